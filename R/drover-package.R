@@ -1,0 +1,3 @@
+#' @keywords internal
+#' @useDynLib drover, .registration = TRUE, .fixes = "C_"
+"_PACKAGE"

@@ -1,0 +1,12 @@
+#ifndef DROVER_BUILD_H
+#define DROVER_BUILD_H
+#include "drover_rust.h"
+#define R_NO_REMAP
+#include <Rinternals.h>
+
+/* The CHARSXP of a string, marked UTF-8; NA_STRING where ptr is NULL. */
+SEXP drv_mkchar(drv_str s);
+/* The R value that `node` describes. The result is not protected. */
+SEXP drv_build(const drv_node *node);
+
+#endif

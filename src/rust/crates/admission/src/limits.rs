@@ -1,0 +1,82 @@
+//! Every bound of the server in one struct, with the defaults and their reasons.
+//!
+//! The names are those of the arguments of `dr_serve()` in R: one setting, one name.
+
+use serde::Deserialize;
+
+/// Sizes in bytes, times in seconds, rates in bytes per second.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// longest request line; more is 414. 8 KB is what proxies and other servers allow.
+    pub max_request_line: usize,
+    /// longest single header field; more is 431
+    pub max_header_field: usize,
+    /// longest header section in all; more is 431
+    pub max_header_size: usize,
+    /// header fields in a request; more is 431
+    pub max_headers: usize,
+    /// longest body; more is 413
+    pub max_body: u64,
+    /// a longer body waits in a temporary file, not in memory
+    pub spool_above: u64,
+    /// parts of a multipart body; more is 400
+    pub max_parts: usize,
+    /// fields of a form or a query; more is 400
+    pub max_fields: usize,
+    /// nesting of a JSON body; more is 400
+    pub max_json_depth: usize,
+    /// different strings of one request that fall into one bucket of R's string cache; more is 400.
+    /// Random strings reach a handful; 1 000 keeps the worst request within milliseconds.
+    pub max_collisions: usize,
+    /// from the first byte of a request to the end of its header section
+    pub header_timeout: f64,
+    /// longest pause within a body
+    pub body_timeout: f64,
+    /// slowest body, on average, after `body_timeout` has passed once
+    pub min_body_rate: u64,
+    /// longest time without progress while a response is written
+    pub write_timeout: f64,
+    /// longest idle time between two requests of a connection
+    pub keep_alive: f64,
+    /// longest time from the arrival of a request to its answer; then 504
+    pub timeout: f64,
+    /// longest wait for R; then 503
+    pub queue_timeout: f64,
+    /// how long `dr_stop()` waits for requests in flight
+    pub graceful_timeout: f64,
+    /// connections at a time; further ones wait in the kernel's queue
+    pub max_connections: usize,
+    /// requests that wait for R or run in it; more is 503
+    pub max_queue: usize,
+    /// HTTP/2 streams of a connection at a time
+    pub max_streams: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            max_request_line: 8 << 10,
+            max_header_field: 8 << 10,
+            max_header_size: 32 << 10,
+            max_headers: 100,
+            max_body: 1 << 20,
+            spool_above: 1 << 20,
+            max_parts: 100,
+            max_fields: 1000,
+            max_json_depth: 64,
+            max_collisions: 1000,
+            header_timeout: 10.0,
+            body_timeout: 15.0,
+            min_body_rate: 500,
+            write_timeout: 30.0,
+            keep_alive: 60.0,
+            timeout: 30.0,
+            queue_timeout: 5.0,
+            graceful_timeout: 30.0,
+            max_connections: 10_000,
+            max_queue: 1024,
+            max_streams: 100,
+        }
+    }
+}

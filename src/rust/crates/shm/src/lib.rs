@@ -1,0 +1,1 @@
+//! Shared memory: segments, rings and doorbells.
