@@ -1,0 +1,3 @@
+library(testthat)
+library(drover)
+test_check("drover")

@@ -1,0 +1,94 @@
+# A server in a child R process, and curl to talk to it: what every test over real sockets starts from.
+# Not for tests of an app's compiled form: those need no server (test-compile.R).
+
+# Writes `app_code` to a file, runs it with Rscript and waits until the server listens.
+#   app_code  a braced R expression, or lines of R code, that leave a dr_app in the variable `app`
+#   ...       further arguments of dr_serve(); port is a free one
+#   setup     lines of R code to run before library(drover)
+#   env       names and values to set in the child's environment
+# Answers a list: url ("http://127.0.0.1:PORT"), port, pid, process (a processx process),
+# log() -> every line the server has written to stderr so far,
+# wait_log(pattern) -> the lines that match, once there is one.
+# The server is ended, by its process id, when the calling test ends.
+local_server <- function(app_code, ..., setup = character(), env = character(), frame = parent.frame()) {
+  code <- substitute(app_code)
+  if (is.call(code) && identical(code[[1L]], as.name("{"))) {
+    lines <- unlist(lapply(as.list(code)[-1L], deparse))
+  } else {
+    lines <- app_code
+  }
+  settings <- list(...)
+  arguments <- paste0(sprintf(", %s = ", names(settings)), vapply(settings, deparse1, ""), recycle0 = TRUE)
+  folder <- tempfile("drover-server-")
+  dir.create(folder)
+  file <- file.path(folder, "app.R")
+  log_file <- file.path(folder, "stderr.log")
+  writeLines(c(setup, "library(drover)", lines, paste0(
+    "dr_serve(app, port = 0L, block = TRUE", paste(arguments, collapse = ""), ")"
+  )), file, useBytes = TRUE)
+
+  process <- processx::process$new(
+    file.path(R.home("bin"), "Rscript"), c("--vanilla", file),
+    stdout = file.path(folder, "stdout.log"), stderr = log_file,
+    env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), env)
+  )
+  withr::defer({
+    process$kill()
+    unlink(folder, recursive = TRUE)
+  }, envir = frame)
+
+  log <- function() readLines(log_file, warn = FALSE)
+  wait_log <- function(pattern, seconds = 20) {
+    deadline <- Sys.time() + seconds
+    repeat {
+      found <- grep(pattern, log(), value = TRUE)
+      if (length(found)) return(found)
+      if (Sys.time() > deadline || !process$is_alive()) {
+        # what arrived between the last look and the end of the process
+        found <- grep(pattern, log(), value = TRUE)
+        if (length(found)) return(found)
+        stop("no line of the server's log matches '", pattern, "':\n", paste(log(), collapse = "\n"), call. = FALSE)
+      }
+      Sys.sleep(0.02)
+    }
+  }
+  ready <- wait_log("listening on http://")[[1L]]
+  url <- regmatches(ready, regexpr("http://[^ ]+", ready))
+  list(
+    url = url, port = as.integer(sub(".*:", "", url)), pid = process$get_pid(),
+    process = process, log = log, wait_log = wait_log
+  )
+}
+
+# One request through the curl program.
+#   server  what local_server() answered, or a URL
+#   target  path and query, sent as they are (curl's --path-as-is)
+#   ...     further arguments of curl, e.g. "-X", "POST", "-d", "a=1"
+# Answers a list: status (integer), headers (named chr, names in lower case, repeats kept),
+# raw (the body's bytes), body (the body as UTF-8 text, NA when it has NUL bytes).
+http <- function(server, target = "/", ...) {
+  url <- if (is.list(server)) server$url else server
+  head_file <- tempfile("head-")
+  body_file <- tempfile("body-")
+  on.exit(unlink(c(head_file, body_file)))
+  ran <- processx::run("curl", c(
+    "--silent", "--show-error", "--path-as-is", "--globoff", "--max-time", "20",
+    "--dump-header", head_file, "--output", body_file, ..., paste0(url, target)
+  ), error_on_status = FALSE)
+  if (ran$status != 0L) stop("curl: ", ran$stderr, call. = FALSE)
+  lines <- sub("\r$", "", readLines(head_file, warn = FALSE))
+  # after redirects or a 100 (Continue) the last head counts
+  lines <- lines[seq(max(grep("^HTTP/", lines)), length(lines))]
+  fields <- grep("^[^:]+:", lines[-1L], value = TRUE)
+  headers <- trimws(sub("^[^:]+:", "", fields))
+  names(headers) <- tolower(sub(":.*", "", fields))
+  raw <- if (file.exists(body_file)) readBin(body_file, "raw", file.size(body_file)) else raw()
+  body <- if (any(raw == 0L)) NA_character_ else rawToChar(raw)
+  Encoding(body) <- "UTF-8"
+  list(status = as.integer(strsplit(lines[[1L]], " ")[[1L]][[2L]]), headers = headers, raw = raw, body = body)
+}
+
+# The same, with the body parsed as JSON.
+http_json <- function(server, target = "/", ...) {
+  jsonlite::fromJSON(http(server, target, ...)$body)
+}
