@@ -1,0 +1,124 @@
+//! Wakes a reader that sleeps, and costs nothing while it is awake.
+//!
+//! One shared word: 1 while the sleeper sleeps or is about to. Sleeper: `doze` (store 1, full fence), look for work once more,
+//! then sleep on the descriptor, then `awake` (store 0). Ringer: publish the work, full fence, and only if the word is 1
+//! swap it to 0 and ring. The two fences make it impossible that the sleeper misses the work and the ringer
+//! misses the sleeper. A dead sleeper leaves 1: one ring is wasted. A dead ringer leaves nothing.
+
+use crate::Segment;
+use rustix::event::{eventfd, EventfdFlags};
+use rustix::io::{read, write};
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{fence, AtomicU32, Ordering};
+use std::sync::Arc;
+
+/// What is done to wake the sleeper when its descriptor alone does not do.
+pub trait Ring: Send + Sync {
+    /// Wakes it. `true` when that is enough and the descriptor need not be written.
+    fn ring(&self) -> bool;
+}
+
+/// A doorbell. Shared by the sleeper and everyone who rings.
+pub struct Bell {
+    segment: Segment,
+    fd: OwnedFd,
+    ring: Option<Arc<dyn Ring>>,
+}
+
+impl fmt::Debug for Bell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bell").field("fd", &self.fd).finish_non_exhaustive()
+    }
+}
+
+impl Bell {
+    /// A bell whose sleeper is awake.
+    ///
+    /// # Errors
+    /// When the system gives no memory or descriptor.
+    pub fn new(ring: Option<Arc<dyn Ring>>) -> io::Result<Self> {
+        let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Bell { segment: Segment::new(4096)?, fd, ring })
+    }
+
+    fn asleep(&self) -> &AtomicU32 {
+        // SAFETY: aligned, inside the segment, only used as an atomic.
+        unsafe { &*self.segment.at(0, 4).cast::<AtomicU32>() }
+    }
+
+    /// Sleeper: says that it will sleep. Look for work once more after this, then wait on the descriptor.
+    pub fn doze(&self) {
+        self.asleep().store(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+
+    /// Sleeper: is awake again, and the descriptor is quiet.
+    pub fn awake(&self) {
+        self.stay_awake();
+        // an error only means that nobody has rung
+        let _ = read(&self.fd, &mut [0u8; 8]);
+    }
+
+    /// Sleeper: found work after `doze` and does not sleep after all; the descriptor may still be ringing.
+    pub fn stay_awake(&self) {
+        self.asleep().store(0, Ordering::Relaxed);
+    }
+
+    /// Ringer: call after publishing work. Wakes the sleeper if it sleeps.
+    pub fn ring(&self) {
+        fence(Ordering::SeqCst);
+        if self.asleep().load(Ordering::Relaxed) == 1 && self.asleep().swap(0, Ordering::AcqRel) == 1 {
+            self.ring_always();
+        }
+    }
+
+    /// Ringer: wakes the sleeper whatever the word says, for a change that is not in a ring.
+    pub fn ring_always(&self) {
+        if !self.ring.as_ref().is_some_and(|r| r.ring()) {
+            // the only error is a full counter, and then it is ringing already
+            let _ = write(&self.fd, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// The descriptor to sleep on: readable once rung.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn no_wake_up_is_lost() {
+        let bell = Arc::new(Bell::new(None).unwrap());
+        let work = Arc::new(AtomicU64::new(0));
+        let (bell2, work2) = (bell.clone(), work.clone());
+        let ringer = std::thread::spawn(move || {
+            for i in 1..=20_000u64 {
+                work2.store(i, Ordering::Release);
+                bell2.ring();
+                if i % 64 == 0 {
+                    std::thread::yield_now();
+                }
+            }
+        });
+        let mut seen = 0;
+        while seen < 20_000 {
+            bell.doze();
+            let now = work.load(Ordering::Acquire);
+            if now == seen {
+                let mut fds = [rustix::event::PollFd::new(&bell.fd, rustix::event::PollFlags::IN)];
+                let second = rustix::event::Timespec { tv_sec: 5, tv_nsec: 0 };
+                assert_eq!(rustix::event::poll(&mut fds, Some(&second)).unwrap(), 1, "lost after {seen}");
+            }
+            bell.awake();
+            seen = work.load(Ordering::Acquire);
+        }
+        ringer.join().unwrap();
+    }
+}

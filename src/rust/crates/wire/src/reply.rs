@@ -1,0 +1,173 @@
+//! Worker to server: the answer to one request.
+//!
+//! Layout: status, content type, body kind, number of headers · lengths of header names and values, in turn ·
+//! their bytes · the body, or the path of the file, or the message of the failure.
+
+use crate::reader::{put_len, put_u32, Lengths, Reader};
+use crate::WireError;
+
+/// The content types that need no header in the message: they are nearly every reply's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContentType {
+    /// named among the headers, or none
+    None = 0,
+    /// `text/plain; charset=utf-8`
+    Text = 1,
+    /// `application/json`
+    Json = 2,
+    /// `text/html; charset=utf-8`
+    Html = 3,
+    /// `application/octet-stream`
+    Octet = 4,
+}
+
+const BYTES: u32 = 0;
+const FILE: u32 = 1;
+const FAILURE: u32 = 2;
+
+/// What a reply carries after its headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplyBody<'a> {
+    /// the body
+    Bytes(&'a [u8]),
+    /// absolute path of a file that the server sends itself
+    File(&'a [u8]),
+    /// no response of the handler's: the server makes an error of the status, with this detail for the client
+    Failure(&'a [u8]),
+}
+
+/// Writes a reply: headers first, then exactly one body.
+#[derive(Debug)]
+pub struct ReplyHead {
+    /// 100 to 599
+    pub status: u16,
+    /// see [`ContentType`]
+    pub content_type: ContentType,
+}
+
+impl ReplyHead {
+    /// Appends everything but the body to `out`; the body's bytes are to be appended by the caller, so that a
+    /// serializer can write them in place.
+    pub fn encode_before_body<'h, H>(&self, kind: ReplyBody<'_>, headers: H, out: &mut Vec<u8>)
+    where
+        H: Iterator<Item = (&'h [u8], &'h [u8])> + Clone,
+    {
+        put_u32(out, u32::from(self.status));
+        put_u32(out, self.content_type as u32);
+        put_u32(
+            out,
+            match kind {
+                ReplyBody::Bytes(_) => BYTES,
+                ReplyBody::File(_) => FILE,
+                ReplyBody::Failure(_) => FAILURE,
+            },
+        );
+        let count_at = out.len();
+        put_u32(out, 0);
+        let mut count = 0u32;
+        for (name, value) in headers.clone() {
+            put_len(out, name.len());
+            put_len(out, value.len());
+            count += 1;
+        }
+        out[count_at..count_at + 4].copy_from_slice(&count.to_ne_bytes());
+        for (name, value) in headers {
+            out.extend_from_slice(name);
+            out.extend_from_slice(value);
+        }
+    }
+
+    /// Appends the whole reply to `out`.
+    pub fn encode<'h, H>(&self, body: ReplyBody<'_>, headers: H, out: &mut Vec<u8>)
+    where
+        H: Iterator<Item = (&'h [u8], &'h [u8])> + Clone,
+    {
+        self.encode_before_body(body, headers, out);
+        let (ReplyBody::Bytes(b) | ReplyBody::File(b) | ReplyBody::Failure(b)) = body;
+        out.extend_from_slice(b);
+    }
+}
+
+/// A reply as the server reads it.
+#[derive(Debug, Clone, Copy)]
+pub struct Reply<'a> {
+    /// 100 to 599
+    pub status: u16,
+    /// see [`ContentType`]
+    pub content_type: ContentType,
+    /// see [`ReplyBody`]
+    pub body: ReplyBody<'a>,
+    lengths: Lengths<'a>,
+    headers: &'a [u8],
+}
+
+impl<'a> Reply<'a> {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// When its lengths do not fit its bytes, or a word has a value that this version does not know.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(bytes);
+        let status = match r.u32()? {
+            s @ 100..=599 => s as u16,
+            _ => return Err(WireError("not a status")),
+        };
+        let content_type = match r.u32()? {
+            0 => ContentType::None,
+            1 => ContentType::Text,
+            2 => ContentType::Json,
+            3 => ContentType::Html,
+            4 => ContentType::Octet,
+            _ => return Err(WireError("unknown content type")),
+        };
+        let kind = r.u32()?;
+        let count = r.u32()?.checked_mul(2).ok_or(WireError("too many headers"))?;
+        let lengths = r.lengths(count)?;
+        let headers = r.bytes(lengths.total())?;
+        let body = match kind {
+            BYTES => ReplyBody::Bytes(r.rest()),
+            FILE => ReplyBody::File(r.rest()),
+            FAILURE => ReplyBody::Failure(r.rest()),
+            _ => return Err(WireError("unknown kind of body")),
+        };
+        Ok(Reply { status, content_type, body, lengths, headers })
+    }
+
+    /// Header names and values, as the handler gave them.
+    pub fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+        let (lengths, mut rest) = (self.lengths, self.headers);
+        (0..lengths.len() / 2).map(move |i| {
+            let (name, after) = rest.split_at(lengths.get(2 * i));
+            let (value, after) = after.split_at(lengths.get(2 * i + 1));
+            rest = after;
+            (name, value)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trip_and_hostile_bytes() {
+        let head = ReplyHead { status: 201, content_type: ContentType::Json };
+        let headers: [(&[u8], &[u8]); 2] = [(b"x-a", b"1"), (b"x-b", b"")];
+        for body in [ReplyBody::Bytes(b"{}"), ReplyBody::File(b"/f"), ReplyBody::Failure(b"")] {
+            let mut out = Vec::new();
+            head.encode(body, headers.iter().copied(), &mut out);
+            let r = Reply::decode(&out).unwrap();
+            assert_eq!((r.status, r.content_type, r.body), (201, ContentType::Json, body));
+            assert_eq!(r.headers().collect::<Vec<_>>(), headers);
+            for at in 0..out.len() {
+                for value in [0, 1, 0x7f, 0xff] {
+                    let mut hostile = out.clone();
+                    hostile[at] = value;
+                    if let Ok(r) = Reply::decode(&hostile) {
+                        let _ = r.headers().count();
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Server to worker: one HTTP request.
+//!
+//! Layout: route, flags, remote port, body kind · lengths of method, target, path, remote address, spooled file ·
+//! counts of params and headers · body length (u64) · lengths of params · lengths of header names and values, in turn ·
+//! the bytes of all of these in the same order · the body, when it is inline.
+
+use crate::reader::{put_len, put_u32, put_u64, Lengths, Reader};
+use crate::WireError;
+
+/// Set in `flags` when the request came over HTTP/2.
+pub const FLAG_HTTP2: u32 = 1;
+
+const INLINE: u32 = 0;
+const SPOOLED: u32 = 1;
+
+/// Where a body is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyRef<'a> {
+    /// in the message
+    Inline(&'a [u8]),
+    /// in a temporary file of this path and size in bytes, which the server removes after the reply
+    Spooled {
+        /// absolute path
+        path: &'a [u8],
+        /// bytes
+        len: u64,
+    },
+}
+
+/// What the server knows of a request before its headers and params.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestHead<'a> {
+    /// index into the routes of the app; `u32::MAX` for the not-found handler
+    pub route: u32,
+    /// `FLAG_*`
+    pub flags: u32,
+    /// the client's port
+    pub remote_port: u16,
+    /// as sent
+    pub method: &'a [u8],
+    /// as sent: path and query
+    pub target: &'a [u8],
+    /// percent-decoded once, UTF-8
+    pub path: &'a [u8],
+    /// the client's address, text
+    pub remote_addr: &'a [u8],
+    /// the body, complete
+    pub body: BodyRef<'a>,
+}
+
+impl RequestHead<'_> {
+    /// Appends the message to `out`. `headers` is walked twice.
+    pub fn encode<'h, H>(&self, params: &[impl AsRef<[u8]>], headers: H, out: &mut Vec<u8>)
+    where
+        H: Iterator<Item = (&'h [u8], &'h [u8])> + Clone,
+    {
+        let (kind, path, len, inline): (u32, &[u8], u64, &[u8]) = match self.body {
+            BodyRef::Inline(b) => (INLINE, &[], b.len() as u64, b),
+            BodyRef::Spooled { path, len } => (SPOOLED, path, len, &[]),
+        };
+        put_u32(out, self.route);
+        put_u32(out, self.flags);
+        put_u32(out, u32::from(self.remote_port));
+        put_u32(out, kind);
+        for part in [self.method, self.target, self.path, self.remote_addr, path] {
+            put_len(out, part.len());
+        }
+        put_len(out, params.len());
+        let count_at = out.len();
+        put_u32(out, 0);
+        put_u64(out, len);
+        for p in params {
+            put_len(out, p.as_ref().len());
+        }
+        let mut count = 0u32;
+        for (name, value) in headers.clone() {
+            put_len(out, name.len());
+            put_len(out, value.len());
+            count += 1;
+        }
+        out[count_at..count_at + 4].copy_from_slice(&count.to_ne_bytes());
+        for part in [self.method, self.target, self.path, self.remote_addr, path] {
+            out.extend_from_slice(part);
+        }
+        for p in params {
+            out.extend_from_slice(p.as_ref());
+        }
+        for (name, value) in headers {
+            out.extend_from_slice(name);
+            out.extend_from_slice(value);
+        }
+        out.extend_from_slice(inline);
+    }
+}
+
+/// A request as the worker reads it: borrows from the message, decodes nothing until asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// everything but params and headers
+    pub head: RequestHead<'a>,
+    params: Run<'a>,
+    headers: Run<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Run<'a> {
+    lengths: Lengths<'a>,
+    bytes: &'a [u8],
+}
+
+impl<'a> Run<'a> {
+    fn iter(self) -> impl Iterator<Item = &'a [u8]> {
+        let mut rest = self.bytes;
+        (0..self.lengths.len()).map(move |i| {
+            // the run was cut to the sum of its lengths when the message was decoded
+            let (item, after) = rest.split_at(self.lengths.get(i));
+            rest = after;
+            item
+        })
+    }
+}
+
+impl<'a> Request<'a> {
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// When its lengths do not fit its bytes.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(bytes);
+        let (route, flags, port, kind) = (r.u32()?, r.u32()?, r.u32()?, r.u32()?);
+        let sizes = r.lengths(5)?;
+        let (n_params, n_headers) = (r.u32()?, r.u32()?);
+        let body_len = r.u64()?;
+        let param_lengths = r.lengths(n_params)?;
+        let header_lengths = r.lengths(n_headers.checked_mul(2).ok_or(WireError("too many headers"))?)?;
+        let method = r.bytes(sizes.get(0))?;
+        let target = r.bytes(sizes.get(1))?;
+        let path = r.bytes(sizes.get(2))?;
+        let remote_addr = r.bytes(sizes.get(3))?;
+        let spool = r.bytes(sizes.get(4))?;
+        let params = Run { lengths: param_lengths, bytes: r.bytes(param_lengths.total())? };
+        let headers = Run { lengths: header_lengths, bytes: r.bytes(header_lengths.total())? };
+        let body = match kind {
+            INLINE if r.rest().len() as u64 == body_len => BodyRef::Inline(r.rest()),
+            INLINE => return Err(WireError("the body is not as long as it says")),
+            SPOOLED => BodyRef::Spooled { path: spool, len: body_len },
+            _ => return Err(WireError("unknown kind of body")),
+        };
+        let remote_port = u16::try_from(port).map_err(|_| WireError("not a port"))?;
+        let head = RequestHead { route, flags, remote_port, method, target, path, remote_addr, body };
+        Ok(Request { head, params, headers })
+    }
+
+    /// Values of the path's params, in the order of the pattern.
+    pub fn params(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.params.iter()
+    }
+
+    /// Number of header fields.
+    pub fn header_count(&self) -> usize {
+        self.headers.lengths.len() / 2
+    }
+
+    /// Header names (lower case) and values, as they came.
+    pub fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+        let mut run = self.headers.iter();
+        std::iter::from_fn(move || Some((run.next()?, run.next()?)))
+    }
+
+    /// The query without its `?`, if there is one.
+    pub fn query(&self) -> &'a [u8] {
+        match self.head.target.iter().position(|&b| b == b'?') {
+            Some(at) => &self.head.target[at + 1..],
+            None => &[],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(body: BodyRef<'_>) -> Vec<u8> {
+        let head = RequestHead {
+            route: 3,
+            flags: FLAG_HTTP2,
+            remote_port: 4711,
+            method: b"POST",
+            target: b"/a%20b?x=1",
+            path: b"/a b",
+            remote_addr: b"127.0.0.1",
+            body,
+        };
+        let headers: [(&[u8], &[u8]); 2] = [(b"host", b"here"), (b"empty", b"")];
+        let mut out = Vec::new();
+        head.encode(&[&b"p1"[..], b""], headers.iter().copied(), &mut out);
+        out
+    }
+
+    #[test]
+    fn round_trip() {
+        let bytes = sample(BodyRef::Inline(b"a\0b"));
+        let r = Request::decode(&bytes).unwrap();
+        assert_eq!((r.head.route, r.head.flags, r.head.remote_port), (3, FLAG_HTTP2, 4711));
+        assert_eq!(r.head.path, b"/a b");
+        assert_eq!(r.query(), b"x=1");
+        assert_eq!(r.params().collect::<Vec<_>>(), [&b"p1"[..], b""]);
+        assert_eq!(r.headers().collect::<Vec<_>>(), [(&b"host"[..], &b"here"[..]), (b"empty", b"")]);
+        assert_eq!(r.head.body, BodyRef::Inline(b"a\0b"));
+        let spooled = BodyRef::Spooled { path: b"/x/y", len: 1 << 40 };
+        assert_eq!(Request::decode(&sample(spooled)).unwrap().head.body, spooled);
+    }
+
+    #[test]
+    fn every_truncation_and_every_changed_byte_is_survived() {
+        let bytes = sample(BodyRef::Inline(b"body"));
+        for end in 0..bytes.len() {
+            assert!(Request::decode(&bytes[..end]).is_err(), "cut at {end}");
+        }
+        for at in 0..bytes.len() {
+            for value in [0, 1, 0x7f, 0xff] {
+                let mut hostile = bytes.clone();
+                hostile[at] = value;
+                if let Ok(r) = Request::decode(&hostile) {
+                    let _ = (r.params().count(), r.headers().count(), r.query());
+                }
+            }
+        }
+    }
+}
