@@ -1,0 +1,45 @@
+# What an app does before it is served and afterwards. Neighbours: serve.R, which runs the hooks.
+
+#' Run code when the server starts and stops
+#'
+#' Start hooks run in the order of registration, before the server listens: the place to open a database connection or
+#' to load a model. Stop hooks run after the server has stopped, the last registered first.
+#'
+#' When a start hook fails, [dr_serve()] stops with that error, and the server does not start. Once the start hooks have
+#' begun, the stop hooks run in any case, so they must cope with a start that did not get far. A stop hook that fails is
+#' reported by a warning, and the others run all the same.
+#'
+#' @param app An app, see [dr_app()].
+#' @param fn A function without arguments.
+#' @returns `app`, invisibly; it is changed in place.
+#' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
+#'   is being served.
+#' @examples
+#' app <- dr_app()
+#' state <- new.env()
+#' dr_on_start(app, function() state$visits <- 0L)
+#' dr_on_stop(app, function() message(state$visits, " visits"))
+#' dr_get(app, "/", function(req) {
+#'   state$visits <- state$visits + 1L
+#'   list(visits = state$visits)
+#' })
+#' @name hooks
+NULL
+
+#' @rdname hooks
+#' @export
+dr_on_start <- function(app, fn) {
+  check_app_open(app)
+  check_function(fn, "fn")
+  app$on_start[[length(app$on_start) + 1L]] <- fn
+  invisible(app)
+}
+
+#' @rdname hooks
+#' @export
+dr_on_stop <- function(app, fn) {
+  check_app_open(app)
+  check_function(fn, "fn")
+  app$on_stop[[length(app$on_stop) + 1L]] <- fn
+  invisible(app)
+}

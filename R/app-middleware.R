@@ -1,0 +1,97 @@
+# Middleware, the handler of errors and the one of unmatched requests. Not for putting them around handlers: compile.R.
+
+#' Run code around handlers
+#'
+#' A middleware is called with the request and a function `nxt`. Calling `nxt()` runs the next middleware, and in the
+#' end the handler, and gives their response; what the middleware returns is the response from there on. A middleware
+#' that returns without calling `nxt()` answers by itself.
+#'
+#' Middleware runs in the order of registration, the first outermost, around all routes of the app, including those
+#' registered before it and those of mounted apps, and around the [dr_not_found()] handler. It does not run for static
+#' files and for requests that the engine answers by itself (no such route, wrong method, malformed, too large, too
+#' many).
+#'
+#' `nxt()` gives the response in one form, whatever was returned further in: a list of class `dr_response` with `status`
+#' (integer), `body` (a string, a raw vector or `NULL`) and `headers` (named list). [dr_set_header()] and
+#' [dr_set_cookie()] change it. Errors further in, [dr_abort()] among them, pass through `nxt()` as errors; code that
+#' must run in any case belongs in [on.exit()]. When a handler returns a promise, `nxt()` gives that promise: return it,
+#' or the result of `promises::then()` on it.
+#'
+#' Fields may be assigned to the request (`req$user <- "ada"`); everything further in sees them.
+#'
+#' An app without middleware pays nothing for it: its handlers are called by the engine directly.
+#'
+#' @param app An app, see [dr_app()].
+#' @param middleware A function of two arguments, the request and `nxt`.
+#' @returns `app`, invisibly; it is changed in place.
+#' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
+#'   is being served.
+#' @examples
+#' app <- dr_app()
+#' dr_use(app, function(req, nxt) {
+#'   if (is.null(dr_header(req, "authorization"))) dr_abort(401)
+#'   dr_set_header(nxt(), "X-Served-By", "R")
+#' })
+#' dr_get(app, "/", function(req) "Hello")
+#' @export
+dr_use <- function(app, middleware) {
+  check_app_open(app)
+  check_function(middleware, "middleware")
+  app$middleware[[length(app$middleware) + 1L]] <- middleware
+  invisible(app)
+}
+
+#' Answer errors of handlers
+#'
+#' The function is called when a handler or a middleware signals an error, [dr_abort()] included, and what it returns is
+#' sent, just as if the handler had returned it. It replaces an earlier one. When it fails itself, both errors are
+#' logged and the standard answer is sent.
+#'
+#' A bare string is sent with status 200, as from a handler: give the status, as in the example. An error that
+#' [dr_abort()] signalled carries its own in `err$status`.
+#'
+#' @param app An app, see [dr_app()].
+#' @param fn A function of two arguments, the request and the error (a condition), or `NULL` to go back to the standard
+#'   answers.
+#' @returns `app`, invisibly; it is changed in place.
+#' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
+#'   is being served.
+#' @examples
+#' app <- dr_app()
+#' dr_on_error(app, function(req, err) {
+#'   status <- if (inherits(err, "drover_error_http")) err$status else 500L
+#'   dr_json(list(error = if (status < 500L) conditionMessage(err) else "something broke"), status = status)
+#' })
+#' @export
+dr_on_error <- function(app, fn) {
+  check_app_open(app)
+  if (!is.null(fn) && !is.function(fn)) stop_argument("fn", "NULL or a function(req, err)", fn, sys.call())
+  app$on_error <- fn
+  invisible(app)
+}
+
+#' Answer requests that match no route
+#'
+#' The handler is called, inside the app's middleware, for requests whose path no route and no file answers. It replaces
+#' an earlier one. Without one the engine answers 404 by itself, and R is not involved.
+#'
+#' What it returns is sent as from any handler, but a bare value (a string, a list, ...) has status 404; a response
+#' ([dr_text()], [dr_file()], ...) is sent with the status that it has.
+#'
+#' A path that is known with other methods only is not unmatched: it is answered with 405.
+#'
+#' @param app An app, see [dr_app()]. The one given to [dr_serve()] counts; handlers of mounted apps are not used.
+#' @param handler A function of one argument, the request, or `NULL` to go back to the standard answer.
+#' @returns `app`, invisibly; it is changed in place.
+#' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
+#'   is being served.
+#' @examples
+#' app <- dr_app()
+#' dr_not_found(app, function(req) paste("There is nothing at", req$path))
+#' @export
+dr_not_found <- function(app, handler) {
+  check_app_open(app)
+  check_function(handler, "handler", null = TRUE)
+  app$not_found <- handler
+  invisible(app)
+}

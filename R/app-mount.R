@@ -1,0 +1,61 @@
+# Putting one app below a path of another. Not for folders of files: app-static.R.
+# Neighbours: compile.R, which follows the mounts when the server starts.
+
+# A prefix as it is stored: no slash at its end, "" for the root.
+check_prefix <- function(prefix, arg, call) {
+  check_string(prefix, arg, call = call)
+  if (!startsWith(prefix, "/")) stop_argument(arg, "a path that starts with \"/\"", prefix, call)
+  sub("/+$", "", prefix)
+}
+
+# Every app that serving `app` reaches, itself first, each once.
+app_tree <- function(app) {
+  found <- list()
+  visit <- function(one) {
+    if (any(vapply(found, identical, NA, one))) return()
+    found[[length(found) + 1L]] <<- one
+    for (mount in one$mounts) visit(mount$app)
+  }
+  visit(app)
+  found
+}
+
+#' Mount an app below a path of another
+#'
+#' The routes and static mounts of `app2` answer below `prefix`. This is looked up when the server starts, so `app2` may
+#' get routes before and after it is mounted, and may be mounted in several places.
+#'
+#' The middleware of `app2` runs inside that of `app`, for the routes of `app2` only. Errors of its routes go to its own
+#' [dr_on_error()] function or, when it has none, to that of `app`. Its start hooks run after those of `app`, its stop
+#' hooks before them, once each however often it is mounted. The path in `req$path` keeps the prefix. Requests that
+#' match nothing are answered by the [dr_not_found()] handler of the app that is served; that of a mounted app is not
+#' used.
+#'
+#' @param app An app, see [dr_app()].
+#' @param prefix A path such as `"/api"`: a single string. It may have placeholders, like the paths of [dr_get()]; their
+#'   values are in `req$params` with those of the route. `"/"` mounts at the root.
+#' @param app2 The app to mount.
+#' @returns `app`, invisibly; it is changed in place.
+#' @section Errors: `drover_error_argument` when an argument is not as described, or when mounting would make `app` a
+#'   part of itself; `drover_error_running` while `app` is being served.
+#' @examples
+#' api <- dr_app()
+#' dr_get(api, "/status", function(req) list(ok = TRUE))
+#'
+#' app <- dr_app()
+#' dr_get(app, "/", function(req) "front page")
+#' dr_mount(app, "/api", api)
+#' app
+#' @export
+dr_mount <- function(app, prefix, app2) {
+  check_app_open(app)
+  prefix <- check_prefix(prefix, "prefix", sys.call())
+  if (nzchar(prefix)) parse_path(prefix, sys.call(), "prefix")
+  check_app(app2, "app2")
+  if (any(vapply(app_tree(app2), identical, NA, app))) {
+    problem <- "`app2` must not contain `app`: mounting it would make `app` a part of itself"
+    stop_drover("argument", problem, argument = "app2")
+  }
+  app$mounts[[length(app$mounts) + 1L]] <- list(prefix = prefix, app = app2)
+  invisible(app)
+}

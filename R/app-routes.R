@@ -1,0 +1,121 @@
+# Registering handlers for methods and paths. Not for matching requests: that is the engine's router.
+# Neighbours: app.R (the object), app-mount.R (routes of other apps), compile.R (what the engine is given).
+
+# The methods that dr_route() takes; the router knows these by name, and others only for dr_any().
+# CONNECT and TRACE are refused by the engine.
+known_methods <- c("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
+# Parses a path: the names and types of its params; a path that the router would not take is an error.
+parse_path <- function(path, call, arg = "path") {
+  check_string(path, arg, call = call)
+  parsed <- .Call(C_pattern_parse, enc2utf8(path))
+  if (is.character(parsed)) stop_drover("argument", paste0("`", arg, "`: ", parsed), call = call, argument = arg)
+  parsed
+}
+
+# The one way into app$routes. `method` is one of known_methods or "ANY".
+add_route <- function(app, method, path, handler, call = sys.call(-1L)) {
+  check_app_open(app, call = call)
+  parsed <- parse_path(path, call)
+  check_function(handler, "handler", call = call)
+  key <- paste(method, path)
+  if (!is.null(app$routes[[key]])) {
+    warning(warningCondition(paste("overwriting existing route", key), class = "drover_warning_overwrite", call = call))
+  }
+  app$routes[[key]] <- list(method = method, path = path, param_names = parsed$names, handler = handler)
+  invisible(app)
+}
+
+#' Register a handler
+#'
+#' Each function registers a handler for requests with a method and a path. `dr_any()` registers it for every method,
+#' named ones and others, `dr_route()` for the methods that are named.
+#'
+#' @section Paths: A path starts with `/`. It is matched whole, and without regard to case unless
+#' `dr_serve(case_sensitive = TRUE)`; `/a` and `/a/` are different paths. A segment, or a part of one, may be a
+#' placeholder; the three ways to write one are equivalent: `/users/:id`, `/users/<id>`, `/users/{id}`; and
+#' `/report-<year>.csv`. A placeholder takes one or more characters of one segment, percent-decoded. Names consist of
+#' letters, digits and `_`, do not start with a digit, and differ within a path.
+#'
+#' `<id:int>` takes only whole numbers, and the handler gets an integer; likewise `<x:dbl>`, `<flag:bool>`, `<key:uuid>`
+#' (a string) and `<name:str>`, the same as no type. A request whose segment is not of the type does not match.
+#'
+#' `*rest` as the last segment takes everything that is left, slashes included, or nothing.
+#'
+#' When several routes match a request, the one registered first answers it.
+#'
+#' @section Methods: A GET route also answers HEAD (the engine drops the body), unless there is a HEAD route. OPTIONS is
+#' answered by the engine, with the methods of the path in `Allow`, unless there is an OPTIONS route. A known path with
+#' another method gets 405.
+#'
+#' @section What a handler returns: A string (sent as `text/plain`), a raw vector (`application/octet-stream`), a
+#' response ([dr_response()], [dr_json()], [dr_file()], ...), a list, data frame or other vector (sent as JSON, single
+#' values without brackets), `NULL` (204 No Content), a condition that carries a status ([dr_abort()]), or a promise of
+#' one of these. A list whose names are all among `status`, `body` and `headers`, with at least one of the first two, is
+#' taken as a response; to send such a list as JSON, use [dr_json()]. Anything else, and any error, is answered with
+#' 500, without a reason for the client and with one in the log.
+#'
+#' @param app An app, see [dr_app()].
+#' @param path The path: a single string.
+#' @param handler A function of one argument, the request (`req`, see [dr_header()] and [request]).
+#' @param methods Methods out of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS: a character vector. Case does not
+#'   matter.
+#' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,
+#'   with a warning of class `drover_warning_overwrite`.
+#' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
+#'   is being served.
+#' @seealso [dr_mount()] for the routes of another app, [dr_static()] for files, [dr_not_found()].
+#' @examples
+#' app <- dr_app()
+#' dr_get(app, "/", function(req) "Hello")
+#' dr_get(app, "/square/<n:int>", function(req) list(n = req$params$n, square = req$params$n^2))
+#' dr_post(app, "/notes", function(req) dr_json(req$json, status = 201L))
+#' dr_route(app, c("PUT", "PATCH"), "/notes/:id", function(req) NULL)
+#' dr_any(app, "/echo/*rest", function(req) paste(req$method, dr_param(req, "rest")))
+#' app
+#' @name routes
+NULL
+
+#' @rdname routes
+#' @export
+dr_get <- function(app, path, handler) add_route(app, "GET", path, handler)
+
+#' @rdname routes
+#' @export
+dr_post <- function(app, path, handler) add_route(app, "POST", path, handler)
+
+#' @rdname routes
+#' @export
+dr_put <- function(app, path, handler) add_route(app, "PUT", path, handler)
+
+#' @rdname routes
+#' @export
+dr_delete <- function(app, path, handler) add_route(app, "DELETE", path, handler)
+
+#' @rdname routes
+#' @export
+dr_patch <- function(app, path, handler) add_route(app, "PATCH", path, handler)
+
+#' @rdname routes
+#' @export
+dr_head <- function(app, path, handler) add_route(app, "HEAD", path, handler)
+
+#' @rdname routes
+#' @export
+dr_options <- function(app, path, handler) add_route(app, "OPTIONS", path, handler)
+
+#' @rdname routes
+#' @export
+dr_any <- function(app, path, handler) add_route(app, "ANY", path, handler)
+
+#' @rdname routes
+#' @export
+dr_route <- function(app, methods, path, handler) {
+  if (!is.character(methods) || !length(methods) || !all(toupper(methods) %in% known_methods)) {
+    right <- paste("a character vector of methods out of", paste(known_methods, collapse = ", "))
+    stop_argument("methods", paste(right, "(dr_any() takes all)"), methods, sys.call())
+  }
+  call <- sys.call()
+  for (method in unique(toupper(methods))) add_route(app, method, path, handler, call = call)
+  invisible(app)
+}

@@ -1,0 +1,62 @@
+# The app: a mutable object that collects routes, middleware and hooks, and how it is printed.
+# Not for serving it (serve.R) nor for what the engine is given (compile.R).
+# Neighbours: app-routes.R, app-mount.R, app-middleware.R, app-hooks.R, app-static.R, which register into it.
+
+#' Make an app
+#'
+#' An app collects routes, middleware, static mounts and hooks; [dr_serve()] puts it on the network. It is an
+#' environment: the functions that register something change it in place and return it invisibly, so that calls can
+#' be chained with the pipe, or written one below the other.
+#'
+#' Printing an app shows its route table.
+#'
+#' @returns An app: an environment of class `dr_app`. Its fields are for reading: `routes` (a named list; names like
+#'   `"GET /x"`; each element a list with `method`, `path`, `param_names` and `handler`), `middleware` (a list of
+#'   functions), `static_mounts` (a list of lists with `mount` and `dir`), `mounts` (a list of lists with `prefix` and
+#'   `app`), `on_error` and `not_found` (a function or `NULL`), `on_start` and `on_stop` (lists of functions), `port`
+#'   (the port of the last [dr_serve()], or `NULL`) and `serving` (`TRUE` while it is served).
+#' @seealso [dr_get()], [dr_use()], [dr_static()], [dr_mount()], [dr_serve()]
+#' @examples
+#' app <- dr_app()
+#' dr_get(app, "/hello/:name", function(req) paste0("Hello, ", dr_param(req, "name"), "!"))
+#' app
+#' @export
+dr_app <- function() {
+  app <- list2env(list(
+    routes = list(), middleware = list(), static_mounts = list(), mounts = list(), on_error = NULL, not_found = NULL,
+    on_start = list(), on_stop = list(), port = NULL, serving = FALSE
+  ), parent = emptyenv())
+  class(app) <- "dr_app"
+  app
+}
+
+count_of <- function(n, one, many = paste0(one, "s")) paste(n, if (n == 1L) one else many)
+
+#' @export
+format.dr_app <- function(x, ...) {
+  routes <- app_routes(x)
+  statics <- app_statics(x)
+  head <- sprintf(
+    "<dr_app> %s, %s, %s", count_of(length(routes), "route"), count_of(length(statics), "static mount"),
+    if (x$serving && engine_running()) paste("serving on", dr_url()) else "not serving"
+  )
+  what <- c(vapply(routes, `[[`, "", "method"), rep("static", length(statics)))
+  where <- c(vapply(routes, `[[`, "", "path"), vapply(statics, `[[`, "", "mount"))
+  behind <- lengths(lapply(routes, `[[`, "middleware"))
+  notes <- c(
+    ifelse(behind > 0L, paste0("[", behind, " middleware]"), ""),
+    vapply(statics, function(static) paste("from", encodeString(static$dir)), "")
+  )
+  rows <- trimws(paste0("  ", format(what), "  ", format(encodeString(where)), "  ", notes, recycle0 = TRUE), "right")
+  hooks <- c(
+    "error handler" = !is.null(x$on_error), "not-found handler" = !is.null(x$not_found),
+    "start hooks" = length(x$on_start) > 0L, "stop hooks" = length(x$on_stop) > 0L
+  )
+  c(head, rows, if (any(hooks)) paste0("  with ", paste(names(hooks)[hooks], collapse = ", ")))
+}
+
+#' @export
+print.dr_app <- function(x, ...) {
+  writeLines(format(x, ...))
+  invisible(x)
+}

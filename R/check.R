@@ -1,0 +1,81 @@
+# Checks of arguments: each signals a `drover_error_argument` that names the argument and says what would be right.
+# Not for what clients send: the engine judges that. Neighbours: abort.R (how conditions are made), and every
+# exported function, which checks here before it does anything else.
+
+# What was given instead, in a few words: "a function", "a character vector of length 2".
+describe <- function(x) {
+  if (is.null(x)) return("NULL")
+  if (is.function(x)) return("a function")
+  if (is.environment(x) && !is.object(x)) return("an environment")
+  if (is.object(x)) return(paste0("an object of class ", paste0("'", class(x), "'", collapse = "/")))
+  if (is.list(x)) return(if (is.null(names(x))) "an unnamed list" else "a named list")
+  if (!is.atomic(x)) return(paste0("an object of type '", typeof(x), "'"))
+  if (length(x) != 1L) return(sprintf("a %s vector of length %d", mode(x), length(x)))
+  if (is.na(x)) return("NA")
+  # cut, since a value may be long and end up in a log line
+  text <- encodeString(substr(as.character(x), 1L, 60L), quote = if (is.character(x)) "\"" else "")
+  if (is.raw(x)) paste("the raw byte", text) else text
+}
+
+stop_argument <- function(arg, right, given, call) {
+  stop_drover("argument", sprintf("`%s` must be %s, not %s", arg, right, describe(given)), call = call, argument = arg)
+}
+
+check_app <- function(app, arg = "app", call = sys.call(-1L)) {
+  if (!inherits(app, "dr_app")) stop_argument(arg, "a dr_app object (see dr_app())", app, call)
+}
+
+# Registrars call this: an app that is being served is fixed until dr_stop().
+check_app_open <- function(app, call = sys.call(-1L)) {
+  check_app(app, call = call)
+  if (app$serving && engine_running()) {
+    stop_drover(
+      "running", "this app is being served and cannot change: call dr_stop(), change it, and dr_serve() it again",
+      call = call
+    )
+  }
+}
+
+check_request <- function(req, call = sys.call(-1L)) {
+  if (!inherits(req, "dr_request")) stop_argument("req", "a dr_request object, as handlers get it", req, call)
+}
+
+check_function <- function(x, arg, null = FALSE, call = sys.call(-1L)) {
+  if (is.function(x) || (null && is.null(x))) return(invisible())
+  stop_argument(arg, if (null) "NULL or a function" else "a function", x, call)
+}
+
+is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
+
+check_string <- function(x, arg, null = FALSE, call = sys.call(-1L)) {
+  if (is_string(x) || (null && is.null(x))) return(invisible())
+  stop_argument(arg, if (null) "NULL or a single string" else "a single string", x, call)
+}
+
+check_flag <- function(x, arg, call = sys.call(-1L)) {
+  if (!isTRUE(x) && !isFALSE(x)) stop_argument(arg, "TRUE or FALSE", x, call)
+}
+
+is_whole <- function(x) is.numeric(x) && !is.object(x) && length(x) == 1L && is.finite(x) && x == trunc(x)
+
+# 2^53: the largest range in which a double still counts one by one.
+check_count <- function(x, arg, min = 1, max = 2^53, call = sys.call(-1L)) {
+  if (is_whole(x) && x >= min && x <= max) return(invisible())
+  range <- if (max == 2^53) sprintf(">= %d", min) else sprintf("in %d..%d", min, max)
+  stop_argument(arg, paste("a single integer", range), x, call)
+}
+
+# A year is longer than any sensible setting, and far within what the engine's clock can hold.
+check_seconds <- function(x, arg, zero = FALSE, call = sys.call(-1L)) {
+  fits <- is.numeric(x) && length(x) == 1L && is.finite(x) && x <= 31536000 && (x > 0 || (zero && x == 0))
+  if (!fits) {
+    stop_argument(arg, sprintf("a single number of seconds %s 0 and <= 31536000", if (zero) ">=" else ">"), x, call)
+  }
+}
+
+check_dots_empty <- function(..., call = sys.call(-1L)) {
+  if (...length() == 0L) return(invisible())
+  given <- names(list(...))
+  named <- if (is.null(given)) "an unnamed argument" else paste0("`", given[nzchar(given)], "`", collapse = ", ")
+  stop_drover("argument", paste0("`...` must be empty; it holds ", named), call = call, argument = "...")
+}

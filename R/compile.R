@@ -1,0 +1,88 @@
+# From an app to what the engine is given: mounts followed, middleware put around handlers, once, when the server
+# starts. Not for registering (app-*.R) nor for starting (serve.R).
+
+# Puts one middleware around what is further in. Lean: it runs for each request.
+wrap <- function(middleware, inner) {
+  force(middleware)
+  force(inner)
+  function(req) middleware(req, function() as_response(inner(req)))
+}
+
+compose <- function(middleware, handler) {
+  for (one in rev(middleware)) handler <- wrap(one, handler)
+  handler
+}
+
+join_path <- function(prefix, path) {
+  if (nzchar(prefix) && path == "/") prefix else paste0(prefix, path)
+}
+
+# The routes of an app and of all that is mounted in it, in order: lists of method, path, handler, middleware
+# (a list, outermost first) and on_error. An app's own routes go before those of the apps mounted in it.
+app_routes <- function(app, prefix = "", middleware = list(), on_error = NULL) {
+  middleware <- c(middleware, app$middleware)
+  if (!is.null(app$on_error)) on_error <- app$on_error
+  own <- lapply(unname(app$routes), function(route) list(
+    method = route$method, path = join_path(prefix, route$path), handler = route$handler,
+    middleware = middleware, on_error = on_error
+  ))
+  mounted <- lapply(app$mounts, function(mount) {
+    app_routes(mount$app, paste0(prefix, mount$prefix), middleware, on_error)
+  })
+  c(own, unlist(mounted, recursive = FALSE))
+}
+
+# The static mounts likewise: lists of mount and dir.
+app_statics <- function(app, prefix = "") {
+  own <- lapply(app$static_mounts, function(static) list(mount = paste0(prefix, static$mount), dir = static$dir))
+  mounted <- lapply(app$mounts, function(mount) app_statics(mount$app, paste0(prefix, mount$prefix)))
+  c(own, unlist(mounted, recursive = FALSE))
+}
+
+# The dir of a static mount as an absolute path; a missing one is an error.
+static_dir <- function(static, call) {
+  if (!dir.exists(static$dir)) {
+    shown <- encodeString(static$dir, quote = "\"")
+    problem <- sprintf("`dir` of the static mount %s must be an existing folder, not %s", static$mount, shown)
+    stop_drover("argument", problem, call = call, argument = "dir")
+  }
+  list(mount = static$mount, dir = normalizePath(static$dir))
+}
+
+# A not-found handler answers 404 unless it says otherwise: what is not a response by itself gets that status.
+not_found_handler <- function(handler) {
+  force(handler)
+  as_missing <- function(value) {
+    bare <- !is_response_list(value)
+    response <- as_response(value)
+    if (bare) response$status <- 404L
+    response
+  }
+  function(req) {
+    value <- handler(req)
+    if (is_promise(value)) value$then(as_missing) else as_missing(value)
+  }
+}
+
+# A list: routes, static and not_found for engine_start()'s config, handlers and on_error (lists of the same length).
+compile_app <- function(app, call = sys.call(-1L)) {
+  routes <- app_routes(app)
+  # a prefix and a path that are fine alone may not be together: the same placeholder in both
+  for (route in routes) parse_path(route$path, call)
+  handlers <- lapply(routes, function(route) compose(route$middleware, route$handler))
+  on_error <- lapply(routes, `[[`, "on_error")
+  not_found <- NULL
+  if (!is.null(app$not_found)) {
+    not_found <- length(handlers) + 1L
+    handlers[[not_found]] <- compose(app$middleware, not_found_handler(app$not_found))
+    on_error[not_found] <- list(app$on_error)
+  }
+  list(
+    routes = lapply(seq_along(routes), function(i) list(
+      methods = routes[[i]]$method,
+      pattern = enc2utf8(routes[[i]]$path), handler = i
+    )),
+    static = lapply(app_statics(app), static_dir, call = call),
+    not_found = not_found, handlers = handlers, on_error = on_error
+  )
+}

@@ -1,0 +1,190 @@
+# Reading a request from R: accessors, and how a request is printed. The object itself is made in C, with fields that
+# cost nothing until they are touched (src/request.c). Not for parsing: the engine and the crate `fields` do that.
+
+#' The request that handlers get
+#'
+#' A handler is called with one argument, the request. Its fields are read with `$`; each is computed when it is first
+#' read. Any field, also a new one, may be assigned: whatever runs later sees the new value.
+#'
+#' @format An environment with class attribute `dr_request` and these fields:
+#' \describe{
+#'   \item{`method`}{`"GET"`, `"POST"`, ...: a string.}
+#'   \item{`path`}{The path, percent-decoded, without the query: a string.}
+#'   \item{`url`}{Path and query as they were sent: a string.}
+#'   \item{`query`}{The fields of the query, decoded, then those of an `application/x-www-form-urlencoded` body: a named
+#'     character vector. Repeated names are kept.}
+#'   \item{`params`}{The values of the placeholders in the route's path: a named character vector, or a named list when
+#'     a placeholder is typed.}
+#'   \item{`headers`}{The header fields: a named character vector, names in lower case. Repeated names are kept.}
+#'   \item{`cookies`}{The cookies: a named character vector.}
+#'   \item{`body`}{The body as text: a string, `""` when there is none; a raw vector when it is not valid UTF-8 text.}
+#'   \item{`raw`}{The body's bytes: a raw vector.}
+#'   \item{`json`}{The body, parsed as JSON like `jsonlite::fromJSON()` does. Reading it when the body is malformed is
+#'     an error that is answered with 400.}
+#'   \item{`form`}{The text fields of a form, urlencoded or multipart: a named character vector.}
+#'   \item{`files`}{The files of a multipart body: a list named by field. Each is a list with `field`, `name` (the
+#'     file's name at the client, without folders), `type`, `size` (bytes), and either `content` (a raw vector; `path`
+#'     is `NA`) or, above `dr_serve(spool_above = )`, `path` (of a temporary file that is removed after the response;
+#'     `content` is `NULL`).}
+#'   \item{`remote_addr`, `remote_port`}{Address (a string) and port (an integer) of the client.}
+#'   \item{`protocol`}{`"HTTP/1.1"` or `"HTTP/2"`.}
+#'   \item{`scheme`, `host`}{`"http"`, and the host the client asked for: strings.}
+#'   \item{`id`}{The id of this request, as in the log and in the bodies of errors: a string.}
+#'   \item{`route`}{The path of the route as registered, such as `"/users/:id"`: a string.}
+#' }
+#' @seealso [dr_header()] and the other accessors.
+#' @examples
+#' app <- dr_app()
+#' dr_get(app, "/whoami", function(req) {
+#'   list(address = req$remote_addr, agent = dr_header(req, "user-agent"), route = req$route)
+#' })
+#' @name request
+NULL
+
+# The value of one name in a named vector or list: the last, or all; NULL for none.
+pick <- function(values, name, all) {
+  at <- which(names(values) == name)
+  if (all) return(unname(values[at]))
+  n <- length(at)
+  if (n) values[[at[[n]]]]
+}
+
+#' Read a request
+#'
+#' `dr_header()`, `dr_param()`, `dr_query()`, `dr_cookie()` and `dr_files()` read one named value of a request;
+#' `dr_body()` reads its body.
+#'
+#' @param req The request, as a handler gets it ([request]).
+#' @param name The name: a single string, compared without regard to case by `dr_header()` and exactly by the others.
+#'   `NULL`, where that is the default, gives all of them as they are in `req`.
+#' @param all `TRUE` to get every value of `name`, in order, instead of the last one.
+#' @param as What to read the body as: `"text"`, `"json"`, `"raw"` or `"form"`.
+#' @returns
+#' * `dr_header()`: a string, the values joined by `", "` when the header is repeated (RFC 9110, section 5.3); `NULL`
+#'   when there is none.
+#' * `dr_param()`: the value of the placeholder: a string, or what its type says; `NULL` when the route has none of that
+#'   name.
+#' * `dr_query()`: a string, of several fields with that name the last one; `NULL` when there is none. With `all = TRUE`
+#'   a character vector, maybe of length 0. Without `name` a named character vector. Fields of an urlencoded form count
+#'   as well.
+#' * `dr_cookie()`: a string or `NULL`; without `name` a named character vector.
+#' * `dr_files()`: one file as a list ([request] has its fields), of several with that name the last one; `NULL` when
+#'   there is none. With `all = TRUE` a list of files. Without `name` a list of all files, named by field.
+#' * `dr_body()`: `"text"` a string, `""` when the body is empty; `"raw"` a raw vector; `"json"` the parsed value,
+#'   `NULL` when the body is empty; `"form"` a named character vector.
+#' @section Errors: `drover_error_argument` when an argument is not as described. `drover_error_body`, answered with 400
+#'   when nothing catches it, when the body is not what `as` asks for: not JSON, or not UTF-8 text.
+#' @examples
+#' app <- dr_app()
+#' dr_get(app, "/search", function(req) {
+#'   list(term = dr_query(req, "q"), tags = dr_query(req, "tag", all = TRUE), agent = dr_header(req, "User-Agent"))
+#' })
+#' dr_post(app, "/sum", function(req) list(sum = sum(dr_body(req, "json")$numbers)))
+#' dr_post(app, "/photos/:album", function(req) {
+#'   photo <- dr_files(req, "photo")
+#'   if (is.null(photo)) dr_abort(422, "send a file in the field 'photo'")
+#'   list(album = dr_param(req, "album"), name = photo$name, bytes = photo$size)
+#' })
+#' @name accessors
+NULL
+
+#' @rdname accessors
+#' @export
+dr_header <- function(req, name) {
+  check_request(req)
+  check_string(name, "name")
+  headers <- req$headers
+  at <- which(names(headers) == tolower(name))
+  n <- length(at)
+  if (n == 1L) headers[[at]] else if (n) paste(headers[at], collapse = ", ")
+}
+
+#' @rdname accessors
+#' @export
+dr_param <- function(req, name) {
+  check_request(req)
+  check_string(name, "name")
+  pick(req$params, name, FALSE)
+}
+
+#' @rdname accessors
+#' @export
+dr_query <- function(req, name = NULL, all = FALSE) {
+  check_request(req)
+  if (is.null(name)) return(req$query)
+  check_string(name, "name", null = TRUE)
+  check_flag(all, "all")
+  pick(req$query, name, all)
+}
+
+#' @rdname accessors
+#' @export
+dr_cookie <- function(req, name = NULL) {
+  check_request(req)
+  if (is.null(name)) return(req$cookies)
+  check_string(name, "name", null = TRUE)
+  pick(req$cookies, name, FALSE)
+}
+
+#' @rdname accessors
+#' @export
+dr_files <- function(req, name = NULL, all = FALSE) {
+  check_request(req)
+  if (is.null(name)) return(req$files)
+  check_string(name, "name", null = TRUE)
+  check_flag(all, "all")
+  pick(req$files, name, all)
+}
+
+#' @rdname accessors
+#' @export
+dr_body <- function(req, as = "text") {
+  check_request(req)
+  if (!is_string(as)) as <- ""
+  switch(as,
+    text = body_text(req),
+    json = req$json,
+    raw = req$raw,
+    form = req$form,
+    stop_drover("argument", "`as` must be one of \"text\", \"json\", \"raw\", \"form\"", argument = "as")
+  )
+}
+
+# req$body, which is raw when the bytes are no text: here text was asked for, so that is the client's error.
+body_text <- function(req) {
+  body <- req$body
+  if (is.character(body)) return(body)
+  stop_drover("body", "the body is not UTF-8 text", status = 400L, headers = list(), call = sys.call(-1L))
+}
+
+# `a = "1", b = "2"`, as is fit for a terminal or a log.
+format_values <- function(values) {
+  shown <- vapply(values, function(value) {
+    if (is.character(value)) encodeString(value, quote = "\"") else format(value)
+  }, "")
+  paste0(encodeString(names(values)), " = ", shown, collapse = ", ")
+}
+
+# Values of headers and cookies are not shown: they are credentials often enough.
+#' @export
+format.dr_request <- function(x, ...) {
+  lines <- c(
+    from = paste0(x$remote_addr, ":", x$remote_port),
+    route = if (length(x$route) && !is.na(x$route)) encodeString(x$route),
+    params = if (length(x$params)) format_values(x$params),
+    query = if (length(x$query)) format_values(x$query),
+    headers = if (length(x$headers)) paste(encodeString(names(x$headers)), collapse = ", "),
+    cookies = if (length(x$cookies)) paste(encodeString(names(x$cookies)), collapse = ", "),
+    body = if (length(x$raw)) count_of(length(x$raw), "byte")
+  )
+  c(
+    paste("<dr_request>", encodeString(x$method), encodeString(x$url), x$protocol),
+    paste0("  ", format(names(lines)), "  ", lines, recycle0 = TRUE)
+  )
+}
+
+#' @export
+print.dr_request <- function(x, ...) {
+  writeLines(format.dr_request(x, ...))
+  invisible(x)
+}

@@ -1,0 +1,52 @@
+# The settings of dr_serve(): what each may be. Their meaning is documented at dr_serve(), their defaults stand there
+# too and agree with admission::Limits in the engine. Neighbour: serve.R.
+
+# Names and checks of the fields of admission::Limits.
+limit_checks <- list(
+  max_request_line = check_count, max_header_field = check_count, max_header_size = check_count,
+  max_headers = check_count, max_body = function(x, arg, call) check_count(x, arg, 0, call = call),
+  spool_above = function(x, arg, call) check_count(x, arg, 0, call = call),
+  max_parts = check_count, max_fields = check_count, max_json_depth = check_count, max_collisions = check_count,
+  header_timeout = check_seconds, body_timeout = check_seconds,
+  min_body_rate = function(x, arg, call) check_count(x, arg, 0, call = call),
+  write_timeout = check_seconds, keep_alive = check_seconds, timeout = check_seconds, queue_timeout = check_seconds,
+  graceful_timeout = function(x, arg, call) check_seconds(x, arg, zero = TRUE, call = call),
+  max_connections = check_count, max_queue = check_count,
+  max_streams = function(x, arg, call) check_count(x, arg, 1, 2^31 - 1, call = call)
+)
+
+check_settings <- function(settings, limits, call) {
+  check_count(settings$port, "port", 0, 65535, call = call)
+  check_count(settings$threads, "threads", call = call)
+  check_string(settings$host, "host", call = call)
+  check_flag(settings$debug, "debug", call = call)
+  check_flag(settings$case_sensitive, "case_sensitive", call = call)
+  check_string(settings$upload_path, "upload_path", null = TRUE, call = call)
+  check_log(settings$log, call)
+  for (name in names(limit_checks)) limit_checks[[name]](limits[[name]], name, call = call)
+  if (settings$debug && !grepl("^(127\\.|::1$|localhost$)", settings$host)) {
+    warning("`debug = TRUE` shows errors and tracebacks to every client that reaches ", settings$host, call. = FALSE)
+  }
+}
+
+check_log <- function(log, call) {
+  right <- "\"stderr\", \"none\", or the path of a file in an existing folder"
+  if (!is_string(log) || !nzchar(log)) stop_argument("log", right, log, call)
+  if (log %in% c("stderr", "none")) return(invisible())
+  if (dir.exists(log) || !dir.exists(dirname(path.expand(log)))) stop_argument("log", right, log, call)
+}
+
+# The settings as the engine takes them: paths absolute, the folder for uploads made.
+prepare_settings <- function(settings) {
+  if (!settings$log %in% c("stderr", "none")) {
+    settings$log <- file.path(normalizePath(dirname(settings$log)), basename(settings$log))
+  }
+  folder <- settings$upload_path %||% file.path(tempdir(), "drover-uploads")
+  # uploads are no business of other users of the machine
+  if (!dir.exists(folder) && !dir.create(folder, showWarnings = FALSE, recursive = TRUE, mode = "0700")) {
+    stop_drover("argument", paste0("`upload_path` must be a folder that exists or can be made, not ",
+      encodeString(folder, quote = "\"")), argument = "upload_path")
+  }
+  settings$upload_path <- normalizePath(folder)
+  settings
+}

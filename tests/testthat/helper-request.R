@@ -1,0 +1,20 @@
+# A request without a server: for tests of accessors, middleware and printing.
+make_request <- function(method = "GET", path = "/", ...) {
+  fields <- list(
+    method = method, path = path, url = path, query = structure(character(), names = character()),
+    params = structure(character(), names = character()), headers = structure(character(), names = character()),
+    cookies = structure(character(), names = character()), body = "", raw = raw(), json = NULL,
+    form = structure(character(), names = character()), files = list(), remote_addr = "127.0.0.1", remote_port = 5000L,
+    protocol = "HTTP/1.1", scheme = "http", host = "localhost", id = "1", route = path
+  )
+  given <- list(...)
+  fields[names(given)] <- given
+  structure(list2env(fields), class = "dr_request")
+}
+
+# The condition of an error, for looks at its fields.
+error_of <- function(code) tryCatch(code, error = identity)
+
+expect_argument_error <- function(code, pattern, ...) {
+  testthat::expect_error(code, pattern, ..., class = "drover_error_argument")
+}

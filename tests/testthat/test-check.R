@@ -1,0 +1,16 @@
+test_that("what was given instead is told in a few words", {
+  describe <- drover:::describe
+  expect_identical(describe(NULL), "NULL")
+  expect_identical(describe(identity), "a function")
+  expect_identical(describe(new.env()), "an environment")
+  expect_identical(describe(factor("a")), "an object of class 'factor'")
+  expect_identical(describe(list(1)), "an unnamed list")
+  expect_identical(describe(list(a = 1)), "a named list")
+  expect_identical(describe(quote(x)), "an object of type 'symbol'")
+  expect_identical(describe(1:3), "a numeric vector of length 3")
+  expect_identical(describe(character()), "a character vector of length 0")
+  expect_identical(describe(NA), "NA")
+  expect_identical(describe("a\nb"), "\"a\\nb\"")
+  expect_identical(describe(TRUE), "TRUE")
+  expect_lt(nchar(describe(strrep("x", 1e6))), 100)
+})

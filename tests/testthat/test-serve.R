@@ -1,0 +1,150 @@
+# Starting and stopping in this session. What clients see is in test-e2e-*.R.
+hello <- function(req) "hello"
+
+# Serves on a free port for the length of a test.
+serve <- function(app, ..., frame = parent.frame()) {
+  withr::defer(dr_stop(), envir = frame)
+  suppressMessages(dr_serve(app, port = 0L, ...))
+}
+
+test_that("a server tells where it listens, and starts and stops any number of times", {
+  app <- dr_get(dr_app(), "/x", hello)
+  for (i in 1:3) {
+    expect_false(dr_running())
+    expect_message(
+      expect_identical(withVisible(dr_serve(app, port = 0L)), list(value = NULL, visible = FALSE)),
+      "^drover listening on http://127.0.0.1:[0-9]+ \\(threads=1, workers=1, routes=1, static=0\\)\n$"
+    )
+    expect_true(dr_running())
+    expect_identical(dr_url(), paste0("http://127.0.0.1:", app$port))
+    expect_match(format(app)[[1]], paste("serving on", dr_url()), fixed = TRUE)
+    expect_identical(dr_status(), data.frame(pid = integer(), alive = logical()))
+    expect_identical(withVisible(dr_stop()), list(value = NULL, visible = FALSE))
+  }
+  expect_false(dr_running())
+  expect_silent(dr_stop())
+  expect_error(dr_url(), "no server runs", class = "drover_error_not_running")
+})
+
+test_that("one server runs at a time", {
+  serve(dr_get(dr_app(), "/x", hello))
+  other <- dr_get(dr_app(), "/x", hello)
+  expect_error(dr_serve(other, port = 0L), "already running", class = "drover_error_running")
+  expect_true(dr_running())
+})
+
+test_that("an app is fixed while it is served, mounted ones too", {
+  api <- dr_app()
+  app <- dr_mount(dr_get(dr_app(), "/x", hello), "/api", api)
+  serve(app)
+  for (one in list(app, api)) {
+    expect_error(dr_get(one, "/y", hello), "call dr_stop\\(\\), change it", class = "drover_error_running")
+    expect_error(dr_use(one, function(req, nxt) nxt()), class = "drover_error_running")
+    expect_error(dr_on_error(one, NULL), class = "drover_error_running")
+    expect_error(dr_not_found(one, NULL), class = "drover_error_running")
+    expect_error(dr_static(one, "/s", "."), class = "drover_error_running")
+    expect_error(dr_mount(one, "/s", dr_app()), class = "drover_error_running")
+    expect_error(dr_on_start(one, hello), class = "drover_error_running")
+  }
+  expect_silent(dr_get(dr_app(), "/y", hello))
+  dr_stop()
+  expect_silent(dr_get(app, "/y", hello))
+})
+
+test_that("hooks run around the server, start hooks first to last, stop hooks last to first", {
+  log <- character()
+  note <- function(what) function() log <<- c(log, paste(what, dr_running()))
+  api <- dr_on_stop(dr_on_start(dr_app(), note("inner start")), note("inner stop"))
+  app <- dr_get(dr_app(), "/x", hello)
+  dr_on_start(app, note("start 1"))
+  dr_on_start(app, note("start 2"))
+  dr_on_stop(app, note("stop 1"))
+  dr_on_stop(app, note("stop 2"))
+  dr_mount(app, "/a", api)
+  dr_mount(app, "/b", api)
+  serve(app, on_worker_start = note("worker"))
+  dr_stop()
+  expect_identical(log, paste(
+    c("start 1", "start 2", "inner start", "worker", "inner stop", "stop 2", "stop 1"), FALSE
+  ))
+})
+
+test_that("a start hook that fails keeps the server from starting", {
+  stopped <- 0L
+  app <- dr_on_stop(dr_get(dr_app(), "/x", hello), function() stopped <<- stopped + 1L)
+  error <- error_of(dr_serve(app, port = 0L, on_worker_start = function() stop("no database")))
+  expect_s3_class(error, "drover_error_hook")
+  expect_identical(conditionMessage(error), "on_worker_start failed: no database")
+  expect_identical(conditionMessage(error$parent), "no database")
+  dr_on_start(app, function() stop("no model"))
+  expect_error(dr_serve(app, port = 0L), "start hook failed: no model", class = "drover_error_hook")
+  expect_identical(stopped, 2L)
+  expect_false(dr_running())
+})
+
+test_that("a stop hook that fails is a warning, and the others run", {
+  stopped <- FALSE
+  app <- dr_on_stop(dr_get(dr_app(), "/x", hello), function() stopped <<- TRUE)
+  dr_on_stop(app, function() stop("oops"))
+  serve(app)
+  expect_warning(dr_stop(), "stop hook failed: oops")
+  expect_true(stopped)
+  expect_false(dr_running())
+})
+
+test_that("a port in use is a classed error, and the stop hooks run", {
+  stopped <- FALSE
+  app <- dr_on_stop(dr_get(dr_app(), "/x", hello), function() stopped <<- TRUE)
+  other <- local_server({
+    app <- dr_app()
+    dr_get(app, "/", function(req) "x")
+  })
+  withr::defer(dr_stop())
+  expect_error(dr_serve(app, port = other$port), class = "drover_error_listen")
+  expect_true(stopped)
+  expect_false(dr_running())
+  expect_silent(dr_get(app, "/again", hello))
+})
+
+test_that("an app that answers nothing gives a warning", {
+  expect_warning(serve(dr_app()), "`app` has no routes")
+})
+
+test_that("wrong settings are named, and the server does not start", {
+  app <- dr_get(dr_app(), "/x", hello)
+  expect_argument_error(dr_serve(1), "`app` must be a dr_app object")
+  for (wrong in list(-1, 65536, 1.5, "80", NA, NULL, c(80, 81))) {
+    expect_argument_error(dr_serve(app, wrong), "`port` must be a single integer in 0..65535")
+  }
+  for (name in c("threads", "workers", "max_queue", "cpp_workers", "max_body", "max_streams", "timeout", "keep_alive")) {
+    for (wrong in list(-1, "1", NA, NULL, 1:2, Inf)) {
+      arguments <- list(app, 0L)
+      arguments[name] <- list(wrong)
+      expect_argument_error(do.call(dr_serve, arguments), paste0("`", name, "` must be a single "))
+    }
+  }
+  expect_argument_error(dr_serve(app, max_queue = 0), "`max_queue` must be a single integer >= 1")
+  expect_argument_error(dr_serve(app, timeout = 0), "`timeout` must be a single number of seconds > 0")
+  expect_argument_error(dr_serve(app, workers = 2), "`workers` must be 1 in this release")
+  expect_argument_error(dr_serve(app, on_worker_start = 1), "`on_worker_start` must be NULL or a function")
+  expect_argument_error(dr_serve(app, host = 1), "`host` must be a single string")
+  expect_argument_error(dr_serve(app, debug = "yes"), "`debug` must be TRUE or FALSE")
+  expect_argument_error(dr_serve(app, block = NA), "`block` must be TRUE or FALSE")
+  expect_argument_error(dr_serve(app, case_sensitive = 1), "`case_sensitive` must be TRUE or FALSE")
+  expect_argument_error(dr_serve(app, log = tempdir()), "`log` must be \"stderr\", \"none\", or the path")
+  expect_argument_error(dr_serve(app, log = file.path(tempfile(), "x.log")), "`log` must be")
+  expect_argument_error(dr_serve(app, upload_path = "/dev/null/x"), "`upload_path` must be a folder")
+  expect_argument_error(dr_serve(app, max_bodies = 1), "`...` must be empty; it holds `max_bodies`", fixed = TRUE)
+  expect_argument_error(dr_serve(app, 0L, 1L, 1L, NULL, 1L, 1L, NULL, 1), "it holds an unnamed argument")
+  expect_argument_error(dr_stop("now"), "`graceful_timeout` must be a single number of seconds >= 0")
+  expect_false(dr_running())
+})
+
+test_that("debugging for everybody gives a warning", {
+  settings <- formals(dr_serve)
+  settings$debug <- TRUE
+  limits <- settings[names(drover:::limit_checks)]
+  expect_silent(drover:::check_settings(settings, limits, NULL))
+  settings$host <- "0.0.0.0"
+  expect_warning(drover:::check_settings(settings, limits, NULL), "shows errors and tracebacks")
+})
