@@ -1,0 +1,49 @@
+# The app that the protocol cases talk to. Prints its process id, then serves on a free port until it is ended.
+# Each handler counts its run, so a case can say how many there must be; /ok and /count, which the runner uses, do not.
+
+suppressPackageStartupMessages(library(drover))
+
+runs <- 0
+counted <- function(handler) function(req) {
+  runs <<- runs + 1
+  handler(req)
+}
+pairs <- function(values) paste(sprintf("%s=%s", names(values), values), collapse = "&")
+
+app <- dr_app()
+dr_get(app, "/ok", function(req) "ok")
+dr_get(app, "/count", function(req) format(runs))
+
+dr_get(app, "/get", counted(function(req) "got"))
+dr_post(app, "/post", counted(function(req) "posted"))
+dr_post(app, "/echo", counted(function(req) format(length(req$raw))))
+dr_post(app, "/body", counted(function(req) req$raw))
+dr_post(app, "/unread", counted(function(req) "unread"))
+dr_get(app, "/unread", counted(function(req) "unread"))
+dr_get(app, "/query", counted(function(req) pairs(req$query)))
+dr_get(app, "/cookies", counted(function(req) pairs(req$cookies)))
+dr_get(app, "/header", counted(function(req) paste(req$headers[names(req$headers) == "x-test"], collapse = "|")))
+dr_get(app, "/target", counted(function(req) paste(req$path, req$url)))
+dr_get(app, "/param/<id>", counted(function(req) req$params[["id"]]))
+dr_get(app, "/number/<n:int>", counted(function(req) format(req$params[["n"]] + 1L)))
+dr_get(app, "/rest/*path", counted(function(req) req$params[["path"]]))
+dr_put(app, "/resource", counted(function(req) "put"))
+dr_delete(app, "/resource", counted(function(req) NULL))
+dr_get(app, "/error", counted(function(req) stop("a secret of the server")))
+dr_get(app, "/teapot", counted(function(req) dr_abort(418, "short and stout")))
+
+# the type and length of what the JSON became: enough to see that it was read
+dr_post(app, "/json", counted(function(req) {
+  value <- dr_body(req, "json")
+  paste(class(value)[1], length(value))
+}))
+dr_post(app, "/json/echo", counted(function(req) dr_json(dr_body(req, "json"))))
+dr_post(app, "/form", counted(function(req) pairs(req$form)))
+dr_post(app, "/multipart", counted(function(req) {
+  files <- vapply(req$files, function(file) paste(file$field, file$name, file$type, file$size, sep = ":"), "")
+  paste(c(pairs(req$form), files), collapse = "|")
+}))
+
+message("pid ", Sys.getpid())
+# Timeouts are short, so that the cases which wait for them end soon; everything else is the default.
+dr_serve(app, port = 0L, block = TRUE, header_timeout = 2, body_timeout = 2)

@@ -1,0 +1,149 @@
+# Plays the protocol cases against a server and says which fail. Usage and the format of a case: README.md.
+# Base R only: it must run where nothing but R and the package is installed.
+# Neighbours: case.R reads the files, client.R plays them, app.R is the server's app.
+
+here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
+source(file.path(here, "case.R"))
+source(file.path(here, "client.R"))
+
+# Starts app.R in a process of its own, on a free port. Value: list(host, port, pid, log = file).
+start_server <- function() {
+  log <- tempfile("conformance-", fileext = ".log")
+  file.create(log)
+  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(file.path(here, "app.R"))),
+          stdout = FALSE, stderr = log, wait = FALSE)
+  listening <- "drover listening on http://127\\.0\\.0\\.1:([0-9]+)"
+  for (attempt in seq_len(300)) {
+    lines <- readLines(log, warn = FALSE)
+    ready <- grep(listening, lines, value = TRUE)
+    pid <- grep("^pid [0-9]+$", lines, value = TRUE)
+    if (length(ready) && length(pid)) {
+      port <- sub(paste0(".*", listening, ".*"), "\\1", ready[1])
+      return(list(host = "127.0.0.1", port = as.integer(port), pid = as.integer(sub("pid ", "", pid[1])), log = log))
+    }
+    Sys.sleep(0.1)
+  }
+  stop("the server is not ready after 30 s; it wrote:\n", paste(lines, collapse = "\n"))
+}
+
+# The body of a GET, or NULL when it is not answered with 200.
+get_text <- function(server, path) {
+  request <- paste0("GET ", path, " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+  case <- list(steps = list(list(send = charToRaw(request))), status = statuses("200"), close = "yes", hang_up = FALSE)
+  answers <- tryCatch(play(server, case)$answers, error = function(e) list())
+  if (length(answers) == 1 && answers[[1]]$status == "200") text_of(answers[[1]]$body)
+}
+
+log_lines <- function(server, from = 0) {
+  if (is.null(server$log)) return(character())
+  con <- file(server$log, "rb")
+  on.exit(close(con))
+  seek(con, from)
+  readLines(con, warn = FALSE)
+}
+
+# Waits until `enough(lines)` for the log written after byte `from`, at most 2 s: the log may lag behind the answer.
+await_log <- function(server, from, enough) {
+  for (attempt in 1:41) {
+    lines <- log_lines(server, from)
+    if (enough(lines)) break
+    Sys.sleep(0.05)
+  }
+  lines
+}
+
+# What is wrong with the answers, as text; nothing when they are as the case says.
+judge_answers <- function(case, got) {
+  wrong <- character()
+  if (identical(case$status, "any")) return(wrong)
+  codes <- vapply(got$answers, `[[`, "", "status")
+  expected <- if (identical(case$status, "none")) list() else lapply(case$status, `[[`, "codes")
+  if (identical(case$close, "no")) expected <- c(expected, "200")
+  fits <- function(i) (if (i > length(codes)) "none" else codes[i]) %in% expected[[i]]
+  if (length(codes) > length(expected) || !all(vapply(seq_along(expected), fits, NA))) {
+    wanted <- vapply(expected, paste, "", collapse = "|")
+    wrong <- paste0("status ", paste(codes, collapse = " "), ", not ", paste(wanted, collapse = " "),
+                    if (identical(case$close, "no")) " (the last one on the connection kept alive)")
+  }
+  if (length(got$rest)) wrong <- c(wrong, paste0("bytes that are no answer: ", encodeString(substr(text_of(got$rest), 1, 60))))
+  if (identical(case$close, "yes") && !got$closed) wrong <- c(wrong, "the connection stays open")
+
+  last <- length(got$answers) - identical(case$close, "no")
+  if (last < 1) return(wrong)
+  answer <- got$answers[[last]]
+  for (header in case$header) {
+    name <- tolower(sub(":.*", "", header))
+    pattern <- sub("^[^:]*: ", "", header)
+    values <- answer$values[answer$names == name]
+    if (!any(grepl(pattern, values))) wrong <- c(wrong, paste0("header ", name, " is <", paste(values, collapse = ">, <"), ">"))
+  }
+  for (name in case$no_header) if (tolower(name) %in% answer$names) wrong <- c(wrong, paste("has header", name))
+  body <- text_of(answer$body)
+  if (!is.na(case$body) && !grepl(case$body, body, perl = TRUE, useBytes = TRUE)) wrong <- c(wrong, paste0("body is ", encodeString(substr(body, 1, 120), quote = "\"")))
+  c(wrong, unlist(lapply(got$answers, judge_manners)))
+}
+
+# What every answer must have, whatever the case.
+judge_manners <- function(answer) {
+  has <- function(name, value) any(answer$names == name & answer$values == value)
+  if (startsWith(answer$status, "1")) return(NULL)
+  c(if (!has("x-content-type-options", "nosniff")) paste(answer$status, "without nosniff"),
+    if (answer$status >= "400") {
+      c(if (!has("cache-control", "no-store")) paste(answer$status, "without no-store"),
+        if (length(answer$body) > 1000) paste(answer$status, "with a long body"))
+    })
+}
+
+# What is wrong with the log written since byte `from`.
+judge_log <- function(case, got, server, from) {
+  if (is.null(server$log)) return(NULL)
+  codes <- vapply(got$answers, `[[`, "", "status")
+  refused <- sum(codes %in% c("400", "413", "414", "417", "431", "501", "505"))
+  warned <- function(lines) sum(grepl("\\bWARN\\b.*\\b(400|413|414|417|431|501|505)\\b", lines, perl = TRUE))
+  found <- function(lines) vapply(case$log, function(pattern) any(grepl(pattern, lines, perl = TRUE)), NA)
+  lines <- await_log(server, from, function(lines) warned(lines) >= refused && all(found(lines)))
+  c(if (warned(lines) != refused && !case$hang_up) {
+      paste0(warned(lines), " log lines for ", refused, " refused requests")
+    },
+    if (!all(found(lines))) paste("no log line matches", case$log[!found(lines)]))
+}
+
+run_case <- function(file, server) {
+  case <- read_case(file)
+  from <- if (is.null(server$log)) 0 else file.size(server$log)
+  before <- get_text(server, "/count")
+  got <- play(server, case)
+  wrong <- if (case$hang_up) character() else judge_answers(case, got)
+  if (!is.na(case$runs)) {
+    # after a hang-up the server may still be busy with what came
+    for (attempt in 1:20) {
+      runs <- as.integer(get_text(server, "/count")) - as.integer(before)
+      if (identical(runs, case$runs) || !case$hang_up) break
+      Sys.sleep(0.05)
+    }
+    if (!identical(runs, case$runs)) wrong <- c(wrong, paste("handlers ran", paste(runs, collapse = ""), "times, not", case$runs))
+  }
+  wrong <- c(wrong, judge_log(case, got, server, from))
+  if (!identical(get_text(server, "/ok"), "ok")) wrong <- c(wrong, "afterwards the server does not answer GET /ok")
+  wrong
+}
+
+main <- function(args) {
+  own <- length(args) < 2
+  server <- if (own) start_server() else list(host = args[1], port = as.integer(args[2]))
+  if (own) on.exit(tools::pskill(server$pid))
+  pattern <- c(if (own) args else args[-(1:2)], "")[1]
+  files <- list.files(file.path(here, c("requests", "floods")), "\\.http$", full.names = TRUE)
+  files <- files[grepl(pattern, substring(files, nchar(here) + 2))]
+  failed <- 0
+  for (file in files) {
+    wrong <- tryCatch(run_case(file, server), error = function(e) conditionMessage(e))
+    if (!length(wrong)) next
+    failed <- failed + 1
+    cat(substring(file, nchar(here) + 2), ": ", paste(wrong, collapse = "; "), "\n", sep = "")
+  }
+  cat(length(files) - failed, " passed, ", failed, " failed\n", sep = "")
+  failed == 0
+}
+
+if (!main(commandArgs(trailingOnly = TRUE))) quit(status = 1)
