@@ -120,6 +120,7 @@ fn bucket(string: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn check(strings: &[Vec<u8>]) -> Result<(), FieldError> {
         CollisionGuard::new(1000).check(strings.iter().map(Vec::as_slice))
@@ -222,6 +223,20 @@ mod tests {
                 .check(strings[..1000].iter().map(Vec::as_slice))
                 .unwrap();
             guard.check(strings.iter().map(Vec::as_slice)).unwrap_err();
+        }
+    }
+
+    proptest! {
+        /// The verdict is that of counting exactly, on strings that collide and repeat often.
+        #[test]
+        fn the_verdict_is_exact(strings in proptest::collection::vec("(Ab|BA|C){0,3}", 0..60), limit in 0..6_usize) {
+            let mut buckets: HashMap<usize, HashSet<&str>> = HashMap::new();
+            for string in &strings {
+                buckets.entry(bucket(string.as_bytes())).or_default().insert(string);
+            }
+            let flooded = buckets.values().any(|different| different.len() > limit);
+            let verdict = CollisionGuard::new(limit).check(strings.iter().map(|string| string.as_bytes()));
+            prop_assert_eq!(verdict.is_err(), flooded);
         }
     }
 }
