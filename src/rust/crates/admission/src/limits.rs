@@ -18,7 +18,7 @@ pub struct Limits {
     pub max_headers: usize,
     /// longest body; more is 413
     pub max_body: u64,
-    /// a longer body waits in a temporary file, not in memory
+    /// a longer body or uploaded file waits on disk, not in memory: a full queue of such bodies must fit in memory
     pub spool_above: u64,
     /// parts of a multipart body; more is 400
     pub max_parts: usize,
@@ -61,7 +61,7 @@ impl Default for Limits {
             max_header_size: 32 << 10,
             max_headers: 100,
             max_body: 1 << 20,
-            spool_above: 1 << 20,
+            spool_above: 128 << 10,
             max_parts: 100,
             max_fields: 1000,
             max_json_depth: 64,

@@ -10,7 +10,7 @@ use rustix::event::{eventfd, EventfdFlags};
 use rustix::io::{read, write};
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::atomic::{fence, AtomicU32, Ordering};
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub trait Ring: Send + Sync {
     fn ring(&self) -> bool;
 }
 
-/// A doorbell. Shared by the sleeper and everyone who rings.
+/// A doorbell. Shared by the sleeper, who waits on its descriptor, and everyone who rings.
 pub struct Bell {
     segment: Segment,
     fd: OwnedFd,
@@ -81,10 +81,17 @@ impl Bell {
             let _ = write(&self.fd, &1u64.to_ne_bytes());
         }
     }
+}
 
-    /// The descriptor to sleep on: readable once rung.
-    pub fn fd(&self) -> BorrowedFd<'_> {
+impl AsFd for Bell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()
+    }
+}
+
+impl AsRawFd for Bell {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
     }
 }
 

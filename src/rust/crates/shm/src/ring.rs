@@ -79,6 +79,13 @@ pub struct Sending {
     started: bool,
 }
 
+impl Sending {
+    /// Whether some of the message is in the ring, so that the rest must follow.
+    pub fn has_started(&self) -> bool {
+        self.started
+    }
+}
+
 impl Producer {
     /// Room for `size` bytes at the tail, or `None` when the reader must catch up first.
     fn room(&mut self, size: u64) -> Option<()> {

@@ -1,6 +1,6 @@
 //! Server to worker: one HTTP request.
 //!
-//! Layout: route, flags, remote port, body kind · lengths of method, target, path, remote address, spooled file ·
+//! Layout: id (u64), route, flags, remote port, body kind · lengths of method, target, path, remote address, spooled file ·
 //! counts of params and headers · body length (u64) · lengths of params · lengths of header names and values, in turn ·
 //! the bytes of all of these in the same order · the body, when it is inline.
 
@@ -30,6 +30,8 @@ pub enum BodyRef<'a> {
 /// What the server knows of a request before its headers and params.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestHead<'a> {
+    /// names the request in logs, error bodies and `req$id`
+    pub id: u64,
     /// index into the routes of the app; `u32::MAX` for the not-found handler
     pub route: u32,
     /// `FLAG_*`
@@ -49,15 +51,16 @@ pub struct RequestHead<'a> {
 }
 
 impl RequestHead<'_> {
-    /// Appends the message to `out`. `headers` is walked twice.
-    pub fn encode<'h, H>(&self, params: &[impl AsRef<[u8]>], headers: H, out: &mut Vec<u8>)
+    /// Appends the message to `out`. `headers` is asked twice: for the lengths, and for the bytes.
+    pub fn encode<'h, H>(&self, params: &[impl AsRef<[u8]>], headers: impl Fn() -> H, out: &mut Vec<u8>)
     where
-        H: Iterator<Item = (&'h [u8], &'h [u8])> + Clone,
+        H: Iterator<Item = (&'h [u8], &'h [u8])>,
     {
         let (kind, path, len, inline): (u32, &[u8], u64, &[u8]) = match self.body {
             BodyRef::Inline(b) => (INLINE, &[], b.len() as u64, b),
             BodyRef::Spooled { path, len } => (SPOOLED, path, len, &[]),
         };
+        put_u64(out, self.id);
         put_u32(out, self.route);
         put_u32(out, self.flags);
         put_u32(out, u32::from(self.remote_port));
@@ -73,7 +76,7 @@ impl RequestHead<'_> {
             put_len(out, p.as_ref().len());
         }
         let mut count = 0u32;
-        for (name, value) in headers.clone() {
+        for (name, value) in headers() {
             put_len(out, name.len());
             put_len(out, value.len());
             count += 1;
@@ -85,7 +88,7 @@ impl RequestHead<'_> {
         for p in params {
             out.extend_from_slice(p.as_ref());
         }
-        for (name, value) in headers {
+        for (name, value) in headers() {
             out.extend_from_slice(name);
             out.extend_from_slice(value);
         }
@@ -127,6 +130,7 @@ impl<'a> Request<'a> {
     /// When its lengths do not fit its bytes.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(bytes);
+        let id = r.u64()?;
         let (route, flags, port, kind) = (r.u32()?, r.u32()?, r.u32()?, r.u32()?);
         let sizes = r.lengths(5)?;
         let (n_params, n_headers) = (r.u32()?, r.u32()?);
@@ -147,7 +151,7 @@ impl<'a> Request<'a> {
             _ => return Err(WireError("unknown kind of body")),
         };
         let remote_port = u16::try_from(port).map_err(|_| WireError("not a port"))?;
-        let head = RequestHead { route, flags, remote_port, method, target, path, remote_addr, body };
+        let head = RequestHead { id, route, flags, remote_port, method, target, path, remote_addr, body };
         Ok(Request { head, params, headers })
     }
 
@@ -182,6 +186,7 @@ mod tests {
 
     fn sample(body: BodyRef<'_>) -> Vec<u8> {
         let head = RequestHead {
+            id: 1 << 63 | 5,
             route: 3,
             flags: FLAG_HTTP2,
             remote_port: 4711,
@@ -193,7 +198,7 @@ mod tests {
         };
         let headers: [(&[u8], &[u8]); 2] = [(b"host", b"here"), (b"empty", b"")];
         let mut out = Vec::new();
-        head.encode(&[&b"p1"[..], b""], headers.iter().copied(), &mut out);
+        head.encode(&[&b"p1"[..], b""], || headers.iter().copied(), &mut out);
         out
     }
 
@@ -201,6 +206,7 @@ mod tests {
     fn round_trip() {
         let bytes = sample(BodyRef::Inline(b"a\0b"));
         let r = Request::decode(&bytes).unwrap();
+        assert_eq!(r.head.id, 1 << 63 | 5);
         assert_eq!((r.head.route, r.head.flags, r.head.remote_port), (3, FLAG_HTTP2, 4711));
         assert_eq!(r.head.path, b"/a b");
         assert_eq!(r.query(), b"x=1");

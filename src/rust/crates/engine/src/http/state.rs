@@ -1,0 +1,268 @@
+//! What a connection is doing, since when, and what the server wants of it.
+//!
+//! All fields are used by the tasks of one I/O thread; they are atomics only because the runtime asks for `Send`.
+//! Activities: `Idle` -> `Head` (first byte of a request) -> `Busy` (the pipeline has it) -> `Idle`.
+//! While `Busy`, a body may be coming in and a response may be going out, each with its own clock.
+
+use super::audit::Refusal;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::task::Waker;
+use std::time::Instant;
+
+/// Milliseconds on a clock that only goes forward, never 0.
+pub fn now() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_millis() as u64 + 1
+}
+
+/// What the server wants of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Order {
+    /// go on
+    None = 0,
+    /// give up buffers until the client speaks again
+    Hibernate = 1,
+    /// end when the requests in flight are answered
+    Drain = 2,
+    /// end: the header section did not come in time
+    HeaderTimeout = 3,
+    /// end: the client does not read its response
+    WriteTimeout = 4,
+}
+
+impl Order {
+    fn from_u8(n: u8) -> Order {
+        match n {
+            1 => Order::Hibernate,
+            2 => Order::Drain,
+            3 => Order::HeaderTimeout,
+            4 => Order::WriteTimeout,
+            _ => Order::None,
+        }
+    }
+}
+
+const IDLE: u8 = 0;
+const HEAD: u8 = 1;
+const BUSY: u8 = 2;
+
+/// See the module. Times are of [`now`]; 0 means "not".
+#[derive(Debug)]
+pub struct Connection {
+    /// the client's address
+    pub remote_addr: String,
+    /// the client's port
+    pub remote_port: u16,
+    activity: AtomicU8,
+    since: AtomicU64,
+    /// requests begun, and of these not yet answered
+    begun: AtomicU64,
+    open: AtomicU32,
+    /// header sections that have been read from the socket, and whether the next has begun
+    heads: AtomicU64,
+    partial_head: AtomicBool,
+    write_blocked_since: AtomicU64,
+    body_began: AtomicU64,
+    body_moved: AtomicU64,
+    body_bytes: AtomicU64,
+    body_late: AtomicBool,
+    order: AtomicU8,
+    waker: Mutex<Option<Waker>>,
+    refusal: Mutex<Option<(Refusal, bool)>>,
+    dormant: AtomicBool,
+}
+
+impl Connection {
+    pub fn new(peer: SocketAddr) -> Self {
+        Connection {
+            remote_addr: peer.ip().to_canonical().to_string(),
+            remote_port: peer.port(),
+            activity: AtomicU8::new(IDLE),
+            since: AtomicU64::new(now()),
+            begun: AtomicU64::new(0),
+            open: AtomicU32::new(0),
+            heads: AtomicU64::new(0),
+            partial_head: AtomicBool::new(false),
+            write_blocked_since: AtomicU64::new(0),
+            body_began: AtomicU64::new(0),
+            body_moved: AtomicU64::new(0),
+            body_bytes: AtomicU64::new(0),
+            body_late: AtomicBool::new(false),
+            order: AtomicU8::new(Order::None as u8),
+            waker: Mutex::new(None),
+            refusal: Mutex::new(None),
+            dormant: AtomicBool::new(true),
+        }
+    }
+
+    fn set(&self, activity: u8) {
+        self.activity.store(activity, Relaxed);
+        self.since.store(now(), Relaxed);
+    }
+
+    /// Bytes have come: `heads` header sections are complete, and perhaps a further one has begun.
+    pub fn bytes_came(&self, heads: u64, partial_head: bool) {
+        self.heads.store(heads, Relaxed);
+        self.partial_head.store(partial_head, Relaxed);
+        if self.activity.load(Relaxed) == IDLE {
+            self.set(HEAD);
+        }
+    }
+
+    /// The pipeline has a request.
+    pub fn request_begins(&self) {
+        self.begun.fetch_add(1, Relaxed);
+        self.open.fetch_add(1, Relaxed);
+        self.activity.store(BUSY, Relaxed);
+    }
+
+    /// The response of a request is with the HTTP library, or the client has gone.
+    pub fn request_ends(&self) {
+        if self.open.fetch_sub(1, Relaxed) == 1 {
+            self.set(if self.partial_head.load(Relaxed) { HEAD } else { IDLE });
+        }
+    }
+
+    /// Requests without a whole response.
+    pub fn open_requests(&self) -> u32 {
+        self.open.load(Relaxed)
+    }
+
+    /// The HTTP/1.1 library has it from now on, with nothing read.
+    pub fn wakes_up(&self) {
+        self.dormant.store(false, Relaxed);
+        self.heads.store(0, Relaxed);
+        self.begun.store(0, Relaxed);
+    }
+
+    /// It has given up its buffers.
+    pub fn goes_dormant(&self) {
+        self.dormant.store(true, Relaxed);
+    }
+
+    /// Whether nothing of a request is read or under way, and nothing of a response has to be written, though there
+    /// are buffers for it.
+    pub fn at_rest(&self) -> bool {
+        !self.dormant.load(Relaxed)
+            && self.activity.load(Relaxed) == IDLE
+            && self.open_requests() == 0
+            && self.heads.load(Relaxed) == self.begun.load(Relaxed)
+            && self.write_blocked_since.load(Relaxed) == 0
+    }
+
+    /// For how long, in ms, it has waited for a request; `None` when it does something.
+    pub fn idle_for(&self, now: u64) -> Option<u64> {
+        (self.activity.load(Relaxed) == IDLE).then(|| now.saturating_sub(self.since.load(Relaxed)))
+    }
+
+    /// For how long, in ms, a header section has been coming.
+    pub fn head_for(&self, now: u64) -> Option<u64> {
+        (self.activity.load(Relaxed) == HEAD).then(|| now.saturating_sub(self.since.load(Relaxed)))
+    }
+
+    /// A write made progress, or could not.
+    pub fn wrote(&self, progress: bool) {
+        if progress {
+            if self.write_blocked_since.load(Relaxed) != 0 {
+                self.write_blocked_since.store(0, Relaxed);
+            }
+        } else if self.write_blocked_since.load(Relaxed) == 0 {
+            self.write_blocked_since.store(now(), Relaxed);
+        }
+    }
+
+    /// For how long, in ms, no byte of a response could be written.
+    pub fn write_blocked_for(&self, now: u64) -> Option<u64> {
+        match self.write_blocked_since.load(Relaxed) {
+            0 => None,
+            since => Some(now.saturating_sub(since)),
+        }
+    }
+
+    /// A body is expected from now on.
+    pub fn body_begins(&self) {
+        let now = now();
+        self.body_bytes.store(0, Relaxed);
+        self.body_moved.store(now, Relaxed);
+        self.body_began.store(now, Relaxed);
+    }
+
+    /// Some of the body has come.
+    pub fn body_moves(&self, bytes: usize) {
+        self.body_bytes.fetch_add(bytes as u64, Relaxed);
+        self.body_moved.store(now(), Relaxed);
+    }
+
+    /// The body is here, or given up.
+    pub fn body_ends(&self) {
+        self.body_began.store(0, Relaxed);
+    }
+
+    /// Time in ms since the body began, time since it last moved, and bytes so far.
+    pub fn body_progress(&self, now: u64) -> Option<(u64, u64, u64)> {
+        match self.body_began.load(Relaxed) {
+            0 => None,
+            began => Some((
+                now.saturating_sub(began),
+                now.saturating_sub(self.body_moved.load(Relaxed)),
+                self.body_bytes.load(Relaxed),
+            )),
+        }
+    }
+
+    /// Ends the wait for a body that comes too slowly.
+    pub fn body_is_late(&self) {
+        self.body_late.store(true, Relaxed);
+        self.wake();
+    }
+
+    /// Whether the wait for the body is over.
+    pub fn is_body_late(&self) -> bool {
+        self.body_late.load(Relaxed)
+    }
+
+    /// Tells the connection's task what to do; a weightier order replaces a lighter one.
+    pub fn give(&self, order: Order) {
+        if order as u8 > self.order.load(Relaxed) {
+            self.order.store(order as u8, Relaxed);
+            self.wake();
+        }
+    }
+
+    /// What the connection is to do.
+    pub fn order(&self) -> Order {
+        Order::from_u8(self.order.load(Relaxed))
+    }
+
+    /// The order to hibernate has been followed, or could not be.
+    pub fn hibernated(&self) {
+        let _ = self.order.compare_exchange(Order::Hibernate as u8, Order::None as u8, Relaxed, Relaxed);
+    }
+
+    /// The task to wake when there is an order.
+    pub fn set_waker(&self, waker: &Waker) {
+        let mut slot = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        if !slot.as_ref().is_some_and(|w| w.will_wake(waker)) {
+            *slot = Some(waker.clone());
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = &*self.waker.lock().unwrap_or_else(PoisonError::into_inner) {
+            waker.wake_by_ref();
+        }
+    }
+
+    /// Bytes were refused: nothing more is read. `in_body`: those of a request that the pipeline has, and answers.
+    pub fn refuse(&self, refusal: Refusal, in_body: bool) {
+        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some((refusal, in_body));
+    }
+
+    /// Why bytes were refused, if they were, and whether in a body.
+    pub fn refusal(&self) -> Option<(Refusal, bool)> {
+        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,155 @@
+//! The bytes of a connection on their way to and from the HTTP library.
+//!
+//! Reading goes through a buffer of the thread, where the audit sees the bytes first; what it refuses never reaches the
+//! library, which sees the stream end just before. Writing goes straight through; both keep the connection's clocks.
+
+use super::audit::Audit;
+use super::state::Connection;
+use admission::Limits;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use std::cell::RefCell;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{ready, Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+
+/// Bytes read at a time. One buffer for all connections of a thread.
+const SCRATCH: usize = 64 << 10;
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; SCRATCH]);
+}
+
+/// Where a socket is found again when the library that had it is dropped.
+#[derive(Clone, Default)]
+pub struct Return(Arc<Mutex<Option<TcpStream>>>);
+
+impl Return {
+    /// The socket, once its [`Stream`] is gone.
+    pub fn take(&self) -> Option<TcpStream> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// See the module.
+pub struct Stream {
+    /// `None` only while it is being dropped
+    io: Option<TcpStream>,
+    back: Return,
+    state: Arc<Connection>,
+    /// none for HTTP/2, whose framing is binary
+    audit: Option<Audit>,
+    limits: Arc<Limits>,
+}
+
+impl Stream {
+    pub fn http1(io: TcpStream, back: Return, state: Arc<Connection>, limits: Arc<Limits>) -> Self {
+        Stream { io: Some(io), back, state, audit: Some(Audit::new()), limits }
+    }
+
+    pub fn http2(io: TcpStream, back: Return, state: Arc<Connection>, limits: Arc<Limits>) -> Self {
+        Stream { io: Some(io), back, state, audit: None, limits }
+    }
+
+    fn io(&mut self) -> io::Result<Pin<&mut TcpStream>> {
+        self.io.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+
+    /// How many of the bytes may pass.
+    fn examine(&mut self, bytes: &[u8]) -> usize {
+        let Some(audit) = &mut self.audit else { return bytes.len() };
+        match audit.read(bytes, &self.limits) {
+            Ok(()) => {
+                self.state.bytes_came(audit.heads(), audit.in_head());
+                bytes.len()
+            }
+            Err((sound, refusal)) => {
+                let in_body = !audit.between_requests() && !audit.in_head();
+                self.state.refuse(refusal, in_body);
+                sound
+            }
+        }
+    }
+
+    /// What to tell the library after a refusal.
+    fn refused(&self) -> Poll<io::Result<()>> {
+        if self.state.refusal().is_some_and(|(_, in_body)| in_body) {
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "refused")));
+        }
+        // a request before the refused one is still to be answered: the end of the stream would look like its client's end
+        if self.state.open_requests() > 0 {
+            return Poll::Pending;
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Read for Stream {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, mut buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if this.audit.is_some() && this.state.refusal().is_some() {
+            return this.refused();
+        }
+        BUFFER.with(|buffer| {
+            let mut buffer = buffer.borrow_mut();
+            let want = buf.remaining().min(SCRATCH);
+            let mut into = ReadBuf::new(&mut buffer[..want]);
+            ready!(this.io()?.poll_read(cx, &mut into))?;
+            let bytes = into.filled();
+            if bytes.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            let pass = this.examine(bytes);
+            if pass == 0 {
+                return this.refused();
+            }
+            buf.put_slice(&bytes[..pass]);
+            Poll::Ready(Ok(()))
+        })
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        *self.back.0.lock().unwrap_or_else(PoisonError::into_inner) = self.io.take();
+    }
+}
+
+impl Stream {
+    fn note<T>(&self, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        self.state.wrote(poll.is_ready());
+        poll
+    }
+}
+
+impl Write for Stream {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let poll = self.io()?.poll_write(cx, buf);
+        self.note(poll)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let poll = self.io()?.poll_write_vectored(cx, bufs);
+        self.note(poll)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    // a socket has no buffer of its own to flush
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    // `connection` ends the sending side itself, in its own time
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

@@ -1,0 +1,108 @@
+//! Ends what takes too long: one task for each I/O thread looks at all its connections and requests now and then, so that
+//! a request costs no timer. It sleeps while there is nothing to look at.
+
+use super::state::{now, Connection, Order};
+use crate::dispatch::{self, Patience};
+use admission::Limits;
+use slab::Slab;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Between two looks while requests are out: deadlines are met within this.
+const FAST: Duration = Duration::from_millis(25);
+/// Between two looks while there are only connections.
+const SLOW: Duration = Duration::from_millis(250);
+/// Looks without a request out before slowing down.
+const CALM: u32 = 40;
+/// An idle connection gives its buffers back after this many ms.
+const HIBERNATE_AFTER: u64 = 1000;
+
+thread_local! {
+    static CONNECTIONS: RefCell<Slab<Arc<Connection>>> = const { RefCell::new(Slab::new()) };
+    static SLOWED: Cell<bool> = const { Cell::new(true) };
+    static WAKE: Arc<Notify> = Arc::new(Notify::new());
+}
+
+/// A place among this thread's connections, left on drop.
+pub struct Registered(usize);
+
+/// Adds a connection to those looked at.
+pub fn register(connection: &Arc<Connection>) -> Registered {
+    hurry();
+    Registered(CONNECTIONS.with(|c| c.borrow_mut().insert(connection.clone())))
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        CONNECTIONS.with(|c| c.borrow_mut().try_remove(self.0));
+    }
+}
+
+/// A request is out: look more often.
+pub fn hurry() {
+    SLOWED.with(|slowed| {
+        if slowed.replace(false) {
+            WAKE.with(|w| w.notify_one());
+        }
+    });
+}
+
+/// Tells all connections of this thread.
+pub fn order_all(order: Order) {
+    for_each(|c| c.give(order));
+}
+
+fn for_each(mut f: impl FnMut(&Connection)) {
+    CONNECTIONS.with(|c| c.borrow().iter().for_each(|(_, connection)| f(connection)));
+}
+
+/// The task. Runs as long as its thread.
+pub async fn run(limits: Arc<Limits>) {
+    let seconds = |s: f64| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX);
+    let patience = Patience { queue: seconds(limits.queue_timeout), total: seconds(limits.timeout) };
+    let wake = WAKE.with(Arc::clone);
+    let mut calm = 0;
+    loop {
+        let busy = dispatch::expire(patience);
+        calm = if busy { 0 } else { calm + 1 };
+        let slow = calm >= CALM;
+        SLOWED.with(|s| s.set(slow));
+        look(&limits);
+        if !slow {
+            tokio::time::sleep(FAST).await;
+        } else if CONNECTIONS.with(|c| c.borrow().is_empty()) {
+            wake.notified().await;
+            calm = 0;
+        } else if tokio::time::timeout(SLOW, wake.notified()).await.is_ok() {
+            calm = 0;
+        }
+    }
+}
+
+fn look(limits: &Limits) {
+    let ms = |s: f64| (s * 1000.0) as u64;
+    let now = now();
+    for_each(|c| {
+        if c.head_for(now).is_some_and(|t| t > ms(limits.header_timeout)) {
+            c.give(Order::HeaderTimeout);
+        }
+        if c.write_blocked_for(now).is_some_and(|t| t > ms(limits.write_timeout)) {
+            c.give(Order::WriteTimeout);
+        }
+        if let Some((total, still, bytes)) = c.body_progress(now) {
+            let slow = total > ms(limits.body_timeout) && bytes * 1000 / total.max(1) < limits.min_body_rate;
+            if still > ms(limits.body_timeout) || slow {
+                c.body_is_late();
+            }
+        }
+        if let Some(idle) = c.idle_for(now) {
+            if idle > ms(limits.keep_alive) {
+                c.give(Order::Drain);
+            } else if idle > HIBERNATE_AFTER && c.at_rest() {
+                c.give(Order::Hibernate);
+            }
+        }
+    });
+}

@@ -1,0 +1,145 @@
+//! The body of a response: nothing, bytes, or a piece of a file that is read as it is sent.
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{ready, Context, Poll};
+use tokio::task::JoinHandle;
+
+/// Bytes of a file read at a time: large enough to need few turns, small enough that many downloads fit in memory.
+const PIECE: u64 = 128 << 10;
+
+/// Called when the body has been handed over whole, or dropped.
+type OnEnd = Box<dyn FnOnce() + Send>;
+
+/// See the module.
+pub struct Body {
+    source: Source,
+    on_end: Option<OnEnd>,
+}
+
+enum Source {
+    Empty,
+    Bytes(Bytes),
+    File(Piecewise),
+}
+
+struct Piecewise {
+    file: Arc<File>,
+    offset: u64,
+    left: u64,
+    reading: Option<JoinHandle<io::Result<Bytes>>>,
+}
+
+impl Body {
+    /// No body.
+    pub fn empty() -> Self {
+        Body { source: Source::Empty, on_end: None }
+    }
+
+    /// These bytes.
+    pub fn bytes(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        let source = if bytes.is_empty() { Source::Empty } else { Source::Bytes(bytes) };
+        Body { source, on_end: None }
+    }
+
+    /// `len` bytes of the file from `offset` on.
+    pub fn file(file: File, offset: u64, len: u64) -> Self {
+        if len == 0 {
+            return Body::empty();
+        }
+        let piecewise = Piecewise { file: Arc::new(file), offset, left: len, reading: None };
+        Body { source: Source::File(piecewise), on_end: None }
+    }
+
+    /// Bytes in all.
+    pub fn len(&self) -> u64 {
+        match &self.source {
+            Source::Empty => 0,
+            Source::Bytes(b) => b.len() as u64,
+            Source::File(f) => f.left,
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Has `f` called at the end of the body, sent or not.
+    pub fn on_end(mut self, f: impl FnOnce() + Send + 'static) -> Self {
+        self.on_end = Some(Box::new(f));
+        self
+    }
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        if let Some(f) = self.on_end.take() {
+            f();
+        }
+    }
+}
+
+impl Piecewise {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        let reading = self.reading.get_or_insert_with(|| {
+            let (file, offset, size) = (self.file.clone(), self.offset, self.left.min(PIECE) as usize);
+            tokio::task::spawn_blocking(move || {
+                let mut piece = vec![0; size];
+                let n = file.read_at(&mut piece, offset)?;
+                piece.truncate(n);
+                Ok(Bytes::from(piece))
+            })
+        });
+        let piece = ready!(Pin::new(reading).poll(cx)).map_err(io::Error::other).and_then(|r| r);
+        self.reading = None;
+        Poll::Ready(Some(match piece {
+            Ok(b) if b.is_empty() => {
+                self.left = 0;
+                Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file became shorter while it was sent"))
+            }
+            Ok(b) => {
+                self.offset += b.len() as u64;
+                self.left -= b.len() as u64;
+                Ok(b)
+            }
+            Err(e) => Err(e),
+        }))
+    }
+}
+
+use std::future::Future as _;
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        match &mut self.source {
+            Source::Empty => Poll::Ready(None),
+            Source::Bytes(b) => {
+                let b = std::mem::take(b);
+                self.source = Source::Empty;
+                Poll::Ready(Some(Ok(Frame::data(b))))
+            }
+            Source::File(f) => f.poll(cx).map(|piece| piece.map(|r| r.map(Frame::data))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.len())
+    }
+}

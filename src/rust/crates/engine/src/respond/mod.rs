@@ -1,0 +1,19 @@
+//! From an answer to a response: bodies, errors, replies of handlers.
+
+mod body;
+mod error;
+mod reply;
+
+pub use body::Body;
+pub use error::{failure, plain_head, Failure};
+pub use reply::{from_reply, Replied};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// A response on its way out.
+pub type Response = http::Response<Body>;
+
+/// No response is to be taken for another type than it says.
+pub(crate) fn add_nosniff(headers: &mut HeaderMap) {
+    headers.insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
+}

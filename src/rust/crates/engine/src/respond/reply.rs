@@ -1,0 +1,97 @@
+//! The response that a worker's reply describes. What a handler set is checked here: a header that would split the response,
+//! or a status that is not one, becomes 500.
+
+use super::{add_nosniff, Body, Failure, Response};
+use crate::assets::{self, AssetBody};
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use std::path::Path;
+use wire::{ContentType, Reply, ReplyBody};
+
+/// What came of a reply.
+pub enum Replied {
+    /// a response
+    Response(Response),
+    /// a failure of this status, to be told by the server
+    Failure(Failure),
+    /// the handler did something impossible: 500, with this for the log
+    Wrong(String),
+}
+
+/// Reads a reply, a part of `message`. `method` and `request` are those of the request, for files (ranges, conditions).
+pub fn from_reply(reply: &Reply<'_>, message: &Bytes, method: &Method, request: &HeaderMap) -> Replied {
+    let status = match StatusCode::from_u16(reply.status) {
+        Ok(s) if !s.is_informational() => s,
+        _ => return Replied::Wrong(format!("the handler's status {} is not a final one", reply.status)),
+    };
+    let headers = match headers_of(reply) {
+        Ok(headers) => headers,
+        Err(why) => return Replied::Wrong(why),
+    };
+    match reply.body {
+        ReplyBody::Failure(detail) => {
+            let mut failure = Failure::new(status, String::from_utf8_lossy(detail));
+            failure.headers = headers;
+            Replied::Failure(failure)
+        }
+        ReplyBody::Bytes(bytes) => {
+            let bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+            let body = if bodiless { Body::empty() } else { Body::bytes(message.slice_ref(bytes)) };
+            let mut response = Response::new(body);
+            *response.status_mut() = status;
+            *response.headers_mut() = headers;
+            Replied::Response(response)
+        }
+        ReplyBody::File(path) => file(path, status, headers, method, request),
+    }
+}
+
+fn headers_of(reply: &Reply<'_>) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::with_capacity(4);
+    let content_type = match reply.content_type {
+        ContentType::None => None,
+        ContentType::Text => Some("text/plain; charset=utf-8"),
+        ContentType::Json => Some("application/json"),
+        ContentType::Html => Some("text/html; charset=utf-8"),
+        ContentType::Octet => Some("application/octet-stream"),
+    };
+    if let Some(content_type) = content_type {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    }
+    for (name, value) in reply.headers() {
+        let wrong = |what| format!("the handler set a header with an invalid {what}: {}", String::from_utf8_lossy(name));
+        let name = HeaderName::from_bytes(name).map_err(|_| wrong("name"))?;
+        // framing is the server's: a length or coding of the handler's could only contradict it
+        if [CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION].contains(&name) {
+            continue;
+        }
+        let value = HeaderValue::from_bytes(value).map_err(|_| wrong("value"))?;
+        if name == CONTENT_TYPE {
+            headers.insert(name, value);
+        } else {
+            headers.append(name, value);
+        }
+    }
+    add_nosniff(&mut headers);
+    Ok(headers)
+}
+
+fn file(path: &[u8], status: StatusCode, headers: HeaderMap, method: &Method, request: &HeaderMap) -> Replied {
+    use std::os::unix::ffi::OsStrExt;
+    let path = Path::new(std::ffi::OsStr::from_bytes(path));
+    match assets::file_response(path, status, headers, method, request) {
+        Ok(response) => Replied::Response(response.map(Body::from)),
+        Err(e) => Replied::Wrong(format!("dr_file: cannot send {}: {e}", path.display())),
+    }
+}
+
+impl From<AssetBody> for Body {
+    fn from(body: AssetBody) -> Body {
+        match body {
+            AssetBody::Empty => Body::empty(),
+            AssetBody::Bytes(bytes) => Body::bytes(bytes),
+            AssetBody::File { file, offset, len } => Body::file(file, offset, len),
+        }
+    }
+}
