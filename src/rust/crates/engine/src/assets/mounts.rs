@@ -1,0 +1,122 @@
+//! Directories served under a mount: which one a path is in, and what lies there.
+
+use super::deliver::{deliver, response, AssetBody};
+use super::path::{target, Target, INDEX};
+use super::root::{Opened, Root};
+use super::{encoding, media_type};
+use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, LOCATION, VARY};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use std::io;
+use std::path::Path;
+
+/// What files answer to. `OPTIONS` is answered here too.
+const METHODS: &str = "GET, HEAD, OPTIONS";
+
+/// All directories that are served.
+pub struct Mounts {
+    /// those with more segments first, so that the closest one covers a path; then in the order given
+    mounts: Vec<Mount>,
+}
+
+struct Mount {
+    /// decoded, without empty ones
+    segments: Vec<String>,
+    root: Root,
+}
+
+impl Mounts {
+    /// Opens every directory. `mounts` are pairs of a mount (`/assets`; a slash at its end is ignored) and the directory served there.
+    ///
+    /// An error, which names the directory, when one cannot be opened.
+    pub fn new(mounts: Vec<(String, String)>) -> io::Result<Mounts> {
+        let mut mounts = mounts
+            .into_iter()
+            .map(|(mount, directory)| match Root::new(Path::new(&directory)) {
+                Ok(root) => {
+                    let segments = mount.split('/').filter(|segment| !segment.is_empty()).map(str::to_owned).collect();
+                    Ok(Mount { segments, root })
+                }
+                Err(error) => {
+                    Err(io::Error::new(error.kind(), format!("static directory '{directory}' of mount '{mount}': {error}")))
+                }
+            })
+            .collect::<io::Result<Vec<_>>>()?;
+        mounts.sort_by_key(|mount| usize::MAX - mount.segments.len());
+        Ok(Mounts { mounts })
+    }
+
+    /// The answer to a request for `raw_path` (as sent, without the query), or `None` when no mount covers it.
+    ///
+    /// Statuses of 400 and above come with an empty body. An error when the server is at fault, such as no descriptors left.
+    pub fn respond(&self, method: &Method, raw_path: &str, headers: &HeaderMap) -> Option<io::Result<Response<AssetBody>>> {
+        let (mount, rest) = self.mounts.iter().find_map(|mount| Some((mount, mount.rest(raw_path)?)))?;
+        Some(if method == Method::GET || method == Method::HEAD {
+            mount.serve(method, raw_path, rest, headers)
+        } else {
+            let status = if method == Method::OPTIONS { StatusCode::NO_CONTENT } else { StatusCode::METHOD_NOT_ALLOWED };
+            let headers = HeaderMap::from_iter([(ALLOW, HeaderValue::from_static(METHODS))]);
+            Ok(response(status, headers, AssetBody::Empty))
+        })
+    }
+}
+
+impl Mount {
+    /// What follows this mount in `raw_path`: nothing, or a part that starts with `/`. `None` when the mount does not cover it.
+    fn rest<'p>(&self, raw_path: &'p str) -> Option<&'p str> {
+        self.segments.iter().try_fold(raw_path, |path, segment| {
+            let path = path.strip_prefix('/')?;
+            let (first, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
+            (router::decode(first).ok()? == segment.as_str()).then_some(rest)
+        })
+    }
+
+    fn serve(&self, method: &Method, raw_path: &str, rest: &str, request: &HeaderMap) -> io::Result<Response<AssetBody>> {
+        let (path, redirect) = match target(rest) {
+            Ok(Target::Named(path)) => (path, true),
+            Ok(Target::Index(path)) => (path.into(), false),
+            Err(status) => return Ok(empty(status)),
+        };
+        match self.root.open(&path)? {
+            Some(opened) if opened.is_file() => self.deliver(opened, &path, method, request),
+            Some(opened) if redirect && opened.is_directory() => self.redirect(&path, raw_path),
+            _ => Ok(empty(StatusCode::NOT_FOUND)),
+        }
+    }
+
+    /// A directory asked for without its slash: relative links in its index would be off by one segment.
+    fn redirect(&self, path: &str, raw_path: &str) -> io::Result<Response<AssetBody>> {
+        let index = self.root.open(&format!("{path}/{INDEX}"))?;
+        let location = HeaderValue::try_from(format!("{raw_path}/"));
+        match (index, location) {
+            (Some(index), Ok(location)) if index.is_file() => {
+                let headers = HeaderMap::from_iter([(LOCATION, location)]);
+                Ok(response(StatusCode::MOVED_PERMANENTLY, headers, AssetBody::Empty))
+            }
+            _ => Ok(empty(StatusCode::NOT_FOUND)),
+        }
+    }
+
+    fn deliver(&self, plain: Opened, path: &str, method: &Method, request: &HeaderMap) -> io::Result<Response<AssetBody>> {
+        let media_type = media_type::of(path);
+        let mut headers = HeaderMap::with_capacity(8);
+        headers.insert(CONTENT_TYPE, media_type.header);
+        let mut chosen = plain;
+        if media_type.compressible {
+            headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+            for coding in encoding::accepted(request) {
+                let sibling = self.root.open(&format!("{path}{}", coding.suffix()))?;
+                // one older than the original was made from another version of it
+                if let Some(sibling) = sibling.filter(|sibling| sibling.is_file() && sibling.modified() >= chosen.modified()) {
+                    headers.insert(CONTENT_ENCODING, coding.header());
+                    chosen = sibling;
+                    break;
+                }
+            }
+        }
+        deliver(chosen, StatusCode::OK, headers, method, request)
+    }
+}
+
+fn empty(status: StatusCode) -> Response<AssetBody> {
+    response(status, HeaderMap::new(), AssetBody::Empty)
+}
