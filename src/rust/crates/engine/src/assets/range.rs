@@ -90,28 +90,28 @@ mod tests {
         parts(&headers, size)
     }
 
-    fn ranges<const N: usize>(ranges: [Range<u64>; N]) -> Parts {
-        Parts::Ranges(ranges.into_iter().collect())
+    fn ranges(ranges: &[(u64, u64)]) -> Parts {
+        Parts::Ranges(ranges.iter().map(|(start, end)| *start..*end).collect())
     }
 
     #[test]
     fn the_table_of_section_14() {
         for (value, answer) in [
             // the examples of section 14.1.2, for a file of 10000 bytes
-            ("bytes=0-499", ranges([0..500])),
-            ("bytes=500-999", ranges([500..1000])),
-            ("bytes=-500", ranges([9500..10000])),
-            ("bytes=9500-", ranges([9500..10000])),
-            ("bytes=0-0,-1", ranges([0..1, 9999..10000])),
-            ("bytes= 0-999, 4500-5499, -1000", ranges([0..1000, 4500..5500, 9000..10000])),
-            ("bytes=500-600,601-999", ranges([500..601, 601..1000])),
-            ("bytes=500-700,601-999", ranges([500..701, 601..1000])),
-            ("bytes=0-99999", ranges([0..10000])),
-            ("bytes=0-99999999999999999999999", ranges([0..10000])),
-            ("bytes=-99999", ranges([0..10000])),
-            ("BYTES=1-1", ranges([1..2])),
-            ("bytes=,0-1,,", ranges([0..2])),
-            ("bytes=0-1,10000-", ranges([0..2])),
+            ("bytes=0-499", ranges(&[(0, 500)])),
+            ("bytes=500-999", ranges(&[(500, 1000)])),
+            ("bytes=-500", ranges(&[(9500, 10000)])),
+            ("bytes=9500-", ranges(&[(9500, 10000)])),
+            ("bytes=0-0,-1", ranges(&[(0, 1), (9999, 10000)])),
+            ("bytes= 0-999, 4500-5499, -1000", ranges(&[(0, 1000), (4500, 5500), (9000, 10000)])),
+            ("bytes=500-600,601-999", ranges(&[(500, 601), (601, 1000)])),
+            ("bytes=500-700,601-999", ranges(&[(500, 701), (601, 1000)])),
+            ("bytes=0-99999", ranges(&[(0, 10000)])),
+            ("bytes=0-99999999999999999999999", ranges(&[(0, 10000)])),
+            ("bytes=-99999", ranges(&[(0, 10000)])),
+            ("BYTES=1-1", ranges(&[(1, 2)])),
+            ("bytes=,0-1,,", ranges(&[(0, 2)])),
+            ("bytes=0-1,10000-", ranges(&[(0, 2)])),
             ("bytes=10000-", Parts::Unsatisfiable),
             ("bytes=99999999999999999999999-", Parts::Unsatisfiable),
             ("bytes=-0", Parts::Unsatisfiable),
