@@ -12,7 +12,8 @@ receive <- function(con, seconds) {
   if (length(got)) got else NULL
 }
 
-# Plays the steps of a case on a new connection. Value: list(answers, rest = bytes that are no answer, closed).
+# Plays the steps of a case on a new connection. 
+# Value: list(answers, rest = bytes that are no answer, closed, missed = what was waited for in vain).
 play <- function(server, case, patience = 5) {
   con <- connect(server)
   on.exit(close(con))
@@ -39,7 +40,11 @@ play <- function(server, case, patience = 5) {
   for (step in case$steps) {
     if (!is.null(step$send)) send(step$send)
     if (!is.null(step$pause)) Sys.sleep(step$pause)
-    if (!is.null(step$until)) read(function() grepl(step$until, text_of(state$bytes)), patience)
+    if (!is.null(step$until)) {
+      found <- function() grepl(step$until, text_of(state$bytes), perl = TRUE, useBytes = TRUE)
+      read(found, patience)
+      if (!found()) state$missed <- c(state$missed, step$until)
+    }
   }
   if (case$hang_up) return(list(answers = list(), rest = raw(), closed = TRUE))
 
@@ -53,7 +58,7 @@ play <- function(server, case, patience = 5) {
   } else {
     read(function() FALSE, if (identical(case$close, "yes")) patience else 0.2)
   }
-  c(parsed(), closed = state$closed)
+  c(parsed(), closed = state$closed, missed = list(state$missed))
 }
 
 text_of <- function(bytes) {
