@@ -43,10 +43,12 @@ NULL
 
 # The value of one name in a named vector or list: the last, or all; NULL for none.
 pick <- function(values, name, all) {
-  at <- which(names(values) == name)
-  if (all) return(unname(values[at]))
-  n <- length(at)
-  if (n) values[[at[[n]]]]
+  names <- names(values)
+  if (all) return(unname(values[names == name]))
+  at <- match(name, names)
+  if (is.na(at)) return(NULL)
+  if (length(names) > at) at <- max(which(names == name))
+  values[[at]]
 }
 
 #' Read a request
@@ -94,9 +96,12 @@ dr_header <- function(req, name) {
   check_request(req)
   check_string(name, "name")
   headers <- req$headers
-  at <- which(names(headers) == tolower(name))
-  n <- length(at)
-  if (n == 1L) headers[[at]] else if (n) paste(headers[at], collapse = ", ")
+  names <- names(headers)
+  name <- tolower(name)
+  at <- match(name, names)
+  if (is.na(at)) return(NULL)
+  same <- names == name
+  if (sum(same) == 1L) headers[[at]] else paste(headers[same], collapse = ", ")
 }
 
 #' @rdname accessors

@@ -28,7 +28,7 @@ dr_set_cookie <- function(response, name, value, max_age = NULL, path = "/", dom
                           http_only = TRUE, same_site = "Lax") {
   response <- as_response(response)
   call <- sys.call()
-  if (!is_string(name) || !grepl(token_pattern, name)) {
+  if (!is_string(name) || !is_token(name)) {
     stop_argument("name", "a single string of letters, digits and hyphens", name, call)
   }
   check_string(value, "value", null = TRUE)

@@ -79,7 +79,8 @@ test_that("errors pass through nxt()", {
 
 test_that("a promise reaches the middleware and is passed on", {
   skip_if_not_installed("promises")
-  app <- dr_use(dr_app(), function(req, nxt) promises::then(nxt(), function(value) dr_set_header(value, "X-Late", "yes")))
+  mark <- function(value) dr_set_header(value, "X-Late", "yes")
+  app <- dr_use(dr_app(), function(req, nxt) promises::then(nxt(), mark))
   dr_get(app, "/x", function(req) promises::promise_resolve("later"))
   promise <- run(app)
   expect_s3_class(promise, "promise")

@@ -11,7 +11,9 @@ test_that("each function registers for its method", {
   dr_options(app, "/x", hello)
   dr_any(app, "/x", hello)
   expect_named(app$routes, paste(c("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "ANY"), "/x"))
-  expect_identical(app$routes[["PUT /x"]], list(method = "PUT", path = "/x", param_names = character(), handler = hello))
+  expect_identical(
+    app$routes[["PUT /x"]], list(method = "PUT", path = "/x", param_names = character(), handler = hello)
+  )
 })
 
 test_that("dr_route() registers for several methods", {
@@ -41,7 +43,9 @@ test_that("the same method and path again replaces the handler with a warning", 
 test_that("wrong arguments are named", {
   app <- dr_app()
   expect_argument_error(dr_get(1, "/x", hello), "`app` must be a dr_app object \\(see dr_app\\(\\)\\), not 1")
-  expect_argument_error(dr_get(app, c("/x", "/y"), hello), "`path` must be a single string, not a character vector of length 2")
+  expect_argument_error(
+    dr_get(app, c("/x", "/y"), hello), "`path` must be a single string, not a character vector of length 2"
+  )
   expect_argument_error(dr_get(app, NA_character_, hello), "`path` must be a single string, not NA")
   expect_argument_error(dr_get(app, 1, hello), "`path` must be a single string, not 1")
   expect_argument_error(dr_get(app, "x", hello), "`path`: .*start with '/'")

@@ -35,7 +35,9 @@ test_that("the body is read in four ways", {
   expect_identical(dr_body(req, "raw"), charToRaw("{}"))
   expect_identical(dr_body(req, as = "json"), list(a = 1L))
   expect_identical(dr_body(req, "form"), c(f = "g"))
-  for (wrong in list("xml", 1, c("text", "json"), NULL)) expect_argument_error(dr_body(req, wrong), "`as` must be one of")
+  for (wrong in list("xml", 1, c("text", "json"), NULL)) {
+    expect_argument_error(dr_body(req, wrong), "`as` must be one of")
+  }
 })
 
 test_that("a body that is no text is the client's error when text is asked for", {

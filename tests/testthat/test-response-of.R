@@ -32,24 +32,23 @@ test_that("lists, data frames and vectors are JSON", {
 })
 
 test_that("a list with the names of a response is one", {
-  expect_identical(as_response(list(status = 201, body = "x", headers = list("X-A" = "1"))), dr_text("x", 201L, list("X-A" = "1")))
+  by_hand <- list(status = 201, body = "x", headers = list("X-A" = "1"))
+  expect_identical(as_response(by_hand), dr_text("x", 201L, list("X-A" = "1")))
   expect_identical(as_response(list(body = as.raw(1))), dr_response(as.raw(1)))
   expect_identical(as_response(list(status = 202L)), dr_text("", 202L))
   expect_null(as_response(list(status = 204L, body = NULL))$body)
-  expect_argument_error(as_response(list(status = 1000, body = "x")), "`status` must be a single integer in 200..599, not 1000")
+  expect_argument_error(as_response(list(status = 1000, body = "x")), "in 200..599, not 1000", fixed = TRUE)
   expect_argument_error(as_response(list(body = 1:3)), "`body` must be a single string")
 })
 
 test_that("what cannot be sent is an error that says what it is", {
   unsupported <- list(
     "a function" = identity, "an environment" = new.env(), "an object of type 'symbol'" = quote(x),
-    "an object of type 'language'" = quote(x + y), "an object of class 'formula'" = y ~ x,
-    "an object of class 'numeric_version'|" = NULL
+    "an object of type 'language'" = quote(x + y), "an object of class 'formula'" = y ~ x
   )
-  unsupported[[6]] <- NULL
   for (what in names(unsupported)) {
-    expect_error(as_response(unsupported[[what]]), paste("R handler returned an unsupported value:", what), fixed = TRUE,
-      class = "drover_error_value")
+    message <- paste("R handler returned an unsupported value:", what)
+    expect_error(as_response(unsupported[[what]]), message, fixed = TRUE, class = "drover_error_value")
   }
   expect_error(as_response(stdout()), "connection", class = "drover_error_value")
   expect_error(as_response(methods::new("numeric")), NA)

@@ -116,7 +116,8 @@ test_that("wrong settings are named, and the server does not start", {
   for (wrong in list(-1, 65536, 1.5, "80", NA, NULL, c(80, 81))) {
     expect_argument_error(dr_serve(app, wrong), "`port` must be a single integer in 0..65535")
   }
-  for (name in c("threads", "workers", "max_queue", "cpp_workers", "max_body", "max_streams", "timeout", "keep_alive")) {
+  counts <- c("threads", "workers", "max_queue", "cpp_workers", "max_body", "max_streams")
+  for (name in c(counts, "timeout", "keep_alive")) {
     for (wrong in list(-1, "1", NA, NULL, 1:2, Inf)) {
       arguments <- list(app, 0L)
       arguments[name] <- list(wrong)
