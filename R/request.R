@@ -41,14 +41,17 @@
 #' @name request
 NULL
 
-# The value of one name in a named vector or list: the last, or all; NULL for none.
-pick <- function(values, name, all) {
-  names <- names(values)
-  if (all) return(unname(values[names == name]))
-  at <- match(name, names)
-  if (is.na(at)) return(NULL)
-  if (length(names) > at) at <- max(which(names == name))
-  values[[at]]
+# The arguments of an accessor. Handlers call it often, so what is right is decided without further calls.
+check_asked <- function(req, name, null = FALSE) {
+  if (!inherits(req, "dr_request")) check_request(req, call = sys.call(-1L))
+  if (is.character(name) && length(name) == 1L && !is.na(name)) return()
+  check_string(name, "name", null = null, call = sys.call(-1L))
+}
+
+# All values of one name in a named vector or list.
+pick_all <- function(values, name, all) {
+  check_flag(all, "all", call = sys.call(-1L))
+  unname(values[names(values) == name])
 }
 
 #' Read a request
@@ -93,8 +96,7 @@ NULL
 #' @rdname accessors
 #' @export
 dr_header <- function(req, name) {
-  check_request(req)
-  check_string(name, "name")
+  check_asked(req, name)
   headers <- req$headers
   names <- names(headers)
   name <- tolower(name)
@@ -107,44 +109,39 @@ dr_header <- function(req, name) {
 #' @rdname accessors
 #' @export
 dr_param <- function(req, name) {
-  check_request(req)
-  check_string(name, "name")
-  pick(req$params, name, FALSE)
+  check_asked(req, name)
+  .Call(C_pick, req$params, name)
 }
 
 #' @rdname accessors
 #' @export
 dr_query <- function(req, name = NULL, all = FALSE) {
-  check_request(req)
+  check_asked(req, name, null = TRUE)
   if (is.null(name)) return(req$query)
-  check_string(name, "name", null = TRUE)
-  check_flag(all, "all")
-  pick(req$query, name, all)
+  if (!isFALSE(all)) return(pick_all(req$query, name, all))
+  .Call(C_pick, req$query, name)
 }
 
 #' @rdname accessors
 #' @export
 dr_cookie <- function(req, name = NULL) {
-  check_request(req)
-  if (is.null(name)) return(req$cookies)
-  check_string(name, "name", null = TRUE)
-  pick(req$cookies, name, FALSE)
+  check_asked(req, name, null = TRUE)
+  if (is.null(name)) req$cookies else .Call(C_pick, req$cookies, name)
 }
 
 #' @rdname accessors
 #' @export
 dr_files <- function(req, name = NULL, all = FALSE) {
-  check_request(req)
+  check_asked(req, name, null = TRUE)
   if (is.null(name)) return(req$files)
-  check_string(name, "name", null = TRUE)
-  check_flag(all, "all")
-  pick(req$files, name, all)
+  if (!isFALSE(all)) return(pick_all(req$files, name, all))
+  .Call(C_pick, req$files, name)
 }
 
 #' @rdname accessors
 #' @export
 dr_body <- function(req, as = "text") {
-  check_request(req)
+  if (!inherits(req, "dr_request")) check_request(req)
   if (!is_string(as)) as <- ""
   switch(as,
     text = body_text(req),

@@ -63,10 +63,11 @@ response_of <- function(status, body, headers) {
   response
 }
 
-# `type`: the Content-Type that `headers` may replace. Most requests end here, so the usual case is decided without
-# calls of other functions.
+# `type`: the Content-Type that `headers` may replace. Most requests end here, so the usual case is one call.
 new_response <- function(body, status, headers, type, call = sys.call(-1L)) {
-  if (!(is.character(body) && length(body) == 1L && !is.object(body) && !is.na(body))) body <- other_body(body, call)
+  response <- .Call(C_plain_response, body, status, headers, type)
+  if (!is.null(response)) return(response)
+  body <- check_body(body, call)
   if (!identical(status, 200L)) {
     check_count(status, "status", 200, 599, call = call)
     status <- as.integer(status)
@@ -82,7 +83,7 @@ new_response <- function(body, status, headers, type, call = sys.call(-1L)) {
   response_of(status, body, headers)
 }
 
-other_body <- function(body, call) {
+check_body <- function(body, call) {
   if (is.object(body) && is.character(body)) body <- as.character(body)
   if (is_string(body) || is.raw(body) || is.null(body)) return(body)
   stop_argument("body", "a single string, a raw vector or NULL", body, call)

@@ -1,0 +1,57 @@
+/* Two small things that handlers do for nearly every request, as one call each: making a plain response, and looking up
+ * one named value. What is not the usual case is left to R (R/response.R, R/request.R): these answer NULL.
+ * Not for requests and responses on the wire. */
+#include "values.h"
+
+static SEXP text(const char *s) {
+  SEXP out = Rf_mkString(s);
+  R_PreserveObject(out);
+  MARK_NOT_MUTABLE(out);
+  return out;
+}
+
+/* One string, nothing attached to it. */
+static int is_plain_string(SEXP x) {
+  return TYPEOF(x) == STRSXP && XLENGTH(x) == 1 && ATTRIB(x) == R_NilValue && STRING_ELT(x, 0) != NA_STRING;
+}
+
+SEXP drv_plain_response(SEXP body, SEXP status, SEXP headers, SEXP type) {
+  static SEXP class = NULL, names, header_names;
+  if (!is_plain_string(body) || !is_plain_string(type)) return R_NilValue;
+  if (TYPEOF(headers) != VECSXP || XLENGTH(headers) != 0) return R_NilValue;
+  if (TYPEOF(status) != INTSXP || XLENGTH(status) != 1 || ATTRIB(status) != R_NilValue) return R_NilValue;
+  if (INTEGER(status)[0] < 200 || INTEGER(status)[0] > 599) return R_NilValue;
+  if (!class) {
+    const char *fields[] = {"status", "body", "headers", ""};
+    SEXP model = PROTECT(Rf_mkNamed(VECSXP, fields));
+    names = Rf_getAttrib(model, R_NamesSymbol);
+    R_PreserveObject(names);
+    MARK_NOT_MUTABLE(names);
+    UNPROTECT(1);
+    header_names = text("Content-Type");
+    class = text("dr_response");
+  }
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, 3));
+  SET_VECTOR_ELT(out, 0, status);
+  SET_VECTOR_ELT(out, 1, body);
+  SEXP field = Rf_allocVector(VECSXP, 1);
+  SET_VECTOR_ELT(out, 2, field);
+  SET_VECTOR_ELT(field, 0, type);
+  Rf_setAttrib(field, R_NamesSymbol, header_names);
+  Rf_setAttrib(out, R_NamesSymbol, names);
+  Rf_setAttrib(out, R_ClassSymbol, class);
+  UNPROTECT(1);
+  return out;
+}
+
+SEXP drv_pick(SEXP values, SEXP name) {
+  SEXP names = Rf_getAttrib(values, R_NamesSymbol);
+  if (TYPEOF(names) != STRSXP) return R_NilValue;
+  SEXP wanted = STRING_ELT(name, 0);
+  for (R_xlen_t i = XLENGTH(names); i-- > 0;) {
+    if (!Rf_NonNullStringMatch(STRING_ELT(names, i), wanted)) continue;
+    if (TYPEOF(values) == VECSXP) return VECTOR_ELT(values, i);
+    if (TYPEOF(values) == STRSXP) return Rf_ScalarString(STRING_ELT(values, i));
+  }
+  return R_NilValue;
+}

@@ -1,0 +1,11 @@
+#ifndef DROVER_VALUES_H
+#define DROVER_VALUES_H
+#define R_NO_REMAP
+#include <Rinternals.h>
+
+/* A dr_response of a string body, an integer status in 200..599 and no headers but a Content-Type; NULL for anything else. */
+SEXP drv_plain_response(SEXP body, SEXP status, SEXP headers, SEXP type);
+/* The last element of a character vector or list called `name` (one string), or NULL. */
+SEXP drv_pick(SEXP values, SEXP name);
+
+#endif
