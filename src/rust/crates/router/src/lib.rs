@@ -5,14 +5,17 @@
 //! static files, 404) is the engine's.
 //!
 //! Reading order: [`percent`](decode) (one decoding, shared with static files), [`Method`], [`ParamType`],
-//! `segment` (one segment of a pattern against one of a path), [`Pattern`], `tree`, [`Router`].
+//! `segment` (one segment of a pattern against one of a path), [`Pattern`], `search` (what matching routes come to), `tree`,
+//! `literals` (the short way), [`Router`].
 #![forbid(unsafe_code)]
 
+mod literals;
 mod method;
 mod param_type;
 mod pattern;
 mod percent;
 mod router;
+mod search;
 mod segment;
 mod tree;
 

@@ -3,9 +3,11 @@
 //! The first registered route that matches the path and takes the method wins, not the most specific one.
 //! A path is percent-decoded segment by segment, so an encoded slash never separates segments; it is part of the value.
 
+use crate::literals::Literals;
 use crate::percent::decode;
+use crate::search::{End, Outcome, Search};
 use crate::segment::Segment;
-use crate::tree::{Lookup, Tree};
+use crate::tree::Tree;
 use crate::{Method, MethodSet, PathError, Pattern};
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -65,11 +67,45 @@ impl RouterBuilder {
 
     /// The router of all routes added.
     pub fn build(self) -> Router {
-        let mut tree = Tree::new(self.case_sensitive);
+        let case_sensitive = self.case_sensitive;
+        let mut tree = Tree::new(case_sensitive);
+        let mut literals = Literals::new(case_sensitive);
+        let with_placeholders: Vec<&Route> = self.routes.iter().filter(|route| route.literals().is_none()).collect();
         for (index, route) in (0u32..).zip(&self.routes) {
-            tree.insert(&route.segments, route.methods, index);
+            let end = End { route: index, methods: route.methods };
+            tree.insert(&route.segments, end);
+            if let Some(path) = route.literals() {
+                let text = format!("/{}", path.join("/"));
+                // a '%' as it reads after decoding: never what is sent
+                let as_sent = !text.contains('%');
+                if as_sent && !with_placeholders.iter().any(|other| other.matches(&path, case_sensitive)) {
+                    literals.insert(text, end);
+                }
+            }
         }
-        Router { case_sensitive: self.case_sensitive, routes: self.routes, tree }
+        Router { case_sensitive, routes: self.routes, literals, tree }
+    }
+}
+
+impl Route {
+    /// The segments as texts, when there is no placeholder.
+    fn literals(&self) -> Option<Vec<&str>> {
+        self.segments
+            .iter()
+            .map(|segment| match segment {
+                Segment::Literal(text) => Some(text.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// Whether the pattern matches `path`.
+    fn matches(&self, path: &[&str], case_sensitive: bool) -> bool {
+        let same = |(segment, text): (&Segment, &&str)| segment.values(text, case_sensitive).is_some();
+        match self.segments.split_last() {
+            Some((Segment::Rest, before)) => path.len() > before.len() && before.iter().zip(path).all(same),
+            _ => path.len() == self.segments.len() && self.segments.iter().zip(path).all(same),
+        }
     }
 }
 
@@ -78,6 +114,7 @@ impl RouterBuilder {
 pub struct Router {
     case_sensitive: bool,
     routes: Vec<Route>,
+    literals: Literals,
     tree: Tree,
 }
 
@@ -96,16 +133,36 @@ impl Router {
     }
 
     fn try_find<'p>(&self, method: Method, raw_path: &'p str, params: &mut Params<'p>) -> Result<Match, PathError> {
+        let mut search = Search::new(method);
+        if let Some(ends) = self.literals.get(raw_path) {
+            search.consider(ends);
+            return Ok(self.answer(search.outcome()));
+        }
         let path = raw_path.strip_prefix('/').ok_or(PathError::NoLeadingSlash)?;
-        let segments = path.split('/').map(decode).collect::<Result<Segments<'p>, _>>()?;
-        match self.tree.lookup(method, &segments) {
-            Lookup::Route(index) => {
-                let route = index as usize;
-                self.capture(&self.routes[route].segments, path, &segments, params)?;
-                Ok(Match::Found { target: self.routes[route].target, route })
+        let mut segments = Segments::new();
+        if path.contains('%') {
+            for segment in path.split('/') {
+                segments.push(decode(segment)?);
             }
-            Lookup::Methods(methods) if methods.is_empty() => Ok(Match::NotFound),
-            Lookup::Methods(methods) => Ok(Match::MethodNotAllowed(methods.allowed())),
+        } else {
+            segments.extend(path.split('/').map(Cow::Borrowed));
+        }
+        self.tree.look(&segments, &mut search);
+        let answer = self.answer(search.outcome());
+        if let Match::Found { route, .. } = answer {
+            self.capture(&self.routes[route].segments, path, &segments, params)?;
+        }
+        Ok(answer)
+    }
+
+    fn answer(&self, outcome: Outcome) -> Match {
+        match outcome {
+            Outcome::Route(index) => {
+                let route = index as usize;
+                Match::Found { target: self.routes[route].target, route }
+            }
+            Outcome::Methods(methods) if methods.is_empty() => Match::NotFound,
+            Outcome::Methods(methods) => Match::MethodNotAllowed(methods.allowed()),
         }
     }
 
@@ -239,7 +296,9 @@ mod tests {
 
     #[test]
     fn segments_are_decoded_once_and_apart() {
-        let routes = router(&[("GET", "/café/<x>"), ("GET", "/m/<a>-<b>")]);
+        let routes = router(&[("GET", "/café/<x>"), ("GET", "/m/<a>-<b>"), ("GET", "/50%25")]);
+        assert_eq!(find(&routes, "GET", "/50%25"), "-", "a pattern is what the path reads like once decoded");
+        assert_eq!(find(&routes, "GET", "/50%2525"), "2");
         assert_eq!(find(&routes, "GET", "/caf%C3%A9/a%20b"), "0 a b");
         assert_eq!(find(&routes, "GET", "/caf%C3%a9/a%2fb"), "0 a/b");
         assert_eq!(find(&routes, "GET", "/caf%C3%a9/%252f"), "0 %2f");

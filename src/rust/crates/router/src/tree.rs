@@ -4,19 +4,9 @@
 //! path: the cost of a lookup is at most (nodes of the tree) x (length of that segment) x (longest literal inside a mixed segment), whatever the path holds.
 //! The depth of recursion is at most that of the deepest pattern.
 
+use crate::search::{End, Search};
 use crate::segment::Segment;
-use crate::{Method, MethodSet};
 use std::cmp::Ordering;
-
-/// No route: larger than the index of any.
-const NONE: u32 = u32::MAX;
-
-/// The place of a route in the tree.
-#[derive(Debug)]
-struct End {
-    route: u32,
-    methods: MethodSet,
-}
 
 #[derive(Debug)]
 struct Node {
@@ -45,26 +35,20 @@ pub(crate) struct Tree {
     case_sensitive: bool,
 }
 
-/// What a lookup found: the first registered route for the method, or else which methods the path has.
-pub(crate) enum Lookup {
-    Route(u32),
-    Methods(MethodSet),
-}
-
 impl Tree {
     pub(crate) fn new(case_sensitive: bool) -> Tree {
-        Tree { nodes: vec![Node::new(NONE)], case_sensitive }
+        Tree { nodes: vec![Node::new(u32::MAX)], case_sensitive }
     }
 
     /// Adds a route, after all those added before. Literals are in lower case unless the tree is case-sensitive.
-    pub(crate) fn insert(&mut self, segments: &[Segment], methods: MethodSet, route: u32) {
+    pub(crate) fn insert(&mut self, segments: &[Segment], end: End) {
         let mut at = 0;
-        self.nodes[at].first = self.nodes[at].first.min(route);
+        self.nodes[at].first = self.nodes[at].first.min(end.route);
         for segment in segments {
             let fresh = self.nodes.len();
             let node = &mut self.nodes[at];
             at = match segment {
-                Segment::Rest => return node.rests.push(End { route, methods }),
+                Segment::Rest => return node.rests.push(end),
                 Segment::Literal(literal) => match node.search(literal, true) {
                     Ok(found) => node.literals[found].1,
                     Err(place) => {
@@ -81,26 +65,20 @@ impl Tree {
                 },
             };
             if at == fresh {
-                self.nodes.push(Node::new(route));
+                self.nodes.push(Node::new(end.route));
             }
         }
-        self.nodes[at].ends.push(End { route, methods });
+        self.nodes[at].ends.push(end);
     }
 
-    /// Looks for the routes that match `path`, given as its decoded segments.
-    pub(crate) fn lookup<S: AsRef<str>>(&self, method: Method, path: &[S]) -> Lookup {
-        let mut search = Search { method, best: NONE, get: NONE, methods: MethodSet::NONE };
-        self.visit(0, path, &mut search);
-        match search.best.min(search.get) {
-            _ if search.best != NONE => Lookup::Route(search.best),
-            NONE => Lookup::Methods(search.methods),
-            get => Lookup::Route(get),
-        }
+    /// Shows `search` the routes that match `path`, given as its decoded segments.
+    pub(crate) fn look<S: AsRef<str>>(&self, path: &[S], search: &mut Search) {
+        self.visit(0, path, search);
     }
 
     fn visit<S: AsRef<str>>(&self, at: usize, path: &[S], search: &mut Search) {
         let node = &self.nodes[at];
-        if node.first >= search.best {
+        if !search.wants(node.first) {
             return;
         }
         let Some((segment, path)) = path.split_first() else {
@@ -137,28 +115,4 @@ impl Node {
 /// Compares `lower` with `text` in lower case.
 fn compare_lowercase(lower: &str, text: &str) -> Ordering {
     lower.bytes().cmp(text.bytes().map(|byte| byte.to_ascii_lowercase()))
-}
-
-/// The state of one lookup.
-struct Search {
-    method: Method,
-    /// the first route that takes the method
-    best: u32,
-    /// the first route that takes `GET`, when the method is `HEAD`
-    get: u32,
-    /// the methods of all matching routes; complete when there is no `best`
-    methods: MethodSet,
-}
-
-impl Search {
-    fn consider(&mut self, ends: &[End]) {
-        for end in ends {
-            self.methods |= end.methods;
-            if end.methods.contains(self.method) {
-                self.best = self.best.min(end.route);
-            } else if self.method == Method::Head && end.methods.contains(Method::Get) {
-                self.get = self.get.min(end.route);
-            }
-        }
-    }
 }
