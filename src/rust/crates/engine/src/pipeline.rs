@@ -6,7 +6,7 @@
 use crate::dispatch::{self, Outcome};
 use crate::http::{check_fields, receive, sweep, Connection, Received};
 use crate::observe::Level;
-use crate::respond::{add_nosniff, failure, from_reply, Body, Failure, Replied, Response};
+use crate::respond::{add_nosniff, failure, from_asset, from_reply, Body, Failure, Replied, Response};
 use crate::server::Context;
 use ::http::header::{ALLOW, CONTENT_LENGTH, HOST};
 use ::http::{HeaderValue, Method, Request, StatusCode, Version};
@@ -81,7 +81,7 @@ impl Exchange<'_> {
             Match::Found { target, .. } => target,
             Match::BadPath(e) => return Err(Failure::new(StatusCode::BAD_REQUEST, e.to_string())),
             other => match self.context.mounts.respond(&head.method, path, &head.headers) {
-                Some(Ok(response)) => return Ok(response.map(Body::from)),
+                Some(Ok(asset)) => return from_asset(asset),
                 Some(Err(e)) => return Err(self.internal(format!("a static file cannot be read: {e}"))),
                 None => match self.unrouted(other) {
                     Ok(route) => route,

@@ -6,7 +6,7 @@ use super::validators::{Validators, Verdict};
 use super::media_type;
 use bytes::Bytes;
 use http::header::{
-    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, TRANSFER_ENCODING, X_CONTENT_TYPE_OPTIONS,
+    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, TRANSFER_ENCODING,
 };
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use rustix::buffer::spare_capacity;
@@ -29,6 +29,8 @@ const MAX_MULTIPART: u64 = 1 << 20;
 pub enum AssetBody {
     /// No body; in the answer to a `HEAD`, `Content-Length` says what a `GET` would get.
     Empty,
+    /// Nothing is sent: the status, 400 or above, and the headers say why, and the text is the engine's, as for all its errors.
+    Refused,
     /// The whole body.
     Bytes(Bytes),
     /// Bytes `offset .. offset + len` of an open regular file, to be streamed. The file may turn out shorter, if someone cuts it off meanwhile:
@@ -46,8 +48,8 @@ pub enum AssetBody {
 /// The response with the file at `path`, for `dr_file()`.
 ///
 /// `path` is the app's choice: links are followed and nothing is hidden. `headers` are the app's; `Content-Type`, `ETag` and `Last-Modified` are
-/// added where it gave none. Conditions and ranges of the `request` are followed when `status` is 200 and the method `GET` or `HEAD`; 412 and 416 come with an
-/// empty body and without the app's headers.
+/// added where it gave none. Conditions and ranges of the `request` are followed when `status` is 200 and the method `GET` or `HEAD`; 412 and 416 are
+/// [`AssetBody::Refused`] and come without the app's headers.
 ///
 /// An error when there is no readable regular file at `path`.
 pub fn file_response(
@@ -85,14 +87,13 @@ pub(super) fn deliver(
                 }
                 return Ok(response(StatusCode::NOT_MODIFIED, headers, AssetBody::Empty));
             }
-            Verdict::Failed => return Ok(response(StatusCode::PRECONDITION_FAILED, HeaderMap::new(), AssetBody::Empty)),
+            Verdict::Failed => return Ok(refusal(StatusCode::PRECONDITION_FAILED, HeaderMap::new())),
         }
     }
     // the framing of the message is the engine's
     headers.remove(CONTENT_LENGTH);
     headers.remove(TRANSFER_ENCODING);
     validators.write(&mut headers);
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if selectable {
         headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     }
@@ -105,7 +106,7 @@ pub(super) fn deliver(
     match parts {
         Parts::Unsatisfiable => {
             let headers = HeaderMap::from_iter([(CONTENT_RANGE, header(format!("bytes */{size}"))?)]);
-            Ok(response(StatusCode::RANGE_NOT_SATISFIABLE, headers, AssetBody::Empty))
+            Ok(refusal(StatusCode::RANGE_NOT_SATISFIABLE, headers))
         }
         Parts::Ranges(ranges) if ranges.len() == 1 => {
             let range = ranges[0].clone();
@@ -126,6 +127,11 @@ pub(super) fn response(status: StatusCode, headers: HeaderMap, body: AssetBody) 
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
+}
+
+/// A response that the engine has yet to give a text.
+pub(super) fn refusal(status: StatusCode, headers: HeaderMap) -> Response<AssetBody> {
+    response(status, headers, AssetBody::Refused)
 }
 
 fn body(opened: Opened, range: Range<u64>) -> io::Result<AssetBody> {

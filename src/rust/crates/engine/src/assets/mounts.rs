@@ -1,6 +1,6 @@
 //! Directories served under a mount: which one a path is in, and what lies there.
 
-use super::deliver::{deliver, response, AssetBody};
+use super::deliver::{deliver, refusal, response, AssetBody};
 use super::path::{target, Target, INDEX};
 use super::root::{Opened, Root};
 use super::{encoding, media_type};
@@ -47,15 +47,14 @@ impl Mounts {
 
     /// The answer to a request for `raw_path` (as sent, without the query), or `None` when no mount covers it.
     ///
-    /// Statuses of 400 and above come with an empty body. An error when the server is at fault, such as no descriptors left.
+    /// Statuses of 400 and above are [`AssetBody::Refused`]. An error when the server is at fault, such as no descriptors left.
     pub fn respond(&self, method: &Method, raw_path: &str, headers: &HeaderMap) -> Option<io::Result<Response<AssetBody>>> {
         let (mount, rest) = self.mounts.iter().find_map(|mount| Some((mount, mount.rest(raw_path)?)))?;
-        Some(if method == Method::GET || method == Method::HEAD {
-            mount.serve(method, raw_path, rest, headers)
-        } else {
-            let status = if method == Method::OPTIONS { StatusCode::NO_CONTENT } else { StatusCode::METHOD_NOT_ALLOWED };
-            let headers = HeaderMap::from_iter([(ALLOW, HeaderValue::from_static(METHODS))]);
-            Ok(response(status, headers, AssetBody::Empty))
+        let allow = || HeaderMap::from_iter([(ALLOW, HeaderValue::from_static(METHODS))]);
+        Some(match *method {
+            Method::GET | Method::HEAD => mount.serve(method, raw_path, rest, headers),
+            Method::OPTIONS => Ok(response(StatusCode::NO_CONTENT, allow(), AssetBody::Empty)),
+            _ => Ok(refusal(StatusCode::METHOD_NOT_ALLOWED, allow())),
         })
     }
 }
@@ -74,12 +73,12 @@ impl Mount {
         let (path, redirect) = match target(rest) {
             Ok(Target::Named(path)) => (path, true),
             Ok(Target::Index(path)) => (path.into(), false),
-            Err(status) => return Ok(empty(status)),
+            Err(status) => return Ok(refusal(status, HeaderMap::new())),
         };
         match self.root.open(&path)? {
             Some(opened) if opened.is_file() => self.deliver(opened, &path, method, request),
             Some(opened) if redirect && opened.is_directory() => self.redirect(&path, raw_path),
-            _ => Ok(empty(StatusCode::NOT_FOUND)),
+            _ => Ok(not_found()),
         }
     }
 
@@ -92,7 +91,7 @@ impl Mount {
                 let headers = HeaderMap::from_iter([(LOCATION, location)]);
                 Ok(response(StatusCode::MOVED_PERMANENTLY, headers, AssetBody::Empty))
             }
-            _ => Ok(empty(StatusCode::NOT_FOUND)),
+            _ => Ok(not_found()),
         }
     }
 
@@ -117,6 +116,6 @@ impl Mount {
     }
 }
 
-fn empty(status: StatusCode) -> Response<AssetBody> {
-    response(status, HeaderMap::new(), AssetBody::Empty)
+fn not_found() -> Response<AssetBody> {
+    refusal(StatusCode::NOT_FOUND, HeaderMap::new())
 }

@@ -1,9 +1,11 @@
-//! From an answer to a response: bodies, errors, replies of handlers.
+//! From an answer to a response: bodies, errors, files, replies of handlers.
 
+mod asset;
 mod body;
 mod error;
 mod reply;
 
+pub use asset::from_asset;
 pub use body::Body;
 pub use error::{failure, plain_head, Failure};
 pub use reply::{from_reply, Replied};

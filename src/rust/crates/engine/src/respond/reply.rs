@@ -1,8 +1,8 @@
 //! The response that a worker's reply describes. What a handler set is checked here: a header that would split the response,
 //! or a status that is not one, becomes 500.
 
-use super::{add_nosniff, Body, Failure, Response};
-use crate::assets::{self, AssetBody};
+use super::{add_nosniff, from_asset, Body, Failure, Response};
+use crate::assets;
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -81,17 +81,7 @@ fn file(path: &[u8], status: StatusCode, headers: HeaderMap, method: &Method, re
     use std::os::unix::ffi::OsStrExt;
     let path = Path::new(std::ffi::OsStr::from_bytes(path));
     match assets::file_response(path, status, headers, method, request) {
-        Ok(response) => Replied::Response(response.map(Body::from)),
+        Ok(asset) => from_asset(asset).map_or_else(Replied::Failure, Replied::Response),
         Err(e) => Replied::Wrong(format!("dr_file: cannot send {}: {e}", path.display())),
-    }
-}
-
-impl From<AssetBody> for Body {
-    fn from(body: AssetBody) -> Body {
-        match body {
-            AssetBody::Empty => Body::empty(),
-            AssetBody::Bytes(bytes) => Body::bytes(bytes),
-            AssetBody::File { file, offset, len } => Body::file(file, offset, len),
-        }
     }
 }
