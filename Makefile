@@ -1,0 +1,29 @@
+# The commands of this repository. Each one installs by itself what it needs (Debian's packages, by apt) and builds
+# what has changed; the work is done by the scripts in tools/.
+
+.PHONY: help demo test bench check clean
+
+help:
+	@echo "make demo    serve inst/examples/hello on http://127.0.0.1:8080 (another port: make demo PORT=9000)"
+	@echo "make test    everything that must pass, with one line of counts at the end"
+	@echo "make bench   measure against nginx and other R servers; results in benchmarks/results/"
+	@echo "make check   R CMD check, without the manual"
+	@echo "make clean   remove what was built"
+
+# Another example: make demo EXAMPLE=json-api
+demo:
+	@tools/demo.sh "$(or $(EXAMPLE),hello)" "$(or $(PORT),8080)"
+
+# Some stages only: make test STAGES="architecture examples"
+test:
+	@tools/test.sh $(STAGES)
+
+bench:
+	@tools/bench.sh
+
+check:
+	@tools/check.sh
+
+clean:
+	rm -rf .Rlib .Rcheck src/rust/target
+	./cleanup

@@ -1,0 +1,154 @@
+# Checks that the code is built the way ARCHITECTURE.md says: Rscript tests/architecture/run.R, from the root.
+# The crate table of that page is read, not repeated, so page and check cannot differ. Ends with "N passed, N failed".
+# Not for what crates do: their own tests say that.
+
+passed <- 0L
+failed <- 0L
+
+# One statement about the code; `problems` are what contradicts it.
+check <- function(statement, problems) {
+  if (length(problems)) {
+    failed <<- failed + 1L
+    cat("not ok:", statement, paste0("\n        ", problems), "\n")
+  } else {
+    passed <<- passed + 1L
+    cat("ok:", statement, "\n")
+  }
+}
+
+# The table under the heading "Crates": a data frame with crate, uses (a list of names) and unsafe (a string).
+read_table <- function(file) {
+  lines <- readLines(file, encoding = "UTF-8")
+  start <- grep("^## Crates", lines)
+  rows <- lines[-seq_len(start)]
+  rows <- rows[seq_len(min(grep("^## ", rows), length(rows) + 1L) - 1L)]
+  rows <- grep("^\\|", rows, value = TRUE)[-(1:2)]
+  cells <- lapply(strsplit(rows, "|", fixed = TRUE), function(row) trimws(gsub("`", "", row[-1L])))
+  table <- data.frame(crate = vapply(cells, `[[`, "", 1L), unsafe = vapply(cells, `[[`, "", 4L))
+  table$uses <- lapply(cells, function(row) setdiff(trimws(strsplit(row[[3L]], ",")[[1L]]), c("-", "")))
+  table
+}
+
+# What cargo says about the workspace: a data frame with crate, folder and uses (the crates of the workspace that it
+# depends on, for building or for testing).
+read_workspace <- function(folder) {
+  output <- system2("cargo", c(
+    "metadata", "--no-deps", "--locked", "--offline", "--format-version", "1",
+    "--manifest-path", file.path(folder, "Cargo.toml")
+  ), stdout = TRUE)
+  packages <- jsonlite::fromJSON(output, simplifyVector = FALSE)$packages
+  workspace <- data.frame(
+    crate = vapply(packages, `[[`, "", "name"),
+    folder = dirname(vapply(packages, `[[`, "", "manifest_path"))
+  )
+  workspace$uses <- lapply(packages, function(package) {
+    ours <- Filter(function(dependency) !is.null(dependency$path), package$dependencies)
+    unique(vapply(ours, `[[`, "", "name"))
+  })
+  workspace
+}
+
+# The lines of a crate's own code that match `pattern`, as "file:line: text". Comments do not count, and with
+# `tests = FALSE` neither does what is only built for tests.
+find_code <- function(folder, pattern, tests = TRUE) {
+  files <- list.files(file.path(folder, "src"), "\\.rs$", recursive = TRUE, full.names = TRUE)
+  if (!tests) files <- files[!grepl("(^|/)tests(/|\\.rs$)", substring(files, nchar(folder) + 1L))]
+  unlist(lapply(files, function(file) {
+    lines <- readLines(file, encoding = "UTF-8", warn = FALSE)
+    if (!tests) {
+      # by custom the tests of a file are its last module
+      end <- grep("^#\\[cfg\\((all\\()?(test|loom)", lines)
+      if (length(end)) lines <- lines[seq_len(end[[1L]] - 1L)]
+    }
+    hits <- grep(pattern, sub("//.*", "", lines), perl = TRUE)
+    sprintf("%s:%d: %s", sub(".*/crates/", "", file), hits, trimws(lines[hits]))
+  }))
+}
+
+table <- read_table("ARCHITECTURE.md")
+workspace <- read_workspace("src/rust")
+
+check("every crate is in the table", setdiff(workspace$crate, table$crate))
+check("every crate of the table exists", setdiff(table$crate, workspace$crate))
+
+known <- table[table$crate %in% workspace$crate, ]
+place <- match(known$crate, workspace$crate)
+folder_of <- function(crate) workspace$folder[match(crate, workspace$crate)]
+
+for (i in seq_len(nrow(known))) {
+  crate <- known$crate[[i]]
+  has <- workspace$uses[[place[[i]]]]
+  may <- known$uses[[i]]
+  check(sprintf("%s uses %s", crate, if (length(may)) paste(may, collapse = ", ") else "no other crate of ours"), c(
+    sprintf("Cargo.toml has `%s`, the table does not", setdiff(has, may)),
+    sprintf("the table has `%s`, Cargo.toml does not", setdiff(may, has))
+  ))
+}
+
+# The order of the table is that of a request; no crate may depend on itself by a detour, which cargo sees to.
+check("engine and worker do not know each other", c(
+  intersect("worker", known$uses[[match("engine", known$crate)]]),
+  intersect("engine", known$uses[[match("worker", known$crate)]])
+))
+
+for (i in seq_len(nrow(known))) {
+  crate <- known$crate[[i]]
+  root <- file.path(folder_of(crate), "src", "lib.rs")
+  forbids <- any(grepl("^#!\\[forbid\\(unsafe_code\\)\\]", readLines(root, warn = FALSE)))
+  if (known$unsafe[[i]] == "forbid") {
+    check(paste(crate, "forbids unsafe code"), if (!forbids) paste(root, "lacks #![forbid(unsafe_code)]"))
+  } else {
+    check(paste(crate, "has unsafe code, and the table says why"), c(
+      if (forbids) paste(root, "forbids it: the table should, too"),
+      if (!nzchar(known$unsafe[[i]])) "no reason given"
+    ))
+  }
+}
+
+# Every unsafe block says why it is sound, on one of the lines of comment before the statement that holds it.
+unexplained <- function(folder) {
+  files <- list.files(file.path(folder, "src"), "\\.rs$", recursive = TRUE, full.names = TRUE)
+  unlist(lapply(files, function(file) {
+    lines <- readLines(file, encoding = "UTF-8", warn = FALSE)
+    at <- grep("\\bunsafe (impl\\b|\\{)", sub("//.*", "", lines))
+    explained <- vapply(at, function(i) any(grepl("SAFETY:", lines[max(1L, i - 8L):i])), NA)
+    sprintf("%s:%d: %s", sub(".*/crates/", "", file), at[!explained], trimws(lines[at[!explained]]))
+  }))
+}
+for (crate in known$crate[known$unsafe != "forbid"]) {
+  check(paste("every unsafe block of", crate, "says why it is sound"), unexplained(folder_of(crate)))
+}
+
+r_names <- "\\b(SEXP|Sexp|Rf_\\w+|R_NilValue|R_NaString|R_GlobalEnv|libR_sys|extendr_api|savvy)\\b"
+for (crate in setdiff(known$crate, "binding")) {
+  check(paste(crate, "names nothing of R"), find_code(folder_of(crate), r_names))
+}
+
+# A jump over a Rust frame is undefined: what may allocate, evaluate or signal in R is called from C only.
+jumps <- "\\b(Rf_(error|errorcall|warning|eval|alloc\\w+|mkString|mkChar\\w*|install|coerceVector|asChar)|R_(tryEval\\w*|ToplevelExec|UnwindProtect|alloc|ParseVector|CheckUserInterrupt|CheckStack))\\b"
+check("binding calls no function of R that may jump", find_code(folder_of("binding"), jumps))
+
+io <- "\\b(std::(net|fs|io|os|process|thread|env)\\b|tokio|Instant::now|SystemTime::now|println!|eprintln!)"
+for (crate in c("wire", "router", "admission")) {
+  check(paste(crate, "does no I/O and reads no clock"), find_code(folder_of(crate), io, tests = FALSE))
+}
+
+for (crate in known$crate) {
+  check(paste(crate, "reads no arguments and no environment"), find_code(
+    folder_of(crate), "\\benv::(args|args_os|var|var_os|vars)\\b", tests = FALSE
+  ))
+}
+
+# One topic per file, small enough to keep in mind.
+long <- function(files, most) {
+  n <- vapply(files, function(file) length(readLines(file, warn = FALSE)), 0L)
+  sprintf("%s has %d lines", files[n > most], n[n > most])
+}
+sources <- c(
+  list.files("R", "\\.R$", full.names = TRUE), list.files("src", "\\.[ch]$", full.names = TRUE),
+  list.files("src/rust/crates", "\\.rs$", full.names = TRUE, recursive = TRUE)
+)
+check("no source file has more than 700 lines", long(sources, 700L))
+
+cat(sprintf("%d passed, %d failed\n", passed, failed))
+quit(status = failed > 0L)

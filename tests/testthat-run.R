@@ -1,0 +1,22 @@
+# Runs tests/testthat against the installed package and counts: "N passed, N failed, N skipped", one for each test_that()
+# block. Rscript tests/testthat-run.R [FILTER], where FILTER is a regular expression for the names of files, without
+# "test-". Not for R CMD check, which starts testthat.R.
+
+library(testthat)
+library(drover)
+
+filter <- commandArgs(trailingOnly = TRUE)
+results <- as.data.frame(test_dir(
+  "tests/testthat", package = "drover", load_package = "installed", reporter = "check", stop_on_failure = FALSE,
+  filter = if (length(filter)) filter[[1L]]
+))
+bad <- results$failed > 0L | results$error
+skipped <- results$skipped & !bad
+
+by_file <- aggregate(cbind(tests = 1L, failed = bad, seconds = results$real), list(file = results$file), sum)
+slowest <- head(by_file[order(-by_file$seconds), ], 10L)
+cat("\nslowest files:\n")
+cat(sprintf("  %-34s %4d tests %7.1f s\n", slowest$file, slowest$tests, slowest$seconds), sep = "")
+for (i in which(bad)) cat("failed:", results$file[[i]], "|", results$test[[i]], "\n")
+cat(sprintf("%d passed, %d failed, %d skipped\n", sum(!bad & !skipped), sum(bad), sum(skipped)))
+quit(status = any(bad))

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Serves an example in the foreground: tools/demo.sh [EXAMPLE [PORT]]. Ctrl-C stops it.
+
+. "$(dirname "$0")/lib.sh"
+example=${1:-hello}
+port=${2:-8080}
+app="inst/examples/$example/app.R"
+[ -f "$app" ] || fail "no example '$example'; there are: $(ls inst/examples | tr '\n' ' ')"
+
+tools/setup.sh run
+log="$library/install.log"
+echo "building (the first time takes a few minutes; $log has the details)" >&2
+tools/install.sh > "$log" 2>&1 || {
+  cat "$log" >&2
+  fail "the package could not be built"
+}
+export PORT="$port"
+exec Rscript "$app"

@@ -1,0 +1,33 @@
+# What the scripts in tools/ share; they source it. Not a program.
+# It moves to the root of the repository, finds cargo, and names the library that the package is installed into.
+
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD
+
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
+command -v cargo > /dev/null 2>&1 || PATH="$PATH:$cargo_home/bin"
+
+# Inside the tree, so that nothing is changed in the user's own library.
+library="$root/.Rlib"
+mkdir -p "$library"
+export R_LIBS="$library${R_LIBS:+:$R_LIBS}"
+
+# Errors of the tests compare texts, so messages must be in one language, and text must be UTF-8.
+export LC_ALL=C.UTF-8 LANGUAGE=en
+
+fail() {
+  echo "$0: $*" >&2
+  exit 1
+}
+
+# As root, or with sudo where there is one.
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo > /dev/null 2>&1; then
+    sudo "$@"
+  else
+    fail "this needs root or sudo: $*"
+  fi
+}

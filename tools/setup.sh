@@ -1,0 +1,38 @@
+#!/bin/sh
+# Installs the Debian packages that are missing for a purpose: tools/setup.sh [run|test|bench].
+# Quiet and quick when nothing is missing. Not for building the package: tools/install.sh.
+
+. "$(dirname "$0")/lib.sh"
+purpose=${1:-run}
+
+# To build and load the package. r-base-dev brings the C compiler that cargo links with, too.
+packages="r-base-core r-base-dev r-cran-jsonlite r-cran-later"
+case "$purpose" in
+  run) packages="$packages r-cran-promises" ;; # the example "async"
+  test) packages="$packages r-cran-promises r-cran-testthat r-cran-processx r-cran-withr curl nginx-light" ;;
+  bench) packages="$packages r-cran-httpuv r-cran-plumber r-cran-rserve r-cran-processx curl nginx-light wrk" ;;
+  *) fail "unknown purpose '$purpose': run, test or bench" ;;
+esac
+
+command -v cargo > /dev/null 2>&1 ||
+  fail "a Rust toolchain is needed, and there is no cargo on the PATH or in $cargo_home/bin: see https://rustup.rs"
+
+missing=""
+for package in $packages; do
+  state=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2> /dev/null || true)
+  [ "$state" = installed ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+command -v apt-get > /dev/null 2>&1 || fail "not a Debian system; install what these packages hold:$missing"
+echo "installing$missing" >&2
+log="$library/setup.log"
+# A service that a package would start (nginx) has no part in this: policy-rc.d says no where dpkg asks.
+install() {
+  as_root env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+    apt-get install --yes --no-install-recommends $missing > "$log" 2>&1
+}
+as_root apt-get update > "$log" 2>&1 && install || {
+  cat "$log" >&2
+  fail "could not install:$missing"
+}
