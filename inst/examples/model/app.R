@@ -1,0 +1,31 @@
+# A model behind an API: fitted when the server starts, asked by POSTing JSON.
+
+library(drover)
+
+model <- NULL
+
+app <- dr_app()
+
+# A start hook runs before the server listens: whoever can connect finds the model there.
+dr_on_start(app, function() {
+  model <<- lm(mpg ~ wt + hp, data = mtcars)
+  message("model fitted, R squared ", round(summary(model)$r.squared, 3))
+})
+dr_on_stop(app, function() message("model gone"))
+
+dr_get(app, "/model", function(req) {
+  list(formula = deparse(formula(model)), coefficients = as.list(round(coef(model), 4)))
+})
+
+# One car as an object or several as an array of objects: both come as what jsonlite makes of them.
+dr_post(app, "/predict", function(req) {
+  cars <- as.data.frame(req$json)
+  missing <- setdiff(c("wt", "hp"), names(cars))
+  if (length(missing)) dr_abort(422, paste("missing:", paste(missing, collapse = ", ")))
+  if (!is.numeric(cars$wt) || !is.numeric(cars$hp)) dr_abort(422, "wt and hp must be numbers")
+  interval <- predict(model, cars, interval = "prediction", level = 0.9)
+  # a data frame is sent as an array of objects, one for each row
+  data.frame(round(interval, 2))
+})
+
+dr_serve(app, port = as.integer(Sys.getenv("PORT", "8080")), block = TRUE)

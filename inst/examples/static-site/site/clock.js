@@ -1,0 +1,3 @@
+fetch("/api/time")
+  .then((response) => response.json())
+  .then((answer) => { document.getElementById("time").textContent = answer.time; });

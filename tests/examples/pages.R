@@ -1,0 +1,28 @@
+# The code in a page of documentation, as something that can be run. Not for running it: run.R.
+#
+# All R blocks of a page, in order, are one script, which builds an app; where none of them serves it, it is served at the
+# end. Blocks marked `r no-run` are only parsed. Blocks marked `console` are transcripts (transcript.R).
+
+# The fenced blocks of a Markdown file: a list of lists with info (what follows the fence) and lines.
+fenced_blocks <- function(file) {
+  lines <- readLines(file, encoding = "UTF-8")
+  fences <- grep("^```", lines)
+  if (length(fences) %% 2L) stop(file, ": a code block has no end")
+  lapply(seq(1L, length.out = length(fences) / 2L, by = 2L), function(i) {
+    inside <- seq_len(fences[[i + 1L]] - fences[[i]] - 1L) + fences[[i]]
+    list(info = trimws(sub("^```", "", lines[[fences[[i]]]])), lines = lines[inside])
+  })
+}
+
+lines_of <- function(blocks, info) {
+  unlist(lapply(Filter(function(block) block$info == info, blocks), function(block) c(block$lines, "")))
+}
+
+# The script of a page, on a free port, or NULL when it has no R code.
+page_script <- function(blocks) {
+  code <- lines_of(blocks, "r")
+  if (is.null(code)) return(NULL)
+  if (!any(grepl("dr_serve(", code, fixed = TRUE))) code <- c(code, "dr_serve(app, port = 8080, block = TRUE)")
+  if (!any(grepl("library(drover)", code, fixed = TRUE))) code <- c("library(drover)", "app <- dr_app()", code)
+  gsub("port = 8080", "port = 0", code, fixed = TRUE)
+}

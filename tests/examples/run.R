@@ -1,0 +1,91 @@
+# Runs the examples, and the code in README.md and docs/, over real sockets: Rscript tests/examples/run.R [NAME...], from the
+# root, where NAME is an example ("hello") or a page ("docs/routes.md"). Ends with "N passed, N failed".
+#
+# An example is a folder inst/examples/NAME with app.R and requests.txt; a page is described in pages.R. Each command of
+# a transcript is a test; so is that the app starts, and that it ends when interrupted.
+
+for (file in c("transcript.R", "server.R", "pages.R", "settings.R", "proxy.R")) {
+  source(file.path("tests", "examples", file), encoding = "UTF-8")
+}
+
+counts <- c(passed = 0L, failed = 0L)
+
+# Counts one test; `problems` are strings, none when it passed.
+report <- function(name, problems) {
+  which <- if (length(problems)) "failed" else "passed"
+  counts[[which]] <<- counts[[which]] + 1L
+  if (length(problems)) cat("failed:", name, paste0("\n        ", problems), "\n")
+}
+
+# Runs the app in `file` and the steps of a transcript against it.
+run_app <- function(name, file, steps, folder = dirname(file)) {
+  cat(name, "\n")
+  server <- start_app(file)
+  on.exit(server$process$kill_tree())
+  report(paste(name, "starts"), if (is.null(server$url)) paste(server$log(), collapse = "\n          "))
+  if (is.null(server$url)) return(invisible())
+  for (step in steps) {
+    problems <- tryCatch(run_step(step, server, folder), error = function(error) conditionMessage(error))
+    report(paste0(name, ": ", step$command), problems)
+  }
+  status <- stop_app(server)
+  report(paste(name, "ends when interrupted"), if (!identical(status, 0L)) paste("its exit status was", status))
+}
+
+run_example <- function(name) {
+  folder <- normalizePath(file.path("inst", "examples", name))
+  requests <- file.path(folder, "requests.txt")
+  if (!file.exists(requests)) return(report(name, "there is no requests.txt"))
+  run_app(name, file.path(folder, "app.R"), parse_transcript(readLines(requests, encoding = "UTF-8")))
+}
+
+run_page <- function(page) {
+  blocks <- fenced_blocks(page)
+  for (block in Filter(function(block) block$info == "r no-run", blocks)) {
+    parsed <- tryCatch(parse(text = block$lines), error = function(error) error)
+    report(paste(page, "parses"), if (inherits(parsed, "error")) conditionMessage(parsed))
+  }
+  script <- page_script(blocks)
+  if (is.null(script)) return(invisible())
+  folder <- tempfile("page-")
+  dir.create(folder)
+  on.exit(unlink(folder, recursive = TRUE))
+  file <- file.path(folder, "app.R")
+  # so that a page may speak of folders and files without naming ones of this repository
+  dir.create(file.path(folder, "public"))
+  writeLines("<h1>Hello</h1>", file.path(folder, "public", "index.html"))
+  writeLines(c(sprintf("setwd(%s)", deparse(folder)), script), file, useBytes = TRUE)
+  run_app(page, file, parse_transcript(lines_of(blocks, "console")))
+}
+
+# A port that is taken gives an error that says so, and a status for scripts.
+run_busy_port <- function() {
+  file <- file.path("inst", "examples", "hello", "app.R")
+  first <- start_app(file)
+  on.exit(first$process$kill_tree())
+  if (is.null(first$url)) return(report("a busy port", "the first app did not start"))
+  port <- sub(".*:", "", first$url)
+  second <- start_app(file, port)
+  second$process$wait(5000)
+  report("a busy port is named in the error", c(
+    if (!any(grepl(paste0("127.0.0.1:", port), second$log(), fixed = TRUE))) second$log(),
+    if (identical(second$process$get_exit_status(), 0L)) "its exit status is 0"
+  ))
+}
+
+examples <- list.files("inst/examples")
+pages <- c("README.md", list.files("docs", "\\.md$", full.names = TRUE))
+wanted <- commandArgs(trailingOnly = TRUE)
+if (length(wanted)) {
+  examples <- intersect(examples, wanted)
+  pages <- intersect(pages, wanted)
+} else {
+  run_busy_port()
+  check_settings_page(report)
+  check_proxy(report)
+}
+for (name in examples) run_example(name)
+for (page in pages) run_page(page)
+
+cat(sprintf("%d passed, %d failed\n", counts[["passed"]], counts[["failed"]]))
+quit(status = counts[["failed"]] > 0L)

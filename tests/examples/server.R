@@ -1,0 +1,38 @@
+# An app's file, run as its own R process until the caller is done with it. Not for asking it anything: transcript.R.
+
+# TRUE as soon as `condition()` is, FALSE after some seconds.
+wait_for <- function(condition, seconds) {
+  deadline <- Sys.time() + seconds
+  while (!isTRUE(condition())) {
+    if (Sys.time() > deadline) return(FALSE)
+    Sys.sleep(0.02)
+  }
+  TRUE
+}
+
+# Starts Rscript on a file that serves an app on the port in the environment variable PORT.
+# Gives a list: process (of processx), url (NULL when it did not come to listen) and log() (the lines it has written).
+start_app <- function(file, port = 0L) {
+  log_file <- tempfile("log-")
+  process <- processx::process$new(
+    file.path(R.home("bin"), "Rscript"), file,
+    stdout = log_file, stderr = "2>&1", env = c("current", PORT = as.character(port)), cleanup_tree = TRUE
+  )
+  log <- function() readLines(log_file, warn = FALSE, encoding = "UTF-8")
+  listening <- function() grep("drover listening on ", log(), value = TRUE)
+  wait_for(function() length(listening()) || !process$is_alive(), 30)
+  url <- if (length(listening())) sub(".*(http://[^ ]+).*", "\\1", listening()[[1L]])
+  list(process = process, url = url, log = log)
+}
+
+# Ends an app the way Ctrl-C does: serving stops and the script runs to its end. Gives its exit status, NA when it had to
+# be killed.
+stop_app <- function(server) {
+  server$process$interrupt()
+  server$process$wait(5000)
+  if (server$process$is_alive()) {
+    server$process$kill_tree()
+    return(NA_integer_)
+  }
+  server$process$get_exit_status()
+}
