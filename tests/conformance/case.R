@@ -52,7 +52,7 @@ encode_steps <- function(steps) {
   for (i in grep("{{length}}", texts, fixed = TRUE)) {
     tail <- sub(".*?\\{\\{length\\}\\}", "", paste(texts[i:length(texts)], collapse = ""), perl = TRUE)
     at <- regexpr("\\r\\n\\r\\n", tail, fixed = TRUE)
-    length <- length(unescape(substring(tail, at + 8)))
+    length <- length(unescape(substr(tail, at + 8, nchar(tail))))
     texts[i] <- sub("{{length}}", length, texts[i], fixed = TRUE)
   }
   for (i in which(nzchar(texts))) steps[[i]]$send <- unescape(texts[i])
