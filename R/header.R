@@ -1,19 +1,14 @@
 # Header fields of responses: checked and brought into one form. Not for those of requests (request.R).
 # Neighbours: response.R, abort.R.
 
-# RFC 9110, section 5.6.2: a token. \\z and not $, which PCRE also finds before a line break at the end.
-is_token <- function(text) grepl("^[A-Za-z0-9!#$%&'*+.^_`|~-]+\\z", text, perl = TRUE, useBytes = TRUE)
+# RFC 9110, section 5.6.2
+token_bytes <- byte_set(paste0(alphanumeric, "!#$%&'*+-.^_`|~"))
+is_token <- function(string) nzchar(string) && all_bytes_in(string, token_bytes)
 
-space <- as.raw(0x20)
-tab <- as.raw(0x09)
-delete <- as.raw(0x7f)
-
-# Whether a string has what must not be in a value (RFC 9110, section 5.5): control characters, the tab excepted. CR and
-# LF would let whoever chose the value add header fields of their own. By bytes, which takes half the time of a pattern.
-has_control <- function(string) {
-  bytes <- charToRaw(string)
-  any(bytes < space & bytes != tab) || any(bytes == delete)
-}
+# What may be in a value (RFC 9110, section 5.5): no control characters but the tab. CR and LF would let whoever chose the
+# value add header fields of their own.
+value_bytes <- c(rep(FALSE, 9L), TRUE, rep(FALSE, 22L), rep(TRUE, 95L), FALSE, rep(TRUE, 128L))
+has_control <- function(string) !all_bytes_in(string, value_bytes)
 
 # A named list (or character vector) of fields as a named list of strings. A value of several strings becomes several
 # fields of that name; NULL values are dropped.
@@ -23,10 +18,11 @@ check_headers <- function(headers, call = sys.call(-1L)) {
   if (!(is.list(headers) || is.character(headers)) || is.null(names)) {
     stop_argument("headers", "a named list of strings", headers, call)
   }
-  wrong <- !is_token(names)
-  if (any(wrong)) {
-    shown <- encodeString(names[wrong][[1L]], quote = "\"")
-    stop_header(paste("`headers`: a name must consist of letters, digits and hyphens, not", shown), call)
+  for (name in names) {
+    if (!is_token(name)) {
+      shown <- encodeString(name, quote = "\"")
+      stop_header(paste("`headers`: a name must consist of letters, digits and hyphens, not", shown), call)
+    }
   }
   plain <- is.list(headers) && !is.object(headers)
   for (value in headers) {

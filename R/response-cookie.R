@@ -65,7 +65,7 @@ dr_set_cookie <- function(response, name, value, max_age = NULL, path = "/", dom
 }
 
 # RFC 6265, section 4.1.1: cookie-octet, without the percent sign, which starts an encoded byte
-cookie_bytes <- charToRaw("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$&'()*+-./:<=>?@[]^_`{|}~")
+cookie_bytes <- byte_set(paste0(alphanumeric, "!#$&'()*+-./:<=>?@[]^_`{|}~"))
 
 check_cookie_part <- function(x, arg, call) {
   if (!is_string(x) || !nzchar(x) || grepl("[^!-:<-~]", x)) {

@@ -41,7 +41,7 @@ dr_file <- function(path, content_type = NULL, status = 200L, headers = list(), 
 }
 
 # RFC 8187, section 3.2.1: attr-char
-extended_value_bytes <- charToRaw("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789!#$&+-.^_`|~")
+extended_value_bytes <- byte_set(paste0(alphanumeric, "!#$&+-.^_`|~"))
 
 # The value of Content-Disposition (RFC 6266): a quoted name for all, and the exact one when that is not plain.
 attachment <- function(name, call) {

@@ -89,19 +89,6 @@ check_body <- function(body, call) {
   stop_argument("body", "a single string, a raw vector or NULL", body, call)
 }
 
-# The bytes that may stand in a URL as they are: reserved, unreserved, and the percent sign (RFC 3986, section 2).
-url_bytes <- charToRaw("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?#[]@!$&'()*+,;=%")
-
-# Every byte of the UTF-8 text that is not among `plain`, as %XX.
-percent_encode <- function(text, plain) {
-  bytes <- charToRaw(enc2utf8(text))
-  if (all(bytes %in% plain)) return(text)
-  escaped <- sprintf("%%%02X", as.integer(bytes))
-  as_is <- bytes %in% plain
-  escaped[as_is] <- rawToChar(bytes[as_is], multiple = TRUE)
-  paste(escaped, collapse = "")
-}
-
 #' Set a header field of a response
 #'
 #' @param response A response, or anything else that a handler may return, which is made into one first.
