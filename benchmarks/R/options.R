@@ -1,0 +1,63 @@
+# What a run was asked to do, from the command line and QUICK. Not for doing it: ../run.
+
+usage <- "usage: benchmarks/run [options]
+
+  --scenario NAME[,NAME]   only these of benchmarks/scenarios/ (default: all)
+  --peers NAME[,NAME]      only these of benchmarks/peers/ that are installed; nginx, the reference, is always added
+  --rounds N               measured rounds (default 5; at least 1)
+  --duration SECONDS       length of a round, whole seconds (default 4; 1 to 60)
+  --connections N          keep-alive connections of the client (default 50; 1 to 1000)
+  --no-idle                leave out CPU and memory of the idle server
+  --out DIR                where to write the results (default: benchmarks/results for a run of everything;
+                           a run of a part, and a quick one, prints only)
+  --help
+
+QUICK=1 in the environment: 2 rounds of 1 second."
+
+parse_options <- function(arguments, quick = nzchar(Sys.getenv("QUICK"))) {
+  options <- list(
+    scenarios = NULL, peers = NULL, rounds = if (quick) 2L else 5L, duration = if (quick) 1L else 4L,
+    connections = 50L, idle = TRUE, out = NULL, quick = quick
+  )
+  while (length(arguments) > 0L) {
+    flag <- arguments[1]
+    if (flag == "--help") {
+      cat(usage, "\n", sep = "")
+      quit(save = "no", status = 0L)
+    } else if (flag == "--no-idle") {
+      options$idle <- FALSE
+      arguments <- arguments[-1]
+      next
+    }
+    if (length(arguments) < 2L) fail("'", flag, "' is no option, or its value is missing\n", usage)
+    value <- arguments[2]
+    switch(flag,
+      "--scenario" = options$scenarios <- strsplit(value, ",", fixed = TRUE)[[1]],
+      "--peers" = options$peers <- strsplit(value, ",", fixed = TRUE)[[1]],
+      "--rounds" = options$rounds <- whole(value, flag, 1L, 1000L),
+      "--duration" = options$duration <- whole(value, flag, 1L, 60L),
+      "--connections" = options$connections <- whole(value, flag, 1L, 1000L),
+      "--out" = options$out <- value,
+      fail("'", flag, "' is no option\n", usage)
+    )
+    arguments <- arguments[-(1:2)]
+  }
+  options$complete <- is.null(options$scenarios) && is.null(options$peers) && options$idle && !quick
+  options
+}
+
+whole <- function(value, flag, low, high) {
+  number <- suppressWarnings(as.numeric(value))
+  if (is.na(number) || number != round(number) || number < low || number > high) {
+    fail(flag, " must be a whole number from ", low, " to ", high, ", not '", value, "'")
+  }
+  as.integer(number)
+}
+
+# Ends the run with a message instead of an R error: what went wrong is not in this program.
+fail <- function(...) {
+  stop(structure(class = c("bench_failure", "error", "condition"), list(message = paste0(...), call = NULL)))
+}
+
+# Progress, on stderr: stdout has the results only.
+say <- function(...) message(format(Sys.time(), "%H:%M:%S "), ...)
