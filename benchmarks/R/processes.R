@@ -17,8 +17,8 @@ read_proc <- function(path) {
 }
 
 # The pids of a server: all descendants of its first process, and all processes of its session (a descendant whose
-# parent has ended keeps the session).
-process_tree <- function(root) {
+# parent has ended keeps the session). Those that have ended and whose parent has not noticed yet only with `ended`.
+process_tree <- function(root, ended = FALSE) {
   pids <- list.files("/proc", "^[0-9]+$")
   stats <- lapply(pids, read_stat)
   alive <- lengths(stats) > 0L
@@ -32,13 +32,13 @@ process_tree <- function(root) {
     if (identical(wider, tree)) break
     tree <- wider
   }
-  pids[tree & state != "Z"]
+  pids[tree & (ended | state != "Z")]
 }
 
 # CPU time of all processes of a server so far, per process, in seconds: of its threads from schedstat (nanoseconds),
 # of the whole process from stat (10 ms ticks, but with the threads that have ended), and of its ended children.
 cpu_snapshot <- function(root) {
-  pids <- process_tree(root)
+  pids <- process_tree(root, ended = TRUE)
   processes <- lapply(pids, function(pid) {
     stat <- read_stat(pid)
     if (is.null(stat)) return(NULL)

@@ -38,6 +38,8 @@ measure_scenario <- function(bench, scenario, peers) {
 measure_round <- function(bench, peer, scenario, round) {
   before <- cpu_snapshot(peer$pid)
   load <- load_with_wrk(bench, peer, scenario, bench$options$duration)
+  # What a server does when connections close (Rserve ends a process for each) is part of its work.
+  Sys.sleep(0.2)
   cpu <- cpu_between(before, cpu_snapshot(peer$pid))
   row <- list(
     scenario = scenario$name, peer = peer$name, round = round, seconds = load$seconds, requests = load$requests,
