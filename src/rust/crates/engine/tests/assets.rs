@@ -119,10 +119,10 @@ fn directories_have_an_index_or_nothing() {
     let site = Site::new();
     for (path, status, answer) in [
         ("/site/", 200, "<p>home"),
-        ("/site", 301, "/site/"),
+        ("/site", 301, "./site/"),
         ("/site/d/", 200, "<p>d"),
-        ("/site/d", 301, "/site/d/"),
-        ("/site/%64", 301, "/site/%64/"),
+        ("/site/d", 301, "./d/"),
+        ("/site/%64", 301, "./%64/"),
         ("/s%69te/d/x%20y.csv", 200, "x,y\n"),
         ("/site/bare", 404, ""),
         ("/site/bare/", 404, ""),
@@ -190,7 +190,18 @@ fn the_closest_mount_answers() {
         assert_eq!(text(response), answer, "{path}");
     }
     let slashes = mounts.respond(&Method::GET, "//d", &HeaderMap::new()).unwrap().unwrap();
-    assert_eq!(slashes.status(), StatusCode::NOT_FOUND, "a redirect to //d/ would lead to another host");
+    assert_eq!(slashes.status(), StatusCode::NOT_FOUND, "an empty segment names nothing");
+}
+
+#[test]
+fn a_mount_may_have_placeholders() {
+    let site = Site::new();
+    let mounts = Mounts::new(vec![("/t/<tenant>/d".into(), site.path("d").to_str().unwrap().to_owned())]).unwrap();
+    let response = mounts.respond(&Method::GET, "/t/acme/d/x%20y.csv", &HeaderMap::new()).unwrap().unwrap();
+    assert_eq!(text(response), "x,y\n");
+    let response = mounts.respond(&Method::GET, "/t/acme/d", &HeaderMap::new()).unwrap().unwrap();
+    assert_eq!(field(&response, header::LOCATION), "./d/");
+    assert!(Mounts::new(vec![("/t/<tenant".into(), "/".into())]).is_err());
 }
 
 #[test]

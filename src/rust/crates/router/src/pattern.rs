@@ -10,7 +10,7 @@
 //! Everything else is literal, as it reads after percent-decoding; `/a/` and `/a` are different patterns.
 
 use crate::segment::Segment;
-use crate::ParamType;
+use crate::{decode, ParamType};
 use std::fmt;
 
 /// A placeholder of a pattern.
@@ -117,6 +117,17 @@ impl Pattern {
     /// without names and, unless `case_sensitive`, with the literals in lower case.
     pub fn shape(&self, case_sensitive: bool) -> String {
         write_pattern(&self.segments(case_sensitive), || "")
+    }
+
+    /// What follows in `raw_path` after the segments of this pattern: nothing, or a part that starts with `/`; `None` when the path does not start
+    /// like that. For prefixes, such as the mounts of static files: literals match in their own case only, and a pattern with a catch-all is no prefix.
+    pub fn strip<'p>(&self, raw_path: &'p str) -> Option<&'p str> {
+        self.segments.iter().try_fold(raw_path, |path, segment| {
+            let path = path.strip_prefix('/')?;
+            let (first, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
+            segment.values(&decode(first).ok()?, true)?;
+            Some(rest)
+        })
     }
 
     /// The segments, with literals in lower case unless `case_sensitive`.
@@ -288,6 +299,26 @@ mod tests {
         assert_ne!(shape("/users", false), shape("/users/", false));
         assert_eq!(shape("/f/*", false), shape("/f/*rest", false));
         assert_eq!(shape("/f/V<a:int>.<b>", false), "/f/v<:int>.<>");
+    }
+
+    #[test]
+    fn prefixes_are_stripped_by_whole_segments() {
+        let pattern = Pattern::parse("/t/<id:int>/café").unwrap();
+        for (path, rest) in [
+            ("/t/1/café", Some("")),
+            ("/t/1/caf%c3%a9/", Some("/")),
+            ("/%74/1/café/a%2fb//c", Some("/a%2fb//c")),
+            ("/t/x/café", None),
+            ("/t/1/cafés", None),
+            ("/T/1/café", None),
+            ("/t/1", None),
+            ("/t/1%/café", None),
+            ("t/1/café", None),
+            ("", None),
+        ] {
+            assert_eq!(pattern.strip(path), rest, "{path}");
+        }
+        assert_eq!(Pattern::parse("/a/*rest").unwrap().strip("/a/b"), None);
     }
 
     #[test]

@@ -6,6 +6,8 @@ use super::root::{Opened, Root};
 use super::{encoding, media_type};
 use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, LOCATION, VARY};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
+use router::Pattern;
+use std::cmp::Reverse;
 use std::io;
 use std::path::Path;
 
@@ -19,29 +21,19 @@ pub struct Mounts {
 }
 
 struct Mount {
-    /// decoded, without empty ones
-    segments: Vec<String>,
+    /// none for the mount at `/`
+    prefix: Option<Pattern>,
     root: Root,
 }
 
 impl Mounts {
-    /// Opens every directory. `mounts` are pairs of a mount (`/assets`; a slash at its end is ignored) and the directory served there.
+    /// Opens every directory. `mounts` are pairs of a mount and the directory served there. A mount is a pattern (`/assets`, `/t/<tenant>/assets`;
+    /// a slash at its end is ignored); its literals match in their own case, as the names of files do.
     ///
-    /// An error, which names the directory, when one cannot be opened.
-    pub fn new(mounts: Vec<(String, String)>) -> io::Result<Mounts> {
-        let mut mounts = mounts
-            .into_iter()
-            .map(|(mount, directory)| match Root::new(Path::new(&directory)) {
-                Ok(root) => {
-                    let segments = mount.split('/').filter(|segment| !segment.is_empty()).map(str::to_owned).collect();
-                    Ok(Mount { segments, root })
-                }
-                Err(error) => {
-                    Err(io::Error::new(error.kind(), format!("static directory '{directory}' of mount '{mount}': {error}")))
-                }
-            })
-            .collect::<io::Result<Vec<_>>>()?;
-        mounts.sort_by_key(|mount| usize::MAX - mount.segments.len());
+    /// An error, which names the mount, when it is no pattern or its directory cannot be opened.
+    pub fn new(mut mounts: Vec<(String, String)>) -> io::Result<Mounts> {
+        mounts.sort_by_key(|(mount, _)| Reverse(mount.trim_end_matches('/').matches('/').count()));
+        let mounts = mounts.iter().map(|(mount, directory)| Mount::new(mount, directory)).collect::<io::Result<_>>()?;
         Ok(Mounts { mounts })
     }
 
@@ -60,13 +52,23 @@ impl Mounts {
 }
 
 impl Mount {
+    fn new(mount: &str, directory: &str) -> io::Result<Mount> {
+        let prefix = match mount.trim_end_matches('/') {
+            "" => None,
+            prefix => Some(Pattern::parse(prefix).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?),
+        };
+        let root = Root::new(Path::new(directory)).map_err(|error| {
+            io::Error::new(error.kind(), format!("static directory '{directory}' of mount '{mount}': {error}"))
+        })?;
+        Ok(Mount { prefix, root })
+    }
+
     /// What follows this mount in `raw_path`: nothing, or a part that starts with `/`. `None` when the mount does not cover it.
     fn rest<'p>(&self, raw_path: &'p str) -> Option<&'p str> {
-        self.segments.iter().try_fold(raw_path, |path, segment| {
-            let path = path.strip_prefix('/')?;
-            let (first, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
-            (router::decode(first).ok()? == segment.as_str()).then_some(rest)
-        })
+        match &self.prefix {
+            Some(prefix) => prefix.strip(raw_path),
+            None => raw_path.starts_with('/').then_some(raw_path),
+        }
     }
 
     fn serve(&self, method: &Method, raw_path: &str, rest: &str, request: &HeaderMap) -> io::Result<Response<AssetBody>> {
@@ -82,10 +84,12 @@ impl Mount {
         }
     }
 
-    /// A directory asked for without its slash: relative links in its index would be off by one segment.
+    /// A directory asked for without its slash: relative links in its index would be off by one segment. The way there is relative too: right behind a
+    /// proxy that changes paths, and never to another host, as one that starts with two slashes would be.
     fn redirect(&self, path: &str, raw_path: &str) -> io::Result<Response<AssetBody>> {
         let index = self.root.open(&format!("{path}/{INDEX}"))?;
-        let location = HeaderValue::try_from(format!("{raw_path}/"));
+        let last = raw_path.rsplit('/').next().unwrap_or_default();
+        let location = HeaderValue::try_from(format!("./{last}/"));
         match (index, location) {
             (Some(index), Ok(location)) if index.is_file() => {
                 let headers = HeaderMap::from_iter([(LOCATION, location)]);
