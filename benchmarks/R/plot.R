@@ -13,7 +13,7 @@ plot_results <- function(results, file) {
 
   grDevices::svg(file, width = 9, height = 5)
   on.exit(grDevices::dev.off())
-  graphics::par(mar = c(4, 4.5, 3, 1), las = 1)
+  graphics::par(mar = c(4, 5.5, 3, 1), mgp = c(4, 0.8, 0), las = 1)
   # From 0.5 on a logarithmic axis: the servers are orders of magnitude apart.
   top <- max(ratio, na.rm = TRUE) * 2.5
   middles <- graphics::barplot(
@@ -21,7 +21,7 @@ plot_results <- function(results, file) {
     ylab = "server CPU per request / nginx (log scale)", main = "CPU time per request, as a multiple of nginx's"
   )
   middles <- matrix(middles, nrow = length(peers))
-  graphics::text(middles, ratio, ifelse(is.na(ratio), "", signif(ratio, 2)), pos = 3, cex = 0.7, xpd = TRUE)
+  graphics::text(middles, ratio, ifelse(is.na(ratio), "", signif(ratio, 3)), pos = 3, cex = 0.7, xpd = TRUE)
   graphics::abline(h = 1, lty = 3)
   drover <- match("drover", peers)
   asked <- vapply(scenarios, `[[`, 0, "asked")
