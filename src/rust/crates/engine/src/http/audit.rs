@@ -8,7 +8,7 @@
 //! States: `Line` (request line or header fields) -> `Fixed` / `Chunk*` when there is a body -> `Line` again.
 
 use admission::Limits;
-use memchr::memchr;
+use memchr::{memchr, memmem};
 
 /// Why bytes are refused: an HTTP status and words for the log and the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +61,8 @@ struct Head {
     http10: bool,
     length: Option<u64>,
     chunked: bool,
+    /// bytes that the chunks have announced
+    body: u64,
 }
 
 /// Chunk-size lines with their extensions, and trailers, need no more than this.
@@ -166,7 +168,7 @@ impl Audit {
             State::Head if !self.head.started => self.request_line(text),
             State::Head if text.is_empty() => self.end_of_head(),
             State::Head => self.field(text, line.len(), limits),
-            State::ChunkSize => self.chunk_size(text),
+            State::ChunkSize => self.chunk_size(text, limits),
             State::ChunkEnd if text.is_empty() => {
                 self.state = State::ChunkSize;
                 Ok(())
@@ -191,7 +193,7 @@ impl Audit {
         if method.is_empty() || !method.iter().all(|&b| is_token(b)) {
             return Err(refuse(400, "malformed method"));
         }
-        if target.is_empty() || !target.iter().all(|&b| b.is_ascii_graphic()) {
+        if target.is_empty() || !target.iter().all(|&b| b.is_ascii_graphic()) || !is_authority_sound(target) {
             return Err(refuse(400, "malformed request target"));
         }
         self.head.http10 = match version {
@@ -224,7 +226,7 @@ impl Audit {
         if memchr(b'_', name).is_some() {
             return Err(refuse(400, "header name with an underscore"));
         }
-        if value.iter().any(|&b| (b < 0x20 && b != b'\t') || b == 0x7f) {
+        if !value.iter().all(is_value) {
             return Err(refuse(400, "control character in a header value"));
         }
         // only four names matter here, told apart by their lengths first
@@ -286,7 +288,7 @@ impl Audit {
     }
 
     /// `1*HEXDIG [ ";" extension ]` (RFC 9112 section 7.1).
-    fn chunk_size(&mut self, line: &[u8]) -> Result<(), Refusal> {
+    fn chunk_size(&mut self, line: &[u8], limits: &Limits) -> Result<(), Refusal> {
         let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();
         // sixteen digits would be 2^64 and more
         if digits == 0 || digits > 15 {
@@ -298,6 +300,10 @@ impl Audit {
             return Err(refuse(400, "malformed chunk extension"));
         }
         let size = line[..digits].iter().fold(0, |n: u64, b| n << 4 | u64::from((*b as char).to_digit(16).unwrap_or(0)));
+        self.head.body = self.head.body.saturating_add(size);
+        if self.head.body > limits.max_body {
+            return Err(refuse(413, "the chunks are longer than a body may be"));
+        }
         self.state = if size == 0 { State::Trailer } else { State::ChunkData(size) };
         Ok(())
     }
@@ -313,7 +319,11 @@ impl Audit {
             return Err(refuse(431, "trailers too long"));
         }
         match memchr(b':', line) {
-            Some(colon) if colon > 0 && line[..colon].iter().all(|&b| is_token(b)) => Ok(()),
+            Some(colon)
+                if colon > 0 && line[..colon].iter().all(|&b| is_token(b)) && line[colon + 1..].iter().all(is_value) =>
+            {
+                Ok(())
+            }
             _ => Err(refuse(400, "malformed trailer")),
         }
     }
@@ -339,6 +349,22 @@ const TOKEN: [bool; 256] = {
     }
     table
 };
+
+/// A byte of a field's value (RFC 9110 section 5.5), blanks included.
+fn is_value(b: &u8) -> bool {
+    (*b >= 0x20 && *b != 0x7f) || *b == b'\t'
+}
+
+/// Whether a target in absolute form names a host and no user (RFC 9110 section 4.2.4); true for other forms.
+fn is_authority_sound(target: &[u8]) -> bool {
+    if target[0] == b'/' {
+        return true;
+    }
+    match memmem::find(target, b"://") {
+        None => true,
+        Some(at) => is_host(target[at + 3..].split(|b| matches!(b, b'/' | b'?' | b'#')).next().unwrap_or_default()),
+    }
+}
 
 /// `uri-host [ ":" port ]` (RFC 9110 section 7.2): a name, an IPv4 address, or an IPv6 address in brackets.
 pub(super) fn is_host(value: &[u8]) -> bool {
@@ -436,10 +462,18 @@ mod tests {
         assert_eq!(why(chunk("g\r\n").as_bytes()).1, "malformed chunk size");
         assert_eq!(why(chunk("-1\r\n").as_bytes()).1, "malformed chunk size");
         assert_eq!(why(chunk("fffffffffffffffff\r\n").as_bytes()).1, "malformed chunk size");
+        assert_eq!(why(chunk("0\r\nT: a\rb\r\n\r\n").as_bytes()).1, "malformed trailer");
+        let target = |t: &str| format!("GET {t} HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert_eq!(audit(target("http://a:80/x?y://z").as_bytes()), Ok(1));
+        assert_eq!(audit(target("/x?y=http://").as_bytes()), Ok(1));
+        assert_eq!(why(target("http:///x").as_bytes()).1, "malformed request target");
+        assert_eq!(why(target("http://user@a/x").as_bytes()).1, "malformed request target");
     }
 
     #[test]
     fn limits_hold_whole_and_piecewise() {
+        let chunk = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n100001\r\n";
+        assert_eq!(why(chunk.as_bytes()).0, 413);
         let with = |h: &str| format!("GET / HTTP/1.1\r\nHost: a\r\n{h}\r\n\r\n");
         assert_eq!(why(format!("GET /{} HTTP/1.1\r\n", "a".repeat(9000)).as_bytes()).0, 414);
         assert_eq!(why(with(&format!("X: {}", "a".repeat(9000))).as_bytes()).1, "header field too long");

@@ -94,7 +94,6 @@ async fn serve_http1(io: TcpStream, state: &Arc<Connection>, context: &Arc<Conte
     let back = Return::default();
     let stream = Stream::http1(io, back.clone(), state.clone(), context.limits.clone());
     let mut connection = Box::pin(http1::Builder::new()
-        .pipeline_flush(true)
         .max_headers(limits.max_headers + 1)
         // the audit has the limits; the library needs room for the largest header section and request line that pass it
         .max_buf_size((limits.max_header_size + limits.max_request_line + 1024).max(8192))
@@ -137,7 +136,7 @@ async fn serve_http1(io: TcpStream, state: &Arc<Connection>, context: &Arc<Conte
         }
         Ended::WriteTimeout => context.log.line(Level::Warn, &format!("{} write timeout", state.remote_addr)),
         Ended::Done => match state.refusal() {
-            Some((refusal, false)) if state.open_requests() == 0 => {
+            Some((refusal, false)) if state.is_refusal_reached() => {
                 let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
                 refuse(io, Failure::new(status, refusal.why), state, context).await;
             }

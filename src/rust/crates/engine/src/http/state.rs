@@ -72,6 +72,9 @@ pub struct Connection {
     order: AtomicU8,
     waker: Mutex<Option<Waker>>,
     refusal: Mutex<Option<(Refusal, bool)>>,
+    /// whether there is one, and whether the requests before it are all answered
+    refused: AtomicBool,
+    refusal_reached: AtomicBool,
     dormant: AtomicBool,
 }
 
@@ -94,6 +97,8 @@ impl Connection {
             order: AtomicU8::new(Order::None as u8),
             waker: Mutex::new(None),
             refusal: Mutex::new(None),
+            refused: AtomicBool::new(false),
+            refusal_reached: AtomicBool::new(false),
             dormant: AtomicBool::new(true),
         }
     }
@@ -123,12 +128,21 @@ impl Connection {
     pub fn request_ends(&self) {
         if self.open.fetch_sub(1, Relaxed) == 1 {
             self.set(if self.partial_head.load(Relaxed) { HEAD } else { IDLE });
+            if self.refused.load(Relaxed) {
+                // the library waits to read on, and no byte will wake it
+                self.wake();
+            }
         }
     }
 
     /// Requests without a whole response.
     pub fn open_requests(&self) -> u32 {
         self.open.load(Relaxed)
+    }
+
+    /// Whether the HTTP/1.1 library has a header section that the pipeline has not got yet.
+    pub fn is_behind(&self) -> bool {
+        self.heads.load(Relaxed) > self.begun.load(Relaxed)
     }
 
     /// The HTTP/1.1 library has it from now on, with nothing read.
@@ -259,10 +273,21 @@ impl Connection {
     /// Bytes were refused: nothing more is read. `in_body`: those of a request that the pipeline has, and answers.
     pub fn refuse(&self, refusal: Refusal, in_body: bool) {
         *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some((refusal, in_body));
+        self.refused.store(true, Relaxed);
     }
 
     /// Why bytes were refused, if they were, and whether in a body.
     pub fn refusal(&self) -> Option<(Refusal, bool)> {
         *self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every request before the refused bytes is answered, and the library has read on.
+    pub fn refusal_reached(&self) {
+        self.refusal_reached.store(true, Relaxed);
+    }
+
+    /// Whether the refusal is what is to be answered now. It is not when an answer before it ended the connection.
+    pub fn is_refusal_reached(&self) -> bool {
+        self.refusal_reached.load(Relaxed)
     }
 }

@@ -1,7 +1,11 @@
 //! The bytes of a connection on their way to and from the HTTP library.
 //!
 //! Reading goes through a buffer of the thread, where the audit sees the bytes first; what it refuses never reaches the
-//! library, which sees the stream end just before. Writing goes straight through; both keep the connection's clocks.
+//! library, which sees the stream end just before. Both directions keep the connection's clocks.
+//!
+//! Writing goes straight through, unless a further request is already here: then its answer joins this one in a single write.
+//! (The library's own `pipeline_flush` would not do: it writes nothing while any byte is unread, so what stands behind a
+//! `Connection: close`, or half of a request, keeps an answer from ever being written.)
 
 use super::audit::Audit;
 use super::state::Connection;
@@ -21,6 +25,9 @@ const SCRATCH: usize = 64 << 10;
 thread_local! {
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; SCRATCH]);
 }
+
+/// Answers wait for the next one up to this many bytes.
+const MAX_HELD: usize = 16 << 10;
 
 /// Where a socket is found again when the library that had it is dropped.
 #[derive(Clone, Default)]
@@ -42,15 +49,17 @@ pub struct Stream {
     /// none for HTTP/2, whose framing is binary
     audit: Option<Audit>,
     limits: Arc<Limits>,
+    /// answers that wait for the next one
+    held: Vec<u8>,
 }
 
 impl Stream {
     pub fn http1(io: TcpStream, back: Return, state: Arc<Connection>, limits: Arc<Limits>) -> Self {
-        Stream { io: Some(io), back, state, audit: Some(Audit::new()), limits }
+        Stream { io: Some(io), back, state, audit: Some(Audit::new()), limits, held: Vec::new() }
     }
 
     pub fn http2(io: TcpStream, back: Return, state: Arc<Connection>, limits: Arc<Limits>) -> Self {
-        Stream { io: Some(io), back, state, audit: None, limits }
+        Stream { io: Some(io), back, state, audit: None, limits, held: Vec::new() }
     }
 
     fn io(&mut self) -> io::Result<Pin<&mut TcpStream>> {
@@ -66,6 +75,7 @@ impl Stream {
                 bytes.len()
             }
             Err((sound, refusal)) => {
+                self.state.bytes_came(audit.heads(), false);
                 let in_body = !audit.between_requests() && !audit.in_head();
                 self.state.refuse(refusal, in_body);
                 sound
@@ -79,9 +89,30 @@ impl Stream {
             return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "refused")));
         }
         // a request before the refused one is still to be answered: the end of the stream would look like its client's end
-        if self.state.open_requests() > 0 {
+        if self.state.open_requests() > 0 || self.state.is_behind() {
             return Poll::Pending;
         }
+        self.state.refusal_reached();
+        Poll::Ready(Ok(()))
+    }
+
+    /// Whether an answer may wait, because the library has another whole header section and will come with its answer,
+    /// or come to flush while that is being made.
+    fn holds(&self) -> bool {
+        self.audit.is_some() && self.state.open_requests() == 0 && self.state.is_behind()
+    }
+
+    fn write_held(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.held.is_empty() {
+            let io = self.io.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+            let poll = Pin::new(io).poll_write(cx, &self.held);
+            match ready!(self.note(poll))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                n => drop(self.held.drain(..n)),
+            }
+        }
+        // an idle connection keeps no buffer
+        self.held = Vec::new();
         Poll::Ready(Ok(()))
     }
 }
@@ -113,6 +144,10 @@ impl Read for Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        if let Some(io) = self.io.as_ref().filter(|_| !self.held.is_empty()) {
+            // the library has failed without its last flush: a best effort, as after any failure
+            let _ = io.try_write(&self.held);
+        }
         *self.back.0.lock().unwrap_or_else(PoisonError::into_inner) = self.io.take();
     }
 }
@@ -125,9 +160,8 @@ impl Stream {
 }
 
 impl Write for Stream {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let poll = self.io()?.poll_write(cx, buf);
-        self.note(poll)
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(cx, &[IoSlice::new(buf)])
     }
 
     fn poll_write_vectored(
@@ -135,6 +169,14 @@ impl Write for Stream {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if !self.held.is_empty() || self.holds() {
+            let size = bufs.iter().map(|buf| buf.len()).sum::<usize>();
+            if self.held.len() + size <= MAX_HELD {
+                bufs.iter().for_each(|buf| self.held.extend_from_slice(buf));
+                return Poll::Ready(Ok(size));
+            }
+            ready!(self.write_held(cx))?;
+        }
         let poll = self.io()?.poll_write_vectored(cx, bufs);
         self.note(poll)
     }
@@ -143,13 +185,15 @@ impl Write for Stream {
         true
     }
 
-    // a socket has no buffer of its own to flush
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.held.is_empty() || self.holds() {
+            return Poll::Ready(Ok(()));
+        }
+        self.write_held(cx)
     }
 
     // `connection` ends the sending side itself, in its own time
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.write_held(cx)
     }
 }
