@@ -185,7 +185,9 @@ fn the_closest_mount_answers() {
     let site = Site::new();
     let pair = |mount: &str, name: &str| (mount.to_owned(), site.path(name).to_str().unwrap().to_owned());
     let mounts = Mounts::new(vec![pair("/", ""), pair("/files/deep", "d"), pair("/files", "bare")]).unwrap();
-    for (path, answer) in [("/a.txt", "0123456789"), ("/files/b.png", "png"), ("/files/deep/x%20y.csv", "x,y\n"), ("/files/a.txt", "")] {
+    for (path, answer) in
+        [("/a.txt", "0123456789"), ("/files/b.png", "png"), ("/files/deep/x%20y.csv", "x,y\n"), ("/files/a.txt", "")]
+    {
         let response = mounts.respond(&Method::GET, path, &HeaderMap::new()).unwrap().unwrap();
         assert_eq!(text(response), answer, "{path}");
     }
@@ -243,7 +245,10 @@ fn conditions() {
                 assert!(!response.headers().contains_key(header::CONTENT_TYPE));
             }
             assert_eq!(matches!(response.body(), AssetBody::Refused), status == 412);
-            assert_eq!(matches!(response.body(), AssetBody::Empty), status == 304 || (status, &method) == (200, &Method::HEAD));
+            assert_eq!(
+                matches!(response.body(), AssetBody::Empty),
+                status == 304 || (status, &method) == (200, &Method::HEAD)
+            );
         }
     }
 }
@@ -294,7 +299,8 @@ fn several_ranges() {
     let response = site.get("/site/a.txt", &[(header::RANGE, "bytes=0-1,-2")]);
     assert_eq!(response.status(), StatusCode::PARTIAL_CONTENT);
     assert!(!response.headers().contains_key(header::CONTENT_RANGE));
-    let boundary = field(&response, header::CONTENT_TYPE).strip_prefix("multipart/byteranges; boundary=").unwrap().to_owned();
+    let boundary =
+        field(&response, header::CONTENT_TYPE).strip_prefix("multipart/byteranges; boundary=").unwrap().to_owned();
     let part = |range: &str, bytes: &str| {
         format!("\r\n--{boundary}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Range: bytes {range}/10\r\n\r\n{bytes}")
     };
@@ -445,7 +451,15 @@ fn hostile_header_values() {
         header::IF_MODIFIED_SINCE,
         header::IF_UNMODIFIED_SINCE,
     ] {
-        for value in [&b"\xff\xfe"[..], b"\"", b"W/", b",,,,", b"*, *", b"bytes=9223372036854775807-18446744073709551615", long.as_bytes()] {
+        for value in [
+            &b"\xff\xfe"[..],
+            b"\"",
+            b"W/",
+            b",,,,",
+            b"*, *",
+            b"bytes=9223372036854775807-18446744073709551615",
+            long.as_bytes(),
+        ] {
             let request = HeaderMap::from_iter([(name.clone(), HeaderValue::from_bytes(value).unwrap())]);
             let response = site.mounts.respond(&Method::GET, "/site/a.txt", &request).unwrap().unwrap();
             assert!(matches!(response.status().as_u16(), 200 | 206 | 304 | 412 | 416), "{name}: {value:?}");

@@ -1,11 +1,11 @@
 //! Which route a request is for: patterns, tree, params.
 //!
-//! Pure: no I/O, no clock, no HTTP library. The engine asks once per request, after the request line is
-//! read and before admission; what it does with the answer (405 with `Allow`, the answer to `OPTIONS`,
-//! static files, 404) is the engine's.
+//! Pure: no I/O, no clock, no HTTP library. The engine asks once per request, after the request line is read and before
+//! admission; what it does with the answer (405 with `Allow`, the answer to `OPTIONS`, static files, 404) is the
+//! engine's.
 //!
-//! Reading order: [`percent`](decode) (one decoding, shared with static files), [`Method`], [`ParamType`],
-//! `segment` (one segment of a pattern against one of a path), [`Pattern`], `search` (what matching routes come to), `tree`,
+//! Reading order: [`percent`](decode) (one decoding, shared with static files), [`Method`], [`ParamType`], `segment`
+//! (one segment of a pattern against one of a path), [`Pattern`], `search` (what matching routes come to), `tree`,
 //! `literals` (the short way), [`Router`].
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,8 @@
 //! The short way: paths that only patterns without placeholders match, as sent, in one hash table.
 //!
-//! A path is here only when no pattern with a placeholder matches it, so what is found here is all there is, and the order of registration
-//! between the two kinds never matters. A path in another spelling (with escapes) takes the way through the tree, to the same answer.
+//! A path is here only when no pattern with a placeholder matches it, so what is found here is all there is, and the
+//! order of registration between the two kinds never matters. A path in another spelling (with escapes) takes the way
+//! through the tree, to the same answer.
 
 use crate::search::End;
 use std::collections::HashMap;

@@ -81,9 +81,7 @@ impl MethodSet {
     pub const ANY: MethodSet = MethodSet(u8::MAX);
 
     /// The methods called `names`, in capitals; `ANY` stands for all of them.
-    pub fn from_names<'n>(
-        names: impl IntoIterator<Item = &'n str>,
-    ) -> Result<MethodSet, UnknownMethod> {
+    pub fn from_names<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<MethodSet, UnknownMethod> {
         let mut set = MethodSet::NONE;
         for name in names {
             set |= match (name, Method::from_name(name)) {
@@ -168,9 +166,7 @@ mod tests {
 
     #[test]
     fn allowed_adds_what_the_server_answers_itself() {
-        let allowed = |names: &[&str]| {
-            MethodSet::from_names(names.iter().copied()).unwrap().allowed().to_string()
-        };
+        let allowed = |names: &[&str]| MethodSet::from_names(names.iter().copied()).unwrap().allowed().to_string();
         assert_eq!(allowed(&["GET"]), "GET, HEAD, OPTIONS");
         assert_eq!(allowed(&["POST"]), "POST, OPTIONS");
     }

@@ -1,7 +1,7 @@
 //! The types that a placeholder may carry, and which texts each accepts.
 //!
-//! A value that is not of the type does not match the pattern, so the next route is tried and, if none is left, the answer is 404.
-//! Not for making R values: the binding does that, from the same type.
+//! A value that is not of the type does not match the pattern, so the next route is tried and, if none is left, the
+//! answer is 404. Not for making R values: the binding does that, from the same type.
 
 use std::fmt;
 

@@ -1,11 +1,12 @@
 //! Patterns of routes: the text an app gives to `dr_get()` and its kin, read and checked.
 //!
 //! A pattern starts with `/` and is split at `/` into segments. In a segment,
-//! - `:id`, `<id>` and `{id}` are the same placeholder: one or more characters of one segment, alone or among literal text
-//!   (`/file-<n>.csv`). Only `<>` and `{}` carry a type: `<id:int>`. After a `:` the longest possible name is taken; a `:` that no name follows
-//!   is literal. Two placeholders need literal text between them, so that a path can be cut in one way only.
-//! - `*name`, or just `*` (whose name is `*`), alone in the last segment is a catch-all: the rest of the path, slashes and all.
-//!   It may be empty: `/files/*rest` matches `/files/` (but not `/files`).
+//! - `:id`, `<id>` and `{id}` are the same placeholder: one or more characters of one segment, alone or among literal
+//!   text (`/file-<n>.csv`). Only `<>` and `{}` carry a type: `<id:int>`. After a `:` the longest possible name is
+//!   taken; a `:` that no name follows is literal. Two placeholders need literal text between them, so that a path can
+//!   be cut in one way only.
+//! - `*name`, or just `*` (whose name is `*`), alone in the last segment is a catch-all: the rest of the path, slashes
+//!   and all. It may be empty: `/files/*rest` matches `/files/` (but not `/files`).
 //!
 //! Everything else is literal, as it reads after percent-decoding; `/a/` and `/a` are different patterns.
 
@@ -67,10 +68,9 @@ impl fmt::Display for PatternError {
             }
             Mistake::Unclosed(bracket) => write!(f, "'{bracket}' is not closed within its segment in '{pattern}'"),
             Mistake::Unopened(bracket) => write!(f, "'{bracket}' closes nothing in '{pattern}'"),
-            Mistake::Adjacent => write!(
-                f,
-                "two path parameters without text between them in '{pattern}' (a type is written '<id:int>')"
-            ),
+            Mistake::Adjacent => {
+                write!(f, "two path parameters without text between them in '{pattern}' (a type is written '<id:int>')")
+            }
             Mistake::CatchAllNotLast => {
                 write!(f, "a catch-all must be alone in the last segment of '{pattern}', as in '/files/*rest'")
             }
@@ -113,14 +113,15 @@ impl Pattern {
         &self.params
     }
 
-    /// A key that is equal for two patterns exactly when they match the same paths in the same pieces: the canonical text
-    /// without names and, unless `case_sensitive`, with the literals in lower case.
+    /// A key that is equal for two patterns exactly when they match the same paths in the same pieces: the canonical
+    /// text without names and, unless `case_sensitive`, with the literals in lower case.
     pub fn shape(&self, case_sensitive: bool) -> String {
         write_pattern(&self.segments(case_sensitive), || "")
     }
 
-    /// What follows in `raw_path` after the segments of this pattern: nothing, or a part that starts with `/`; `None` when the path does not start
-    /// like that. For prefixes, such as the mounts of static files: literals match in their own case only, and a pattern with a catch-all is no prefix.
+    /// What follows in `raw_path` after the segments of this pattern: nothing, or a part that starts with `/`; `None`
+    /// when the path does not start like that. For prefixes, such as the mounts of static files: literals match in
+    /// their own case only, and a pattern with a catch-all is no prefix.
     pub fn strip<'p>(&self, raw_path: &'p str) -> Option<&'p str> {
         self.segments.iter().try_fold(raw_path, |path, segment| {
             let path = path.strip_prefix('/')?;
@@ -219,9 +220,7 @@ fn bracketed(text: &str, open: char, close: char) -> Result<(Param, &str), Mista
     let (inner, remaining) = text.split_once(close).ok_or(Mistake::Unclosed(open))?;
     let (name, kind) = match inner.split_once(':') {
         None => (inner, ParamType::Str),
-        Some((name, kind)) => {
-            (name, ParamType::from_name(kind).ok_or_else(|| Mistake::UnknownType(kind.to_owned()))?)
-        }
+        Some((name, kind)) => (name, ParamType::from_name(kind).ok_or_else(|| Mistake::UnknownType(kind.to_owned()))?),
     };
     Ok((Param { name: checked_name(name)?.to_owned(), kind }, remaining))
 }

@@ -53,12 +53,14 @@ pub struct RouterBuilder {
 }
 
 impl RouterBuilder {
-    /// A builder without routes. Unless `case_sensitive`, ASCII letters in literals match in either case; values keep theirs.
+    /// A builder without routes. Unless `case_sensitive`, ASCII letters in literals match in either case; values keep
+    /// theirs.
     pub fn new(case_sensitive: bool) -> RouterBuilder {
         RouterBuilder { case_sensitive, routes: Vec::new() }
     }
 
-    /// Adds a route after those added before. `target` is what [`Match::Found`] gives back; several routes may share one.
+    /// Adds a route after those added before. `target` is what [`Match::Found`] gives back; several routes may share
+    /// one.
     pub fn add(&mut self, methods: MethodSet, pattern: Pattern, target: u32) -> &mut RouterBuilder {
         let segments = pattern.segments(self.case_sensitive);
         self.routes.push(Route { pattern, segments, methods, target });
@@ -119,11 +121,12 @@ pub struct Router {
 }
 
 impl Router {
-    /// The route for `method` and `raw_path` (as sent, without the query), with the values of its placeholders in `params`,
-    /// which is empty for any other answer.
+    /// The route for `method` and `raw_path` (as sent, without the query), with the values of its placeholders in
+    /// `params`, which is empty for any other answer.
     ///
-    /// `HEAD` falls back to a route for `GET` when no route for `HEAD` matches. The cost is bounded by the length of the path
-    /// plus (nodes of the tree) x (length of a segment); a path without escapes and with at most sixteen segments costs no allocation.
+    /// `HEAD` falls back to a route for `GET` when no route for `HEAD` matches. The cost is bounded by the length of
+    /// the path plus (nodes of the tree) x (length of a segment); a path without escapes and with at most sixteen
+    /// segments costs no allocation.
     pub fn find<'p>(&self, method: Method, raw_path: &'p str, params: &mut Params<'p>) -> Match {
         params.clear();
         match self.try_find(method, raw_path, params) {
@@ -260,7 +263,10 @@ mod tests {
         let routes = router(&[("GET", "/n/<x:int>"), ("GET", "/n/<x:dbl>"), ("GET", "/n/{x:uuid}"), ("GET", "/n/:x")]);
         assert_eq!(find(&routes, "GET", "/n/12"), "0 12");
         assert_eq!(find(&routes, "GET", "/n/1.5"), "1 1.5");
-        assert_eq!(find(&routes, "GET", "/n/123e4567-e89b-12d3-a456-426614174000"), "2 123e4567-e89b-12d3-a456-426614174000");
+        assert_eq!(
+            find(&routes, "GET", "/n/123e4567-e89b-12d3-a456-426614174000"),
+            "2 123e4567-e89b-12d3-a456-426614174000"
+        );
         assert_eq!(find(&routes, "GET", "/n/x"), "3 x");
         assert_eq!(find(&routes, "GET", "/n/"), "-");
     }

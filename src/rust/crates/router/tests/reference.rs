@@ -117,9 +117,8 @@ type Path = (Vec<String>, String);
 /// Any path, some bytes of it escaped.
 fn path() -> impl Strategy<Value = Path> {
     let piece = prop::sample::select(vec!["a", "b", "A", "B", "-", "1", "é", "/", "%", "%61", "t"]);
-    let segment = prop::collection::vec((piece, any::<bool>()), 0..5).prop_map(|pieces| {
-        pieces.into_iter().map(|(piece, escape)| (piece.to_owned(), sent(piece, escape))).unzip()
-    });
+    let segment = prop::collection::vec((piece, any::<bool>()), 0..5)
+        .prop_map(|pieces| pieces.into_iter().map(|(piece, escape)| (piece.to_owned(), sent(piece, escape))).unzip());
     prop::collection::vec(segment, 1..5).prop_map(|segments: Vec<(String, String)>| {
         let (decoded, sent): (Vec<_>, Vec<_>) = segments.into_iter().unzip();
         (decoded, format!("/{}", sent.join("/")))
@@ -129,7 +128,8 @@ fn path() -> impl Strategy<Value = Path> {
 /// A path that a pattern matches: its text with `value` for every placeholder.
 fn path_of(pattern: &str, value: &str, escape: bool) -> Path {
     let placeholder = Regex::new("<[^>]*>|[*].*").unwrap();
-    let decoded: Vec<_> = pattern[1..].split('/').map(|text| placeholder.replace_all(text, value).into_owned()).collect();
+    let decoded: Vec<_> =
+        pattern[1..].split('/').map(|text| placeholder.replace_all(text, value).into_owned()).collect();
     let encoded: Vec<_> = decoded.iter().map(|text| sent(text, escape)).collect();
     (decoded, format!("/{}", encoded.join("/")))
 }

@@ -1,13 +1,11 @@
 //! An open file as a response: conditions, ranges, validators, body.
 
+use super::media_type;
 use super::range::{parts, total, Parts};
 use super::root::{open_file, Opened};
 use super::validators::{Validators, Verdict};
-use super::media_type;
 use bytes::Bytes;
-use http::header::{
-    ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, TRANSFER_ENCODING,
-};
+use http::header::{ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use rustix::buffer::spare_capacity;
 use rustix::io::{pread, Errno};
@@ -18,7 +16,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// A part up to this long is read at once, by the thread that answers: from the page cache that costs less than handing the file on.
+/// A part up to this long is read at once, by the thread that answers: from the page cache that costs less than handing
+/// the file on.
 const READ_AT_ONCE: u64 = 64 << 10;
 
 /// Several ranges are put together in memory; longer ones are answered with the whole file, which is streamed.
@@ -29,12 +28,13 @@ const MAX_MULTIPART: u64 = 1 << 20;
 pub enum AssetBody {
     /// No body; in the answer to a `HEAD`, `Content-Length` says what a `GET` would get.
     Empty,
-    /// Nothing is sent: the status, 400 or above, and the headers say why, and the text is the engine's, as for all its errors.
+    /// Nothing is sent: the status, 400 or above, and the headers say why, and the text is the engine's, as for all its
+    /// errors.
     Refused,
     /// The whole body.
     Bytes(Bytes),
-    /// Bytes `offset .. offset + len` of an open regular file, to be streamed. The file may turn out shorter, if someone cuts it off meanwhile:
-    /// then the response cannot be completed.
+    /// Bytes `offset .. offset + len` of an open regular file, to be streamed. The file may turn out shorter, if
+    /// someone cuts it off meanwhile: then the response cannot be completed.
     File {
         /// open for reading
         file: File,
@@ -47,9 +47,10 @@ pub enum AssetBody {
 
 /// The response with the file at `path`, for `dr_file()`.
 ///
-/// `path` is the app's choice: links are followed and nothing is hidden. `headers` are the app's; `Content-Type`, `ETag` and `Last-Modified` are
-/// added where it gave none. Conditions and ranges of the `request` are followed when `status` is 200 and the method `GET` or `HEAD`; 412 and 416 are
-/// [`AssetBody::Refused`] and come without the app's headers.
+/// `path` is the app's choice: links are followed and nothing is hidden. `headers` are the app's; `Content-Type`,
+/// `ETag` and `Last-Modified` are added where it gave none. Conditions and ranges of the `request` are followed when
+/// `status` is 200 and the method `GET` or `HEAD`; 412 and 416 are [`AssetBody::Refused`] and come without the app's
+/// headers.
 ///
 /// An error when there is no readable regular file at `path`.
 pub fn file_response(

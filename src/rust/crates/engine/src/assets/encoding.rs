@@ -62,7 +62,8 @@ pub(super) fn accepted(request: &HeaderMap) -> SmallVec<[Coding; 3]> {
     }
     let quality = |at: usize| named[at].or(any).unwrap_or(0);
     let plain = identity.unwrap_or(0);
-    let mut best: SmallVec<[usize; 3]> = (0..CODINGS.len()).filter(|at| quality(*at) > 0 && quality(*at) >= plain).collect();
+    let mut best: SmallVec<[usize; 3]> =
+        (0..CODINGS.len()).filter(|at| quality(*at) > 0 && quality(*at) >= plain).collect();
     best.sort_by_key(|at| (u16::MAX - quality(*at), *at));
     best.into_iter().map(|at| CODINGS[at]).collect()
 }

@@ -27,8 +27,9 @@ struct Mount {
 }
 
 impl Mounts {
-    /// Opens every directory. `mounts` are pairs of a mount and the directory served there. A mount is a pattern (`/assets`, `/t/<tenant>/assets`;
-    /// a slash at its end is ignored); its literals match in their own case, as the names of files do.
+    /// Opens every directory. `mounts` are pairs of a mount and the directory served there. A mount is a pattern
+    /// (`/assets`, `/t/<tenant>/assets`; a slash at its end is ignored); its literals match in their own case, as the
+    /// names of files do.
     ///
     /// An error, which names the mount, when it is no pattern or its directory cannot be opened.
     pub fn new(mut mounts: Vec<(String, String)>) -> io::Result<Mounts> {
@@ -39,8 +40,14 @@ impl Mounts {
 
     /// The answer to a request for `raw_path` (as sent, without the query), or `None` when no mount covers it.
     ///
-    /// Statuses of 400 and above are [`AssetBody::Refused`]. An error when the server is at fault, such as no descriptors left.
-    pub fn respond(&self, method: &Method, raw_path: &str, headers: &HeaderMap) -> Option<io::Result<Response<AssetBody>>> {
+    /// Statuses of 400 and above are [`AssetBody::Refused`]. An error when the server is at fault, such as no
+    /// descriptors left.
+    pub fn respond(
+        &self,
+        method: &Method,
+        raw_path: &str,
+        headers: &HeaderMap,
+    ) -> Option<io::Result<Response<AssetBody>>> {
         let (mount, rest) = self.mounts.iter().find_map(|mount| Some((mount, mount.rest(raw_path)?)))?;
         let allow = || HeaderMap::from_iter([(ALLOW, HeaderValue::from_static(METHODS))]);
         Some(match *method {
@@ -63,7 +70,8 @@ impl Mount {
         Ok(Mount { prefix, root })
     }
 
-    /// What follows this mount in `raw_path`: nothing, or a part that starts with `/`. `None` when the mount does not cover it.
+    /// What follows this mount in `raw_path`: nothing, or a part that starts with `/`. `None` when the mount does not
+    /// cover it.
     fn rest<'p>(&self, raw_path: &'p str) -> Option<&'p str> {
         match &self.prefix {
             Some(prefix) => prefix.strip(raw_path),
@@ -71,7 +79,13 @@ impl Mount {
         }
     }
 
-    fn serve(&self, method: &Method, raw_path: &str, rest: &str, request: &HeaderMap) -> io::Result<Response<AssetBody>> {
+    fn serve(
+        &self,
+        method: &Method,
+        raw_path: &str,
+        rest: &str,
+        request: &HeaderMap,
+    ) -> io::Result<Response<AssetBody>> {
         let (path, redirect) = match target(rest) {
             Ok(Target::Named(path)) => (path, true),
             Ok(Target::Index(path)) => (path.into(), false),
@@ -84,8 +98,9 @@ impl Mount {
         }
     }
 
-    /// A directory asked for without its slash: relative links in its index would be off by one segment. The way there is relative too: right behind a
-    /// proxy that changes paths, and never to another host, as one that starts with two slashes would be.
+    /// A directory asked for without its slash: relative links in its index would be off by one segment. The way there
+    /// is relative too: right behind a proxy that changes paths, and never to another host, as one that starts with two
+    /// slashes would be.
     fn redirect(&self, path: &str, raw_path: &str) -> io::Result<Response<AssetBody>> {
         let index = self.root.open(&format!("{path}/{INDEX}"))?;
         let last = raw_path.rsplit('/').next().unwrap_or_default();
@@ -99,7 +114,13 @@ impl Mount {
         }
     }
 
-    fn deliver(&self, plain: Opened, path: &str, method: &Method, request: &HeaderMap) -> io::Result<Response<AssetBody>> {
+    fn deliver(
+        &self,
+        plain: Opened,
+        path: &str,
+        method: &Method,
+        request: &HeaderMap,
+    ) -> io::Result<Response<AssetBody>> {
         let media_type = media_type::of(path);
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(CONTENT_TYPE, media_type.header);
@@ -109,7 +130,9 @@ impl Mount {
             for coding in encoding::accepted(request) {
                 let sibling = self.root.open(&format!("{path}{}", coding.suffix()))?;
                 // one older than the original was made from another version of it
-                if let Some(sibling) = sibling.filter(|sibling| sibling.is_file() && sibling.modified() >= chosen.modified()) {
+                if let Some(sibling) =
+                    sibling.filter(|sibling| sibling.is_file() && sibling.modified() >= chosen.modified())
+                {
                     headers.insert(CONTENT_ENCODING, coding.header());
                     chosen = sibling;
                     break;

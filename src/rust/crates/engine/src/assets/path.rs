@@ -1,10 +1,12 @@
 //! What a client may ask for below a mount: the rest of its path as a relative path of the file system, or why not.
 //!
-//! Not the guard of the directory (that is the kernel, see `root`): this refuses what no file should be asked for by, before the disk is touched.
+//! Not the guard of the directory (that is the kernel, see `root`): this refuses what no file should be asked for by,
+//! before the disk is touched.
 //!
-//! Two answers: a path that cannot be read at all (malformed escape, NUL byte, not UTF-8) is 400, as for routes. A path that reads well but names
-//! nothing served is 404, like any missing file, so that nobody learns what lies hidden: a segment with a slash, a backslash or a control
-//! character in it (`%2f`, `%5c`), an empty one, and one that starts with a dot: hidden files, `.` and `..`.
+//! Two answers: a path that cannot be read at all (malformed escape, NUL byte, not UTF-8) is 400, as for routes. A path
+//! that reads well but names nothing served is 404, like any missing file, so that nobody learns what lies hidden: a
+//! segment with a slash, a backslash or a control character in it (`%2f`, `%5c`), an empty one, and one that starts
+//! with a dot: hidden files, `.` and `..`.
 
 use http::StatusCode;
 use router::decode;
@@ -43,7 +45,8 @@ pub(super) fn target(rest: &str) -> Result<Target<'_>, StatusCode> {
 
 fn check(segment: &str) -> Result<(), StatusCode> {
     let name = decode(segment).map_err(|_| StatusCode::BAD_REQUEST)?;
-    let refused = name.is_empty() || name.starts_with('.') || name.contains(|c: char| c == '/' || c == '\\' || c.is_control());
+    let refused =
+        name.is_empty() || name.starts_with('.') || name.contains(|c: char| c == '/' || c == '\\' || c.is_control());
     if refused {
         Err(StatusCode::NOT_FOUND)
     } else {

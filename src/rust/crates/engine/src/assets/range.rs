@@ -19,8 +19,8 @@ pub(super) enum Parts {
     Unsatisfiable,
 }
 
-/// The parts that `request` asks for of a file of `size` bytes. A malformed header asks for nothing (section 14.2); so does any
-/// header on an empty file, which has no byte to name.
+/// The parts that `request` asks for of a file of `size` bytes. A malformed header asks for nothing (section 14.2); so
+/// does any header on an empty file, which has no byte to name.
 pub(super) fn parts(request: &HeaderMap, size: u64) -> Parts {
     let mut values = request.get_all(RANGE).iter();
     let (Some(value), None) = (values.next(), values.next()) else {

@@ -1,10 +1,11 @@
 //! A directory whose files are served, and opening what lies beneath it.
 //!
-//! The kernel keeps a path inside: `openat2` with `RESOLVE_BENEATH` refuses `..`, absolute links and every symbolic link that leaves, at each step
-//! and without a race. Where it is missing (Linux before 5.6, some sandboxes), each segment is opened on its own and symbolic links are refused
-//! altogether.
+//! The kernel keeps a path inside: `openat2` with `RESOLVE_BENEATH` refuses `..`, absolute links and every symbolic
+//! link that leaves, at each step and without a race. Where it is missing (Linux before 5.6, some sandboxes), each
+//! segment is opened on its own and symbolic links are refused altogether.
 //!
-//! The directory is the one found at start: if another takes its name later, the first stays served until the server starts again.
+//! The directory is the one found at start: if another takes its name later, the first stays served until the server
+//! starts again.
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{fstat, open, openat, openat2, FileType, Mode, OFlags, ResolveFlags, Stat};
@@ -15,7 +16,8 @@ use std::path::Path;
 /// Reading, without waiting for the other end of a pipe and without taking over a terminal.
 const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
-/// A rename elsewhere in the tree at the wrong moment makes the kernel give up with EAGAIN, rightly: try again, a few times.
+/// A rename elsewhere in the tree at the wrong moment makes the kernel give up with EAGAIN, rightly: try again, a few
+/// times.
 const ATTEMPTS: usize = 8;
 
 /// An open file or directory.
@@ -175,7 +177,8 @@ mod tests {
         let top = tree();
         let plain = ["a", "d/b", "d", ".", "missing", "a/b", "d/missing"];
         let plain_outcomes = ["file", "file", "directory", "directory", "none", "none", "none"];
-        let leaving = ["outside", "outside-d/secret", "absolute", "magic/etc/passwd", "loop", "dangling", "absolute-inside"];
+        let leaving =
+            ["outside", "outside-d/secret", "absolute", "magic/etc/passwd", "loop", "dangling", "absolute-inside"];
         let links = ["inside", "inside-d/b"];
         for resolve in [Resolve::Beneath, Resolve::Walk] {
             let root = Root::new(&top.path().join("root")).unwrap().with_resolve(resolve);

@@ -1,9 +1,7 @@
 //! Which version of a file there is, and whether a request is about it (RFC 9110 sections 8.8 and 13).
 
 use super::root::Opened;
-use http::header::{
-    ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED,
-};
+use http::header::{ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use std::io::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -28,7 +26,8 @@ pub(super) struct Validators {
 }
 
 impl Validators {
-    /// Those of an open file: a strong ETag from inode, size and modification time, unless `own` headers of the app say otherwise.
+    /// Those of an open file: a strong ETag from inode, size and modification time, unless `own` headers of the app say
+    /// otherwise.
     pub(super) fn new(opened: &Opened, own: &HeaderMap, now: SystemTime) -> Validators {
         let etag = own.get(ETAG).cloned().unwrap_or_else(|| etag(opened));
         let modified = match own.get(LAST_MODIFIED) {
@@ -53,7 +52,8 @@ impl Validators {
         headers.insert(ETAG, self.etag.clone());
     }
 
-    /// Judges the conditions of a GET or HEAD in the order of section 13.2.2, steps 1 to 4. A date that cannot be read is no condition.
+    /// Judges the conditions of a GET or HEAD in the order of section 13.2.2, steps 1 to 4. A date that cannot be read
+    /// is no condition.
     pub(super) fn judge(&self, request: &HeaderMap) -> Verdict {
         let after = |name, test: fn(SystemTime, SystemTime) -> bool| {
             let date = request.get(name).and_then(parse_date);
@@ -78,8 +78,8 @@ impl Validators {
         }
     }
 
-    /// Step 5: whether a `Range` may be followed. A date counts only when the file cannot have changed again in the same second
-    /// (section 8.8.2.2), and must be exactly the one that was sent.
+    /// Step 5: whether a `Range` may be followed. A date counts only when the file cannot have changed again in the
+    /// same second (section 8.8.2.2), and must be exactly the one that was sent.
     pub(super) fn allows_range(&self, request: &HeaderMap) -> bool {
         let Some(condition) = request.get(IF_RANGE) else {
             return true;
