@@ -1,8 +1,8 @@
 /* What C and Rust say to each other.
  *
  * Rust never makes an R object and never lets R jump over its frames: it answers with the plain structs below,
- * and C (build.c) makes R objects of them. Neighbours: build.c (node -> SEXP), worker_loop.c (the serve loop),
- * rust/crates/binding/src (the other side of every declaration here).
+ * and C (build.c) makes R objects of them. Neighbours: build.c (node -> SEXP), request.c (`req` objects), worker.c (the serve
+ * loop), rust/crates/binding/src (the other side of every declaration here).
  */
 #ifndef DROVER_RUST_H
 #define DROVER_RUST_H
@@ -36,5 +36,41 @@ typedef struct drv_node {
   const int32_t *dim;   /* ndim extents, or NULL */
   int64_t data_frame;   /* number of rows when the value is a data frame, otherwise -1 */
 } drv_node;
+
+/* An error's text is valid until the next error. */
+typedef struct {
+  int32_t status; /* HTTP status that fits; of drv_session_start: 1 listen, 2 configuration, 3 system */
+  drv_str message;
+} drv_error;
+
+typedef struct drv_session drv_session; /* a server, and the main thread as its worker */
+typedef struct drv_cell drv_cell;       /* the request behind a `req` object */
+struct SEXPREC;
+
+/* session.rs. `ring` is called from I/O threads; it answers 0 to have the bell's descriptor written instead. */
+drv_session *drv_session_start(const char *json, size_t len, int32_t (*ring)(void), drv_error *error);
+int32_t drv_session_port(const drv_session *);
+void drv_session_drain(const drv_session *);
+int32_t drv_session_drained(const drv_session *);
+void drv_session_free(drv_session *);
+uint32_t drv_session_next(drv_session *, drv_cell *);
+void drv_session_finished(drv_session *);
+void drv_session_tell(drv_session *);
+int32_t drv_session_doze(drv_session *);
+void drv_session_awake(const drv_session *);
+int32_t drv_session_bell(const drv_session *);
+void drv_session_log(const drv_session *, const drv_cell *, int32_t level, drv_str text);
+int32_t drv_reply_value(drv_session *, drv_cell *, struct SEXPREC *value);
+void drv_reply_failure(drv_session *, drv_cell *, int32_t status, drv_str detail, struct SEXPREC *headers);
+
+/* request.rs */
+drv_cell *drv_cell_new(void);
+void drv_cell_free(drv_cell *);
+const drv_node *drv_cell_field(drv_session *, drv_cell *, uint32_t field, drv_error *error);
+const uint8_t *drv_cell_body(drv_cell *, size_t *len, drv_error *error);
+int32_t drv_cell_is_open(const drv_cell *);
+
+/* pattern.rs */
+const drv_node *drv_pattern_parse(const char *text, size_t len, drv_error *error);
 
 #endif

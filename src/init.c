@@ -1,13 +1,37 @@
 /* What R may call, in one table. */
+#include "json.h"
+#include "request.h"
+#include "values.h"
+#include "worker.h"
 #include <R_ext/Rdynload.h>
 #include <R_ext/Visibility.h>
-#define R_NO_REMAP
-#include <Rinternals.h>
-#include "values.h"
+
+#define CALL(name, function, n) {name, (DL_FUNC)&function, n}
 
 static const R_CallMethodDef calls[] = {
-    {"pick", (DL_FUNC)&drv_pick, 2},
-    {"plain_response", (DL_FUNC)&drv_plain_response, 4},
+    CALL("json_parse", json_parse_, 4),
+    CALL("json_refused", json_refused_, 1),
+    CALL("json_reply", json_reply_, 4),
+    CALL("json_write", json_write_, 2),
+    CALL("pattern_parse", drv_pattern, 1),
+    CALL("pick", drv_pick, 2),
+    CALL("plain_response", drv_plain_response, 4),
+    CALL("request_get", drv_request_get, 2),
+    CALL("request_make_cell", drv_request_make_cell, 0),
+    CALL("request_set", drv_request_set, 3),
+    CALL("request_undispatched", drv_request_undispatched, 1),
+    CALL("worker_answer", drv_worker_answer, 1),
+    CALL("worker_drain", drv_worker_drain, 0),
+    CALL("worker_fail", drv_worker_fail, 3),
+    CALL("worker_guarded", drv_worker_guarded, 2),
+    CALL("worker_interrupt_loop", drv_worker_interrupt_loop, 0),
+    CALL("worker_log", drv_worker_log, 3),
+    CALL("worker_run", drv_worker_run, 1),
+    CALL("worker_settle", drv_worker_settle, 2),
+    CALL("worker_settle_failure", drv_worker_settle_failure, 4),
+    CALL("worker_start", drv_worker_start, 4),
+    CALL("worker_state", drv_worker_state, 0),
+    CALL("worker_stop", drv_worker_stop, 0),
     {NULL, NULL, 0},
 };
 

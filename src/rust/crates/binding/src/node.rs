@@ -23,6 +23,20 @@ impl Str {
     }
 }
 
+impl Str {
+    /// The bytes.
+    ///
+    /// # Safety
+    /// What it points at is still there.
+    pub unsafe fn as_bytes<'a>(self) -> &'a [u8] {
+        if self.ptr.is_null() {
+            return &[];
+        }
+        // SAFETY: the caller's.
+        unsafe { std::slice::from_raw_parts(self.ptr, self.len) }
+    }
+}
+
 /// `drv_kind` in `drover_rust.h`.
 #[repr(i32)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,6 +75,12 @@ pub struct Node {
     pub dim: *const i32,
     /// rows of a data frame, -1 for anything else
     pub data_frame: i64,
+}
+
+impl Default for Node {
+    fn default() -> Self {
+        Node::NULL
+    }
 }
 
 impl Node {

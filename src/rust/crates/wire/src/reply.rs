@@ -46,11 +46,11 @@ pub struct ReplyHead {
 }
 
 impl ReplyHead {
-    /// Appends everything but the body to `out`; the body's bytes are to be appended by the caller, so that a
+    /// Appends everything but the body to `out`; `headers` is asked twice, for lengths and for bytes; the body's bytes are to be appended by the caller, so that a
     /// serializer can write them in place.
-    pub fn encode_before_body<'h, H>(&self, kind: ReplyBody<'_>, headers: H, out: &mut Vec<u8>)
+    pub fn encode_before_body<'h, H>(&self, kind: ReplyBody<'_>, headers: impl Fn() -> H, out: &mut Vec<u8>)
     where
-        H: Iterator<Item = (&'h [u8], &'h [u8])> + Clone,
+        H: Iterator<Item = (&'h [u8], &'h [u8])>,
     {
         put_u32(out, u32::from(self.status));
         put_u32(out, self.content_type as u32);
@@ -65,22 +65,22 @@ impl ReplyHead {
         let count_at = out.len();
         put_u32(out, 0);
         let mut count = 0u32;
-        for (name, value) in headers.clone() {
+        for (name, value) in headers() {
             put_len(out, name.len());
             put_len(out, value.len());
             count += 1;
         }
         out[count_at..count_at + 4].copy_from_slice(&count.to_ne_bytes());
-        for (name, value) in headers {
+        for (name, value) in headers() {
             out.extend_from_slice(name);
             out.extend_from_slice(value);
         }
     }
 
     /// Appends the whole reply to `out`.
-    pub fn encode<'h, H>(&self, body: ReplyBody<'_>, headers: H, out: &mut Vec<u8>)
+    pub fn encode<'h, H>(&self, body: ReplyBody<'_>, headers: impl Fn() -> H, out: &mut Vec<u8>)
     where
-        H: Iterator<Item = (&'h [u8], &'h [u8])> + Clone,
+        H: Iterator<Item = (&'h [u8], &'h [u8])>,
     {
         self.encode_before_body(body, headers, out);
         let (ReplyBody::Bytes(b) | ReplyBody::File(b) | ReplyBody::Failure(b)) = body;
@@ -155,7 +155,7 @@ mod tests {
         let headers: [(&[u8], &[u8]); 2] = [(b"x-a", b"1"), (b"x-b", b"")];
         for body in [ReplyBody::Bytes(b"{}"), ReplyBody::File(b"/f"), ReplyBody::Failure(b"")] {
             let mut out = Vec::new();
-            head.encode(body, headers.iter().copied(), &mut out);
+            head.encode(body, || headers.iter().copied(), &mut out);
             let r = Reply::decode(&out).unwrap();
             assert_eq!((r.status, r.content_type, r.body), (201, ContentType::Json, body));
             assert_eq!(r.headers().collect::<Vec<_>>(), headers);

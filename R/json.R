@@ -1,0 +1,140 @@
+# JSON: text of R values and R values of text. The work is native (rust/crates/binding/src/json); here are the arguments,
+# and jsonlite for what the native code does not know. Not for what handlers return: the engine writes that by itself.
+
+#' Reply with JSON
+#'
+#' `dr_json()` makes a response whose body is `x` as JSON. It is what a handler uses that wants to set the status or
+#' header fields, or to say how `x` is written; a handler that returns a list or a data frame gets the same with the
+#' defaults.
+#'
+#' @param x The value: `NULL`, a logical, integer, double, character or raw vector, factor, date or time, matrix, list,
+#'   data frame, or what [jsonlite::toJSON()] knows besides. Functions, environments, calls, symbols and other parts of
+#'   the language are refused wherever they are in `x`: their source is not for clients.
+#' @param status The HTTP status: a single integer in 200..599.
+#' @param headers Further header fields: a named list of strings, as in [dr_response()].
+#' @param auto_unbox Whether vectors of length 1 are written without brackets, `TRUE` or `FALSE`. `I(x)` keeps them.
+#' @param ... Further arguments of [jsonlite::toJSON()], such as `na`, `null`, `dataframe`, `digits` or `pretty`.
+#' @returns A `dr_response` with the text as its body and the Content-Type "application/json".
+#' @section Text:
+#' The text is that of [jsonlite::toJSON()] with the same arguments, except for numbers: they are written with the
+#' fewest digits that give the same number back (`0.1` is `0.1`, `1/3` is `0.3333333333333333`, `1e5` is `100000`),
+#' unless `digits` is given; then they are jsonlite's. Strings that are not valid UTF-8 are written with U+FFFD in place
+#' of the bytes that are not. Values nested deeper than 512 levels are refused.
+#' @section Errors: `drover_error_json` when `x` cannot be written; `drover_error_argument` for a wrong argument.
+#' @seealso [dr_to_json()] for the text alone, [dr_response()]
+#' @examples
+#' dr_json(list(ok = TRUE))
+#' dr_json(list(error = "no such user"), status = 404L)
+#' dr_json(head(cars, 2), dataframe = "columns")
+#' @export
+dr_json <- function(x, status = 200L, headers = list(), auto_unbox = TRUE, ...) {
+  if (...length() == 0L) {
+    reply <- .Call(C_json_reply, x, status, headers, auto_unbox)
+    if (inherits(reply, "dr_response")) return(reply)
+  }
+  check_flag(auto_unbox, "auto_unbox")
+  new_response(to_json(x, list(auto_unbox = auto_unbox, ...), sys.call()), status, headers, "application/json")
+}
+
+#' Text of R values as JSON, and back
+#'
+#' `dr_to_json()` writes a value as JSON, `dr_from_json()` reads it. Both do what [jsonlite::toJSON()] and
+#' [jsonlite::fromJSON()] do, natively for nearly all values.
+#'
+#' `dr_from_json()` takes JSON and nothing else: a string that happens to be a URL or the name of a file is an error.
+#'
+#' @param x The value, as for [dr_json()].
+#' @param ... Arguments of [jsonlite::toJSON()]; its defaults hold, so vectors of length 1 have brackets unless
+#'   `auto_unbox = TRUE`.
+#' @param txt JSON: a single string, or a raw vector that holds UTF-8.
+#' @param simplify `TRUE`: arrays of scalars become vectors, arrays of objects data frames, and arrays of arrays matrices,
+#'   as with `simplifyVector = TRUE` in [jsonlite::fromJSON()]. `FALSE`: all arrays become lists.
+#' @param max_depth How deep arrays and objects may be nested: a single integer in 1..250.
+#' @param max_collisions How many different strings in `txt` may share a place in R's string cache, which strings of
+#'   an attacker can be built to do: a single positive integer.
+#' @returns `dr_to_json()`: a single string, UTF-8. `dr_from_json()`: the value.
+#' @section Errors: `drover_error_json` when `x` cannot be written, or when `txt` is not one JSON value or breaks a limit
+#'   (the message says where); `drover_error_argument` for a wrong argument.
+#' @inheritSection dr_json Text
+#' @examples
+#' dr_to_json(list(name = "Ada", born = 1815L), auto_unbox = TRUE)
+#' dr_from_json('[{"x": 1, "y": "a"}, {"x": 2}]')
+#' @export
+dr_to_json <- function(x, ...) to_json(x, list(...), sys.call())
+
+#' @rdname dr_to_json
+#' @export
+dr_from_json <- function(txt, simplify = TRUE, max_depth = 64L, max_collisions = 1000L) {
+  if (!is_string(txt) && !is.raw(txt)) stop_argument("txt", "a single string or a raw vector", txt, sys.call())
+  check_flag(simplify, "simplify")
+  check_count(max_depth, "max_depth", 1, 250)
+  check_count(max_collisions, "max_collisions", 1, .Machine$integer.max)
+  value <- .Call(C_json_parse, if (is.raw(txt)) txt else enc2utf8(txt), simplify, max_depth, max_collisions)
+  if (is.list(value)) return(value[[1L]])
+  stop_drover("json", paste0("`txt` is not JSON that can be read: ", value))
+}
+
+# The arguments of toJSON() that the native writer takes, with their choices; in the order of drv_json_options (json.c).
+json_choices <- list(
+  auto_unbox = NULL,
+  na = c("null", "string"),
+  null = c("list", "null"),
+  dataframe = c("rows", "columns", "values"),
+  matrix = c("rowmajor", "columnmajor"),
+  Date = c("ISO8601", "epoch"),
+  POSIXt = c("string", "ISO8601", "epoch", "mongo"),
+  factor = c("string", "integer")
+)
+
+# `arguments`: those of toJSON().
+to_json <- function(x, arguments, call) {
+  options <- native_options(arguments)
+  if (!is.null(options)) {
+    text <- .Call(C_json_write, x, options)
+    if (is.character(text)) return(text)
+    if (!is.null(text)) stop_drover("json", paste("`x`", text[[1L]]), call = call)
+  }
+  to_json_slowly(x, arguments, call)
+}
+
+# The place of each argument among its choices, 0 for one that is not given. NULL for arguments that are jsonlite's to
+# understand, or to refuse.
+native_options <- function(arguments) {
+  options <- integer(length(json_choices))
+  if (!length(arguments)) return(options)
+  at <- match(names(arguments), names(json_choices))
+  if (is.null(names(arguments)) || anyNA(at) || anyDuplicated(at)) return(NULL)
+  for (i in seq_along(arguments)) {
+    argument <- arguments[[i]]
+    choice <- if (at[[i]] == 1L) {
+      if (isTRUE(argument) || isFALSE(argument)) as.integer(argument)
+    } else if (is_string(argument)) {
+      match(argument, json_choices[[at[[i]]]])
+    }
+    if (is.null(choice) || is.na(choice)) return(NULL)
+    options[[at[[i]]]] <- choice
+  }
+  options
+}
+
+# jsonlite, for what is not native. It prints the source of functions, so what holds any is refused before.
+to_json_slowly <- function(x, arguments, call) {
+  reason <- .Call(C_json_refused, x)
+  if (!is.null(reason)) stop_drover("json", paste("`x`", reason[[1L]]), call = call)
+  # as many digits as jsonlite has: the nearest it comes to the shortest exact form
+  if (!"digits" %in% names(arguments)) arguments$digits <- NA
+  text <- tryCatch(
+    as.character(do.call(jsonlite::toJSON, c(list(x), arguments), quote = TRUE)),
+    error = function(e) {
+      stop_drover("json", paste("`x` cannot be written as JSON:", conditionMessage(e)), call = call, parent = e)
+    }
+  )
+  if (!is_string(text) || !validUTF8(text)) {
+    stop_drover("json", "`x` cannot be written as JSON: it holds text that is not valid", call = call)
+  }
+  text
+}
+
+# Called from json.c for the few texts that only jsonlite simplifies. parse_json(), unlike fromJSON(), opens no files
+# and no URLs.
+from_json_slowly <- function(text, simplify) jsonlite::parse_json(text, simplifyVector = simplify)

@@ -1,0 +1,179 @@
+# The main thread as worker, in R: the guard around the loop of src/worker.c, and what becomes of a handler that fails.
+# Not for starting and stopping: engine.R. Neighbours: hygiene.R, response-of.R.
+
+# What src/worker.c is told to do, and why it came back.
+modes <- list(idle = 0L, block = 1L, drain = 2L)
+outcomes <- list(stopped = 0L, events = 1L, quiet = 2L, aborted = 3L)
+# Of guard(): a handler failed, or Ctrl-C was pressed.
+failed <- 4L
+interrupted <- 5L
+
+# What is known of the failure under way: `trace`, the calls from the handler to the error.
+failure <- new.env(parent = emptyenv())
+
+# Serves requests until there is another thing to do, however handlers end.
+serve <- function(mode) {
+  outcome <- .Call(C_worker_guarded, guard, mode)
+  if (identical(outcome, outcomes$aborted)) {
+    # a jump to top level that went past every handler of R
+    fail_request(simpleError("the handler jumped to top level", NULL))
+  }
+  outcome
+}
+
+# Called from C, inside R_ToplevelExec. The handlers are set up once for all the requests that this call serves.
+guard <- function(mode) {
+  tryCatch(
+    withCallingHandlers(.Call(C_worker_run, mode), error = note_trace, warning = log_warning),
+    error = function(condition) {
+      fail_request(condition)
+      failed
+    },
+    interrupt = function(condition) {
+      if (.Call(C_worker_state)[[2L]]) {
+        fail_request(structure(class = c("interrupt", "condition"), list(message = "interrupted", call = NULL)))
+      }
+      interrupted
+    }
+  )
+}
+
+# A calling handler, so the calls that led to the error are still there.
+note_trace <- function(condition) {
+  calls <- sys.calls()
+  # below the handler: the guard; above the error: the machinery of conditions and this function
+  bottom <- Position(function(call) identical(call[[1L]], quote(.Call)) || is_handler_call(call), calls)
+  top <- length(calls) - 1L
+  failure$trace <- if (is.na(bottom) || bottom > top) list() else calls[bottom:top]
+}
+
+is_handler_call <- function(call) {
+  length(call) == 2L && identical(call[[2L]], quote(req)) && is.symbol(call[[1L]]) &&
+    exists(as.character(call[[1L]]), envir = engine$scope, inherits = FALSE)
+}
+
+# Warnings of handlers go to the log, and no further, unless options(warn = 2) is to make them errors.
+log_warning <- function(condition) {
+  if (getOption("warn") >= 2) return()
+  log_line("warn", paste0("warning: ", describe_condition(condition)), request = TRUE)
+  tryInvokeRestart("muffleWarning")
+}
+
+log_line <- function(level, text, request = NULL) {
+  level <- match(level, c("info", "warn", "error")) - 1L
+  .Call(C_worker_log, level, enc2utf8(text), request)
+  invisible()
+}
+
+one_line <- function(call) {
+  text <- tryCatch(paste(deparse(call, 60L, nlines = 1L), collapse = ""), error = function(e) "?")
+  if (nchar(text, "bytes") > 120L) paste0(substr(text, 1L, 117L), "...") else text
+}
+
+# `message call=f(x)`, for a line of the log
+describe_condition <- function(condition) {
+  message <- tryCatch(conditionMessage(condition), error = function(e) NULL)
+  if (!is.character(message) || length(message) != 1L || is.na(message)) message <- paste(class(condition)[[1L]], "without a message")
+  call <- tryCatch(conditionCall(condition), error = function(e) NULL)
+  paste0(valid_text(message), if (!is.null(call)) paste0(" call=", one_line(call)))
+}
+
+# Text that can be written anywhere: what is not UTF-8 is shown as escapes.
+valid_text <- function(text) {
+  text <- tryCatch(enc2utf8(text), error = function(e) text)
+  if (!isTRUE(validUTF8(text)) || identical(Encoding(text), "bytes")) text <- iconv(text, "latin1", "UTF-8", sub = "byte")
+  text
+}
+
+# The last calls before an error, the outermost first, at most 20: an endless recursion has thousands.
+trace_lines <- function(trace) {
+  lines <- vapply(utils::tail(trace, 20L), one_line, "")
+  if (length(trace) > 20L) c(sprintf("... %d calls", length(trace) - 20L), lines) else lines
+}
+
+# Answers the request whose handler signalled `condition`: by dr_on_error(), if there is one, or with an error status.
+fail_request <- function(condition) {
+  trace <- failure$trace
+  failure$trace <- NULL
+  state <- .Call(C_worker_state)
+  on_error <- if (state[[2L]]) engine$on_error[[state[[3L]]]]
+  if (is.function(on_error) && !is_body_error(condition)) {
+    answered <- tryCatch(
+      {
+        .Call(C_worker_answer, on_error(state[[4L]], condition))
+        TRUE
+      },
+      error = function(second) {
+        log_line("error", paste("500 dr_on_error() failed:", describe_condition(second)), request = TRUE)
+        FALSE
+      }
+    )
+    if (answered && is_http_error(condition)) return(invisible())
+    if (answered) return(log_failure(condition, trace, TRUE))
+  }
+  reply <- failure_reply(condition, trace)
+  if (reply$status >= 500L) log_failure(condition, trace, TRUE)
+  .Call(C_worker_fail, reply$status, reply$detail, reply$headers)
+  invisible()
+}
+
+log_failure <- function(condition, trace, request) {
+  lines <- trace_lines(trace)
+  log_line("error", paste0(
+    "500 ", describe_condition(condition), if (length(lines)) paste0(" trace=", paste(lines, collapse = " > "))
+  ), request)
+}
+
+# Signalled on purpose, for the client: dr_abort(), or any condition with a status.
+is_http_error <- function(condition) {
+  status <- tryCatch(condition$status, error = function(e) NULL)
+  is.numeric(status) && length(status) == 1L && isTRUE(status >= 400 && status <= 599)
+}
+
+# A malformed part of the request is the client's error before it is the handler's.
+is_body_error <- function(condition) inherits(condition, "drover_error_body")
+
+# Status, detail for the client, and headers. The text of an error is for the client only when it was meant to be.
+failure_reply <- function(condition, trace = NULL) {
+  if (is_http_error(condition)) {
+    headers <- condition$headers
+    return(list(
+      status = as.integer(condition$status), detail = valid_text(conditionMessage(condition)),
+      headers = if (is.list(headers)) headers else list()
+    ))
+  }
+  detail <- ""
+  if (isTRUE(engine$debug)) detail <- paste(c(describe_condition(condition), trace_lines(trace)), collapse = "\n  ")
+  list(status = 500L, detail = detail, headers = list())
+}
+
+# Called from C when a part of a request cannot be read.
+stop_field <- function(status, message) {
+  stop_drover("body", message, status = status, headers = list(), call = NULL)
+}
+
+# Called from C when a handler returned a promise: the reply is sent when it comes to its end.
+await <- function(promise, cell) {
+  fail <- function(condition) {
+    if (!inherits(condition, "condition")) condition <- simpleError(paste(format(condition), collapse = " "), NULL)
+    reply <- failure_reply(condition)
+    if (reply$status >= 500L) log_failure(condition, NULL, cell)
+    .Call(C_worker_settle_failure, cell, reply$status, reply$detail, reply$headers)
+    NULL
+  }
+  promises::then(promise, function(value) {
+    tryCatch(.Call(C_worker_settle, cell, value), error = fail)
+    NULL
+  }, fail)
+  NULL
+}
+
+# Called from C, as a callback of the package 'later', when requests wait and the session is idle. 1 to be called again soon.
+serve_idle <- function() {
+  repeat {
+    outcome <- serve(modes$idle)
+    if (outcome %in% c(failed, outcomes$aborted)) next
+    if (identical(outcome, outcomes$stopped)) dr_stop()
+    return(as.integer(identical(outcome, outcomes$events)))
+  }
+}

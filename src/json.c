@@ -1,0 +1,257 @@
+/* JSON between R and Rust: the parts that allocate R objects, or that may jump.
+ *
+ * rust/crates/binding/src/json reads R objects and writes text, or reads text and describes R objects, without ever
+ * calling what may jump. For the rare object that needs R's help (ALTREP vectors, strings in other encodings) it calls
+ * the shims here, which catch R's jumps. Not for the replies of handlers: they are written by Rust right away. */
+#include "json.h"
+#include "build.h"
+#include <R_ext/Memory.h>
+#include <langinfo.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* the Rust side: rust/crates/binding/src/json/abi.rs */
+
+typedef struct {
+  int32_t auto_unbox, na, null, dataframe, matrix, date, posixt, factor;
+} drv_json_options;
+
+typedef enum { DRV_JSON_OK, DRV_JSON_FOREIGN, DRV_JSON_REFUSED, DRV_JSON_TOO_DEEP, DRV_JSON_BUG } drv_json_status;
+
+typedef struct {
+  const char *bytes;
+  size_t len;
+  size_t capacity;
+  int32_t status;
+  const char *refused;
+  size_t refused_len;
+} drv_json_text;
+
+extern void drv_json_write(SEXP x, const drv_json_options *options, drv_json_text *text);
+extern void drv_json_text_free(drv_json_text *text);
+extern int32_t drv_json_refused(SEXP x, const char **what, size_t *len);
+extern void *drv_json_open(const uint8_t *text, size_t len, int32_t simplify, uint32_t max_depth, size_t max_collisions,
+                           const drv_node **root, drv_json_error *error);
+extern void drv_json_close(void *tree);
+
+/* What Rust calls. R_ToplevelExec: whatever R does, control comes back here. */
+
+typedef struct {
+  SEXP x;
+  const void *data;
+  R_xlen_t n;
+} view_call;
+
+static void view_now(void *call) {
+  view_call *view = call;
+  view->n = XLENGTH(view->x);
+  view->data = DATAPTR_RO(view->x);
+}
+
+/* The elements of an ALTREP vector, laid out in memory that lives as long as the vector; NULL when that failed. */
+const void *drv_view(SEXP x, R_xlen_t *n) {
+  view_call view = {x, NULL, 0};
+  if (!R_ToplevelExec(view_now, &view)) {
+    *n = 1;
+    return NULL;
+  }
+  *n = view.n;
+  return view.data;
+}
+
+typedef struct {
+  SEXP x;
+  const char *text;
+} translate_call;
+
+static void translate_now(void *call) {
+  translate_call *translate = call;
+  translate->text = Rf_translateCharUTF8(translate->x);
+}
+
+/* The text of a CHARSXP in UTF-8, to be freed with drv_free; NULL when that failed. */
+char *drv_translate(SEXP x, size_t *n) {
+  const void *top = vmaxget();
+  translate_call translate = {x, NULL};
+  char *copy = NULL;
+  if (R_ToplevelExec(translate_now, &translate)) {
+    *n = strlen(translate.text);
+    copy = malloc(*n + 1);
+    if (copy) memcpy(copy, translate.text, *n + 1);
+  }
+  vmaxset(top);
+  return copy;
+}
+
+void drv_free(char *text) { free(text); }
+
+int drv_native_is_utf8(void) { return !strcmp(nl_langinfo(CODESET), "UTF-8"); }
+
+int drv_digits_secs_set(void) { return !Rf_isNull(Rf_GetOption1(Rf_install("digits.secs"))); }
+
+/* Writing */
+
+/* Long texts are few: only for them the buffer is made safe from a jump for want of memory, which costs as much as
+ * writing a short text does. Of a short one, that one buffer would be lost. */
+enum { PROTECTED_LENGTH = 64 * 1024 };
+
+static SEXP text_to_string(void *data) {
+  const drv_json_text *text = data;
+  SEXP string = PROTECT(Rf_mkCharLenCE(text->bytes, (int)text->len, CE_UTF8));
+  SEXP out = Rf_ScalarString(string);
+  UNPROTECT(1);
+  return out;
+}
+
+static void free_text(void *data, Rboolean jump) {
+  (void)jump;
+  drv_json_text_free(data);
+}
+
+static SEXP message(const char *words, size_t len) {
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, 1));
+  SET_VECTOR_ELT(out, 0, Rf_ScalarString(Rf_mkCharLenCE(words, (int)len, CE_UTF8)));
+  UNPROTECT(1);
+  return out;
+}
+
+static SEXP words(const char *text) { return message(text, strlen(text)); }
+
+/* Why something is not written: NULL when jsonlite may know, otherwise a list of one string to say after "`x`". */
+static SEXP reason(int32_t status, const char *what, size_t len) {
+  switch ((drv_json_status)status) {
+  case DRV_JSON_REFUSED: {
+    char buffer[96];
+    int n = snprintf(buffer, sizeof buffer, "holds %.*s, which has no JSON", (int)len, what);
+    return message(buffer, (size_t)n);
+  }
+  case DRV_JSON_TOO_DEEP:
+    return words("is nested too deep for JSON");
+  case DRV_JSON_BUG:
+    return words("could not be written: the JSON writer failed");
+  default:
+    return R_NilValue;
+  }
+}
+
+/* A string, or what reason() gives. */
+static SEXP write_json(SEXP x, const drv_json_options *options) {
+  drv_json_text text;
+  SEXP out;
+  drv_json_write(x, options, &text);
+  if (text.status != DRV_JSON_OK) {
+    drv_json_text_free(&text);
+    return reason(text.status, text.refused, text.refused_len);
+  }
+  if (text.len > INT_MAX) {
+    drv_json_text_free(&text);
+    return words("is too long for a string of R (2^31 - 1 bytes) as JSON");
+  }
+  if (text.len > PROTECTED_LENGTH) return R_UnwindProtect(text_to_string, &text, free_text, &text, NULL);
+  out = text_to_string(&text);
+  drv_json_text_free(&text);
+  return out;
+}
+
+/* options: integer(8), in the order of drv_json_options */
+SEXP json_write_(SEXP x, SEXP options) {
+  drv_json_options given;
+  if (TYPEOF(options) != INTSXP || XLENGTH(options) != 8) Rf_error("json_write_: options must be integer(8)");
+  memcpy(&given, INTEGER(options), sizeof given);
+  return write_json(x, &given);
+}
+
+/* The reply of dr_json() when its arguments are the usual ones: status 200, no headers, TRUE or FALSE. NULL when they
+ * are not, or when jsonlite must be asked; a list when `x` is refused. */
+SEXP json_reply_(SEXP x, SEXP status, SEXP headers, SEXP auto_unbox) {
+  static const char *parts[] = {"status", "body", "headers", ""};
+  static const char *content_type[] = {"Content-Type", ""};
+  drv_json_options options = {1, 0, 0, 0, 0, 0, 0, 0};
+  if (TYPEOF(status) != INTSXP || ALTREP(status) || XLENGTH(status) != 1 || ATTRIB(status) != R_NilValue) return R_NilValue;
+  if (INTEGER(status)[0] < 200 || INTEGER(status)[0] > 599) return R_NilValue;
+  if (TYPEOF(headers) != VECSXP || XLENGTH(headers) != 0) return R_NilValue;
+  if (TYPEOF(auto_unbox) != LGLSXP || XLENGTH(auto_unbox) != 1) return R_NilValue;
+  if (LOGICAL(auto_unbox)[0] == NA_LOGICAL) return R_NilValue;
+  options.auto_unbox = LOGICAL(auto_unbox)[0];
+
+  SEXP body = PROTECT(write_json(x, &options));
+  if (TYPEOF(body) != STRSXP) {
+    UNPROTECT(1);
+    return body;
+  }
+  SEXP out = PROTECT(Rf_mkNamed(VECSXP, parts));
+  SET_VECTOR_ELT(out, 0, status);
+  SET_VECTOR_ELT(out, 1, body);
+  SEXP fields = Rf_mkNamed(VECSXP, content_type);
+  SET_VECTOR_ELT(out, 2, fields);
+  SET_VECTOR_ELT(fields, 0, Rf_mkString("application/json"));
+  SEXP class = PROTECT(Rf_mkString("dr_response"));
+  Rf_classgets(out, class);
+  UNPROTECT(3);
+  return out;
+}
+
+/* NULL when jsonlite may be asked about `x`, a list when it must not. */
+SEXP json_refused_(SEXP x) {
+  const char *what;
+  size_t len;
+  int32_t status = drv_json_refused(x, &what, &len);
+  return reason(status, what, len);
+}
+
+/* Parsing */
+
+static SEXP build_tree(void *root) { return drv_build(root); }
+
+static void close_tree(void *tree, Rboolean jump) {
+  (void)jump;
+  drv_json_close(tree);
+}
+
+/* The namespace of the package is where from_json_slowly() is, whatever its users have attached or masked. */
+static SEXP from_json_slowly(const uint8_t *text, size_t len, int simplify) {
+  SEXP name = PROTECT(Rf_mkString("drover"));
+  SEXP namespace = PROTECT(R_FindNamespace(name));
+  SEXP string = PROTECT(Rf_ScalarString(Rf_mkCharLenCE((const char *)text, (int)len, CE_UTF8)));
+  SEXP flag = PROTECT(Rf_ScalarLogical(simplify));
+  SEXP call = PROTECT(Rf_lang3(Rf_install("from_json_slowly"), string, flag));
+  SEXP out = Rf_eval(call, namespace);
+  UNPROTECT(5);
+  return out;
+}
+
+SEXP drv_json_parse(const uint8_t *text, size_t len, int simplify, uint32_t max_depth, size_t max_collisions,
+                    drv_json_error *error) {
+  const drv_node *root = NULL;
+  void *tree = drv_json_open(text, len, simplify, max_depth, max_collisions, &root, error);
+  if (!tree) return NULL;
+  if (!root) {
+    drv_json_close(tree);
+    return from_json_slowly(text, len, simplify);
+  }
+  return R_UnwindProtect(build_tree, (void *)root, close_tree, tree, NULL);
+}
+
+/* text: a string in UTF-8, or a raw vector. The value in a list, or a message as a string: a value may be a string. */
+SEXP json_parse_(SEXP text, SEXP simplify, SEXP max_depth, SEXP max_collisions) {
+  drv_json_error error;
+  const uint8_t *bytes;
+  size_t len;
+  if (TYPEOF(text) == RAWSXP) {
+    bytes = RAW(text);
+    len = (size_t)XLENGTH(text);
+  } else {
+    SEXP string = STRING_ELT(text, 0);
+    bytes = (const uint8_t *)CHAR(string);
+    len = (size_t)LENGTH(string);
+  }
+  SEXP value = drv_json_parse(bytes, len, Rf_asLogical(simplify), (uint32_t)Rf_asInteger(max_depth),
+                              (size_t)Rf_asInteger(max_collisions), &error);
+  if (!value) return Rf_ScalarString(Rf_mkCharCE(error.message, CE_UTF8));
+  PROTECT(value);
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, 1));
+  SET_VECTOR_ELT(out, 0, value);
+  UNPROTECT(2);
+  return out;
+}

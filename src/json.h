@@ -1,0 +1,23 @@
+#ifndef DROVER_JSON_H
+#define DROVER_JSON_H
+#include <stddef.h>
+#include <stdint.h>
+#define R_NO_REMAP
+#include <Rinternals.h>
+
+/* Parses text into R values. Where only jsonlite knows the result, `from_json_slowly(text, simplify)` of the package
+ * is called. When the text is refused, NULL is returned and `error` filled, with its terminating NUL. Nothing is left
+ * allocated when R jumps. `text` must not move or change during the call. */
+typedef struct {
+  char message[192];
+} drv_json_error;
+SEXP drv_json_parse(const uint8_t *text, size_t len, int simplify, uint32_t max_depth, size_t max_collisions,
+                    drv_json_error *error);
+
+/* .Call entries */
+SEXP json_write_(SEXP x, SEXP options);
+SEXP json_reply_(SEXP x, SEXP status, SEXP headers, SEXP auto_unbox);
+SEXP json_refused_(SEXP x);
+SEXP json_parse_(SEXP text, SEXP simplify, SEXP max_depth, SEXP max_collisions);
+
+#endif

@@ -1,0 +1,119 @@
+/* `req` objects: environments whose fields are active bindings over a cell of the engine's.
+ *
+ * A cell is an external pointer; its protected slot is a list with the values of the fields that were read or assigned,
+ * its address a `cell`. R/request-object.R makes the environment. An object is used again for the next request when the handler
+ * kept nothing of it (worker.c asks drv_request_is_pristine), so a request whose fields are not read allocates nothing.
+ */
+#include "request.h"
+#include "build.h"
+#include "json.h"
+#include "worker.h"
+#include <stdlib.h>
+
+#define JSON_FIELD (DRV_FIELDS - 1)
+
+typedef struct {
+  drv_cell *engine;
+  uint32_t known; /* bit i: field i has a value in the list */
+} cell;
+
+static cell *cell_of(SEXP pointer) {
+  cell *c = R_ExternalPtrAddr(pointer);
+  if (!c) Rf_error("this request belongs to another R session");
+  return c;
+}
+
+static void finalize(SEXP pointer) {
+  cell *c = R_ExternalPtrAddr(pointer);
+  if (!c) return;
+  R_ClearExternalPtr(pointer);
+  drv_cell_free(c->engine);
+  free(c);
+}
+
+SEXP drv_request_make_cell(void) {
+  SEXP values = PROTECT(Rf_allocVector(VECSXP, DRV_FIELDS));
+  SEXP pointer = PROTECT(R_MakeExternalPtr(NULL, R_NilValue, values));
+  R_RegisterCFinalizer(pointer, finalize);
+  cell *c = calloc(1, sizeof *c);
+  if (!c) Rf_error("out of memory");
+  c->engine = drv_cell_new();
+  R_SetExternalPtrAddr(pointer, c);
+  UNPROTECT(2);
+  return pointer;
+}
+
+drv_cell *drv_request_cell(SEXP pointer) { return cell_of(pointer)->engine; }
+
+void drv_request_reset(SEXP pointer) {
+  cell *c = cell_of(pointer);
+  if (!c->known) return;
+  SEXP values = R_ExternalPtrProtected(pointer);
+  for (int i = 0; i < DRV_FIELDS; i++) {
+    if (c->known & (1u << i)) SET_VECTOR_ELT(values, i, R_NilValue);
+  }
+  c->known = 0;
+}
+
+static SEXP keep(SEXP pointer, int i, SEXP value) {
+  PROTECT(value);
+  SET_VECTOR_ELT(R_ExternalPtrProtected(pointer), i, value);
+  UNPROTECT(1);
+  cell_of(pointer)->known |= 1u << i;
+  return value;
+}
+
+static SEXP read_json(cell *c) {
+  drv_error error;
+  size_t len = 0;
+  const uint8_t *body = drv_cell_body(c->engine, &len, &error);
+  if (!body) drv_stop_field(error.status, error.message);
+  if (!len) return R_NilValue;
+  return drv_worker_parse_json(body, len);
+}
+
+SEXP drv_request_get(SEXP pointer, SEXP number) {
+  int i = Rf_asInteger(number);
+  if (i < 0 || i >= DRV_FIELDS) Rf_error("no such field");
+  cell *c = cell_of(pointer);
+  if (c->known & (1u << i)) return VECTOR_ELT(R_ExternalPtrProtected(pointer), i);
+  drv_session *session = drv_worker_session();
+  if (!session) Rf_error("the server of this request has stopped: read the fields that are needed while it runs");
+  if (i == JSON_FIELD) return keep(pointer, i, read_json(c));
+  drv_error error;
+  const drv_node *node = drv_cell_field(session, c->engine, (uint32_t)i, &error);
+  if (!node) drv_stop_field(error.status, error.message);
+  return keep(pointer, i, drv_build(node));
+}
+
+SEXP drv_request_set(SEXP pointer, SEXP number, SEXP value) {
+  int i = Rf_asInteger(number);
+  if (i < 0 || i >= DRV_FIELDS) Rf_error("no such field");
+  keep(pointer, i, value);
+  return R_NilValue;
+}
+
+/* With the class attribute but without the object bit, `req$field` does not look for S3 methods, which would take longer
+ * than the field itself, while inherits() and UseMethod() go by the attribute. */
+SEXP drv_request_undispatched(SEXP req) {
+  SET_OBJECT(req, 0);
+  return req;
+}
+
+SEXP drv_request_new(void) {
+  SEXP call = PROTECT(Rf_lang1(Rf_install("new_request")));
+  SEXP req = Rf_eval(call, drv_namespace());
+  UNPROTECT(1);
+  return req;
+}
+
+SEXP drv_request_pointer(SEXP req) {
+  SEXP pointer = Rf_getAttrib(req, Rf_install("cell"));
+  if (TYPEOF(pointer) != EXTPTRSXP) Rf_error("not a request");
+  return pointer;
+}
+
+int drv_request_is_pristine(SEXP req) {
+  /* the one reference is that of the variable by which handlers are called */
+  return !MAYBE_SHARED(req) && Rf_length(req) == DRV_FIELDS && !OBJECT(req);
+}

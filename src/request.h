@@ -1,0 +1,27 @@
+#ifndef DROVER_REQUEST_H
+#define DROVER_REQUEST_H
+#include "drover_rust.h"
+#define R_NO_REMAP
+#include <Rinternals.h>
+
+/* Fields of a `req` object: those of rust/crates/binding/src/request.rs, and `json`. */
+#define DRV_FIELDS 19
+
+/* A new `req` object. Not protected. */
+SEXP drv_request_new(void);
+/* The engine's side of a `req` object's cell. */
+drv_cell *drv_request_cell(SEXP cell);
+/* The external pointer that a `req` object's fields share: `req`'s identity for C. */
+SEXP drv_request_pointer(SEXP req);
+/* Forgets the values of all fields: the cell has another request now. */
+void drv_request_reset(SEXP cell);
+/* Whether `req`, bound once, is as it was made, so that it can serve the next request. */
+int drv_request_is_pristine(SEXP req);
+
+/* .Call: field `i` of a cell; its value from now on; the object bit off. */
+SEXP drv_request_get(SEXP cell, SEXP i);
+SEXP drv_request_set(SEXP cell, SEXP i, SEXP value);
+SEXP drv_request_undispatched(SEXP req);
+SEXP drv_request_make_cell(void);
+
+#endif

@@ -1,0 +1,223 @@
+//! What `src/json.c` calls. Declared there; a panic here becomes an error there, never an unwinding through C.
+
+use std::cell::Cell;
+use std::ffi::{c_char, c_void};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::{ptr, slice};
+
+use super::options::{Frame, JsonOptions, Na, Time};
+use super::parse::{parse, ParseOptions, Tree};
+use super::write::{refused, write, Unsupported};
+use crate::node::Node;
+use crate::r::Sexp;
+
+/// `drv_json_options`: the arguments of `toJSON()`, as R's one-based place among their choices (0: not given).
+#[repr(C)]
+pub struct Options {
+    auto_unbox: i32,
+    na: i32,
+    null: i32,
+    dataframe: i32,
+    matrix: i32,
+    date: i32,
+    posixt: i32,
+    factor: i32,
+}
+
+impl Options {
+    /// `None` for choices that only jsonlite knows.
+    fn read(&self) -> Option<JsonOptions> {
+        Some(JsonOptions {
+            auto_unbox: self.auto_unbox != 0,
+            na: match self.na {
+                0 => Na::Default,
+                1 => Na::Null,
+                _ => Na::String,
+            },
+            null_as_null: self.null == 2,
+            frame: match self.dataframe {
+                2 => Frame::Columns,
+                3 => Frame::Values,
+                _ => Frame::Rows,
+            },
+            column_major: self.matrix == 2,
+            date_epoch: self.date == 2,
+            time: match self.posixt {
+                2 => Time::Iso8601,
+                3 => Time::Epoch,
+                4 => return None,
+                _ => Time::String,
+            },
+            factor_integer: self.factor == 2,
+        })
+    }
+}
+
+/// `drv_json_text`: the parts of a `Vec<u8>`, and what went wrong.
+#[repr(C)]
+pub struct Text {
+    bytes: *mut u8,
+    len: usize,
+    capacity: usize,
+    status: Status,
+    /// with [`Status::Refused`], what was refused: not terminated
+    refused: *const c_char,
+    refused_len: usize,
+}
+
+/// `drv_json_status`
+#[repr(i32)]
+#[derive(Clone, Copy)]
+pub enum Status {
+    /// the text is there
+    Ok = 0,
+    /// jsonlite may know
+    Foreign = 1,
+    /// never written
+    Refused = 2,
+    /// nested too deep
+    TooDeep = 3,
+    /// a bug in the writer
+    Bug = 4,
+}
+
+/// A buffer larger than this is given back rather than kept.
+const KEPT: usize = 1 << 20;
+
+thread_local! {
+    /// The buffer that the next text is written into.
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Writes `x`. `drv_json_text_free` must follow, whatever the status.
+///
+/// # Safety
+/// R's main thread; `x` is protected, `options` and `text` are valid.
+#[no_mangle]
+pub unsafe extern "C" fn drv_json_write(x: Sexp, options: *const Options, text: *mut Text) {
+    let mut out = BUFFER.take();
+    out.clear();
+    // SAFETY: the caller's.
+    let options = unsafe { &*options };
+    let written = catch_unwind(AssertUnwindSafe(|| {
+        options.read().ok_or(Unsupported::Foreign).and_then(|options| write(x, &options, &mut out))
+    }));
+    let (status, refused) = outcome(written);
+    let mut out = std::mem::ManuallyDrop::new(out);
+    let filled = Text {
+        bytes: out.as_mut_ptr(),
+        len: out.len(),
+        capacity: out.capacity(),
+        status,
+        refused: refused.as_ptr().cast(),
+        refused_len: refused.len(),
+    };
+    // SAFETY: the caller's.
+    unsafe { text.write(filled) };
+}
+
+/// Takes a text back.
+///
+/// # Safety
+/// `text` was filled by `drv_json_write` and is not freed yet.
+#[no_mangle]
+pub unsafe extern "C" fn drv_json_text_free(text: *mut Text) {
+    // SAFETY: the parts are those of one Vec.
+    let buffer = unsafe { Vec::from_raw_parts((*text).bytes, (*text).len, (*text).capacity) };
+    if buffer.capacity() <= KEPT {
+        BUFFER.set(buffer);
+    }
+}
+
+/// Says whether `x` may be handed to jsonlite; `refused` and `refused_len` then tell what not.
+///
+/// # Safety
+/// R's main thread; `x` is protected, the pointers are valid.
+#[no_mangle]
+pub unsafe extern "C" fn drv_json_refused(x: Sexp, what: *mut *const c_char, len: *mut usize) -> Status {
+    let (status, name) = outcome(catch_unwind(|| refused(x)));
+    // SAFETY: the caller's.
+    unsafe {
+        what.write(name.as_ptr().cast());
+        len.write(name.len());
+    }
+    status
+}
+
+fn outcome(result: std::thread::Result<Result<(), Unsupported>>) -> (Status, &'static str) {
+    match result {
+        Ok(Ok(())) => (Status::Ok, ""),
+        Ok(Err(Unsupported::Foreign)) => (Status::Foreign, ""),
+        Ok(Err(Unsupported::Refused(what))) => (Status::Refused, what),
+        Ok(Err(Unsupported::TooDeep)) => (Status::TooDeep, ""),
+        Err(_) => (Status::Bug, ""),
+    }
+}
+
+/// `drv_json_error`: a message with its terminating NUL.
+#[repr(C)]
+pub struct Message {
+    text: [c_char; 192],
+}
+
+impl Message {
+    fn set(&mut self, text: &str) {
+        let end = text.floor_boundary(self.text.len() - 1);
+        for (to, from) in self.text.iter_mut().zip(text.as_bytes()[..end].iter().chain(std::iter::once(&0))) {
+            *to = *from as c_char;
+        }
+    }
+}
+
+trait FloorBoundary {
+    fn floor_boundary(&self, most: usize) -> usize;
+}
+
+impl FloorBoundary for str {
+    /// The largest character boundary up to `most`.
+    fn floor_boundary(&self, most: usize) -> usize {
+        (0..=most.min(self.len())).rev().find(|at| self.is_char_boundary(*at)).unwrap_or(0)
+    }
+}
+
+/// Parses a text. Null, with a message, when it is refused; otherwise a handle for `drv_json_close`, and the root,
+/// which is null when jsonlite must be asked.
+///
+/// # Safety
+/// `text` points at `len` bytes that outlive the handle; the other pointers are valid.
+#[no_mangle]
+pub unsafe extern "C" fn drv_json_open(
+    text: *const u8,
+    len: usize,
+    simplify: i32,
+    max_depth: u32,
+    max_collisions: usize,
+    root: *mut *const Node,
+    error: *mut Message,
+) -> *mut c_void {
+    // SAFETY: the caller's; an empty text may come with any pointer.
+    let text: &[u8] = if len == 0 { &[] } else { unsafe { slice::from_raw_parts(text, len) } };
+    let options = ParseOptions { simplify: simplify != 0, max_depth, max_collisions };
+    let message = match catch_unwind(|| parse(text, &options)) {
+        Ok(Ok(tree)) => {
+            // SAFETY: the caller's.
+            unsafe { root.write(tree.root()) };
+            return Box::into_raw(Box::new(tree)).cast();
+        }
+        Ok(Err(refused)) => refused.to_string(),
+        Err(_) => "the JSON reader failed".to_owned(),
+    };
+    // SAFETY: the caller's.
+    unsafe { (*error).set(&message) };
+    ptr::null_mut()
+}
+
+/// Frees what `drv_json_open` gave, and with it every node.
+///
+/// # Safety
+/// `tree` is a handle that is not closed yet.
+#[no_mangle]
+pub unsafe extern "C" fn drv_json_close(tree: *mut c_void) {
+    // SAFETY: made by Box::into_raw in drv_json_open.
+    drop(unsafe { Box::from_raw(tree.cast::<Tree<'static>>()) });
+}

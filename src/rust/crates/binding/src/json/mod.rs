@@ -1,0 +1,21 @@
+//! JSON: R values to text (`write`) and text to descriptions of R values (`parse`), with the results of jsonlite.
+//!
+//! Not for HTTP: who sends the text, and with which status, is decided elsewhere. Life of a reply: `view` says what an
+//! object is, `write` and `frame` lay it out, `text`, `number` and `time` write the leaves. Life of a body: `parse`
+//! reads it into an arena, `shape` finds the vectors, matrices and data frames in it, `src/build.c` makes R objects.
+//! `abi` is what `src/json.c` calls.
+
+mod abi;
+mod frame;
+mod number;
+mod options;
+mod parse;
+mod shape;
+mod text;
+mod time;
+mod view;
+mod write;
+
+pub use options::{Frame, JsonOptions, Na, Time};
+pub use parse::{parse, JsonError, ParseOptions, Shape, Tree};
+pub use write::{refused, write, Unsupported};

@@ -1,0 +1,89 @@
+//! How values are written: the arguments of `jsonlite::toJSON()` that the native writer knows.
+//!
+//! Not for rare ones (`pretty`, `digits`, `raw`, ...): with these the R side calls jsonlite.
+
+/// What stands for a missing value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Na {
+    /// `"NA"`, `"NaN"`, `"Inf"` for numbers, `null` for the rest: jsonlite when `na` is not given
+    Default,
+    /// `null`
+    Null,
+    /// `"NA"`, `"NaN"`, `"Inf"`
+    String,
+    /// nothing at all: the field of a record is left out. Only within the rows of a data frame
+    Omit,
+}
+
+impl Na {
+    /// What holds in the lists, matrices and lists of records that are cells of a row.
+    pub(super) fn in_cell(self) -> Na {
+        match self {
+            Na::Omit => Na::Default,
+            other => other,
+        }
+    }
+}
+
+/// What a data frame becomes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Frame {
+    /// an array of records
+    Rows,
+    /// an object of columns
+    Columns,
+    /// an array of arrays, one for each row
+    Values,
+}
+
+/// What a `POSIXct` becomes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Time {
+    /// as `format()` shows it
+    String,
+    /// `%Y-%m-%dT%H:%M:%S`
+    Iso8601,
+    /// milliseconds since 1970
+    Epoch,
+}
+
+/// Arguments of `jsonlite::toJSON()`, by their names there.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonOptions {
+    /// vectors of length 1 are written without brackets
+    pub auto_unbox: bool,
+    /// what stands for a missing value
+    pub na: Na,
+    /// `NULL` is `null` instead of `{}`
+    pub null_as_null: bool,
+    /// what a data frame becomes
+    pub frame: Frame,
+    /// matrices are arrays of columns instead of rows
+    pub column_major: bool,
+    /// `Date` is days since 1970 instead of text
+    pub date_epoch: bool,
+    /// what a `POSIXct` becomes
+    pub time: Time,
+    /// factors are their codes instead of their labels
+    pub factor_integer: bool,
+}
+
+impl JsonOptions {
+    /// What a handler's value is written with: jsonlite's own defaults, but `auto_unbox = TRUE`.
+    pub const REPLY: JsonOptions = JsonOptions {
+        auto_unbox: true,
+        na: Na::Default,
+        null_as_null: false,
+        frame: Frame::Rows,
+        column_major: false,
+        date_epoch: false,
+        time: Time::String,
+        factor_integer: false,
+    };
+}
+
+impl Default for JsonOptions {
+    fn default() -> Self {
+        JsonOptions::REPLY
+    }
+}

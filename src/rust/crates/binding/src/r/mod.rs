@@ -1,0 +1,289 @@
+//! R's objects, read from Rust: the few functions of R's C interface that neither allocate nor jump.
+//!
+//! Not for making R objects (`src/build.c`) and not for anything that may call back into R: that goes through a C
+//! shim, which catches R's long jumps before they reach a Rust frame. Every function here is for R's main thread.
+
+use std::ffi::{c_char, c_int, c_void};
+use std::{ptr, slice};
+
+/// What R's `SEXP` points at.
+#[repr(C)]
+pub struct Record {
+    _opaque: [u8; 0],
+}
+
+/// A pointer to an R object.
+pub type Sexp = *mut Record;
+
+/// R's `NA_integer_` and the NA of logical vectors.
+pub const NA_INT: i32 = i32::MIN;
+
+/// `SEXPTYPE`, as far as it is told apart here (R internals manual, section 1.1).
+#[allow(missing_docs)]
+pub mod kind {
+    pub const NULL: u32 = 0;
+    pub const SYMBOL: u32 = 1;
+    pub const PAIRLIST: u32 = 2;
+    pub const CLOSURE: u32 = 3;
+    pub const ENVIRONMENT: u32 = 4;
+    pub const PROMISE: u32 = 5;
+    pub const LANGUAGE: u32 = 6;
+    pub const SPECIAL: u32 = 7;
+    pub const BUILTIN: u32 = 8;
+    pub const LOGICAL: u32 = 10;
+    pub const INTEGER: u32 = 13;
+    pub const DOUBLE: u32 = 14;
+    pub const STRING: u32 = 16;
+    pub const DOTS: u32 = 17;
+    pub const ANY: u32 = 18;
+    pub const LIST: u32 = 19;
+    pub const EXPRESSION: u32 = 20;
+    pub const BYTECODE: u32 = 21;
+    pub const POINTER: u32 = 22;
+    pub const WEAKREF: u32 = 23;
+    pub const RAW: u32 = 24;
+}
+
+extern "C" {
+    static R_NaString: Sexp;
+    static R_NilValue: Sexp;
+    static R_NamesSymbol: Sexp;
+    static R_DimSymbol: Sexp;
+    static R_ClassSymbol: Sexp;
+    static R_LevelsSymbol: Sexp;
+    static R_RowNamesSymbol: Sexp;
+
+    fn TYPEOF(x: Sexp) -> c_int;
+    fn ALTREP(x: Sexp) -> c_int;
+    fn IS_S4_OBJECT(x: Sexp) -> c_int;
+    fn XLENGTH(x: Sexp) -> isize;
+    fn DATAPTR_RO(x: Sexp) -> *const c_void;
+    fn ATTRIB(x: Sexp) -> Sexp;
+    fn CAR(x: Sexp) -> Sexp;
+    fn CDR(x: Sexp) -> Sexp;
+    fn TAG(x: Sexp) -> Sexp;
+    fn PRINTNAME(x: Sexp) -> Sexp;
+    fn R_CHAR(x: Sexp) -> *const c_char;
+    fn LENGTH(x: Sexp) -> c_int;
+    fn Rf_getCharCE(x: Sexp) -> c_int;
+    fn VECTOR_ELT(x: Sexp, i: isize) -> Sexp;
+
+    // src/json.c
+    fn drv_view(x: Sexp, n: *mut isize) -> *const c_void;
+    fn drv_translate(x: Sexp, n: *mut usize) -> *mut c_char;
+    fn drv_free(text: *mut c_char);
+    fn drv_native_is_utf8() -> c_int;
+    fn drv_digits_secs_set() -> c_int;
+}
+
+/// `TYPEOF`, one of [`kind`].
+pub fn type_of(x: Sexp) -> u32 {
+    // SAFETY: reads the header of a live object.
+    unsafe { TYPEOF(x) as u32 }
+}
+
+/// True for `NULL`.
+pub fn is_null(x: Sexp) -> bool {
+    // SAFETY: a constant of R, set before any package is loaded.
+    x == unsafe { R_NilValue }
+}
+
+/// True for objects with the S4 bit.
+pub fn is_s4(x: Sexp) -> bool {
+    // SAFETY: reads the header of a live object.
+    unsafe { IS_S4_OBJECT(x) != 0 }
+}
+
+/// The elements of an atomic vector whose C type is `T`; `None` where an ALTREP object could not be laid out.
+///
+/// # Safety
+/// `x` is a live vector whose elements are of type `T`, and it is neither changed nor freed during `'a`.
+pub unsafe fn elements<'a, T>(x: Sexp) -> Option<&'a [T]> {
+    // SAFETY: an ordinary vector's data pointer and length are fields of the object.
+    let (data, n) = unsafe {
+        if ALTREP(x) == 0 {
+            (DATAPTR_RO(x), XLENGTH(x))
+        } else {
+            let mut n = 0;
+            (drv_view(x, &mut n), n)
+        }
+    };
+    if n == 0 {
+        return Some(&[]);
+    }
+    // SAFETY: R's vectors are aligned for their element type and hold `n` elements.
+    (!data.is_null()).then(|| unsafe { slice::from_raw_parts(data.cast(), n as usize) })
+}
+
+/// The elements of a list. R forbids taking their address in an ordinary list, so they are fetched one by one.
+#[derive(Clone, Copy)]
+pub struct List<'a> {
+    list: Sexp,
+    laid_out: Option<&'a [Sexp]>,
+    len: usize,
+}
+
+impl<'a> List<'a> {
+    /// `None` where an ALTREP list could not be laid out.
+    ///
+    /// # Safety
+    /// `x` is a live list (`VECSXP` or `EXPRSXP`) that is neither changed nor freed during `'a`.
+    pub unsafe fn new(x: Sexp) -> Option<List<'a>> {
+        // SAFETY: the caller's.
+        unsafe {
+            if ALTREP(x) == 0 {
+                return Some(List { list: x, laid_out: None, len: XLENGTH(x) as usize });
+            }
+            let laid_out: &[Sexp] = elements(x)?;
+            Some(List { list: x, laid_out: Some(laid_out), len: laid_out.len() })
+        }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Element `i`, which must be less than [`List::len`].
+    pub fn get(&self, i: usize) -> Sexp {
+        assert!(i < self.len);
+        match self.laid_out {
+            Some(elements) => elements[i],
+            // SAFETY: an ordinary list, and `i` is within it.
+            None => unsafe { VECTOR_ELT(self.list, i as isize) },
+        }
+    }
+}
+
+/// A pairlist's `(tag, value)` pairs.
+pub fn pairs(list: Sexp) -> impl Iterator<Item = (Sexp, Sexp)> {
+    let mut at = list;
+    std::iter::from_fn(move || {
+        // a pairlist ends with NULL, and so does one that R code built by mistake with something else at its end
+        if is_null(at) || !matches!(type_of(at), kind::PAIRLIST | kind::LANGUAGE | kind::DOTS) {
+            return None;
+        }
+        // SAFETY: `at` is a cons cell, as its type says.
+        unsafe {
+            let pair = (TAG(at), CAR(at));
+            at = CDR(at);
+            Some(pair)
+        }
+    })
+}
+
+/// The attributes that decide how a value is written; null pointers for those that it does not have.
+#[derive(Clone, Copy)]
+pub struct Attributes {
+    /// `names`
+    pub names: Sexp,
+    /// `dim`
+    pub dim: Sexp,
+    /// `class`
+    pub class: Sexp,
+    /// `levels` of a factor
+    pub levels: Sexp,
+    /// `row.names` as stored: character, integer, or `c(NA, -n)`
+    pub row_names: Sexp,
+    /// `tzone` of a POSIXct
+    pub tzone: Sexp,
+}
+
+/// Reads the attributes of `x`.
+pub fn attributes(x: Sexp) -> Attributes {
+    let none = ptr::null_mut();
+    let mut found =
+        Attributes { names: none, dim: none, class: none, levels: none, row_names: none, tzone: none };
+    // SAFETY: reads the header of a live object; the symbols are constants of R.
+    let (list, names, dim, class, levels, row_names) =
+        unsafe { (ATTRIB(x), R_NamesSymbol, R_DimSymbol, R_ClassSymbol, R_LevelsSymbol, R_RowNamesSymbol) };
+    for (tag, value) in pairs(list) {
+        if tag == names {
+            found.names = value;
+        } else if tag == dim {
+            found.dim = value;
+        } else if tag == class {
+            found.class = value;
+        } else if tag == levels {
+            found.levels = value;
+        } else if tag == row_names {
+            found.row_names = value;
+        // SAFETY: tags of attributes are symbols.
+        } else if bytes(unsafe { PRINTNAME(tag) }) == b"tzone" {
+            found.tzone = value;
+        }
+    }
+    found
+}
+
+/// All attributes, as a pairlist.
+pub fn all_attributes(x: Sexp) -> Sexp {
+    // SAFETY: reads the header of a live object.
+    unsafe { ATTRIB(x) }
+}
+
+/// True for `NA_character_`.
+pub fn is_na_string(string: Sexp) -> bool {
+    // SAFETY: a constant of R.
+    string == unsafe { R_NaString }
+}
+
+/// The bytes of a `CHARSXP`, in whatever encoding it is marked with; they live as long as it does.
+pub fn bytes<'a>(string: Sexp) -> &'a [u8] {
+    // SAFETY: a CHARSXP holds LENGTH bytes, never changes, and is never ALTREP.
+    unsafe { slice::from_raw_parts(R_CHAR(string).cast(), LENGTH(string) as usize) }
+}
+
+/// How the bytes of a `CHARSXP` that are not plain ASCII are to be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Encoding {
+    /// as UTF-8, though R does not promise that they are valid
+    Utf8,
+    /// marked "bytes": no text at all
+    Bytes,
+    /// in an encoding that [`translate`] must change
+    Other,
+}
+
+/// The encoding that `string` is marked with.
+pub fn encoding(string: Sexp) -> Encoding {
+    const NATIVE: c_int = 0;
+    const UTF8: c_int = 1;
+    const BYTES: c_int = 2;
+    // SAFETY: reads the header of a CHARSXP; drv_native_is_utf8 asks the C library.
+    match unsafe { Rf_getCharCE(string) } {
+        UTF8 => Encoding::Utf8,
+        BYTES => Encoding::Bytes,
+        NATIVE if unsafe { drv_native_is_utf8() } != 0 => Encoding::Utf8,
+        _ => Encoding::Other,
+    }
+}
+
+/// The text of a `CHARSXP` in UTF-8, made by R's own conversion; `None` when that failed.
+pub fn translate(string: Sexp) -> Option<Vec<u8>> {
+    let mut n = 0;
+    // SAFETY: the shim catches R's jumps and answers with memory of malloc, or null.
+    unsafe {
+        let text = drv_translate(string, &mut n);
+        if text.is_null() {
+            return None;
+        }
+        let copy = slice::from_raw_parts(text.cast::<u8>(), n).to_vec();
+        drv_free(text);
+        Some(copy)
+    }
+}
+
+/// True when `getOption("digits.secs")` is set, which changes how R formats times.
+pub fn digits_secs_set() -> bool {
+    // SAFETY: the shim looks the option up, which neither allocates nor jumps.
+    unsafe { drv_digits_secs_set() != 0 }
+}
+
+/// R's `NA_real_`: a NaN whose low word is 1954 (R_NaReal in R's arithmetic.c).
+pub const NA_DOUBLE: f64 = f64::from_bits(0x7ff0_0000_0000_07a2);
+
+/// True for `NA_real_`, as against the other NaNs.
+pub fn is_na_double(x: f64) -> bool {
+    x.is_nan() && x.to_bits() as u32 == 1954
+}

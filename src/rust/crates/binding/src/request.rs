@@ -1,0 +1,548 @@
+//! A request in R: its message, and its fields, each computed when it is asked for.
+//!
+//! A [`Cell`] belongs to one `req` object and is used again for the next request when nothing holds that object any more, so a
+//! request that no field of is read costs no allocation. C asks for fields by number ([`Field`]) and makes R objects
+//! of the answer at once; what the answer points at lives until the next question.
+
+use crate::node::{Kind, Node, Str};
+use crate::session::Session;
+use crate::shield::{shield, Error};
+use fields::guard::CollisionGuard;
+use fields::{multipart, FieldError};
+use router::{ParamType, Pattern};
+use std::borrow::Cow;
+use std::ops::Range;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::{fmt::Write, fs, ptr};
+use wire::{BodyRef, Request, RequestHead, FLAG_HTTP2};
+use worker::Job;
+
+/// What the worker knows of a route.
+#[derive(Debug)]
+pub struct RouteInfo {
+    /// index into the app's handlers, from 1
+    pub handler: u32,
+    pattern: String,
+    params: Vec<(String, ParamType)>,
+}
+
+impl RouteInfo {
+    /// The route with this pattern.
+    pub fn new(pattern: &str, handler: u32) -> Result<Self, String> {
+        let parsed = Pattern::parse(pattern).map_err(|e| e.to_string())?;
+        let params = parsed.params().iter().map(|p| (p.name.clone(), p.kind)).collect();
+        Ok(RouteInfo { handler, pattern: pattern.to_owned(), params })
+    }
+}
+
+/// The fields that are computed here, by the numbers that `src/request.c` uses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Method = 0,
+    Path = 1,
+    Url = 2,
+    Query = 3,
+    Params = 4,
+    Headers = 5,
+    Cookies = 6,
+    Body = 7,
+    Raw = 8,
+    Form = 9,
+    Files = 10,
+    RemoteAddr = 11,
+    RemotePort = 12,
+    Protocol = 13,
+    Host = 14,
+    Scheme = 15,
+    Id = 16,
+    Route = 17,
+}
+
+const FIELDS: [Field; 18] = [
+    Field::Method,
+    Field::Path,
+    Field::Url,
+    Field::Query,
+    Field::Params,
+    Field::Headers,
+    Field::Cookies,
+    Field::Body,
+    Field::Raw,
+    Field::Form,
+    Field::Files,
+    Field::RemoteAddr,
+    Field::RemotePort,
+    Field::Protocol,
+    Field::Host,
+    Field::Scheme,
+    Field::Id,
+    Field::Route,
+];
+
+/// See the module.
+#[derive(Default)]
+pub struct Cell {
+    message: Vec<u8>,
+    /// who waits for the reply; `None` once it was sent
+    job: Option<Job>,
+    /// the body, when it came in a file and was asked for
+    spooled: Option<Vec<u8>>,
+    upload: Option<Upload>,
+    answer: Answer,
+}
+
+/// The parts of a multipart body.
+struct Upload {
+    fields: Vec<(String, String)>,
+    files: Vec<File>,
+}
+
+struct File {
+    field: String,
+    name: String,
+    media_type: String,
+    size: u64,
+    content: FileContent,
+}
+
+enum FileContent {
+    /// a piece of the body
+    Within(Range<usize>),
+    /// on disk until the request is over
+    Spooled(fields::spool::SpooledFile),
+}
+
+/// The storage of an answer.
+#[derive(Default)]
+struct Answer {
+    owned: Vec<Vec<u8>>,
+    strings: Vec<Str>,
+    names: Vec<Str>,
+    ints: Vec<i32>,
+    doubles: Vec<f64>,
+    part_names: Vec<Str>,
+    nodes: Vec<Node>,
+    inner: Vec<Node>,
+    root: Node,
+}
+
+// SAFETY of the raw pointers in `Answer`: they point into `message`, `spooled`, `upload` or `owned` of the same cell, or at static
+// text, and are read by C before the cell is asked or opened again.
+
+impl Cell {
+    /// Where the next message goes. What belonged to the last one is given up.
+    pub(crate) fn message_mut(&mut self) -> &mut Vec<u8> {
+        self.spooled = None;
+        self.upload = None;
+        &mut self.message
+    }
+
+    /// The message is that of a new request. Its route, or `None` when it is unreadable.
+    pub(crate) fn open(&mut self, job: Job) -> Option<u32> {
+        self.job = Some(job);
+        self.request().map(|r| r.head.route)
+    }
+
+    /// Who is to get the reply: once.
+    pub(crate) fn take_job(&mut self) -> Option<Job> {
+        self.job.take()
+    }
+
+    fn request(&self) -> Option<Request<'_>> {
+        Request::decode(&self.message).ok()
+    }
+
+    /// `id=... METHOD /path ` for a log line.
+    pub(crate) fn describe(&self) -> String {
+        let mut text = String::new();
+        if let Some(r) = self.request() {
+            let (addr, method, path) = (r.head.remote_addr, r.head.method, r.head.path);
+            let [addr, method, path] = [addr, method, path].map(String::from_utf8_lossy);
+            let _ = write!(text, "id={:016x} {addr} {method} {path} ", r.head.id);
+        }
+        text
+    }
+
+    /// Reads a body that waits in a file, once.
+    fn load_body(&mut self) -> Result<(), Fault> {
+        let path = match self.request().ok_or(Fault::GONE)?.head.body {
+            BodyRef::Spooled { path, .. } if self.spooled.is_none() => PathBuf::from(OsStr::from_bytes(path)),
+            _ => return Ok(()),
+        };
+        let bytes = fs::read(path).map_err(|e| Fault::new(500, format!("the stored body cannot be read: {e}")))?;
+        self.spooled = Some(bytes);
+        Ok(())
+    }
+
+    /// The body's bytes, once loaded.
+    fn body(&self) -> &[u8] {
+        match (&self.spooled, self.request()) {
+            (Some(bytes), _) => bytes,
+            (None, Some(Request { head: RequestHead { body: BodyRef::Inline(bytes), .. }, .. })) => bytes,
+            _ => &[],
+        }
+    }
+
+    fn header(&self, name: &[u8]) -> Option<&[u8]> {
+        self.request()?.headers().find(|(n, _)| *n == name).map(|(_, v)| v)
+    }
+
+    fn media(&self) -> Media {
+        let Some(value) = self.header(b"content-type") else { return Media::Other };
+        let essence = value.split(|&b| b == b';').next().unwrap_or_default().trim_ascii();
+        if essence.eq_ignore_ascii_case(b"application/x-www-form-urlencoded") {
+            Media::Form
+        } else if essence.eq_ignore_ascii_case(b"multipart/form-data") {
+            Media::Multipart
+        } else {
+            Media::Other
+        }
+    }
+
+    /// Reads a multipart body, once.
+    fn load_upload(&mut self, session: &Session) -> Result<(), Fault> {
+        if self.upload.is_some() || self.media() != Media::Multipart {
+            return Ok(());
+        }
+        let limits = multipart::Limits {
+            max_parts: session.limits.max_parts,
+            max_fields: session.limits.max_fields,
+            spool_above: session.limits.spool_above,
+            dir: &session.upload_path,
+        };
+        let body = self.body();
+        let parsed = multipart::parse(self.header(b"content-type").unwrap_or_default(), body, limits)?;
+        let fields = parsed.fields.into_iter().map(|(n, v)| (n.into_owned(), v.into_owned())).collect();
+        let start = body.as_ptr() as usize;
+        let files = parsed.files.into_iter().map(|f| File {
+            field: f.field,
+            name: f.filename,
+            media_type: f.content_type,
+            size: f.size,
+            content: match f.content {
+                multipart::Content::Inline(bytes) => {
+                    let at = bytes.as_ptr() as usize - start;
+                    FileContent::Within(at..at + bytes.len())
+                }
+                multipart::Content::Spooled(file) => FileContent::Spooled(file),
+            },
+        });
+        self.upload = Some(Upload { fields, files: files.collect() });
+        Ok(())
+    }
+
+    fn ask(&mut self, field: Field, session: &mut Session) -> Result<&Node, Fault> {
+        if matches!(field, Field::Body | Field::Raw | Field::Form | Field::Files | Field::Query) {
+            self.load_body()?;
+        }
+        if matches!(field, Field::Form | Field::Files) {
+            self.load_upload(session)?;
+        }
+        let mut answer = std::mem::take(&mut self.answer);
+        answer.clear();
+        let result = self.fill(field, session, &mut answer);
+        self.answer = answer;
+        result.map(|()| &self.answer.root)
+    }
+
+    fn fill(&self, field: Field, session: &mut Session, answer: &mut Answer) -> Result<(), Fault> {
+        let request = self.request().ok_or(Fault::GONE)?;
+        let head = request.head;
+        let Session { routes, limits, guard, .. } = session;
+        let route = routes.get(head.route as usize);
+        match field {
+            Field::Method => answer.string(head.method),
+            Field::Path => answer.string(head.path),
+            Field::Url => answer.string(head.target),
+            Field::RemoteAddr => answer.string(head.remote_addr),
+            Field::RemotePort => answer.int(i32::from(head.remote_port)),
+            Field::Protocol => answer.string(if head.flags & FLAG_HTTP2 != 0 { b"HTTP/2" } else { b"HTTP/1.1" }),
+            Field::Scheme => answer.string(b"http"),
+            Field::Host => answer.string(self.header(b"host").unwrap_or_default()),
+            Field::Id => answer.owned_string(format!("{:016x}", head.id).into_bytes()),
+            Field::Route => match route {
+                Some(route) => answer.owned_string(route.pattern.clone().into_bytes()),
+                None => answer.missing_string(),
+            },
+            Field::Params => {
+                guard.check(request.params().collect::<Vec<_>>().into_iter())?;
+                answer.params(route.map_or(&[], |r| &r.params), request.params());
+            }
+            Field::Headers => {
+                guard.check(request.headers().flat_map(|(n, v)| [n, v]).collect::<Vec<_>>().into_iter())?;
+                for (name, value) in request.headers() {
+                    answer.pair(Cow::Borrowed(name), as_text(value));
+                }
+                answer.named_strings();
+            }
+            Field::Cookies => {
+                let values = request.headers().filter(|(n, _)| *n == b"cookie").map(|(_, v)| v);
+                answer.pairs(fields::cookies::parse(values, limits.max_fields)?, guard)?;
+            }
+            Field::Query => {
+                let mut pairs = fields::query::parse(request.query(), limits.max_fields)?;
+                if self.media() == Media::Form {
+                    pairs.extend(fields::query::parse_form(self.body(), limits.max_fields)?);
+                }
+                answer.pairs(pairs, guard)?;
+            }
+            Field::Body if is_text(self.body()) => answer.string(self.body()),
+            Field::Body | Field::Raw => answer.root = Node::vector(Kind::Raw, self.body()),
+            Field::Form => match (self.media(), &self.upload) {
+                (Media::Form, _) => answer.pairs(fields::query::parse_form(self.body(), limits.max_fields)?, guard)?,
+                (_, Some(upload)) => {
+                    let pairs = upload.fields.iter().map(|(n, v)| (n.as_str().into(), v.as_str().into()));
+                    answer.pairs(pairs.collect(), guard)?;
+                }
+                _ => answer.named_strings(),
+            },
+            Field::Files => answer.files(self.upload.as_ref().map_or(&[], |u| &u.files), self.body()),
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Media {
+    Form,
+    Multipart,
+    Other,
+}
+
+/// Whether an R string can hold it.
+fn is_text(bytes: &[u8]) -> bool {
+    bytes.len() <= i32::MAX as usize && !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok()
+}
+
+/// A header value as text: bytes that are not UTF-8 are taken for Latin-1, as RFC 9110 section 5.5 has it.
+fn as_text(bytes: &[u8]) -> Cow<'_, [u8]> {
+    match std::str::from_utf8(bytes) {
+        Ok(_) => Cow::Borrowed(bytes),
+        Err(_) => Cow::Owned(bytes.iter().map(|&b| b as char).collect::<String>().into_bytes()),
+    }
+}
+
+/// Why a field cannot be had: a status and words for the client.
+struct Fault {
+    status: u16,
+    message: String,
+}
+
+impl Fault {
+    const GONE: Fault = Fault { status: 500, message: String::new() };
+
+    fn new(status: u16, message: String) -> Self {
+        Fault { status, message }
+    }
+}
+
+impl From<FieldError> for Fault {
+    fn from(e: FieldError) -> Self {
+        Fault::new(e.status(), e.to_string())
+    }
+}
+
+impl Answer {
+    fn clear(&mut self) {
+        *self = Answer::default();
+    }
+
+    fn put(&mut self, bytes: Cow<'_, [u8]>) -> Str {
+        match bytes {
+            Cow::Borrowed(bytes) => Str::new(bytes),
+            Cow::Owned(bytes) => {
+                let s = Str::new(&bytes);
+                self.owned.push(bytes);
+                s
+            }
+        }
+    }
+
+    fn string(&mut self, bytes: &[u8]) {
+        self.strings.push(Str::new(bytes));
+        self.root = Node::vector(Kind::Str, &self.strings);
+    }
+
+    fn owned_string(&mut self, bytes: Vec<u8>) {
+        let s = self.put(Cow::Owned(bytes));
+        self.strings.push(s);
+        self.root = Node::vector(Kind::Str, &self.strings);
+    }
+
+    fn missing_string(&mut self) {
+        self.strings.push(Str::NA);
+        self.root = Node::vector(Kind::Str, &self.strings);
+    }
+
+    fn int(&mut self, x: i32) {
+        self.ints.push(x);
+        self.root = Node::vector(Kind::Int, &self.ints);
+    }
+
+    fn pair(&mut self, name: Cow<'_, [u8]>, value: Cow<'_, [u8]>) {
+        let (name, value) = (self.put(name), self.put(value));
+        self.names.push(name);
+        self.strings.push(value);
+    }
+
+    /// All pairs put so far, as a named character vector.
+    fn named_strings(&mut self) {
+        self.root = Node::vector(Kind::Str, &self.strings).named(&self.names);
+    }
+
+    /// Pairs of text, once the guard has passed them.
+    fn pairs(&mut self, pairs: Vec<fields::Pair<'_>>, guard: &mut CollisionGuard) -> Result<(), Fault> {
+        guard.check(pairs.iter().flat_map(|(n, v)| [n.as_bytes(), v.as_bytes()]))?;
+        for (name, value) in pairs {
+            self.pair(cow_bytes(name), cow_bytes(value));
+        }
+        self.named_strings();
+        Ok(())
+    }
+
+    fn params<'v>(&mut self, params: &[(String, ParamType)], values: impl Iterator<Item = &'v [u8]>) {
+        let typed = params.iter().any(|(_, kind)| !matches!(kind, ParamType::Str | ParamType::Uuid));
+        let values: Vec<&[u8]> = values.collect();
+        for ((name, _), value) in params.iter().zip(&values) {
+            self.pair(Cow::Borrowed(name.as_bytes()), Cow::Borrowed(value));
+        }
+        if !typed {
+            return self.named_strings();
+        }
+        self.ints.reserve(values.len());
+        self.doubles.reserve(values.len());
+        for (i, (value, (_, kind))) in values.iter().zip(params).enumerate() {
+            let node = self.typed(*kind, String::from_utf8_lossy(value).as_ref(), i);
+            self.nodes.push(node);
+        }
+        self.root = Node::vector(Kind::List, &self.nodes).named(&self.names);
+    }
+
+    /// The value of a param, `text`, which is also string `i`. The stores have room for it.
+    fn typed(&mut self, kind: ParamType, text: &str, i: usize) -> Node {
+        match kind {
+            ParamType::Int => match text.parse::<i32>() {
+                Ok(x) if x != i32::MIN => last_of(Kind::Int, &mut self.ints, x),
+                // beyond R's integers: the nearest double
+                _ => last_of(Kind::Dbl, &mut self.doubles, text.parse().unwrap_or(f64::NAN)),
+            },
+            ParamType::Dbl => last_of(Kind::Dbl, &mut self.doubles, text.parse().unwrap_or(f64::NAN)),
+            ParamType::Bool => {
+                last_of(Kind::Lgl, &mut self.ints, i32::from(ParamType::bool_value(text) == Some(true)))
+            }
+            ParamType::Str | ParamType::Uuid => Node::vector(Kind::Str, std::slice::from_ref(&self.strings[i])),
+        }
+    }
+
+    /// A list for each file, named by field: field, name, type, size, path, content.
+    fn files(&mut self, files: &[File], body: &[u8]) {
+        const PARTS: [&str; 6] = ["field", "name", "type", "size", "path", "content"];
+        self.part_names.extend(PARTS.map(|p| Str::new(p.as_bytes())));
+        self.strings.reserve(files.len() * 4);
+        self.doubles.reserve(files.len());
+        self.inner.reserve(files.len() * PARTS.len());
+        for file in files {
+            let (path, content) = match &file.content {
+                FileContent::Within(range) => (Str::NA, Node::vector(Kind::Raw, &body[range.clone()])),
+                FileContent::Spooled(file) => (Str::new(file.path().as_os_str().as_bytes()), Node::NULL),
+            };
+            let strings = [file.field.as_bytes(), file.name.as_bytes(), file.media_type.as_bytes()].map(Str::new);
+            let [field, name, media_type] = strings.map(|s| last_of(Kind::Str, &mut self.strings, s));
+            let path = last_of(Kind::Str, &mut self.strings, path);
+            let size = last_of(Kind::Dbl, &mut self.doubles, file.size as f64);
+            let first = self.inner.len();
+            self.inner.extend([field, name, media_type, size, path, content]);
+            self.nodes.push(Node::vector(Kind::List, &self.inner[first..]).named(&self.part_names));
+            self.names.push(Str::new(file.field.as_bytes()));
+        }
+        self.root = Node::vector(Kind::List, &self.nodes).named(&self.names);
+    }
+}
+
+fn cow_bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    }
+}
+
+/// Adds `x` to a store that has room for it, and gives the vector of length 1 that it is.
+fn last_of<T>(kind: Kind, store: &mut Vec<T>, x: T) -> Node {
+    assert!(store.len() < store.capacity(), "a node would dangle");
+    store.push(x);
+    Node::vector(kind, &store[store.len() - 1..])
+}
+
+/// A cell for a `req` object.
+#[no_mangle]
+pub extern "C" fn drv_cell_new() -> *mut Cell {
+    Box::into_raw(Box::default())
+}
+
+/// Ends a cell.
+///
+/// # Safety
+/// `cell` came from `drv_cell_new` and is not used after.
+#[no_mangle]
+pub unsafe extern "C" fn drv_cell_free(cell: *mut Cell) {
+    // SAFETY: the caller's.
+    shield((), || drop(unsafe { Box::from_raw(cell) }));
+}
+
+/// The field of this number of the request in `cell`. Null, and an error, when the client's bytes do not give one.
+///
+/// # Safety
+/// `session` and `cell` are live, `error` is valid for writing. The node lives until the cell is asked again or gets a new request.
+#[no_mangle]
+pub unsafe extern "C" fn drv_cell_field(session: *mut Session, cell: *mut Cell, field: u32, error: *mut Error) -> *const Node {
+    // SAFETY: the caller's; C uses both from one thread only.
+    let (session, cell) = unsafe { (&mut *session, &mut *cell) };
+    let asked = shield(Err(Fault::GONE), || match FIELDS.get(field as usize) {
+        Some(&field) => cell.ask(field, session).map(ptr::from_ref),
+        None => Err(Fault::GONE),
+    });
+    match asked {
+        Ok(node) => node,
+        Err(fault) => {
+            // SAFETY: the caller's.
+            unsafe { Error::put(error, fault.status, fault.message) };
+            ptr::null()
+        }
+    }
+}
+
+/// The bytes of the body of the request in `cell`. Null, and an error, when they cannot be read.
+///
+/// # Safety
+/// As [`drv_cell_field`]; `len` is valid for writing.
+#[no_mangle]
+pub unsafe extern "C" fn drv_cell_body(cell: *mut Cell, len: *mut usize, error: *mut Error) -> *const u8 {
+    // SAFETY: the caller's.
+    let cell = unsafe { &mut *cell };
+    match shield(Err(Fault::GONE), || cell.load_body().map(|()| ptr::from_ref(cell.body()))) {
+        Ok(body) => {
+            // SAFETY: the body is the cell's, which C holds.
+            let body: &[u8] = unsafe { &*body };
+            // SAFETY: the caller's.
+            unsafe { len.write(body.len()) };
+            body.as_ptr()
+        }
+        Err(fault) => {
+            // SAFETY: the caller's.
+            unsafe { Error::put(error, fault.status, fault.message) };
+            ptr::null()
+        }
+    }
+}
+
+/// 1 while the request in `cell` has not been replied to.
+///
+/// # Safety
+/// `cell` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_cell_is_open(cell: *const Cell) -> i32 {
+    // SAFETY: the caller's.
+    unsafe { i32::from((*cell).job.is_some()) }
+}

@@ -1,0 +1,92 @@
+//! When to ring for a reply.
+//!
+//! A ring costs a system call here and a wake-up there, so replies to quick handlers are better told several at a time. But a
+//! reply must never wait for a slow handler behind it. So it is rung for at once, unless the next request is here already
+//! and its route has lately been quick. A route that was slow once counts as slow for the next thousand requests or so.
+
+use std::time::{Duration, Instant};
+
+/// A handler that takes less than this may run before the replies to earlier ones are told.
+const QUICK: Duration = Duration::from_micros(25);
+/// But no more than this many.
+const MOST: u32 = 32;
+
+/// What is known of the handlers' pace.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    /// for each route, the longest run of its handler, decaying by 1 % a request; `None` before the first
+    longest: Vec<Option<Duration>>,
+    began: Option<(usize, Instant)>,
+    untold: u32,
+}
+
+impl Pace {
+    fn index(route: u32) -> usize {
+        // the not-found handler, u32::MAX, comes first
+        route.wrapping_add(1) as usize
+    }
+
+    /// A handler of `route` begins.
+    pub(crate) fn begin(&mut self, route: u32) {
+        let index = Self::index(route);
+        if index >= self.longest.len() {
+            self.longest.resize(index + 1, None);
+        }
+        self.began = Some((index, Instant::now()));
+    }
+
+    /// The handler that began has returned.
+    pub(crate) fn end(&mut self) {
+        if let Some((index, began)) = self.began.take() {
+            let took = began.elapsed();
+            let before = self.longest[index].unwrap_or_default();
+            self.longest[index] = Some(took.max(before - before / 100));
+        }
+    }
+
+    /// A reply is in the ring, not rung for.
+    pub(crate) fn replied(&mut self) {
+        self.untold += 1;
+    }
+
+    /// Whether replies are to be rung for before a handler of `route` begins.
+    pub(crate) fn must_tell_before(&self, route: u32) -> bool {
+        let quick = self.longest.get(Self::index(route)).copied().flatten().is_some_and(|t| t < QUICK);
+        self.untold > 0 && (!quick || self.untold >= MOST)
+    }
+
+    /// All replies have been rung for.
+    pub(crate) fn told(&mut self) {
+        self.untold = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_route_that_is_slow_or_unknown() {
+        let mut pace = Pace::default();
+        pace.replied();
+        assert!(pace.must_tell_before(0), "unknown");
+        pace.begin(0);
+        pace.end();
+        assert!(!pace.must_tell_before(0), "quick");
+        pace.begin(0);
+        std::thread::sleep(Duration::from_millis(1));
+        pace.end();
+        assert!(pace.must_tell_before(0), "slow");
+        for _ in 0..2000 {
+            pace.begin(0);
+            pace.end();
+        }
+        assert!(!pace.must_tell_before(0), "quick again");
+        for _ in 0..MOST {
+            pace.replied();
+        }
+        assert!(pace.must_tell_before(0), "many wait");
+        pace.told();
+        assert!(!pace.must_tell_before(1) && !pace.must_tell_before(u32::MAX), "none waits");
+    }
+}
