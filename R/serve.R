@@ -155,7 +155,7 @@ end_serving <- function() {
 #'
 #' Stops the server of this session: it takes no new connections, waits for the requests in flight, closes all
 #' connections, and then runs the app's [dr_on_stop()] hooks. Without a running server it does nothing. [dr_serve()] may
-#' be called again afterwards.
+#' be called again afterwards. Called by a handler, it takes effect once that handler has returned.
 #'
 #' @param graceful_timeout How long to wait for requests in flight, in seconds, or `NULL` for what [dr_serve()] was
 #'   told.
@@ -173,7 +173,14 @@ dr_stop <- function(graceful_timeout = NULL) {
   } else {
     check_seconds(graceful_timeout, "graceful_timeout", zero = TRUE)
   }
-  if (engine_running()) engine_stop(graceful_timeout)
+  if (engine_running()) {
+    # a handler cannot be waited for by itself
+    if (engine_in_handler()) {
+      later::later(function() dr_stop(graceful_timeout))
+      return(invisible())
+    }
+    engine_stop(graceful_timeout)
+  }
   if (!is.null(server$app)) end_serving()
   invisible()
 }

@@ -27,11 +27,11 @@ test_that("an interrupt ends a blocking server without noise, after its stop hoo
   expect_false(any(grepl("Error|halted", log)))
 })
 
-test_that("dr_stop() in a callback ends a blocking server", {
+test_that("dr_stop() in a handler ends a blocking server, after the answer", {
   server <- local_server({
     app <- dr_app()
     dr_get(app, "/stop", function(req) {
-      later::later(dr_stop)
+      dr_stop()
       "stopping"
     })
   })
