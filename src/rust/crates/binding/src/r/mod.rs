@@ -249,7 +249,7 @@ pub enum Encoding {
 pub fn encoding(string: Sexp) -> Encoding {
     const NATIVE: c_int = 0;
     const UTF8: c_int = 1;
-    const BYTES: c_int = 2;
+    const BYTES: c_int = 3;
     // SAFETY: reads the header of a CHARSXP; drv_native_is_utf8 asks the C library.
     match unsafe { Rf_getCharCE(string) } {
         UTF8 => Encoding::Utf8,
