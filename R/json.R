@@ -28,10 +28,8 @@
 #' dr_json(head(cars, 2), dataframe = "columns")
 #' @export
 dr_json <- function(x, status = 200L, headers = list(), auto_unbox = TRUE, ...) {
-  if (...length() == 0L) {
-    reply <- .Call(C_json_reply, x, status, headers, auto_unbox)
-    if (inherits(reply, "dr_response")) return(reply)
-  }
+  # called for each request: one call, when the arguments are the usual ones
+  if (...length() == 0L && !is.null(reply <- .Call(C_json_reply, x, status, headers, auto_unbox))) return(reply)
   check_flag(auto_unbox, "auto_unbox")
   new_response(to_json(x, list(auto_unbox = auto_unbox, ...), sys.call()), status, headers, "application/json")
 }
@@ -66,55 +64,20 @@ dr_to_json <- function(x, ...) to_json(x, list(...), sys.call())
 #' @export
 dr_from_json <- function(txt, simplify = TRUE, max_depth = 64L, max_collisions = 1000L) {
   if (!is_string(txt) && !is.raw(txt)) stop_argument("txt", "a single string or a raw vector", txt, sys.call())
-  check_flag(simplify, "simplify")
-  check_count(max_depth, "max_depth", 1, 250)
-  check_count(max_collisions, "max_collisions", 1, .Machine$integer.max)
+  if (!missing(simplify)) check_flag(simplify, "simplify")
+  if (!missing(max_depth)) check_count(max_depth, "max_depth", 1, 250)
+  if (!missing(max_collisions)) check_count(max_collisions, "max_collisions", 1, .Machine$integer.max)
   value <- .Call(C_json_parse, if (is.raw(txt)) txt else enc2utf8(txt), simplify, max_depth, max_collisions)
   if (is.list(value)) return(value[[1L]])
   stop_drover("json", paste0("`txt` is not JSON that can be read: ", value))
 }
 
-# The arguments of toJSON() that the native writer takes, with their choices; in the order of drv_json_options (json.c).
-json_choices <- list(
-  auto_unbox = NULL,
-  na = c("null", "string"),
-  null = c("list", "null"),
-  dataframe = c("rows", "columns", "values"),
-  matrix = c("rowmajor", "columnmajor"),
-  Date = c("ISO8601", "epoch"),
-  POSIXt = c("string", "ISO8601", "epoch", "mongo"),
-  factor = c("string", "integer")
-)
-
 # `arguments`: those of toJSON().
 to_json <- function(x, arguments, call) {
-  options <- native_options(arguments)
-  if (!is.null(options)) {
-    text <- .Call(C_json_write, x, options)
-    if (is.character(text)) return(text)
-    if (!is.null(text)) stop_drover("json", paste("`x`", text[[1L]]), call = call)
-  }
-  to_json_slowly(x, arguments, call)
-}
-
-# The place of each argument among its choices, 0 for one that is not given. NULL for arguments that are jsonlite's to
-# understand, or to refuse.
-native_options <- function(arguments) {
-  options <- integer(length(json_choices))
-  if (!length(arguments)) return(options)
-  at <- match(names(arguments), names(json_choices))
-  if (is.null(names(arguments)) || anyNA(at) || anyDuplicated(at)) return(NULL)
-  for (i in seq_along(arguments)) {
-    argument <- arguments[[i]]
-    choice <- if (at[[i]] == 1L) {
-      if (isTRUE(argument) || isFALSE(argument)) as.integer(argument)
-    } else if (is_string(argument)) {
-      match(argument, json_choices[[at[[i]]]])
-    }
-    if (is.null(choice) || is.na(choice)) return(NULL)
-    options[[at[[i]]]] <- choice
-  }
-  options
+  text <- .Call(C_json_write, x, arguments)
+  if (is.character(text)) return(text)
+  if (is.null(text)) return(to_json_slowly(x, arguments, call))
+  stop_drover("json", paste("`x`", text[[1L]]), call = call)
 }
 
 # jsonlite, for what is not native. It prints the source of functions, so what holds any is refused before.

@@ -6,13 +6,14 @@
 #include <R_ext/Rdynload.h>
 #include <R_ext/Visibility.h>
 
-#define CALL(name, function, n) {name, (DL_FUNC)&function, n}
+/* by way of void (*)(void), which the compiler knows to be any function */
+#define CALL(name, function, n) {name, (DL_FUNC)(void (*)(void))(function), n}
 
 static const R_CallMethodDef calls[] = {
-    CALL("json_parse", json_parse_, 4),
-    CALL("json_refused", json_refused_, 1),
-    CALL("json_reply", json_reply_, 4),
-    CALL("json_write", json_write_, 2),
+    CALL("json_parse", drv_call_json_parse, 4),
+    CALL("json_refused", drv_call_json_refused, 1),
+    CALL("json_reply", drv_call_json_reply, 4),
+    CALL("json_write", drv_call_json_write, 2),
     CALL("pattern_parse", drv_pattern, 1),
     CALL("pick", drv_pick, 2),
     CALL("plain_response", drv_plain_response, 4),

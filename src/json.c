@@ -5,6 +5,7 @@
  * the shims here, which catch R's jumps. Not for the replies of handlers: they are written by Rust right away. */
 #include "json.h"
 #include "build.h"
+#include "values.h"
 #include <R_ext/Memory.h>
 #include <langinfo.h>
 #include <limits.h>
@@ -154,22 +155,67 @@ static SEXP write_json(SEXP x, const drv_json_options *options) {
   return out;
 }
 
-/* options: integer(8), in the order of drv_json_options */
-SEXP json_write_(SEXP x, SEXP options) {
+/* The arguments of toJSON() that are native, in the order of drv_json_options, with their choices. */
+static const struct {
+  const char *name;
+  const char *choices[4];
+} known[] = {
+    {"auto_unbox", {NULL}},
+    {"na", {"null", "string"}},
+    {"null", {"list", "null"}},
+    {"dataframe", {"rows", "columns", "values"}},
+    {"matrix", {"rowmajor", "columnmajor"}},
+    {"Date", {"ISO8601", "epoch"}},
+    {"POSIXt", {"string", "ISO8601", "epoch", "mongo"}},
+    {"factor", {"string", "integer"}},
+};
+enum { KNOWN = sizeof known / sizeof known[0], CHOICES = sizeof known[0].choices / sizeof known[0].choices[0] };
+
+/* The place of `value` among the choices of argument `which`, from 1; 0 or 1 for a flag; -1 for anything else. */
+static int32_t choice(SEXP value, int which) {
+  if (which == 0) {
+    if (TYPEOF(value) != LGLSXP || XLENGTH(value) != 1 || LOGICAL(value)[0] == NA_LOGICAL) return -1;
+    return LOGICAL(value)[0];
+  }
+  if (TYPEOF(value) != STRSXP || XLENGTH(value) != 1) return -1;
+  const char *text = CHAR(STRING_ELT(value, 0));
+  for (int i = 0; i < CHOICES && known[which].choices[i]; i++) {
+    if (!strcmp(text, known[which].choices[i])) return i + 1;
+  }
+  return -1;
+}
+
+/* Reads a list of arguments; 0 when one of them is jsonlite's to understand, or to refuse. */
+static int read_options(SEXP arguments, int32_t *options) {
+  SEXP names = Rf_getAttrib(arguments, R_NamesSymbol);
+  int seen[KNOWN] = {0};
+  R_xlen_t n = XLENGTH(arguments);
+  if (n && TYPEOF(names) != STRSXP) return 0;
+  for (R_xlen_t i = 0; i < n; i++) {
+    const char *name = CHAR(STRING_ELT(names, i));
+    int which = 0;
+    while (which < KNOWN && strcmp(name, known[which].name)) which++;
+    if (which == KNOWN || seen[which]++) return 0;
+    if ((options[which] = choice(VECTOR_ELT(arguments, i), which)) < 0) return 0;
+  }
+  return 1;
+}
+
+/* `arguments`: a list of those of toJSON(). A string; NULL when jsonlite must be asked; a list when `x` is refused. */
+SEXP drv_call_json_write(SEXP x, SEXP arguments) {
+  int32_t options[KNOWN] = {0};
   drv_json_options given;
-  if (TYPEOF(options) != INTSXP || XLENGTH(options) != 8) Rf_error("json_write_: options must be integer(8)");
-  memcpy(&given, INTEGER(options), sizeof given);
+  _Static_assert(sizeof given == sizeof options, "an option for each argument");
+  if (!read_options(arguments, options)) return R_NilValue;
+  memcpy(&given, options, sizeof given);
   return write_json(x, &given);
 }
 
-/* The reply of dr_json() when its arguments are the usual ones: status 200, no headers, TRUE or FALSE. NULL when they
- * are not, or when jsonlite must be asked; a list when `x` is refused. */
-SEXP json_reply_(SEXP x, SEXP status, SEXP headers, SEXP auto_unbox) {
-  static const char *parts[] = {"status", "body", "headers", ""};
-  static const char *content_type[] = {"Content-Type", ""};
+/* The reply of dr_json() when there are no headers, which is nearly always. NULL when R must look at the arguments,
+ * ask jsonlite, or say why `x` is refused. */
+SEXP drv_call_json_reply(SEXP x, SEXP status, SEXP headers, SEXP auto_unbox) {
+  static SEXP type = NULL;
   drv_json_options options = {1, 0, 0, 0, 0, 0, 0, 0};
-  if (TYPEOF(status) != INTSXP || ALTREP(status) || XLENGTH(status) != 1 || ATTRIB(status) != R_NilValue) return R_NilValue;
-  if (INTEGER(status)[0] < 200 || INTEGER(status)[0] > 599) return R_NilValue;
   if (TYPEOF(headers) != VECSXP || XLENGTH(headers) != 0) return R_NilValue;
   if (TYPEOF(auto_unbox) != LGLSXP || XLENGTH(auto_unbox) != 1) return R_NilValue;
   if (LOGICAL(auto_unbox)[0] == NA_LOGICAL) return R_NilValue;
@@ -178,22 +224,20 @@ SEXP json_reply_(SEXP x, SEXP status, SEXP headers, SEXP auto_unbox) {
   SEXP body = PROTECT(write_json(x, &options));
   if (TYPEOF(body) != STRSXP) {
     UNPROTECT(1);
-    return body;
+    return R_NilValue;
   }
-  SEXP out = PROTECT(Rf_mkNamed(VECSXP, parts));
-  SET_VECTOR_ELT(out, 0, status);
-  SET_VECTOR_ELT(out, 1, body);
-  SEXP fields = Rf_mkNamed(VECSXP, content_type);
-  SET_VECTOR_ELT(out, 2, fields);
-  SET_VECTOR_ELT(fields, 0, Rf_mkString("application/json"));
-  SEXP class = PROTECT(Rf_mkString("dr_response"));
-  Rf_classgets(out, class);
-  UNPROTECT(3);
+  if (!type) {
+    type = Rf_mkString("application/json");
+    R_PreserveObject(type);
+    MARK_NOT_MUTABLE(type);
+  }
+  SEXP out = drv_plain_response(body, status, headers, type);
+  UNPROTECT(1);
   return out;
 }
 
 /* NULL when jsonlite may be asked about `x`, a list when it must not. */
-SEXP json_refused_(SEXP x) {
+SEXP drv_call_json_refused(SEXP x) {
   const char *what;
   size_t len;
   int32_t status = drv_json_refused(x, &what, &len);
@@ -234,7 +278,7 @@ SEXP drv_json_parse(const uint8_t *text, size_t len, int simplify, uint32_t max_
 }
 
 /* text: a string in UTF-8, or a raw vector. The value in a list, or a message as a string: a value may be a string. */
-SEXP json_parse_(SEXP text, SEXP simplify, SEXP max_depth, SEXP max_collisions) {
+SEXP drv_call_json_parse(SEXP text, SEXP simplify, SEXP max_depth, SEXP max_collisions) {
   drv_json_error error;
   const uint8_t *bytes;
   size_t len;

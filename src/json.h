@@ -15,9 +15,9 @@ SEXP drv_json_parse(const uint8_t *text, size_t len, int simplify, uint32_t max_
                     drv_json_error *error);
 
 /* .Call entries */
-SEXP json_write_(SEXP x, SEXP options);
-SEXP json_reply_(SEXP x, SEXP status, SEXP headers, SEXP auto_unbox);
-SEXP json_refused_(SEXP x);
-SEXP json_parse_(SEXP text, SEXP simplify, SEXP max_depth, SEXP max_collisions);
+SEXP drv_call_json_write(SEXP x, SEXP arguments);
+SEXP drv_call_json_reply(SEXP x, SEXP status, SEXP headers, SEXP auto_unbox);
+SEXP drv_call_json_refused(SEXP x);
+SEXP drv_call_json_parse(SEXP text, SEXP simplify, SEXP max_depth, SEXP max_collisions);
 
 #endif

@@ -27,7 +27,9 @@ fn utf8<'a>(string: Sexp) -> Result<Cow<'a, [u8]>, Unsupported> {
     }
     match r::encoding(string) {
         r::Encoding::Utf8 | r::Encoding::Bytes => Ok(valid(Cow::Borrowed(bytes))),
-        r::Encoding::Other => r::translate(string).map(|text| valid(Cow::Owned(text))).ok_or(Unsupported::Foreign),
+        r::Encoding::Other => r::translate(string)
+            .map(|text| valid(Cow::Owned(text)))
+            .ok_or(Unsupported::Foreign),
     }
 }
 
@@ -109,7 +111,9 @@ pub fn base64(out: &mut Vec<u8>, bytes: &[u8]) {
             out.extend_from_slice(b"\\n");
         }
         let mut encoded = [0; 72];
-        let n = STANDARD.encode_slice(line, &mut encoded).expect("72 characters hold 54 bytes");
+        let n = STANDARD
+            .encode_slice(line, &mut encoded)
+            .expect("72 characters hold 54 bytes");
         out.extend_from_slice(&encoded[..n]);
     }
     out.push(b'"');
@@ -126,11 +130,19 @@ pub enum Keys<'a> {
 impl<'a> Keys<'a> {
     /// The keys that these names give.
     pub fn new(names: &'a [Sexp]) -> Result<Keys<'a>, Unsupported> {
-        if names.iter().any(|name| r::is_na_string(*name) || r::bytes(*name).is_empty()) || repeat(names) {
+        if names
+            .iter()
+            .any(|name| r::is_na_string(*name) || r::bytes(*name).is_empty())
+            || repeat(names)
+        {
             let mut texts = Vec::with_capacity(names.len());
             for (i, name) in names.iter().enumerate() {
                 let missing = r::is_na_string(*name) || r::bytes(*name).is_empty();
-                texts.push(if missing { (i + 1).to_string().into_bytes() } else { utf8(*name)?.into_owned() });
+                texts.push(if missing {
+                    (i + 1).to_string().into_bytes()
+                } else {
+                    utf8(*name)?.into_owned()
+                });
             }
             return Ok(Keys::Made(unique(texts)));
         }
@@ -192,10 +204,22 @@ mod tests {
     #[test]
     fn escapes() {
         assert_eq!(json(""), r#""""#);
-        assert_eq!(json("plain text, longer than a word"), r#""plain text, longer than a word""#);
-        assert_eq!(json("a/b </script> < / 1234567</x"), r#""a/b <\/script> < / 1234567<\/x""#);
-        assert_eq!(json("\u{7f}\u{e9}\u{2028}😀\"\\"), "\"\u{7f}\u{e9}\u{2028}😀\\\"\\\\\"");
-        assert_eq!(json("\u{1}\u{8}\u{c}\n\r\t\u{b}\u{1f}"), r#""\u0001\b\f\n\r\t\u000b\u001f""#);
+        assert_eq!(
+            json("plain text, longer than a word"),
+            r#""plain text, longer than a word""#
+        );
+        assert_eq!(
+            json("a/b </script> < / 1234567</x"),
+            r#""a/b <\/script> < / 1234567<\/x""#
+        );
+        assert_eq!(
+            json("\u{7f}\u{e9}\u{2028}😀\"\\"),
+            "\"\u{7f}\u{e9}\u{2028}😀\\\"\\\\\""
+        );
+        assert_eq!(
+            json("\u{1}\u{8}\u{c}\n\r\t\u{b}\u{1f}"),
+            r#""\u0001\b\f\n\r\t\u000b\u001f""#
+        );
     }
 
     #[test]
@@ -215,7 +239,10 @@ mod tests {
     fn names_become_unique() {
         let made = |names: &[&str]| -> Vec<String> {
             let texts = names.iter().map(|name| name.as_bytes().to_vec()).collect();
-            unique(texts).into_iter().map(|text| String::from_utf8(text).unwrap()).collect()
+            unique(texts)
+                .into_iter()
+                .map(|text| String::from_utf8(text).unwrap())
+                .collect()
         };
         assert_eq!(made(&["a", "a", "b", "a"]), ["a", "a.1", "b", "a.2"]);
         assert_eq!(made(&["a", "a", "a.1"]), ["a", "a.2", "a.1"]);

@@ -2,6 +2,10 @@
 //!
 //! Not for making R objects (`src/build.c`) and not for anything that may call back into R: that goes through a C
 //! shim, which catches R's long jumps before they reach a Rust frame. Every function here is for R's main thread.
+//!
+//! Whoever has a `Sexp` promises that the object lives, protected from R's garbage collector, while it is looked at.
+//! That promise cannot be checked, and marking every function that reads an object as unsafe would mark nothing.
+#![allow(clippy::not_unsafe_ptr_arg_deref)]
 
 use std::ffi::{c_char, c_int, c_void};
 use std::{ptr, slice};
@@ -132,16 +136,29 @@ impl<'a> List<'a> {
         // SAFETY: the caller's.
         unsafe {
             if ALTREP(x) == 0 {
-                return Some(List { list: x, laid_out: None, len: XLENGTH(x) as usize });
+                return Some(List {
+                    list: x,
+                    laid_out: None,
+                    len: XLENGTH(x) as usize,
+                });
             }
             let laid_out: &[Sexp] = elements(x)?;
-            Some(List { list: x, laid_out: Some(laid_out), len: laid_out.len() })
+            Some(List {
+                list: x,
+                laid_out: Some(laid_out),
+                len: laid_out.len(),
+            })
         }
     }
 
     /// Number of elements.
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    /// True for a list of none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
     /// Element `i`, which must be less than [`List::len`].
@@ -192,11 +209,25 @@ pub struct Attributes {
 /// Reads the attributes of `x`.
 pub fn attributes(x: Sexp) -> Attributes {
     let none = ptr::null_mut();
-    let mut found =
-        Attributes { names: none, dim: none, class: none, levels: none, row_names: none, tzone: none };
+    let mut found = Attributes {
+        names: none,
+        dim: none,
+        class: none,
+        levels: none,
+        row_names: none,
+        tzone: none,
+    };
     // SAFETY: reads the header of a live object; the symbols are constants of R.
-    let (list, names, dim, class, levels, row_names) =
-        unsafe { (ATTRIB(x), R_NamesSymbol, R_DimSymbol, R_ClassSymbol, R_LevelsSymbol, R_RowNamesSymbol) };
+    let (list, names, dim, class, levels, row_names) = unsafe {
+        (
+            ATTRIB(x),
+            R_NamesSymbol,
+            R_DimSymbol,
+            R_ClassSymbol,
+            R_LevelsSymbol,
+            R_RowNamesSymbol,
+        )
+    };
     for (tag, value) in pairs(list) {
         if tag == names {
             found.names = value;
@@ -281,7 +312,9 @@ pub fn digits_secs_set() -> bool {
 }
 
 /// R's `NA_real_`: a NaN whose low word is 1954 (R_NaReal in R's arithmetic.c).
-pub const NA_DOUBLE: f64 = f64::from_bits(0x7ff0_0000_0000_07a2);
+pub fn na_double() -> f64 {
+    f64::from_bits(0x7ff0_0000_0000_07a2)
+}
 
 /// True for `NA_real_`, as against the other NaNs.
 pub fn is_na_double(x: f64) -> bool {
