@@ -169,7 +169,7 @@ await <- function(promise, cell) {
 }
 
 # Called from C, as a callback of the package 'later', when requests wait and the session is idle. 1 to be called again soon.
-serve_idle <- function() {
+serve_idle <- function(unused) {
   repeat {
     outcome <- serve(modes$idle)
     if (outcome %in% c(failed, outcomes$aborted)) next
