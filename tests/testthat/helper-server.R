@@ -82,7 +82,8 @@ http <- function(server, target = "/", ...) {
   fields <- grep("^[^:]+:", lines[-1L], value = TRUE)
   headers <- trimws(sub("^[^:]+:", "", fields))
   names(headers) <- tolower(sub(":.*", "", fields))
-  raw <- if (file.exists(body_file)) readBin(body_file, "raw", file.size(body_file)) else raw()
+  # to HEAD, curl writes the head as output
+  raw <- if (file.exists(body_file) && !"--head" %in% c(...)) readBin(body_file, "raw", file.size(body_file)) else raw()
   body <- if (any(raw == 0L)) NA_character_ else rawToChar(raw)
   Encoding(body) <- "UTF-8"
   list(status = as.integer(strsplit(lines[[1L]], " ")[[1L]][[2L]]), headers = headers, raw = raw, body = body)

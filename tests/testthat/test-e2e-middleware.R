@@ -4,7 +4,7 @@ test_that("middleware sees params, changes requests and responses, and answers b
     app <- dr_app()
     dr_use(app, function(req, nxt) {
       if (identical(dr_header(req, "x-key"), "wrong")) return(dr_text("closed", 403L))
-      req$user <- paste0("user-", req$params[["id"]])
+      req$user <- paste0("user-", dr_param(req, "id"))
       response <- nxt()
       dr_set_header(response, "X-Status", response$status)
     })
