@@ -14,7 +14,7 @@ receive <- function(con, seconds) {
 
 # Plays the steps of a case on a new connection. 
 # Value: list(answers, rest = bytes that are no answer, closed, missed = what was waited for in vain).
-play <- function(server, case, patience = 5) {
+play <- function(server, case, patience = 10) {
   con <- connect(server)
   on.exit(close(con))
   state <- new.env()

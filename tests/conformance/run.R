@@ -42,9 +42,9 @@ log_lines <- function(server, from = 0) {
   readLines(con, warn = FALSE)
 }
 
-# Waits until `enough(lines)` for the log written after byte `from`, at most 2 s: the log may lag behind the answer.
+# Waits until `enough(lines)` for the log written after byte `from`, at most 5 s: the log may lag behind the answer.
 await_log <- function(server, from, enough) {
-  for (attempt in 1:41) {
+  for (attempt in 1:101) {
     lines <- log_lines(server, from)
     if (enough(lines)) break
     Sys.sleep(0.05)
