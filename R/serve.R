@@ -77,7 +77,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
                      cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = FALSE, debug = FALSE,
                      log = "stderr", case_sensitive = FALSE,
                      max_request_line = 8192L, max_header_field = 8192L, max_header_size = 32768L, max_headers = 100L,
-                     max_body = 1048576, spool_above = 1048576, max_parts = 100L, max_fields = 1000L,
+                     max_body = 1048576, spool_above = 131072, max_parts = 100L, max_fields = 1000L,
                      max_json_depth = 64L, max_collisions = 1000L,
                      header_timeout = 10, body_timeout = 15, min_body_rate = 500, write_timeout = 30, keep_alive = 60,
                      timeout = 30, queue_timeout = 5, graceful_timeout = 30,
