@@ -15,7 +15,7 @@ json <- function(x) list(as.character(jsonlite::toJSON(x, auto_unbox = TRUE)), "
     body <- jsonlite::fromJSON(rawToChar(body))
     json(list(name = body$name, twice = body$x * 2))
   } else if (startsWith(url, "/user/")) {
-    list(paste("user", substring(url, 7L)), "text/plain")
+    list(substring(url, 7L), "text/plain")
   } else if (url == "/static/file.txt") {
     list(file = file.path(static_dir, "file.txt"), "text/plain")
   } else {

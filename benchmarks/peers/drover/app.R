@@ -8,7 +8,7 @@ arguments <- commandArgs(trailingOnly = TRUE)
 app <- dr_app()
 dr_get(app, "/text", function(req) "Hello, world!")
 dr_get(app, "/json", function(req) list(ok = TRUE))
-dr_get(app, "/user/<id>", function(req) paste("user", req$params[["id"]]))
+dr_get(app, "/user/<id>", function(req) req$params[["id"]])
 dr_post(app, "/post", function(req) {
   body <- req$json
   list(name = body$name, twice = body$x * 2)

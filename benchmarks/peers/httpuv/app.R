@@ -20,7 +20,7 @@ call <- function(req) {
     body <- jsonlite::fromJSON(rawToChar(req$rook.input$read()))
     json(list(name = body$name, twice = body$x * 2))
   } else if (startsWith(path, "/user/")) {
-    answer(paste("user", substring(path, 7L)))
+    answer(substring(path, 7L))
   } else {
     list(status = 404L, headers = list(), body = "")
   }

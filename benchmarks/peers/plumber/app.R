@@ -7,7 +7,7 @@ arguments <- commandArgs(trailingOnly = TRUE)
 app <- pr() |>
   pr_get("/text", function() "Hello, world!", serializer = serializer_text()) |>
   pr_get("/json", function() list(ok = TRUE), serializer = serializer_unboxed_json()) |>
-  pr_get("/user/<id>", function(id) paste("user", id), serializer = serializer_text()) |>
+  pr_get("/user/<id>", function(id) id, serializer = serializer_text()) |>
   pr_post("/post", function(x, name) list(name = name, twice = x * 2), serializer = serializer_unboxed_json()) |>
   pr_static("/static", arguments[2]) |>
   pr_set_docs(FALSE)
