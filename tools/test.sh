@@ -77,6 +77,15 @@ skip() {
   summary+=$(printf '%-14s skipped: %s' "$1" "$2")$'\n'
 }
 
+# A stage that tests the installed package: this tree's, and not one that is installed elsewhere.
+package_stage() {
+  if [ -d "$library/drover" ]; then
+    stage "$@"
+  else
+    stage "$1" 5 sh -c 'echo "not run: the package is not installed"; exit 1'
+  fi
+}
+
 manifest=(--manifest-path src/rust/Cargo.toml)
 
 # not a stage: sudo may ask for a password
@@ -103,9 +112,9 @@ fi
 
 stage cargo-test 900 cargo test "${manifest[@]}" --workspace --locked --no-fail-fast --quiet
 stage architecture 60 Rscript tests/architecture/run.R
-stage testthat 900 Rscript tests/testthat-run.R
-stage conformance 300 Rscript tests/conformance/run.R
-stage examples 300 Rscript tests/examples/run.R
+package_stage testthat 900 Rscript tests/testthat-run.R
+package_stage conformance 300 Rscript tests/conformance/run.R
+package_stage examples 300 Rscript tests/examples/run.R
 
 if [ -z "$summary" ]; then fail "no stage is called '$selected'"; fi
 printf '\n== summary\n%s\n%d passed, %d failed\n' "$summary" "$passed" "$failed"
