@@ -35,7 +35,7 @@ ratio_rows <- function(results, summary) {
 speed_rows <- function(results, summary) {
   if (!"drover" %in% names(results$versions)) return(NULL)
   if (!"drogonR" %in% names(results$versions)) {
-    return(idle_row("requests/s of every handler", "above drogonR's", "not compared: drogonR is not installed", NA))
+    return(idle_row("requests/s of every handler", "above drogonR's", "not compared: drogonR is not installed, or did not start", NA))
   }
   rows <- lapply(results$scenarios[names(results$scenarios) != "static"], function(scenario) {
     here <- summary[summary$scenario == scenario$name, ]
@@ -62,7 +62,8 @@ for_scenarios <- function(results, summary) {
 }
 
 invalid_lines <- function(invalid) {
-  c("Left out, because answers were wrong or missing:", unlist(lapply(names(invalid), function(scenario) {
+  c("Left out, because answers were wrong or missing:", "", unlist(lapply(names(invalid), function(scenario) {
+    if (length(invalid[[scenario]]) == 0L) return(NULL)
     sprintf("- %s, %s: %s", scenario, names(invalid[[scenario]]), unlist(invalid[[scenario]]))
   })))
 }
