@@ -108,47 +108,58 @@ dr_header <- function(req, name) {
 
 #' @rdname accessors
 #' @export
-dr_param <- function(req, name) {
-  check_asked(req, name)
-  .Call(C_pick, req$params, name)
-}
+dr_param <- function(req, name) .Call(C_request_pick, req, 4L, name)
 
 #' @rdname accessors
 #' @export
 dr_query <- function(req, name = NULL, all = FALSE) {
+  if (!is.null(name) && isFALSE(all)) return(.Call(C_request_pick, req, 3L, name))
   check_asked(req, name, null = TRUE)
-  if (is.null(name)) return(req$query)
-  if (!isFALSE(all)) return(pick_all(req$query, name, all))
-  .Call(C_pick, req$query, name)
+  if (is.null(name)) req$query else pick_all(req$query, name, all)
 }
 
 #' @rdname accessors
 #' @export
 dr_cookie <- function(req, name = NULL) {
-  check_asked(req, name, null = TRUE)
-  if (is.null(name)) req$cookies else .Call(C_pick, req$cookies, name)
+  if (!is.null(name)) return(.Call(C_request_pick, req, 6L, name))
+  check_request(req)
+  req$cookies
 }
 
 #' @rdname accessors
 #' @export
 dr_files <- function(req, name = NULL, all = FALSE) {
+  if (!is.null(name) && isFALSE(all)) return(.Call(C_request_pick, req, 10L, name))
   check_asked(req, name, null = TRUE)
-  if (is.null(name)) return(req$files)
-  if (!isFALSE(all)) return(pick_all(req$files, name, all))
-  .Call(C_pick, req$files, name)
+  if (is.null(name)) req$files else pick_all(req$files, name, all)
 }
 
 #' @rdname accessors
 #' @export
-dr_body <- function(req, as = "text") {
-  if (!inherits(req, "dr_request")) check_request(req)
+dr_body <- function(req, as = "text") .Call(C_request_body, req, as)
+
+# Called from C for what is not the usual case: a request that a test made, an argument that is wrong.
+pick_slowly <- function(req, field, name) {
+  call <- sys.call(-1L)
+  check_request(req, call)
+  check_string(name, "name", call = call)
+  values <- req[[request_fields[[field + 1L]]]]
+  at <- which(names(values) == name)
+  if (length(at)) values[[at[[length(at)]]]]
+}
+
+body_slowly <- function(req, as, unused) {
+  call <- sys.call(-1L)
+  check_request(req, call)
   if (!is_string(as)) as <- ""
   switch(as,
     text = body_text(req),
     json = req$json,
     raw = req$raw,
     form = req$form,
-    stop_drover("argument", "`as` must be one of \"text\", \"json\", \"raw\", \"form\"", argument = "as")
+    stop_drover(
+      "argument", "`as` must be one of \"text\", \"json\", \"raw\", \"form\"", argument = "as", call = call
+    )
   )
 }
 

@@ -54,7 +54,7 @@ void drv_session_drain(const drv_session *);
 int32_t drv_session_drained(const drv_session *);
 void drv_session_free(drv_session *);
 uint32_t drv_session_next(drv_session *, drv_cell *);
-void drv_session_finished(drv_session *);
+uint64_t drv_session_finished(drv_session *); /* ns */
 void drv_session_tell(drv_session *);
 int32_t drv_session_doze(drv_session *);
 void drv_session_awake(const drv_session *);

@@ -9,15 +9,28 @@
 /* after Rinternals.h, whose types it uses */
 #include <R_ext/GraphicsEngine.h>
 
+/* setwd() takes 2 microseconds, everything else that is looked at more. */
+#define QUICK_NS 1000
+
+static const char *const noted_options[] = {"warn", "error", "expressions"};
+
 static struct {
   dev_t device;
   ino_t directory;
   char locale[512];
-  SEXP warn, error, expressions;
+  SEXP cell[3], value[3];
   int devices, sinks;
 } noted;
 
-static SEXP option(const char *name) { return Rf_GetOption1(Rf_install(name)); }
+/* The cell of R's list of options that holds this one: R changes its value in place. One that is not set (as `error` usually is) has
+ * none; then the empty list stands for it, whose CAR never changes. */
+static SEXP option(const char *name) {
+  SEXP tag = Rf_install(name);
+  for (SEXP cell = SYMVALUE(Rf_install(".Options")); TYPEOF(cell) == LISTSXP; cell = CDR(cell)) {
+    if (TAG(cell) == tag) return cell;
+  }
+  return R_NilValue;
+}
 
 static int sinks(void) {
   static SEXP call = NULL;
@@ -42,21 +55,28 @@ void drv_hygiene_note(void) {
   directory(&noted.device, &noted.directory);
   const char *locale = setlocale(LC_ALL, NULL);
   strncpy(noted.locale, locale ? locale : "", sizeof noted.locale - 1);
-  noted.warn = option("warn");
-  noted.error = option("error");
-  noted.expressions = option("expressions");
+  for (int i = 0; i < 3; i++) {
+    noted.cell[i] = option(noted_options[i]);
+    noted.value[i] = CAR(noted.cell[i]);
+  }
   noted.devices = Rf_NumDevices();
   noted.sinks = sinks();
 }
 
-int drv_hygiene_is_disturbed(void) {
+int drv_hygiene_is_disturbed(uint64_t took) {
+  /* options change within a microsecond, but cost nothing to look at; the rest is neither quick to change nor free to look at */
+  if (CAR(noted.cell[0]) != noted.value[0] || CAR(noted.cell[1]) != noted.value[1] ||
+      CAR(noted.cell[2]) != noted.value[2])
+    return 1;
+  if (took < QUICK_NS) return 0;
+  for (int i = 0; i < 3; i++) {
+    if (noted.cell[i] == R_NilValue && option(noted_options[i]) != R_NilValue) return 1;
+  }
   dev_t device;
   ino_t inode;
   directory(&device, &inode);
   if (device != noted.device || inode != noted.directory) return 1;
   const char *locale = setlocale(LC_ALL, NULL);
   if (strncmp(noted.locale, locale ? locale : "", sizeof noted.locale - 1)) return 1;
-  if (option("warn") != noted.warn || option("error") != noted.error || option("expressions") != noted.expressions)
-    return 1;
   return Rf_NumDevices() != noted.devices || sinks() != noted.sinks;
 }

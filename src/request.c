@@ -8,7 +8,9 @@
 #include "build.h"
 #include "json.h"
 #include "worker.h"
+#include "values.h"
 #include <stdlib.h>
+#include <string.h>
 
 #define JSON_FIELD (DRV_FIELDS - 1)
 
@@ -72,9 +74,7 @@ static SEXP read_json(cell *c) {
   return drv_worker_parse_json(body, len);
 }
 
-SEXP drv_request_get(SEXP pointer, SEXP number) {
-  int i = Rf_asInteger(number);
-  if (i < 0 || i >= DRV_FIELDS) Rf_error("no such field");
+static SEXP field(SEXP pointer, int i) {
   cell *c = cell_of(pointer);
   if (c->known & (1u << i)) return VECTOR_ELT(R_ExternalPtrProtected(pointer), i);
   drv_session *session = drv_worker_session();
@@ -84,6 +84,53 @@ SEXP drv_request_get(SEXP pointer, SEXP number) {
   const drv_node *node = drv_cell_field(session, c->engine, (uint32_t)i, &error);
   if (!node) drv_stop_field(error.status, error.message);
   return keep(pointer, i, drv_build(node));
+}
+
+SEXP drv_request_get(SEXP pointer, SEXP number) {
+  int i = Rf_asInteger(number);
+  if (i < 0 || i >= DRV_FIELDS) Rf_error("no such field");
+  return field(pointer, i);
+}
+
+/* The cell of an object that the engine made, or NULL for one that a test made. */
+static SEXP cell_behind(SEXP req) {
+  static SEXP tag = NULL;
+  if (!tag) tag = Rf_install("cell");
+  if (TYPEOF(req) != ENVSXP) return NULL;
+  SEXP pointer = Rf_getAttrib(req, tag);
+  return TYPEOF(pointer) == EXTPTRSXP ? pointer : NULL;
+}
+
+static SEXP slowly(const char *name, SEXP a, SEXP b, SEXP c) {
+  SEXP call = PROTECT(Rf_lang4(Rf_install(name), a, b, c));
+  SEXP value = Rf_eval(call, drv_namespace());
+  UNPROTECT(1);
+  return value;
+}
+
+static int is_string(SEXP x) {
+  return TYPEOF(x) == STRSXP && XLENGTH(x) == 1 && STRING_ELT(x, 0) != NA_STRING;
+}
+
+SEXP drv_request_pick(SEXP req, SEXP number, SEXP name) {
+  SEXP pointer = cell_behind(req);
+  if (!pointer || !is_string(name)) return slowly("pick_slowly", req, number, name);
+  return drv_pick(field(pointer, Rf_asInteger(number)), name);
+}
+
+SEXP drv_request_body(SEXP req, SEXP as) {
+  static const struct {
+    const char *name;
+    int field;
+  } forms[] = {{"text", 7}, {"raw", 8}, {"form", 9}, {"json", JSON_FIELD}};
+  SEXP pointer = cell_behind(req);
+  for (int i = 0; pointer && is_string(as) && i < 4; i++) {
+    if (strcmp(CHAR(STRING_ELT(as, 0)), forms[i].name)) continue;
+    SEXP value = field(pointer, forms[i].field);
+    if (i == 0 && TYPEOF(value) != STRSXP) break;
+    return value;
+  }
+  return slowly("body_slowly", req, as, R_NilValue);
 }
 
 SEXP drv_request_set(SEXP pointer, SEXP number, SEXP value) {
@@ -108,8 +155,8 @@ SEXP drv_request_new(void) {
 }
 
 SEXP drv_request_pointer(SEXP req) {
-  SEXP pointer = Rf_getAttrib(req, Rf_install("cell"));
-  if (TYPEOF(pointer) != EXTPTRSXP) Rf_error("not a request");
+  SEXP pointer = cell_behind(req);
+  if (!pointer) Rf_error("not a request");
   return pointer;
 }
 

@@ -22,6 +22,9 @@ int drv_request_is_pristine(SEXP req);
 SEXP drv_request_get(SEXP cell, SEXP i);
 SEXP drv_request_set(SEXP cell, SEXP i, SEXP value);
 SEXP drv_request_undispatched(SEXP req);
+/* .Call: the value of one name in field `number`; the body, read as `as` says. */
+SEXP drv_request_pick(SEXP req, SEXP number, SEXP name);
+SEXP drv_request_body(SEXP req, SEXP as);
 SEXP drv_request_make_cell(void);
 
 #endif

@@ -141,8 +141,8 @@ static void answer(SEXP cell, SEXP value) {
 
 static void after_handler(void) {
   w.in_handler = 0;
-  drv_session_finished(w.session);
-  if (drv_hygiene_is_disturbed()) {
+  uint64_t took = drv_session_finished(w.session);
+  if (drv_hygiene_is_disturbed(took)) {
     /* what was replied must not wait for the repair */
     drv_session_tell(w.session);
     call_package("repair_session", R_NilValue);

@@ -267,11 +267,11 @@ impl Cell {
                 None => answer.missing_string(),
             },
             Field::Params => {
-                guard.check(request.params().collect::<Vec<_>>().into_iter())?;
+                guard.check(request.params())?;
                 answer.params(route.map_or(&[], |r| &r.params), request.params());
             }
             Field::Headers => {
-                guard.check(request.headers().flat_map(|(n, v)| [n, v]).collect::<Vec<_>>().into_iter())?;
+                guard.check(request.headers().flat_map(|(n, v)| [n, v]))?;
                 for (name, value) in request.headers() {
                     answer.pair(Cow::Borrowed(name), as_text(value));
                 }
@@ -345,8 +345,17 @@ impl From<FieldError> for Fault {
 }
 
 impl Answer {
+    /// Forgets the last answer, but keeps its memory.
     fn clear(&mut self) {
-        *self = Answer::default();
+        self.owned.clear();
+        self.strings.clear();
+        self.names.clear();
+        self.ints.clear();
+        self.doubles.clear();
+        self.part_names.clear();
+        self.nodes.clear();
+        self.inner.clear();
+        self.root = Node::NULL;
     }
 
     fn put(&mut self, bytes: Cow<'_, [u8]>) -> Str {

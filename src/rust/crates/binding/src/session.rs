@@ -148,14 +148,15 @@ pub unsafe extern "C" fn drv_session_next(session: *mut Session, cell: *mut Cell
     })
 }
 
-/// The handler of the request taken last has returned.
+/// The handler of the request taken last has returned. How long it took, in nanoseconds.
 ///
 /// # Safety
 /// `session` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_session_finished(session: *mut Session) {
+pub unsafe extern "C" fn drv_session_finished(session: *mut Session) -> u64 {
     // SAFETY: the caller's.
-    unsafe { (*session).worker.finished() };
+    let took = unsafe { (*session).worker.finished() };
+    u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Replies to the request of `cell` with what an R value says. 1 when done, 0 when the value has no reply of its own:

@@ -4,7 +4,7 @@
 //! What ends before the queue never meets R.
 
 use crate::dispatch::{self, Outcome};
-use crate::http::{check_fields, receive, sweep, Connection, Received};
+use crate::http::{check_fields, receive, sweep, Connection, OpenRequest, Received};
 use crate::observe::Level;
 use crate::respond::{add_nosniff, failure, from_asset, from_reply, Body, Failure, Replied, Response};
 use crate::server::Context;
@@ -27,8 +27,7 @@ pub async fn handle(
     connection: Arc<Connection>,
     context: Arc<Context>,
 ) -> Result<Response, Infallible> {
-    connection.request_begins();
-    let open = Open(connection.clone());
+    let open = OpenRequest::new(connection.clone());
     let (head, body) = request.into_parts();
     let exchange = Exchange { id: context.next_id(), head, connection: &connection, context: &context };
     let mut response = match exchange.answer(body).await {
@@ -39,16 +38,7 @@ pub async fn handle(
         without_body(&mut response);
     }
     // the request ends when its body has been handed over, not when its head is
-    Ok(response.map(|body| body.on_end(move || drop(open))))
-}
-
-/// Counts a request as open until dropped, also when its client goes.
-struct Open(Arc<Connection>);
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.request_ends();
-    }
+    Ok(response.map(|body| body.keeping(open)))
 }
 
 /// What the body's length would have been, without the body.

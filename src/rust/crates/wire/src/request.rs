@@ -112,7 +112,7 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn iter(self) -> impl Iterator<Item = &'a [u8]> {
+    fn iter(self) -> impl Iterator<Item = &'a [u8]> + Clone {
         let mut rest = self.bytes;
         (0..self.lengths.len()).map(move |i| {
             // the run was cut to the sum of its lengths when the message was decoded
@@ -156,7 +156,7 @@ impl<'a> Request<'a> {
     }
 
     /// Values of the path's params, in the order of the pattern.
-    pub fn params(&self) -> impl Iterator<Item = &'a [u8]> {
+    pub fn params(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
         self.params.iter()
     }
 
@@ -166,7 +166,7 @@ impl<'a> Request<'a> {
     }
 
     /// Header names (lower case) and values, as they came.
-    pub fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+    pub fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone {
         let mut run = self.headers.iter();
         std::iter::from_fn(move || Some((run.next()?, run.next()?)))
     }

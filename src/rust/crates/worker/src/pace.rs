@@ -35,13 +35,13 @@ impl Pace {
         self.began = Some((index, Instant::now()));
     }
 
-    /// The handler that began has returned.
-    pub(crate) fn end(&mut self) {
-        if let Some((index, began)) = self.began.take() {
-            let took = began.elapsed();
-            let before = self.longest[index].unwrap_or_default();
-            self.longest[index] = Some(took.max(before - before / 100));
-        }
+    /// The handler that began has returned. How long it took.
+    pub(crate) fn end(&mut self) -> Duration {
+        let Some((index, began)) = self.began.take() else { return Duration::MAX };
+        let took = began.elapsed();
+        let before = self.longest[index].unwrap_or_default();
+        self.longest[index] = Some(took.max(before - before / 100));
+        took
     }
 
     /// A reply is in the ring, not rung for.

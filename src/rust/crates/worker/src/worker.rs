@@ -81,9 +81,9 @@ impl Worker {
         }
     }
 
-    /// The handler of the last request taken has returned, though its reply may come later.
-    pub fn finished(&mut self) {
-        self.pace.end();
+    /// The handler of the last request taken has returned, though its reply may come later. How long it took.
+    pub fn finished(&mut self) -> Duration {
+        self.pace.end()
     }
 
     /// Replies with a message of `wire`. `false` when nobody takes it any more.

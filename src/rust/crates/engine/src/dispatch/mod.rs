@@ -17,7 +17,6 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use table::Table;
 
 /// Ring the worker's bell after this many requests, even in the middle of a turn, so that it works alongside.
@@ -47,13 +46,13 @@ pub struct Dispatch {
     message: Vec<u8>,
 }
 
-/// Times after which a client is told that it has waited too long.
+/// Times in ms after which a client is told that it has waited too long.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
     /// in the queue
-    pub queue: Duration,
+    pub queue: u64,
     /// in all
-    pub total: Duration,
+    pub total: u64,
 }
 
 impl Dispatch {
@@ -165,7 +164,7 @@ impl Dispatch {
     }
 
     fn expire(&mut self, patience: Patience) -> bool {
-        self.table.expire(Instant::now(), patience)
+        self.table.expire(crate::http::now(), patience)
     }
 }
 

@@ -8,10 +8,10 @@
 
 use super::ticket::Outcome;
 use super::Patience;
+use crate::http::now;
 use bytes::Bytes;
 use shm::{RequestId, Slots};
 use std::task::Waker;
-use std::time::Instant;
 
 pub(super) struct Table {
     slots: Slots,
@@ -27,7 +27,7 @@ struct Entry {
 enum State {
     Free,
     /// its client waits
-    Waiting { waker: Option<Waker>, since: Instant },
+    Waiting { waker: Option<Waker>, since: u64 },
     /// the reply is here, its client has not taken it
     Answered(Bytes),
     /// too late; its client has not been told. `held`: the worker still has it.
@@ -57,7 +57,7 @@ impl Table {
         };
         let entry = &mut self.entries[slot as usize];
         entry.generation = entry.generation.wrapping_add(1);
-        entry.state = State::Waiting { waker: None, since: Instant::now() };
+        entry.state = State::Waiting { waker: None, since: now() };
         let id = RequestId { slot, generation: entry.generation };
         self.slots.claim(id);
         Some(id)
@@ -136,11 +136,11 @@ impl Table {
     }
 
     /// Ends the waiting of clients whose patience is over. `true` while any slot is taken.
-    pub(super) fn expire(&mut self, now: Instant, patience: Patience) -> bool {
+    pub(super) fn expire(&mut self, now: u64, patience: Patience) -> bool {
         for (slot, entry) in self.entries.iter_mut().enumerate() {
             let State::Waiting { waker, since } = &mut entry.state else { continue };
             let id = RequestId { slot: slot as u32, generation: entry.generation };
-            let waited = now.duration_since(*since);
+            let waited = now.saturating_sub(*since);
             let outcome = if waited >= patience.total {
                 Outcome::Timeout
             } else if waited >= patience.queue && !self.slots.is_running(id) {

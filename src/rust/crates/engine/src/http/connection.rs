@@ -63,8 +63,9 @@ async fn first_bytes(io: &TcpStream, state: &Connection) -> First {
     loop {
         let mut space = [0u8; PREFACE.len()];
         let seen = poll_fn(|cx| {
+            // the task's waker is the same for as long as the connection lives
             state.set_waker(cx.waker());
-            if state.order() > Order::Hibernate {
+                if state.order() > Order::Hibernate {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
             state.hibernated();
@@ -101,7 +102,6 @@ async fn serve_http1(io: TcpStream, state: &Arc<Connection>, context: &Arc<Conte
     state.wakes_up();
     let mut draining = false;
     let ended = poll_fn(|cx| {
-        state.set_waker(cx.waker());
         match state.order() {
             Order::None => {}
             Order::Hibernate => {
@@ -214,7 +214,6 @@ async fn serve_http2(io: TcpStream, state: &Arc<Connection>, context: &Arc<Conte
         .serve_connection(stream, service);
     let mut draining = false;
     let _ = poll_fn(|cx| {
-        state.set_waker(cx.waker());
         match state.order() {
             Order::None | Order::Hibernate | Order::HeaderTimeout => state.hibernated(),
             Order::Drain if !draining => {

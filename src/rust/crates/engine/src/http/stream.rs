@@ -22,6 +22,9 @@ use tokio::net::TcpStream;
 /// Bytes read at a time. One buffer for all connections of a thread.
 const SCRATCH: usize = 64 << 10;
 
+/// What counts as a small answer, in bytes.
+const SMALL: usize = 1024;
+
 thread_local! {
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; SCRATCH]);
 }
@@ -120,7 +123,7 @@ impl Stream {
 impl Read for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, mut buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if this.audit.is_some() && this.state.refusal().is_some() {
+        if this.state.is_refused() {
             return this.refused();
         }
         BUFFER.with(|buffer| {
@@ -159,6 +162,16 @@ impl Stream {
     }
 }
 
+/// Head and body of a small answer side by side: copying them costs less than what the kernel does for a vector of them.
+fn joined<'b>(bufs: &[IoSlice<'_>], space: &'b mut [u8; SMALL]) -> Option<&'b [u8]> {
+    let mut size = 0;
+    for buf in bufs {
+        space.get_mut(size..size + buf.len())?.copy_from_slice(buf);
+        size += buf.len();
+    }
+    Some(&space[..size])
+}
+
 impl Write for Stream {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_write_vectored(cx, &[IoSlice::new(buf)])
@@ -177,7 +190,13 @@ impl Write for Stream {
             }
             ready!(self.write_held(cx))?;
         }
-        let poll = self.io()?.poll_write_vectored(cx, bufs);
+        let poll = match bufs {
+            [one] => self.io()?.poll_write(cx, one),
+            _ => match joined(bufs, &mut [0; SMALL]) {
+                Some(all) => self.io()?.poll_write(cx, all),
+                None => self.io()?.poll_write_vectored(cx, bufs),
+            },
+        };
         self.note(poll)
     }
 

@@ -60,8 +60,7 @@ fn for_each(mut f: impl FnMut(&Connection)) {
 
 /// The task. Runs as long as its thread.
 pub async fn run(limits: Arc<Limits>) {
-    let seconds = |s: f64| Duration::try_from_secs_f64(s).unwrap_or(Duration::MAX);
-    let patience = Patience { queue: seconds(limits.queue_timeout), total: seconds(limits.timeout) };
+    let patience = Patience { queue: ms(limits.queue_timeout), total: ms(limits.timeout) };
     let wake = WAKE.with(Arc::clone);
     let mut calm = 0;
     loop {
@@ -81,8 +80,12 @@ pub async fn run(limits: Arc<Limits>) {
     }
 }
 
+/// Seconds of a setting.
+fn ms(seconds: f64) -> u64 {
+    (seconds * 1000.0) as u64
+}
+
 fn look(limits: &Limits) {
-    let ms = |s: f64| (s * 1000.0) as u64;
     let now = now();
     for_each(|c| {
         if c.head_for(now).is_some_and(|t| t > ms(limits.header_timeout)) {

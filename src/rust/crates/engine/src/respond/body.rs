@@ -1,5 +1,6 @@
 //! The body of a response: nothing, bytes, or a piece of a file that is read as it is sent.
 
+use crate::http::OpenRequest;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use std::fs::File;
@@ -13,13 +14,10 @@ use tokio::task::JoinHandle;
 /// Bytes of a file read at a time: large enough to need few turns, small enough that many downloads fit in memory.
 const PIECE: u64 = 128 << 10;
 
-/// Called when the body has been handed over whole, or dropped.
-type OnEnd = Box<dyn FnOnce() + Send>;
-
 /// See the module.
 pub struct Body {
     source: Source,
-    on_end: Option<OnEnd>,
+    _until_end: Option<OpenRequest>,
 }
 
 enum Source {
@@ -38,14 +36,14 @@ struct Piecewise {
 impl Body {
     /// No body.
     pub fn empty() -> Self {
-        Body { source: Source::Empty, on_end: None }
+        Body { source: Source::Empty, _until_end: None }
     }
 
     /// These bytes.
     pub fn bytes(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         let source = if bytes.is_empty() { Source::Empty } else { Source::Bytes(bytes) };
-        Body { source, on_end: None }
+        Body { source, _until_end: None }
     }
 
     /// `len` bytes of the file from `offset` on.
@@ -54,7 +52,7 @@ impl Body {
             return Body::empty();
         }
         let piecewise = Piecewise { file: Arc::new(file), offset, left: len, reading: None };
-        Body { source: Source::File(piecewise), on_end: None }
+        Body { source: Source::File(piecewise), _until_end: None }
     }
 
     /// Bytes in all.
@@ -71,18 +69,10 @@ impl Body {
         self.len() == 0
     }
 
-    /// Has `f` called at the end of the body, sent or not.
-    pub fn on_end(mut self, f: impl FnOnce() + Send + 'static) -> Self {
-        self.on_end = Some(Box::new(f));
+    /// Keeps `open` until the body has been handed over whole, or dropped.
+    pub fn keeping(mut self, open: OpenRequest) -> Self {
+        self._until_end = Some(open);
         self
-    }
-}
-
-impl Drop for Body {
-    fn drop(&mut self) {
-        if let Some(f) = self.on_end.take() {
-            f();
-        }
     }
 }
 
