@@ -84,8 +84,8 @@ to_json <- function(x, arguments, call) {
 to_json_slowly <- function(x, arguments, call) {
   reason <- .Call(C_json_refused, x)
   if (!is.null(reason)) stop_drover("json", paste("`x`", reason[[1L]]), call = call)
-  # as many digits as jsonlite has: the nearest it comes to the shortest exact form
-  if (!"digits" %in% names(arguments)) arguments$digits <- NA
+  # as many significant digits as jsonlite has: the nearest it comes to the shortest exact form
+  if (!"digits" %in% names(arguments)) arguments$digits <- I(15)
   text <- tryCatch(
     as.character(do.call(jsonlite::toJSON, c(list(x), arguments), quote = TRUE)),
     error = function(e) {

@@ -106,15 +106,16 @@ const LINE: usize = 54;
 /// Writes raw bytes as one string of base64, with the line breaks that jsonlite makes.
 pub fn base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
-    for (i, line) in bytes.chunks(LINE).enumerate() {
-        if i > 0 {
-            out.extend_from_slice(b"\\n");
-        }
+    for line in bytes.chunks(LINE) {
         let mut encoded = [0; 72];
         let n = STANDARD
             .encode_slice(line, &mut encoded)
             .expect("72 characters hold 54 bytes");
         out.extend_from_slice(&encoded[..n]);
+        // also after the last line, when it is full
+        if line.len() == LINE {
+            out.extend_from_slice(b"\\n");
+        }
     }
     out.push(b'"');
 }
@@ -257,7 +258,7 @@ mod tests {
         };
         assert_eq!(lines(0), r#""""#);
         assert_eq!(lines(1), r#""AA==""#);
-        assert_eq!(lines(54), format!("\"{}\"", "A".repeat(72)));
+        assert_eq!(lines(54), format!("\"{}\\n\"", "A".repeat(72)));
         assert_eq!(lines(57), format!("\"{}\\nAAAA\"", "A".repeat(72)));
     }
 }
