@@ -7,8 +7,7 @@ megabyte <- 1e6
 idle_seconds <- 5
 idle_cpu_limit <- 0.010
 
-# Returns a data frame with one row for each figure: title, asked, measured (texts) and met (TRUE, FALSE, or NA when
-# nothing was asked).
+# Returns verdict rows (report.R), one for each figure.
 measure_idle <- function(bench) {
   say("idle: a bare R session, and one with drover loaded")
   bare <- memory_of_session(function() {
@@ -24,7 +23,7 @@ measure_idle <- function(bench) {
   answered <- measure_connections(bench, count, "/text")
 
   rbind(
-    idle_row(
+    verdict_row(
       "CPU time in 5 s, 50 open keep-alive connections", "none (under 10 ms)", sprintf("%.2f ms", served$cpu * 1e3),
       served$cpu < idle_cpu_limit
     ),
@@ -36,13 +35,9 @@ measure_idle <- function(bench) {
   )
 }
 
-idle_row <- function(title, asked, measured, met) {
-  data.frame(title = title, asked = asked, measured = measured, met = met)
-}
-
 memory_row <- function(title, limit, bytes) {
   mb <- bytes / megabyte
-  idle_row(
+  verdict_row(
     title, if (is.na(limit)) "" else sprintf("at most %d MB", limit),
     sprintf("%.1f MB resident (%.1f proportional, %.1f private)", mb[["rss"]], mb[["pss"]], mb[["private"]]),
     if (is.na(limit)) NA else mb[["rss"]] <= limit
@@ -53,7 +48,7 @@ memory_row <- function(title, limit, bytes) {
 connection_row <- function(what, count, result) {
   limit <- 100 * count / 10000
   if (is.character(result)) {
-    return(idle_row(paste(count, "idle connections", what), sprintf("at most %.0f MB", limit), result, FALSE))
+    return(verdict_row(paste(count, "idle connections", what), sprintf("at most %.0f MB", limit), result, FALSE))
   }
   row <- memory_row(paste("memory for", count, "idle connections", what), NA, result$bytes)
   row$asked <- sprintf("at most %.0f MB", limit)

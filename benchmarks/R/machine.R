@@ -14,7 +14,9 @@ describe_machine <- function(bench) {
     kernel = Sys.info()[["release"]],
     R = as.character(getRversion()),
     client = sub(" \\[.*$", "", strsplit(paste0(wrk$stdout, wrk$stderr), "\n")[[1]][1]),
-    revision = paste0(git("rev-parse", "--short=12", "HEAD"), if (nzchar(git("status", "--porcelain"))) " with changes"),
+    revision = paste0(
+      git("rev-parse", "--short=12", "HEAD"), if (nzchar(git("status", "--porcelain"))) " with changes"
+    ),
     "load before" = sprintf("%.2f (mean of runnable processes over the last minute)", load_average())
   )
 }

@@ -4,7 +4,7 @@
 # /proc/<pid>/stat counts in these ticks (sysconf(_SC_CLK_TCK), 100 a second on Linux whatever the kernel's own timer).
 clock_ticks <- 100
 
-# Fields of /proc/<pid>/stat after the name, which may itself hold spaces and parentheses; NULL when the process is gone.
+# Fields of /proc/<pid>/stat after the name, which may itself hold spaces and parentheses; NULL when there is none.
 read_stat <- function(pid) {
   line <- read_proc(file.path("/proc", pid, "stat"))
   if (length(line) == 0L) return(NULL)

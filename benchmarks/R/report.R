@@ -18,11 +18,16 @@ verdict_table <- function(results, summary) {
   markdown_table(list("drover" = rows$title, "asked" = rows$asked, "measured" = rows$measured, "met?" = met))
 }
 
+# A row of that table: title, asked and measured are texts; met is TRUE, FALSE, or NA when nothing was asked.
+verdict_row <- function(title, asked, measured, met) {
+  data.frame(title = title, asked = asked, measured = measured, met = met)
+}
+
 ratio_rows <- function(results, summary) {
   rows <- lapply(results$scenarios, function(scenario) {
     figures <- summary[summary$scenario == scenario$name & summary$peer == "drover", ]
     if (nrow(figures) == 0L) return(NULL)
-    idle_row(
+    verdict_row(
       paste0(scenario$title, ": CPU per request"), sprintf("at most %.1fx nginx", scenario$asked),
       sprintf("%.2fx (rounds %.2f to %.2f)", figures$cpu_ratio, figures$low, figures$high),
       figures$cpu_ratio <= scenario$asked
@@ -35,14 +40,16 @@ ratio_rows <- function(results, summary) {
 speed_rows <- function(results, summary) {
   if (!"drover" %in% names(results$versions)) return(NULL)
   if (!"drogonR" %in% names(results$versions)) {
-    return(idle_row("requests/s of every handler", "above drogonR's", "not compared: drogonR is not installed, or did not start", NA))
+    return(verdict_row(
+      "requests/s of every handler", "above drogonR's", "not compared: drogonR is not installed, or did not start", NA
+    ))
   }
   rows <- lapply(results$scenarios[names(results$scenarios) != "static"], function(scenario) {
     here <- summary[summary$scenario == scenario$name, ]
     ours <- here$rps[here$peer == "drover"]
     theirs <- here$rps[here$peer == "drogonR"]
     if (length(ours) == 0L || length(theirs) == 0L) return(NULL)
-    idle_row(
+    verdict_row(
       paste0(scenario$title, ": requests/s"), paste("above drogonR's", thousands(theirs)), thousands(ours),
       ours > theirs
     )
