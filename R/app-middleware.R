@@ -72,13 +72,14 @@ dr_on_error <- function(app, fn) {
 
 #' Answer requests that match no route
 #'
-#' The handler is called, inside the app's middleware, for requests whose path no route and no file answers. It replaces
-#' an earlier one. Without one the engine answers 404 by itself, and R is not involved.
+#' The handler is called, inside the app's middleware, for requests whose path is that of no route and not below a
+#' static mount. It replaces an earlier one. Without one the engine answers 404 by itself, and R is not involved.
 #'
 #' What it returns is sent as from any handler, but a bare value (a string, a list, ...) has status 404; a response
 #' ([dr_text()], [dr_file()], ...) is sent with the status that it has.
 #'
-#' A path that is known with other methods only is not unmatched: it is answered with 405.
+#' A path that is known with other methods only is not unmatched: it is answered with 405. A file that is missing below
+#' a static mount is answered with 404 by the engine.
 #'
 #' @param app An app, see [dr_app()]. The one given to [dr_serve()] counts; handlers of mounted apps are not used.
 #' @param handler A function of one argument, the request, or `NULL` to go back to the standard answer.

@@ -7,7 +7,8 @@
 #' sends `FILE.br`, `FILE.zst` or `FILE.gz` instead of `FILE` to clients that take it.
 #'
 #' Nothing outside of `dir` is ever sent: no `..`, no link that leaves it, no name that starts with a dot; and there are
-#' no listings of folders. A request for a folder gets its `index.html`. Routes go before static mounts.
+#' no listings of folders. A request for a folder gets its `index.html`. Routes go before static mounts; `mount` is
+#' compared with regard to case.
 #'
 #' @param app An app, see [dr_app()].
 #' @param mount A path such as `"/assets"`: a single string that starts with `/`, is not just `/`, and has no

@@ -65,8 +65,8 @@ pick_all <- function(values, name, all) {
 #' @param all `TRUE` to get every value of `name`, in order, instead of the last one.
 #' @param as What to read the body as: `"text"`, `"json"`, `"raw"` or `"form"`.
 #' @returns
-#' * `dr_header()`: a string, the values joined by `", "` when the header is repeated (RFC 9110, section 5.3); `NULL`
-#'   when there is none.
+#' * `dr_header()`: a string, the values joined by `", "` when the header is repeated (RFC 9110, section 5.3), those of
+#'   `Cookie` by `"; "`; `NULL` when there is none.
 #' * `dr_param()`: the value of the placeholder: a string, or what its type says; `NULL` when the route has none of that
 #'   name.
 #' * `dr_query()`: a string, of several fields with that name the last one; `NULL` when there is none. With `all = TRUE`
@@ -103,7 +103,9 @@ dr_header <- function(req, name) {
   at <- match(name, names)
   if (is.na(at)) return(NULL)
   same <- names == name
-  if (sum(same) == 1L) headers[[at]] else paste(headers[same], collapse = ", ")
+  if (sum(same) == 1L) return(headers[[at]])
+  # RFC 9113, section 8.2.3: a client may split its cookies
+  paste(headers[same], collapse = if (name == "cookie") "; " else ", ")
 }
 
 #' @rdname accessors

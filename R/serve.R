@@ -96,7 +96,8 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   if (workers > 1) stop_argument("workers", "1 in this release", workers, call)
   check_function(on_worker_start, "on_worker_start", null = TRUE)
   check_flag(block, "block")
-  if (dr_running()) {
+  # server$app is also there while the start hooks of another dr_serve() run
+  if (dr_running() || !is.null(server$app)) {
     stop_drover("running", "a server is already running in this session: call dr_stop() first", call = call)
   }
 
@@ -181,7 +182,8 @@ dr_stop <- function(graceful_timeout = NULL) {
     }
     engine_stop(graceful_timeout)
   }
-  if (!is.null(server$app)) end_serving()
+  # without a URL a server is only about to start: that one ends by itself when it fails
+  if (!is.null(server$url)) end_serving()
   invisible()
 }
 

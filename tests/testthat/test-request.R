@@ -9,6 +9,7 @@ test_that("named values are found, and NULL is what is not there", {
   expect_identical(dr_header(req, "HOST"), "h")
   expect_identical(dr_header(req, "Accept"), "a/b, c/d")
   expect_null(dr_header(req, "nope"))
+  expect_identical(dr_header(make_request(headers = c(cookie = "a=1", cookie = "b=2")), "Cookie"), "a=1; b=2")
   expect_identical(dr_param(req, "id"), "7")
   expect_null(dr_param(req, "nope"))
   expect_identical(dr_query(req, "x"), "3")

@@ -33,6 +33,23 @@ test_that("one server runs at a time", {
   expect_true(dr_running())
 })
 
+test_that("a start hook can neither start another server nor stop the one that is about to start", {
+  app <- dr_get(dr_app(), "/x", hello)
+  error <- NULL
+  stopped <- 0L
+  dr_on_start(app, function() {
+    error <<- error_of(dr_serve(app, port = 0L))
+    dr_stop()
+  })
+  dr_on_stop(app, function() stopped <<- stopped + 1L)
+  serve(app)
+  expect_s3_class(error, "drover_error_running")
+  expect_true(dr_running())
+  expect_identical(stopped, 0L)
+  dr_stop()
+  expect_identical(stopped, 1L)
+})
+
 test_that("an app is fixed while it is served, mounted ones too", {
   api <- dr_app()
   app <- dr_mount(dr_get(dr_app(), "/x", hello), "/api", api)
