@@ -9,9 +9,6 @@
 /* after Rinternals.h, whose types it uses */
 #include <R_ext/GraphicsEngine.h>
 
-/* setwd() takes 2 microseconds, everything else that is looked at more. */
-#define QUICK_NS 1000
-
 static const char *const noted_options[] = {"warn", "error", "expressions"};
 
 static struct {
@@ -63,12 +60,13 @@ void drv_hygiene_note(void) {
   noted.sinks = sinks();
 }
 
-int drv_hygiene_is_disturbed(uint64_t took) {
-  /* options change within a microsecond, but cost nothing to look at; the rest is neither quick to change nor free to look at */
-  if (CAR(noted.cell[0]) != noted.value[0] || CAR(noted.cell[1]) != noted.value[1] ||
-      CAR(noted.cell[2]) != noted.value[2])
-    return 1;
-  if (took < QUICK_NS) return 0;
+int drv_hygiene_options_changed(void) {
+  return CAR(noted.cell[0]) != noted.value[0] || CAR(noted.cell[1]) != noted.value[1] ||
+         CAR(noted.cell[2]) != noted.value[2];
+}
+
+int drv_hygiene_is_disturbed(void) {
+  if (drv_hygiene_options_changed()) return 1;
   for (int i = 0; i < 3; i++) {
     if (noted.cell[i] == R_NilValue && option(noted_options[i]) != R_NilValue) return 1;
   }

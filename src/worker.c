@@ -37,6 +37,10 @@ enum outcome { STOPPED = 0, EVENTS = 1, QUIET = 2, ABORTED = 3 };
 
 /* While requests keep coming, others that wait for R are looked at this often. */
 #define LOOK_EVERY_NS 5000000
+/* A handler that takes less is not looked at in full: what it left changed is seen when no request waits, and after LOOK_AFTER
+ * requests. Next to nothing that matters can be done to a session in this time. */
+#define QUICK_NS 10000
+#define LOOK_AFTER 64
 /* In idle mode: how long to wait for the next request before giving R back, and how long to keep it at most. */
 #define LINGER_MS 2
 #define KEEP_NS 20000000
@@ -54,6 +58,7 @@ static struct {
   int in_handler;
   int stop;
   int forked;
+  int unseen; /* the last handlers were too quick to look at what they left */
   uint32_t max_json_depth;
   size_t max_collisions;
 } w;
@@ -139,15 +144,18 @@ static void answer(SEXP cell, SEXP value) {
   UNPROTECT(1);
 }
 
+static void repair(void) {
+  /* what was replied must not wait for it */
+  drv_session_tell(w.session);
+  call_package("repair_session", R_NilValue);
+  drv_hygiene_note();
+}
+
 static void after_handler(void) {
   w.in_handler = 0;
-  uint64_t took = drv_session_finished(w.session);
-  if (drv_hygiene_is_disturbed(took)) {
-    /* what was replied must not wait for the repair */
-    drv_session_tell(w.session);
-    call_package("repair_session", R_NilValue);
-    drv_hygiene_note();
-  }
+  int quick = drv_session_finished(w.session) < QUICK_NS;
+  w.unseen = quick;
+  if (quick ? drv_hygiene_options_changed() : drv_hygiene_is_disturbed()) repair();
 }
 
 static void handle(uint32_t handler) {
@@ -212,7 +220,11 @@ SEXP drv_worker_run(SEXP mode_) {
     uint32_t handler = drv_session_next(w.session, drv_request_cell(w.cell));
     if (handler) {
       handle(handler);
-      if (n % 64) continue;
+      if (n % LOOK_AFTER) continue;
+    }
+    if (w.unseen) {
+      w.unseen = 0;
+      if (drv_hygiene_is_disturbed()) repair();
     }
     R_CheckUserInterrupt();
     int64_t now = now_ns();
