@@ -50,6 +50,9 @@ dr_use <- function(app, middleware) {
 #' A bare string is sent with status 200, as from a handler: give the status, as in the example. An error that
 #' [dr_abort()] signalled carries its own in `err$status`.
 #'
+#' Errors that the engine answers by itself, such as an unknown path or a malformed body (`drover_error_body`), do not
+#' come here.
+#'
 #' @param app An app, see [dr_app()].
 #' @param fn A function of two arguments, the request and the error (a condition), or `NULL` to go back to the standard
 #'   answers.

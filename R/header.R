@@ -5,8 +5,8 @@
 token_bytes <- byte_set(paste0(alphanumeric, "!#$%&'*+-.^_`|~"))
 is_token <- function(string) nzchar(string) && all_bytes_in(string, token_bytes)
 
-# What may be in a value (RFC 9110, section 5.5): no control characters but the tab. CR and LF would let whoever chose the
-# value add header fields of their own.
+# What may be in a value (RFC 9110, section 5.5): no control characters but the tab. CR and LF would let whoever chose
+# the value add header fields of their own.
 value_bytes <- c(rep(FALSE, 9L), TRUE, rep(FALSE, 22L), rep(TRUE, 95L), FALSE, rep(TRUE, 128L))
 has_control <- function(string) !all_bytes_in(string, value_bytes)
 

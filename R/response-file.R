@@ -3,7 +3,8 @@
 #' Answer with a file
 #'
 #' The file is opened and sent by the engine after the handler has returned; its contents never enter R. It answers
-#' conditional and range requests as for static files.
+#' conditional and range requests as for static files. A middleware can change status and headers of such a response; to
+#' send another body it returns another response.
 #'
 #' @param path The file: a single string. A path from a client must be checked before it comes here, or better be served
 #'   with [dr_static()], which never leaves its folder.
