@@ -11,10 +11,12 @@ note_session <- function() {
   names(clean$options) <- c("warn", "error", "expressions")
   clean$devices <- grDevices::dev.list()
   clean$sinks <- sink.number()
+  clean$messages <- sink.number(type = "message")
 }
 
 # Called from C after a request. Each repair is logged, with the request that made it necessary.
 repair_session <- function(unused) {
+  setTimeLimit()
   changed <- c(
     repair_directory(), repair_locale(), repair_options(), repair_sinks(), repair_devices()
   )
@@ -48,9 +50,11 @@ repair_options <- function() {
 }
 
 repair_sinks <- function() {
-  if (sink.number() <= clean$sinks) return()
+  output <- sink.number() > clean$sinks
   while (sink.number() > clean$sinks) sink()
-  "sink()"
+  messages <- sink.number(type = "message") != clean$messages
+  if (messages) sink(if (clean$messages == 2L) NULL else getConnection(clean$messages), type = "message")
+  if (output || messages) "sink()"
 }
 
 repair_devices <- function() {

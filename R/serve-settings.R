@@ -3,7 +3,8 @@
 
 # Names and checks of the fields of admission::Limits.
 limit_checks <- list(
-  max_request_line = check_count, max_header_field = check_count, max_header_size = check_count,
+  # the engine's type for targets holds no more
+  max_request_line = function(x, arg, call) check_count(x, arg, 1, 65534, call = call), max_header_field = check_count, max_header_size = check_count,
   max_headers = check_count, max_body = function(x, arg, call) check_count(x, arg, 0, call = call),
   spool_above = function(x, arg, call) check_count(x, arg, 0, call = call),
   max_parts = check_count, max_fields = check_count, max_json_depth = check_count, max_collisions = check_count,

@@ -93,6 +93,8 @@ trace_lines <- function(trace) {
 
 # Answers the request whose handler signalled `condition`: by dr_on_error(), if there is one, or with an error status.
 fail_request <- function(condition) {
+  # a handler may have set one, and it would end every handler after it
+  setTimeLimit()
   trace <- failure$trace
   failure$trace <- NULL
   state <- .Call(C_worker_state)

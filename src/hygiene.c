@@ -29,16 +29,24 @@ static SEXP option(const char *name) {
   return R_NilValue;
 }
 
+/* A call of what base's closures call, without their argument matching. */
+static SEXP internal(SEXP inner) {
+  PROTECT(inner);
+  SEXP call = Rf_lang2(Rf_install(".Internal"), inner);
+  R_PreserveObject(call);
+  UNPROTECT(1);
+  return call;
+}
+
+/* Sinks of output, and the connection that messages go to. */
 static int sinks(void) {
-  static SEXP call = NULL;
-  if (!call) {
-    /* base::sink.number() without its argument matching */
-    SEXP inner = PROTECT(Rf_lang2(Rf_install("sink.number"), Rf_ScalarLogical(TRUE)));
-    call = Rf_lang2(Rf_install(".Internal"), inner);
-    R_PreserveObject(call);
-    UNPROTECT(1);
+  static SEXP output = NULL, messages;
+  if (!output) {
+    SEXP number = Rf_install("sink.number");
+    output = internal(Rf_lang2(number, Rf_ScalarLogical(TRUE)));
+    messages = internal(Rf_lang2(number, Rf_ScalarLogical(FALSE)));
   }
-  return Rf_asInteger(Rf_eval(call, R_BaseEnv));
+  return Rf_asInteger(Rf_eval(output, R_BaseEnv)) + 1000 * Rf_asInteger(Rf_eval(messages, R_BaseEnv));
 }
 
 static void directory(dev_t *device, ino_t *inode) {

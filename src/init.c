@@ -26,7 +26,6 @@ static const R_CallMethodDef calls[] = {
     CALL("worker_drain", drv_worker_drain, 0),
     CALL("worker_fail", drv_worker_fail, 3),
     CALL("worker_guarded", drv_worker_guarded, 2),
-    CALL("worker_interrupt_loop", drv_worker_interrupt_loop, 0),
     CALL("worker_log", drv_worker_log, 3),
     CALL("worker_run", drv_worker_run, 1),
     CALL("worker_settle", drv_worker_settle, 2),

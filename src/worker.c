@@ -45,7 +45,7 @@ enum outcome { STOPPED = 0, EVENTS = 1, QUIET = 2, ABORTED = 3 };
 #define LINGER_MS 2
 #define KEEP_NS 20000000
 /* In blocking mode, wake up this often even if nothing rings: a callback may be due that no descriptor tells of. */
-#define TICK_MS 500
+#define TICK_MS 5000
 #define DRAIN_MS 20
 
 static struct {
@@ -297,6 +297,17 @@ static int32_t ring(void) {
   return 1;
 }
 
+/* ---- the console ---------------------------------------------------------------------------------------------- */
+
+static int (*read_console)(const char *, unsigned char *, int, int);
+
+/* browser(), readline() and the like find the end of input in a handler: in a script they would otherwise read the lines
+ * after dr_serve(), and at a console nobody would know whose question it is. */
+static int on_read_console(const char *prompt, unsigned char *buffer, int size, int history) {
+  if (w.in_handler) return 0;
+  return read_console(prompt, buffer, size, history);
+}
+
 /* ---- quit() --------------------------------------------------------------------------------------------------- */
 
 static void (*clean_up)(SA_TYPE, int, int);
@@ -331,6 +342,8 @@ SEXP drv_worker_start(SEXP json, SEXP scope, SEXP names, SEXP limits) {
     pthread_atfork(NULL, NULL, on_fork);
     clean_up = ptr_R_CleanUp;
     ptr_R_CleanUp = on_clean_up;
+    read_console = ptr_R_ReadConsole;
+    ptr_R_ReadConsole = on_read_console;
     prepared = 1;
   }
   SEXP calls = PROTECT(Rf_allocVector(VECSXP, XLENGTH(names)));
@@ -414,12 +427,6 @@ SEXP drv_worker_state(void) {
   SET_VECTOR_ELT(out, 3, w.req ? w.req : R_NilValue);
   UNPROTECT(1);
   return out;
-}
-
-/* Ends the loop after the request that runs. */
-SEXP drv_worker_interrupt_loop(void) {
-  w.stop = 1;
-  return R_NilValue;
 }
 
 SEXP drv_worker_drain(void) {

@@ -23,7 +23,6 @@ SEXP drv_worker_settle_failure(SEXP cell, SEXP status, SEXP detail, SEXP headers
 SEXP drv_worker_log(SEXP level, SEXP text, SEXP cell);
 SEXP drv_worker_state(void);
 SEXP drv_worker_drain(void);
-SEXP drv_worker_interrupt_loop(void);
 SEXP drv_worker_stop(void);
 SEXP drv_pattern(SEXP text);
 

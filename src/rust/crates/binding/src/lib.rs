@@ -6,8 +6,8 @@
 
 pub mod json;
 pub mod node;
-pub mod r;
 mod pattern;
+pub mod r;
 mod reply;
 mod request;
 mod session;

@@ -85,8 +85,15 @@ impl Default for Node {
 
 impl Node {
     /// `NULL`.
-    pub const NULL: Node =
-        Node { kind: Kind::Null, ndim: 0, n: 0, data: ptr::null(), names: ptr::null(), dim: ptr::null(), data_frame: -1 };
+    pub const NULL: Node = Node {
+        kind: Kind::Null,
+        ndim: 0,
+        n: 0,
+        data: ptr::null(),
+        names: ptr::null(),
+        dim: ptr::null(),
+        data_frame: -1,
+    };
 
     /// A vector of `kind` over `data`, whose element type must be the one that `kind` names.
     pub fn vector<T>(kind: Kind, data: &[T]) -> Node {

@@ -106,6 +106,7 @@ struct Parts<'a> {
 }
 
 fn response(value: Sexp, names: Sexp, out: &mut Vec<u8>) -> Option<()> {
+    let names = non_null(names)?;
     // SAFETY: a list and its names, protected by the caller.
     let (list, names) = unsafe { (List::new(value)?, r::elements::<Sexp>(names)?) };
     let mut parts = Parts::default();
@@ -164,7 +165,8 @@ fn headers<'a>(x: Sexp, parts: &mut Parts<'a>) -> Option<()> {
             let names = unsafe { r::elements::<Sexp>(non_null(names)?) }?;
             names.iter().enumerate().try_for_each(|(i, name)| {
                 // SAFETY: checked to be a character vector first.
-                let values = (r::type_of(list.get(i)) == kind::STRING).then(|| unsafe { r::elements::<Sexp>(list.get(i)) })??;
+                let values = (r::type_of(list.get(i)) == kind::STRING)
+                    .then(|| unsafe { r::elements::<Sexp>(list.get(i)) })??;
                 values.iter().try_for_each(|value| header(*name, *value, parts))
             })
         }

@@ -11,8 +11,8 @@ use fields::guard::CollisionGuard;
 use fields::{multipart, FieldError};
 use router::{ParamType, Pattern};
 use std::borrow::Cow;
-use std::ops::Range;
 use std::ffi::OsStr;
+use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::{fmt::Write, fs, ptr};
@@ -438,9 +438,7 @@ impl Answer {
                 _ => last_of(Kind::Dbl, &mut self.doubles, text.parse().unwrap_or(f64::NAN)),
             },
             ParamType::Dbl => last_of(Kind::Dbl, &mut self.doubles, text.parse().unwrap_or(f64::NAN)),
-            ParamType::Bool => {
-                last_of(Kind::Lgl, &mut self.ints, i32::from(ParamType::bool_value(text) == Some(true)))
-            }
+            ParamType::Bool => last_of(Kind::Lgl, &mut self.ints, i32::from(ParamType::bool_value(text) == Some(true))),
             ParamType::Str | ParamType::Uuid => Node::vector(Kind::Str, std::slice::from_ref(&self.strings[i])),
         }
     }
@@ -505,7 +503,12 @@ pub unsafe extern "C" fn drv_cell_free(cell: *mut Cell) {
 /// # Safety
 /// `session` and `cell` are live, `error` is valid for writing. The node lives until the cell is asked again or gets a new request.
 #[no_mangle]
-pub unsafe extern "C" fn drv_cell_field(session: *mut Session, cell: *mut Cell, field: u32, error: *mut Error) -> *const Node {
+pub unsafe extern "C" fn drv_cell_field(
+    session: *mut Session,
+    cell: *mut Cell,
+    field: u32,
+    error: *mut Error,
+) -> *const Node {
     // SAFETY: the caller's; C uses both from one thread only.
     let (session, cell) = unsafe { (&mut *session, &mut *cell) };
     let asked = shield(Err(Fault::GONE), || match FIELDS.get(field as usize) {

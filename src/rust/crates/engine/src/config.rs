@@ -68,8 +68,7 @@ impl Config {
     pub fn router(&self) -> Result<Router, String> {
         let mut builder = RouterBuilder::new(self.case_sensitive);
         for (i, route) in self.routes.iter().enumerate() {
-            let methods =
-                MethodSet::from_names(route.methods.iter().map(String::as_str)).map_err(|e| e.to_string())?;
+            let methods = MethodSet::from_names(route.methods.iter().map(String::as_str)).map_err(|e| e.to_string())?;
             let pattern = Pattern::parse(&route.pattern).map_err(|e| e.to_string())?;
             builder.add(methods, pattern, i as u32);
         }

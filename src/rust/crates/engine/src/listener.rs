@@ -53,10 +53,7 @@ pub async fn accept(listener: TcpListener, threads: Vec<UnboundedSender<Command>
 
 /// Errors of one connection, gone before it was accepted.
 fn is_clients(e: &io::Error) -> bool {
-    matches!(
-        e.kind(),
-        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted
-    )
+    matches!(e.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted)
 }
 
 fn out_of_rs_way(io: TcpStream) -> io::Result<std::net::TcpStream> {

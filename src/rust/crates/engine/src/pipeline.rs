@@ -11,6 +11,7 @@ use crate::server::Context;
 use ::http::header::{ALLOW, CONTENT_LENGTH, HOST};
 use ::http::{HeaderValue, Method, Request, StatusCode, Version};
 use bytes::Bytes;
+use http_body::Body as _;
 use hyper::body::Incoming;
 use router::{Match, MethodSet, Params};
 use std::convert::Infallible;
@@ -30,7 +31,8 @@ pub async fn handle(
     let open = OpenRequest::new(connection.clone());
     let (head, body) = request.into_parts();
     let exchange = Exchange { id: context.next_id(), head, connection: &connection, context: &context };
-    let mut response = match exchange.answer(body).await {
+    let mut body = body;
+    let mut response = match exchange.answer(&mut body).await {
         Ok(response) => response,
         Err(f) => exchange.fail(&f),
     };
@@ -38,7 +40,9 @@ pub async fn handle(
         without_body(&mut response);
     }
     // the request ends when its body has been handed over, not when its head is
-    Ok(response.map(|body| body.keeping(open)))
+    // and HTTP/2 gives up a body that was not read only then, as before it the client might never see the answer
+    let unread = (exchange.head.version == Version::HTTP_2 && !body.is_end_stream()).then_some(body);
+    Ok(response.map(|body| body.keeping(open, unread)))
 }
 
 /// What the body's length would have been, without the body.
@@ -58,7 +62,7 @@ struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    async fn answer(&self, body: Incoming) -> Result<Response, Failure> {
+    async fn answer(&self, body: &mut Incoming) -> Result<Response, Failure> {
         let head = &self.head;
         check_fields(head, &self.context.limits)?;
         let path = head.uri.path();
@@ -96,7 +100,13 @@ impl Exchange<'_> {
         }
     }
 
-    async fn ask_worker(&self, route: u32, path: &str, params: &Params<'_>, body: &Received) -> Result<Response, Failure> {
+    async fn ask_worker(
+        &self,
+        route: u32,
+        path: &str,
+        params: &Params<'_>,
+        body: &Received,
+    ) -> Result<Response, Failure> {
         let decoded = router::decode(path).map_err(|e| Failure::new(StatusCode::BAD_REQUEST, e.to_string()))?;
         let ticket = dispatch::submit(|out| self.encode(route, decoded.as_bytes(), params, body, out))
             .ok_or_else(|| Failure::new(StatusCode::SERVICE_UNAVAILABLE, "request queue is full"))?;

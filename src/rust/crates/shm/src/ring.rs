@@ -178,9 +178,8 @@ impl Consumer {
             // SAFETY: `header` checked that the record is inside what the writer has published and inside the ring; the
             // writer does not touch it before `release`. (A hostile writer may: then the bytes are garbage, and are
             // checked as such by `wire`; they are copied before anything depends on them twice.)
-            let bytes = unsafe {
-                std::slice::from_raw_parts(self.memory.data(self.head, HEADER + len).add(HEADER), len)
-            };
+            let bytes =
+                unsafe { std::slice::from_raw_parts(self.memory.data(self.head, HEADER + len).add(HEADER), len) };
             if flags & MORE != 0 || assembler.open {
                 assembler.parts.extend_from_slice(bytes);
                 assembler.open = true;

@@ -31,9 +31,8 @@ impl Segment {
         fallocate(&fd, FallocateFlags::empty(), 0, len as u64)?;
         fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         // SAFETY: a fresh shared mapping at an address of the kernel's choice aliases nothing.
-        let base = unsafe {
-            mmap(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &fd, 0)?
-        };
+        let base =
+            unsafe { mmap(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &fd, 0)? };
         let base = NonNull::new(base.cast()).ok_or_else(|| io::Error::other("mmap gave a null address"))?;
         Ok(Segment { base, len })
     }

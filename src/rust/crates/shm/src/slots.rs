@@ -92,9 +92,8 @@ impl Slots {
 
     /// Worker: from now on the request is this worker's. `false` when it was taken back: leave it alone.
     pub fn start(&self, id: RequestId) -> bool {
-        self.word(id.slot).is_some_and(|w| {
-            w.compare_exchange(id.queued(), id.running(), Ordering::AcqRel, Ordering::Acquire).is_ok()
-        })
+        self.word(id.slot)
+            .is_some_and(|w| w.compare_exchange(id.queued(), id.running(), Ordering::AcqRel, Ordering::Acquire).is_ok())
     }
 
     /// Server: take a waiting request back. `false` when it runs already.

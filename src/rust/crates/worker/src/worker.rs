@@ -180,7 +180,11 @@ mod tests {
         let job = worker.next(&mut message).unwrap();
         assert_eq!(job.id, ids[1]);
         let mut reply = Vec::new();
-        ReplyHead { status: 200, content_type: ContentType::Text }.encode(ReplyBody::Bytes(b"hi"), std::iter::empty, &mut reply);
+        ReplyHead { status: 200, content_type: ContentType::Text }.encode(
+            ReplyBody::Bytes(b"hi"),
+            std::iter::empty,
+            &mut reply,
+        );
         worker.finished();
         assert!(worker.reply(job, &reply));
         assert!(worker.next(&mut message).is_none());

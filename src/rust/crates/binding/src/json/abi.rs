@@ -100,10 +100,7 @@ pub unsafe extern "C" fn drv_json_write(x: Sexp, options: *const Options, text: 
     // SAFETY: the caller's.
     let options = unsafe { &*options };
     let written = catch_unwind(AssertUnwindSafe(|| {
-        options
-            .read()
-            .ok_or(Unsupported::Foreign)
-            .and_then(|options| write(x, &options, &mut out))
+        options.read().ok_or(Unsupported::Foreign).and_then(|options| write(x, &options, &mut out))
     }));
     let (status, refused) = outcome(written);
     let mut out = std::mem::ManuallyDrop::new(out);
@@ -137,11 +134,7 @@ pub unsafe extern "C" fn drv_json_text_free(text: *mut Text) {
 /// # Safety
 /// R's main thread; `x` is protected, the pointers are valid.
 #[no_mangle]
-pub unsafe extern "C" fn drv_json_refused(
-    x: Sexp,
-    what: *mut *const c_char,
-    len: *mut usize,
-) -> Status {
+pub unsafe extern "C" fn drv_json_refused(x: Sexp, what: *mut *const c_char, len: *mut usize) -> Status {
     let (status, name) = outcome(catch_unwind(|| refused(x)));
     // SAFETY: the caller's.
     unsafe {
@@ -171,15 +164,8 @@ impl Message {
     fn set(&mut self, text: &str) {
         // the largest character boundary that leaves room for the NUL
         let most = text.len().min(self.text.len() - 1);
-        let end = (0..=most)
-            .rev()
-            .find(|at| text.is_char_boundary(*at))
-            .unwrap_or(0);
-        for (to, from) in self
-            .text
-            .iter_mut()
-            .zip(text.as_bytes()[..end].iter().chain(std::iter::once(&0)))
-        {
+        let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        for (to, from) in self.text.iter_mut().zip(text.as_bytes()[..end].iter().chain(std::iter::once(&0))) {
             *to = *from as c_char;
         }
     }
@@ -201,16 +187,8 @@ pub unsafe extern "C" fn drv_json_open(
     error: *mut Message,
 ) -> *mut c_void {
     // SAFETY: the caller's; an empty text may come with any pointer.
-    let text: &[u8] = if len == 0 {
-        &[]
-    } else {
-        unsafe { slice::from_raw_parts(text, len) }
-    };
-    let options = ParseOptions {
-        simplify: simplify != 0,
-        max_depth,
-        max_collisions,
-    };
+    let text: &[u8] = if len == 0 { &[] } else { unsafe { slice::from_raw_parts(text, len) } };
+    let options = ParseOptions { simplify: simplify != 0, max_depth, max_collisions };
     let message = match catch_unwind(|| parse(text, &options)) {
         Ok(Ok(tree)) => {
             // SAFETY: the caller's.

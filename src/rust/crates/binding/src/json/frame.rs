@@ -79,32 +79,17 @@ struct Rows<'a> {
 }
 
 enum Column<'a> {
-    Cells {
-        cells: Cells<'a>,
-        whole_days: bool,
-    },
+    Cells { cells: Cells<'a>, whole_days: bool },
     Items(List<'a>),
     Rows(Rows<'a>),
-    Array {
-        cells: Cells<'a>,
-        inner: Vec<(usize, usize)>,
-    },
+    Array { cells: Cells<'a>, inner: Vec<(usize, usize)> },
 }
 
 impl<'a> Rows<'a> {
-    fn new(
-        writer: &mut Writer,
-        table: &Table<'a>,
-        na: Na,
-        unbox: bool,
-    ) -> Result<Rows<'a>, Unsupported> {
+    fn new(writer: &mut Writer, table: &Table<'a>, na: Na, unbox: bool) -> Result<Rows<'a>, Unsupported> {
         let records = writer.options.frame == Frame::Rows;
         // jsonlite leaves missing fields out of records unless `na` is given
-        let na = if records && na == Na::Default {
-            Na::Omit
-        } else {
-            na
-        };
+        let na = if records && na == Na::Default { Na::Omit } else { na };
         let mut columns = Vec::with_capacity(table.columns.len() + 1);
         for i in 0..table.columns.len() {
             columns.push(column(writer, table.columns.get(i), table.rows, na, unbox)?);
@@ -119,20 +104,12 @@ impl<'a> Rows<'a> {
             }
         }
         if let Some(row_names) = table.row_names {
-            columns.push(Column::Cells {
-                cells: Cells::String(row_names),
-                whole_days: false,
-            });
+            columns.push(Column::Cells { cells: Cells::String(row_names), whole_days: false });
             if records {
                 keys.push(b"\"_row\":".to_vec());
             }
         }
-        Ok(Rows {
-            columns,
-            keys,
-            na,
-            unbox,
-        })
+        Ok(Rows { columns, keys, na, unbox })
     }
 
     fn write(&self, writer: &mut Writer, row: usize) -> Result<(), Unsupported> {
@@ -172,9 +149,7 @@ impl<'a> Rows<'a> {
     /// Says whether there is a value: see [`Na::Omit`].
     fn cell(&self, writer: &mut Writer, column: &Column, row: usize) -> Result<bool, Unsupported> {
         match column {
-            Column::Cells { cells, whole_days } => {
-                return writer.cell(cells, row, self.na, *whole_days)
-            }
+            Column::Cells { cells, whole_days } => return writer.cell(cells, row, self.na, *whole_days),
             Column::Items(list) => writer.value(list.get(row), self.na.in_cell(), self.unbox)?,
             Column::Rows(rows) => writer.nested(|writer| rows.write(writer, row))?,
             Column::Array { cells, inner } => writer.axis(cells, inner, row, self.na.in_cell())?,
@@ -183,39 +158,21 @@ impl<'a> Rows<'a> {
     }
 }
 
-fn column<'a>(
-    writer: &mut Writer,
-    x: Sexp,
-    rows: usize,
-    na: Na,
-    unbox: bool,
-) -> Result<Column<'a>, Unsupported> {
+fn column<'a>(writer: &mut Writer, x: Sexp, rows: usize, na: Na, unbox: bool) -> Result<Column<'a>, Unsupported> {
     let (column, len) = match view::view(x)? {
         // raw columns are hexadecimal, with the zeros that this version of R gives them
         Value::Null | Value::Raw(_) => return Err(Unsupported::Foreign),
         Value::List(items) => (Column::Items(items.list), items.list.len()),
         Value::Vector(vector) if vector.dim.is_empty() => {
             let whole_days = writer.times_are_midnight(&vector.cells);
-            (
-                Column::Cells {
-                    cells: vector.cells,
-                    whole_days,
-                },
-                vector.cells.len(),
-            )
+            (Column::Cells { cells: vector.cells, whole_days }, vector.cells.len())
         }
         Value::Vector(vector) => {
             let axes = axes(vector.dim, vector.cells.len())?;
             if writer.options.column_major || axes.len() < 2 || vector.cells.len() == 0 {
                 return Err(Unsupported::Foreign);
             }
-            (
-                Column::Array {
-                    cells: vector.cells,
-                    inner: axes[1..].to_vec(),
-                },
-                axes[0].0,
-            )
+            (Column::Array { cells: vector.cells, inner: axes[1..].to_vec() }, axes[0].0)
         }
         Value::Frame(table) if table.single => return Err(Unsupported::Foreign),
         Value::Frame(table) => {

@@ -37,20 +37,10 @@ fn lay_out(out: &mut Vec<u8>, shortest: &[u8]) {
         Some(at) => (&unsigned[..at], decimal(&unsigned[at + 1..])),
         None => (unsigned, 0),
     };
-    let point = mantissa
-        .iter()
-        .position(|byte| *byte == b'.')
-        .unwrap_or(mantissa.len());
-    let all: Vec<u8> = mantissa
-        .iter()
-        .copied()
-        .filter(|byte| *byte != b'.')
-        .collect();
+    let point = mantissa.iter().position(|byte| *byte == b'.').unwrap_or(mantissa.len());
+    let all: Vec<u8> = mantissa.iter().copied().filter(|byte| *byte != b'.').collect();
     let zeros = all.iter().take_while(|digit| **digit == b'0').count();
-    let end = all
-        .iter()
-        .rposition(|digit| *digit != b'0')
-        .map_or(zeros, |last| last + 1);
+    let end = all.iter().rposition(|digit| *digit != b'0').map_or(zeros, |last| last + 1);
     let digits = &all[zeros..end];
     // the number is 0.DIGITS * 10^magnitude
     let magnitude = point as i32 - zeros as i32 + exponent;
@@ -83,9 +73,7 @@ fn decimal(text: &[u8]) -> i32 {
         [b'+', rest @ ..] => (1, rest),
         rest => (1, rest),
     };
-    sign * digits
-        .iter()
-        .fold(0, |sum, digit| sum * 10 + i32::from(digit - b'0'))
+    sign * digits.iter().fold(0, |sum, digit| sum * 10 + i32::from(digit - b'0'))
 }
 
 #[cfg(test)]

@@ -96,11 +96,7 @@ pub fn parse<'a>(text: &'a [u8], options: &ParseOptions) -> Result<Tree<'a>, Jso
             None => Shape::Foreign,
         }
     };
-    Ok(Tree {
-        shape,
-        _arena: arena,
-        _text: PhantomData,
-    })
+    Ok(Tree { shape, _arena: arena, _text: PhantomData })
 }
 
 /// One JSON value. Strings without escapes point into the text, all else into the arena.
@@ -133,35 +129,17 @@ pub(super) struct Counts {
     pub negative_zero: bool,
 }
 
-fn read<'b>(
-    text: &'b [u8],
-    arena: &'b Bump,
-    max_depth: u32,
-) -> Result<(Value<'b>, Counts), JsonError> {
-    let at = |offset: usize, message: &str| JsonError {
-        message: message.to_owned(),
-        offset: Some(offset),
-    };
+fn read<'b>(text: &'b [u8], arena: &'b Bump, max_depth: u32) -> Result<(Value<'b>, Counts), JsonError> {
+    let at = |offset: usize, message: &str| JsonError { message: message.to_owned(), offset: Some(offset) };
     if i32::try_from(text.len()).is_err() {
         return Err(at(text.len(), "the text is longer than a string of R"));
     }
     // Checked in one go, so that the text is known to be valid while strings are taken from it.
-    let text = std::str::from_utf8(text)
-        .map_err(|error| at(error.valid_up_to(), "the text is not valid UTF-8"))?;
-    let mut reading = Reading {
-        arena,
-        counts: Counts::default(),
-        values: Vec::new(),
-        keys: Vec::new(),
-    };
+    let text = std::str::from_utf8(text).map_err(|error| at(error.valid_up_to(), "the text is not valid UTF-8"))?;
+    let mut reading = Reading { arena, counts: Counts::default(), values: Vec::new(), keys: Vec::new() };
     let mut reader = sonic_rs::Deserializer::from_str(text);
-    let seed = Seed {
-        reading: &mut reading,
-        depth_left: max_depth.min(MAX_DEPTH),
-    };
-    let value = seed
-        .deserialize(&mut reader)
-        .and_then(|value| reader.end().map(|()| value));
+    let seed = Seed { reading: &mut reading, depth_left: max_depth.min(MAX_DEPTH) };
+    let value = seed.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     let Reading { mut counts, .. } = reading;
     counts.negative_zero = counts.negative_zero && has_negative_zero(text);
     match value {
@@ -173,12 +151,8 @@ fn read<'b>(
 /// True when a number starts with `-0`; also for a string in which a word does, which costs time only.
 fn has_negative_zero(text: &str) -> bool {
     let before = |at: usize| text.as_bytes()[..at].last();
-    text.match_indices("-0").any(|(at, _)| {
-        matches!(
-            before(at),
-            None | Some(b'[' | b',' | b':' | b' ' | b'\t' | b'\r' | b'\n')
-        )
-    })
+    text.match_indices("-0")
+        .any(|(at, _)| matches!(before(at), None | Some(b'[' | b',' | b':' | b' ' | b'\t' | b'\r' | b'\n')))
 }
 
 /// What is wrong, in sonic-rs's words but without the piece of the text that it shows.
@@ -200,9 +174,7 @@ impl<'b> Reading<'b> {
     /// Takes a string of which only a copy lasts: one with escapes. Only these can hold a NUL.
     fn copied<E: serde::de::Error>(&mut self, string: &str) -> Result<&'b str, E> {
         if string.as_bytes().contains(&0) {
-            return Err(E::custom(
-                "a string holds the character NUL, which strings of R cannot",
-            ));
+            return Err(E::custom("a string holds the character NUL, which strings of R cannot"));
         }
         self.counts.strings += 1;
         Ok(self.arena.alloc_str(string))
@@ -217,19 +189,14 @@ struct Seed<'r, 'b> {
 
 impl<'b> Seed<'_, 'b> {
     fn deeper<E: serde::de::Error>(&self) -> Result<u32, E> {
-        self.depth_left
-            .checked_sub(1)
-            .ok_or_else(|| E::custom("arrays and objects are nested too deep"))
+        self.depth_left.checked_sub(1).ok_or_else(|| E::custom("arrays and objects are nested too deep"))
     }
 }
 
 impl<'b> DeserializeSeed<'b> for Seed<'_, 'b> {
     type Value = Value<'b>;
 
-    fn deserialize<D: serde::Deserializer<'b>>(
-        self,
-        deserializer: D,
-    ) -> Result<Value<'b>, D::Error> {
+    fn deserialize<D: serde::Deserializer<'b>>(self, deserializer: D) -> Result<Value<'b>, D::Error> {
         self.reading.counts.values += 1;
         deserializer.deserialize_any(self)
     }
@@ -279,16 +246,10 @@ impl<'b> Visitor<'b> for Seed<'_, 'b> {
     fn visit_seq<A: SeqAccess<'b>>(self, mut elements: A) -> Result<Value<'b>, A::Error> {
         let depth_left = self.deeper()?;
         let first = self.reading.values.len();
-        while let Some(value) = elements.next_element_seed(Seed {
-            reading: self.reading,
-            depth_left,
-        })? {
+        while let Some(value) = elements.next_element_seed(Seed { reading: self.reading, depth_left })? {
             self.reading.values.push(value);
         }
-        let values = self
-            .reading
-            .arena
-            .alloc_slice_copy(&self.reading.values[first..]);
+        let values = self.reading.arena.alloc_slice_copy(&self.reading.values[first..]);
         self.reading.values.truncate(first);
         Ok(Value::Array(values))
     }
@@ -297,14 +258,9 @@ impl<'b> Visitor<'b> for Seed<'_, 'b> {
         let depth_left = self.deeper()?;
         let Reading { arena, .. } = *self.reading;
         let (first_value, first_key) = (self.reading.values.len(), self.reading.keys.len());
-        while let Some(key) = members.next_key_seed(Key {
-            reading: self.reading,
-        })? {
+        while let Some(key) = members.next_key_seed(Key { reading: self.reading })? {
             self.reading.keys.push(key);
-            let value = members.next_value_seed(Seed {
-                reading: self.reading,
-                depth_left,
-            })?;
+            let value = members.next_value_seed(Seed { reading: self.reading, depth_left })?;
             self.reading.values.push(value);
         }
         let object = Object {
@@ -354,28 +310,16 @@ fn guard(root: &Value, counts: &Counts, max_collisions: usize) -> Result<(), Jso
     }
     CollisionGuard::new(max_collisions)
         .check_walk(|visit| strings(root, visit))
-        .map_err(|error| JsonError {
-            message: error.to_string(),
-            offset: None,
-        })
+        .map_err(|error| JsonError { message: error.to_string(), offset: None })
 }
 
-fn strings<'v>(
-    value: &Value<'v>,
-    visit: &mut dyn FnMut(&'v [u8]) -> ControlFlow<()>,
-) -> ControlFlow<()> {
+fn strings<'v>(value: &Value<'v>, visit: &mut dyn FnMut(&'v [u8]) -> ControlFlow<()>) -> ControlFlow<()> {
     match value {
         Value::String(string) => visit(string.as_bytes()),
         Value::Array(values) => values.iter().try_for_each(|value| strings(value, visit)),
         Value::Object(object) => {
-            object
-                .keys
-                .iter()
-                .try_for_each(|key| visit(key.as_bytes()))?;
-            object
-                .values
-                .iter()
-                .try_for_each(|value| strings(value, visit))
+            object.keys.iter().try_for_each(|key| visit(key.as_bytes()))?;
+            object.values.iter().try_for_each(|value| strings(value, visit))
         }
         _ => ControlFlow::Continue(()),
     }
@@ -385,11 +329,7 @@ fn strings<'v>(
 mod tests {
     use super::*;
 
-    const OPTIONS: ParseOptions = ParseOptions {
-        simplify: true,
-        max_depth: 64,
-        max_collisions: 1000,
-    };
+    const OPTIONS: ParseOptions = ParseOptions { simplify: true, max_depth: 64, max_collisions: 1000 };
 
     fn error(text: impl AsRef<[u8]>) -> JsonError {
         parse(text.as_ref(), &OPTIONS).unwrap_err()
@@ -439,14 +379,8 @@ mod tests {
     #[test]
     fn errors_say_what_and_where_but_show_nothing_of_the_text() {
         let refused = error("{\"secret\": nope}");
-        assert!(
-            refused.offset.is_some_and(|at| (10..=14).contains(&at)),
-            "{refused:?}"
-        );
-        assert!(
-            !refused.message.contains("secret") && !refused.message.contains('\n'),
-            "{refused:?}"
-        );
+        assert!(refused.offset.is_some_and(|at| (10..=14).contains(&at)), "{refused:?}");
+        assert!(!refused.message.contains("secret") && !refused.message.contains('\n'), "{refused:?}");
         assert_eq!(error([b'"', 0xff, b'"']).offset, Some(1));
         assert!(error("[\"a\\u0000b\"]").message.contains("NUL"));
         assert!(error("{\"a\\u0000b\":1}").message.contains("NUL"));
@@ -458,44 +392,24 @@ mod tests {
         assert!(parse(nested(64).as_bytes(), &OPTIONS).is_ok());
         assert!(error(nested(65)).message.contains("too deep"));
         assert!(error("[".repeat(1_000_000)).message.contains("too deep"));
-        assert!(error("{\"a\":".repeat(1_000_000))
-            .message
-            .contains("too deep"));
-        let most = ParseOptions {
-            max_depth: u32::MAX,
-            ..OPTIONS
-        };
+        assert!(error("{\"a\":".repeat(1_000_000)).message.contains("too deep"));
+        let most = ParseOptions { max_depth: u32::MAX, ..OPTIONS };
         // frames of code that is not optimized are larger than a test's stack
         let deepest = move || {
             assert!(parse(nested(250).as_bytes(), &most).is_ok());
             assert!(parse(nested(251).as_bytes(), &most).is_err());
         };
-        std::thread::Builder::new()
-            .stack_size(1 << 24)
-            .spawn(deepest)
-            .unwrap()
-            .join()
-            .unwrap();
+        std::thread::Builder::new().stack_size(1 << 24).spawn(deepest).unwrap().join().unwrap();
     }
 
     #[test]
     fn colliding_strings_are_refused_wherever_they_are() {
-        let strings: Vec<String> = (0..2048)
-            .map(|i| {
-                (0..11)
-                    .map(|bit| if i >> bit & 1 == 0 { "Ab" } else { "BA" })
-                    .collect()
-            })
-            .collect();
+        let strings: Vec<String> =
+            (0..2048).map(|i| (0..11).map(|bit| if i >> bit & 1 == 0 { "Ab" } else { "BA" }).collect()).collect();
         let list = format!("[\"{}\"]", strings.join("\",\""));
         assert!(error(list).message.contains("collide"));
-        let keys: Vec<String> = strings
-            .iter()
-            .map(|key| format!("\"{key}\":[{{\"x\":null}}]"))
-            .collect();
-        assert!(error(format!("{{{}}}", keys.join(",")))
-            .message
-            .contains("collide"));
+        let keys: Vec<String> = strings.iter().map(|key| format!("\"{key}\":[{{\"x\":null}}]")).collect();
+        assert!(error(format!("{{{}}}", keys.join(","))).message.contains("collide"));
         let spread: Vec<String> = (0..20_000).map(|i| format!("\"{i:x}\"")).collect();
         assert!(parse(format!("[{}]", spread.join(",")).as_bytes(), &OPTIONS).is_ok());
     }
@@ -503,35 +417,16 @@ mod tests {
     #[test]
     fn values_are_read() {
         let arena = Bump::new();
-        let (value, _) = read(
-            br#" {"a":[1,-2.5,true,null,"x\n"],"a":{},"":2147483648} "#,
-            &arena,
-            64,
-        )
-        .unwrap();
-        let Value::Object(object) = value else {
-            panic!("{value:?}")
-        };
+        let (value, _) = read(br#" {"a":[1,-2.5,true,null,"x\n"],"a":{},"":2147483648} "#, &arena, 64).unwrap();
+        let Value::Object(object) = value else { panic!("{value:?}") };
         assert_eq!(object.keys, ["a", "a", ""]);
         assert_eq!(
             object.values[0],
-            Value::Array(&[
-                Value::Int(1),
-                Value::Double(-2.5),
-                Value::Bool(true),
-                Value::Null,
-                Value::String("x\n")
-            ])
+            Value::Array(&[Value::Int(1), Value::Double(-2.5), Value::Bool(true), Value::Null, Value::String("x\n")])
         );
         assert_eq!(object.values[2], Value::Double(2147483648.0));
-        assert_eq!(
-            read(b"-2147483648", &arena, 0).unwrap().0,
-            Value::Double(-2147483648.0)
-        );
-        assert_eq!(
-            read(b"-2147483647", &arena, 0).unwrap().0,
-            Value::Int(-2147483647)
-        );
+        assert_eq!(read(b"-2147483648", &arena, 0).unwrap().0, Value::Double(-2147483648.0));
+        assert_eq!(read(b"-2147483647", &arena, 0).unwrap().0, Value::Int(-2147483647));
         assert!(read(b"[]", &arena, 0).is_err());
     }
 }

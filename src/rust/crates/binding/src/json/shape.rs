@@ -35,11 +35,7 @@ pub fn shape<'b>(
     simplify: bool,
 ) -> Result<Option<Node>, JsonError> {
     let cells_left = FREE_CELLS + counts.values.saturating_mul(CELLS_PER_VALUE);
-    let mut shaper = Shaper {
-        arena,
-        cells_left,
-        foreign: counts.negative_zero,
-    };
+    let mut shaper = Shaper { arena, cells_left, foreign: counts.negative_zero };
     if !simplify {
         let node = shaper.plain(root);
         return Ok((!shaper.foreign).then_some(node));
@@ -61,8 +57,7 @@ impl<'b> Shaper<'b> {
     }
 
     fn names(&self, keys: &[&str]) -> &'b [Str] {
-        self.arena
-            .alloc_slice_fill_iter(keys.iter().map(|key| Str::new(key.as_bytes())))
+        self.arena.alloc_slice_fill_iter(keys.iter().map(|key| Str::new(key.as_bytes())))
     }
 
     fn list(&self, nodes: &[Node]) -> Node {
@@ -82,9 +77,7 @@ impl<'b> Shaper<'b> {
     /// Arrays as lists, without any of the rules.
     fn plain(&self, value: &Value<'b>) -> Node {
         let all = |values: &[Value<'b>]| {
-            let nodes: &[Node] = self
-                .arena
-                .alloc_slice_fill_iter(values.iter().map(|value| self.plain(value)));
+            let nodes: &[Node] = self.arena.alloc_slice_fill_iter(values.iter().map(|value| self.plain(value)));
             Node::vector(Kind::List, nodes)
         };
         match value {
@@ -116,11 +109,7 @@ impl<'b> Shaper<'b> {
             return Ok(self.list(&[]));
         }
         let record = |value: &Value| matches!(value, Value::Object(_));
-        if values
-            .iter()
-            .all(|value| record(value) || *value == Value::Null)
-            && values.iter().any(record)
-        {
+        if values.iter().all(|value| record(value) || *value == Value::Null) && values.iter().any(record) {
             return self.records(values);
         }
         if values.iter().all(is_scalar) {
@@ -128,16 +117,14 @@ impl<'b> Shaper<'b> {
         }
         let mut nodes = self.all(values)?;
         if matrices {
-            let row = |value: &Value| matches!(value, Value::Array(row) if !row.is_empty() && row.iter().all(is_scalar));
+            let row =
+                |value: &Value| matches!(value, Value::Array(row) if !row.is_empty() && row.iter().all(is_scalar));
             if values.iter().all(row) && nodes.iter().all(|node| node.n == nodes[0].n) {
                 return Ok(self.bind(&nodes, &[]));
             }
             // SAFETY: `dim` of nodes made here points at `ndim` extents in the arena.
             let extents = |node: &Node| unsafe { extents(node) };
-            if nodes
-                .iter()
-                .all(|node| node.ndim >= 2 && extents(node) == extents(&nodes[0]))
-            {
+            if nodes.iter().all(|node| node.ndim >= 2 && extents(node) == extents(&nodes[0])) {
                 return Ok(self.bind(&nodes, extents(&nodes[0])));
             }
         }
@@ -147,8 +134,7 @@ impl<'b> Shaper<'b> {
 
     /// Rule 2.
     fn scalars(&mut self, values: &[Value<'b>]) -> Node {
-        let word =
-            |value: &Value| matches!(value, Value::String(text) if number_word(text).is_none());
+        let word = |value: &Value| matches!(value, Value::String(text) if number_word(text).is_none());
         if values.iter().any(word) {
             let texts: Vec<Str> = values.iter().map(|value| self.text(value)).collect();
             return self.vector(Kind::Str, &texts);
@@ -191,11 +177,7 @@ impl<'b> Shaper<'b> {
     }
 
     fn digits(&self, value: i32) -> Str {
-        Str::new(
-            self.arena
-                .alloc_str(itoa::Buffer::new().format(value))
-                .as_bytes(),
-        )
+        Str::new(self.arena.alloc_str(itoa::Buffer::new().format(value)).as_bytes())
     }
 
     /// Rule 3: vectors as the rows of a matrix, or matrices of these `extents` along a new first one.
@@ -207,20 +189,15 @@ impl<'b> Shaper<'b> {
         let bound = unsafe {
             match kind {
                 Kind::Str => {
-                    let texts: Vec<Str> = transposed
-                        .map(|(node, i)| self.element_text(node, i))
-                        .collect();
+                    let texts: Vec<Str> = transposed.map(|(node, i)| self.element_text(node, i)).collect();
                     self.vector(kind, &texts)
                 }
                 Kind::Dbl => {
-                    let doubles: Vec<f64> = transposed
-                        .map(|(node, i)| element_double(node, i))
-                        .collect();
+                    let doubles: Vec<f64> = transposed.map(|(node, i)| element_double(node, i)).collect();
                     self.vector(kind, &doubles)
                 }
                 _ => {
-                    let integers: Vec<i32> =
-                        transposed.map(|(node, i)| *element(node, i)).collect();
+                    let integers: Vec<i32> = transposed.map(|(node, i)| *element(node, i)).collect();
                     self.vector(kind, &integers)
                 }
             }
@@ -228,11 +205,7 @@ impl<'b> Shaper<'b> {
         let inner = [n as i32];
         let inner = if extents.is_empty() { &inner } else { extents };
         let dim = [&[rows as i32], inner].concat();
-        Node {
-            ndim: dim.len() as i32,
-            dim: self.arena.alloc_slice_copy(&dim).as_ptr(),
-            ..bound
-        }
+        Node { ndim: dim.len() as i32, dim: self.arena.alloc_slice_copy(&dim).as_ptr(), ..bound }
     }
 
     /// # Safety
@@ -261,43 +234,32 @@ impl<'b> Shaper<'b> {
 
     /// Rule 4: empty arrays beside others.
     fn fill_empty(&self, nodes: &mut [Node]) {
-        let empty = |node: &Node| {
-            node.kind == Kind::List && node.n == 0 && node.names.is_null() && node.data_frame < 0
-        };
+        let empty = |node: &Node| node.kind == Kind::List && node.n == 0 && node.names.is_null() && node.data_frame < 0;
         let others = || nodes.iter().filter(|node| !empty(node));
         let Some(first) = others().next() else { return };
         let atomic = |node: &Node| !matches!(node.kind, Kind::Null | Kind::List) && node.ndim == 0;
         let filling = if others().all(|node| node.data_frame >= 0) {
-            Node {
-                data_frame: 0,
-                ..self.list(&[]).named(&[])
-            }
+            Node { data_frame: 0, ..self.list(&[]).named(&[]) }
         } else if others().all(atomic) {
             self.vector::<f64>(first.kind, &[])
         } else {
             return;
         };
-        nodes
-            .iter_mut()
-            .filter(|node| empty(node))
-            .for_each(|node| *node = filling);
+        nodes.iter_mut().filter(|node| empty(node)).for_each(|node| *node = filling);
     }
 
     /// Rule 1.
     fn records(&mut self, values: &[Value<'b>]) -> Result<Node, JsonError> {
         let mut fields = Fields::default();
-        let ids: Vec<u32> = members(values)
-            .map(|(place, key)| fields.id(place, key))
-            .collect();
+        let ids: Vec<u32> = members(values).map(|(place, key)| fields.id(place, key)).collect();
         let keys = fields.keys;
-        self.cells_left = keys
-            .len()
-            .checked_mul(values.len())
-            .and_then(|cells| self.cells_left.checked_sub(cells))
-            .ok_or_else(|| JsonError {
-                message: "records have too few fields in common for a data frame".to_owned(),
-                offset: None,
-            })?;
+        self.cells_left =
+            keys.len().checked_mul(values.len()).and_then(|cells| self.cells_left.checked_sub(cells)).ok_or_else(
+                || JsonError {
+                    message: "records have too few fields in common for a data frame".to_owned(),
+                    offset: None,
+                },
+            )?;
         self.foreign |= keys.iter().any(|key| matches!(*key, "$date" | "_row"));
 
         let mut columns = vec![Value::Null; keys.len() * values.len()];
@@ -318,26 +280,16 @@ impl<'b> Shaper<'b> {
         }
         let nodes: Vec<Node> = match keys.is_empty() {
             true => Vec::new(),
-            false => columns
-                .chunks(values.len())
-                .map(|column| self.array(column, false))
-                .collect::<Result<_, _>>()?,
+            false => columns.chunks(values.len()).map(|column| self.array(column, false)).collect::<Result<_, _>>()?,
         };
-        Ok(Node {
-            data_frame: values.len() as i64,
-            ..self.list(&nodes).named(self.names(&keys))
-        })
+        Ok(Node { data_frame: values.len() as i64, ..self.list(&nodes).named(self.names(&keys)) })
     }
 }
 
 /// The members of all records: the place in its record, and the key.
 fn members<'v, 'b>(records: &'v [Value<'b>]) -> impl Iterator<Item = (usize, &'b str)> + 'v {
     records.iter().flat_map(|record| {
-        let keys: &[&str] = if let Value::Object(object) = record {
-            object.keys
-        } else {
-            &[]
-        };
+        let keys: &[&str] = if let Value::Object(object) = record { object.keys } else { &[] };
         keys.iter().copied().enumerate()
     })
 }

@@ -27,9 +27,7 @@ fn utf8<'a>(string: Sexp) -> Result<Cow<'a, [u8]>, Unsupported> {
     }
     match r::encoding(string) {
         r::Encoding::Utf8 | r::Encoding::Bytes => Ok(valid(Cow::Borrowed(bytes))),
-        r::Encoding::Other => r::translate(string)
-            .map(|text| valid(Cow::Owned(text)))
-            .ok_or(Unsupported::Foreign),
+        r::Encoding::Other => r::translate(string).map(|text| valid(Cow::Owned(text))).ok_or(Unsupported::Foreign),
     }
 }
 
@@ -108,9 +106,7 @@ pub fn base64(out: &mut Vec<u8>, bytes: &[u8]) {
     out.push(b'"');
     for line in bytes.chunks(LINE) {
         let mut encoded = [0; 72];
-        let n = STANDARD
-            .encode_slice(line, &mut encoded)
-            .expect("72 characters hold 54 bytes");
+        let n = STANDARD.encode_slice(line, &mut encoded).expect("72 characters hold 54 bytes");
         out.extend_from_slice(&encoded[..n]);
         // also after the last line, when it is full
         if line.len() == LINE {
@@ -131,19 +127,11 @@ pub enum Keys<'a> {
 impl<'a> Keys<'a> {
     /// The keys that these names give.
     pub fn new(names: &'a [Sexp]) -> Result<Keys<'a>, Unsupported> {
-        if names
-            .iter()
-            .any(|name| r::is_na_string(*name) || r::bytes(*name).is_empty())
-            || repeat(names)
-        {
+        if names.iter().any(|name| r::is_na_string(*name) || r::bytes(*name).is_empty()) || repeat(names) {
             let mut texts = Vec::with_capacity(names.len());
             for (i, name) in names.iter().enumerate() {
                 let missing = r::is_na_string(*name) || r::bytes(*name).is_empty();
-                texts.push(if missing {
-                    (i + 1).to_string().into_bytes()
-                } else {
-                    utf8(*name)?.into_owned()
-                });
+                texts.push(if missing { (i + 1).to_string().into_bytes() } else { utf8(*name)?.into_owned() });
             }
             return Ok(Keys::Made(unique(texts)));
         }
@@ -205,22 +193,10 @@ mod tests {
     #[test]
     fn escapes() {
         assert_eq!(json(""), r#""""#);
-        assert_eq!(
-            json("plain text, longer than a word"),
-            r#""plain text, longer than a word""#
-        );
-        assert_eq!(
-            json("a/b </script> < / 1234567</x"),
-            r#""a/b <\/script> < / 1234567<\/x""#
-        );
-        assert_eq!(
-            json("\u{7f}\u{e9}\u{2028}😀\"\\"),
-            "\"\u{7f}\u{e9}\u{2028}😀\\\"\\\\\""
-        );
-        assert_eq!(
-            json("\u{1}\u{8}\u{c}\n\r\t\u{b}\u{1f}"),
-            r#""\u0001\b\f\n\r\t\u000b\u001f""#
-        );
+        assert_eq!(json("plain text, longer than a word"), r#""plain text, longer than a word""#);
+        assert_eq!(json("a/b </script> < / 1234567</x"), r#""a/b <\/script> < / 1234567<\/x""#);
+        assert_eq!(json("\u{7f}\u{e9}\u{2028}😀\"\\"), "\"\u{7f}\u{e9}\u{2028}😀\\\"\\\\\"");
+        assert_eq!(json("\u{1}\u{8}\u{c}\n\r\t\u{b}\u{1f}"), r#""\u0001\b\f\n\r\t\u000b\u001f""#);
     }
 
     #[test]
@@ -240,10 +216,7 @@ mod tests {
     fn names_become_unique() {
         let made = |names: &[&str]| -> Vec<String> {
             let texts = names.iter().map(|name| name.as_bytes().to_vec()).collect();
-            unique(texts)
-                .into_iter()
-                .map(|text| String::from_utf8(text).unwrap())
-                .collect()
+            unique(texts).into_iter().map(|text| String::from_utf8(text).unwrap()).collect()
         };
         assert_eq!(made(&["a", "a", "b", "a"]), ["a", "a.1", "b", "a.2"]);
         assert_eq!(made(&["a", "a", "a.1"]), ["a", "a.2", "a.1"]);

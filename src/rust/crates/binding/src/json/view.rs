@@ -172,9 +172,7 @@ pub fn view<'a>(x: Sexp) -> Result<Value<'a>, Unsupported> {
                 return Err(Unsupported::Foreign);
             }
             // SAFETY: a raw vector, by its type.
-            unsafe { r::elements(x) }
-                .map(Value::Raw)
-                .ok_or(Unsupported::Foreign)
+            unsafe { r::elements(x) }.map(Value::Raw).ok_or(Unsupported::Foreign)
         }
         _ => {
             let cells = cells(x, kind, class, &attributes)?;
@@ -212,9 +210,7 @@ fn strings<'a>(x: Sexp) -> Result<Option<&'a [Sexp]>, Unsupported> {
         return Err(Unsupported::Foreign);
     }
     // SAFETY: a character vector, by its type.
-    unsafe { r::elements(x) }
-        .map(Some)
-        .ok_or(Unsupported::Foreign)
+    unsafe { r::elements(x) }.map(Some).ok_or(Unsupported::Foreign)
 }
 
 fn class(class: Sexp, kind: u32) -> Result<(Class, Boxed), Unsupported> {
@@ -229,15 +225,9 @@ fn class(class: Sexp, kind: u32) -> Result<(Class, Boxed), Unsupported> {
     };
     let class = match (name(from), name(from + 1), names.len() - from) {
         (None, ..) => Class::None,
-        (Some(b"factor"), _, 1) | (Some(b"ordered"), Some(b"factor"), 2)
-            if kind == kind::INTEGER =>
-        {
-            Class::Factor
-        }
+        (Some(b"factor"), _, 1) | (Some(b"ordered"), Some(b"factor"), 2) if kind == kind::INTEGER => Class::Factor,
         (Some(b"Date"), _, 1) if matches!(kind, kind::INTEGER | kind::DOUBLE) => Class::Date,
-        (Some(b"POSIXct"), Some(b"POSIXt"), 2) if matches!(kind, kind::INTEGER | kind::DOUBLE) => {
-            Class::Time
-        }
+        (Some(b"POSIXct"), Some(b"POSIXt"), 2) if matches!(kind, kind::INTEGER | kind::DOUBLE) => Class::Time,
         // unbox() writes the implicit class of plain vectors down
         (Some(b"logical"), _, 1) if boxed == Boxed::Never && kind == kind::LOGICAL => Class::None,
         (Some(b"integer"), _, 1) if boxed == Boxed::Never && kind == kind::INTEGER => Class::None,
@@ -254,21 +244,12 @@ fn is_frame(class: &[Sexp]) -> bool {
     let Some((last, others)) = class.split_last() else {
         return false;
     };
-    let plain = |name: &Sexp| {
-        matches!(
-            r::bytes(*name),
-            b"tbl_df" | b"tbl" | b"grouped_df" | b"spec_tbl_df" | b"data.table"
-        )
-    };
+    let plain =
+        |name: &Sexp| matches!(r::bytes(*name), b"tbl_df" | b"tbl" | b"grouped_df" | b"spec_tbl_df" | b"data.table");
     r::bytes(*last) == b"data.frame" && others.iter().all(plain)
 }
 
-fn cells<'a>(
-    x: Sexp,
-    kind: u32,
-    class: Class,
-    attributes: &r::Attributes,
-) -> Result<Cells<'a>, Unsupported> {
+fn cells<'a>(x: Sexp, kind: u32, class: Class, attributes: &r::Attributes) -> Result<Cells<'a>, Unsupported> {
     let number = |kind| {
         // SAFETY: by its type, the elements are integers or doubles.
         unsafe {
@@ -286,9 +267,7 @@ fn cells<'a>(
                 r::elements(x).map(|codes| Cells::Factor(codes, labels))
             }
             (Class::Date, _) => number(kind).map(Cells::Date),
-            (Class::Time, _) => {
-                number(kind).map(|seconds| Cells::Time(seconds, zone(attributes.tzone)))
-            }
+            (Class::Time, _) => number(kind).map(|seconds| Cells::Time(seconds, zone(attributes.tzone))),
             (_, kind::LOGICAL) => r::elements(x).map(Cells::Logical),
             (_, kind::INTEGER) => r::elements(x).map(Cells::Integer),
             (_, kind::DOUBLE) => r::elements(x).map(Cells::Double),
@@ -300,9 +279,7 @@ fn cells<'a>(
 
 fn zone(tzone: Sexp) -> Zone {
     match strings(tzone) {
-        Ok(Some([zone, ..])) if matches!(r::bytes(*zone), b"UTC" | b"GMT" | b"Etc/UTC") => {
-            Zone::Utc
-        }
+        Ok(Some([zone, ..])) if matches!(r::bytes(*zone), b"UTC" | b"GMT" | b"Etc/UTC") => Zone::Utc,
         _ => Zone::Other,
     }
 }
@@ -328,15 +305,12 @@ fn frame<'a>(x: Sexp, attributes: &r::Attributes, boxed: Boxed) -> Result<Value<
     let (rows, row_names) = match r::type_of(attributes.row_names) {
         kind::STRING => {
             let rows = strings(attributes.row_names)?.unwrap_or_default();
-            let digits = |name: &Sexp| {
-                !r::bytes(*name).is_empty() && r::bytes(*name).iter().all(u8::is_ascii_digit)
-            };
+            let digits = |name: &Sexp| !r::bytes(*name).is_empty() && r::bytes(*name).iter().all(u8::is_ascii_digit);
             (rows.len(), (!rows.iter().all(digits)).then_some(rows))
         }
         kind::INTEGER => {
             // SAFETY: an integer vector, by its type.
-            let rows: &[i32] =
-                unsafe { r::elements(attributes.row_names) }.ok_or(Unsupported::Foreign)?;
+            let rows: &[i32] = unsafe { r::elements(attributes.row_names) }.ok_or(Unsupported::Foreign)?;
             match rows {
                 // the compact form of 1:n, with the sign saying whether it was asked for
                 [r::NA_INT, n] => (n.unsigned_abs() as usize, None),
@@ -350,11 +324,5 @@ fn frame<'a>(x: Sexp, attributes: &r::Attributes, boxed: Boxed) -> Result<Value<
     if taken || (single && rows != 1) {
         return Err(Unsupported::Foreign);
     }
-    Ok(Value::Frame(Table {
-        columns,
-        names,
-        rows,
-        row_names,
-        single,
-    }))
+    Ok(Value::Frame(Table { columns, names, rows, row_names, single }))
 }

@@ -31,11 +31,7 @@ pub enum Unsupported {
 /// # Errors
 /// [`Unsupported`]; `out` may then end with part of the text.
 pub fn write(x: Sexp, options: &JsonOptions, out: &mut Vec<u8>) -> Result<(), Unsupported> {
-    let mut writer = Writer {
-        options,
-        out,
-        depth: 0,
-    };
+    let mut writer = Writer { options, out, depth: 0 };
     writer.value(x, options.na, options.auto_unbox)
 }
 
@@ -51,11 +47,7 @@ impl Writer<'_> {
     pub fn value(&mut self, x: Sexp, na: Na, unbox: bool) -> Result<(), Unsupported> {
         match view::view(x)? {
             Value::Null => {
-                self.out.extend_from_slice(if self.options.null_as_null {
-                    b"null"
-                } else {
-                    b"{}"
-                });
+                self.out.extend_from_slice(if self.options.null_as_null { b"null" } else { b"{}" });
                 Ok(())
             }
             Value::Raw(bytes) => {
@@ -72,10 +64,7 @@ impl Writer<'_> {
     }
 
     /// Runs `write` one level deeper.
-    pub fn nested(
-        &mut self,
-        write: impl FnOnce(&mut Self) -> Result<(), Unsupported>,
-    ) -> Result<(), Unsupported> {
+    pub fn nested(&mut self, write: impl FnOnce(&mut Self) -> Result<(), Unsupported>) -> Result<(), Unsupported> {
         if self.depth == MAX_DEPTH {
             return Err(Unsupported::TooDeep);
         }
@@ -147,21 +136,15 @@ impl Writer<'_> {
     /// What R's `format()` asks of a whole vector of times before it decides to leave the time of day out.
     pub fn times_are_midnight(&self, cells: &Cells) -> bool {
         match cells {
-            Cells::Time(seconds, _) if self.options.time == Time::String => (0..seconds.len())
-                .map(|i| seconds.get(i))
-                .all(|second| second.is_nan() || time::is_midnight(second)),
+            Cells::Time(seconds, _) if self.options.time == Time::String => {
+                (0..seconds.len()).map(|i| seconds.get(i)).all(|second| second.is_nan() || time::is_midnight(second))
+            }
             _ => false,
         }
     }
 
     /// Writes element `i`. Says whether there is one: with [`Na::Omit`] a missing value writes nothing.
-    pub fn cell(
-        &mut self,
-        cells: &Cells,
-        i: usize,
-        na: Na,
-        whole_days: bool,
-    ) -> Result<bool, Unsupported> {
+    pub fn cell(&mut self, cells: &Cells, i: usize, na: Na, whole_days: bool) -> Result<bool, Unsupported> {
         match *cells {
             Cells::Logical(x) => match x[i] {
                 r::NA_INT => return Ok(self.missing(na)),
@@ -172,28 +155,20 @@ impl Writer<'_> {
             Cells::Double(x) => return Ok(self.double(x[i], na)),
             Cells::String(x) if r::is_na_string(x[i]) => return Ok(self.missing(na)),
             Cells::String(x) => text::string(self.out, x[i])?,
-            Cells::Factor(codes, _) if self.options.factor_integer => {
-                return Ok(self.integer(codes[i], na))
-            }
+            Cells::Factor(codes, _) if self.options.factor_integer => return Ok(self.integer(codes[i], na)),
             Cells::Factor(codes, labels) => {
                 // a code outside the labels is NA to as.character() as well, but only NA is no broken factor
                 let label = match codes[i] {
                     r::NA_INT => return Ok(self.missing(na)),
-                    code => labels
-                        .get((code as usize).wrapping_sub(1))
-                        .ok_or(Unsupported::Foreign)?,
+                    code => labels.get((code as usize).wrapping_sub(1)).ok_or(Unsupported::Foreign)?,
                 };
                 if r::is_na_string(*label) {
                     return Ok(self.missing(na));
                 }
                 text::string(self.out, *label)?;
             }
-            Cells::Date(Days::Integer(days)) if self.options.date_epoch => {
-                return Ok(self.integer(days[i], na))
-            }
-            Cells::Date(Days::Double(days)) if self.options.date_epoch => {
-                return Ok(self.double(days[i], na))
-            }
+            Cells::Date(Days::Integer(days)) if self.options.date_epoch => return Ok(self.integer(days[i], na)),
+            Cells::Date(Days::Double(days)) if self.options.date_epoch => return Ok(self.double(days[i], na)),
             Cells::Date(days) => match days.get(i).floor() {
                 day if day.is_nan() => return Ok(self.missing(na)),
                 day if !time::DAYS.contains(&day) => return Err(Unsupported::Foreign),
@@ -208,13 +183,7 @@ impl Writer<'_> {
         Ok(true)
     }
 
-    fn time(
-        &mut self,
-        second: f64,
-        zone: Zone,
-        na: Na,
-        whole_days: bool,
-    ) -> Result<bool, Unsupported> {
+    fn time(&mut self, second: f64, zone: Zone, na: Na, whole_days: bool) -> Result<bool, Unsupported> {
         let style = self.options.time;
         if style == Time::Epoch {
             return Ok(self.double((second * 1000.0).floor(), na));
@@ -293,13 +262,7 @@ impl Writer<'_> {
     }
 
     /// Writes the cells that start at `offset`, along `axes` of (extent, stride).
-    pub fn axis(
-        &mut self,
-        cells: &Cells,
-        axes: &[(usize, usize)],
-        offset: usize,
-        na: Na,
-    ) -> Result<(), Unsupported> {
+    pub fn axis(&mut self, cells: &Cells, axes: &[(usize, usize)], offset: usize, na: Na) -> Result<(), Unsupported> {
         let Some(((extent, stride), inner)) = axes.split_first() else {
             return self.cell(cells, offset, na, false).map(|_| ());
         };

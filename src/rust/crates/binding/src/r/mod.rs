@@ -136,18 +136,10 @@ impl<'a> List<'a> {
         // SAFETY: the caller's.
         unsafe {
             if ALTREP(x) == 0 {
-                return Some(List {
-                    list: x,
-                    laid_out: None,
-                    len: XLENGTH(x) as usize,
-                });
+                return Some(List { list: x, laid_out: None, len: XLENGTH(x) as usize });
             }
             let laid_out: &[Sexp] = elements(x)?;
-            Some(List {
-                list: x,
-                laid_out: Some(laid_out),
-                len: laid_out.len(),
-            })
+            Some(List { list: x, laid_out: Some(laid_out), len: laid_out.len() })
         }
     }
 
@@ -209,25 +201,10 @@ pub struct Attributes {
 /// Reads the attributes of `x`.
 pub fn attributes(x: Sexp) -> Attributes {
     let none = ptr::null_mut();
-    let mut found = Attributes {
-        names: none,
-        dim: none,
-        class: none,
-        levels: none,
-        row_names: none,
-        tzone: none,
-    };
+    let mut found = Attributes { names: none, dim: none, class: none, levels: none, row_names: none, tzone: none };
     // SAFETY: reads the header of a live object; the symbols are constants of R.
-    let (list, names, dim, class, levels, row_names) = unsafe {
-        (
-            ATTRIB(x),
-            R_NamesSymbol,
-            R_DimSymbol,
-            R_ClassSymbol,
-            R_LevelsSymbol,
-            R_RowNamesSymbol,
-        )
-    };
+    let (list, names, dim, class, levels, row_names) =
+        unsafe { (ATTRIB(x), R_NamesSymbol, R_DimSymbol, R_ClassSymbol, R_LevelsSymbol, R_RowNamesSymbol) };
     for (tag, value) in pairs(list) {
         if tag == names {
             found.names = value;

@@ -57,7 +57,13 @@ pub struct Patience {
 
 impl Dispatch {
     /// The end of this thread's queue; `max_queue` requests may wait.
-    pub fn new(end: ServerEnd, worker_bell: Arc<Bell>, own_bell: Arc<Bell>, in_flight: InFlight, max_queue: usize) -> Self {
+    pub fn new(
+        end: ServerEnd,
+        worker_bell: Arc<Bell>,
+        own_bell: Arc<Bell>,
+        in_flight: InFlight,
+        max_queue: usize,
+    ) -> Self {
         Dispatch {
             table: Table::new(end.slots.clone()),
             end,
@@ -125,9 +131,9 @@ impl Dispatch {
     fn drain(&mut self) -> bool {
         let mut any = false;
         let (end, table) = (&mut self.end, &mut self.table);
-        while let Some(freed) = end.replies.receive(&mut self.assembler, |word, bytes| {
-            table.answer(RequestId::from_word(word), bytes)
-        }) {
+        while let Some(freed) =
+            end.replies.receive(&mut self.assembler, |word, bytes| table.answer(RequestId::from_word(word), bytes))
+        {
             any = true;
             self.in_flight.fetch_sub(usize::from(freed), Ordering::Relaxed);
         }

@@ -27,11 +27,17 @@ struct Entry {
 enum State {
     Free,
     /// its client waits
-    Waiting { waker: Option<Waker>, since: u64 },
+    Waiting {
+        waker: Option<Waker>,
+        since: u64,
+    },
     /// the reply is here, its client has not taken it
     Answered(Bytes),
     /// too late; its client has not been told. `held`: the worker still has it.
-    Expired { outcome: Outcome, held: bool },
+    Expired {
+        outcome: Outcome,
+        held: bool,
+    },
     /// the worker has it, nobody waits for the reply
     Abandoned,
 }

@@ -186,7 +186,8 @@ impl Audit {
             return Ok(());
         }
         let mut parts = line.split(|&b| b == b' ');
-        let (Some(method), Some(target), Some(version), None) = (parts.next(), parts.next(), parts.next(), parts.next())
+        let (Some(method), Some(target), Some(version), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
         else {
             return Err(refuse(400, "malformed request line"));
         };
@@ -299,7 +300,8 @@ impl Audit {
         if !sound || !matches!(extension.trim_ascii_start().first(), None | Some(b';')) {
             return Err(refuse(400, "malformed chunk extension"));
         }
-        let size = line[..digits].iter().fold(0, |n: u64, b| n << 4 | u64::from((*b as char).to_digit(16).unwrap_or(0)));
+        let size =
+            line[..digits].iter().fold(0, |n: u64, b| n << 4 | u64::from((*b as char).to_digit(16).unwrap_or(0)));
         self.head.body = self.head.body.saturating_add(size);
         if self.head.body > limits.max_body {
             return Err(refuse(413, "the chunks are longer than a body may be"));
@@ -320,7 +322,9 @@ impl Audit {
         }
         match memchr(b':', line) {
             Some(colon)
-                if colon > 0 && line[..colon].iter().all(|&b| is_token(b)) && line[colon + 1..].iter().all(is_value) =>
+                if colon > 0
+                    && line[..colon].iter().all(|&b| is_token(b))
+                    && line[colon + 1..].iter().all(is_value) =>
             {
                 Ok(())
             }
@@ -430,7 +434,12 @@ mod tests {
         assert_eq!(audit(get), Ok(1));
         assert_eq!(audit(&get.repeat(16)), Ok(16));
         assert_eq!(audit(b"\r\nGET / HTTP/1.0\r\n\r\n"), Ok(1));
-        assert_eq!(audit(b"POST / HTTP/1.1\r\nHost: [::1]:80\r\nContent-Length: 3\r\n\r\na\nbGET / HTTP/1.1\r\nHost: a\r\n\r\n"), Ok(2));
+        assert_eq!(
+            audit(
+                b"POST / HTTP/1.1\r\nHost: [::1]:80\r\nContent-Length: 3\r\n\r\na\nbGET / HTTP/1.1\r\nHost: a\r\n\r\n"
+            ),
+            Ok(2)
+        );
         let chunked = b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3;x=1\r\nabc\r\nA\r\n0123456789\r\n0\r\nT: 1\r\n\r\n";
         assert_eq!(audit(&chunked.repeat(2)), Ok(2));
     }

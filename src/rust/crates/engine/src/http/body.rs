@@ -29,7 +29,12 @@ pub enum Received {
 ///
 /// # Errors
 /// The failure to answer with: 413 too large, 408 too slow, 400 malformed, 507 no room on disk.
-pub async fn receive(body: Incoming, state: &Connection, limits: &Limits, spool_in: &Path) -> Result<Received, Failure> {
+pub async fn receive(
+    body: &mut Incoming,
+    state: &Connection,
+    limits: &Limits,
+    spool_in: &Path,
+) -> Result<Received, Failure> {
     if body.is_end_stream() {
         return Ok(Received::Empty);
     }
@@ -44,14 +49,14 @@ pub async fn receive(body: Incoming, state: &Connection, limits: &Limits, spool_
     state.body_begins();
     let clock = Clock(state);
     let mut store = Store::new(announced, limits.spool_above, spool_in);
-    let mut body = body;
-    while let Some(piece) = next_piece(&mut body, state).await? {
+    while let Some(piece) = next_piece(body, state).await? {
         state.body_moves(piece.len());
         if store.len + piece.len() as u64 > limits.max_body {
             return Err(too_large());
         }
         store.add(piece).map_err(|e| {
-            Failure::new(StatusCode::INSUFFICIENT_STORAGE, format!("the body could not be stored: {}", e.kind())).closing()
+            Failure::new(StatusCode::INSUFFICIENT_STORAGE, format!("the body could not be stored: {}", e.kind()))
+                .closing()
         })?;
     }
     drop(clock);

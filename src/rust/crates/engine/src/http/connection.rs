@@ -65,7 +65,7 @@ async fn first_bytes(io: &TcpStream, state: &Connection) -> First {
         let seen = poll_fn(|cx| {
             // the task's waker is the same for as long as the connection lives
             state.set_waker(cx.waker());
-                if state.order() > Order::Hibernate {
+            if state.order() > Order::Hibernate {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
             state.hibernated();
@@ -94,11 +94,13 @@ async fn serve_http1(io: TcpStream, state: &Arc<Connection>, context: &Arc<Conte
     let limits = &context.limits;
     let back = Return::default();
     let stream = Stream::http1(io, back.clone(), state.clone(), context.limits.clone());
-    let mut connection = Box::pin(http1::Builder::new()
-        .max_headers(limits.max_headers + 1)
-        // the audit has the limits; the library needs room for the largest header section and request line that pass it
-        .max_buf_size((limits.max_header_size + limits.max_request_line + 1024).max(8192))
-        .serve_connection(stream, service));
+    let mut connection = Box::pin(
+        http1::Builder::new()
+            .max_headers(limits.max_headers + 1)
+            // the audit has the limits; the library needs room for the largest header section and request line that pass it
+            .max_buf_size((limits.max_header_size + limits.max_request_line + 1024).max(8192))
+            .serve_connection(stream, service),
+    );
     state.wakes_up();
     let mut draining = false;
     let ended = poll_fn(|cx| {
@@ -116,6 +118,7 @@ async fn serve_http1(io: TcpStream, state: &Arc<Connection>, context: &Arc<Conte
                 connection.as_mut().graceful_shutdown();
             }
             Order::Drain => {}
+            Order::Close => return Poll::Ready(Ended::Closed),
             Order::HeaderTimeout => return Poll::Ready(Ended::HeaderTimeout),
             Order::WriteTimeout => return Poll::Ready(Ended::WriteTimeout),
         }
@@ -134,12 +137,15 @@ async fn serve_http1(io: TcpStream, state: &Arc<Connection>, context: &Arc<Conte
             let failure = Failure::new(StatusCode::REQUEST_TIMEOUT, "the header section came too slowly");
             refuse(io, failure, state, context).await;
         }
+        Ended::Closed => {}
         Ended::WriteTimeout => context.log.line(Level::Warn, &format!("{} write timeout", state.remote_addr)),
         Ended::Done => match state.refusal() {
             Some((refusal, false)) if state.is_refusal_reached() => {
                 let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
                 refuse(io, Failure::new(status, refusal.why), state, context).await;
             }
+            // a client of a server that is ending has nothing more to say
+            _ if context.is_draining() => {}
             _ => linger(io).await,
         },
     }
@@ -150,6 +156,7 @@ enum Ended {
     AtRest,
     HeaderTimeout,
     WriteTimeout,
+    Closed,
     Done,
 }
 
@@ -215,13 +222,13 @@ async fn serve_http2(io: TcpStream, state: &Arc<Connection>, context: &Arc<Conte
     let mut draining = false;
     let _ = poll_fn(|cx| {
         match state.order() {
-            Order::None | Order::Hibernate | Order::HeaderTimeout => state.hibernated(),
+            Order::None | Order::Hibernate => state.hibernated(),
             Order::Drain if !draining => {
                 draining = true;
                 Pin::new(&mut connection).graceful_shutdown();
             }
             Order::Drain => {}
-            Order::WriteTimeout => return Poll::Ready(Ok(())),
+            Order::Close | Order::HeaderTimeout | Order::WriteTimeout => return Poll::Ready(Ok(())),
         }
         Pin::new(&mut connection).poll(cx)
     })

@@ -28,10 +28,12 @@ pub enum Order {
     Hibernate = 1,
     /// end when the requests in flight are answered
     Drain = 2,
+    /// end: the client has nothing to wait for, and has not ended the connection itself
+    Close = 3,
     /// end: the header section did not come in time
-    HeaderTimeout = 3,
+    HeaderTimeout = 4,
     /// end: the client does not read its response
-    WriteTimeout = 4,
+    WriteTimeout = 5,
 }
 
 impl Order {
@@ -39,8 +41,9 @@ impl Order {
         match n {
             1 => Order::Hibernate,
             2 => Order::Drain,
-            3 => Order::HeaderTimeout,
-            4 => Order::WriteTimeout,
+            3 => Order::Close,
+            4 => Order::HeaderTimeout,
+            5 => Order::WriteTimeout,
             _ => Order::None,
         }
     }
@@ -115,6 +118,14 @@ impl Connection {
         self.partial_head.store(partial_head, Relaxed);
         if self.activity.load(Relaxed) == IDLE {
             self.set(HEAD);
+        }
+    }
+
+    /// An HTTP/2 connection is set up and may idle.
+    pub fn settled(&self) {
+        self.partial_head.store(false, Relaxed);
+        if self.activity.load(Relaxed) == HEAD {
+            self.set(IDLE);
         }
     }
 

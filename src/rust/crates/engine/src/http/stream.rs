@@ -22,6 +22,8 @@ use tokio::net::TcpStream;
 /// Bytes read at a time. One buffer for all connections of a thread.
 const SCRATCH: usize = 64 << 10;
 
+/// The client's preface and the header of its first frame (RFC 9113 sections 3.4 and 4.1).
+const HTTP2_BEGINNING: usize = 24 + 9;
 /// What counts as a small answer, in bytes.
 const SMALL: usize = 1024;
 
@@ -51,6 +53,8 @@ pub struct Stream {
     state: Arc<Connection>,
     /// none for HTTP/2, whose framing is binary
     audit: Option<Audit>,
+    /// bytes of an HTTP/2 connection's beginning that are still to come
+    unsettled: usize,
     limits: Arc<Limits>,
     /// answers that wait for the next one
     held: Vec<u8>,
@@ -58,11 +62,11 @@ pub struct Stream {
 
 impl Stream {
     pub fn http1(io: TcpStream, back: Return, state: Arc<Connection>, limits: Arc<Limits>) -> Self {
-        Stream { io: Some(io), back, state, audit: Some(Audit::new()), limits, held: Vec::new() }
+        Stream { io: Some(io), back, state, audit: Some(Audit::new()), unsettled: 0, limits, held: Vec::new() }
     }
 
     pub fn http2(io: TcpStream, back: Return, state: Arc<Connection>, limits: Arc<Limits>) -> Self {
-        Stream { io: Some(io), back, state, audit: None, limits, held: Vec::new() }
+        Stream { io: Some(io), back, state, audit: None, unsettled: HTTP2_BEGINNING, limits, held: Vec::new() }
     }
 
     fn io(&mut self) -> io::Result<Pin<&mut TcpStream>> {
@@ -71,7 +75,10 @@ impl Stream {
 
     /// How many of the bytes may pass.
     fn examine(&mut self, bytes: &[u8]) -> usize {
-        let Some(audit) = &mut self.audit else { return bytes.len() };
+        let Some(audit) = &mut self.audit else {
+            self.settle(bytes.len());
+            return bytes.len();
+        };
         match audit.read(bytes, &self.limits) {
             Ok(()) => {
                 self.state.bytes_came(audit.heads(), audit.in_head());
@@ -82,6 +89,18 @@ impl Stream {
                 let in_body = !audit.between_requests() && !audit.in_head();
                 self.state.refuse(refusal, in_body);
                 sound
+            }
+        }
+    }
+
+    /// HTTP/2 begins with a preface and the client's settings; only then may the connection idle.
+    fn settle(&mut self, bytes: usize) {
+        if self.unsettled > 0 {
+            self.unsettled = self.unsettled.saturating_sub(bytes);
+            if self.unsettled == 0 {
+                self.state.settled();
+            } else {
+                self.state.bytes_came(0, true);
             }
         }
     }

@@ -19,6 +19,9 @@ const CALM: u32 = 40;
 /// An idle connection gives its buffers back after this many ms.
 const HIBERNATE_AFTER: u64 = 1000;
 
+/// A connection that was told to end, and has no request, gets this many ms to do so.
+const DRAIN_FOR: u64 = 1000;
+
 thread_local! {
     static CONNECTIONS: RefCell<Slab<Arc<Connection>>> = const { RefCell::new(Slab::new()) };
     static SLOWED: Cell<bool> = const { Cell::new(true) };
@@ -101,7 +104,10 @@ fn look(limits: &Limits) {
             }
         }
         if let Some(idle) = c.idle_for(now) {
-            if idle > ms(limits.keep_alive) {
+            let too_long = idle > ms(limits.keep_alive);
+            if c.order() == Order::Drain && idle > DRAIN_FOR {
+                c.give(Order::Close);
+            } else if too_long {
                 c.give(Order::Drain);
             } else if idle > HIBERNATE_AFTER && c.at_rest() {
                 c.give(Order::Hibernate);

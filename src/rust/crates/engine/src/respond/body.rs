@@ -3,6 +3,7 @@
 use crate::http::OpenRequest;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use hyper::body::Incoming;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -17,7 +18,7 @@ const PIECE: u64 = 128 << 10;
 /// See the module.
 pub struct Body {
     source: Source,
-    _until_end: Option<OpenRequest>,
+    _until_end: Option<(OpenRequest, Option<Incoming>)>,
 }
 
 enum Source {
@@ -69,9 +70,9 @@ impl Body {
         self.len() == 0
     }
 
-    /// Keeps `open` until the body has been handed over whole, or dropped.
-    pub fn keeping(mut self, open: OpenRequest) -> Self {
-        self._until_end = Some(open);
+    /// Keeps the request open, and what was not read of its body, until this body has been handed over whole, or dropped.
+    pub fn keeping(mut self, open: OpenRequest, unread: Option<Incoming>) -> Self {
+        self._until_end = Some((open, unread));
         self
     }
 }

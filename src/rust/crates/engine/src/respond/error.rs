@@ -124,10 +124,12 @@ fn quote(s: &str, out: &mut String) {
 
 /// Whether `Accept` names JSON. `*/*`, which every command-line client sends, does not.
 fn accepts_json(headers: &HeaderMap) -> bool {
-    headers.get_all(http::header::ACCEPT).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(',')).any(|range| {
-        let kind = range.split(';').next().unwrap_or_default().trim();
-        kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
-    })
+    headers.get_all(http::header::ACCEPT).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(',')).any(
+        |range| {
+            let kind = range.split(';').next().unwrap_or_default().trim();
+            kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
+        },
+    )
 }
 
 #[cfg(test)]

@@ -60,7 +60,8 @@ fn headers_of(reply: &Reply<'_>) -> Result<HeaderMap, String> {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     }
     for (name, value) in reply.headers() {
-        let wrong = |what| format!("the handler set a header with an invalid {what}: {}", String::from_utf8_lossy(name));
+        let wrong =
+            |what| format!("the handler set a header with an invalid {what}: {}", String::from_utf8_lossy(name));
         let name = HeaderName::from_bytes(name).map_err(|_| wrong("name"))?;
         // framing is the server's: a length or coding of the handler's could only contradict it
         if [CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION].contains(&name) {
