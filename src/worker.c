@@ -113,8 +113,15 @@ static void only_parent(void) {
   if (w.forked) _exit(0);
 }
 
+/* The cell of the request in use. A handler can reach `scope`, as its parent.frame(), and take `req` out of it: then
+ * the object may be gone, and is not touched. */
+static SEXP current_cell(void) {
+  if (!w.req || Rf_findVarInFrame(w.scope, Rf_install("req")) != w.req) return NULL;
+  return w.cell;
+}
+
 static void ensure_request(void) {
-  if (w.req && drv_request_is_pristine(w.req) && !drv_cell_is_open(drv_request_cell(w.cell))) {
+  if (current_cell() && drv_request_is_pristine(w.req) && !drv_cell_is_open(drv_request_cell(w.cell))) {
     drv_request_reset(w.cell);
     return;
   }
@@ -161,9 +168,10 @@ static void after_handler(void) {
 static void handle(uint32_t handler) {
   w.handler = handler;
   w.in_handler = 1;
+  SEXP cell = PROTECT(w.cell);
   SEXP value = PROTECT(Rf_eval(VECTOR_ELT(w.calls, (R_xlen_t)handler - 1), w.scope));
-  answer(w.cell, value);
-  UNPROTECT(1);
+  answer(cell, value);
+  UNPROTECT(2);
   after_handler();
 }
 
@@ -379,15 +387,17 @@ SEXP drv_worker_start(SEXP json, SEXP scope, SEXP names, SEXP limits) {
 SEXP drv_worker_fail(SEXP status, SEXP detail, SEXP headers) {
   only_parent();
   if (!w.session) return R_NilValue;
-  if (w.cell && drv_cell_is_open(drv_request_cell(w.cell)))
-    drv_reply_failure(w.session, drv_request_cell(w.cell), Rf_asInteger(status), text_of(detail), headers);
+  SEXP cell = current_cell();
+  if (cell && drv_cell_is_open(drv_request_cell(cell)))
+    drv_reply_failure(w.session, drv_request_cell(cell), Rf_asInteger(status), text_of(detail), headers);
   if (w.in_handler) after_handler();
   return R_NilValue;
 }
 
 /* The same, with what dr_on_error() made of it. */
 SEXP drv_worker_answer(SEXP value) {
-  if (w.session && w.cell && drv_cell_is_open(drv_request_cell(w.cell))) answer(w.cell, value);
+  SEXP cell = w.session ? current_cell() : NULL;
+  if (cell && drv_cell_is_open(drv_request_cell(cell))) answer(cell, value);
   if (w.in_handler) after_handler();
   return R_NilValue;
 }
@@ -413,7 +423,7 @@ SEXP drv_worker_log(SEXP level, SEXP text, SEXP cell) {
   if (!w.session) return R_NilValue;
   const drv_cell *about = NULL;
   if (TYPEOF(cell) == EXTPTRSXP) about = drv_request_cell(cell);
-  else if (TYPEOF(cell) == LGLSXP && w.cell) about = drv_request_cell(w.cell);
+  else if (TYPEOF(cell) == LGLSXP && current_cell()) about = drv_request_cell(w.cell);
   drv_session_log(w.session, about, Rf_asInteger(level), text_of(text));
   return R_NilValue;
 }
@@ -424,7 +434,7 @@ SEXP drv_worker_state(void) {
   SET_VECTOR_ELT(out, 0, Rf_ScalarLogical(w.session != NULL));
   SET_VECTOR_ELT(out, 1, Rf_ScalarLogical(w.in_handler));
   SET_VECTOR_ELT(out, 2, Rf_ScalarInteger((int)w.handler));
-  SET_VECTOR_ELT(out, 3, w.req ? w.req : R_NilValue);
+  SET_VECTOR_ELT(out, 3, current_cell() ? w.req : R_NilValue);
   UNPROTECT(1);
   return out;
 }

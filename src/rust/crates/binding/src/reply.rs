@@ -129,15 +129,22 @@ fn response(value: Sexp, names: Sexp, out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
+/// One whole number that is a status.
 fn status(x: Sexp) -> Option<u16> {
     let number = match r::type_of(x) {
         // SAFETY: a vector of the type just seen, part of a protected list.
-        kind::INTEGER => f64::from(*unsafe { r::elements::<i32>(x) }?.first()?),
+        kind::INTEGER => match unsafe { r::elements::<i32>(x) }? {
+            [one] => f64::from(*one),
+            _ => return None,
+        },
         // SAFETY: as above.
-        kind::DOUBLE => *unsafe { r::elements::<f64>(x) }?.first()?,
+        kind::DOUBLE => match unsafe { r::elements::<f64>(x) }? {
+            [one] => *one,
+            _ => return None,
+        },
         _ => return None,
     };
-    (100.0..=599.0).contains(&number).then_some(number as u16)
+    ((100.0..=599.0).contains(&number) && number.fract() == 0.0).then_some(number as u16)
 }
 
 fn body<'a>(x: Sexp) -> Option<Cow<'a, [u8]>> {

@@ -80,6 +80,11 @@ pub struct Sending {
 }
 
 impl Sending {
+    /// Bytes that are in the ring or through it.
+    pub fn sent(&self) -> usize {
+        self.done
+    }
+
     /// Whether some of the message is in the ring, so that the rest must follow.
     pub fn has_started(&self) -> bool {
         self.started

@@ -90,10 +90,13 @@ impl Worker {
     pub fn reply(&mut self, job: Job, message: &[u8]) -> bool {
         let link = &mut self.links[job.link];
         let mut sending = Sending::default();
-        let mut waiting: Option<Instant> = None;
+        let mut progress = (0, None::<Instant>);
         while !link.end.replies.send(job.id.to_word(), message, &mut sending) {
             link.server_bell.ring();
-            if waiting.get_or_insert_with(Instant::now).elapsed() > GIVE_UP {
+            if progress.1.is_none() || progress.0 != sending.sent() {
+                progress = (sending.sent(), Some(Instant::now()));
+            }
+            if progress.1.is_some_and(|since| since.elapsed() > GIVE_UP) {
                 return false;
             }
             std::thread::sleep(Duration::from_micros(50));
