@@ -313,14 +313,23 @@ fn guard(root: &Value, counts: &Counts, max_collisions: usize) -> Result<(), Jso
         .map_err(|error| JsonError { message: error.to_string(), offset: None })
 }
 
+/// Visits every string at least once. The keys of records mostly are those of the record before: once is enough.
 fn strings<'v>(value: &Value<'v>, visit: &mut dyn FnMut(&'v [u8]) -> ControlFlow<()>) -> ControlFlow<()> {
+    let mut last_keys: &[&str] = &[];
+    let mut members = |object: &Object<'v>, visit: &mut dyn FnMut(&'v [u8]) -> ControlFlow<()>| {
+        if object.keys != last_keys {
+            last_keys = object.keys;
+            object.keys.iter().try_for_each(|key| visit(key.as_bytes()))?;
+        }
+        object.values.iter().try_for_each(|value| strings(value, visit))
+    };
     match value {
         Value::String(string) => visit(string.as_bytes()),
-        Value::Array(values) => values.iter().try_for_each(|value| strings(value, visit)),
-        Value::Object(object) => {
-            object.keys.iter().try_for_each(|key| visit(key.as_bytes()))?;
-            object.values.iter().try_for_each(|value| strings(value, visit))
-        }
+        Value::Object(object) => members(object, visit),
+        Value::Array(values) => values.iter().try_for_each(|value| match value {
+            Value::Object(object) => members(object, visit),
+            other => strings(other, visit),
+        }),
         _ => ControlFlow::Continue(()),
     }
 }
