@@ -1,0 +1,247 @@
+# Starting, stopping and sharing the session: what dr_serve() and dr_stop() hold, and what goes on beside them.
+# Not here: what handlers do to the session (test-faults-session.R).
+
+test_that("50 starts and stops in one session leave descriptors, threads and memory flat", {
+  skip_without_proc()
+  ran <- run_script(c(fetch_here_lines,
+    "measure <- function() {",
+    "  gc()",
+    "  status <- readLines('/proc/self/status')",
+    "  number <- function(name) as.numeric(gsub('\\\\D', '', grep(name, status, value = TRUE)))",
+    "  c(fds = length(list.files('/proc/self/fd')), threads = number('^Threads'), rss = number('^VmRSS'), cells = gc()[1, 1])",
+    "}",
+    "app <- dr_app()",
+    "dr_get(app, '/', function(req) 'ok')",
+    "cycle <- function() {",
+    "  dr_serve(app, port = 0L, threads = 2L)",
+    "  answer <- fetch_here(dr_url())",
+    "  dr_stop()",
+    "  stopifnot(identical(answer, 'ok'), !dr_running())",
+    "}",
+    "for (i in 1:5) cycle()",
+    "before <- measure()",
+    "for (i in 1:50) cycle()",
+    "after <- measure()",
+    "cat(sprintf('%s %.0f\\n', names(before), after - before), sep = '')"
+  ))
+  expect_identical(ran$status, 0L, info = paste(ran$stderr, collapse = "\n"))
+  grown <- as.numeric(sub(".* ", "", ran$stdout))
+  names(grown) <- sub(" .*", "", ran$stdout)
+  expect_lte(grown[["fds"]], 0)
+  expect_lte(grown[["threads"]], 0)
+  expect_lt(grown[["rss"]], 5000)
+  expect_lt(grown[["cells"]], 5000)
+})
+
+test_that("port 0 is a free port, reported by dr_url() and on the console", {
+  ran <- run_script(c(fetch_here_lines,
+    "app <- dr_app()",
+    "dr_get(app, '/', function(req) paste('port', req$host))",
+    "shown <- character()",
+    "withCallingHandlers(dr_serve(app, port = 0L), message = function(m) shown <<- c(shown, conditionMessage(m)))",
+    "port <- as.integer(sub('.*:', '', sub('/$', '', dr_url())))",
+    "cat(port > 0, any(grepl(dr_url(), shown, fixed = TRUE)), fetch_here(dr_url()) == paste0('port 127.0.0.1:', port), '\\n')",
+    "dr_stop()"
+  ))
+  expect_identical(ran$stdout, "TRUE TRUE TRUE ")
+  expect_identical(ran$status, 0L)
+})
+
+test_that("a port in use is a classed error that leaves nothing behind", {
+  other <- local_server({
+    app <- dr_app()
+    dr_get(app, "/", function(req) "other")
+  })
+  ran <- run_script(c(fetch_here_lines,
+    "app <- dr_app()",
+    "dr_get(app, '/', function(req) 'ok')",
+    "dr_serve(app, port = 0L)",
+    "dr_stop()",
+    "count <- function() c(length(list.files('/proc/self/fd')), length(list.files('/proc/self/task')))",
+    "before <- count()",
+    sprintf("for (i in 1:5) error <- tryCatch(dr_serve(app, port = %dL), drover_error_listen = identity)", other$port),
+    "cat(class(error)[[1]], grepl('port', conditionMessage(error)), dr_running(), identical(count(), before), '\\n')",
+    "dr_serve(app, port = 0L)",
+    "cat(fetch_here(dr_url()), '\\n')",
+    "dr_stop()"
+  ))
+  expect_identical(ran$stdout, c("drover_error_listen TRUE FALSE TRUE ", "ok "))
+  expect_identical(ran$status, 0L)
+  expect_identical(fetch(other, "/")$text, "other")
+})
+
+test_that("dr_stop() lets a request in flight finish and takes no new one", {
+  skip_if_not_installed("promises")
+  ran <- run_script(c(
+    "app <- dr_app()",
+    "dr_get(app, '/slow', function(req) promises::promise(function(resolve, reject) later::later(function() resolve('finished'), 1)))",
+    "dr_get(app, '/big', function(req) strrep('x', 2e7))",
+    "dr_serve(app, port = 0L)",
+    "url <- dr_url()",
+    "ask <- processx::process$new('curl', c('-s', paste0(url, '/slow')), stdout = '|')",
+    "big <- processx::process$new('sh', c('-c', paste0('curl -s --limit-rate 20M ', url, '/big | wc -c')), stdout = '|')",
+    "until <- Sys.time() + 0.4",
+    "while (Sys.time() < until) later::run_now(0.05)",
+    "dr_stop()",
+    "cat(dr_running(), '\\n')",
+    "cat(ask$read_all_output(), '\\n')",
+    "big$wait(5000)",
+    "cat(trimws(big$read_all_output()), '\\n')",
+    "late <- processx::run('curl', c('-s', url), error_on_status = FALSE)",
+    "cat(late$status, '\\n')"
+  ))
+  expect_identical(ran$stdout, c("FALSE ", "finished ", "20000000 ", "7 "))
+  expect_identical(ran$status, 0L)
+})
+
+test_that("Ctrl-C on a blocking server stops it cleanly and runs the stop hooks", {
+  server <- local_script(c(
+    "app <- dr_app()",
+    "dr_get(app, '/', function(req) 'ok')",
+    "dr_on_stop(app, function() writeLines('hook'))",
+    "tryCatch(dr_serve(app, port = 0L, block = TRUE), interrupt = function(e) writeLines('interrupted'))",
+    "writeLines(paste('after', dr_running()))"
+  ))
+  expect_identical(fetch(server, "/")$text, "ok")
+  tools::pskill(server$pid, tools::SIGINT)
+  expect_true(eventually(function() !server$process$is_alive(), 10))
+  expect_identical(server$process$get_exit_status(), 0L)
+  expect_true("hook" %in% server$out())
+  expect_identical(tail(server$out(), 1), "after FALSE")
+})
+
+test_that("Ctrl-C works while requests keep coming", {
+  server <- local_script(c(
+    "app <- dr_app()",
+    "dr_get(app, '/', function(req) 'ok')",
+    "dr_serve(app, port = 0L, block = TRUE)",
+    "writeLines('after')"
+  ))
+  load <- processx::process$new("sh", c("-c", sprintf(
+    "i=0; while [ $i -lt 400 ]; do curl -s -o /dev/null http://127.0.0.1:%d/ || exit 0; i=$((i+1)); done", server$port
+  )))
+  withr::defer(load$kill())
+  expect_identical(fetch(server, "/")$text, "ok")
+  tools::pskill(server$pid, tools::SIGINT)
+  expect_true(eventually(function() !server$process$is_alive(), 10))
+  # where it strikes decides how it ends; a crash it must not be
+  expect_true(server$process$get_exit_status() %in% c(0L, 1L, 130L))
+})
+
+test_that("SIGTERM ends the process", {
+  server <- local_script(c(
+    "app <- dr_app()", "dr_get(app, '/', function(req) 'ok')", "dr_serve(app, port = 0L, block = TRUE)"
+  ))
+  expect_identical(fetch(server, "/")$text, "ok")
+  tools::pskill(server$pid, tools::SIGTERM)
+  expect_true(eventually(function() !server$process$is_alive(), 10))
+  expect_error(suppressWarnings(raw_client(server$port)))
+})
+
+test_that("a session that ends without dr_stop() ends at once", {
+  ran <- run_script(c("app <- dr_app()", "dr_get(app, '/', function(req) 'ok')", "dr_serve(app, port = 0L)", "writeLines('last line')"), timeout = 20)
+  expect_identical(ran$status, 0L)
+  expect_identical(ran$stdout, "last line")
+})
+
+test_that("the loop that older programs run serves: while (TRUE) later::run_now(1)", {
+  server <- local_script(c(
+    "app <- dr_app()",
+    "ticks <- 0",
+    "tick <- function() { ticks <<- ticks + 1; later::later(tick, 0.02) }",
+    "tick()",
+    "dr_get(app, '/', function(req) 'ok')",
+    "dr_get(app, '/ticks', function(req) as.character(ticks))",
+    "dr_serve(app, port = 0L)",
+    "while (TRUE) later::run_now(1)"
+  ))
+  expect_true(all(fetch_many(server, "/", 200) == 200L))
+  # one at a time: each must wake the loop, not wait for its second to pass
+  start <- now()
+  for (i in 1:20) expect_identical(fetch(server, "/")$text, "ok")
+  expect_lt(now() - start, 5)
+  expect_true(eventually(function() as.numeric(fetch(server, "/ticks")$text) > 5))
+})
+
+test_that("later callbacks and promises run under load and while dr_serve() blocks", {
+  skip_if_not_installed("promises")
+  server <- local_server({
+    app <- dr_app()
+    ticks <- 0L
+    tick <- function() {
+      ticks <<- ticks + 1L
+      later::later(tick, 0.01)
+    }
+    tick()
+    dr_get(app, "/", function(req) "ok")
+    dr_get(app, "/ticks", function(req) as.character(ticks))
+    dr_get(app, "/later", function(req) {
+      promises::promise(function(resolve, reject) later::later(function() resolve("later"), 0.05))
+    })
+  })
+  ticks <- function() as.integer(fetch(server, "/ticks")$text)
+  before <- ticks()
+  # idle
+  expect_true(eventually(function() ticks() > before + 10))
+  # under load: clients that keep R's queue from ever being empty
+  load <- raw_clients(4, server$port)
+  bytes <- rep(request_bytes("/"), 50)
+  before <- ticks()
+  start <- now()
+  for (round in 1:20) {
+    for (client in load) client_send(client, bytes)
+    for (client in load) for (i in 1:50) expect_identical(client_response(client)$status, 200L)
+  }
+  spent <- now() - start
+  expect_gt(ticks() - before, min(20, spent * 10))
+  expect_identical(fetch(server, "/later")$text, "later")
+  for (client in load) client_send(client, bytes)
+  expect_identical(fetch(server, "/later")$text, "later")
+})
+
+# An R console on a pseudo terminal: write(line), wait_for(pattern) -> TRUE once the screen shows it.
+local_console <- function(frame = parent.frame()) {
+  process <- processx::process$new(file.path(R.home("bin"), "R"), c("--vanilla", "--quiet", "--interactive", "--no-readline"),
+    pty = TRUE, env = c("current", TERM = "dumb", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)))
+  withr::defer(process$kill(), frame)
+  screen <- ""
+  read <- function() screen <<- paste0(screen, process$read_output())
+  list(
+    process = process,
+    write = function(line) process$write_input(paste0(line, "\n")),
+    wait_for = function(pattern, seconds = 10) eventually(function() {
+      read()
+      grepl(pattern, screen)
+    }, seconds),
+    screen = function() screen
+  )
+}
+
+test_that("an R console stays usable while it serves, and Ctrl-C gives the prompt back", {
+  skip_on_os("windows")
+  console <- local_console()
+  console$write("library(drover); app <- dr_app(); x <- 'start'; dr_get(app, '/', function(req) x)")
+  console$write("dr_serve(app, port = 0L)")
+  expect_true(console$wait_for("listening on http://127.0.0.1:[0-9]+"), info = console$screen())
+  port <- as.integer(sub(".*listening on http://127.0.0.1:([0-9]+).*", "\\1", console$screen()))
+  server <- list(port = port)
+  # the prompt is idle: nobody types, nobody calls later
+  expect_identical(fetch(server, "/")$text, "start")
+  console$write("x <- 'changed'; cat('sum', 40 + 2, '\\n')")
+  expect_true(console$wait_for("sum 42"), info = console$screen())
+  expect_identical(fetch(server, "/")$text, "changed")
+  # an interrupt at the prompt ends nothing
+  tools::pskill(console$process$get_pid(), tools::SIGINT)
+  expect_identical(fetch(server, "/")$text, "changed")
+  console$write("dr_stop(); cat('stopped', dr_running(), '\\n')")
+  expect_true(console$wait_for("stopped FALSE"), info = console$screen())
+  # blocking: Ctrl-C as the terminal sends it
+  console$write("dr_serve(app, port = 0L, block = TRUE)")
+  expect_true(console$wait_for("stopped FALSE.*listening on http://127.0.0.1:[0-9]+"), info = console$screen())
+  port <- as.integer(sub(".*listening on http://127.0.0.1:([0-9]+).*", "\\1", console$screen()))
+  expect_identical(fetch(list(port = port), "/")$text, "changed")
+  console$process$write_input("\003")
+  console$write("cat('back', dr_running(), '\\n')")
+  expect_true(console$wait_for("back FALSE"), info = console$screen())
+  expect_true(console$process$is_alive())
+})

@@ -1,0 +1,186 @@
+# The two floods that only R has: strings built to collide in its string cache, and client-chosen names that would become
+# symbols for ever. Both are refused or handled at the cost of a benign body of the same size.
+
+# `n` different strings of equal length and equal hash (h * 33 + c): every choice of "Ab" or "BA" for each pair of letters.
+colliding <- function(n) {
+  strings <- ""
+  while (length(strings) < n) strings <- as.vector(outer(strings, c("Ab", "BA"), paste0))
+  strings[seq_len(n)]
+}
+
+# `n` different strings of six letters whose hashes differ but agree in their lowest 16 bits, so that they share a bucket
+# of a cache that has not grown.
+same_bucket <- function(n) {
+  alphabet <- c(48:57, 65:90, 97:122)
+  triples <- as.matrix(expand.grid(alphabet, alphabet, alphabet))
+  value <- as.vector(triples %*% c(33^2, 33, 1)) %% 65536
+  shifted <- (value * 33^3) %% 65536
+  found <- character()
+  by_value <- split(seq_along(value), value)
+  for (i in seq_along(shifted)) {
+    matching <- by_value[[as.character((4711 - shifted[[i]]) %% 65536)]]
+    if (length(matching)) {
+      first <- intToUtf8(triples[i, ])
+      found <- c(found, vapply(matching, function(j) paste0(first, intToUtf8(triples[j, ])), ""))
+    }
+    if (length(found) >= n) return(found[seq_len(n)])
+  }
+}
+
+benign <- function(n, size) {
+  set.seed(1)
+  apply(matrix(sample(letters, n * size, TRUE), n), 1, paste, collapse = "")
+}
+
+server <- local_server({
+  app <- dr_app()
+  dr_post(app, "/json", function(req) paste("json", length(req$json)))
+  dr_post(app, "/form", function(req) paste("form", length(req$form)))
+  dr_post(app, "/query-of-form", function(req) paste("query", length(req$query)))
+  dr_get(app, "/query", function(req) paste("query", length(req$query)))
+  dr_get(app, "/headers", function(req) paste("headers", length(req$headers)))
+  dr_get(app, "/cookies", function(req) paste("cookies", length(req$cookies)))
+  dr_get(app, "/cells", function(req) {
+    gc()
+    sprintf("%.0f", gc()[1, 1])
+  })
+  dr_get(app, "/alive", function(req) paste("alive", Sys.getpid()))
+}, max_body = 8e6, max_fields = 200000L, max_request_line = 400000L, max_headers = 5000L, max_header_size = 2000000L,
+max_header_field = 400000L, frame = teardown_env())
+
+n <- 16384L
+strings <- colliding(n)
+harmless <- benign(n, 28)
+
+json_post <- function(text) fetch(server, "/json", "POST", c("Content-Type" = "application/json"), text, timeout = 30)
+form_post <- function(text, path = "/form") {
+  fetch(server, path, "POST", c("Content-Type" = "application/x-www-form-urlencoded"), text, timeout = 30)
+}
+json_array <- function(x) paste0("[\"", paste(x, collapse = "\",\""), "\"]")
+json_object <- function(x) paste0("{\"", paste(x, collapse = "\":1,\""), "\":1}")
+
+# Seconds for a call, and its value; the floor keeps a quick benign request from being an unfair measure.
+timed <- function(call) {
+  start <- now()
+  value <- call
+  list(value = value, seconds = max(now() - start, 0.05))
+}
+
+expect_cheap_refusal <- function(attack, benign, what) {
+  normal <- timed(benign)
+  expect_identical(normal$value$status, 200L, label = paste("benign", what))
+  refused <- timed(attack)
+  expect_identical(refused$value$status, 400L, label = what)
+  expect_lt(refused$seconds, 20 * normal$seconds, label = paste("seconds for", what))
+}
+
+test_that("colliding strings are made as meant", {
+  hash <- function(text) Reduce(function(h, c) (h * 33 + c) %% 2^32, utf8ToInt(text), 5381)
+  expect_length(unique(strings), n)
+  expect_length(unique(vapply(strings[1:200], hash, 0)), 1)
+  bucket <- same_bucket(200)
+  expect_length(unique(bucket), 200)
+  expect_gt(length(unique(vapply(bucket, hash, 0))), 50)
+  expect_length(unique(vapply(bucket, hash, 0) %% 65536), 1)
+})
+
+test_that("a collision flood is 400 and cheap as JSON values and as JSON keys", {
+  expect_cheap_refusal(json_post(json_array(strings)), json_post(json_array(harmless)), "JSON array")
+  expect_cheap_refusal(json_post(json_object(strings)), json_post(json_object(harmless)), "JSON object")
+  expect_cheap_refusal(
+    json_post(paste0("[", paste0("{\"a\":\"", strings, "\"}", collapse = ","), "]")),
+    json_post(paste0("[", paste0("{\"a\":\"", harmless, "\"}", collapse = ","), "]")), "JSON records"
+  )
+  # the same strings, written with escapes
+  first <- as.character(as.hexmode(utf8ToInt(paste(substr(strings, 1, 1), collapse = ""))))
+  escaped <- paste0("\\u00", first, substring(strings, 2))
+  expect_cheap_refusal(json_post(json_array(escaped)), json_post(json_array(harmless)), "escaped JSON")
+})
+
+test_that("a collision flood is 400 and cheap as form and query", {
+  pairs <- function(x) paste0(x, "=1", collapse = "&")
+  expect_cheap_refusal(form_post(pairs(strings)), form_post(pairs(harmless)), "form names")
+  expect_cheap_refusal(form_post(paste0("a=", strings, collapse = "&")), form_post(paste0("a=", harmless, collapse = "&")), "form values")
+  expect_cheap_refusal(
+    form_post(gsub("A", "%41", pairs(strings)), "/query-of-form"), form_post(pairs(harmless), "/query-of-form"), "escaped form names"
+  )
+  some <- 4000L
+  expect_cheap_refusal(
+    fetch(server, paste0("/query?", pairs(strings[1:some]))), fetch(server, paste0("/query?", pairs(harmless[1:some]))), "query names"
+  )
+})
+
+test_that("a collision flood is 400 and cheap as headers and cookies", {
+  some <- 4000L
+  values <- function(x) structure(x[1:some], names = paste0("x-", 1:some))
+  expect_cheap_refusal(fetch(server, "/headers", headers = values(strings)), fetch(server, "/headers", headers = values(harmless)), "header values")
+  cookies <- function(x) c(Cookie = paste0(x[1:some], "=1", collapse = "; "))
+  expect_cheap_refusal(fetch(server, "/cookies", headers = cookies(strings)), fetch(server, "/cookies", headers = cookies(harmless)), "cookie names")
+  # as names: folded to lower case they no longer collide, so either answer is right, but not a slow one
+  named <- function(x) structure(rep("1", some), names = x[1:some])
+  normal <- timed(fetch(server, "/headers", headers = named(harmless)))
+  attack <- timed(fetch(server, "/headers", headers = named(strings)))
+  expect_true(attack$value$status %in% c(200L, 400L))
+  expect_lt(attack$seconds, 20 * normal$seconds)
+})
+
+test_that("strings that only share a bucket are refused too", {
+  bucket <- same_bucket(4000)
+  expect_cheap_refusal(json_post(json_array(bucket)), json_post(json_array(benign(4000, 6))), "one bucket")
+})
+
+test_that("a few colliding strings are no attack, and repeats are none", {
+  expect_identical(json_post(json_array(strings[1:500]))$text, "json 500")
+  expect_identical(json_post(json_array(rep("the same string", 50000)))$text, "json 50000")
+  expect_identical(json_post(json_array(sprintf("id-%06d", 1:50000)))$text, "json 50000")
+  expect_identical(form_post(paste0("f", 1:20000, "=", 1:20000, collapse = "&"))$text, "form 20000")
+})
+
+test_that("max_collisions: a smaller setting refuses sooner", {
+  strict <- local_server({
+    app <- dr_app()
+    dr_post(app, "/json", function(req) paste("json", length(req$json)))
+  }, max_collisions = 20L)
+  post <- function(x) fetch(strict, "/json", "POST", c("Content-Type" = "application/json"), json_array(x))
+  expect_identical(post(strings[1:20])$text, "json 20")
+  expect_identical(post(strings[1:40])$status, 400L)
+})
+
+# Cells in use after gc, once a first round has grown what may grow once.
+cells_after <- function(rounds, request) {
+  cells <- function() as.numeric(fetch(server, "/cells")$text)
+  request(1)
+  request(2)
+  before <- cells()
+  for (i in 2 + seq_len(rounds)) request(i)
+  cells() - before
+}
+
+test_that("a million unique JSON keys leave no symbol behind", {
+  grown <- cells_after(10, function(i) {
+    expect_identical(json_post(json_object(sprintf("k%02d%06d", i, 1:100000)))$text, "json 100000")
+  })
+  expect_lt(grown, 5000)
+})
+
+test_that("a million unique form fields and query names leave no symbol behind", {
+  grown <- cells_after(10, function(i) {
+    text <- paste0(sprintf("f%02d%06d", i, 1:100000), "=1", collapse = "&")
+    expect_identical(form_post(text)$text, "form 100000")
+  })
+  expect_lt(grown, 5000)
+  grown <- cells_after(10, function(i) {
+    expect_identical(fetch(server, paste0("/query?", paste0(sprintf("q%02d%05d", i, 1:10000), "=1", collapse = "&")))$text, "query 10000")
+  })
+  expect_lt(grown, 5000)
+})
+
+test_that("unique header, cookie and path names leave no symbol behind", {
+  grown <- cells_after(10, function(i) {
+    names <- sprintf("x-%02d-%04d", i, 1:2000)
+    expect_identical(fetch(server, "/headers", headers = structure(rep("1", 2000), names = names))$text, "headers 2001")
+    expect_identical(fetch(server, "/cookies", headers = c(Cookie = paste0(names, "=1", collapse = "; ")))$text, "cookies 2000")
+  })
+  expect_lt(grown, 5000)
+  expect_identical(fetch(server, "/alive")$text, paste("alive", server$pid))
+})
