@@ -112,6 +112,7 @@ client_response <- function(client, timeout = 10, head = FALSE) {
   list(status = status, reason = substring(lines[[1]], 14), headers = headers, body = body, text = printable(body))
 }
 
+# Bytes as text that is marked UTF-8 when it is valid, with "?" for each NUL.
 printable <- function(bytes) {
   bytes[bytes == 0] <- as.raw(0x3f)
   text <- rawToChar(bytes)

@@ -37,11 +37,6 @@ server <- local_server({
     invokeRestart(restarts[[length(restarts)]])
   })
   dr_get(app, "/break", function(req) eval(quote(break), globalenv()))
-  dr_get(app, "/stale-return", function(req) {
-    f <- function() function() eval.parent(quote(return(1)), 1)
-    escape <- callCC(function(k) k)
-    if (is.function(escape)) stop("secret-7") else "again"
-  })
   dr_get(app, "/quit", function(req) quit(save = "no"))
   dr_get(app, "/quit-status", function(req) quit("no", 7, FALSE))
   dr_get(app, "/q", function(req) q("no"))

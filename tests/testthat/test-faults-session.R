@@ -15,7 +15,7 @@ test_that("emptying or masking the global environment changes no answer", {
     dr_get(app, "/raw", constant(as.raw(1:3)))
     dr_get(app, "/list", constant(list(ok = TRUE, n = 1.5)))
     dr_get(app, "/frame", constant(data.frame(x = 1:2, day = as.Date("2026-01-01") + 0:1)))
-    dr_get(app, "/time", constant(as.POSIXct(0, tz = "UTC")))
+    dr_get(app, "/time", constant(as.POSIXct("1970-01-01", tz = "UTC")))
     dr_get(app, "/complex", constant(1i))
     dr_get(app, "/closure", constant(function() NULL))
     dr_get(app, "/file", constant(dr_file(page)))

@@ -40,7 +40,7 @@ server <- local_server({
     reference_object = function() Account$new(n = 1), missing_argument = function() quote(expr = ),
     connection = function() stdout(), formula = function() secret_source ~ x, factor = function() factor(c("a", "b")),
     bad_factor = function() structure(5L, levels = "a", class = "factor"),
-    date = function() as.Date("2026-01-01"), time = function() as.POSIXct(0, tz = "UTC"), time_list = function() as.POSIXlt(0, tz = "UTC"),
+    date = function() as.Date("2026-01-01"), time = function() as.POSIXct("1970-01-01", tz = "UTC"), time_list = function() as.POSIXlt("1970-01-01", tz = "UTC"),
     difftime = function() as.difftime(1, units = "mins"), matrix = function() matrix(1:4, 2), array = function() array(1:8, c(2, 2, 2)),
     bad_dim = function() list(matrix(list(1, "a", NULL, 2), 2)),
     frame = function() data.frame(x = 1:2, y = c("a", NA)), empty_frame = function() data.frame(),
@@ -134,7 +134,7 @@ expect_defined <- function(response, label) {
   type <- response$headers["content-type"]
   if (response$status == 200L && grepl("json", type)) {
     testthat::expect_true(validUTF8(response$text) && isTRUE(as.logical(jsonlite::validate(response$text))),
-      label = paste(label, "is valid JSON:", substr(response$text, 1, 100)))
+      label = paste(label, "is valid JSON:", printable(head(response$body, 100))))
   }
   if (response$status == 200L && grepl("^text/", type)) {
     testthat::expect_true(validUTF8(response$text), label = paste(label, "is valid UTF-8"))

@@ -1,0 +1,49 @@
+# Clients that leave at every point of an exchange: nothing of theirs stays behind, and their places in the queue are free again.
+
+test_that("clients that leave in the middle cost neither descriptors, memory nor places in the queue", {
+  skip_without_proc()
+  server <- local_server({
+    app <- dr_app()
+    dr_get(app, "/", function(req) "ok")
+    dr_get(app, "/big", function(req) raw(1e6))
+    dr_get(app, "/slow", function(req) {
+      Sys.sleep(0.002)
+      "slow"
+    })
+    dr_post(app, "/body", function(req) as.character(length(req$raw)))
+    dr_get(app, "/promise", function(req) {
+      promises::promise(function(resolve, reject) later::later(function() resolve("kept"), 0.05))
+    })
+    dr_get(app, "/heap", function(req) {
+      gc()
+      sprintf("%.0f", sum(gc()[, 1] * c(56, 8)))
+    })
+  }, max_queue = 40L, max_connections = 300L, spool_above = 1000, max_body = 1e7)
+  ways <- list(
+    connect = raw(), head = charToRaw("GET / HTTP/1.1\r\nHo"), request = request_bytes("/slow"), response = request_bytes("/big"),
+    pipeline = rep(request_bytes("/slow"), 10), promise = request_bytes("/promise"),
+    body = c(charToRaw("POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"), raw(500)),
+    spooled = c(charToRaw("POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n"), raw(5000)),
+    chunk = charToRaw("POST /body HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nabc")
+  )
+  leave <- function(rounds) for (i in seq_len(rounds)) for (bytes in ways) {
+    client <- raw_client(server$port)
+    if (length(bytes)) client_send(client, bytes)
+    client_close(client)
+  }
+  settled <- function() eventually(function() identical(fetch(server, "/")$text, "ok"), 10)
+  leave(20)
+  expect_true(settled())
+  heap <- as.numeric(fetch(server, "/heap")$text)
+  expect_true(eventually(function() length(list.files(file.path("/proc", server$pid, "fd"))) < 100))
+  before <- process_measure(server$pid)
+  leave(100)
+  expect_true(settled())
+  expect_true(eventually(function() process_measure(server$pid)$fds <= before$fds, 10), label = "descriptors are closed")
+  expect_lt(as.numeric(fetch(server, "/heap")$text) - heap, 1e6)
+  expect_lt(process_measure(server$pid)$rss_kb - before$rss_kb, 10000)
+  # every place in the queue is free: as many as it holds at once are served
+  clients <- raw_clients(30, server$port)
+  for (client in clients) client_send(client, request_bytes("/slow"))
+  expect_identical(vapply(clients, function(client) client_response(client)$status, 0L), rep(200L, 30))
+})
