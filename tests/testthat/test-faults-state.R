@@ -42,6 +42,15 @@ server <- local_server({
     damages[[req$params[["what"]]]]()
     stop("and then it stops")
   })
+  dr_get(app, "/put-back", function(req) {
+    old <- options(warn = 2, expressions = 1000, error = quote(stop()))
+    on.exit(options(old))
+    directory <- setwd(folder)
+    on.exit(setwd(directory), add = TRUE)
+    sink(file.path(folder, "sink"))
+    sink()
+    "put back"
+  })
   dr_get(app, "/time-limit", function(req) {
     setTimeLimit(elapsed = 0.05)
     "limited"
@@ -83,6 +92,7 @@ for (what in names(named)) local({
 test_that("a request that leaves nothing behind logs nothing", {
   before <- server$log()
   fetch_many(server, "/state", 20)
+  fetch_many(server, "/put-back", 20)
   expect_identical(server$log(), before)
 })
 
