@@ -183,4 +183,11 @@ process_measure <- function(pid) {
   )
 }
 
+# The socket that listens on a port of 127.0.0.1, as /proc/PID/fd names it.
+listening_socket <- function(port) {
+  table <- strsplit(trimws(readLines("/proc/net/tcp")[-1]), " +")
+  mine <- Filter(function(row) row[[4]] == "0A" && endsWith(row[[2]], sprintf(":%04X", port)), table)
+  sprintf("socket:[%s]", vapply(mine, `[[`, "", 10))
+}
+
 skip_without_proc <- function() testthat::skip_if_not(file.exists("/proc/self/status"), "no /proc")

@@ -17,9 +17,9 @@ server <- local_server({
 
 test_that("the server is bound to 127.0.0.1 only", {
   skip_without_proc()
-  listening <- read.table("/proc/net/tcp", skip = 1, fill = TRUE, stringsAsFactors = FALSE)
-  mine <- listening[listening[[4]] == "0A" & endsWith(listening[[2]], sprintf(":%04X", server$port)), 2]
-  expect_identical(mine, sprintf("0100007F:%04X", server$port))
+  table <- strsplit(trimws(readLines("/proc/net/tcp")), " +")
+  mine <- Filter(function(row) row[[4]] == "0A" && endsWith(row[[2]], sprintf(":%04X", server$port)), table)
+  expect_identical(vapply(mine, `[[`, "", 2), sprintf("0100007F:%04X", server$port))
 })
 
 test_that("answers have a type with a charset, are not sniffed and name no software", {
@@ -86,18 +86,17 @@ test_that("the log has no bodies, cookies or credentials", {
   expect_false(any(grepl("topsecret", server$log())))
 })
 
-test_that("uploads are readable by the owner only, and descriptors are not inherited", {
+test_that("uploads are readable by the owner only", {
   skip_without_proc()
   uploads <- withr::local_tempdir()
   spooling <- local_server({
     app <- dr_app()
     dr_post(app, "/", function(req) {
       path <- req$files[[1]]$path
-      list(mode = format(file.info(path)$mode), inherited = any(grepl("socket:|eventfd|eventpoll|memfd", system("ls -l /proc/self/fd", intern = TRUE))))
+      list(mode = format(file.info(path)$mode))
     })
   }, spool_above = 10, upload_path = uploads)
   body <- paste0("--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"x\"\r\n\r\n", strrep("a", 1000), "\r\n--b--\r\n")
   seen <- jsonlite::fromJSON(fetch(spooling, "/", "POST", c("Content-Type" = "multipart/form-data; boundary=b"), body)$text)
   expect_match(seen$mode, "00$")
-  expect_false(seen$inherited)
 })

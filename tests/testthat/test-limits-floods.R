@@ -45,7 +45,7 @@ server <- local_server({
     sprintf("%.0f", gc()[1, 1])
   })
   dr_get(app, "/alive", function(req) paste("alive", Sys.getpid()))
-}, max_body = 8e6, max_fields = 200000L, max_request_line = 400000L, max_headers = 5000L, max_header_size = 2000000L,
+}, max_body = 8e6, max_fields = 200000L, max_request_line = 65000L, max_headers = 5000L, max_header_size = 2000000L,
 max_header_field = 400000L, frame = teardown_env())
 
 n <- 16384L
@@ -59,11 +59,12 @@ form_post <- function(text, path = "/form") {
 json_array <- function(x) paste0("[\"", paste(x, collapse = "\",\""), "\"]")
 json_object <- function(x) paste0("{\"", paste(x, collapse = "\":1,\""), "\":1}")
 
-# Seconds for a call, and its value; the floor keeps a quick benign request from being an unfair measure.
+# The seconds of CPU that the server takes for a call, and its value; the floor keeps a quick benign request from being an
+# unfair measure.
 timed <- function(call) {
-  start <- now()
+  before <- process_measure(server$pid)$cpu
   value <- call
-  list(value = value, seconds = max(now() - start, 0.05))
+  list(value = value, cpu = max(process_measure(server$pid)$cpu - before, 0.05))
 }
 
 expect_cheap_refusal <- function(attack, benign, what) {
@@ -71,7 +72,7 @@ expect_cheap_refusal <- function(attack, benign, what) {
   expect_identical(normal$value$status, 200L, label = paste("benign", what))
   refused <- timed(attack)
   expect_identical(refused$value$status, 400L, label = what)
-  expect_lt(refused$seconds, 20 * normal$seconds, label = paste("seconds for", what))
+  expect_lt(refused$cpu, 20 * normal$cpu, label = paste("CPU seconds for", what))
 }
 
 test_that("colliding strings are made as meant", {
@@ -80,7 +81,7 @@ test_that("colliding strings are made as meant", {
   expect_length(unique(vapply(strings[1:200], hash, 0)), 1)
   bucket <- same_bucket(200)
   expect_length(unique(bucket), 200)
-  expect_gt(length(unique(vapply(bucket, hash, 0))), 50)
+  expect_gt(length(unique(vapply(bucket, hash, 0))), 20)
   expect_length(unique(vapply(bucket, hash, 0) %% 65536), 1)
 })
 
@@ -104,7 +105,7 @@ test_that("a collision flood is 400 and cheap as form and query", {
   expect_cheap_refusal(
     form_post(gsub("A", "%41", pairs(strings)), "/query-of-form"), form_post(pairs(harmless), "/query-of-form"), "escaped form names"
   )
-  some <- 4000L
+  some <- 1900L
   expect_cheap_refusal(
     fetch(server, paste0("/query?", pairs(strings[1:some]))), fetch(server, paste0("/query?", pairs(harmless[1:some]))), "query names"
   )
@@ -121,7 +122,7 @@ test_that("a collision flood is 400 and cheap as headers and cookies", {
   normal <- timed(fetch(server, "/headers", headers = named(harmless)))
   attack <- timed(fetch(server, "/headers", headers = named(strings)))
   expect_true(attack$value$status %in% c(200L, 400L))
-  expect_lt(attack$seconds, 20 * normal$seconds)
+  expect_lt(attack$cpu, 20 * normal$cpu)
 })
 
 test_that("strings that only share a bucket are refused too", {
@@ -170,7 +171,7 @@ test_that("a million unique form fields and query names leave no symbol behind",
   })
   expect_lt(grown, 5000)
   grown <- cells_after(10, function(i) {
-    expect_identical(fetch(server, paste0("/query?", paste0(sprintf("q%02d%05d", i, 1:10000), "=1", collapse = "&")))$text, "query 10000")
+    expect_identical(fetch(server, paste0("/query?", paste0(sprintf("q%02d%04d", i, 1:6000), "=", collapse = "&")))$text, "query 6000")
   })
   expect_lt(grown, 5000)
 })

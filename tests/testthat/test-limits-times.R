@@ -27,11 +27,8 @@ test_that("header_timeout: a header that dribbles is closed in time, whatever it
   for (start in c("GET / HT", "PRI * HTTP/2.0\r\n")) {
     client <- raw_client(server$port)
     client_send(client, start)
-    expect_true(client_closes_within(client, 4), label = start)
+    expect_true(client_closes_within(client, 4), label = trimws(start))
   }
-  # not a byte at all
-  client <- raw_client(server$port)
-  expect_true(client_closes_within(client, 4), label = "a silent connection closes")
   # a pause within the time is fine
   client <- raw_client(server$port)
   client_send(client, "GET / HTTP/1.1\r\n")
@@ -95,8 +92,8 @@ test_that("write_timeout: a client that never reads a big answer is let go, and 
   slow <- raw_client(server$port)
   client_send(slow, request_bytes("/big"))
   got <- 0
-  for (i in 1:12) {
-    client_fill(slow, 2)
+  for (i in 1:10) {
+    for (part in 1:12) client_fill(slow, 2)
     got <- got + length(slow$buffer)
     slow$buffer <- raw()
     Sys.sleep(0.2)
@@ -121,8 +118,10 @@ test_that("keep_alive: an idle connection closes, one in use does not", {
     expect_false(client_closes_within(client, 0.5))
   }
   expect_true(client_closes_within(client, 4))
+  # one that never sends a byte
+  client <- raw_client(server$port)
+  expect_true(client_closes_within(client, 4), label = "a silent connection closes")
   # HTTP/2: a connection without streams
-  skip_if(Sys.which("curl") == "")
   client <- h2_client(server$port)
   client_send(client, h2_headers(1, h2_request_fields("/")))
   expect_false(is.null(h2_until(client, function(frame) frame$type == "HEADERS")))
