@@ -124,7 +124,7 @@ never <- c(
   "symbol", "closure", "environment", "promise_in_environment", "call", "special", "builtin", "dots", "expression", "bytecode",
   "external_pointer", "s4", "s4_generic", "reference_object", "missing_argument", "formula", "namespace", "globalenv"
 )
-always <- c("logical", "integer", "double", "character", "text", "list", "factor", "date", "time", "matrix", "array", "frame",
+always <- c("logical", "integer", "double", "complex", "character", "text", "list", "factor", "date", "time", "matrix", "array", "frame",
   "empty_frame", "compact_sequence", "lazy_text", "same_names", "latin1_text", "control_text", "empty_text", "deep_64")
 
 expect_defined <- function(response, label) {
