@@ -53,10 +53,14 @@ test_that("big bodies arrive whole in both directions over HTTP/2", {
   expect_identical(h2("/echo", "--data-binary", paste0("@", file))$raw, bytes)
 })
 
-test_that("a body over max_body is 413 over HTTP/2", {
-  file <- withr::local_tempfile()
-  writeBin(raw(21e6), file)
-  expect_identical(h2("/echo", "--data-binary", paste0("@", file))$status, 413L)
+# Not through curl: 7.88 takes the reset after an early answer for an error.
+test_that("a body over max_body is 413 over HTTP/2, before it is sent", {
+  client <- h2_client(server$port)
+  client_send(client, h2_headers(1, h2_request_fields("/echo", "POST", c("content-length" = "21000000")), open = TRUE))
+  expect_identical(h2_status(h2_until(client, function(frame) frame$type == "HEADERS")), 413L)
+  # RFC 9113 section 8.1: the answer first, then a reset without an error asks for no more of the body
+  last <- h2_until(client, function(frame) frame$type == "RST_STREAM")
+  expect_identical(from_be(last$payload), 0)
 })
 
 test_that("many streams of one connection are answered, each with its own answer", {
