@@ -64,15 +64,28 @@ engine_block <- function() {
   repeat {
     outcome <- serve(modes$block)
     if (outcome %in% c(outcomes$stopped, interrupted)) return(invisible())
-    run_callbacks()
+    if (identical(run_callbacks(), interrupted)) return(invisible())
   }
 }
 
-# Callbacks of 'later', and promises with them. One that fails is logged, like a handler that fails.
+# Callbacks of 'later', and promises with them. One that fails, however it does, is logged like a handler that fails.
 run_callbacks <- function() {
+  outcome <- .Call(C_worker_guarded, callbacks, 0L)
+  if (identical(outcome, outcomes$aborted)) log_line("error", "a callback failed: it jumped to top level")
+  outcome
+}
+
+callbacks <- function(unused) {
   tryCatch(
-    run_now(0),
-    error = function(condition) log_line("error", paste("a callback failed:", describe_condition(condition)))
+    {
+      run_now(0)
+      outcomes$quiet
+    },
+    error = function(condition) {
+      log_line("error", paste("a callback failed:", describe_condition(condition)))
+      failed
+    },
+    interrupt = function(condition) interrupted
   )
 }
 
@@ -83,7 +96,7 @@ engine_stop <- function(graceful_timeout) {
   while (proc.time()[["elapsed"]] < deadline) {
     outcome <- serve(modes$drain)
     if (outcome %in% c(outcomes$stopped, interrupted)) break
-    run_callbacks()
+    if (identical(run_callbacks(), interrupted)) break
   }
   .Call(C_worker_stop)
   engine$scope <- engine$on_error <- NULL

@@ -15,8 +15,8 @@ failure <- new.env(parent = emptyenv())
 serve <- function(mode) {
   outcome <- .Call(C_worker_guarded, guard, mode)
   if (identical(outcome, outcomes$aborted)) {
-    # a jump to top level that went past every handler of R
-    fail_request(simpleError("the handler jumped to top level", NULL))
+    # a jump to top level that went past every handler of R, out of a handler or out of dr_on_error()
+    reply_failure(simpleError("the handler jumped to top level", NULL))
   }
   outcome
 }
@@ -44,6 +44,7 @@ note_trace <- function(condition) {
   # below the handler: the guard; above the error: the machinery of conditions and this function
   bottom <- Position(function(call) identical(call[[1L]], quote(.Call)) || is_handler_call(call), calls)
   top <- length(calls) - 1L
+  if (top > 0L && identical(calls[[top]][[1L]], quote(.handleSimpleError))) top <- top - 1L
   failure$trace <- if (is.na(bottom) || bottom > top) list() else calls[bottom:top]
 }
 
@@ -113,6 +114,11 @@ fail_request <- function(condition) {
     if (answered && is_http_error(condition)) return(invisible())
     if (answered) return(log_failure(condition, trace, TRUE))
   }
+  reply_failure(condition, trace)
+}
+
+# Answers with an error status, without running any code of the app.
+reply_failure <- function(condition, trace = NULL) {
   reply <- failure_reply(condition, trace)
   if (reply$status >= 500L) log_failure(condition, trace, TRUE)
   .Call(C_worker_fail, reply$status, reply$detail, reply$headers)

@@ -56,6 +56,7 @@ static struct {
   SEXP cell;     /* its cell, kept by `req` */
   uint32_t handler;
   int in_handler;
+  int guarded; /* depth of drv_worker_guarded */
   int stop;
   int forked;
   int unseen; /* the last handlers were too quick to look at what they left */
@@ -169,7 +170,8 @@ static void handle(uint32_t handler) {
   w.handler = handler;
   w.in_handler = 1;
   SEXP cell = PROTECT(w.cell);
-  SEXP value = PROTECT(Rf_eval(VECTOR_ELT(w.calls, (R_xlen_t)handler - 1), w.scope));
+  /* the argument is forced: a function that the handler leaves behind must find this request in it, not the next one */
+  SEXP value = PROTECT(R_forceAndCall(VECTOR_ELT(w.calls, (R_xlen_t)handler - 1), 1, w.scope));
   answer(cell, value);
   UNPROTECT(2);
   after_handler();
@@ -278,8 +280,10 @@ static void call_guard(void *data) {
 /* Runs guard(mode). An outcome that no R code saw coming is ABORTED. */
 SEXP drv_worker_guarded(SEXP guard, SEXP mode) {
   guarded g = {guard, mode, R_NilValue};
-  if (!R_ToplevelExec(call_guard, &g)) return Rf_ScalarInteger(ABORTED);
-  return g.outcome;
+  w.guarded++;
+  Rboolean done = R_ToplevelExec(call_guard, &g);
+  w.guarded--;
+  return done ? g.outcome : Rf_ScalarInteger(ABORTED);
 }
 
 /* ---- idle mode ------------------------------------------------------------------------------------------------ */
@@ -321,7 +325,7 @@ static int on_read_console(const char *prompt, unsigned char *buffer, int size, 
 static void (*clean_up)(SA_TYPE, int, int);
 
 static void on_clean_up(SA_TYPE save, int status, int last) {
-  if (w.in_handler && !w.forked && save != SA_SUICIDE) Rf_error("a handler called quit(); the server stays");
+  if (w.guarded && !w.forked && save != SA_SUICIDE) Rf_error("quit() was called while serving; the server stays");
   clean_up(save, status, last);
 }
 

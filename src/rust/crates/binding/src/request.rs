@@ -134,8 +134,7 @@ struct Answer {
 impl Cell {
     /// Where the next message goes. What belonged to the last one is given up.
     pub(crate) fn message_mut(&mut self) -> &mut Vec<u8> {
-        self.spooled = None;
-        self.upload = None;
+        self.close();
         &mut self.message
     }
 
@@ -148,6 +147,12 @@ impl Cell {
     /// Who is to get the reply: once.
     pub(crate) fn take_job(&mut self) -> Option<Job> {
         self.job.take()
+    }
+
+    /// The reply is sent: files of the request go.
+    pub(crate) fn close(&mut self) {
+        self.upload = None;
+        self.spooled = None;
     }
 
     fn request(&self) -> Option<Request<'_>> {

@@ -204,6 +204,7 @@ impl Session {
     fn send(&mut self, cell: &mut Cell) {
         if let Some(job) = cell.take_job() {
             self.worker.reply(job, &self.message);
+            cell.close();
         }
     }
 }
