@@ -14,17 +14,12 @@ use crate::{text, Pair};
 ///
 /// # Errors
 /// More than `max_fields` valid pairs.
-pub fn parse<'a>(
-    values: impl IntoIterator<Item = &'a [u8]>,
-    max_fields: usize,
-) -> Result<Vec<Pair<'a>>, FieldError> {
+pub fn parse<'a>(values: impl IntoIterator<Item = &'a [u8]>, max_fields: usize) -> Result<Vec<Pair<'a>>, FieldError> {
     let mut cookies = Vec::new();
     for value in values {
         for (name, value) in value.split(|byte| *byte == b';').filter_map(pair) {
             if cookies.len() == max_fields {
-                return Err(FieldError::too_many(format!(
-                    "the request has more than {max_fields} cookies"
-                )));
+                return Err(FieldError::too_many(format!("the request has more than {max_fields} cookies")));
             }
             cookies.push((name.into(), value.into()));
         }
@@ -38,17 +33,11 @@ fn pair(raw: &[u8]) -> Option<(&str, &str)> {
     if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
         return None;
     }
-    let value = value
-        .strip_prefix(b"\"")
-        .and_then(|inner| inner.strip_suffix(b"\""))
-        .unwrap_or(value);
+    let value = value.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or(value);
     if value.iter().any(u8::is_ascii_control) {
         return None;
     }
-    Some((
-        text::checked(name, "cookie").ok()?,
-        text::checked(value, "cookie").ok()?,
-    ))
+    Some((text::checked(name, "cookie").ok()?, text::checked(value, "cookie").ok()?))
 }
 
 /// `token` characters (RFC 9110, section 5.6.2).
@@ -63,25 +52,16 @@ mod tests {
 
     fn read(values: &[&[u8]]) -> Vec<(String, String)> {
         let cookies = parse(values.iter().copied(), 100).unwrap();
-        cookies
-            .into_iter()
-            .map(|(name, value)| (name.into_owned(), value.into_owned()))
-            .collect()
+        cookies.into_iter().map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
     }
 
     fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-        pairs
-            .iter()
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .collect()
+        pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
     }
 
     #[test]
     fn pairs_quotes_and_repeats() {
-        assert_eq!(
-            read(&[b"a=1; b=\"two\";a=3"]),
-            owned(&[("a", "1"), ("b", "two"), ("a", "3")])
-        );
+        assert_eq!(read(&[b"a=1; b=\"two\";a=3"]), owned(&[("a", "1"), ("b", "two"), ("a", "3")]));
         assert_eq!(read(&[b"a=1", b"b=2"]), owned(&[("a", "1"), ("b", "2")]));
         assert_eq!(read(&[b"a=; b=x=y"]), owned(&[("a", ""), ("b", "x=y")]));
         assert_eq!(read(&[b"a=\""]), owned(&[("a", "\"")]));
@@ -91,19 +71,13 @@ mod tests {
 
     #[test]
     fn invalid_pairs_are_skipped() {
-        assert_eq!(
-            read(&[b"; ;a;=x;b c=1;d=\x01;e=\xff;ok=1"]),
-            owned(&[("ok", "1")])
-        );
+        assert_eq!(read(&[b"; ;a;=x;b c=1;d=\x01;e=\xff;ok=1"]), owned(&[("ok", "1")]));
     }
 
     #[test]
     fn the_number_is_bounded() {
         assert!(parse([&b"a=1;b=2"[..]], 2).is_ok());
-        assert_eq!(
-            parse([&b"a=1;b=2"[..], b"c=3"], 2).unwrap_err().status(),
-            400
-        );
+        assert_eq!(parse([&b"a=1;b=2"[..], b"c=3"], 2).unwrap_err().status(), 400);
     }
 
     proptest! {

@@ -33,10 +33,7 @@ impl<'a> Parameterised<'a> {
             if rest.is_empty() || rest.starts_with(';') {
                 continue;
             }
-            let end = rest
-                .bytes()
-                .position(|byte| !is_token(byte))
-                .unwrap_or(rest.len());
+            let end = rest.bytes().position(|byte| !is_token(byte)).unwrap_or(rest.len());
             let name = &rest[..end];
             let text = rest[end..].trim_start_matches(BLANKS).strip_prefix('=');
             let (false, Some(text)) = (name.is_empty(), text) else {
@@ -47,10 +44,7 @@ impl<'a> Parameterised<'a> {
                 Some(quoted) => unquote(quoted).ok_or_else(|| malformed(what))?,
                 None => {
                     let end = text.find(';').unwrap_or(text.len());
-                    (
-                        Cow::Borrowed(text[..end].trim_end_matches(BLANKS)),
-                        &text[end..],
-                    )
+                    (Cow::Borrowed(text[..end].trim_end_matches(BLANKS)), &text[end..])
                 }
             };
             parameters.push((name, text));
@@ -65,16 +59,11 @@ impl<'a> Parameterised<'a> {
 
     /// The parameter called `name` in any case; an error when it is there twice, as its readers could disagree.
     pub(crate) fn get(&self, name: &str, what: &str) -> Result<Option<&str>, FieldError> {
-        let mut texts = self
-            .parameters
-            .iter()
-            .filter(|(given, _)| given.eq_ignore_ascii_case(name));
+        let mut texts = self.parameters.iter().filter(|(given, _)| given.eq_ignore_ascii_case(name));
         let text = texts.next().map(|(_, text)| text.as_ref());
         match texts.next() {
             None => Ok(text),
-            Some(_) => Err(FieldError::malformed(format!(
-                "the {what} has {name} twice"
-            ))),
+            Some(_) => Err(FieldError::malformed(format!("the {what} has {name} twice"))),
         }
     }
 }
@@ -117,20 +106,13 @@ mod tests {
     use proptest::prelude::*;
 
     fn get(header: &str, name: &str) -> Option<String> {
-        Parameterised::parse(header, "header")
-            .unwrap()
-            .get(name, "header")
-            .unwrap()
-            .map(str::to_owned)
+        Parameterised::parse(header, "header").unwrap().get(name, "header").unwrap().map(str::to_owned)
     }
 
     #[test]
     fn parameters_quoted_or_not() {
         let header = "form-data; name=a b ;FileName = \"x;y.txt\" ;";
-        assert_eq!(
-            Parameterised::parse(header, "header").unwrap().value,
-            "form-data"
-        );
+        assert_eq!(Parameterised::parse(header, "header").unwrap().value, "form-data");
         assert_eq!(get(header, "NAME").unwrap(), "a b");
         assert_eq!(get(header, "filename").unwrap(), "x;y.txt");
         assert_eq!(get(header, "other"), None);
@@ -146,28 +128,15 @@ mod tests {
 
     #[test]
     fn quoted_text_is_no_parameter() {
-        assert_eq!(
-            get(r#"f; filename="x; name=evil"; name=good"#, "name").unwrap(),
-            "good"
-        );
+        assert_eq!(get(r#"f; filename="x; name=evil"; name=good"#, "name").unwrap(), "good");
     }
 
     #[test]
     fn faults() {
-        for header in [
-            r#"f; n="x"#,
-            r#"f; n="x"y"#,
-            "f; n",
-            "f; =x",
-            r#"f; n="x\""#,
-            "f; é=1",
-        ] {
+        for header in [r#"f; n="x"#, r#"f; n="x"y"#, "f; n", "f; =x", r#"f; n="x\""#, "f; é=1"] {
             assert!(Parameterised::parse(header, "header").is_err(), "{header}");
         }
-        assert!(Parameterised::parse("f; n=1; N=2", "header")
-            .unwrap()
-            .get("n", "header")
-            .is_err());
+        assert!(Parameterised::parse("f; n=1; N=2", "header").unwrap().get("n", "header").is_err());
     }
 
     proptest! {

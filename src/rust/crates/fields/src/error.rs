@@ -31,10 +31,7 @@ pub struct FieldError {
 
 impl FieldError {
     pub(crate) fn new(kind: FieldErrorKind, message: impl Into<String>) -> Self {
-        FieldError {
-            kind,
-            message: message.into(),
-        }
+        FieldError { kind, message: message.into() }
     }
 
     pub(crate) fn malformed(message: impl Into<String>) -> Self {

@@ -29,20 +29,14 @@ pub struct CollisionGuard {
 impl CollisionGuard {
     /// A guard that allows `max_collisions` different strings of one request in one bucket.
     pub fn new(max_collisions: usize) -> Self {
-        CollisionGuard {
-            max_collisions,
-            counts: Vec::new(),
-        }
+        CollisionGuard { max_collisions, counts: Vec::new() }
     }
 
     /// Checks the strings of a list; the iterator is walked up to three times.
     ///
     /// # Errors
     /// `Collisions` (status 400) when more than `max_collisions` different strings share a bucket.
-    pub fn check<'a>(
-        &mut self,
-        strings: impl Iterator<Item = &'a [u8]> + Clone,
-    ) -> Result<(), FieldError> {
+    pub fn check<'a>(&mut self, strings: impl Iterator<Item = &'a [u8]> + Clone) -> Result<(), FieldError> {
         self.check_walk(|visit| strings.clone().try_for_each(visit))
     }
 
@@ -100,10 +94,7 @@ impl CollisionGuard {
         }
         Err(FieldError::new(
             FieldErrorKind::Collisions,
-            format!(
-                "more than {} different strings collide in R's string cache",
-                self.max_collisions
-            ),
+            format!("more than {} different strings collide in R's string cache", self.max_collisions),
         ))
     }
 }
@@ -111,9 +102,7 @@ impl CollisionGuard {
 /// The bucket of a string in R's table when it is smallest. Bytes are added as C's `char`, signed or not as on
 /// this platform, with unsigned 32-bit wrap-around, as R does.
 fn bucket(string: &[u8]) -> usize {
-    let hash = string.iter().fold(5381_u32, |hash, byte| {
-        hash.wrapping_mul(33).wrapping_add(*byte as c_char as u32)
-    });
+    let hash = string.iter().fold(5381_u32, |hash, byte| hash.wrapping_mul(33).wrapping_add(*byte as c_char as u32));
     hash as usize & (BUCKETS - 1)
 }
 
@@ -130,12 +119,7 @@ mod tests {
     fn colliding(blocks: u32) -> Vec<Vec<u8>> {
         let block = |which| if which { &b"Ab"[..] } else { b"BA" };
         (0..1_u32 << blocks)
-            .map(|bits| {
-                (0..blocks)
-                    .flat_map(|i| block(bits >> i & 1 == 0))
-                    .copied()
-                    .collect()
-            })
+            .map(|bits| (0..blocks).flat_map(|i| block(bits >> i & 1 == 0)).copied().collect())
             .collect()
     }
 
@@ -163,14 +147,9 @@ mod tests {
     #[test]
     fn colliding_strings_are_refused() {
         let strings = colliding(15);
-        assert!(strings
-            .iter()
-            .all(|string| bucket(string) == bucket(&strings[0])));
+        assert!(strings.iter().all(|string| bucket(string) == bucket(&strings[0])));
         let error = check(&strings).unwrap_err();
-        assert_eq!(
-            (error.kind(), error.status()),
-            (FieldErrorKind::Collisions, 400)
-        );
+        assert_eq!((error.kind(), error.status()), (FieldErrorKind::Collisions, 400));
     }
 
     #[test]
@@ -178,10 +157,8 @@ mod tests {
         // four digits to the base of 33 after any text move its hash by any amount below 2^16
         let aimed = |i: u32| {
             let text = format!("{i:x}");
-            let distance =
-                77_usize.wrapping_sub(bucket(format!("{text}@@@@").as_bytes())) & (BUCKETS - 1);
-            let digits =
-                [3, 2, 1, 0].map(|place| b'@' + (distance / 33_usize.pow(place) % 33) as u8);
+            let distance = 77_usize.wrapping_sub(bucket(format!("{text}@@@@").as_bytes())) & (BUCKETS - 1);
+            let digits = [3, 2, 1, 0].map(|place| b'@' + (distance / 33_usize.pow(place) % 33) as u8);
             [text.as_bytes(), &digits].concat()
         };
         let strings: Vec<_> = (0..1001).map(aimed).collect();
@@ -192,20 +169,14 @@ mod tests {
 
     #[test]
     fn a_flood_hidden_among_others_is_refused() {
-        let mut strings: Vec<_> = numbers(5)
-            .take(100_000)
-            .map(|n| format!("{n:x}").into_bytes())
-            .collect();
+        let mut strings: Vec<_> = numbers(5).take(100_000).map(|n| format!("{n:x}").into_bytes()).collect();
         strings.extend(colliding(11));
         assert!(check(&strings).is_err());
     }
 
     #[test]
     fn random_strings_pass() {
-        let strings: Vec<_> = numbers(7)
-            .take(1_000_000)
-            .map(|n| format!("{n:x}").into_bytes())
-            .collect();
+        let strings: Vec<_> = numbers(7).take(1_000_000).map(|n| format!("{n:x}").into_bytes()).collect();
         check(&strings).unwrap();
     }
 
@@ -219,9 +190,7 @@ mod tests {
         let strings = colliding(10);
         let mut guard = CollisionGuard::new(1000);
         for _ in 0..3 {
-            guard
-                .check(strings[..1000].iter().map(Vec::as_slice))
-                .unwrap();
+            guard.check(strings[..1000].iter().map(Vec::as_slice)).unwrap();
             guard.check(strings.iter().map(Vec::as_slice)).unwrap_err();
         }
     }

@@ -77,20 +77,14 @@ pub enum Content<'a> {
 /// delimiter is missing; a part has no name, malformed or oversized headers, or a transfer encoding (RFC 7578,
 /// section 4.7); a text field is not UTF-8 or has a NUL; or a limit is passed. Status 500 or 507 when a file
 /// cannot be written; files already written are removed.
-pub fn parse<'a>(
-    content_type: &[u8],
-    body: &'a [u8],
-    limits: Limits<'_>,
-) -> Result<Multipart<'a>, FieldError> {
+pub fn parse<'a>(content_type: &[u8], body: &'a [u8], limits: Limits<'_>) -> Result<Multipart<'a>, FieldError> {
     let delimiter = [b"\r\n--", boundary(content_type)?.as_bytes()].concat();
     let finder = memmem::Finder::new(&delimiter);
     // The first delimiter needs no line break before it; a preamble before it is ignored, as the RFC asks.
     let opening = if body.starts_with(&delimiter[2..]) {
         delimiter.len() - 2
     } else {
-        finder
-            .find(body)
-            .ok_or_else(|| FieldError::malformed("the multipart body lacks its boundary"))?
+        finder.find(body).ok_or_else(|| FieldError::malformed("the multipart body lacks its boundary"))?
             + delimiter.len()
     };
 
@@ -102,10 +96,7 @@ pub fn parse<'a>(
             return Ok(multipart);
         }
         if parts == limits.max_parts {
-            return Err(FieldError::too_many(format!(
-                "the multipart body has more than {} parts",
-                limits.max_parts
-            )));
+            return Err(FieldError::too_many(format!("the multipart body has more than {} parts", limits.max_parts)));
         }
         parts += 1;
         let head = after_padding(rest)?;
@@ -120,16 +111,11 @@ pub fn parse<'a>(
 
 /// What follows the blanks and the line break after a delimiter.
 fn after_padding(rest: &[u8]) -> Result<&[u8], FieldError> {
-    let blanks = rest
-        .iter()
-        .take_while(|byte| matches!(byte, b' ' | b'\t'))
-        .count();
+    let blanks = rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     match &rest[blanks..] {
         [b'\r', b'\n', head @ ..] => Ok(head),
         [] | [b'\r'] | [b'-'] => Err(incomplete()),
-        _ => Err(FieldError::malformed(
-            "a line of the multipart body begins like its boundary, but is not",
-        )),
+        _ => Err(FieldError::malformed("a line of the multipart body begins like its boundary, but is not")),
     }
 }
 
@@ -141,21 +127,13 @@ fn boundary(content_type: &[u8]) -> Result<String, FieldError> {
     const WHAT: &str = "Content-Type";
     let header = Parameterised::parse(text::checked(content_type, WHAT)?, WHAT)?;
     if !header.value.eq_ignore_ascii_case("multipart/form-data") {
-        return Err(FieldError::malformed(
-            "the Content-Type is not multipart/form-data",
-        ));
+        return Err(FieldError::malformed("the Content-Type is not multipart/form-data"));
     }
     let boundary = header.get("boundary", WHAT)?.unwrap_or_default();
     // RFC 2046, section 5.1.1: bchars, and the last one no blank
     let valid = |byte: u8| byte.is_ascii_alphanumeric() || b"'()+_,-./:=? ".contains(&byte);
-    if boundary.is_empty()
-        || boundary.len() > MAX_BOUNDARY
-        || boundary.ends_with(' ')
-        || !boundary.bytes().all(valid)
-    {
-        return Err(FieldError::malformed(
-            "the Content-Type has no valid boundary",
-        ));
+    if boundary.is_empty() || boundary.len() > MAX_BOUNDARY || boundary.ends_with(' ') || !boundary.bytes().all(valid) {
+        return Err(FieldError::malformed("the Content-Type has no valid boundary"));
     }
     Ok(boundary.to_owned())
 }
@@ -182,49 +160,28 @@ impl Part {
         };
         // httparse also takes a bare line feed for a line's end; two readings of one body are one too many
         if has_bare_line_feed(&window[..content_at]) {
-            return Err(FieldError::malformed(
-                "the headers of a part have a bare line feed",
-            ));
+            return Err(FieldError::malformed("the headers of a part have a bare line feed"));
         }
 
         if let Some(encoding) = unique(headers, "content-transfer-encoding")? {
-            if !["7bit", "8bit", "binary"]
-                .iter()
-                .any(|identity| encoding.eq_ignore_ascii_case(identity))
-            {
-                return Err(FieldError::malformed(
-                    "a part has a Content-Transfer-Encoding, which form data must not",
-                ));
+            if !["7bit", "8bit", "binary"].iter().any(|identity| encoding.eq_ignore_ascii_case(identity)) {
+                return Err(FieldError::malformed("a part has a Content-Transfer-Encoding, which form data must not"));
             }
         }
         let disposition = unique(headers, "content-disposition")?
             .ok_or_else(|| FieldError::malformed("a part has no Content-Disposition"))?;
         let disposition = Parameterised::parse(disposition, WHAT)?;
         if !disposition.value.eq_ignore_ascii_case("form-data") {
-            return Err(FieldError::malformed(
-                "the Content-Disposition of a part is not form-data",
-            ));
+            return Err(FieldError::malformed("the Content-Disposition of a part is not form-data"));
         }
-        let name = disposition
-            .get("name", WHAT)?
-            .ok_or_else(|| FieldError::malformed("a part has no name"))?;
-        let filename = match (
-            disposition.get("filename", WHAT)?,
-            disposition.get("filename*", WHAT)?,
-        ) {
+        let name = disposition.get("name", WHAT)?.ok_or_else(|| FieldError::malformed("a part has no name"))?;
+        let filename = match (disposition.get("filename", WHAT)?, disposition.get("filename*", WHAT)?) {
             (Some(filename), _) => Some(base_name(filename)),
             (None, Some(extended)) => Some(base_name(&extended_value(extended)?)),
             (None, None) => None,
         };
         let content_type = unique(headers, "content-type")?.map(str::to_owned);
-        Ok((
-            Part {
-                name: name.to_owned(),
-                filename,
-                content_type,
-            },
-            content_at,
-        ))
+        Ok((Part { name: name.to_owned(), filename, content_type }, content_at))
     }
 }
 
@@ -241,13 +198,8 @@ fn has_bare_line_feed(bytes: &[u8]) -> bool {
 
 /// The value of the header called `name`; an error when it is there twice.
 fn unique<'h>(headers: &[httparse::Header<'h>], name: &str) -> Result<Option<&'h str>, FieldError> {
-    let mut values = headers
-        .iter()
-        .filter(|header| header.name.eq_ignore_ascii_case(name));
-    let value = values
-        .next()
-        .map(|header| text::checked(header.value, "header of a part"))
-        .transpose()?;
+    let mut values = headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
+    let value = values.next().map(|header| text::checked(header.value, "header of a part")).transpose()?;
     match values.next() {
         None => Ok(value),
         Some(_) => Err(FieldError::malformed(format!("a part has {name} twice"))),
@@ -262,9 +214,7 @@ fn extended_value(extended: &str) -> Result<Cow<'_, str>, FieldError> {
         (Some(charset), Some(_), Some(value)) if charset.eq_ignore_ascii_case("utf-8") => {
             text::decode(value.as_bytes(), false, "file name of a part")
         }
-        _ => Err(FieldError::malformed(
-            "the file name of a part is not in UTF-8''... form",
-        )),
+        _ => Err(FieldError::malformed("the file name of a part is not in UTF-8''... form")),
     }
 }
 
@@ -272,10 +222,7 @@ fn extended_value(extended: &str) -> Result<Cow<'_, str>, FieldError> {
 /// for names that mean a directory.
 fn base_name(filename: &str) -> String {
     let last = filename.rsplit(['/', '\\']).next().unwrap_or_default();
-    let name: String = last
-        .chars()
-        .filter(|character| !character.is_control())
-        .collect();
+    let name: String = last.chars().filter(|character| !character.is_control()).collect();
     match name.as_str() {
         "." | ".." => String::new(),
         _ => name,
@@ -286,10 +233,7 @@ impl<'a> Multipart<'a> {
     fn add(&mut self, part: Part, content: &'a [u8], limits: Limits<'_>) -> Result<(), FieldError> {
         let Some(filename) = part.filename else {
             if self.fields.len() == limits.max_fields {
-                return Err(FieldError::too_many(format!(
-                    "the form has more than {} fields",
-                    limits.max_fields
-                )));
+                return Err(FieldError::too_many(format!("the form has more than {} fields", limits.max_fields)));
             }
             let value = text::checked(content, "form field")?;
             self.fields.push((part.name.into(), value.into()));
@@ -301,16 +245,8 @@ impl<'a> Multipart<'a> {
         } else {
             Content::Inline(content)
         };
-        let content_type = part
-            .content_type
-            .unwrap_or_else(|| "application/octet-stream".to_owned());
-        self.files.push(FilePart {
-            field: part.name,
-            filename,
-            content_type,
-            size,
-            content,
-        });
+        let content_type = part.content_type.unwrap_or_else(|| "application/octet-stream".to_owned());
+        self.files.push(FilePart { field: part.name, filename, content_type, size, content });
         Ok(())
     }
 }

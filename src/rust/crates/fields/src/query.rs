@@ -26,24 +26,16 @@ pub fn parse_form(raw: &[u8], max_fields: usize) -> Result<Vec<Pair<'_>>, FieldE
 
 fn pairs<'a>(raw: &'a [u8], max_fields: usize, what: &str) -> Result<Vec<Pair<'a>>, FieldError> {
     let mut fields = Vec::new();
-    for pair in raw
-        .split(|byte| *byte == b'&')
-        .filter(|pair| !pair.is_empty())
-    {
+    for pair in raw.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
         // before the work on the pair, so that the bound also bounds the time
         if fields.len() == max_fields {
-            return Err(FieldError::too_many(format!(
-                "the {what} has more than {max_fields} fields"
-            )));
+            return Err(FieldError::too_many(format!("the {what} has more than {max_fields} fields")));
         }
         let (name, value) = match memchr::memchr(b'=', pair) {
             Some(at) => (&pair[..at], &pair[at + 1..]),
             None => (pair, &[][..]),
         };
-        fields.push((
-            text::decode(name, true, what)?,
-            text::decode(value, true, what)?,
-        ));
+        fields.push((text::decode(name, true, what)?, text::decode(value, true, what)?));
     }
     Ok(fields)
 }
@@ -57,10 +49,7 @@ mod tests {
 
     fn read(raw: &str) -> Vec<(String, String)> {
         let fields = parse(raw.as_bytes(), 100).unwrap();
-        fields
-            .into_iter()
-            .map(|(name, value)| (name.into_owned(), value.into_owned()))
-            .collect()
+        fields.into_iter().map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
     }
 
     fn kind(raw: &[u8]) -> FieldErrorKind {
@@ -68,28 +57,19 @@ mod tests {
     }
 
     fn owned(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-        pairs
-            .iter()
-            .map(|(name, value)| (name.to_string(), value.to_string()))
-            .collect()
+        pairs.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
     }
 
     #[test]
     fn pairs_keep_their_order_and_repeats() {
-        assert_eq!(
-            read("b=2&a=1&b=3"),
-            owned(&[("b", "2"), ("a", "1"), ("b", "3")])
-        );
+        assert_eq!(read("b=2&a=1&b=3"), owned(&[("b", "2"), ("a", "1"), ("b", "3")]));
     }
 
     #[test]
     fn empty_values_and_pairs() {
         assert_eq!(read(""), vec![]);
         assert_eq!(read("&&"), vec![]);
-        assert_eq!(
-            read("a&b=&=c&="),
-            owned(&[("a", ""), ("b", ""), ("", "c"), ("", "")])
-        );
+        assert_eq!(read("a&b=&=c&="), owned(&[("a", ""), ("b", ""), ("", "c"), ("", "")]));
         assert_eq!(read("a=b=c"), owned(&[("a", "b=c")]));
     }
 
@@ -104,10 +84,7 @@ mod tests {
     #[test]
     fn plain_text_is_borrowed() {
         let fields = parse(b"name=value", 1).unwrap();
-        assert!(matches!(
-            fields[0],
-            (Cow::Borrowed("name"), Cow::Borrowed("value"))
-        ));
+        assert!(matches!(fields[0], (Cow::Borrowed("name"), Cow::Borrowed("value"))));
     }
 
     #[test]
@@ -115,14 +92,7 @@ mod tests {
         for raw in ["%", "a=%", "a=%2", "a=%zz", "a=%+1", "%4=x"] {
             assert_eq!(kind(raw.as_bytes()), FieldErrorKind::Malformed, "{raw}");
         }
-        for raw in [
-            &b"a=%00"[..],
-            b"a=\0",
-            b"a=\xff",
-            b"a=%ff",
-            b"%C3=1",
-            b"a=%ED%A0%80",
-        ] {
+        for raw in [&b"a=%00"[..], b"a=\0", b"a=\xff", b"a=%ff", b"%C3=1", b"a=%ED%A0%80"] {
             assert_eq!(kind(raw), FieldErrorKind::NotText, "{raw:?}");
         }
         assert_eq!(kind(b"a&b&c&d"), FieldErrorKind::TooMany);

@@ -18,27 +18,17 @@ impl SpooledFile {
     /// `DiskFull` (status 507) or `Spool` (500); nothing is left behind.
     pub fn write(dir: &Path, content: &[u8]) -> Result<Self, FieldError> {
         let write = || {
-            let mut file = tempfile::Builder::new()
-                .prefix("drover-upload-")
-                .tempfile_in(dir)?;
+            let mut file = tempfile::Builder::new().prefix("drover-upload-").tempfile_in(dir)?;
             file.write_all(content)?;
             Ok(SpooledFile(file.into_temp_path()))
         };
         write().map_err(|error: io::Error| {
             let kind = match error.kind() {
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    FieldErrorKind::DiskFull
-                }
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FieldErrorKind::DiskFull,
                 _ => FieldErrorKind::Spool,
             };
             // the kind only: the error itself would name the server's directory
-            FieldError::new(
-                kind,
-                format!(
-                    "an uploaded file cannot be written to disk: {}",
-                    error.kind()
-                ),
-            )
+            FieldError::new(kind, format!("an uploaded file cannot be written to disk: {}", error.kind()))
         })
     }
 

@@ -19,16 +19,8 @@ pub(crate) fn checked<'a>(bytes: &'a [u8], what: &str) -> Result<&'a str, FieldE
 ///
 /// Strict, unlike the WHATWG's rules for browsers: a `%` without two hexadecimal digits is an error, because
 /// passing it on undecoded would let two spellings of one value differ between us and whatever is in front.
-pub(crate) fn decode<'a>(
-    raw: &'a [u8],
-    plus: bool,
-    what: &str,
-) -> Result<Cow<'a, str>, FieldError> {
-    let first = if plus {
-        memchr::memchr2(b'%', b'+', raw)
-    } else {
-        memchr::memchr(b'%', raw)
-    };
+pub(crate) fn decode<'a>(raw: &'a [u8], plus: bool, what: &str) -> Result<Cow<'a, str>, FieldError> {
+    let first = if plus { memchr::memchr2(b'%', b'+', raw) } else { memchr::memchr(b'%', raw) };
     let Some(first) = first else {
         return checked(raw, what).map(Cow::Borrowed);
     };
@@ -63,15 +55,9 @@ fn hex(digit: Option<&u8>) -> Option<u8> {
 }
 
 fn not_utf8(what: &str) -> FieldError {
-    FieldError::new(
-        FieldErrorKind::NotText,
-        format!("the {what} is not valid UTF-8"),
-    )
+    FieldError::new(FieldErrorKind::NotText, format!("the {what} is not valid UTF-8"))
 }
 
 fn nul(what: &str) -> FieldError {
-    FieldError::new(
-        FieldErrorKind::NotText,
-        format!("the {what} has a NUL byte, which no R string can hold"),
-    )
+    FieldError::new(FieldErrorKind::NotText, format!("the {what} has a NUL byte, which no R string can hold"))
 }

@@ -177,7 +177,9 @@ mod tests {
     fn takes_replies_and_skips_what_was_taken_back() {
         let (mut server, mut worker) = server();
         let ids = [0, 1].map(|slot| RequestId { slot, generation: 1 });
-        ids.map(|id| send(&mut server, id));
+        for id in ids {
+            send(&mut server, id);
+        }
         assert!(server.slots.revoke(ids[0]));
         let mut message = Vec::new();
         let job = worker.next(&mut message).unwrap();

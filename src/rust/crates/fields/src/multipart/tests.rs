@@ -7,12 +7,7 @@ use proptest::prelude::*;
 const TYPE: &[u8] = b"multipart/form-data; boundary=XX";
 
 fn limits(dir: &Path) -> Limits<'_> {
-    Limits {
-        max_parts: 5,
-        max_fields: 3,
-        spool_above: 100,
-        dir,
-    }
+    Limits { max_parts: 5, max_fields: 3, spool_above: 100, dir }
 }
 
 fn read<'a>(content_type: &[u8], body: &'a [u8]) -> Result<Multipart<'a>, FieldError> {
@@ -37,23 +32,12 @@ fn fault(body: &[u8]) -> FieldError {
 
 #[test]
 fn fields_and_files() {
-    let file =
-        "Content-Disposition: form-data; name=up; filename=\"a.txt\"\r\nContent-Type: text/plain";
-    let sent = body(&[
-        (&field("a"), "1"),
-        (file, "\r\nbytes\r\n"),
-        (&field("a"), "zwei ü"),
-    ]);
+    let file = "Content-Disposition: form-data; name=up; filename=\"a.txt\"\r\nContent-Type: text/plain";
+    let sent = body(&[(&field("a"), "1"), (file, "\r\nbytes\r\n"), (&field("a"), "zwei ü")]);
     let form = read(TYPE, &sent).unwrap();
-    assert_eq!(
-        form.fields,
-        [("a".into(), "1".into()), ("a".into(), "zwei ü".into())]
-    );
+    assert_eq!(form.fields, [("a".into(), "1".into()), ("a".into(), "zwei ü".into())]);
     let file = &form.files[0];
-    assert_eq!(
-        (file.field.as_str(), file.filename.as_str()),
-        ("up", "a.txt")
-    );
+    assert_eq!((file.field.as_str(), file.filename.as_str()), ("up", "a.txt"));
     assert_eq!((file.content_type.as_str(), file.size), ("text/plain", 9));
     assert!(matches!(file.content, Content::Inline(b"\r\nbytes\r\n")));
 }
@@ -61,56 +45,31 @@ fn fields_and_files() {
 #[test]
 fn text_is_borrowed_from_the_body() {
     let sent = body(&[(&field("a"), "value")]);
-    assert!(matches!(
-        read(TYPE, &sent).unwrap().fields[0].1,
-        Cow::Borrowed("value")
-    ));
+    assert!(matches!(read(TYPE, &sent).unwrap().fields[0].1, Cow::Borrowed("value")));
 }
 
 #[test]
 fn framing_that_the_rfc_allows() {
     let empty: &[u8] = b"--XX--";
     assert!(read(TYPE, empty).unwrap().fields.is_empty());
-    let sent = [
-        &b"preamble\r\n"[..],
-        &body(&[(&field("a"), "1")]),
-        b"epilogue --XX",
-    ]
-    .concat();
+    let sent = [&b"preamble\r\n"[..], &body(&[(&field("a"), "1")]), b"epilogue --XX"].concat();
     assert_eq!(read(TYPE, &sent).unwrap().fields.len(), 1);
-    let padded = body(&[(&field("a"), "1")])
-        .iter()
-        .map(|b| *b as char)
-        .collect::<String>()
-        .replacen("XX\r", "XX \t\r", 1);
+    let padded =
+        body(&[(&field("a"), "1")]).iter().map(|b| *b as char).collect::<String>().replacen("XX\r", "XX \t\r", 1);
     assert_eq!(read(TYPE, padded.as_bytes()).unwrap().fields.len(), 1);
     let no_content = format!("--XX\r\n{}\r\n\r\n--XX--", field("a"));
-    assert_eq!(
-        read(TYPE, no_content.as_bytes()).unwrap().fields,
-        [("a".into(), "".into())]
-    );
+    assert_eq!(read(TYPE, no_content.as_bytes()).unwrap().fields, [("a".into(), "".into())]);
     let sent = body(&[(&field("a"), "like --XX\r\n-XX")]);
-    assert_eq!(
-        read(b"Multipart/Form-Data;charset=utf-8; Boundary=\"XX\"", &sent)
-            .unwrap()
-            .fields
-            .len(),
-        1
-    );
+    assert_eq!(read(b"Multipart/Form-Data;charset=utf-8; Boundary=\"XX\"", &sent).unwrap().fields.len(), 1);
 }
 
 #[test]
 fn big_files_are_spooled_and_removed() {
     let dir = tempfile::tempdir().unwrap();
     let content = "x".repeat(101);
-    let sent = body(&[(
-        "Content-Disposition: form-data; name=f; filename=f",
-        &content,
-    )]);
+    let sent = body(&[("Content-Disposition: form-data; name=f; filename=f", &content)]);
     let form = parse(TYPE, &sent, limits(dir.path())).unwrap();
-    let Content::Spooled(file) = &form.files[0].content else {
-        panic!("not spooled")
-    };
+    let Content::Spooled(file) = &form.files[0].content else { panic!("not spooled") };
     assert_eq!(std::fs::read_to_string(file.path()).unwrap(), content);
     assert_eq!(form.files[0].content_type, "application/octet-stream");
     drop(form);
@@ -162,18 +121,9 @@ fn content_types_that_cannot_be_read() {
         &long,
     ] {
         let error = read(content_type.as_bytes(), &sent).unwrap_err();
-        assert_eq!(
-            (error.kind(), error.status()),
-            (FieldErrorKind::Malformed, 400),
-            "{content_type}"
-        );
+        assert_eq!((error.kind(), error.status()), (FieldErrorKind::Malformed, 400), "{content_type}");
     }
-    assert_eq!(
-        read(b"multipart/form-data; boundary=\xff", &sent)
-            .unwrap_err()
-            .kind(),
-        FieldErrorKind::NotText
-    );
+    assert_eq!(read(b"multipart/form-data; boundary=\xff", &sent).unwrap_err().kind(), FieldErrorKind::NotText);
 }
 
 #[test]
@@ -181,18 +131,10 @@ fn malformed_framing() {
     let whole = body(&[(&field("a"), "1")]);
     let final_delimiter = whole.len() - "\r\n".len();
     for length in 0..final_delimiter {
-        assert_eq!(
-            fault(&whole[..length]).kind(),
-            FieldErrorKind::Malformed,
-            "cut at {length}"
-        );
+        assert_eq!(fault(&whole[..length]).kind(), FieldErrorKind::Malformed, "cut at {length}");
     }
     for sent in ["--XX\n\n\n--XX--", "x--XX--", "--XXY\r\n\r\n\r\n--XX--"] {
-        assert_eq!(
-            fault(sent.as_bytes()).kind(),
-            FieldErrorKind::Malformed,
-            "{sent}"
-        );
+        assert_eq!(fault(sent.as_bytes()).kind(), FieldErrorKind::Malformed, "{sent}");
     }
 }
 
@@ -213,21 +155,12 @@ fn malformed_parts() {
         "Content Disposition: form-data; name=x",
         "\0",
     ] {
-        assert_eq!(
-            fault(&body(&[(headers, "1")])).kind(),
-            FieldErrorKind::Malformed,
-            "{headers:?}"
-        );
+        assert_eq!(fault(&body(&[(headers, "1")])).kind(), FieldErrorKind::Malformed, "{headers:?}");
     }
     for (headers, content) in [(field("a"), "\0"), (field("a\0"), "1")] {
         assert_eq!(fault(&body(&[(&headers, content)])).status(), 400);
     }
-    let latin1 = [
-        b"--XX\r\n",
-        field("a").as_bytes(),
-        b"\r\n\r\n\xe9\r\n--XX--",
-    ]
-    .concat();
+    let latin1 = [b"--XX\r\n", field("a").as_bytes(), b"\r\n\r\n\xe9\r\n--XX--"].concat();
     assert_eq!(fault(&latin1).kind(), FieldErrorKind::NotText);
 }
 
@@ -235,19 +168,9 @@ fn malformed_parts() {
 fn limits_hold() {
     let a = field("a");
     let file = "Content-Disposition: form-data; name=f; filename=f";
-    assert!(read(
-        TYPE,
-        &body(&[(&a, ""), (&a, ""), (&a, ""), (file, ""), (file, "")])
-    )
-    .is_ok());
-    assert_eq!(
-        fault(&body(&[(&a, ""), (&a, ""), (&a, ""), (&a, "")])).kind(),
-        FieldErrorKind::TooMany
-    );
-    assert_eq!(
-        fault(&body(&[(file, ""); 6])).kind(),
-        FieldErrorKind::TooMany
-    );
+    assert!(read(TYPE, &body(&[(&a, ""), (&a, ""), (&a, ""), (file, ""), (file, "")])).is_ok());
+    assert_eq!(fault(&body(&[(&a, ""), (&a, ""), (&a, ""), (&a, "")])).kind(), FieldErrorKind::TooMany);
+    assert_eq!(fault(&body(&[(file, ""); 6])).kind(), FieldErrorKind::TooMany);
     let long = format!("{a}\r\nX: {}", "y".repeat(9000));
     assert_eq!(fault(&body(&[(&long, "")])).kind(), FieldErrorKind::TooMany);
     let many = format!("{a}{}", "\r\nX: y".repeat(16));
