@@ -95,12 +95,15 @@ fn looks_like_response(names: Sexp) -> bool {
     })
 }
 
+/// Name and value of a header field.
+type Field<'a> = (Cow<'a, [u8]>, Cow<'a, [u8]>);
+
 /// The parts of a `dr_response`.
 #[derive(Default)]
 struct Parts<'a> {
     status: Option<u16>,
     content_type: Option<ContentType>,
-    headers: Vec<(Cow<'a, [u8]>, Cow<'a, [u8]>)>,
+    headers: Vec<Field<'a>>,
     body: Cow<'a, [u8]>,
     file: Option<Cow<'a, [u8]>>,
 }
@@ -165,7 +168,7 @@ fn headers<'a>(x: Sexp, parts: &mut Parts<'a>) -> Option<()> {
         // SAFETY: as the type says, part of a protected list.
         kind::LIST => {
             let list = unsafe { List::new(x) }?;
-            if list.len() == 0 {
+            if list.is_empty() {
                 return Some(());
             }
             // SAFETY: names are a character vector.
