@@ -9,7 +9,7 @@ app="inst/examples/$example/app.R"
 
 tools/setup.sh run
 log="$library/install.log"
-echo "building (the first time takes a few minutes; $log has the details)" >&2
+echo "building; the first time, this takes a few minutes (details: $log)" >&2
 tools/install.sh > "$log" 2>&1 || {
   cat "$log" >&2
   fail "the package could not be built"
