@@ -78,8 +78,8 @@ impl Exchange<'_> {
                 Some(Ok(asset)) => return from_asset(asset),
                 Some(Err(e)) => return Err(self.internal(format!("a static file cannot be read: {e}"))),
                 None => match self.unrouted(other) {
-                    Ok(route) => route,
-                    Err(answer) => return answer,
+                    Unrouted::Handler => NOT_FOUND_ROUTE,
+                    Unrouted::Answer(answer) => return answer,
                 },
             },
         };
@@ -88,15 +88,14 @@ impl Exchange<'_> {
     }
 
     /// What no route takes: `OPTIONS` and 405 are answered here, and 404 unless the app has a handler for it.
-    fn unrouted(&self, found: Match) -> Result<u32, Result<Response, Failure>> {
+    fn unrouted(&self, found: Match) -> Unrouted {
         match found {
-            Match::MethodNotAllowed(set) if self.head.method == Method::OPTIONS => Err(Ok(options(set))),
+            Match::MethodNotAllowed(set) if self.head.method == Method::OPTIONS => Unrouted::Answer(Ok(options(set))),
             Match::MethodNotAllowed(set) => {
-                let failure = Failure::new(StatusCode::METHOD_NOT_ALLOWED, "").with(ALLOW, allow(set));
-                Err(Err(failure))
+                Unrouted::Answer(Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, "").with(ALLOW, allow(set))))
             }
-            _ if self.context.has_not_found => Ok(NOT_FOUND_ROUTE),
-            _ => Err(Err(Failure::new(StatusCode::NOT_FOUND, ""))),
+            _ if self.context.has_not_found => Unrouted::Handler,
+            _ => Unrouted::Answer(Err(Failure::new(StatusCode::NOT_FOUND, ""))),
         }
     }
 
@@ -182,6 +181,14 @@ impl Exchange<'_> {
             format!("id={:016x} {} {method} {path} {} {text}", self.id, self.connection.remote_addr, status.as_u16());
         self.context.log.line(level, &line);
     }
+}
+
+/// What becomes of a request that no route takes.
+enum Unrouted {
+    /// the app's handler for it answers
+    Handler,
+    /// the server does
+    Answer(Result<Response, Failure>),
 }
 
 /// `OPTIONS *` asks about the server as a whole (RFC 9110 section 9.3.7); no other method has such a target.
