@@ -17,12 +17,11 @@
 #include "worker.h"
 #include "build.h"
 #include "hygiene.h"
+#include "intercept.h"
 #include "json.h"
 #include "request.h"
 #include <R_ext/Rdynload.h>
 #include <R_ext/eventloop.h>
-#define R_INTERFACE_PTRS
-#include <Rinterface.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -80,6 +79,10 @@ SEXP drv_namespace(void) {
 }
 
 drv_session *drv_worker_session(void) { return w.session; }
+
+int drv_worker_in_handler(void) { return w.in_handler; }
+
+int drv_worker_is_serving(void) { return w.guarded && !w.forked; }
 
 static SEXP call_package(const char *name, SEXP argument) {
   /* the argument is a value, whatever its type: quoted, so that a call among them is not evaluated */
@@ -309,26 +312,6 @@ static int32_t ring(void) {
   return 1;
 }
 
-/* ---- the console ---------------------------------------------------------------------------------------------- */
-
-static int (*read_console)(const char *, unsigned char *, int, int);
-
-/* browser(), readline() and the like find the end of input in a handler: in a script they would otherwise read the lines
- * after dr_serve(), and at a console nobody would know whose question it is. */
-static int on_read_console(const char *prompt, unsigned char *buffer, int size, int history) {
-  if (w.in_handler) return 0;
-  return read_console(prompt, buffer, size, history);
-}
-
-/* ---- quit() --------------------------------------------------------------------------------------------------- */
-
-static void (*clean_up)(SA_TYPE, int, int);
-
-static void on_clean_up(SA_TYPE save, int status, int last) {
-  if (w.guarded && !w.forked && save != SA_SUICIDE) Rf_error("quit() was called while serving; the server stays");
-  clean_up(save, status, last);
-}
-
 /* ---- .Call ---------------------------------------------------------------------------------------------------- */
 
 static drv_str text_of(SEXP string) {
@@ -352,10 +335,7 @@ SEXP drv_worker_start(SEXP json, SEXP scope, SEXP names, SEXP limits) {
   if (!prepared) {
     later_exec = (uint64_t(*)(void (*)(void *), void *, double, int))R_GetCCallable("later", "execLaterNative2");
     pthread_atfork(NULL, NULL, on_fork);
-    clean_up = ptr_R_CleanUp;
-    ptr_R_CleanUp = on_clean_up;
-    read_console = ptr_R_ReadConsole;
-    ptr_R_ReadConsole = on_read_console;
+    drv_intercept();
     prepared = 1;
   }
   SEXP calls = PROTECT(Rf_allocVector(VECSXP, XLENGTH(names)));

@@ -8,6 +8,9 @@
 SEXP drv_namespace(void);
 /* The session's server, or NULL. */
 drv_session *drv_worker_session(void);
+/* Whether a handler runs; whether this process serves requests or callbacks, and is not a fork of the one that does. */
+int drv_worker_in_handler(void);
+int drv_worker_is_serving(void);
 /* Parses a body within the limits of the server. A malformed one is a condition with status 400. */
 SEXP drv_worker_parse_json(const uint8_t *body, size_t len);
 /* Signals the condition of a part of a request that cannot be read. */

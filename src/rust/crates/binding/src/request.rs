@@ -3,39 +3,28 @@
 //! A [`Cell`] belongs to one `req` object and is used again for the next request when nothing holds that object any more, so a
 //! request that no field of is read costs no allocation. C asks for fields by number ([`Field`]) and makes R objects
 //! of the answer at once; what the answer points at lives until the next question.
+//! `route`, `upload` and `answer` are its parts, `fault` is why there is none.
 
-use crate::node::{Kind, Node, Str};
+mod answer;
+mod fault;
+mod route;
+mod upload;
+
+pub use route::RouteInfo;
+
+use crate::node::{Kind, Node};
 use crate::session::Session;
 use crate::shield::{shield, Error};
-use fields::guard::CollisionGuard;
-use fields::{multipart, FieldError};
-use router::{ParamType, Pattern};
+use answer::Answer;
+use fault::Fault;
 use std::borrow::Cow;
 use std::ffi::OsStr;
-use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::{fmt::Write, fs, ptr};
+use upload::Upload;
 use wire::{BodyRef, Request, RequestHead, FLAG_HTTP2};
 use worker::Job;
-
-/// What the worker knows of a route.
-#[derive(Debug)]
-pub struct RouteInfo {
-    /// index into the app's handlers, from 1
-    pub handler: u32,
-    pattern: String,
-    params: Vec<(String, ParamType)>,
-}
-
-impl RouteInfo {
-    /// The route with this pattern.
-    pub fn new(pattern: &str, handler: u32) -> Result<Self, String> {
-        let parsed = Pattern::parse(pattern).map_err(|e| e.to_string())?;
-        let params = parsed.params().iter().map(|p| (p.name.clone(), p.kind)).collect();
-        Ok(RouteInfo { handler, pattern: pattern.to_owned(), params })
-    }
-}
 
 /// The fields that are computed here, by the numbers that `src/request.c` uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,44 +81,6 @@ pub struct Cell {
     upload: Option<Upload>,
     answer: Answer,
 }
-
-/// The parts of a multipart body.
-struct Upload {
-    fields: Vec<(String, String)>,
-    files: Vec<File>,
-}
-
-struct File {
-    field: String,
-    name: String,
-    media_type: String,
-    size: u64,
-    content: FileContent,
-}
-
-enum FileContent {
-    /// a piece of the body
-    Within(Range<usize>),
-    /// on disk until the request is over
-    Spooled(fields::spool::SpooledFile),
-}
-
-/// The storage of an answer.
-#[derive(Default)]
-struct Answer {
-    owned: Vec<Vec<u8>>,
-    strings: Vec<Str>,
-    names: Vec<Str>,
-    ints: Vec<i32>,
-    doubles: Vec<f64>,
-    part_names: Vec<Str>,
-    nodes: Vec<Node>,
-    inner: Vec<Node>,
-    root: Node,
-}
-
-// SAFETY of the raw pointers in `Answer`: they point into `message`, `spooled`, `upload` or `owned` of the same cell, or at static
-// text, and are read by C before the cell is asked or opened again.
 
 impl Cell {
     /// Where the next message goes. What belonged to the last one is given up.
@@ -208,33 +159,10 @@ impl Cell {
 
     /// Reads a multipart body, once.
     fn load_upload(&mut self, session: &Session) -> Result<(), Fault> {
-        if self.upload.is_some() || self.media() != Media::Multipart {
-            return Ok(());
+        if self.upload.is_none() && self.media() == Media::Multipart {
+            let content_type = self.header(b"content-type").unwrap_or_default();
+            self.upload = Some(Upload::read(content_type, self.body(), session)?);
         }
-        let limits = multipart::Limits {
-            max_parts: session.limits.max_parts,
-            max_fields: session.limits.max_fields,
-            spool_above: session.limits.spool_above,
-            dir: &session.upload_path,
-        };
-        let body = self.body();
-        let parsed = multipart::parse(self.header(b"content-type").unwrap_or_default(), body, limits)?;
-        let fields = parsed.fields.into_iter().map(|(n, v)| (n.into_owned(), v.into_owned())).collect();
-        let start = body.as_ptr() as usize;
-        let files = parsed.files.into_iter().map(|f| File {
-            field: f.field,
-            name: f.filename,
-            media_type: f.content_type,
-            size: f.size,
-            content: match f.content {
-                multipart::Content::Inline(bytes) => {
-                    let at = bytes.as_ptr() as usize - start;
-                    FileContent::Within(at..at + bytes.len())
-                }
-                multipart::Content::Spooled(file) => FileContent::Spooled(file),
-            },
-        });
-        self.upload = Some(Upload { fields, files: files.collect() });
         Ok(())
     }
 
@@ -327,164 +255,6 @@ fn as_text(bytes: &[u8]) -> Cow<'_, [u8]> {
         Ok(_) => Cow::Borrowed(bytes),
         Err(_) => Cow::Owned(bytes.iter().map(|&b| b as char).collect::<String>().into_bytes()),
     }
-}
-
-/// Why a field cannot be had: a status and words for the client.
-struct Fault {
-    status: u16,
-    message: String,
-}
-
-impl Fault {
-    const GONE: Fault = Fault { status: 500, message: String::new() };
-
-    fn new(status: u16, message: String) -> Self {
-        Fault { status, message }
-    }
-}
-
-impl From<FieldError> for Fault {
-    fn from(e: FieldError) -> Self {
-        Fault::new(e.status(), e.to_string())
-    }
-}
-
-impl Answer {
-    /// Forgets the last answer, but keeps its memory.
-    fn clear(&mut self) {
-        self.owned.clear();
-        self.strings.clear();
-        self.names.clear();
-        self.ints.clear();
-        self.doubles.clear();
-        self.part_names.clear();
-        self.nodes.clear();
-        self.inner.clear();
-        self.root = Node::NULL;
-    }
-
-    fn put(&mut self, bytes: Cow<'_, [u8]>) -> Str {
-        match bytes {
-            Cow::Borrowed(bytes) => Str::new(bytes),
-            Cow::Owned(bytes) => {
-                let s = Str::new(&bytes);
-                self.owned.push(bytes);
-                s
-            }
-        }
-    }
-
-    fn string(&mut self, bytes: &[u8]) {
-        self.strings.push(Str::new(bytes));
-        self.root = Node::vector(Kind::Str, &self.strings);
-    }
-
-    fn owned_string(&mut self, bytes: Vec<u8>) {
-        let s = self.put(Cow::Owned(bytes));
-        self.strings.push(s);
-        self.root = Node::vector(Kind::Str, &self.strings);
-    }
-
-    fn missing_string(&mut self) {
-        self.strings.push(Str::NA);
-        self.root = Node::vector(Kind::Str, &self.strings);
-    }
-
-    fn int(&mut self, x: i32) {
-        self.ints.push(x);
-        self.root = Node::vector(Kind::Int, &self.ints);
-    }
-
-    fn pair(&mut self, name: Cow<'_, [u8]>, value: Cow<'_, [u8]>) {
-        let (name, value) = (self.put(name), self.put(value));
-        self.names.push(name);
-        self.strings.push(value);
-    }
-
-    /// All pairs put so far, as a named character vector.
-    fn named_strings(&mut self) {
-        self.root = Node::vector(Kind::Str, &self.strings).named(&self.names);
-    }
-
-    /// Pairs of text, once the guard has passed them.
-    fn pairs(&mut self, pairs: Vec<fields::Pair<'_>>, guard: &mut CollisionGuard) -> Result<(), Fault> {
-        guard.check(pairs.iter().flat_map(|(n, v)| [n.as_bytes(), v.as_bytes()]))?;
-        for (name, value) in pairs {
-            self.pair(cow_bytes(name), cow_bytes(value));
-        }
-        self.named_strings();
-        Ok(())
-    }
-
-    fn params<'v>(&mut self, params: &[(String, ParamType)], values: impl Iterator<Item = &'v [u8]>) {
-        let typed = params.iter().any(|(_, kind)| !matches!(kind, ParamType::Str | ParamType::Uuid));
-        let values: Vec<&[u8]> = values.collect();
-        for ((name, _), value) in params.iter().zip(&values) {
-            self.pair(Cow::Borrowed(name.as_bytes()), Cow::Borrowed(value));
-        }
-        if !typed {
-            return self.named_strings();
-        }
-        self.ints.reserve(values.len());
-        self.doubles.reserve(values.len());
-        for (i, (value, (_, kind))) in values.iter().zip(params).enumerate() {
-            let node = self.typed(*kind, String::from_utf8_lossy(value).as_ref(), i);
-            self.nodes.push(node);
-        }
-        self.root = Node::vector(Kind::List, &self.nodes).named(&self.names);
-    }
-
-    /// The value of a param, `text`, which is also string `i`. The stores have room for it.
-    fn typed(&mut self, kind: ParamType, text: &str, i: usize) -> Node {
-        match kind {
-            ParamType::Int => match text.parse::<i32>() {
-                Ok(x) if x != i32::MIN => last_of(Kind::Int, &mut self.ints, x),
-                // beyond R's integers: the nearest double
-                _ => last_of(Kind::Dbl, &mut self.doubles, text.parse().unwrap_or(f64::NAN)),
-            },
-            ParamType::Dbl => last_of(Kind::Dbl, &mut self.doubles, text.parse().unwrap_or(f64::NAN)),
-            ParamType::Bool => last_of(Kind::Lgl, &mut self.ints, i32::from(ParamType::bool_value(text) == Some(true))),
-            ParamType::Str | ParamType::Uuid => Node::vector(Kind::Str, std::slice::from_ref(&self.strings[i])),
-        }
-    }
-
-    /// A list for each file, named by field: field, name, type, size, path, content.
-    fn files(&mut self, files: &[File], body: &[u8]) {
-        const PARTS: [&str; 6] = ["field", "name", "type", "size", "path", "content"];
-        self.part_names.extend(PARTS.map(|p| Str::new(p.as_bytes())));
-        self.strings.reserve(files.len() * 4);
-        self.doubles.reserve(files.len());
-        self.inner.reserve(files.len() * PARTS.len());
-        for file in files {
-            let (path, content) = match &file.content {
-                FileContent::Within(range) => (Str::NA, Node::vector(Kind::Raw, &body[range.clone()])),
-                FileContent::Spooled(file) => (Str::new(file.path().as_os_str().as_bytes()), Node::NULL),
-            };
-            let strings = [file.field.as_bytes(), file.name.as_bytes(), file.media_type.as_bytes()].map(Str::new);
-            let [field, name, media_type] = strings.map(|s| last_of(Kind::Str, &mut self.strings, s));
-            let path = last_of(Kind::Str, &mut self.strings, path);
-            let size = last_of(Kind::Dbl, &mut self.doubles, file.size as f64);
-            let first = self.inner.len();
-            self.inner.extend([field, name, media_type, size, path, content]);
-            self.nodes.push(Node::vector(Kind::List, &self.inner[first..]).named(&self.part_names));
-            self.names.push(Str::new(file.field.as_bytes()));
-        }
-        self.root = Node::vector(Kind::List, &self.nodes).named(&self.names);
-    }
-}
-
-fn cow_bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {
-    match text {
-        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
-        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
-    }
-}
-
-/// Adds `x` to a store that has room for it, and gives the vector of length 1 that it is.
-fn last_of<T>(kind: Kind, store: &mut Vec<T>, x: T) -> Node {
-    assert!(store.len() < store.capacity(), "a node would dangle");
-    store.push(x);
-    Node::vector(kind, &store[store.len() - 1..])
 }
 
 /// A cell for a `req` object.

@@ -1,0 +1,165 @@
+//! The storage of an answer: what the nodes that C reads point at, and the shapes that fields come in.
+//!
+//! The raw pointers in it point into the message, the body or the upload of the same cell, into `owned`, or at static text, and are
+//! read by C before the cell is asked again or gets a new request.
+
+use super::fault::Fault;
+use super::upload::{File, FileContent};
+use crate::node::{Kind, Node, Str};
+use fields::guard::CollisionGuard;
+use router::ParamType;
+use std::borrow::Cow;
+use std::os::unix::ffi::OsStrExt;
+
+/// The storage of an answer.
+#[derive(Default)]
+pub(super) struct Answer {
+    owned: Vec<Vec<u8>>,
+    strings: Vec<Str>,
+    names: Vec<Str>,
+    ints: Vec<i32>,
+    doubles: Vec<f64>,
+    part_names: Vec<Str>,
+    nodes: Vec<Node>,
+    inner: Vec<Node>,
+    pub(super) root: Node,
+}
+
+
+impl Answer {
+    /// Forgets the last answer, but keeps its memory.
+    pub(super) fn clear(&mut self) {
+        self.owned.clear();
+        self.strings.clear();
+        self.names.clear();
+        self.ints.clear();
+        self.doubles.clear();
+        self.part_names.clear();
+        self.nodes.clear();
+        self.inner.clear();
+        self.root = Node::NULL;
+    }
+
+    fn put(&mut self, bytes: Cow<'_, [u8]>) -> Str {
+        match bytes {
+            Cow::Borrowed(bytes) => Str::new(bytes),
+            Cow::Owned(bytes) => {
+                let s = Str::new(&bytes);
+                self.owned.push(bytes);
+                s
+            }
+        }
+    }
+
+    pub(super) fn string(&mut self, bytes: &[u8]) {
+        self.strings.push(Str::new(bytes));
+        self.root = Node::vector(Kind::Str, &self.strings);
+    }
+
+    pub(super) fn owned_string(&mut self, bytes: Vec<u8>) {
+        let s = self.put(Cow::Owned(bytes));
+        self.strings.push(s);
+        self.root = Node::vector(Kind::Str, &self.strings);
+    }
+
+    pub(super) fn missing_string(&mut self) {
+        self.strings.push(Str::NA);
+        self.root = Node::vector(Kind::Str, &self.strings);
+    }
+
+    pub(super) fn int(&mut self, x: i32) {
+        self.ints.push(x);
+        self.root = Node::vector(Kind::Int, &self.ints);
+    }
+
+    pub(super) fn pair(&mut self, name: Cow<'_, [u8]>, value: Cow<'_, [u8]>) {
+        let (name, value) = (self.put(name), self.put(value));
+        self.names.push(name);
+        self.strings.push(value);
+    }
+
+    /// All pairs put so far, as a named character vector.
+    pub(super) fn named_strings(&mut self) {
+        self.root = Node::vector(Kind::Str, &self.strings).named(&self.names);
+    }
+
+    /// Pairs of text, once the guard has passed them.
+    pub(super) fn pairs(&mut self, pairs: Vec<fields::Pair<'_>>, guard: &mut CollisionGuard) -> Result<(), Fault> {
+        guard.check(pairs.iter().flat_map(|(n, v)| [n.as_bytes(), v.as_bytes()]))?;
+        for (name, value) in pairs {
+            self.pair(cow_bytes(name), cow_bytes(value));
+        }
+        self.named_strings();
+        Ok(())
+    }
+
+    pub(super) fn params<'v>(&mut self, params: &[(String, ParamType)], values: impl Iterator<Item = &'v [u8]>) {
+        let typed = params.iter().any(|(_, kind)| !matches!(kind, ParamType::Str | ParamType::Uuid));
+        let values: Vec<&[u8]> = values.collect();
+        for ((name, _), value) in params.iter().zip(&values) {
+            self.pair(Cow::Borrowed(name.as_bytes()), Cow::Borrowed(value));
+        }
+        if !typed {
+            return self.named_strings();
+        }
+        self.ints.reserve(values.len());
+        self.doubles.reserve(values.len());
+        for (i, (value, (_, kind))) in values.iter().zip(params).enumerate() {
+            let node = self.typed(*kind, String::from_utf8_lossy(value).as_ref(), i);
+            self.nodes.push(node);
+        }
+        self.root = Node::vector(Kind::List, &self.nodes).named(&self.names);
+    }
+
+    /// The value of a param, `text`, which is also string `i`. The stores have room for it.
+    fn typed(&mut self, kind: ParamType, text: &str, i: usize) -> Node {
+        match kind {
+            ParamType::Int => match text.parse::<i32>() {
+                Ok(x) if x != i32::MIN => last_of(Kind::Int, &mut self.ints, x),
+                // beyond R's integers: the nearest double
+                _ => last_of(Kind::Dbl, &mut self.doubles, text.parse().unwrap_or(f64::NAN)),
+            },
+            ParamType::Dbl => last_of(Kind::Dbl, &mut self.doubles, text.parse().unwrap_or(f64::NAN)),
+            ParamType::Bool => last_of(Kind::Lgl, &mut self.ints, i32::from(ParamType::bool_value(text) == Some(true))),
+            ParamType::Str | ParamType::Uuid => Node::vector(Kind::Str, std::slice::from_ref(&self.strings[i])),
+        }
+    }
+
+    /// A list for each file, named by field: field, name, type, size, path, content.
+    pub(super) fn files(&mut self, files: &[File], body: &[u8]) {
+        const PARTS: [&str; 6] = ["field", "name", "type", "size", "path", "content"];
+        self.part_names.extend(PARTS.map(|p| Str::new(p.as_bytes())));
+        self.strings.reserve(files.len() * 4);
+        self.doubles.reserve(files.len());
+        self.inner.reserve(files.len() * PARTS.len());
+        for file in files {
+            let (path, content) = match &file.content {
+                FileContent::Within(range) => (Str::NA, Node::vector(Kind::Raw, &body[range.clone()])),
+                FileContent::Spooled(file) => (Str::new(file.path().as_os_str().as_bytes()), Node::NULL),
+            };
+            let strings = [file.field.as_bytes(), file.name.as_bytes(), file.media_type.as_bytes()].map(Str::new);
+            let [field, name, media_type] = strings.map(|s| last_of(Kind::Str, &mut self.strings, s));
+            let path = last_of(Kind::Str, &mut self.strings, path);
+            let size = last_of(Kind::Dbl, &mut self.doubles, file.size as f64);
+            let first = self.inner.len();
+            self.inner.extend([field, name, media_type, size, path, content]);
+            self.nodes.push(Node::vector(Kind::List, &self.inner[first..]).named(&self.part_names));
+            self.names.push(Str::new(file.field.as_bytes()));
+        }
+        self.root = Node::vector(Kind::List, &self.nodes).named(&self.names);
+    }
+}
+
+fn cow_bytes(text: Cow<'_, str>) -> Cow<'_, [u8]> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+    }
+}
+
+/// Adds `x` to a store that has room for it, and gives the vector of length 1 that it is.
+fn last_of<T>(kind: Kind, store: &mut Vec<T>, x: T) -> Node {
+    assert!(store.len() < store.capacity(), "a node would dangle");
+    store.push(x);
+    Node::vector(kind, &store[store.len() - 1..])
+}
