@@ -108,6 +108,12 @@ SEXP drv_worker_parse_json(const uint8_t *body, size_t len) {
   return value;
 }
 
+static SEXP req_symbol(void) {
+  static SEXP symbol = NULL;
+  if (!symbol) symbol = Rf_install("req");
+  return symbol;
+}
+
 /* ---- one request ---------------------------------------------------------------------------------------------- */
 
 /* The child of a fork that a handler made (parallel::mcfork) came back here: its parent answers, it does not. */
@@ -120,7 +126,7 @@ static void only_parent(void) {
 /* The cell of the request in use. A handler can reach `scope`, as its parent.frame(), and take `req` out of it: then
  * the object may be gone, and is not touched. */
 static SEXP current_cell(void) {
-  if (!w.req || Rf_findVarInFrame(w.scope, Rf_install("req")) != w.req) return NULL;
+  if (!w.req || Rf_findVarInFrame(w.scope, req_symbol()) != w.req) return NULL;
   return w.cell;
 }
 
@@ -131,7 +137,7 @@ static void ensure_request(void) {
   }
   w.req = NULL;
   SEXP req = PROTECT(drv_request_new());
-  Rf_defineVar(Rf_install("req"), req, w.scope);
+  Rf_defineVar(req_symbol(), req, w.scope);
   w.cell = drv_request_pointer(req);
   w.req = req;
   UNPROTECT(1);
@@ -340,7 +346,7 @@ SEXP drv_worker_start(SEXP json, SEXP scope, SEXP names, SEXP limits) {
   }
   SEXP calls = PROTECT(Rf_allocVector(VECSXP, XLENGTH(names)));
   for (R_xlen_t i = 0; i < XLENGTH(names); i++) {
-    SET_VECTOR_ELT(calls, i, Rf_lang2(Rf_installTrChar(STRING_ELT(names, i)), Rf_install("req")));
+    SET_VECTOR_ELT(calls, i, Rf_lang2(Rf_installTrChar(STRING_ELT(names, i)), req_symbol()));
   }
   drv_str text = text_of(json);
   drv_error error;

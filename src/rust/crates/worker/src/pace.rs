@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// A handler that takes less than this may run before the replies to earlier ones are told.
 const QUICK: Duration = Duration::from_micros(25);
 /// But no more than this many.
-const MOST: u32 = 32;
+const MOST: u32 = 64;
 
 /// What is known of the handlers' pace.
 #[derive(Debug, Default)]

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use table::Table;
 
 /// Ring the worker's bell after this many requests, even in the middle of a turn, so that it works alongside.
-const RING_AFTER: u32 = 16;
+const RING_AFTER: u32 = 64;
 
 thread_local! {
     static DISPATCH: RefCell<Option<Dispatch>> = const { RefCell::new(None) };
