@@ -53,7 +53,7 @@ int32_t drv_session_port(const drv_session *);
 void drv_session_drain(const drv_session *);
 int32_t drv_session_drained(const drv_session *);
 void drv_session_free(drv_session *);
-uint32_t drv_session_next(drv_session *, drv_cell *);
+uint32_t drv_session_next(drv_session *, drv_cell *, int32_t *has_params);
 uint64_t drv_session_finished(drv_session *); /* ns */
 void drv_session_tell(drv_session *);
 int32_t drv_session_doze(drv_session *);

@@ -17,10 +17,8 @@ static const R_CallMethodDef calls[] = {
     CALL("pattern_parse", drv_pattern, 1),
     CALL("plain_response", drv_plain_response, 4),
     CALL("request_body", drv_request_body, 2),
-    CALL("request_get", drv_request_get, 2),
     CALL("request_make_cell", drv_request_make_cell, 0),
     CALL("request_pick", drv_request_pick, 3),
-    CALL("request_set", drv_request_set, 3),
     CALL("request_undispatched", drv_request_undispatched, 1),
     CALL("worker_answer", drv_worker_answer, 1),
     CALL("worker_drain", drv_worker_drain, 0),
@@ -36,8 +34,13 @@ static const R_CallMethodDef calls[] = {
     {NULL, NULL, 0},
 };
 
+static const R_ExternalMethodDef externals[] = {
+    CALL("request_field", drv_request_field, 2),
+    {NULL, NULL, 0},
+};
+
 void attribute_visible R_init_drover(DllInfo *dll) {
-  R_registerRoutines(dll, NULL, calls, NULL, NULL);
+  R_registerRoutines(dll, NULL, calls, NULL, externals);
   R_useDynamicSymbols(dll, FALSE);
   R_forceSymbols(dll, TRUE);
 }

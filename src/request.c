@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PARAMS_FIELD 4
 #define JSON_FIELD (DRV_FIELDS - 1)
 
 typedef struct {
@@ -86,10 +87,37 @@ static SEXP field(SEXP pointer, int i) {
   return keep(pointer, i, drv_build(node));
 }
 
-SEXP drv_request_get(SEXP pointer, SEXP number) {
-  int i = Rf_asInteger(number);
-  if (i < 0 || i >= DRV_FIELDS) Rf_error("no such field");
-  return field(pointer, i);
+static SEXP params_symbol(void) {
+  static SEXP symbol = NULL;
+  if (!symbol) symbol = Rf_install("params");
+  return symbol;
+}
+
+void drv_request_set_params(SEXP req, SEXP pointer, int has_params) {
+  static SEXP none = NULL;
+  if (!none) none = Rf_eval(Rf_install("no_params"), drv_namespace()); /* kept by the namespace */
+  if (has_params) {
+    Rf_defineVar(params_symbol(), field(pointer, PARAMS_FIELD), req);
+  } else if (Rf_findVarInFrame(req, params_symbol()) != none) {
+    Rf_defineVar(params_symbol(), none, req);
+  }
+}
+
+static SEXP value_symbol(void) {
+  static SEXP symbol = NULL;
+  if (!symbol) symbol = Rf_install("value");
+  return symbol;
+}
+
+SEXP drv_request_field(SEXP call, SEXP op, SEXP args, SEXP frame) {
+  (void)call, (void)op;
+  SEXP pointer = CADR(args);
+  int i = Rf_asInteger(CADDR(args));
+  if (TYPEOF(pointer) != EXTPTRSXP || i < 0 || i >= DRV_FIELDS) Rf_error("no such field");
+  SEXP value = Rf_findVarInFrame(frame, value_symbol());
+  if (value == R_MissingArg) return field(pointer, i);
+  keep(pointer, i, Rf_eval(value, frame));
+  return R_NilValue;
 }
 
 /* The cell of an object that the engine made, or NULL for one that a test made. */
@@ -115,7 +143,8 @@ static int is_string(SEXP x) {
 SEXP drv_request_pick(SEXP req, SEXP number, SEXP name) {
   SEXP pointer = cell_behind(req);
   if (!pointer || !is_string(name)) return slowly("pick_slowly", req, number, name);
-  return drv_pick(field(pointer, Rf_asInteger(number)), name);
+  int i = Rf_asInteger(number);
+  return drv_pick(i == PARAMS_FIELD ? Rf_findVarInFrame(req, params_symbol()) : field(pointer, i), name);
 }
 
 SEXP drv_request_body(SEXP req, SEXP as) {
@@ -131,13 +160,6 @@ SEXP drv_request_body(SEXP req, SEXP as) {
     return value;
   }
   return slowly("body_slowly", req, as, R_NilValue);
-}
-
-SEXP drv_request_set(SEXP pointer, SEXP number, SEXP value) {
-  int i = Rf_asInteger(number);
-  if (i < 0 || i >= DRV_FIELDS) Rf_error("no such field");
-  keep(pointer, i, value);
-  return R_NilValue;
 }
 
 /* With the class attribute but without the object bit, `req$field` does not look for S3 methods, which would take longer
@@ -162,5 +184,6 @@ SEXP drv_request_pointer(SEXP req) {
 
 int drv_request_is_pristine(SEXP req) {
   /* the one reference is that of the variable by which handlers are called */
-  return !MAYBE_SHARED(req) && Rf_length(req) == DRV_FIELDS && !OBJECT(req);
+  return !MAYBE_SHARED(req) && Rf_length(req) == DRV_FIELDS && !OBJECT(req) && !R_EnvironmentIsLocked(req) &&
+         !R_BindingIsLocked(params_symbol(), req);
 }

@@ -15,12 +15,14 @@ drv_cell *drv_request_cell(SEXP cell);
 SEXP drv_request_pointer(SEXP req);
 /* Forgets the values of all fields: the cell has another request now. */
 void drv_request_reset(SEXP cell);
+/* Sets the params of the request that `req` now stands for; when they cannot be had, signals why. */
+void drv_request_set_params(SEXP req, SEXP cell, int has_params);
 /* Whether `req`, bound once, is as it was made, so that it can serve the next request. */
 int drv_request_is_pristine(SEXP req);
 
-/* .Call: field `i` of a cell; its value from now on; the object bit off. */
-SEXP drv_request_get(SEXP cell, SEXP i);
-SEXP drv_request_set(SEXP cell, SEXP i, SEXP value);
+/* .External2 of an active binding, function(value): the field of a cell, or, when `value` is given, its value from now on. */
+SEXP drv_request_field(SEXP call, SEXP op, SEXP args, SEXP frame);
+/* .Call: the object bit off. */
 SEXP drv_request_undispatched(SEXP req);
 /* .Call: the value of one name in field `number`; the body, read as `as` says. */
 SEXP drv_request_pick(SEXP req, SEXP number, SEXP name);

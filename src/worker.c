@@ -175,10 +175,11 @@ static void after_handler(void) {
   if (quick ? drv_hygiene_options_changed() : drv_hygiene_is_disturbed()) repair();
 }
 
-static void handle(uint32_t handler) {
+static void handle(uint32_t handler, int has_params) {
   w.handler = handler;
   w.in_handler = 1;
   SEXP cell = PROTECT(w.cell);
+  drv_request_set_params(w.req, cell, has_params);
   /* the argument is forced: a function that the handler leaves behind must find this request in it, not the next one */
   SEXP value = PROTECT(R_forceAndCall(VECTOR_ELT(w.calls, (R_xlen_t)handler - 1), 1, w.scope));
   answer(cell, value);
@@ -236,9 +237,10 @@ SEXP drv_worker_run(SEXP mode_) {
   for (unsigned n = 1;; n++) {
     if (!w.session || (w.stop && mode != DRAIN)) return Rf_ScalarInteger(STOPPED);
     ensure_request();
-    uint32_t handler = drv_session_next(w.session, drv_request_cell(w.cell));
+    int32_t has_params = 0;
+    uint32_t handler = drv_session_next(w.session, drv_request_cell(w.cell), &has_params);
     if (handler) {
-      handle(handler);
+      handle(handler, has_params);
       if (n % LOOK_AFTER) continue;
     }
     if (w.unseen) {

@@ -130,21 +130,24 @@ pub unsafe extern "C" fn drv_session_free(session: *mut Session) {
     shield((), || drop(unsafe { Box::from_raw(session) }));
 }
 
-/// Takes the next request into `cell`. The index of its handler, from 1; 0 when none waits.
+/// Takes the next request into `cell`. The index of its handler, from 1, and whether its route has params; 0 when none waits.
 ///
 /// # Safety
-/// `session` and `cell` are live.
+/// `session` and `cell` are live, `has_params` is valid for writing.
 #[no_mangle]
-pub unsafe extern "C" fn drv_session_next(session: *mut Session, cell: *mut Cell) -> u32 {
+pub unsafe extern "C" fn drv_session_next(session: *mut Session, cell: *mut Cell, has_params: *mut i32) -> u32 {
     // SAFETY: the caller's; C uses both from one thread only.
     let (session, cell) = unsafe { (&mut *session, &mut *cell) };
     shield(0, || {
         let Some(job) = session.worker.next(cell.message_mut()) else { return 0 };
-        match cell.open(job) {
-            Some(NOT_FOUND_ROUTE) => session.not_found,
-            Some(route) => session.routes.get(route as usize).map_or(0, |r| r.handler),
-            None => 0,
-        }
+        let route = match cell.open(job) {
+            Some(NOT_FOUND_ROUTE) => None,
+            Some(route) => session.routes.get(route as usize),
+            None => return 0,
+        };
+        // SAFETY: the caller's.
+        unsafe { has_params.write(i32::from(route.is_some_and(RouteInfo::has_params))) };
+        route.map_or(session.not_found, |r| r.handler)
     })
 }
 

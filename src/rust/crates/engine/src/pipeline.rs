@@ -17,7 +17,7 @@ use router::{Match, MethodSet, Params};
 use std::convert::Infallible;
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
-use wire::{BodyRef, Reply, RequestHead, FLAG_HTTP2};
+use wire::{BodyRef, RequestHead, FLAG_HTTP2};
 
 /// The route of requests that no route takes, when the app has a handler for them.
 pub const NOT_FOUND_ROUTE: u32 = u32::MAX;
@@ -111,7 +111,7 @@ impl Exchange<'_> {
             .ok_or_else(|| Failure::new(StatusCode::SERVICE_UNAVAILABLE, "request queue is full"))?;
         sweep::hurry();
         match ticket.await {
-            Outcome::Reply(message) => self.respond(&message),
+            Outcome::Reply(message) => self.respond(message),
             Outcome::QueueTimeout => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "waited too long in the queue")),
             Outcome::Timeout => Err(Failure::new(StatusCode::GATEWAY_TIMEOUT, "the handler took too long")),
         }
@@ -148,16 +148,12 @@ impl Exchange<'_> {
         message.encode(&params, fields, out);
     }
 
-    fn respond(&self, message: &Bytes) -> Result<Response, Failure> {
-        let wrong = match Reply::decode(message) {
-            Ok(reply) => match from_reply(&reply, message, &self.head.method, &self.head.headers) {
-                Replied::Response(response) => return Ok(response),
-                Replied::Failure(failure) => return Err(failure),
-                Replied::Wrong(why) => why,
-            },
-            Err(e) => format!("the reply of the worker is unreadable: {e}"),
-        };
-        Err(self.internal(wrong))
+    fn respond(&self, message: Bytes) -> Result<Response, Failure> {
+        match from_reply(message, &self.head.method, &self.head.headers) {
+            Replied::Response(response) => Ok(response),
+            Replied::Failure(failure) => Err(failure),
+            Replied::Wrong(why) => Err(self.internal(why)),
+        }
     }
 
     /// 500, with the reason in the log.

@@ -25,7 +25,6 @@ pub(super) struct Answer {
     pub(super) root: Node,
 }
 
-
 impl Answer {
     /// Forgets the last answer, but keeps its memory.
     pub(super) fn clear(&mut self) {

@@ -18,4 +18,9 @@ impl RouteInfo {
         let params = parsed.params().iter().map(|p| (p.name.clone(), p.kind)).collect();
         Ok(RouteInfo { handler, pattern: pattern.to_owned(), params })
     }
+
+    /// Whether the pattern has placeholders.
+    pub fn has_params(&self) -> bool {
+        !self.params.is_empty()
+    }
 }

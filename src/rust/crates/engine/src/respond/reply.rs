@@ -3,7 +3,7 @@
 
 use super::{add_nosniff, from_asset, Body, Failure, Response};
 use crate::assets;
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
 use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use std::path::Path;
@@ -19,13 +19,17 @@ pub enum Replied {
     Wrong(String),
 }
 
-/// Reads a reply, a part of `message`. `method` and `request` are those of the request, for files (ranges, conditions).
-pub fn from_reply(reply: &Reply<'_>, message: &Bytes, method: &Method, request: &HeaderMap) -> Replied {
+/// Reads the message of a reply. `method` and `request` are those of the request, for files (ranges, conditions).
+pub fn from_reply(mut message: Bytes, method: &Method, request: &HeaderMap) -> Replied {
+    let reply = match Reply::decode(&message) {
+        Ok(reply) => reply,
+        Err(e) => return Replied::Wrong(format!("the reply of the worker is unreadable: {e}")),
+    };
     let status = match StatusCode::from_u16(reply.status) {
         Ok(s) if !s.is_informational() => s,
         _ => return Replied::Wrong(format!("the handler's status {} is not a final one", reply.status)),
     };
-    let headers = match headers_of(reply) {
+    let headers = match headers_of(&reply) {
         Ok(headers) => headers,
         Err(why) => return Replied::Wrong(why),
     };
@@ -37,7 +41,10 @@ pub fn from_reply(reply: &Reply<'_>, message: &Bytes, method: &Method, request: 
         }
         ReplyBody::Bytes(bytes) => {
             let bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-            let body = if bodiless { Body::empty() } else { Body::bytes(message.slice_ref(bytes)) };
+            // the body is the end of the message: it stays where it is
+            let before = message.len() - bytes.len();
+            message.advance(before);
+            let body = if bodiless { Body::empty() } else { Body::bytes(message) };
             let mut response = Response::new(body);
             *response.status_mut() = status;
             *response.headers_mut() = headers;
