@@ -96,6 +96,8 @@ measure_connections <- function(bench, count, path) {
   before <- memory_of(peer$pid)
   client <- hold_connections(bench, peer, count, path)
   if (is.character(client)) return(client)
+  # idle is what they are after a moment, not while they are opened
+  Sys.sleep(2)
   bytes <- memory_of(peer$pid) - before
   list(bytes = bytes, held = release_connections(client))
 }

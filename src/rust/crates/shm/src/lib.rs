@@ -7,6 +7,7 @@
 mod attachment;
 mod bell;
 mod link;
+mod memory;
 mod ring;
 mod segment;
 mod slots;
@@ -15,6 +16,7 @@ mod watch;
 pub use attachment::Attachment;
 pub use bell::{Bell, Ring};
 pub use link::{Link, ServerEnd, WorkerEnd};
+pub use memory::give_back;
 pub use ring::{Assembler, Consumer, Producer, Sending};
 pub use segment::Segment;
 pub use slots::{RequestId, Slots};

@@ -131,6 +131,7 @@ async fn serve_http1(io: TcpStream, state: &Arc<Connection>, context: &Arc<Conte
     match ended {
         Ended::AtRest => {
             state.goes_dormant();
+            sweep::hibernated();
             return Some(io);
         }
         Ended::HeaderTimeout => {

@@ -16,13 +16,19 @@ const FAST: Duration = Duration::from_millis(25);
 const SLOW: Duration = Duration::from_millis(250);
 /// Looks without a request out before slowing down.
 const CALM: u32 = 40;
+/// Looks without a request out before memory may be given back.
+const QUIET: u32 = 8;
 /// An idle connection gives its buffers back after this many ms.
-const HIBERNATE_AFTER: u64 = 1000;
+const HIBERNATE_AFTER: u64 = 500;
 
 /// A connection that was told to end, and has no request, gets this many ms to do so.
 const DRAIN_FOR: u64 = 1000;
 
+/// After so many connections gave up their buffers, the memory is worth giving back.
+const WORTH_GIVING_BACK: u32 = 256;
+
 thread_local! {
+    static HIBERNATED: Cell<u32> = const { Cell::new(0) };
     static CONNECTIONS: RefCell<Slab<Arc<Connection>>> = const { RefCell::new(Slab::new()) };
     static SLOWED: Cell<bool> = const { Cell::new(true) };
     static WAKE: Arc<Notify> = Arc::new(Notify::new());
@@ -41,6 +47,11 @@ impl Drop for Registered {
     fn drop(&mut self) {
         CONNECTIONS.with(|c| c.borrow_mut().try_remove(self.0));
     }
+}
+
+/// A connection has given up its buffers.
+pub fn hibernated() {
+    HIBERNATED.with(|n| n.set(n.get() + 1));
 }
 
 /// A request is out: look more often.
@@ -66,12 +77,20 @@ pub async fn run(limits: Arc<Limits>) {
     let patience = Patience { queue: ms(limits.queue_timeout), total: ms(limits.timeout) };
     let wake = WAKE.with(Arc::clone);
     let mut calm = 0;
+    let mut hibernated_before = 0;
     loop {
         let busy = dispatch::expire(patience);
         calm = if busy { 0 } else { calm + 1 };
         let slow = calm >= CALM;
         SLOWED.with(|s| s.set(slow));
         look(&limits);
+        // the allocator keeps what a crowd of connections needed: when the crowd is quiet, its memory goes back
+        let hibernated = HIBERNATED.with(Cell::get);
+        if calm >= QUIET && hibernated >= WORTH_GIVING_BACK && hibernated == hibernated_before {
+            HIBERNATED.with(|n| n.set(0));
+            shm::give_back();
+        }
+        hibernated_before = hibernated;
         if !slow {
             tokio::time::sleep(FAST).await;
         } else if CONNECTIONS.with(|c| c.borrow().is_empty()) {
