@@ -91,3 +91,26 @@ pub(crate) fn put_u64(out: &mut Vec<u8>, x: u64) {
 pub(crate) fn put_len(out: &mut Vec<u8>, len: usize) {
     put_u32(out, u32::try_from(len).unwrap_or(u32::MAX));
 }
+
+/// The lengths of names and values, in turn; how many pairs there were goes to the word at `count_at`.
+pub(crate) fn put_pair_lengths<'h>(
+    out: &mut Vec<u8>,
+    count_at: usize,
+    pairs: impl Iterator<Item = (&'h [u8], &'h [u8])>,
+) {
+    let mut count = 0u32;
+    for (name, value) in pairs {
+        put_len(out, name.len());
+        put_len(out, value.len());
+        count += 1;
+    }
+    out[count_at..count_at + 4].copy_from_slice(&count.to_ne_bytes());
+}
+
+/// The bytes of names and values, in turn.
+pub(crate) fn put_pairs<'h>(out: &mut Vec<u8>, pairs: impl Iterator<Item = (&'h [u8], &'h [u8])>) {
+    for (name, value) in pairs {
+        out.extend_from_slice(name);
+        out.extend_from_slice(value);
+    }
+}

@@ -3,7 +3,7 @@
 //! Layout: status, content type, body kind, number of headers · lengths of header names and values, in turn ·
 //! their bytes · the body, or the path of the file, or the message of the failure.
 
-use crate::reader::{put_len, put_u32, Lengths, Reader};
+use crate::reader::{put_pair_lengths, put_pairs, put_u32, Lengths, Reader};
 use crate::WireError;
 
 /// The content types that need no header in the message: they are nearly every reply's.
@@ -64,17 +64,8 @@ impl ReplyHead {
         );
         let count_at = out.len();
         put_u32(out, 0);
-        let mut count = 0u32;
-        for (name, value) in headers() {
-            put_len(out, name.len());
-            put_len(out, value.len());
-            count += 1;
-        }
-        out[count_at..count_at + 4].copy_from_slice(&count.to_ne_bytes());
-        for (name, value) in headers() {
-            out.extend_from_slice(name);
-            out.extend_from_slice(value);
-        }
+        put_pair_lengths(out, count_at, headers());
+        put_pairs(out, headers());
     }
 
     /// Appends the whole reply to `out`.

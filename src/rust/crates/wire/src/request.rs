@@ -4,7 +4,7 @@
 //! counts of params and headers · body length (u64) · lengths of params · lengths of header names and values, in turn ·
 //! the bytes of all of these in the same order · the body, when it is inline.
 
-use crate::reader::{put_len, put_u32, put_u64, Lengths, Reader};
+use crate::reader::{put_len, put_pair_lengths, put_pairs, put_u32, put_u64, Lengths, Reader};
 use crate::WireError;
 
 /// Set in `flags` when the request came over HTTP/2.
@@ -75,23 +75,14 @@ impl RequestHead<'_> {
         for p in params {
             put_len(out, p.as_ref().len());
         }
-        let mut count = 0u32;
-        for (name, value) in headers() {
-            put_len(out, name.len());
-            put_len(out, value.len());
-            count += 1;
-        }
-        out[count_at..count_at + 4].copy_from_slice(&count.to_ne_bytes());
+        put_pair_lengths(out, count_at, headers());
         for part in [self.method, self.target, self.path, self.remote_addr, path] {
             out.extend_from_slice(part);
         }
         for p in params {
             out.extend_from_slice(p.as_ref());
         }
-        for (name, value) in headers() {
-            out.extend_from_slice(name);
-            out.extend_from_slice(value);
-        }
+        put_pairs(out, headers());
         out.extend_from_slice(inline);
     }
 }
