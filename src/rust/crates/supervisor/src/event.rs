@@ -1,0 +1,62 @@
+//! What the supervisor tells whoever started it.
+
+use std::net::SocketAddr;
+
+/// Something that happened, in the order in which it did.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// an app has been loaded
+    Loaded {
+        /// the generation that its workers are of
+        generation: u32,
+        /// how long that took
+        seconds: f64,
+        /// its routes
+        routes: usize,
+        /// its static mounts
+        mounts: usize,
+    },
+    /// a worker of a generation that starts is ready
+    WorkerReady {
+        /// workers that are
+        ready: usize,
+        /// workers that will be
+        of: usize,
+    },
+    /// requests are served from now on
+    Listening(SocketAddr),
+    /// it could not be started: nothing is left running
+    Failed {
+        /// what failed
+        kind: Failure,
+        /// why, for a person
+        message: String,
+    },
+    /// the new generation has taken over
+    Reloaded {
+        /// its number
+        generation: u32,
+    },
+    /// the new generation could not be started; the one before goes on
+    ReloadFailed {
+        /// why, for a person
+        message: String,
+    },
+    /// a zygote that the session had forked is gone: new workers need a new one, by `adopt_zygote`
+    ZygoteLost,
+    /// the end; nothing is left running
+    Stopped,
+}
+
+/// What failed at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// the address
+    Listen,
+    /// loading the app
+    Load,
+    /// the start of a worker, most often `on_worker_start`
+    WorkerStart,
+    /// something of the system: no R, no memory, no process
+    System,
+}
