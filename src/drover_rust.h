@@ -43,30 +43,35 @@ typedef struct {
   drv_str message;
 } drv_error;
 
-typedef struct drv_session drv_session; /* a server, and the main thread as its worker */
+typedef struct drv_session drv_session; /* a server whose worker is the main thread */
+typedef struct drv_desk drv_desk;       /* where a worker takes requests and leaves replies */
 typedef struct drv_cell drv_cell;       /* the request behind a `req` object */
 struct SEXPREC;
 
 /* session.rs. `ring` is called from I/O threads; it answers 0 to have the bell's descriptor written instead. */
-drv_session *drv_session_start(const char *json, size_t len, int32_t (*ring)(void), drv_error *error);
+drv_session *drv_session_start(const char *json, size_t len, int32_t (*ring)(void), drv_desk **desk,
+                               drv_error *error);
 int32_t drv_session_port(const drv_session *);
 void drv_session_drain(const drv_session *);
 int32_t drv_session_drained(const drv_session *);
 void drv_session_free(drv_session *);
-uint32_t drv_session_next(drv_session *, drv_cell *, int32_t *has_params);
-uint64_t drv_session_finished(drv_session *); /* ns */
-void drv_session_tell(drv_session *);
-int32_t drv_session_doze(drv_session *);
-void drv_session_awake(const drv_session *);
-int32_t drv_session_bell(const drv_session *);
-void drv_session_log(const drv_session *, const drv_cell *, int32_t level, drv_str text);
-int32_t drv_reply_value(drv_session *, drv_cell *, struct SEXPREC *value);
-void drv_reply_failure(drv_session *, drv_cell *, int32_t status, drv_str detail, struct SEXPREC *headers);
+
+/* desk.rs */
+void drv_desk_free(drv_desk *);
+uint32_t drv_desk_next(drv_desk *, drv_cell *, int32_t *has_params);
+uint64_t drv_desk_finished(drv_desk *); /* ns */
+void drv_desk_tell(drv_desk *);
+int32_t drv_desk_doze(drv_desk *);
+void drv_desk_awake(const drv_desk *);
+int32_t drv_desk_bell(const drv_desk *);
+void drv_desk_log(const drv_desk *, const drv_cell *, int32_t level, drv_str text);
+int32_t drv_reply_value(drv_desk *, drv_cell *, struct SEXPREC *value);
+void drv_reply_failure(drv_desk *, drv_cell *, int32_t status, drv_str detail, struct SEXPREC *headers);
 
 /* request.rs */
 drv_cell *drv_cell_new(void);
 void drv_cell_free(drv_cell *);
-const drv_node *drv_cell_field(drv_session *, drv_cell *, uint32_t field, drv_error *error);
+const drv_node *drv_cell_field(drv_desk *, drv_cell *, uint32_t field, drv_error *error);
 const uint8_t *drv_cell_body(drv_cell *, size_t *len, drv_error *error);
 int32_t drv_cell_is_open(const drv_cell *);
 

@@ -78,11 +78,11 @@ static SEXP read_json(cell *c) {
 static SEXP field(SEXP pointer, int i) {
   cell *c = cell_of(pointer);
   if (c->known & (1u << i)) return VECTOR_ELT(R_ExternalPtrProtected(pointer), i);
-  drv_session *session = drv_worker_session();
-  if (!session) Rf_error("the server of this request has stopped: read the fields that are needed while it runs");
+  drv_desk *desk = drv_worker_desk();
+  if (!desk) Rf_error("the server of this request has stopped: read the fields that are needed while it runs");
   if (i == JSON_FIELD) return keep(pointer, i, read_json(c));
   drv_error error;
-  const drv_node *node = drv_cell_field(session, c->engine, (uint32_t)i, &error);
+  const drv_node *node = drv_cell_field(desk, c->engine, (uint32_t)i, &error);
   if (!node) drv_stop_field(error.status, error.message);
   return keep(pointer, i, drv_build(node));
 }

@@ -48,7 +48,8 @@ enum outcome { STOPPED = 0, EVENTS = 1, QUIET = 2, ABORTED = 3 };
 #define DRAIN_MS 20
 
 static struct {
-  drv_session *session;
+  drv_session *session; /* the server, when it is this session's */
+  drv_desk *desk;       /* requests come from here; NULL while none are served */
   SEXP calls;    /* list: for each handler the call `name`(req) */
   SEXP scope;    /* environment with those names, and `req` */
   SEXP req;      /* the request object in use, or NULL; kept by `scope` */
@@ -78,7 +79,7 @@ SEXP drv_namespace(void) {
   return ns;
 }
 
-drv_session *drv_worker_session(void) { return w.session; }
+drv_desk *drv_worker_desk(void) { return w.desk; }
 
 int drv_worker_in_handler(void) { return w.in_handler; }
 
@@ -149,13 +150,13 @@ static int is_promise(SEXP value) { return Rf_inherits(value, "promise"); }
 static void answer(SEXP cell, SEXP value) {
   only_parent();
   drv_cell *engine = drv_request_cell(cell);
-  if (drv_reply_value(w.session, engine, value)) return;
+  if (drv_reply_value(w.desk, engine, value)) return;
   SEXP response = PROTECT(call_package("as_response", value));
   if (is_promise(response)) {
     SEXP await = PROTECT(Rf_lang3(Rf_install("await"), PROTECT(Rf_lang2(R_QuoteSymbol, response)), cell));
     Rf_eval(await, drv_namespace());
     UNPROTECT(2);
-  } else if (!drv_reply_value(w.session, engine, response)) {
+  } else if (!drv_reply_value(w.desk, engine, response)) {
     Rf_error("R handler returned a response that cannot be sent: its body or a header is not text");
   }
   UNPROTECT(1);
@@ -163,14 +164,14 @@ static void answer(SEXP cell, SEXP value) {
 
 static void repair(void) {
   /* what was replied must not wait for it */
-  drv_session_tell(w.session);
+  drv_desk_tell(w.desk);
   call_package("repair_session", R_NilValue);
   drv_hygiene_note();
 }
 
 static void after_handler(void) {
   w.in_handler = 0;
-  int quick = drv_session_finished(w.session) < QUICK_NS;
+  int quick = drv_desk_finished(w.desk) < QUICK_NS;
   w.unseen = quick;
   if (quick ? drv_hygiene_options_changed() : drv_hygiene_is_disturbed()) repair();
 }
@@ -222,9 +223,9 @@ static void run_input_handlers(void) {
 static int doze(int timeout_ms, int stdin_too) {
   atomic_store(&polls, 1);
   int others = 0;
-  if (drv_session_doze(w.session)) {
-    others = wait_for(drv_session_bell(w.session), timeout_ms, stdin_too);
-    drv_session_awake(w.session);
+  if (drv_desk_doze(w.desk)) {
+    others = wait_for(drv_desk_bell(w.desk), timeout_ms, stdin_too);
+    drv_desk_awake(w.desk);
   }
   return others;
 }
@@ -235,10 +236,10 @@ SEXP drv_worker_run(SEXP mode_) {
   enum mode mode = Rf_asInteger(mode_);
   int64_t began = now_ns(), looked = began;
   for (unsigned n = 1;; n++) {
-    if (!w.session || (w.stop && mode != DRAIN)) return Rf_ScalarInteger(STOPPED);
+    if (!w.desk || (w.stop && mode != DRAIN)) return Rf_ScalarInteger(STOPPED);
     ensure_request();
     int32_t has_params = 0;
-    uint32_t handler = drv_session_next(w.session, drv_request_cell(w.cell), &has_params);
+    uint32_t handler = drv_desk_next(w.desk, drv_request_cell(w.cell), &has_params);
     if (handler) {
       handle(handler, has_params);
       if (n % LOOK_AFTER) continue;
@@ -301,16 +302,16 @@ SEXP drv_worker_guarded(SEXP guard, SEXP mode) {
 
 static void idle_callback(void *unused) {
   (void)unused;
-  if (!w.session) return;
+  if (!w.desk) return;
   if (w.in_handler) {
     /* a handler runs later::run_now(): one request at a time */
     later_exec(idle_callback, NULL, 0.01, 0);
     return;
   }
   int again = Rf_asInteger(call_package("serve_idle", R_NilValue));
-  if (!w.session) return;
+  if (!w.desk) return;
   atomic_store(&polls, 0);
-  if (again || !drv_session_doze(w.session)) later_exec(idle_callback, NULL, 0, 0);
+  if (again || !drv_desk_doze(w.desk)) later_exec(idle_callback, NULL, 0, 0);
 }
 
 /* From I/O threads. 'later' takes callbacks from any thread. */
@@ -339,7 +340,7 @@ static SEXP start_error(const drv_error *error) {
 /* Starts a server. `scope` has `names` bound to the handlers. The port, or list(kind, message) when it cannot be started. */
 SEXP drv_worker_start(SEXP json, SEXP scope, SEXP names, SEXP limits) {
   static int prepared = 0;
-  if (w.session) Rf_error("a server is running");
+  if (w.desk) Rf_error("a server is running");
   if (!prepared) {
     later_exec = (uint64_t(*)(void (*)(void *), void *, double, int))R_GetCCallable("later", "execLaterNative2");
     pthread_atfork(NULL, NULL, on_fork);
@@ -353,7 +354,7 @@ SEXP drv_worker_start(SEXP json, SEXP scope, SEXP names, SEXP limits) {
   drv_str text = text_of(json);
   drv_error error;
   atomic_store(&polls, 0);
-  drv_session *session = drv_session_start(text.ptr, text.len, ring, &error);
+  drv_session *session = drv_session_start(text.ptr, text.len, ring, &w.desk, &error);
   if (!session) {
     SEXP out = start_error(&error);
     UNPROTECT(1);
@@ -371,24 +372,24 @@ SEXP drv_worker_start(SEXP json, SEXP scope, SEXP names, SEXP limits) {
   drv_hygiene_note();
   UNPROTECT(1);
   /* from here on a request rings; one that came before is found now */
-  if (!drv_session_doze(session)) later_exec(idle_callback, NULL, 0, 0);
+  if (!drv_desk_doze(w.desk)) later_exec(idle_callback, NULL, 0, 0);
   return Rf_ScalarInteger(drv_session_port(session));
 }
 
 /* The handler that ran has failed: its request gets an error of the server's making, unless it was answered already. */
 SEXP drv_worker_fail(SEXP status, SEXP detail, SEXP headers) {
   only_parent();
-  if (!w.session) return R_NilValue;
+  if (!w.desk) return R_NilValue;
   SEXP cell = current_cell();
   if (cell && drv_cell_is_open(drv_request_cell(cell)))
-    drv_reply_failure(w.session, drv_request_cell(cell), Rf_asInteger(status), text_of(detail), headers);
+    drv_reply_failure(w.desk, drv_request_cell(cell), Rf_asInteger(status), text_of(detail), headers);
   if (w.in_handler) after_handler();
   return R_NilValue;
 }
 
 /* The same, with what dr_on_error() made of it. */
 SEXP drv_worker_answer(SEXP value) {
-  SEXP cell = w.session ? current_cell() : NULL;
+  SEXP cell = w.desk ? current_cell() : NULL;
   if (cell && drv_cell_is_open(drv_request_cell(cell))) answer(cell, value);
   if (w.in_handler) after_handler();
   return R_NilValue;
@@ -396,34 +397,34 @@ SEXP drv_worker_answer(SEXP value) {
 
 /* A promise has come to its end. */
 SEXP drv_worker_settle(SEXP cell, SEXP value) {
-  if (!w.session || !drv_cell_is_open(drv_request_cell(cell))) return R_NilValue;
+  if (!w.desk || !drv_cell_is_open(drv_request_cell(cell))) return R_NilValue;
   answer(cell, value);
-  drv_session_tell(w.session);
+  drv_desk_tell(w.desk);
   return R_NilValue;
 }
 
 SEXP drv_worker_settle_failure(SEXP cell, SEXP status, SEXP detail, SEXP headers) {
   only_parent();
-  if (!w.session || !drv_cell_is_open(drv_request_cell(cell))) return R_NilValue;
-  drv_reply_failure(w.session, drv_request_cell(cell), Rf_asInteger(status), text_of(detail), headers);
-  drv_session_tell(w.session);
+  if (!w.desk || !drv_cell_is_open(drv_request_cell(cell))) return R_NilValue;
+  drv_reply_failure(w.desk, drv_request_cell(cell), Rf_asInteger(status), text_of(detail), headers);
+  drv_desk_tell(w.desk);
   return R_NilValue;
 }
 
 /* Logs a line, about the request of `cell`, about the one that runs when `cell` is TRUE, or about none when it is NULL. */
 SEXP drv_worker_log(SEXP level, SEXP text, SEXP cell) {
-  if (!w.session) return R_NilValue;
+  if (!w.desk) return R_NilValue;
   const drv_cell *about = NULL;
   if (TYPEOF(cell) == EXTPTRSXP) about = drv_request_cell(cell);
   else if (TYPEOF(cell) == LGLSXP && current_cell()) about = drv_request_cell(w.cell);
-  drv_session_log(w.session, about, Rf_asInteger(level), text_of(text));
+  drv_desk_log(w.desk, about, Rf_asInteger(level), text_of(text));
   return R_NilValue;
 }
 
 /* list(running, in_handler, handler, req) */
 SEXP drv_worker_state(void) {
   SEXP out = PROTECT(Rf_allocVector(VECSXP, 4));
-  SET_VECTOR_ELT(out, 0, Rf_ScalarLogical(w.session != NULL));
+  SET_VECTOR_ELT(out, 0, Rf_ScalarLogical(w.desk != NULL));
   SET_VECTOR_ELT(out, 1, Rf_ScalarLogical(w.in_handler));
   SET_VECTOR_ELT(out, 2, Rf_ScalarInteger((int)w.handler));
   SET_VECTOR_ELT(out, 3, current_cell() ? w.req : R_NilValue);
@@ -440,8 +441,11 @@ SEXP drv_worker_drain(void) {
 SEXP drv_worker_stop(void) {
   drv_session *session = w.session;
   if (!session) return R_NilValue;
+  drv_desk *desk = w.desk;
   w.session = NULL;
+  w.desk = NULL;
   drv_session_free(session);
+  drv_desk_free(desk);
   R_ReleaseObject(w.calls);
   R_ReleaseObject(w.scope);
   w.calls = w.scope = w.req = w.cell = NULL;

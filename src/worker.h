@@ -6,8 +6,8 @@
 
 /* The namespace of the package. */
 SEXP drv_namespace(void);
-/* The session's server, or NULL. */
-drv_session *drv_worker_session(void);
+/* Where this process takes requests, or NULL. */
+drv_desk *drv_worker_desk(void);
 /* Whether a handler runs; whether this process serves requests or callbacks, and is not a fork of the one that does. */
 int drv_worker_in_handler(void);
 int drv_worker_is_serving(void);

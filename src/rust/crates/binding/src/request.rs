@@ -12,8 +12,8 @@ mod upload;
 
 pub use route::RouteInfo;
 
+use crate::desk::Desk;
 use crate::node::{Kind, Node};
-use crate::session::Session;
 use crate::shield::{shield, Error};
 use answer::Answer;
 use fault::Fault;
@@ -158,32 +158,32 @@ impl Cell {
     }
 
     /// Reads a multipart body, once.
-    fn load_upload(&mut self, session: &Session) -> Result<(), Fault> {
+    fn load_upload(&mut self, desk: &Desk) -> Result<(), Fault> {
         if self.upload.is_none() && self.media() == Media::Multipart {
             let content_type = self.header(b"content-type").unwrap_or_default();
-            self.upload = Some(Upload::read(content_type, self.body(), session)?);
+            self.upload = Some(Upload::read(content_type, self.body(), desk)?);
         }
         Ok(())
     }
 
-    fn ask(&mut self, field: Field, session: &mut Session) -> Result<&Node, Fault> {
+    fn ask(&mut self, field: Field, desk: &mut Desk) -> Result<&Node, Fault> {
         if matches!(field, Field::Body | Field::Raw | Field::Form | Field::Files | Field::Query) {
             self.load_body()?;
         }
         if matches!(field, Field::Form | Field::Files) {
-            self.load_upload(session)?;
+            self.load_upload(desk)?;
         }
         let mut answer = std::mem::take(&mut self.answer);
         answer.clear();
-        let result = self.fill(field, session, &mut answer);
+        let result = self.fill(field, desk, &mut answer);
         self.answer = answer;
         result.map(|()| &self.answer.root)
     }
 
-    fn fill(&self, field: Field, session: &mut Session, answer: &mut Answer) -> Result<(), Fault> {
+    fn fill(&self, field: Field, desk: &mut Desk, answer: &mut Answer) -> Result<(), Fault> {
         let request = self.request().ok_or(Fault::GONE)?;
         let head = request.head;
-        let Session { routes, limits, guard, .. } = session;
+        let Desk { routes, limits, guard, .. } = desk;
         let route = routes.get(head.route as usize);
         match field {
             Field::Method => answer.string(head.method),
@@ -276,18 +276,18 @@ pub unsafe extern "C" fn drv_cell_free(cell: *mut Cell) {
 /// The field of this number of the request in `cell`. Null, and an error, when the client's bytes do not give one.
 ///
 /// # Safety
-/// `session` and `cell` are live, `error` is valid for writing. The node lives until the cell is asked again or gets a new request.
+/// `desk` and `cell` are live, `error` is valid for writing. The node lives until the cell is asked again or gets a new request.
 #[no_mangle]
 pub unsafe extern "C" fn drv_cell_field(
-    session: *mut Session,
+    desk: *mut Desk,
     cell: *mut Cell,
     field: u32,
     error: *mut Error,
 ) -> *const Node {
     // SAFETY: the caller's; C uses both from one thread only.
-    let (session, cell) = unsafe { (&mut *session, &mut *cell) };
+    let (desk, cell) = unsafe { (&mut *desk, &mut *cell) };
     let asked = shield(Err(Fault::GONE), || match FIELDS.get(field as usize) {
-        Some(&field) => cell.ask(field, session).map(ptr::from_ref),
+        Some(&field) => cell.ask(field, desk).map(ptr::from_ref),
         None => Err(Fault::GONE),
     });
     match asked {

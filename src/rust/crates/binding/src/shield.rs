@@ -1,10 +1,24 @@
-//! What stands at every door between C and Rust: no panic may cross it.
+//! What stands at every door between C and Rust: no panic may cross it; bytes that are lent, errors that are left.
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::slice;
 
 /// Runs `f`; a panic, which is a bug here, becomes `otherwise`. The panic hook has printed it.
 pub(crate) fn shield<T>(otherwise: T, f: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(f)).unwrap_or(otherwise)
+}
+
+/// Bytes that C lends for the call.
+///
+/// # Safety
+/// `ptr` points at `len` bytes, or `len` is 0.
+pub(crate) unsafe fn lent<'a>(ptr: *const u8, len: usize) -> &'a [u8] {
+    if len == 0 {
+        &[]
+    } else {
+        // SAFETY: the caller's.
+        unsafe { slice::from_raw_parts(ptr, len) }
+    }
 }
 
 /// Words for C: an error's text stays valid until the next error of the thread.

@@ -1,0 +1,207 @@
+//! Where a worker takes requests from and leaves replies: the worker's half, the same for the session that is its own worker
+//! (`session`) and for a worker process (`process`). All functions are for the main thread.
+
+use crate::node::Str;
+use crate::reply;
+use crate::request::{Cell, RouteInfo};
+use crate::shield::shield;
+use engine::{Level, RouteConfig, NOT_FOUND_ROUTE};
+use fields::guard::CollisionGuard;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use worker::Worker;
+
+/// Where lines for the log go.
+pub(crate) type LogLine = Box<dyn Fn(Level, &str)>;
+
+/// A worker, what it must know of the app, and where its log lines go.
+pub struct Desk {
+    worker: Worker,
+    pub(crate) routes: Vec<RouteInfo>,
+    not_found: u32,
+    pub(crate) limits: admission::Limits,
+    pub(crate) upload_path: PathBuf,
+    pub(crate) guard: CollisionGuard,
+    log: LogLine,
+    message: Vec<u8>,
+}
+
+/// What a desk must know of an app.
+pub(crate) struct Routes {
+    routes: Vec<RouteInfo>,
+    not_found: u32,
+}
+
+impl Routes {
+    /// Of an app's configuration.
+    ///
+    /// # Errors
+    /// Names the pattern that is wrong.
+    pub(crate) fn new(routes: &[RouteConfig], not_found: u32) -> Result<Self, String> {
+        let routes = routes.iter().map(|r| RouteInfo::new(&r.pattern, r.handler)).collect::<Result<_, _>>()?;
+        Ok(Routes { routes, not_found })
+    }
+}
+
+impl Desk {
+    pub(crate) fn new(
+        worker: Worker,
+        app: Routes,
+        limits: admission::Limits,
+        upload_path: PathBuf,
+        log: LogLine,
+    ) -> Self {
+        let Routes { routes, not_found } = app;
+        let guard = CollisionGuard::new(limits.max_collisions);
+        Desk { worker, routes, not_found, limits, upload_path, guard, log, message: Vec::new() }
+    }
+
+    fn send(&mut self, cell: &mut Cell) {
+        if let Some(job) = cell.take_job() {
+            self.worker.reply(job, &self.message);
+            cell.close();
+        }
+    }
+}
+
+/// Ends a worker's half. Requests that it has not replied to stay so.
+///
+/// # Safety
+/// `desk` is live, and not used after.
+#[no_mangle]
+pub unsafe extern "C" fn drv_desk_free(desk: *mut Desk) {
+    // SAFETY: the caller's; all desks are boxed.
+    shield((), || drop(unsafe { Box::from_raw(desk) }));
+}
+
+/// Takes the next request into `cell`. The index of its handler, from 1, and whether its route has params; 0 when none waits.
+///
+/// # Safety
+/// `desk` and `cell` are live, `has_params` is valid for writing.
+#[no_mangle]
+pub unsafe extern "C" fn drv_desk_next(desk: *mut Desk, cell: *mut Cell, has_params: *mut i32) -> u32 {
+    // SAFETY: the caller's; C uses both from one thread only.
+    let (desk, cell) = unsafe { (&mut *desk, &mut *cell) };
+    shield(0, || {
+        let Some(job) = desk.worker.next(cell.message_mut()) else { return 0 };
+        let route = match cell.open(job) {
+            Some(NOT_FOUND_ROUTE) => None,
+            Some(route) => desk.routes.get(route as usize),
+            None => return 0,
+        };
+        // SAFETY: the caller's.
+        unsafe { has_params.write(i32::from(route.is_some_and(RouteInfo::has_params))) };
+        route.map_or(desk.not_found, |r| r.handler)
+    })
+}
+
+/// The handler of the request taken last has returned. How long it took, in nanoseconds.
+///
+/// # Safety
+/// `desk` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_desk_finished(desk: *mut Desk) -> u64 {
+    // SAFETY: the caller's.
+    let took = unsafe { (*desk).worker.finished() };
+    u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Replies to the request of `cell` with what an R value says. 1 when done, 0 when the value has no reply of its own:
+/// then nothing was sent.
+///
+/// # Safety
+/// `desk` and `cell` are live, `value` is protected.
+#[no_mangle]
+pub unsafe extern "C" fn drv_reply_value(desk: *mut Desk, cell: *mut Cell, value: crate::r::Sexp) -> i32 {
+    // SAFETY: the caller's.
+    let (desk, cell) = unsafe { (&mut *desk, &mut *cell) };
+    shield(0, || {
+        desk.message.clear();
+        if !reply::value(value, &mut desk.message) {
+            return 0;
+        }
+        desk.send(cell);
+        1
+    })
+}
+
+/// Replies to the request of `cell` with an error of the server's making: `status`, and `detail` for the client. `headers` is a
+/// named list of strings, as in a response, or NULL.
+///
+/// # Safety
+/// `desk` and `cell` are live, `headers` is protected.
+#[no_mangle]
+pub unsafe extern "C" fn drv_reply_failure(
+    desk: *mut Desk,
+    cell: *mut Cell,
+    status: i32,
+    detail: Str,
+    headers: crate::r::Sexp,
+) {
+    // SAFETY: the caller's; the text is C's for the call.
+    let (desk, cell, detail) = unsafe { (&mut *desk, &mut *cell, detail.as_bytes()) };
+    shield((), || {
+        desk.message.clear();
+        reply::failure(status, detail, headers, &mut desk.message);
+        desk.send(cell);
+    });
+}
+
+/// Sends what has been replied so far on its way, without waiting for the end of the batch.
+///
+/// # Safety
+/// `desk` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_desk_tell(desk: *mut Desk) {
+    // SAFETY: the caller's.
+    unsafe { (*desk).worker.tell() };
+}
+
+/// Says that the main thread will sleep on the bell. 0 when there is work: do not sleep.
+///
+/// # Safety
+/// `desk` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_desk_doze(desk: *mut Desk) -> i32 {
+    // SAFETY: the caller's.
+    unsafe { i32::from((*desk).worker.doze()) }
+}
+
+/// The main thread is awake again.
+///
+/// # Safety
+/// `desk` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_desk_awake(desk: *const Desk) {
+    // SAFETY: the caller's.
+    unsafe { (*desk).worker.awake() };
+}
+
+/// The bell's descriptor.
+///
+/// # Safety
+/// `desk` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_desk_bell(desk: *const Desk) -> i32 {
+    // SAFETY: the caller's.
+    unsafe { (*desk).worker.bell().as_raw_fd() }
+}
+
+/// Logs a line: level 0 news, 1 a client's fault, 2 a handler's or the server's. With a cell, the request is named first.
+///
+/// # Safety
+/// `desk` is live, `cell` is live or null; the text is C's for the call.
+#[no_mangle]
+pub unsafe extern "C" fn drv_desk_log(desk: *const Desk, cell: *const Cell, level: i32, text: Str) {
+    // SAFETY: the caller's.
+    let (desk, cell, text) = unsafe { (&*desk, cell.as_ref(), text.as_bytes()) };
+    shield((), || {
+        let level = match level {
+            0 => Level::Info,
+            1 => Level::Warn,
+            _ => Level::Error,
+        };
+        let who = cell.map(Cell::describe).unwrap_or_default();
+        (desk.log)(level, &format!("{who}{}", String::from_utf8_lossy(text)));
+    });
+}
