@@ -20,9 +20,10 @@ pub trait Ring: Send + Sync {
     fn ring(&self) -> bool;
 }
 
-/// A doorbell. Shared by the sleeper, who waits on its descriptor, and everyone who rings.
+/// A doorbell: a word of a segment and a descriptor. Shared by the sleeper, who waits on the descriptor, and who rings.
 pub struct Bell {
-    segment: Segment,
+    segment: Arc<Segment>,
+    offset: usize,
     fd: OwnedFd,
     ring: Option<Arc<dyn Ring>>,
 }
@@ -34,23 +35,34 @@ impl fmt::Debug for Bell {
 }
 
 impl Bell {
-    /// A bell whose sleeper is awake.
+    /// A bell whose word is at `offset` and whose sleeper is awake.
     ///
     /// # Errors
-    /// When the system gives no memory or descriptor.
-    pub fn new(ring: Option<Arc<dyn Ring>>) -> io::Result<Self> {
-        let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Bell { segment: Segment::new(4096)?, fd, ring })
+    /// When the system gives no descriptor.
+    pub(crate) fn new(segment: &Arc<Segment>, offset: usize, ring: Option<Arc<dyn Ring>>) -> io::Result<Self> {
+        Ok(Self::at(segment, offset, eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?, ring))
+    }
+
+    /// The other end of a bell, of its descriptor.
+    pub(crate) fn at(segment: &Arc<Segment>, offset: usize, fd: OwnedFd, ring: Option<Arc<dyn Ring>>) -> Self {
+        Bell { segment: segment.clone(), offset, fd, ring }
     }
 
     fn asleep(&self) -> &AtomicU32 {
         // SAFETY: aligned, inside the segment, only used as an atomic.
-        unsafe { &*self.segment.at(0, 4).cast::<AtomicU32>() }
+        unsafe { &*self.segment.at(self.offset, 4).cast::<AtomicU32>() }
     }
 
     /// Sleeper: says that it will sleep. Look for work once more after this, then wait on the descriptor.
     pub fn doze(&self) {
-        self.asleep().store(1, Ordering::Relaxed);
+        Self::doze_at_all([self]);
+    }
+
+    /// Sleeper: says that it will sleep, and that each of these is to wake it.
+    pub fn doze_at_all<'a>(bells: impl IntoIterator<Item = &'a Bell>) {
+        for bell in bells {
+            bell.asleep().store(1, Ordering::Relaxed);
+        }
         fence(Ordering::SeqCst);
     }
 
@@ -102,7 +114,8 @@ mod tests {
 
     #[test]
     fn no_wake_up_is_lost() {
-        let bell = Arc::new(Bell::new(None).unwrap());
+        let segment = Arc::new(Segment::new(4096).unwrap());
+        let bell = Arc::new(Bell::new(&segment, 0, None).unwrap());
         let work = Arc::new(AtomicU64::new(0));
         let (bell2, work2) = (bell.clone(), work.clone());
         let ringer = std::thread::spawn(move || {

@@ -1,11 +1,12 @@
-//! A piece of memory that processes can share: an anonymous file of fixed size.
+//! A piece of memory that processes share: an anonymous file of fixed size.
 //!
 //! `memfd_create` + `fallocate` + size seals: the pages exist from the start and nobody can shrink the file, so that a full
-//! `/dev/shm` is an error here and never a SIGBUS later.
+//! `/dev/shm` is an error here and never a SIGBUS later. Another process gets it as a descriptor and maps it by [`Segment::attach`].
 
-use rustix::fs::{fallocate, fcntl_add_seals, memfd_create, FallocateFlags, MemfdFlags, SealFlags};
+use rustix::fs::{fallocate, fcntl_add_seals, fcntl_get_seals, fstat, memfd_create, FallocateFlags, MemfdFlags, SealFlags};
 use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
 
 /// Mapped shared memory, zeroed when made. Unmapped on drop.
@@ -13,6 +14,7 @@ use std::ptr::NonNull;
 pub struct Segment {
     base: NonNull<u8>,
     len: usize,
+    fd: OwnedFd,
 }
 
 // SAFETY: a segment only owns the mapping; who may touch which bytes when is the business of `ring`, `slots` and `bell`,
@@ -28,13 +30,35 @@ impl Segment {
     /// When the system has no memory for it.
     pub fn new(len: usize) -> io::Result<Self> {
         let fd = memfd_create("drover", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-        fallocate(&fd, FallocateFlags::empty(), 0, len as u64)?;
+        fallocate(&fd, FallocateFlags::empty(), 0, len as u64)
+            .map_err(|e| io::Error::new(e.kind(), format!("no shared memory of {len} bytes: {e}")))?;
         fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+        Self::map(fd, len)
+    }
+
+    /// Maps the segment behind a descriptor that another process gave.
+    ///
+    /// # Errors
+    /// When it is not a segment: an unsealed file could shrink under its readers.
+    pub fn attach(fd: OwnedFd) -> io::Result<Self> {
+        if !fcntl_get_seals(&fd)?.contains(SealFlags::SHRINK | SealFlags::GROW) {
+            return Err(io::Error::other("not a segment: its size is not sealed"));
+        }
+        let len = usize::try_from(fstat(&fd)?.st_size).map_err(io::Error::other)?;
+        Self::map(fd, len)
+    }
+
+    fn map(fd: OwnedFd, len: usize) -> io::Result<Self> {
         // SAFETY: a fresh shared mapping at an address of the kernel's choice aliases nothing.
         let base =
             unsafe { mmap(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &fd, 0)? };
         let base = NonNull::new(base.cast()).ok_or_else(|| io::Error::other("mmap gave a null address"))?;
-        Ok(Segment { base, len })
+        Ok(Segment { base, len, fd })
+    }
+
+    /// Its size in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.len
     }
 
     /// Address of the byte at `offset`, of which `size` more are inside the segment.
@@ -45,11 +69,36 @@ impl Segment {
     }
 }
 
+impl AsFd for Segment {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
 impl Drop for Segment {
     fn drop(&mut self) {
         // SAFETY: base and len are those of the mapping, which nothing uses any more: all users hold the segment.
         if let Err(e) = unsafe { munmap(self.base.as_ptr().cast(), self.len) } {
             debug_assert!(false, "munmap: {e}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_mapping_sees_the_same_bytes_and_only_segments_are_mapped() {
+        let segment = Segment::new(8192).unwrap();
+        let other = Segment::attach(segment.as_fd().try_clone_to_owned().unwrap()).unwrap();
+        assert_eq!(other.len(), 8192);
+        // SAFETY: inside the segment; one thread.
+        unsafe {
+            segment.at(4096, 1).write(7);
+            assert_eq!(other.at(4096, 1).read(), 7);
+        }
+        let file = memfd_create("plain", MemfdFlags::CLOEXEC).unwrap();
+        assert!(Segment::attach(file).is_err());
     }
 }

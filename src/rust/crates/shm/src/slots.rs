@@ -7,6 +7,8 @@
 //!                            └──revoke (server)──▶ free, next generation
 //! ```
 //!
+//! A worker whose handler returns before it has the answer says so by a message of no bytes; the word stays running.
+//!
 //! `start` and `revoke` are compare-and-swap on the same word: one of them wins, so that a request taken back never runs, and
 //! one that runs is never given away. A worker that dies leaves its word queued or running, and the server, which alone
 //! frees, knows which. A stale record in the ring names an old generation and starts nothing.
@@ -57,11 +59,6 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// Bytes that a table of `len` slots takes.
-    pub(crate) fn size(len: usize) -> usize {
-        len * 8
-    }
-
     pub(crate) fn new(segment: &Arc<Segment>, offset: usize, len: usize) -> Self {
         Slots { segment: segment.clone(), offset, len }
     }
@@ -73,6 +70,10 @@ impl Slots {
         }
         // SAFETY: aligned, inside the segment (checked by `at`), only used as an atomic.
         Some(unsafe { &*self.segment.at(self.offset + slot * 8, 8).cast::<AtomicU64>() })
+    }
+
+    pub(crate) fn segment(&self) -> &Arc<Segment> {
+        &self.segment
     }
 
     /// Number of slots.

@@ -1,6 +1,6 @@
 //! The message format between the server and a worker.
 //!
-//! Two messages: a [`Request`] goes to the worker, a [`Reply`] comes back. Both are one contiguous run of bytes:
+//! Two messages: a [`Request`] goes to the worker, a [`Reply`] comes back; [`control`] has what is said beside requests. Both are one contiguous run of bytes:
 //! fixed words, then lengths, then the bytes that the lengths describe, in the order of the fields. Numbers are in the
 //! machine's own byte order, as both ends are on one machine. A reader trusts nothing: every length is checked against
 //! what is there, since the other end may be a worker that user code has corrupted.
@@ -8,10 +8,11 @@
 //! Neighbours: `shm` carries the bytes, `engine` and `worker` are the two ends.
 #![forbid(unsafe_code)]
 
+pub mod control;
 mod reader;
 mod reply;
 mod request;
 
 pub use reader::WireError;
-pub use reply::{ContentType, Reply, ReplyBody, ReplyHead};
+pub use reply::{stamp, ContentType, Reply, ReplyBody, ReplyHead};
 pub use request::{BodyRef, Request, RequestHead, FLAG_HTTP2};

@@ -1,6 +1,6 @@
 //! Worker to server: the answer to one request.
 //!
-//! Layout: status, content type, body kind, number of headers · lengths of header names and values, in turn ·
+//! Layout: microseconds that the handler took, status, content type, body kind, number of headers · lengths of header names and values, in turn ·
 //! their bytes · the body, or the path of the file, or the message of the failure.
 
 use crate::reader::{put_pair_lengths, put_pairs, put_u32, Lengths, Reader};
@@ -52,6 +52,7 @@ impl ReplyHead {
     where
         H: Iterator<Item = (&'h [u8], &'h [u8])>,
     {
+        put_u32(out, 0);
         put_u32(out, u32::from(self.status));
         put_u32(out, self.content_type as u32);
         put_u32(
@@ -79,9 +80,18 @@ impl ReplyHead {
     }
 }
 
+/// Says in an encoded reply how many microseconds its handler took.
+pub fn stamp(reply: &mut [u8], micros: u32) {
+    if let Some(word) = reply.first_chunk_mut() {
+        *word = micros.to_ne_bytes();
+    }
+}
+
 /// A reply as the server reads it.
 #[derive(Debug, Clone, Copy)]
 pub struct Reply<'a> {
+    /// microseconds that the handler took, by the worker's word
+    pub micros: u32,
     /// 100 to 599
     pub status: u16,
     /// see [`ContentType`]
@@ -99,6 +109,7 @@ impl<'a> Reply<'a> {
     /// When its lengths do not fit its bytes, or a word has a value that this version does not know.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(bytes);
+        let micros = r.u32()?;
         let status = match r.u32()? {
             s @ 100..=599 => s as u16,
             _ => return Err(WireError("not a status")),
@@ -121,7 +132,7 @@ impl<'a> Reply<'a> {
             FAILURE => ReplyBody::Failure(r.rest()),
             _ => return Err(WireError("unknown kind of body")),
         };
-        Ok(Reply { status, content_type, body, lengths, headers })
+        Ok(Reply { micros, status, content_type, body, lengths, headers })
     }
 
     /// Header names and values, as the handler gave them.
@@ -147,7 +158,9 @@ mod tests {
         for body in [ReplyBody::Bytes(b"{}"), ReplyBody::File(b"/f"), ReplyBody::Failure(b"")] {
             let mut out = Vec::new();
             head.encode(body, || headers.iter().copied(), &mut out);
+            stamp(&mut out, 77);
             let r = Reply::decode(&out).unwrap();
+            assert_eq!(r.micros, 77);
             assert_eq!((r.status, r.content_type, r.body), (201, ContentType::Json, body));
             assert_eq!(r.headers().collect::<Vec<_>>(), headers);
             for at in 0..out.len() {

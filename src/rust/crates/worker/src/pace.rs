@@ -44,6 +44,11 @@ impl Pace {
         took
     }
 
+    /// How long the handler that began last has run; 0 when none runs.
+    pub(crate) fn so_far(&self) -> Duration {
+        self.began.map_or(Duration::ZERO, |(_, began)| began.elapsed())
+    }
+
     /// A reply is in the ring, not rung for.
     pub(crate) fn replied(&mut self) {
         self.untold += 1;

@@ -1,75 +1,77 @@
 //! Taking requests and replying.
 
 use crate::pace::Pace;
-use shm::{Assembler, Attachment, Bell, RequestId, Sending, WorkerEnd};
+use shm::{Assembler, Interrupt, RequestId, Sending, WorkerEnd};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wire::Request;
 
-/// How long a reply waits for an I/O thread to make room for it. They never stop reading, unless they are gone.
+/// How long a reply waits for the server to make room for it. It never stops reading, unless it is gone.
 const GIVE_UP: Duration = Duration::from_secs(10);
 
 /// A request that was taken: who is to get the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Job {
-    link: usize,
-    id: RequestId,
-}
-
-#[derive(Debug)]
-struct Link {
-    end: WorkerEnd,
-    server_bell: Arc<Bell>,
-    assembler: Assembler,
-    /// replies were written since its bell was rung
-    untold: bool,
-}
+pub struct Job(RequestId);
 
 /// See the crate.
 #[derive(Debug)]
 pub struct Worker {
-    links: Vec<Link>,
-    bell: Arc<Bell>,
-    /// the link to look at first, so that each has its turn
-    turn: usize,
+    end: WorkerEnd,
+    assembler: Assembler,
+    /// taken last, its handler runs and has not replied
+    current: Option<Job>,
+    /// the same for the signal handler
+    running: Arc<Running>,
+    /// replies were written since the server's bell was rung
+    untold: bool,
     pace: Pace,
 }
 
+/// Which request's handler runs. May be asked at any time, from a signal handler too.
+#[derive(Debug)]
+pub struct Running {
+    /// the request's id as one word; 0, which is nobody's, when none runs
+    word: AtomicU64,
+    interrupt: Interrupt,
+}
+
+impl Running {
+    /// Whether the request that runs now is the one that the server wants interrupted.
+    pub fn is_to_be_interrupted(&self) -> bool {
+        match self.word.load(Ordering::Relaxed) {
+            0 => false,
+            word => self.interrupt.names(RequestId::from_word(word)),
+        }
+    }
+
+    fn set(&self, job: Option<Job>) {
+        self.word.store(job.map_or(0, |job| job.0.to_word()), Ordering::Relaxed);
+    }
+}
+
 impl Worker {
-    /// A worker at these links.
-    pub fn new(attachment: Attachment) -> Self {
-        let links = attachment
-            .links
-            .into_iter()
-            .map(|(end, server_bell)| Link { end, server_bell, assembler: Assembler::default(), untold: false })
-            .collect();
-        Worker { links, bell: attachment.bell, turn: 0, pace: Pace::default() }
+    /// A worker at this link.
+    pub fn new(end: WorkerEnd) -> Self {
+        let running = Arc::new(Running { word: AtomicU64::new(0), interrupt: end.interrupt.clone() });
+        Worker { end, assembler: Assembler::default(), current: None, running, untold: false, pace: Pace::default() }
     }
 
     /// Takes the next request that has not been taken back, and leaves its message in `message`. It counts as running until
     /// [`Worker::finished`]. `None` when none waits; then all replies have been told.
     pub fn next(&mut self, message: &mut Vec<u8>) -> Option<Job> {
-        for _ in 0..self.links.len() {
-            let link = self.turn;
-            self.turn = (self.turn + 1) % self.links.len();
-            if let Some(job) = self.take_from(link, message) {
-                return Some(job);
-            }
-        }
-        self.tell();
-        None
-    }
-
-    fn take_from(&mut self, link: usize, message: &mut Vec<u8>) -> Option<Job> {
-        let Link { end, assembler, .. } = &mut self.links[link];
         loop {
-            let id = end.requests.receive(assembler, |word, bytes| {
+            let id = self.end.requests.receive(&mut self.assembler, |word, bytes| {
                 message.clear();
                 message.extend_from_slice(bytes);
                 RequestId::from_word(word)
-            })?;
-            if !end.slots.start(id) {
+            });
+            let Some(id) = id else {
+                self.tell();
+                return None;
+            };
+            if !self.end.slots.start(id) {
                 continue; // taken back
             }
             let route = Request::decode(message).map_or(u32::MAX, |r| r.head.route);
@@ -77,22 +79,37 @@ impl Worker {
                 self.tell();
             }
             self.pace.begin(route);
-            return Some(Job { link, id });
+            self.current = Some(Job(id));
+            self.running.set(self.current);
+            return self.current;
         }
     }
 
-    /// The handler of the last request taken has returned, though its reply may come later. How long it took.
+    /// The handler of the last request taken has returned. When it has not replied, as it will do so later, the server is
+    /// told: this worker can take others. How long the handler took.
     pub fn finished(&mut self) -> Duration {
+        self.running.set(None);
+        if let Some(job) = self.current.take() {
+            self.send(job, &[]);
+            self.tell();
+        }
         self.pace.end()
     }
 
     /// Replies with a message of `wire`. `false` when nobody takes it any more.
-    pub fn reply(&mut self, job: Job, message: &[u8]) -> bool {
-        let link = &mut self.links[job.link];
+    pub fn reply(&mut self, job: Job, message: &mut [u8]) -> bool {
+        if self.current == Some(job) {
+            self.current = None;
+        }
+        wire::stamp(message, u32::try_from(self.pace.so_far().as_micros()).unwrap_or(u32::MAX));
+        self.send(job, message)
+    }
+
+    fn send(&mut self, job: Job, message: &[u8]) -> bool {
         let mut sending = Sending::default();
         let mut progress = (0, None::<Instant>);
-        while !link.end.replies.send(job.id.to_word(), message, &mut sending) {
-            link.server_bell.ring();
+        while !self.end.replies.send(job.0.to_word(), message, &mut sending) {
+            self.end.server_bell.ring();
             if progress.1.is_none() || progress.0 != sending.sent() {
                 progress = (sending.sent(), Some(Instant::now()));
             }
@@ -101,17 +118,15 @@ impl Worker {
             }
             std::thread::sleep(Duration::from_micros(50));
         }
-        link.untold = true;
+        self.untold = true;
         self.pace.replied();
         true
     }
 
     /// Rings for all replies that have not been rung for.
     pub fn tell(&mut self) {
-        for link in &mut self.links {
-            if std::mem::take(&mut link.untold) {
-                link.server_bell.ring();
-            }
+        if std::mem::take(&mut self.untold) {
+            self.end.server_bell.ring();
         }
         self.pace.told();
     }
@@ -119,9 +134,9 @@ impl Worker {
     /// Says that the worker will sleep. `false` when a request came in the meantime: do not sleep.
     pub fn doze(&mut self) -> bool {
         self.tell();
-        self.bell.doze();
+        self.end.bell.doze();
         if self.has_work() {
-            self.bell.stay_awake();
+            self.end.bell.stay_awake();
             return false;
         }
         true
@@ -129,30 +144,34 @@ impl Worker {
 
     /// The worker is awake again.
     pub fn awake(&self) {
-        self.bell.awake();
+        self.end.bell.awake();
     }
 
     /// Whether a request waits.
     pub fn has_work(&self) -> bool {
-        self.links.iter().any(|link| !link.end.requests.is_empty())
+        !self.end.requests.is_empty()
     }
 
     /// Readable when the bell has been rung after [`Worker::doze`].
     pub fn bell(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
+        self.end.bell.as_fd()
+    }
+
+    /// For a signal handler.
+    pub fn running(&self) -> Arc<Running> {
+        self.running.clone()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use shm::{Link as Pair, ServerEnd};
+    use shm::{pair, ServerEnd};
     use wire::{BodyRef, ContentType, Reply, ReplyBody, ReplyHead, RequestHead};
 
     fn server() -> (ServerEnd, Worker) {
-        let (server, end) = Pair::pair(4).unwrap();
-        let bells = (Arc::new(Bell::new(None).unwrap()), Arc::new(Bell::new(None).unwrap()));
-        (server, Worker::new(Attachment { links: vec![(end, bells.0)], bell: bells.1 }))
+        let (server, end) = pair(None).unwrap();
+        (server, Worker::new(end))
     }
 
     fn send(server: &mut ServerEnd, id: RequestId) {
@@ -183,24 +202,42 @@ mod tests {
         assert!(server.slots.revoke(ids[0]));
         let mut message = Vec::new();
         let job = worker.next(&mut message).unwrap();
-        assert_eq!(job.id, ids[1]);
+        assert_eq!(job.0, ids[1]);
         let mut reply = Vec::new();
         ReplyHead { status: 200, content_type: ContentType::Text }.encode(
             ReplyBody::Bytes(b"hi"),
             std::iter::empty,
             &mut reply,
         );
+        assert!(worker.reply(job, &mut reply));
         worker.finished();
-        assert!(worker.reply(job, &reply));
         assert!(worker.next(&mut message).is_none());
         let got = server.replies.receive(&mut Assembler::default(), |word, bytes| {
             assert_eq!(Reply::decode(bytes).unwrap().body, ReplyBody::Bytes(b"hi"));
             RequestId::from_word(word)
         });
         assert_eq!(got, Some(ids[1]));
+        assert!(server.replies.is_empty(), "replied: nothing else to say");
         assert!(worker.doze());
         worker.awake();
         send(&mut server, ids[0]);
         assert!(!worker.doze());
+    }
+
+    #[test]
+    fn a_handler_that_answers_later_is_told_of() {
+        let (mut server, mut worker) = server();
+        let id = RequestId { slot: 0, generation: 1 };
+        send(&mut server, id);
+        let running = worker.running();
+        assert!(!running.is_to_be_interrupted());
+        server.interrupt.name(id);
+        assert!(!running.is_to_be_interrupted(), "it does not run yet");
+        worker.next(&mut Vec::new()).unwrap();
+        assert!(running.is_to_be_interrupted());
+        worker.finished();
+        assert!(!running.is_to_be_interrupted(), "it has returned");
+        let got = server.replies.receive(&mut Assembler::default(), |word, bytes| (word, bytes.len()));
+        assert_eq!(got, Some((id.to_word(), 0)));
     }
 }

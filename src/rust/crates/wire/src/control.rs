@@ -1,0 +1,276 @@
+//! What server, zygote and workers tell each other outside of requests: orders one way, news the other.
+//!
+//! Layout: a word for the kind, the message's words, and its text. Each is one message of a control channel; the descriptors
+//! that some carry are named with them.
+
+use crate::reader::{put_u32, Reader};
+use crate::WireError;
+
+/// From the server to a zygote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ZygoteOrder {
+    /// fork this worker. Descriptors: the worker's end of its control channel, then those of its link.
+    Fork {
+        /// the server's name for it
+        worker: u32,
+        /// of the app
+        generation: u32,
+    },
+    /// be this worker, instead of forking it; same descriptors
+    Become {
+        /// the server's name for it
+        worker: u32,
+        /// of the app
+        generation: u32,
+    },
+    /// end
+    Quit,
+}
+
+/// From a zygote to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ZygoteNews<'a> {
+    /// the next piece of the app's routes and mounts, as JSON
+    App(&'a [u8]),
+    /// the app is loaded, and all of its pieces were sent
+    Loaded,
+    /// the app cannot be loaded; the zygote ends
+    LoadFailed(&'a str),
+    /// a worker was forked
+    Forked {
+        /// the server's name for it
+        worker: u32,
+        /// its process id
+        pid: u32,
+    },
+    /// a worker cannot be forked now
+    ForkFailed {
+        /// the server's name for it
+        worker: u32,
+        /// why
+        why: &'a str,
+    },
+    /// a worker has ended
+    Exited {
+        /// the server's name for it
+        worker: u32,
+        /// its process id
+        pid: u32,
+        /// as wait(2) gives it
+        status: u32,
+    },
+}
+
+/// From the server to a worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkerOrder {
+    /// end, when what runs has been answered
+    Stop,
+}
+
+/// From a worker to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkerNews<'a> {
+    /// it takes requests
+    Ready,
+    /// its start failed; it ends
+    StartFailed(&'a str),
+    /// a line for the log: level 0 news, 1 a client's fault, 2 a handler's
+    Log {
+        /// see above
+        level: u32,
+        /// the line
+        text: &'a str,
+    },
+}
+
+impl ZygoteOrder {
+    /// Appends it to `out`.
+    pub fn encode(self, out: &mut Vec<u8>) {
+        let words = match self {
+            ZygoteOrder::Fork { worker, generation } => [1, worker, generation],
+            ZygoteOrder::Become { worker, generation } => [2, worker, generation],
+            ZygoteOrder::Quit => [3, 0, 0],
+        };
+        put_words(&words, out);
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// When it is none of these.
+    pub fn decode(bytes: &[u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(bytes);
+        let (kind, worker, generation) = (r.u32()?, r.u32()?, r.u32()?);
+        match kind {
+            1 => Ok(ZygoteOrder::Fork { worker, generation }),
+            2 => Ok(ZygoteOrder::Become { worker, generation }),
+            3 => Ok(ZygoteOrder::Quit),
+            _ => Err(WireError("unknown order to a zygote")),
+        }
+    }
+}
+
+impl<'a> ZygoteNews<'a> {
+    /// Appends it to `out`.
+    pub fn encode(self, out: &mut Vec<u8>) {
+        match self {
+            ZygoteNews::App(piece) => {
+                put_words(&[1, 0, 0, 0], out);
+                out.extend_from_slice(piece);
+            }
+            ZygoteNews::Loaded => put_words(&[2, 0, 0, 0], out),
+            ZygoteNews::LoadFailed(why) => {
+                put_words(&[3, 0, 0, 0], out);
+                put_text(why, out);
+            }
+            ZygoteNews::Forked { worker, pid } => put_words(&[4, worker, pid, 0], out),
+            ZygoteNews::ForkFailed { worker, why } => {
+                put_words(&[5, worker, 0, 0], out);
+                put_text(why, out);
+            }
+            ZygoteNews::Exited { worker, pid, status } => put_words(&[6, worker, pid, status], out),
+        }
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// When it is none of these.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(bytes);
+        let (kind, worker, pid, status) = (r.u32()?, r.u32()?, r.u32()?, r.u32()?);
+        match kind {
+            1 => Ok(ZygoteNews::App(r.rest())),
+            2 => Ok(ZygoteNews::Loaded),
+            3 => Ok(ZygoteNews::LoadFailed(text(r.rest())?)),
+            4 => Ok(ZygoteNews::Forked { worker, pid }),
+            5 => Ok(ZygoteNews::ForkFailed { worker, why: text(r.rest())? }),
+            6 => Ok(ZygoteNews::Exited { worker, pid, status }),
+            _ => Err(WireError("unknown news of a zygote")),
+        }
+    }
+}
+
+impl WorkerOrder {
+    /// Appends it to `out`.
+    pub fn encode(self, out: &mut Vec<u8>) {
+        match self {
+            WorkerOrder::Stop => put_words(&[1], out),
+        }
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// When it is none of these.
+    pub fn decode(bytes: &[u8]) -> Result<Self, WireError> {
+        match Reader::new(bytes).u32()? {
+            1 => Ok(WorkerOrder::Stop),
+            _ => Err(WireError("unknown order to a worker")),
+        }
+    }
+}
+
+impl<'a> WorkerNews<'a> {
+    /// Appends it to `out`.
+    pub fn encode(self, out: &mut Vec<u8>) {
+        match self {
+            WorkerNews::Ready => put_words(&[1, 0], out),
+            WorkerNews::StartFailed(why) => {
+                put_words(&[2, 0], out);
+                put_text(why, out);
+            }
+            WorkerNews::Log { level, text } => {
+                put_words(&[3, level], out);
+                put_text(text, out);
+            }
+        }
+    }
+
+    /// Reads a message.
+    ///
+    /// # Errors
+    /// When it is none of these.
+    pub fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
+        let mut r = Reader::new(bytes);
+        let (kind, level) = (r.u32()?, r.u32()?);
+        match kind {
+            1 => Ok(WorkerNews::Ready),
+            2 => Ok(WorkerNews::StartFailed(text(r.rest())?)),
+            3 => Ok(WorkerNews::Log { level, text: text(r.rest())? }),
+            _ => Err(WireError("unknown news of a worker")),
+        }
+    }
+}
+
+/// Longest text of a message; the rest of a longer one is left out.
+const LONGEST_TEXT: usize = 32 << 10;
+
+fn put_words(words: &[u32], out: &mut Vec<u8>) {
+    for &word in words {
+        put_u32(out, word);
+    }
+}
+
+fn put_text(text: &str, out: &mut Vec<u8>) {
+    let mut end = text.len().min(LONGEST_TEXT);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    out.extend_from_slice(&text.as_bytes()[..end]);
+}
+
+fn text(bytes: &[u8]) -> Result<&str, WireError> {
+    std::str::from_utf8(bytes).map_err(|_| WireError("a text is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn encoded(encode: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        let mut out = Vec::new();
+        encode(&mut out);
+        out
+    }
+
+    #[test]
+    fn all_messages_round_trip() {
+        let (worker, generation, pid, status) = (7, 3, u32::MAX, 9);
+        for order in
+            [ZygoteOrder::Fork { worker, generation }, ZygoteOrder::Become { worker, generation }, ZygoteOrder::Quit]
+        {
+            assert_eq!(ZygoteOrder::decode(&encoded(|o| order.encode(o))), Ok(order));
+        }
+        for news in [
+            ZygoteNews::App(b"{\"\0"),
+            ZygoteNews::Loaded,
+            ZygoteNews::LoadFailed("é"),
+            ZygoteNews::Forked { worker, pid },
+            ZygoteNews::ForkFailed { worker, why: "" },
+            ZygoteNews::Exited { worker, pid, status },
+        ] {
+            assert_eq!(ZygoteNews::decode(&encoded(|o| news.encode(o))), Ok(news));
+        }
+        assert_eq!(WorkerOrder::decode(&encoded(|o| WorkerOrder::Stop.encode(o))), Ok(WorkerOrder::Stop));
+        for news in [WorkerNews::Ready, WorkerNews::StartFailed("x"), WorkerNews::Log { level: 2, text: "y" }] {
+            assert_eq!(WorkerNews::decode(&encoded(|o| news.encode(o))), Ok(news));
+        }
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let long = "é".repeat(LONGEST_TEXT) + "x";
+        let bytes = encoded(|o| WorkerNews::StartFailed(&format!("a{long}")).encode(o));
+        assert!(matches!(WorkerNews::decode(&bytes), Ok(WorkerNews::StartFailed(t)) if t.len() == LONGEST_TEXT - 1));
+    }
+
+    #[test]
+    fn nonsense_is_an_error() {
+        for bytes in [&b""[..], &[9; 3], &[9; 16], &[0; 64]] {
+            assert!(ZygoteOrder::decode(bytes).is_err() && WorkerOrder::decode(bytes).is_err());
+            assert!(ZygoteNews::decode(bytes).is_err() && WorkerNews::decode(bytes).is_err());
+        }
+    }
+}
