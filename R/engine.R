@@ -17,7 +17,10 @@ engine_start <- function(config, handlers, on_error) {
   engine$on_error <- on_error
   engine$debug <- config$debug
   note_session()
-  json <- jsonlite::toJSON(config_fields(config), auto_unbox = TRUE, digits = NA, json_verbatim = TRUE)
+  fields <- config_fields(config)
+  of_app <- names(fields) %in% c("routes", "static", "not_found")
+  start <- list(settings = fields[!of_app], app = fields[of_app])
+  json <- jsonlite::toJSON(start, auto_unbox = TRUE, digits = NA, json_verbatim = TRUE)
   port <- .Call(C_worker_start, as.character(json), scope, names, config$limits[c("max_json_depth", "max_collisions")])
   if (is.list(port)) {
     what <- c("listen", "argument", "system")[[port[[1L]]]]

@@ -41,13 +41,15 @@ pub struct Limits {
     pub keep_alive: f64,
     /// longest time from the arrival of a request to its answer; then 504
     pub timeout: f64,
+    /// after a worker was interrupted at a deadline, how long it may go on; then it is killed
+    pub kill_after: f64,
     /// longest wait for R; then 503
     pub queue_timeout: f64,
     /// how long `dr_stop()` waits for requests in flight
     pub graceful_timeout: f64,
     /// connections at a time; further ones wait in the kernel's queue
     pub max_connections: usize,
-    /// requests that wait for R or run in it; more is 503
+    /// requests that wait for a worker; more is 503
     pub max_queue: usize,
     /// HTTP/2 streams of a connection at a time
     pub max_streams: u32,
@@ -72,6 +74,7 @@ impl Default for Limits {
             write_timeout: 30.0,
             keep_alive: 60.0,
             timeout: 30.0,
+            kill_after: 2.0,
             queue_timeout: 5.0,
             graceful_timeout: 30.0,
             max_connections: 10_000,

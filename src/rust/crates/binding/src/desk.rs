@@ -58,7 +58,7 @@ impl Desk {
 
     fn send(&mut self, cell: &mut Cell) {
         if let Some(job) = cell.take_job() {
-            self.worker.reply(job, &self.message);
+            self.worker.reply(job, &mut self.message);
             cell.close();
         }
     }

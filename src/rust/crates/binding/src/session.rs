@@ -3,7 +3,8 @@
 
 use crate::desk::{Desk, Routes};
 use crate::shield::{lent, shield, Error};
-use engine::{Config, Server, StartError};
+use engine::{AppConfig, Seat, Server, Settings, StartError};
+use serde::Deserialize;
 use shm::Ring;
 use std::ptr;
 use std::sync::Arc;
@@ -54,18 +55,35 @@ pub unsafe extern "C" fn drv_session_start(
     }
 }
 
+/// What R says of a server and its app.
+#[derive(Deserialize)]
+struct Start {
+    settings: Settings,
+    app: AppConfig,
+}
+
+/// The one generation and the one worker that a session has.
+const ONLY: u32 = 1;
+
 fn start(json: &[u8], ring: extern "C" fn() -> i32) -> Result<(Session, Desk), (u16, String)> {
-    let config: Config = sonic_rs::from_slice(json).map_err(|e| (2, format!("configuration: {e}")))?;
-    let app = Routes::new(&config.routes, config.not_found).map_err(|e| (2, e))?;
-    let (limits, upload_path) = (config.limits.clone(), config.upload_path.clone());
-    let (server, attachment) = Server::start(config, Some(Arc::new(RingByCall(ring)))).map_err(|e| match e {
+    let Start { settings, app } = sonic_rs::from_slice(json).map_err(|e| (2, format!("configuration: {e}")))?;
+    let routes = Routes::new(&app.routes, app.not_found).map_err(|e| (2, e))?;
+    let (limits, upload_path) = (settings.limits.clone(), settings.upload_path.clone());
+    let server = Server::bind(settings).map_err(|e| match e {
         StartError::Listen(e) => (1, e),
         StartError::Config(e) => (2, e),
         StartError::System(e) => (3, e.to_string()),
     })?;
+    let system = |e: std::io::Error| (3, e.to_string());
+    let pool = server.pool();
+    pool.add_generation(ONLY, &app).map_err(|e| (2, e))?;
+    let (end, worker) = shm::pair(Some(Arc::new(RingByCall(ring)))).map_err(system)?;
+    pool.attach(Seat { worker: ONLY, generation: ONLY, end, process: None, stats: Arc::default() });
+    pool.switch_to(ONLY);
+    server.listen().map_err(|e| (1, format!("cannot listen on {}: {e}", server.address())))?;
     let log = server.log().clone();
     let log = Box::new(move |level, text: &str| log.line(level, text));
-    Ok((Session { server }, Desk::new(Worker::new(attachment), app, limits, upload_path, log)))
+    Ok((Session { server }, Desk::new(Worker::new(worker), routes, limits, upload_path, log)))
 }
 
 /// The port that the server listens on.

@@ -1,14 +1,14 @@
-//! What a server is told to be. One setting has one name everywhere: these are the names of the arguments of `dr_serve()`.
+//! What a server is told to be, and what an app is to it. One setting has one name everywhere: these are the names of the
+//! arguments of `dr_serve()`.
 
 use admission::Limits;
-use router::{MethodSet, Pattern, Router, RouterBuilder};
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// Everything the engine needs to know of an app and its settings.
-#[derive(Debug, Deserialize)]
+/// The server's settings.
+#[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Config {
+pub struct Settings {
     /// address to bind
     pub host: String,
     /// port to bind; 0 for a free one
@@ -27,6 +27,12 @@ pub struct Config {
     pub upload_path: PathBuf,
     /// bounds
     pub limits: Limits,
+}
+
+/// What the engine needs to know of an app.
+#[derive(Debug, Clone, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct AppConfig {
     /// the routes, in the order of registration
     #[serde(default)]
     pub routes: Vec<RouteConfig>,
@@ -39,7 +45,7 @@ pub struct Config {
 }
 
 /// One route of the app.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct RouteConfig {
     /// names of methods, or `ANY`
@@ -48,30 +54,17 @@ pub struct RouteConfig {
     pub pattern: String,
     /// index into the app's handlers, from 1
     pub handler: u32,
+    /// longest time to the answer in seconds, when it is not the server's
+    #[serde(default)]
+    pub timeout: Option<f64>,
 }
 
 /// A folder whose files are served under a path.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct MountConfig {
     /// prefix of the path
     pub mount: String,
     /// the folder
     pub dir: String,
-}
-
-impl Config {
-    /// The router for the routes. A route's target is its index.
-    ///
-    /// # Errors
-    /// A text that names the pattern or method that is wrong.
-    pub fn router(&self) -> Result<Router, String> {
-        let mut builder = RouterBuilder::new(self.case_sensitive);
-        for (i, route) in self.routes.iter().enumerate() {
-            let methods = MethodSet::from_names(route.methods.iter().map(String::as_str)).map_err(|e| e.to_string())?;
-            let pattern = Pattern::parse(&route.pattern).map_err(|e| e.to_string())?;
-            builder.add(methods, pattern, i as u32);
-        }
-        Ok(builder.build())
-    }
 }

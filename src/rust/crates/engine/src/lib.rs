@@ -1,9 +1,10 @@
 //! The server without R: listener, HTTP, routing, static files, dispatch, responses.
 //!
 //! In the order of a request: `listener` -> `http` -> `pipeline` (router, `assets`, `dispatch`) -> `respond`.
-//! `server` starts and ends it all; `observe` is what it tells of itself.
+//! `server` starts and ends it all; `pool` is how its workers come and go; `observe` is what it tells of itself.
 #![forbid(unsafe_code)]
 
+mod app;
 pub mod assets;
 mod config;
 mod dispatch;
@@ -11,10 +12,18 @@ mod http;
 mod listener;
 mod observe;
 mod pipeline;
+mod pool;
 mod respond;
 mod server;
 
-pub use config::{Config, MountConfig, RouteConfig};
+pub use config::{AppConfig, MountConfig, RouteConfig, Settings};
+
 pub use observe::{Level, Log};
 pub use pipeline::NOT_FOUND_ROUTE;
+pub use pool::{Pool, PoolEvent, Seat, WorkerStats};
 pub use server::{Server, StartError};
+
+/// Milliseconds on the server's clock, which only goes forward: the clock of [`WorkerStats`].
+pub fn now_ms() -> u64 {
+    http::now()
+}

@@ -3,7 +3,8 @@
 //! checks of the header section -> router -> static files -> 404 / 405 / OPTIONS -> body, within its limits -> queue -> worker -> response.
 //! What ends before the queue never meets R.
 
-use crate::dispatch::{self, Outcome};
+use crate::app::App;
+use crate::dispatch::{Errand, Outcome};
 use crate::http::{check_fields, receive, sweep, Connection, OpenRequest, Received};
 use crate::observe::Level;
 use crate::respond::{add_nosniff, failure, from_asset, from_reply, Body, Failure, Replied, Response};
@@ -69,51 +70,75 @@ impl Exchange<'_> {
         if path == "*" {
             return server_wide(&head.method);
         }
-        let mut params = Params::new();
-        let method = router::Method::from_name(head.method.as_str());
-        let route = match self.context.router.find(method, path, &mut params) {
-            Match::Found { target, .. } => target,
-            Match::BadPath(e) => return Err(Failure::new(StatusCode::BAD_REQUEST, e.to_string())),
-            other => match self.context.mounts.respond(&head.method, path, &head.headers) {
-                Some(Ok(asset)) => return from_asset(asset),
-                Some(Err(e)) => return Err(self.internal(format!("a static file cannot be read: {e}"))),
-                None => match self.unrouted(other) {
-                    Unrouted::Handler => NOT_FOUND_ROUTE,
-                    Unrouted::Answer(answer) => return answer,
-                },
-            },
-        };
-        let received = receive(body, self.connection, &self.context.limits, &self.context.upload_path).await?;
-        self.ask_worker(route, path, &params, &received).await
-    }
-
-    /// What no route takes: `OPTIONS` and 405 are answered here, and 404 unless the app has a handler for it.
-    fn unrouted(&self, found: Match) -> Unrouted {
-        match found {
-            Match::MethodNotAllowed(set) if self.head.method == Method::OPTIONS => Unrouted::Answer(Ok(options(set))),
-            Match::MethodNotAllowed(set) => {
-                Unrouted::Answer(Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, "").with(ALLOW, allow(set))))
+        let mut received = None;
+        loop {
+            let app = self.context.app();
+            let mut params = Params::new();
+            let route = match self.route(&app, path, &mut params)? {
+                Routed::To(route) => route,
+                Routed::Answer(response) => return Ok(response),
+            };
+            if received.is_none() {
+                let limits = &self.context.limits;
+                received = Some(receive(body, self.connection, limits, &self.context.upload_path).await?);
             }
-            _ if self.context.has_not_found => Unrouted::Handler,
-            _ => Unrouted::Answer(Err(Failure::new(StatusCode::NOT_FOUND, ""))),
+            let Some(received) = &received else { continue };
+            if let Some(response) = self.ask_worker(&app, route, path, &params, received).await? {
+                return Ok(response);
+            }
+            // another generation of the app took over in the meantime
         }
     }
 
+    fn route<'p>(&self, app: &App, path: &'p str, params: &mut Params<'p>) -> Result<Routed, Failure> {
+        let head = &self.head;
+        match app.router.find(router::Method::from_name(head.method.as_str()), path, params) {
+            Match::Found { target, .. } => Ok(Routed::To(target)),
+            Match::BadPath(e) => Err(Failure::new(StatusCode::BAD_REQUEST, e.to_string())),
+            other => match app.mounts.respond(&head.method, path, &head.headers) {
+                Some(Ok(asset)) => from_asset(asset).map(Routed::Answer),
+                Some(Err(e)) => Err(self.internal(format!("a static file cannot be read: {e}"))),
+                None => self.unrouted(app, other),
+            },
+        }
+    }
+
+    /// What no route takes: `OPTIONS` and 405 are answered here, and 404 unless the app has a handler for it.
+    fn unrouted(&self, app: &App, found: Match) -> Result<Routed, Failure> {
+        match found {
+            Match::MethodNotAllowed(set) if self.head.method == Method::OPTIONS => Ok(Routed::Answer(options(set))),
+            Match::MethodNotAllowed(set) => {
+                Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, "").with(ALLOW, allow(set)))
+            }
+            _ if app.has_not_found => Ok(Routed::To(NOT_FOUND_ROUTE)),
+            _ => Err(Failure::new(StatusCode::NOT_FOUND, "")),
+        }
+    }
+
+    /// The response of a worker; `None` when the app that routed the request is not served any more.
     async fn ask_worker(
         &self,
+        app: &App,
         route: u32,
         path: &str,
         params: &Params<'_>,
         body: &Received,
-    ) -> Result<Response, Failure> {
+    ) -> Result<Option<Response>, Failure> {
         let decoded = router::decode(path).map_err(|e| Failure::new(StatusCode::BAD_REQUEST, e.to_string()))?;
-        let ticket = dispatch::submit(|out| self.encode(route, decoded.as_bytes(), params, body, out))
+        let errand = Errand { generation: app.generation, route, timeout: app.timeout(route) };
+        let queue = &self.context.queue;
+        let ticket = queue
+            .submit(errand, |out| self.encode(route, decoded.as_bytes(), params, body, out))
             .ok_or_else(|| Failure::new(StatusCode::SERVICE_UNAVAILABLE, "request queue is full"))?;
         sweep::hurry();
         match ticket.await {
-            Outcome::Reply(message) => self.respond(message),
+            Outcome::Reply(message) => self.respond(message).map(Some),
             Outcome::QueueTimeout => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "waited too long in the queue")),
             Outcome::Timeout => Err(Failure::new(StatusCode::GATEWAY_TIMEOUT, "the handler took too long")),
+            Outcome::WorkerDied => {
+                Err(Failure::new(StatusCode::BAD_GATEWAY, "the worker ended before it had answered"))
+            }
+            Outcome::Stale => Ok(None),
         }
     }
 
@@ -179,12 +204,12 @@ impl Exchange<'_> {
     }
 }
 
-/// What becomes of a request that no route takes.
-enum Unrouted {
-    /// the app's handler for it answers
-    Handler,
-    /// the server does
-    Answer(Result<Response, Failure>),
+/// Where a request goes.
+enum Routed {
+    /// to the handler of this route
+    To(u32),
+    /// nowhere: this is the answer
+    Answer(Response),
 }
 
 /// `OPTIONS *` asks about the server as a whole (RFC 9110 section 9.3.7); no other method has such a target.

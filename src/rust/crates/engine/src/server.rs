@@ -1,34 +1,37 @@
 //! A running server: its threads, what they share, and its end.
 
-use crate::assets::Mounts;
-use crate::config::Config;
-use crate::dispatch::{self, Dispatch, InFlight};
+use crate::app::App;
+use crate::config::Settings;
+use crate::dispatch::{self, Dispatcher, Inbox, Queue};
 use crate::http::{serve, sweep};
 use crate::listener;
-use crate::observe::Log;
+use crate::observe::{Level, Log};
+use crate::pool::Pool;
 use admission::Limits;
-use router::Router;
+use rustix::io::Errno;
+use rustix::net::{sockopt, AddressFamily, SocketFlags, SocketType};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
-use shm::{Attachment, Bell, Link, Ring, ServerEnd, Watched};
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 use tokio::sync::Notify;
 
 /// Descriptors that are not connections: files being sent, what R opens, the server's own.
 const SPARE_DESCRIPTORS: u64 = 64;
+/// Connections that the kernel holds until they are accepted; it cuts this to its own limit.
+const BACKLOG: i32 = 4096;
 
 /// What all I/O threads share.
 pub struct Context {
-    pub(crate) router: Router,
-    pub(crate) mounts: Mounts,
+    pool: Pool,
+    pub(crate) queue: Queue,
     pub(crate) limits: Arc<Limits>,
     pub(crate) upload_path: PathBuf,
-    pub(crate) has_not_found: bool,
     pub(crate) debug: bool,
     pub(crate) log: Log,
     pub(crate) max_connections: usize,
@@ -47,6 +50,11 @@ impl Context {
         self.ids.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
+    /// The app that a request is routed by.
+    pub(crate) fn app(&self) -> Arc<App> {
+        self.pool.app()
+    }
+
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
@@ -55,6 +63,8 @@ impl Context {
 /// What an I/O thread is told.
 #[derive(Debug)]
 pub(crate) enum Command {
+    /// for the first thread: accept connections
+    Listen(TcpListener),
     Serve(TcpStream),
     Drain,
     Quit,
@@ -81,6 +91,9 @@ impl From<io::Error> for StartError {
 pub struct Server {
     address: SocketAddr,
     context: Arc<Context>,
+    pool: Pool,
+    /// bound, until it listens
+    socket: Mutex<Option<OwnedFd>>,
     threads: Vec<IoThread>,
 }
 
@@ -91,62 +104,56 @@ struct IoThread {
 }
 
 impl Server {
-    /// Binds, starts the I/O threads, and gives the worker's ends of the queue. `ring` wakes the worker when writing
-    /// to its bell's descriptor does not.
+    /// Binds the address and starts the I/O threads. Connections are accepted from [`Server::listen`] on; by then the pool should
+    /// have an app and workers.
     ///
     /// # Errors
     /// See [`StartError`]; nothing is left running.
-    pub fn start(config: Config, ring: Option<Arc<dyn Ring>>) -> Result<(Server, Attachment), StartError> {
-        let router = config.router().map_err(StartError::Config)?;
-        let mounts = config.mounts.iter().map(|m| (m.mount.clone(), m.dir.clone())).collect();
-        let mounts = Mounts::new(mounts).map_err(|e| StartError::Config(format!("static: {e}")))?;
-        let listener = bind(&config.host, config.port)?;
-        let address = listener.local_addr()?;
-        let log = Log::open(&config.log).map_err(|e| StartError::Config(format!("log: {}: {e}", config.log)))?;
+    pub fn bind(settings: Settings) -> Result<Server, StartError> {
+        let (socket, address) = bind(&settings.host, settings.port)?;
+        let log = Log::open(&settings.log).map_err(|e| StartError::Config(format!("log: {}: {e}", settings.log)))?;
+        let (pool, orders) = Pool::new(settings.clone()).map_err(StartError::Config)?;
+        let (post, posts) = unbounded_channel();
         let context = Arc::new(Context {
-            router,
-            mounts,
-            upload_path: config.upload_path,
-            has_not_found: config.not_found > 0,
-            debug: config.debug,
-            log,
-            max_connections: config.limits.max_connections.min(descriptors(config.limits.max_connections)),
+            queue: Queue::new(pool.0.clone(), post),
+            pool: pool.clone(),
+            upload_path: settings.upload_path,
+            debug: settings.debug,
+            log: log.clone(),
+            max_connections: settings.limits.max_connections.min(descriptors(settings.limits.max_connections)),
             open: AtomicUsize::new(0),
             one_closed: Notify::new(),
             draining: AtomicBool::new(false),
             ids: AtomicU64::new(first_id()),
-            limits: Arc::new(config.limits),
+            limits: Arc::new(settings.limits),
         });
-        let bell = Arc::new(Bell::new(ring)?);
-        let in_flight = InFlight::default();
-        let mut links = Vec::new();
-        let mut starting = Vec::new();
-        let mut receivers = Vec::new();
-        for _ in 0..config.threads.max(1) {
-            // twice the queue, as a request whose client has gone keeps its slot while it runs
-            let (server_end, worker_end) = Link::pair(2 * context.limits.max_queue + 16)?;
-            let own_bell = Arc::new(Bell::new(None)?);
-            links.push((worker_end, own_bell.clone()));
-            let (commands, receiver) = unbounded_channel();
-            starting.push(commands);
-            receivers.push((receiver, server_end, own_bell));
-        }
-        let mut server = Server { address, context: context.clone(), threads: Vec::new() };
-        let mut listener = Some(listener);
-        for (i, (commands, (receiver, end, own_bell))) in starting.clone().into_iter().zip(receivers).enumerate() {
-            let thread = Thread {
-                commands: receiver,
-                listener: listener.take().map(|l| (l, starting.clone())),
-                context: context.clone(),
-                end: Some(end),
-                worker_bell: bell.clone(),
-                own_bell,
-                in_flight: in_flight.clone(),
-            };
+        let mut home = Some((Dispatcher::new(pool.0.clone(), &context.limits, log), Inbox { orders, posts }));
+        let (starting, receivers): (Vec<_>, Vec<_>) = (0..settings.threads.max(1)).map(|_| unbounded_channel()).unzip();
+        let mut server = Server { address, context, pool, socket: Mutex::new(Some(socket)), threads: Vec::new() };
+        for (i, commands) in receivers.into_iter().enumerate() {
+            let thread =
+                Thread { commands, all: starting.clone(), context: server.context.clone(), dispatcher: home.take() };
             let join = std::thread::Builder::new().name(format!("drover-io-{i}")).spawn(move || thread.run())?;
-            server.threads.push(IoThread { commands, join: Some(join) });
+            server.threads.push(IoThread { commands: starting[i].clone(), join: Some(join) });
         }
-        Ok((server, Attachment { links, bell }))
+        Ok(server)
+    }
+
+    /// Accepts connections from now on.
+    ///
+    /// # Errors
+    /// When the system refuses, as when another socket has begun to listen on the address since.
+    pub fn listen(&self) -> io::Result<()> {
+        let Some(socket) = self.socket.lock().unwrap_or_else(|e| e.into_inner()).take() else { return Ok(()) };
+        rustix::net::listen(&socket, BACKLOG)?;
+        // a thread that has ended accepts nothing
+        let _ = self.threads[0].commands.send(Command::Listen(TcpListener::from(socket)));
+        Ok(())
+    }
+
+    /// Its workers.
+    pub fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     /// The address it listens on.
@@ -157,6 +164,11 @@ impl Server {
     /// The log, for the worker's side of the same process.
     pub fn log(&self) -> &Log {
         &self.context.log
+    }
+
+    /// Connections that are open.
+    pub fn connections(&self) -> usize {
+        self.context.open.load(Ordering::Relaxed)
     }
 
     /// Stops accepting; connections end as their requests are answered. Returns at once.
@@ -170,7 +182,7 @@ impl Server {
 
     /// Whether all connections have ended.
     pub fn is_drained(&self) -> bool {
-        self.context.open.load(Ordering::Relaxed) == 0
+        self.connections() == 0
     }
 }
 
@@ -189,12 +201,28 @@ impl Drop for Server {
     }
 }
 
-fn bind(host: &str, port: u16) -> Result<TcpListener, StartError> {
+/// A socket with the address, that does not listen yet: nobody is to connect before there is someone to answer.
+fn bind(host: &str, port: u16) -> Result<(OwnedFd, SocketAddr), StartError> {
     let fail = |e: io::Error| StartError::Listen(format!("cannot listen on {host}:{port}: {e}"));
-    let addresses: Vec<SocketAddr> = (host, port).to_socket_addrs().map_err(fail)?.collect();
-    let listener = TcpListener::bind(&addresses[..]).map_err(fail)?;
-    listener.set_nonblocking(true).map_err(fail)?;
-    Ok(listener)
+    let mut last = io::Error::other("the name has no address");
+    for address in (host, port).to_socket_addrs().map_err(fail)? {
+        match bind_to(address) {
+            Ok(bound) => return Ok(bound),
+            Err(e) => last = e.into(),
+        }
+    }
+    Err(fail(last))
+}
+
+fn bind_to(address: SocketAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    // an address whose last connections are still dying is free; one that another socket listens on is not
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    rustix::net::bind(&socket, &address)?;
+    let bound = SocketAddr::try_from(rustix::net::getsockname(&socket)?)?;
+    Ok((socket, bound))
 }
 
 /// Raises the soft limit of descriptors as far as `connections` need and the system allows; gives the connections that then fit.
@@ -223,13 +251,11 @@ fn first_id() -> u64 {
 /// All that an I/O thread is given.
 struct Thread {
     commands: UnboundedReceiver<Command>,
-    listener: Option<(TcpListener, Vec<UnboundedSender<Command>>)>,
+    /// to every thread, for who accepts
+    all: Vec<UnboundedSender<Command>>,
     context: Arc<Context>,
-    /// taken when the thread starts
-    end: Option<ServerEnd>,
-    worker_bell: Arc<Bell>,
-    own_bell: Arc<Bell>,
-    in_flight: InFlight,
+    /// for the first thread
+    dispatcher: Option<(Dispatcher, Inbox)>,
 }
 
 impl Thread {
@@ -246,27 +272,25 @@ impl Thread {
                 // a file that is being read keeps nobody waiting
                 runtime.shutdown_background();
             }
-            Err(e) => self.context.log.line(crate::observe::Level::Error, &format!("an I/O thread cannot start: {e}")),
+            Err(e) => self.context.log.line(Level::Error, &format!("an I/O thread cannot start: {e}")),
         }
-        Dispatch::uninstall();
+        dispatch::uninstall();
     }
 
     async fn serve(&mut self) {
-        let _watched = match Watched::new(self.own_bell.clone()) {
-            Ok(watched) => watched,
-            Err(e) => {
-                self.context.log.line(crate::observe::Level::Error, &format!("an I/O thread cannot start: {e}"));
-                return;
-            }
-        };
-        self.install();
+        if let Some((dispatcher, inbox)) = self.dispatcher.take() {
+            dispatch::install(dispatcher, inbox);
+        }
         tokio::spawn(sweep::run(self.context.limits.clone()));
-        let mut accepting = self.listener.take().and_then(|(listener, threads)| {
-            let listener = tokio::net::TcpListener::from_std(listener).ok()?;
-            Some(tokio::spawn(listener::accept(listener, threads, self.context.clone())))
-        });
+        let mut accepting = None;
         while let Some(command) = self.commands.recv().await {
             match command {
+                Command::Listen(listener) => match tokio::net::TcpListener::from_std(listener) {
+                    Ok(l) => {
+                        accepting = Some(tokio::spawn(listener::accept(l, self.all.clone(), self.context.clone())))
+                    }
+                    Err(e) => self.context.log.line(Level::Error, &format!("cannot accept connections: {e}")),
+                },
                 Command::Serve(io) => self.spawn(io),
                 Command::Drain => {
                     if let Some(task) = accepting.take() {
@@ -277,13 +301,6 @@ impl Thread {
                 Command::Quit => return,
             }
         }
-    }
-
-    fn install(&mut self) {
-        let Some(end) = self.end.take() else { return };
-        let max_queue = self.context.limits.max_queue;
-        let (worker_bell, own_bell) = (self.worker_bell.clone(), self.own_bell.clone());
-        Dispatch::new(end, worker_bell, own_bell, self.in_flight.clone(), max_queue).install();
     }
 
     fn spawn(&self, io: TcpStream) {

@@ -1,7 +1,7 @@
 //! Static files as clients get them: a server without routes and without a worker, and one connection kept alive.
 
 use admission::Limits;
-use engine::{Config, MountConfig, Server};
+use engine::{AppConfig, MountConfig, Server, Settings};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -28,7 +28,7 @@ impl Client {
         std::fs::write(folder.path().join("d/index.html"), "<p>d").unwrap();
         std::fs::write(folder.path().join("small.txt"), "0123456789").unwrap();
         std::fs::write(folder.path().join("large.bin"), large()).unwrap();
-        let config = Config {
+        let settings = Settings {
             host: "127.0.0.1".into(),
             port: 0,
             threads: 1,
@@ -37,11 +37,13 @@ impl Client {
             log: "none".into(),
             upload_path: folder.path().into(),
             limits: Limits::default(),
-            routes: Vec::new(),
-            mounts: vec![MountConfig { mount: "/f".into(), dir: folder.path().to_str().unwrap().into() }],
-            not_found: 0,
         };
-        let (server, _) = Server::start(config, None).unwrap_or_else(|error| panic!("{error:?}"));
+        let mount = MountConfig { mount: "/f".into(), dir: folder.path().to_str().unwrap().into() };
+        let app = AppConfig { mounts: vec![mount], ..AppConfig::default() };
+        let server = Server::bind(settings).unwrap_or_else(|error| panic!("{error:?}"));
+        server.pool().add_generation(1, &app).unwrap();
+        server.pool().switch_to(1);
+        server.listen().unwrap();
         let connection = TcpStream::connect(server.address()).unwrap();
         connection.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         Client { connection: BufReader::new(connection), _server: server, _folder: folder }

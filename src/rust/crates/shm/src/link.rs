@@ -128,8 +128,14 @@ pub fn pair(wake: Option<Arc<dyn Ring>>) -> io::Result<(ServerEnd, WorkerEnd)> {
         worker_bell: worker_bell.clone(),
         interrupt: interrupt.clone(),
     };
-    let worker =
-        WorkerEnd { requests: requests_out, replies: replies_in, slots, bell: worker_bell, server_bell: bell, interrupt };
+    let worker = WorkerEnd {
+        requests: requests_out,
+        replies: replies_in,
+        slots,
+        bell: worker_bell,
+        server_bell: bell,
+        interrupt,
+    };
     Ok((server, worker))
 }
 

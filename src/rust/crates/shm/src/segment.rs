@@ -3,7 +3,9 @@
 //! `memfd_create` + `fallocate` + size seals: the pages exist from the start and nobody can shrink the file, so that a full
 //! `/dev/shm` is an error here and never a SIGBUS later. Another process gets it as a descriptor and maps it by [`Segment::attach`].
 
-use rustix::fs::{fallocate, fcntl_add_seals, fcntl_get_seals, fstat, memfd_create, FallocateFlags, MemfdFlags, SealFlags};
+use rustix::fs::{
+    fallocate, fcntl_add_seals, fcntl_get_seals, fstat, memfd_create, FallocateFlags, MemfdFlags, SealFlags,
+};
 use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,7 +1,7 @@
 //! A server with its processes, as whoever started it sees it.
 
 use crate::{Event, PoolOptions, Source, WorkerStatus};
-use engine::{Config as Settings, StartError};
+use engine::{Settings, StartError};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;

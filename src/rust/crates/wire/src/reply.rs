@@ -103,6 +103,12 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
+    /// Microseconds and status of an encoded reply, by the worker's word; zeros when it is too short to be one.
+    pub fn peek(bytes: &[u8]) -> (u32, u32) {
+        let mut r = Reader::new(bytes);
+        r.u32().and_then(|micros| Ok((micros, r.u32()?))).unwrap_or_default()
+    }
+
     /// Reads a message.
     ///
     /// # Errors
@@ -160,7 +166,7 @@ mod tests {
             head.encode(body, || headers.iter().copied(), &mut out);
             stamp(&mut out, 77);
             let r = Reply::decode(&out).unwrap();
-            assert_eq!(r.micros, 77);
+            assert_eq!((r.micros, Reply::peek(&out)), (77, (77, 201)));
             assert_eq!((r.status, r.content_type, r.body), (201, ContentType::Json, body));
             assert_eq!(r.headers().collect::<Vec<_>>(), headers);
             for at in 0..out.len() {

@@ -1,67 +1,88 @@
 //! A request that is out, as a future of what comes of it. Dropping it, as happens when the client goes, takes the request
-//! back from the queue if it has not begun.
+//! back from the queue if it has not begun, and interrupts it if it has.
 
-use super::with;
+use super::request::Key;
+use super::{with, Post};
 use bytes::Bytes;
-use shm::RequestId;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
 
 /// What came of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// the worker's reply, a message of `wire`
     Reply(Bytes),
-    /// it waited longer for the worker than `queue_timeout`
+    /// it waited longer for a worker than `queue_timeout`
     QueueTimeout,
     /// it took longer than `timeout`
     Timeout,
+    /// its worker died
+    WorkerDied,
+    /// the app that routed it is not served any more: route it again
+    Stale,
 }
 
 /// See the module.
-#[derive(Debug)]
-pub struct Ticket {
-    id: RequestId,
-    done: bool,
+pub struct Ticket(Way);
+
+enum Way {
+    /// in the dispatcher of this thread
+    Here(Key),
+    /// in another thread's, under this number
+    Elsewhere {
+        number: u64,
+        outcome: oneshot::Receiver<Outcome>,
+        post: UnboundedSender<Post>,
+    },
+    Done,
 }
 
-/// Queues the message that `encode` writes, in this I/O thread. `None` when the queue is full.
-pub fn submit(encode: impl FnOnce(&mut Vec<u8>)) -> Option<Ticket> {
-    let id = with(|d| d.submit(encode))??;
-    Some(Ticket { id, done: false })
+impl Ticket {
+    pub(super) fn here(key: Key) -> Self {
+        Ticket(Way::Here(key))
+    }
+
+    pub(super) fn elsewhere(number: u64, outcome: oneshot::Receiver<Outcome>, post: UnboundedSender<Post>) -> Self {
+        Ticket(Way::Elsewhere { number, outcome, post })
+    }
 }
 
 impl Future for Ticket {
     type Output = Outcome;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        let id = self.id;
-        let outcome = with(|d| {
-            let (outcome, freed) = d.table.collect(id, cx.waker())?;
-            d.in_flight.fetch_sub(usize::from(freed), Ordering::Relaxed);
-            Some(outcome)
-        });
+        let outcome = match &mut self.0 {
+            // without a dispatcher the thread is ending
+            Way::Here(key) => with(|d| d.collect(*key, cx.waker())).unwrap_or(Some(Outcome::QueueTimeout)),
+            Way::Elsewhere { outcome, .. } => match Pin::new(outcome).poll(cx) {
+                Poll::Ready(outcome) => Some(outcome.unwrap_or(Outcome::QueueTimeout)),
+                Poll::Pending => None,
+            },
+            Way::Done => None,
+        };
         match outcome {
-            Some(Some(outcome)) => {
-                self.done = true;
+            Some(outcome) => {
+                self.0 = Way::Done;
                 Poll::Ready(outcome)
             }
-            Some(None) => Poll::Pending,
-            // the thread is ending
-            None => {
-                self.done = true;
-                Poll::Ready(Outcome::QueueTimeout)
-            }
+            None => Poll::Pending,
         }
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if !self.done {
-            with(|d| d.abandon(self.id));
+        match &self.0 {
+            Way::Here(key) => {
+                with(|d| d.abandon(*key));
+            }
+            Way::Elsewhere { number, post, .. } => {
+                let _ = post.send(Post::Abandon(*number));
+            }
+            Way::Done => {}
         }
     }
 }

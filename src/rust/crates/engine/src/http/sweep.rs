@@ -2,7 +2,7 @@
 //! a request costs no timer. It sleeps while there is nothing to look at.
 
 use super::state::{now, Connection, Order};
-use crate::dispatch::{self, Patience};
+use crate::dispatch;
 use admission::Limits;
 use slab::Slab;
 use std::cell::{Cell, RefCell};
@@ -74,12 +74,11 @@ fn for_each(mut f: impl FnMut(&Connection)) {
 
 /// The task. Runs as long as its thread.
 pub async fn run(limits: Arc<Limits>) {
-    let patience = Patience { queue: ms(limits.queue_timeout), total: ms(limits.timeout) };
     let wake = WAKE.with(Arc::clone);
     let mut calm = 0;
     let mut hibernated_before = 0;
     loop {
-        let busy = dispatch::expire(patience);
+        let busy = dispatch::expire();
         calm = if busy { 0 } else { calm + 1 };
         let slow = calm >= CALM;
         SLOWED.with(|s| s.set(slow));

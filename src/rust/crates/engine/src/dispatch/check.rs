@@ -1,0 +1,148 @@
+//! Looks after what is out: requests behind a slow one are taken back, clients that have waited too long are told so, and
+//! workers that do not answer are interrupted and killed.
+
+use super::choose::SLOW;
+use super::dispatcher::Dispatcher;
+use super::request::{Key, Place};
+use super::ticket::Outcome;
+use crate::http::now;
+use crate::pool::PoolEvent;
+use std::cell::Cell;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+
+/// With a worker idle, requests behind a slow one are noticed within this.
+const SOON: Duration = Duration::from_millis(1);
+/// With none idle nothing can be done for them but to start one.
+const LATER: Duration = Duration::from_millis(5);
+
+thread_local! {
+    static WATCHING: Cell<bool> = const { Cell::new(false) };
+    static WAKE: Arc<Notify> = Arc::new(Notify::new());
+}
+
+/// Something is out that is to be looked after.
+pub(super) fn watch() {
+    if !WATCHING.with(|w| w.replace(true)) {
+        WAKE.with(|w| w.notify_one());
+    }
+}
+
+/// The task that looks, in the dispatcher's thread. It sleeps while nothing is to be looked after.
+pub async fn run() {
+    let wake = WAKE.with(Arc::clone);
+    loop {
+        wake.notified().await;
+        while let Some(pause) = super::with(Dispatcher::look).flatten() {
+            tokio::time::sleep(pause).await;
+        }
+        WATCHING.with(|w| w.set(false));
+    }
+}
+
+impl Dispatcher {
+    /// One look; how long until the next one, or `None` when there is nothing more to look after.
+    fn look(&mut self) -> Option<Duration> {
+        self.take_back();
+        self.tell_pressure();
+        let waits = self.generations.iter().any(|g| !g.waiting.is_empty());
+        let handed_ahead = self.seats.iter().any(|(_, s)| s.assigned().len() > 1);
+        if !waits && !handed_ahead {
+            return None;
+        }
+        let idle = self.seats.iter().any(|(_, s)| s.is_idle());
+        Some(if idle { SOON } else { LATER })
+    }
+
+    /// Takes back what waits behind a slow request, for other workers.
+    pub(super) fn take_back(&mut self) {
+        let candidates = self.seats.iter().filter(|(_, s)| s.assigned().len() > 1).count();
+        if candidates == 0 {
+            return;
+        }
+        let now = Instant::now();
+        for g in 0..self.generations.len() {
+            let generation = self.generations[g].id;
+            let idle = self.seats.iter().any(|(_, s)| s.generation == generation && s.is_idle() && s.is_open());
+            let slow = if idle { SLOW } else { LATER };
+            let mut taken = Vec::new();
+            for (_, seat) in self.seats.iter_mut().filter(|(_, s)| s.generation == generation) {
+                if seat.assigned().len() > 1 && seat.running_for(now) > slow {
+                    // from the end, so that the worker does not race us to each of them
+                    for at in (1..seat.assigned().len()).rev() {
+                        taken.extend(seat.revoke(at));
+                    }
+                }
+            }
+            if !taken.is_empty() {
+                taken.reverse();
+                self.requeue(&taken);
+                self.pump(g);
+            }
+        }
+    }
+
+    fn tell_pressure(&mut self) {
+        if !self.shared.growable.load(Relaxed) {
+            return;
+        }
+        let Some(current) = self.generations.iter().find(|g| !g.closing) else { return };
+        let Some(&oldest) = current.waiting.front() else { return };
+        let waiting = current.waiting.len();
+        let Some(since) = self.entries.get(oldest).map(|e| e.since) else { return };
+        let waited_ms = now().saturating_sub(since);
+        if waited_ms >= LATER.as_millis() as u64 {
+            let _ = self.shared.events.send(PoolEvent::Pressure { waiting, waited_ms });
+        }
+    }
+
+    /// Tells clients that have waited too long so, and ends what runs too long. `true` while any request is out.
+    pub(super) fn expire(&mut self) -> bool {
+        let now = now();
+        let over: Vec<(Key, Outcome)> = self
+            .entries
+            .unanswered()
+            .filter_map(|(key, e)| {
+                let waited = now.saturating_sub(e.since);
+                let begun = || match e.place {
+                    Place::Queue => false,
+                    Place::Seat(at, id) => self.seats.get(at).is_some_and(|s| s.has_begun(id)),
+                };
+                if waited >= e.timeout {
+                    Some((key, Outcome::Timeout))
+                } else if waited >= self.queue_timeout && !begun() {
+                    Some((key, Outcome::QueueTimeout))
+                } else {
+                    None
+                }
+            })
+            .collect();
+        for (key, outcome) in over {
+            self.leave(key, now);
+            self.settle(key, outcome);
+        }
+        self.enforce(now);
+        !self.entries.is_empty() || self.seats.iter().any(|(_, s)| !s.is_idle())
+    }
+
+    /// Interrupts what is over its deadline, and kills what did not heed that.
+    fn enforce(&mut self, now: u64) {
+        for (_, seat) in self.seats.iter_mut() {
+            match seat.interrupted {
+                Some(i) if now >= i.kill_at && !i.killed => {
+                    seat.kill();
+                    let _ = self.shared.events.send(PoolEvent::Stuck(seat.worker));
+                }
+                Some(_) => {}
+                None => {
+                    let front = seat.assigned().front().copied();
+                    if let Some(late) = front.filter(|a| now >= a.deadline && seat.has_begun(a.id)) {
+                        seat.interrupt(late.id, now + self.kill_after, true);
+                    }
+                }
+            }
+        }
+    }
+}

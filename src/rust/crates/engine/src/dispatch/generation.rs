@@ -1,0 +1,73 @@
+//! What the dispatcher knows of one generation of the app: the requests that wait for its workers, and how long its routes
+//! have lately taken.
+
+use super::request::Key;
+use std::collections::VecDeque;
+
+pub(super) struct Generation {
+    pub id: u32,
+    /// requests without a worker, oldest first; some may have ended since
+    pub waiting: VecDeque<Key>,
+    /// another has taken over: this one ends when its requests have
+    pub closing: bool,
+    pace: Vec<Option<u32>>,
+}
+
+impl Generation {
+    pub(super) fn new(id: u32) -> Self {
+        Generation { id, waiting: VecDeque::new(), closing: false, pace: Vec::new() }
+    }
+
+    fn index(route: u32) -> usize {
+        // the not-found handler, u32::MAX, comes first
+        route.wrapping_add(1) as usize
+    }
+
+    /// Microseconds that a handler of this route is expected to take; `None` before the first.
+    pub(super) fn expected(&self, route: u32) -> Option<u32> {
+        self.pace.get(Self::index(route)).copied().flatten()
+    }
+
+    /// One took so long. An average that follows within some dozen requests; a single pause, as for garbage collection,
+    /// counts for little, while a route that has become slow is seen to be by its second request.
+    pub(super) fn took(&mut self, route: u32, micros: u32) {
+        let index = Self::index(route);
+        if index >= self.pace.len() {
+            self.pace.resize(index + 1, None);
+        }
+        let before = self.pace[index].unwrap_or(micros);
+        let capped = micros.min(before.saturating_mul(8).saturating_add(100));
+        self.pace[index] = Some(if capped >= before {
+            before + (capped - before).div_ceil(8)
+        } else {
+            before - (before - capped).div_ceil(16)
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_pause_is_forgiven_and_a_slow_route_is_not() {
+        let mut g = Generation::new(1);
+        assert_eq!(g.expected(0), None);
+        for _ in 0..100 {
+            g.took(0, 3);
+        }
+        assert_eq!(g.expected(0), Some(3));
+        g.took(0, 5_000);
+        assert!(g.expected(0).unwrap() < 25);
+        for _ in 0..40 {
+            g.took(0, 3);
+        }
+        assert!(g.expected(0).unwrap() <= 4);
+        for _ in 0..6 {
+            g.took(0, 300_000);
+        }
+        assert!(g.expected(0).unwrap() > 200);
+        g.took(u32::MAX, 9);
+        assert_eq!((g.expected(u32::MAX), g.expected(7)), (Some(9), None));
+    }
+}

@@ -1,0 +1,100 @@
+//! A request on its way, from the queue to its answer, as its client's side sees it. What a worker has of it is in `seat`.
+
+use super::ticket::Outcome;
+use shm::RequestId;
+use slab::Slab;
+use std::task::Waker;
+use tokio::sync::oneshot;
+
+/// Names a request in the dispatcher; never used twice within the time that a worker could take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Key {
+    index: u32,
+    serial: u32,
+}
+
+pub(super) struct Entry {
+    serial: u32,
+    /// the app that routed it
+    pub generation: u32,
+    pub route: u32,
+    /// kept until the answer: a worker that is slow, or dies, has to give it back
+    pub message: Vec<u8>,
+    /// when it came, and how long it may take, in ms
+    pub since: u64,
+    pub timeout: u64,
+    pub place: Place,
+    pub client: Client,
+}
+
+/// Where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// it waits for any worker of its generation
+    Queue,
+    /// handed to the worker at this seat
+    Seat(usize, RequestId),
+}
+
+/// Who waits for the answer.
+pub(super) enum Client {
+    /// a task of this thread, which has polled if there is a waker
+    Here(Option<Waker>),
+    /// a task of another I/O thread, by the number that it gave
+    Elsewhere(u64, oneshot::Sender<Outcome>),
+    /// a task of this thread that has not collected this yet
+    Answered(Outcome),
+}
+
+/// All requests without an answer, or whose answer was not collected.
+#[derive(Default)]
+pub(super) struct Entries {
+    slab: Slab<Entry>,
+    serial: u32,
+    /// buffers of ended requests
+    spare: Vec<Vec<u8>>,
+}
+
+/// Buffers kept for the next requests, and the largest that is worth keeping.
+const SPARE: usize = 64;
+const SPARE_BYTES: usize = 4096;
+
+impl Entries {
+    /// An empty buffer for a message.
+    pub(super) fn buffer(&mut self) -> Vec<u8> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    pub(super) fn add(&mut self, route: (u32, u32), message: Vec<u8>, times: (u64, u64), client: Client) -> Key {
+        self.serial = self.serial.wrapping_add(1);
+        let serial = self.serial;
+        let ((generation, route), (since, timeout)) = (route, times);
+        let entry = Entry { serial, generation, route, message, since, timeout, place: Place::Queue, client };
+        Key { index: self.slab.insert(entry) as u32, serial }
+    }
+
+    pub(super) fn get(&mut self, key: Key) -> Option<&mut Entry> {
+        self.slab.get_mut(key.index as usize).filter(|e| e.serial == key.serial)
+    }
+
+    pub(super) fn remove(&mut self, key: Key) -> Option<Entry> {
+        self.get(key)?;
+        let mut entry = self.slab.remove(key.index as usize);
+        let mut buffer = std::mem::take(&mut entry.message);
+        if self.spare.len() < SPARE && buffer.capacity() <= SPARE_BYTES {
+            buffer.clear();
+            self.spare.push(buffer);
+        }
+        Some(entry)
+    }
+
+    /// Those whose clients wait.
+    pub(super) fn unanswered(&self) -> impl Iterator<Item = (Key, &Entry)> {
+        let all = self.slab.iter().map(|(i, e)| (Key { index: i as u32, serial: e.serial }, e));
+        all.filter(|(_, e)| !matches!(e.client, Client::Answered(_)))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.slab.is_empty()
+    }
+}

@@ -1,0 +1,184 @@
+//! The workers as the server sees them: attached when they are ready, given requests, retired, gone. Who starts them, and
+//! when, is not decided here.
+//!
+//! A [`Pool`] is a handle for other threads; what it orders is done by the dispatcher in its own thread (`dispatch`).
+
+use crate::app::App;
+use crate::config::{AppConfig, Settings};
+use shm::ServerEnd;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
+use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
+
+/// A worker that takes requests.
+#[derive(Debug)]
+pub struct Seat {
+    /// the caller's name for it
+    pub worker: u32,
+    /// of the app that it has loaded
+    pub generation: u32,
+    /// the server's end of its link
+    pub end: ServerEnd,
+    /// its process, for signals; `None` for a worker that is a thread of this one, which is never interrupted
+    pub process: Option<Arc<OwnedFd>>,
+    /// counted for whoever asks
+    pub stats: Arc<WorkerStats>,
+}
+
+/// What a worker has done. Written by the dispatcher only.
+#[derive(Debug, Default)]
+pub struct WorkerStats {
+    /// requests answered
+    pub requests: AtomicU64,
+    /// of these, with a status of 500 and above, or by its death
+    pub errors: AtomicU64,
+    /// microseconds that handlers took
+    pub busy_us: AtomicU64,
+    /// when it began with what it does now, by [`crate::now_ms`]; 0 while it does nothing
+    pub busy_since_ms: AtomicU64,
+    /// when it last answered or was attached, by [`crate::now_ms`]
+    pub last_used_ms: AtomicU64,
+    /// requests that are with it
+    pub in_flight: AtomicU64,
+}
+
+/// What the pool tells its supervisor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PoolEvent {
+    /// requests of the current generation wait, and no worker is free: `waiting` of them, the oldest for `waited_ms`
+    Pressure {
+        /// requests
+        waiting: usize,
+        /// milliseconds
+        waited_ms: u64,
+    },
+    /// nothing is with this worker any more, and it is given nothing more: it may end
+    Retired(u32),
+    /// a generation that is not the current one has no worker and no request left
+    Drained(u32),
+    /// it was interrupted at a deadline and has answered since; whatever state that left, a fresh one is better
+    Late(u32),
+    /// it did not answer its interrupt and was killed
+    Stuck(u32),
+}
+
+/// Orders to the dispatcher.
+pub(crate) enum PoolOrder {
+    Add(Arc<App>),
+    Switch(u32),
+    Forget(u32),
+    Attach(Seat),
+    Retire(u32),
+    Gone(u32),
+}
+
+/// What the threads of a server and the owners of its pool share.
+pub(crate) struct Shared {
+    /// requests route by this one
+    current: RwLock<Arc<App>>,
+    generations: Mutex<Vec<Arc<App>>>,
+    settings: Settings,
+    orders: UnboundedSender<PoolOrder>,
+    pub(crate) events: UnboundedSender<PoolEvent>,
+    receiver: Mutex<Option<UnboundedReceiver<PoolEvent>>>,
+    pub(crate) growable: AtomicBool,
+    /// requests whose clients wait for an answer
+    pub(crate) outstanding: AtomicUsize,
+    /// of these, requests that no worker has begun with
+    pub(crate) waiting: AtomicUsize,
+    /// most that may be outstanding: `max_queue`, and one for each worker
+    pub(crate) most: AtomicUsize,
+}
+
+/// Handle to the pool of a server.
+#[derive(Clone)]
+pub struct Pool(pub(crate) Arc<Shared>);
+
+impl Pool {
+    pub(crate) fn new(settings: Settings) -> Result<(Pool, UnboundedReceiver<PoolOrder>), String> {
+        let (orders, obeyed) = unbounded_channel();
+        let (events, receiver) = unbounded_channel();
+        let nothing = Arc::new(App::new(0, &AppConfig::default(), &settings)?);
+        let shared = Shared {
+            current: RwLock::new(nothing),
+            generations: Mutex::default(),
+            orders,
+            events,
+            receiver: Mutex::new(Some(receiver)),
+            growable: AtomicBool::new(false),
+            outstanding: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            most: AtomicUsize::new(settings.limits.max_queue + 1),
+            settings,
+        };
+        Ok((Pool(Arc::new(shared)), obeyed))
+    }
+
+    /// The app that requests are routed by now.
+    pub(crate) fn app(&self) -> Arc<App> {
+        // nobody panics while holding it
+        self.0.current.read().unwrap_or_else(|e| e.into_inner()).clone()
+    }
+
+    /// Makes a generation of the app known. No request goes to it before [`Pool::switch_to`].
+    ///
+    /// # Errors
+    /// A text that names the pattern, method or folder that is wrong.
+    pub fn add_generation(&self, generation: u32, config: &AppConfig) -> Result<(), String> {
+        let app = Arc::new(App::new(generation, config, &self.0.settings)?);
+        self.0.generations.lock().unwrap_or_else(|e| e.into_inner()).push(app.clone());
+        self.order(PoolOrder::Add(app));
+        Ok(())
+    }
+
+    /// From now on requests go to this generation. The workers of older ones are retired as they have nothing left to do.
+    pub fn switch_to(&self, generation: u32) {
+        let mut generations = self.0.generations.lock().unwrap_or_else(|e| e.into_inner());
+        let Some(app) = generations.iter().find(|app| app.generation == generation) else { return };
+        *self.0.current.write().unwrap_or_else(|e| e.into_inner()) = app.clone();
+        generations.retain(|app| app.generation >= generation);
+        self.order(PoolOrder::Switch(generation));
+    }
+
+    /// Takes back a generation that was never switched to. Its workers are retired.
+    pub fn drop_generation(&self, generation: u32) {
+        self.0.generations.lock().unwrap_or_else(|e| e.into_inner()).retain(|app| app.generation != generation);
+        self.order(PoolOrder::Forget(generation));
+    }
+
+    /// A worker is ready for requests of its generation.
+    pub fn attach(&self, seat: Seat) {
+        self.order(PoolOrder::Attach(seat));
+    }
+
+    /// This worker is to be given nothing more; [`PoolEvent::Retired`] when it has nothing left.
+    pub fn retire(&self, worker: u32) {
+        self.order(PoolOrder::Retire(worker));
+    }
+
+    /// This worker is dead: what it ran gets 502, what waited for it goes to others.
+    pub fn gone(&self, worker: u32) {
+        self.order(PoolOrder::Gone(worker));
+    }
+
+    /// Whether the supervisor would start more workers: without, no [`PoolEvent::Pressure`] is told.
+    pub fn set_growable(&self, growable: bool) {
+        self.0.growable.store(growable, Ordering::Relaxed);
+    }
+
+    /// Requests that wait for a worker.
+    pub fn waiting(&self) -> usize {
+        self.0.waiting.load(Ordering::Relaxed)
+    }
+
+    /// What the pool tells. For one caller: `None` after the first call.
+    pub fn events(&self) -> Option<UnboundedReceiver<PoolEvent>> {
+        self.0.receiver.lock().unwrap_or_else(|e| e.into_inner()).take()
+    }
+
+    fn order(&self, order: PoolOrder) {
+        // a dispatcher that has ended has no workers
+        let _ = self.0.orders.send(order);
+    }
+}
