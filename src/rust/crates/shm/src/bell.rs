@@ -2,16 +2,17 @@
 //!
 //! One shared word: 1 while the sleeper sleeps or is about to. Sleeper: `doze` (store 1, full fence), look for work once more,
 //! then sleep on the descriptor, then `awake` (store 0). Ringer: publish the work, full fence, and only if the word is 1
-//! swap it to 0 and ring. The two fences make it impossible that the sleeper misses the work and the ringer
+//! change it to 0 and ring. The two fences make it impossible that the sleeper misses the work and the ringer
 //! misses the sleeper. A dead sleeper leaves 1: one ring is wasted. A dead ringer leaves nothing.
 
+use crate::sync::{fence, AtomicU64};
 use crate::Segment;
 use rustix::event::{eventfd, EventfdFlags};
 use rustix::io::{read, write};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::sync::atomic::{fence, AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 /// What is done to wake the sleeper when its descriptor alone does not do.
@@ -48,9 +49,8 @@ impl Bell {
         Bell { segment: segment.clone(), offset, fd, ring }
     }
 
-    fn asleep(&self) -> &AtomicU32 {
-        // SAFETY: aligned, inside the segment, only used as an atomic.
-        unsafe { &*self.segment.at(self.offset, 4).cast::<AtomicU32>() }
+    fn asleep(&self) -> &AtomicU64 {
+        self.segment.word(self.offset)
     }
 
     /// Sleeper: says that it will sleep. Look for work once more after this, then wait on the descriptor.
@@ -81,7 +81,10 @@ impl Bell {
     /// Ringer: call after publishing work. Wakes the sleeper if it sleeps.
     pub fn ring(&self) {
         fence(Ordering::SeqCst);
-        if self.asleep().load(Ordering::Relaxed) == 1 && self.asleep().swap(0, Ordering::AcqRel) == 1 {
+        let asleep = self.asleep();
+        if asleep.load(Ordering::Relaxed) == 1
+            && asleep.compare_exchange(1, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        {
             self.ring_always();
         }
     }
@@ -107,7 +110,7 @@ impl AsRawFd for Bell {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicU64;

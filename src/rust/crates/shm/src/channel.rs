@@ -120,7 +120,7 @@ impl AsRawFd for Channel {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

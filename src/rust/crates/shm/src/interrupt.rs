@@ -2,11 +2,13 @@
 //!
 //! A signal reaches a process, not a request: by the time it is there, another request may run. So the server, the only
 //! writer, names the request here before it sends the signal, and the worker heeds a signal only while that very request
-//! runs. Release and acquire, so that a worker that sees the signal sees the name. A dead peer leaves a name that no
+//! runs. Relaxed: it is the signal, sent after it and
+//! delivered by the kernel, that orders it. A dead peer leaves a name that no
 //! later request has: links go with their workers.
 
+use crate::sync::AtomicU64;
 use crate::{RequestId, Segment};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
 /// See the module.
@@ -22,17 +24,16 @@ impl Interrupt {
     }
 
     fn word(&self) -> &AtomicU64 {
-        // SAFETY: aligned, inside the segment, only used as an atomic.
-        unsafe { &*self.segment.at(self.offset, 8).cast::<AtomicU64>() }
+        self.segment.word(self.offset)
     }
 
     /// Server: this request is to be interrupted. The signal comes after this.
     pub fn name(&self, id: RequestId) {
-        self.word().store(id.to_word(), Ordering::Release);
+        self.word().store(id.to_word(), Ordering::Relaxed);
     }
 
     /// Worker: whether it is this one. Safe to call in a signal handler.
     pub fn names(&self, id: RequestId) -> bool {
-        self.word().load(Ordering::Acquire) == id.to_word()
+        self.word().load(Ordering::Relaxed) == id.to_word()
     }
 }

@@ -5,22 +5,36 @@
 //! A [`Channel`] passes the rare messages of their lives: orders, news, descriptors.
 //! Neighbours: `wire` gives the bytes a meaning; `engine` is the server's end, `worker` the other.
 
+// What only links use is not reached by the models.
+#![cfg_attr(loom, allow(dead_code))]
+
 mod bell;
 mod channel;
 mod interrupt;
+#[cfg(not(loom))]
 mod link;
 mod memory;
+#[cfg(loom)]
+mod model;
 mod ring;
+#[cfg(not(loom))]
 mod segment;
 mod slots;
+mod sync;
+#[cfg(not(loom))]
 mod watch;
 
 pub use bell::{Bell, Ring};
 pub use channel::{Channel, Received};
 pub use interrupt::Interrupt;
+#[cfg(not(loom))]
 pub use link::{pair, LinkFds, ServerEnd, WorkerEnd};
 pub use memory::give_back;
+#[cfg(loom)]
+pub use model::Segment;
 pub use ring::{Assembler, Consumer, Producer, Sending};
+#[cfg(not(loom))]
 pub use segment::Segment;
 pub use slots::{RequestId, Slots};
+#[cfg(not(loom))]
 pub use watch::Watched;

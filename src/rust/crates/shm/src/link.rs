@@ -139,7 +139,7 @@ pub fn pair(wake: Option<Arc<dyn Ring>>) -> io::Result<(ServerEnd, WorkerEnd)> {
     Ok((server, worker))
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use crate::{Assembler, RequestId, Sending};

@@ -9,13 +9,17 @@
 //! would, a filler record takes the rest of the lap. A message longer than a quarter of the ring goes as several records,
 //! so that a message of any size passes, with the ring's fullness as flow control.
 
+use crate::sync::AtomicU64;
 use crate::Segment;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-/// Bytes for the control words: head and tail each on a cache line (and its prefetched neighbour) of its own.
-pub(crate) const CONTROL: usize = 256;
+/// Bytes for the control words: head and tail each on a cache line (and its prefetched neighbour) of its own. A model has no
+/// caches, and follows every word.
+pub(crate) const CONTROL: usize = if cfg!(loom) { 16 } else { 256 };
+/// Bytes of the smallest ring. In a model one that wraps after four records.
+const LEAST: usize = if cfg!(loom) { 128 } else { 4096 };
 const HEADER: usize = 16;
 const FILLER: u32 = 2;
 const MORE: u32 = 1;
@@ -29,19 +33,18 @@ struct Memory {
 
 impl Memory {
     fn tail(&self) -> &AtomicU64 {
-        // SAFETY: aligned (segments are pages, offsets multiples of 256), inside the segment, only used as an atomic.
-        unsafe { &*self.segment.at(self.offset, 8).cast::<AtomicU64>() }
+        self.segment.word(self.offset)
     }
 
     fn head(&self) -> &AtomicU64 {
-        // SAFETY: as above.
-        unsafe { &*self.segment.at(self.offset + 128, 8).cast::<AtomicU64>() }
+        self.segment.word(self.offset + CONTROL / 2)
     }
 
-    fn data(&self, position: u64, size: usize) -> *mut u8 {
+    /// Offset in the segment of the `size` bytes at `position`.
+    fn data(&self, position: u64, size: usize) -> usize {
         let within = (position % self.capacity) as usize;
         assert!(within + size <= self.capacity as usize, "a record wraps");
-        self.segment.at(self.offset + CONTROL + within, size)
+        self.offset + CONTROL + within
     }
 }
 
@@ -67,7 +70,7 @@ pub struct Consumer {
 
 /// Both ends of the ring of `capacity` data bytes (a power of two) at `offset` of the segment.
 pub(crate) fn ring(segment: &Arc<Segment>, offset: usize, capacity: usize) -> (Producer, Consumer) {
-    assert!(capacity.is_power_of_two() && capacity >= 4096);
+    assert!(capacity.is_power_of_two() && capacity >= LEAST);
     let memory = Memory { segment: segment.clone(), offset, capacity: capacity as u64 };
     (Producer { memory: memory.clone(), tail: 0, head_seen: 0 }, Consumer { memory, head: 0 })
 }
@@ -123,15 +126,17 @@ impl Producer {
     }
 
     fn put(&self, id: u64, flags: u32, len: usize, bytes: &[u8]) {
-        let at = self.memory.data(self.tail, HEADER + bytes.len());
-        // SAFETY: `data` checked that header and bytes are inside the ring, and `room` that the reader is done with them;
-        // nobody else writes. The reader sees them after the release store of `tail`.
-        unsafe {
-            at.cast::<u32>().write(len as u32);
-            at.add(4).cast::<u32>().write(flags);
-            at.add(8).cast::<u64>().write(id);
-            ptr::copy_nonoverlapping(bytes.as_ptr(), at.add(HEADER), bytes.len());
-        }
+        let size = HEADER + bytes.len();
+        self.memory.segment.write(self.memory.data(self.tail, size), size, |at| {
+            // SAFETY: header and bytes are inside the ring (`data` and `write` check), and the reader is done with what
+            // was there (`room` checks); nobody else writes. The reader sees them after the release store of `tail`.
+            unsafe {
+                at.cast::<u32>().write(len as u32);
+                at.add(4).cast::<u32>().write(flags);
+                at.add(8).cast::<u64>().write(id);
+                ptr::copy_nonoverlapping(bytes.as_ptr(), at.add(HEADER), bytes.len());
+            }
+        });
     }
 
     /// Writes as much of the message as fits. `true` when all of it is written; otherwise call again, with the
@@ -162,9 +167,9 @@ pub struct Assembler {
 }
 
 impl Consumer {
-    /// Whether a record waits.
+    /// Whether no record waits. Says nothing about the bytes of one: `receive` does.
     pub fn is_empty(&self) -> bool {
-        self.memory.tail().load(Ordering::Acquire) == self.head
+        self.memory.tail().load(Ordering::Relaxed) == self.head
     }
 
     /// Takes the next whole message: `take` gets its id and bytes. `None` when no whole message is there (yet).
@@ -180,13 +185,8 @@ impl Consumer {
                 self.release(size);
                 continue;
             }
-            // SAFETY: `header` checked that the record is inside what the writer has published and inside the ring; the
-            // writer does not touch it before `release`. (A hostile writer may: then the bytes are garbage, and are
-            // checked as such by `wire`; they are copied before anything depends on them twice.)
-            let bytes =
-                unsafe { std::slice::from_raw_parts(self.memory.data(self.head, HEADER + len).add(HEADER), len) };
             if flags & MORE != 0 || assembler.open {
-                assembler.parts.extend_from_slice(bytes);
+                self.with_bytes(len, |bytes| assembler.parts.extend_from_slice(bytes));
                 assembler.open = true;
                 self.release(size);
                 if flags & MORE == 0 {
@@ -196,10 +196,21 @@ impl Consumer {
                 }
                 continue;
             }
-            let out = take(id, bytes);
+            let out = self.with_bytes(len, |bytes| take(id, bytes));
             self.release(size);
             return Some(out);
         }
+    }
+
+    /// Shows the bytes of the record at the head, of which `header` has said that they are `len`.
+    fn with_bytes<T>(&self, len: usize, take: impl FnOnce(&[u8]) -> T) -> T {
+        let size = HEADER + len;
+        self.memory.segment.read(self.memory.data(self.head, size), size, |at| {
+            // SAFETY: `header` checked that the record is inside what the writer has published and inside the ring; the
+            // writer does not touch it before `release`. (A hostile writer may: then the bytes are garbage, and are
+            // checked as such by `wire`; they are copied before anything depends on them twice.)
+            take(unsafe { std::slice::from_raw_parts(at.add(HEADER), len) })
+        })
     }
 
     /// Id, flags and length of the record at the head. `None` when it cannot be one: the writer is broken, and the ring
@@ -210,10 +221,10 @@ impl Consumer {
         if published < HEADER as u64 || published > self.memory.capacity || left_in_lap < HEADER as u64 {
             return None;
         }
-        let at = self.memory.data(self.head, HEADER);
-        // SAFETY: inside the ring (checked by `data`) and published.
-        let (len, flags, id) =
-            unsafe { (at.cast::<u32>().read(), at.add(4).cast::<u32>().read(), at.add(8).cast::<u64>().read()) };
+        let (len, flags, id) = self.memory.segment.read(self.memory.data(self.head, HEADER), HEADER, |at| {
+            // SAFETY: inside the ring (checked by `data` and `read`) and published.
+            unsafe { (at.cast::<u32>().read(), at.add(4).cast::<u32>().read(), at.add(8).cast::<u64>().read()) }
+        });
         let size = padded(len as usize) as u64;
         (size <= published && size <= left_in_lap).then_some((id, flags, len as usize))
     }
@@ -224,7 +235,7 @@ impl Consumer {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -3,6 +3,7 @@
 //! `memfd_create` + `fallocate` + size seals: the pages exist from the start and nobody can shrink the file, so that a full
 //! `/dev/shm` is an error here and never a SIGBUS later. Another process gets it as a descriptor and maps it by [`Segment::attach`].
 
+use crate::sync::AtomicU64;
 use rustix::fs::{
     fallocate, fcntl_add_seals, fcntl_get_seals, fstat, memfd_create, FallocateFlags, MemfdFlags, SealFlags,
 };
@@ -64,10 +65,27 @@ impl Segment {
     }
 
     /// Address of the byte at `offset`, of which `size` more are inside the segment.
-    pub(crate) fn at(&self, offset: usize, size: usize) -> *mut u8 {
+    fn at(&self, offset: usize, size: usize) -> *mut u8 {
         assert!(offset.checked_add(size).is_some_and(|end| end <= self.len), "outside of the segment");
         // SAFETY: offset is within the mapping, just checked.
         unsafe { self.base.as_ptr().add(offset) }
+    }
+
+    /// The word at `offset`, a multiple of 8. What is reached this way must not be reached as bytes, too.
+    pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
+        assert!(offset % 8 == 0, "no word begins there");
+        // SAFETY: aligned, as the mapping is and `offset` was just checked to be; inside, as `at` checks.
+        unsafe { &*self.at(offset, 8).cast::<AtomicU64>() }
+    }
+
+    /// Lets `read` see the `size` bytes at `offset`, which nobody writes in the meantime.
+    pub(crate) fn read<T>(&self, offset: usize, size: usize, read: impl FnOnce(*const u8) -> T) -> T {
+        read(self.at(offset, size))
+    }
+
+    /// Lets `write` change the `size` bytes at `offset`, which nobody else touches in the meantime.
+    pub(crate) fn write(&self, offset: usize, size: usize, write: impl FnOnce(*mut u8)) {
+        write(self.at(offset, size));
     }
 }
 
@@ -86,7 +104,7 @@ impl Drop for Segment {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
