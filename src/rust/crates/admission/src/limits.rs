@@ -2,10 +2,10 @@
 //!
 //! The names are those of the arguments of `dr_serve()` in R: one setting, one name.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Sizes in bytes, times in seconds, rates in bytes per second.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// longest request line; more is 414. 8 KB is what proxies and other servers allow.

@@ -2,11 +2,11 @@
 //! arguments of `dr_serve()`.
 
 use admission::Limits;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The server's settings.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// address to bind
@@ -30,7 +30,7 @@ pub struct Settings {
 }
 
 /// What the engine needs to know of an app.
-#[derive(Debug, Clone, Default, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct AppConfig {
     /// the routes, in the order of registration
@@ -45,7 +45,7 @@ pub struct AppConfig {
 }
 
 /// One route of the app.
-#[derive(Debug, Clone, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct RouteConfig {
     /// names of methods, or `ANY`
@@ -60,7 +60,7 @@ pub struct RouteConfig {
 }
 
 /// A folder whose files are served under a path.
-#[derive(Debug, Clone, Deserialize, PartialEq)]
+#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct MountConfig {
     /// prefix of the path

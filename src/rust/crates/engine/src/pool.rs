@@ -26,7 +26,7 @@ pub struct Seat {
     pub stats: Arc<WorkerStats>,
 }
 
-/// What a worker has done. Written by the dispatcher only.
+/// What a worker has done. Written by the dispatcher only, but for `max_requests`.
 #[derive(Debug, Default)]
 pub struct WorkerStats {
     /// requests answered
@@ -41,6 +41,8 @@ pub struct WorkerStats {
     pub last_used_ms: AtomicU64,
     /// requests that are with it
     pub in_flight: AtomicU64,
+    /// set before it is attached: after so many requests it is worn out; 0 for never
+    pub max_requests: AtomicU64,
 }
 
 /// What the pool tells its supervisor.
@@ -59,6 +61,8 @@ pub enum PoolEvent {
     Drained(u32),
     /// it was interrupted at a deadline and has answered since; whatever state that left, a fresh one is better
     Late(u32),
+    /// it has answered its `max_requests`. Told once; it serves on until it is retired.
+    Worn(u32),
     /// it did not answer its interrupt and was killed
     Stuck(u32),
 }

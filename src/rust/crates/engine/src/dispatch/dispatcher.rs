@@ -263,6 +263,9 @@ impl Dispatcher {
             seat.interrupted = None;
             let _ = self.shared.events.send(PoolEvent::Late(seat.worker));
         }
+        if std::mem::take(&mut seat.worn) {
+            let _ = self.shared.events.send(PoolEvent::Worn(seat.worker));
+        }
         if let Some(g) = self.generations.iter().position(|g| g.id == generation) {
             self.pump(g);
             if self.seats[at].is_idle() && self.generations[g].waiting.is_empty() {

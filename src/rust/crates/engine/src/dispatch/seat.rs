@@ -72,6 +72,8 @@ pub(super) struct Placed {
     /// sum of what is expected of `assigned`, in microseconds, and how many of them nothing is known of
     load: u32,
     pub retiring: bool,
+    /// it has just answered the last request that it was meant to
+    pub worn: bool,
     pub interrupted: Option<Interrupted>,
     /// the turn in which it was last given a request
     pub last_turn: u64,
@@ -102,6 +104,7 @@ impl Placed {
             unrung: 0,
             load: 0,
             retiring: false,
+            worn: false,
             interrupted: None,
             last_turn: 0,
         })
@@ -285,9 +288,9 @@ impl Placed {
         }
     }
 
-    fn count(&self, message: &[u8]) {
+    fn count(&mut self, message: &[u8]) {
         let (micros, status) = wire::Reply::peek(message);
-        self.stats.requests.fetch_add(1, Relaxed);
+        self.worn |= self.stats.requests.fetch_add(1, Relaxed) + 1 == self.stats.max_requests.load(Relaxed);
         self.stats.errors.fetch_add(u64::from(status >= 500), Relaxed);
         self.stats.busy_us.fetch_add(u64::from(micros), Relaxed);
         self.stats.last_used_ms.store(now(), Relaxed);
