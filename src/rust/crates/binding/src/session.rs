@@ -83,7 +83,10 @@ fn start(json: &[u8], ring: extern "C" fn() -> i32) -> Result<(Session, Desk), (
     server.listen().map_err(|e| (1, format!("cannot listen on {}: {e}", server.address())))?;
     let log = server.log().clone();
     let log = Box::new(move |level, text: &str| log.line(level, text));
-    Ok((Session { server }, Desk::new(Worker::new(worker), routes, limits, upload_path, log)))
+    Ok((
+        Session { server },
+        Desk::new(Worker::new(worker).spooling(upload_path.clone()), routes, limits, upload_path, log),
+    ))
 }
 
 /// The port that the server listens on.

@@ -174,7 +174,7 @@ impl Exchange<'_> {
     }
 
     fn respond(&self, message: Bytes) -> Result<Response, Failure> {
-        match from_reply(message, &self.head.method, &self.head.headers) {
+        match from_reply(message, &self.head.method, &self.head.headers, &self.context.upload_path) {
             Replied::Response(response) => Ok(response),
             Replied::Failure(failure) => Err(failure),
             Replied::Wrong(why) => Err(self.internal(why)),

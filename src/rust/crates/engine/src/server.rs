@@ -127,7 +127,10 @@ impl Server {
             ids: AtomicU64::new(first_id()),
             limits: Arc::new(settings.limits),
         });
-        let mut home = Some((Dispatcher::new(pool.0.clone(), &context.limits, log), Inbox { orders, posts }));
+        let mut home = Some((
+            Dispatcher::new(pool.0.clone(), &context.limits, context.upload_path.clone(), log),
+            Inbox { orders, posts },
+        ));
         let (starting, receivers): (Vec<_>, Vec<_>) = (0..settings.threads.max(1)).map(|_| unbounded_channel()).unzip();
         let mut server = Server { address, context, pool, socket: Mutex::new(Some(socket)), threads: Vec::new() };
         for (i, commands) in receivers.into_iter().enumerate() {

@@ -160,10 +160,25 @@ impl Producer {
 }
 
 /// Puts messages of several records together.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Assembler {
     parts: Vec<u8>,
     open: bool,
+    limit: usize,
+}
+
+impl Assembler {
+    /// For messages of up to so many bytes: of a writer that sends a longer one, nothing more is read.
+    pub fn with_limit(limit: usize) -> Self {
+        Assembler { parts: Vec::new(), open: false, limit }
+    }
+}
+
+impl Default for Assembler {
+    /// For messages of any length, of a writer that is trusted.
+    fn default() -> Self {
+        Assembler::with_limit(usize::MAX)
+    }
 }
 
 impl Consumer {
@@ -186,6 +201,13 @@ impl Consumer {
                 continue;
             }
             if flags & MORE != 0 || assembler.open {
+                if assembler.parts.len() + len > assembler.limit {
+                    assembler.parts = Vec::new();
+                    assembler.limit = 0;
+                }
+                if assembler.limit == 0 {
+                    return None;
+                }
                 self.with_bytes(len, |bytes| assembler.parts.extend_from_slice(bytes));
                 assembler.open = true;
                 self.release(size);
@@ -270,6 +292,20 @@ mod tests {
         }
         sender.join().unwrap();
         assert!(rx.is_empty());
+    }
+
+    #[test]
+    fn a_message_beyond_the_limit_is_the_last_thing_read() {
+        let (mut tx, mut rx) = small();
+        let mut assembler = Assembler::with_limit(5000);
+        for (len, passes) in [(5000, true), (5001, false), (10, false)] {
+            let (bytes, mut sending, mut got) = (vec![1; len], Sending::default(), None);
+            for _ in 0..100 {
+                tx.send(1, &bytes, &mut sending);
+                got = got.or(rx.receive(&mut assembler, |_, b| b.len()));
+            }
+            assert_eq!(got, passes.then_some(len));
+        }
     }
 
     #[test]

@@ -14,5 +14,5 @@ mod reply;
 mod request;
 
 pub use reader::WireError;
-pub use reply::{stamp, ContentType, Reply, ReplyBody, ReplyHead};
+pub use reply::{stamp, ContentType, Reply, ReplyBody, ReplyHead, LONGEST_REPLY};
 pub use request::{BodyRef, Request, RequestHead, FLAG_HTTP2};

@@ -24,6 +24,10 @@ pub enum ContentType {
 const BYTES: u32 = 0;
 const FILE: u32 = 1;
 const FAILURE: u32 = 2;
+const SPOOLED: u32 = 3;
+
+/// Longest message of a reply in bytes. The body of a longer one waits in a file.
+pub const LONGEST_REPLY: usize = 4 << 20;
 
 /// What a reply carries after its headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +36,8 @@ pub enum ReplyBody<'a> {
     Bytes(&'a [u8]),
     /// absolute path of a file that the server sends itself
     File(&'a [u8]),
+    /// name of a file in the server's folder for spooled bodies, which holds the body, and which the server removes
+    Spooled(&'a [u8]),
     /// no response of the handler's: the server makes an error of the status, with this detail for the client
     Failure(&'a [u8]),
 }
@@ -61,6 +67,7 @@ impl ReplyHead {
                 ReplyBody::Bytes(_) => BYTES,
                 ReplyBody::File(_) => FILE,
                 ReplyBody::Failure(_) => FAILURE,
+                ReplyBody::Spooled(_) => SPOOLED,
             },
         );
         let count_at = out.len();
@@ -75,7 +82,7 @@ impl ReplyHead {
         H: Iterator<Item = (&'h [u8], &'h [u8])>,
     {
         self.encode_before_body(body, headers, out);
-        let (ReplyBody::Bytes(b) | ReplyBody::File(b) | ReplyBody::Failure(b)) = body;
+        let (ReplyBody::Bytes(b) | ReplyBody::File(b) | ReplyBody::Failure(b) | ReplyBody::Spooled(b)) = body;
         out.extend_from_slice(b);
     }
 }
@@ -136,6 +143,7 @@ impl<'a> Reply<'a> {
             BYTES => ReplyBody::Bytes(r.rest()),
             FILE => ReplyBody::File(r.rest()),
             FAILURE => ReplyBody::Failure(r.rest()),
+            SPOOLED => ReplyBody::Spooled(r.rest()),
             _ => return Err(WireError("unknown kind of body")),
         };
         Ok(Reply { micros, status, content_type, body, lengths, headers })
@@ -161,7 +169,8 @@ mod tests {
     fn round_trip_and_hostile_bytes() {
         let head = ReplyHead { status: 201, content_type: ContentType::Json };
         let headers: [(&[u8], &[u8]); 2] = [(b"x-a", b"1"), (b"x-b", b"")];
-        for body in [ReplyBody::Bytes(b"{}"), ReplyBody::File(b"/f"), ReplyBody::Failure(b"")] {
+        for body in [ReplyBody::Bytes(b"{}"), ReplyBody::File(b"/f"), ReplyBody::Failure(b""), ReplyBody::Spooled(b"f")]
+        {
             let mut out = Vec::new();
             head.encode(body, || headers.iter().copied(), &mut out);
             stamp(&mut out, 77);

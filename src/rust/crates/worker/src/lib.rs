@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod pace;
+mod spool;
 mod worker;
 
 pub use worker::{Job, Running, Worker};

@@ -1,8 +1,10 @@
 //! Taking requests and replying.
 
 use crate::pace::Pace;
+use crate::spool::{spooled, SPOOL_ABOVE};
 use shm::{Assembler, Interrupt, RequestId, Sending, WorkerEnd};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,6 +29,8 @@ pub struct Worker {
     /// replies were written since the server's bell was rung
     untold: bool,
     pace: Pace,
+    /// where the bodies of long replies go
+    folder: Option<PathBuf>,
 }
 
 /// Which request's handler runs. May be asked at any time, from a signal handler too.
@@ -55,7 +59,20 @@ impl Worker {
     /// A worker at this link.
     pub fn new(end: WorkerEnd) -> Self {
         let running = Arc::new(Running { word: AtomicU64::new(0), interrupt: end.interrupt.clone() });
-        Worker { end, assembler: Assembler::default(), current: None, running, untold: false, pace: Pace::default() }
+        Worker {
+            end,
+            assembler: Assembler::default(),
+            current: None,
+            running,
+            untold: false,
+            pace: Pace::default(),
+            folder: None,
+        }
+    }
+
+    /// The same, with the server's folder for long bodies. Without it, a worker's replies are short or failures.
+    pub fn spooling(self, folder: PathBuf) -> Self {
+        Worker { folder: Some(folder), ..self }
     }
 
     /// Takes the next request that has not been taken back, and leaves its message in `message`. It counts as running until
@@ -101,7 +118,13 @@ impl Worker {
         if self.current == Some(job) {
             self.current = None;
         }
-        wire::stamp(message, u32::try_from(self.pace.so_far().as_micros()).unwrap_or(u32::MAX));
+        let micros = u32::try_from(self.pace.so_far().as_micros()).unwrap_or(u32::MAX);
+        if message.len() > SPOOL_ABOVE {
+            let mut short = spooled(message, self.folder.as_deref());
+            wire::stamp(&mut short, micros);
+            return self.send(job, &short);
+        }
+        wire::stamp(message, micros);
         self.send(job, message)
     }
 

@@ -19,10 +19,12 @@ use super::{Errand, Post};
 use crate::http::{now, sweep};
 use crate::observe::{Level, Log};
 use crate::pool::{PoolEvent, PoolOrder, Seat, Shared};
+use crate::respond::discard;
 use admission::Limits;
 use shm::Bell;
 use slab::Slab;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use std::task::Waker;
@@ -43,11 +45,13 @@ pub struct Dispatcher {
     max_queue: usize,
     pub(super) queue_timeout: u64,
     pub(super) kill_after: u64,
+    /// where workers leave long bodies
+    spool: PathBuf,
 }
 
 impl Dispatcher {
     /// Without any worker.
-    pub fn new(shared: Arc<Shared>, limits: &Limits, log: Log) -> Self {
+    pub fn new(shared: Arc<Shared>, limits: &Limits, spool: PathBuf, log: Log) -> Self {
         Dispatcher {
             shared,
             entries: Entries::default(),
@@ -59,6 +63,7 @@ impl Dispatcher {
             max_queue: limits.max_queue,
             queue_timeout: (limits.queue_timeout * 1000.0) as u64,
             kill_after: (limits.kill_after * 1000.0) as u64,
+            spool,
         }
     }
 
@@ -248,7 +253,10 @@ impl Dispatcher {
     fn answer(&mut self, at: usize, reply: Reply) {
         let generation = self.seats[at].generation;
         let key = reply.request.key;
-        let Some(route) = self.entries.get(key).map(|e| e.route) else { return };
+        let Some(route) = self.entries.get(key).map(|e| e.route) else {
+            discard(&reply.message, &self.spool);
+            return;
+        };
         if let Some(g) = self.generations.iter_mut().find(|g| g.id == generation) {
             g.took(route, wire::Reply::peek(&reply.message).0);
         }

@@ -91,7 +91,7 @@ impl Placed {
             worker: seat.worker,
             generation: seat.generation,
             end: seat.end,
-            assembler: Assembler::default(),
+            assembler: Assembler::with_limit(wire::LONGEST_REPLY),
             _watched: watched,
             process: seat.process,
             stats: seat.stats,

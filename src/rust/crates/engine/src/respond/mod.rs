@@ -8,7 +8,7 @@ mod reply;
 pub use asset::from_asset;
 pub use body::Body;
 pub use error::{failure, plain_head, Failure};
-pub use reply::{from_reply, Replied};
+pub use reply::{discard, from_reply, Replied};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 

@@ -6,6 +6,9 @@ use crate::assets;
 use bytes::{Buf, Bytes};
 use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::io;
 use std::path::Path;
 use wire::{ContentType, Reply, ReplyBody};
 
@@ -19,8 +22,9 @@ pub enum Replied {
     Wrong(String),
 }
 
-/// Reads the message of a reply. `method` and `request` are those of the request, for files (ranges, conditions).
-pub fn from_reply(mut message: Bytes, method: &Method, request: &HeaderMap) -> Replied {
+/// Reads the message of a reply. `method` and `request` are those of the request, for files (ranges, conditions); long bodies
+/// are in the folder `spool`.
+pub fn from_reply(mut message: Bytes, method: &Method, request: &HeaderMap, spool: &Path) -> Replied {
     let reply = match Reply::decode(&message) {
         Ok(reply) => reply,
         Err(e) => return Replied::Wrong(format!("the reply of the worker is unreadable: {e}")),
@@ -51,6 +55,34 @@ pub fn from_reply(mut message: Bytes, method: &Method, request: &HeaderMap) -> R
             Replied::Response(response)
         }
         ReplyBody::File(path) => file(path, status, headers, method, request),
+        ReplyBody::Spooled(name) => match take(spool, name) {
+            Ok((file, len)) => {
+                let mut response = Response::new(Body::file(file, 0, len));
+                *response.status_mut() = status;
+                *response.headers_mut() = headers;
+                Replied::Response(response)
+            }
+            Err(e) => Replied::Wrong(format!("the body of the reply cannot be read: {e}")),
+        },
+    }
+}
+
+/// Opens the file of a spooled body, and removes its name. Only plain names of workers' making are touched.
+fn take(spool: &Path, name: &[u8]) -> io::Result<(File, u64)> {
+    let name = std::str::from_utf8(name).ok().filter(|n| n.starts_with("drover-reply-") && !n.contains('/'));
+    let path = spool.join(name.ok_or_else(|| io::Error::other("its name is not one of ours"))?);
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(&path, flags, Mode::empty())?);
+    std::fs::remove_file(&path)?;
+    let len = file.metadata()?.len();
+    Ok((file, len))
+}
+
+/// A reply that nobody wants: what it left in the folder `spool` goes.
+pub fn discard(message: &[u8], spool: &Path) {
+    if let Ok(Reply { body: ReplyBody::Spooled(name), .. }) = Reply::decode(message) {
+        // one that is not there needs no removing
+        let _ = take(spool, name);
     }
 }
 
