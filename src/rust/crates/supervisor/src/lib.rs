@@ -2,13 +2,28 @@
 //!
 //! The supervisor is one thread beside the I/O threads of `engine`. It decides and gives orders; requests go past it.
 //! [`Service`] is all that its users (`binding`, `cli`) see.
+//! Neighbours: `engine` (the pool that requests go through), `shm` (links and channels), `wire` (what is said on channels).
 #![forbid(unsafe_code)]
 
+mod alarm;
+mod board;
+mod ending;
 mod event;
+mod generation;
+mod generations;
+mod loader;
 mod options;
+mod policy;
+mod process;
 mod service;
 mod source;
+mod staff;
 mod status;
+mod supervisor;
+mod turnover;
+mod worker_handle;
+mod zygote;
+mod zygotes;
 
 pub use event::{Event, Failure};
 pub use options::{PoolOptions, Start};

@@ -45,6 +45,40 @@ impl Default for PoolOptions {
     }
 }
 
+impl PoolOptions {
+    /// Whether they make sense together.
+    ///
+    /// # Errors
+    /// A text that names what does not, and what would be right.
+    pub fn check(&self) -> Result<(), String> {
+        let PoolOptions { n_min, n_max, .. } = *self;
+        if n_min < 1 {
+            return Err(format!("n_min must be at least 1, not {n_min}"));
+        }
+        if n_max < n_min {
+            return Err(format!("n_max must be at least n_min ({n_min}), not {n_max}"));
+        }
+        let times = [
+            ("check_unused", self.check_unused, false),
+            ("max_age", self.max_age, true),
+            ("max_lifetime", self.max_lifetime, true),
+            ("start_timeout", self.start_timeout, false),
+            ("graceful_timeout", self.graceful_timeout, true),
+        ];
+        for (name, seconds, zero) in times {
+            let fits = seconds <= LONGEST && (seconds > 0.0 || (zero && seconds == 0.0));
+            if !fits {
+                let least = if zero { ">= 0" } else { "> 0" };
+                return Err(format!("{name} must be a number of seconds {least} and <= {LONGEST}, not {seconds}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A year is longer than any sensible setting, and far within what a clock can hold.
+const LONGEST: f64 = 31_536_000.0;
+
 /// How workers come about.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -54,4 +88,27 @@ pub enum Start {
     Fork,
     /// each a fresh R process that loads the app itself
     Spawn,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(change: impl FnOnce(&mut PoolOptions)) -> Result<(), String> {
+        let mut options = PoolOptions::default();
+        change(&mut options);
+        options.check()
+    }
+
+    #[test]
+    fn nonsense_is_named() {
+        assert_eq!(checked(|_| {}), Ok(()));
+        assert_eq!(checked(|o| o.n_min = 0), Err("n_min must be at least 1, not 0".to_owned()));
+        assert_eq!(checked(|o| o.n_min = 9), Err("n_max must be at least n_min (9), not 3".to_owned()));
+        assert_eq!(checked(|o| (o.max_age, o.graceful_timeout) = (0.0, 0.0)), Ok(()));
+        for wrong in [-1.0, f64::NAN, f64::INFINITY, 1e9] {
+            assert!(checked(|o| o.max_lifetime = wrong).unwrap_err().starts_with("max_lifetime must be"));
+        }
+        assert!(checked(|o| o.start_timeout = 0.0).is_err());
+    }
 }

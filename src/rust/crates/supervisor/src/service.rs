@@ -1,61 +1,114 @@
 //! A server with its processes, as whoever started it sees it.
 
-use crate::{Event, PoolOptions, Source, WorkerStatus};
-use engine::{Settings, StartError};
+use crate::alarm::Alarm;
+use crate::board::Board;
+use crate::supervisor::{Order, Outlet, Supervisor};
+use crate::{Event, PoolOptions, Source, Start, WorkerStatus};
+use engine::{Server, Settings, StartError};
+use std::fmt;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Called, from the supervisor's thread, after each event.
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// A server and the processes that it needs. Dropping it ends them all at once.
-#[derive(Debug)]
-pub struct Service {}
+pub struct Service {
+    address: SocketAddr,
+    orders: Mutex<Sender<Order>>,
+    alarm: Arc<Alarm>,
+    events: Mutex<Receiver<Event>>,
+    board: Arc<Board>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service").field("address", &self.address).finish_non_exhaustive()
+    }
+}
 
 impl Service {
     /// Binds the address and starts everything; returns before anything is ready.
     ///
     /// # Errors
     /// When the settings are wrong or the address cannot be bound. Nothing is then left running.
-    pub fn start(
-        _settings: Settings,
-        _options: PoolOptions,
-        _source: Source,
-        _wake: Wake,
-    ) -> Result<Service, StartError> {
-        todo!()
+    pub fn start(settings: Settings, options: PoolOptions, source: Source, wake: Wake) -> Result<Service, StartError> {
+        options.check().map_err(StartError::Config)?;
+        if options.start == Start::Spawn && matches!(source, Source::Zygote { .. }) {
+            let why = "start = \"spawn\" needs an app in a file, as each worker loads it by itself";
+            return Err(StartError::Config(why.to_owned()));
+        }
+        let told = sonic_rs::to_string(&settings).map_err(|e| StartError::Config(e.to_string()))?;
+        let server = Server::bind(settings)?;
+        let address = server.address();
+        let alarm = Arc::new(Alarm::new()?);
+        let board = Arc::new(Board::default());
+        let (orders, obeyed) = channel();
+        let (tell, events) = channel();
+        let outlet = Outlet { events: tell, wake };
+        let supervisor = Supervisor::new(server, options, told, obeyed, alarm.clone(), board.clone(), outlet)?;
+        // processes that are started ask the system to be killed with the thread that starts them: it lasts as long as they
+        let thread =
+            std::thread::Builder::new().name("drover-supervisor".into()).spawn(move || supervisor.run(source))?;
+        Ok(Service {
+            address,
+            orders: Mutex::new(orders),
+            alarm,
+            events: Mutex::new(events),
+            board,
+            thread: Some(thread),
+        })
     }
 
-    /// The next event. Without any, waits for one; `None` when the time is over.
-    pub fn next_event(&self, _timeout: Duration) -> Option<Event> {
-        todo!()
+    /// The next event. Without any, waits for one; `None` when the time is over, or after the last.
+    pub fn next_event(&self, timeout: Duration) -> Option<Event> {
+        self.events.lock().unwrap_or_else(|e| e.into_inner()).recv_timeout(timeout).ok()
     }
 
     /// The address that is bound.
     pub fn address(&self) -> SocketAddr {
-        todo!()
+        self.address
     }
 
     /// One row for each worker, the oldest first.
     pub fn status(&self) -> Vec<WorkerStatus> {
-        todo!()
+        self.board.read()
     }
 
     /// Loads the app anew; when it works, its workers take over. Returns at once: [`Event::Reloaded`] or
-    /// [`Event::ReloadFailed`] tells the end.
-    pub fn reload(&self, _source: Source) {
-        todo!()
+    /// [`Event::ReloadFailed`] tells the end. While one is under way, the next waits for it; of several that wait, the last counts.
+    pub fn reload(&self, source: Source) {
+        self.order(Order::Reload(source));
     }
 
     /// Gives the present generation a new zygote, after [`Event::ZygoteLost`].
-    pub fn adopt_zygote(&self, _source: Source) {
-        todo!()
+    pub fn adopt_zygote(&self, source: Source) {
+        self.order(Order::Adopt(source));
     }
 
     /// Ends everything in peace within `graceful_timeout` seconds (`None`: as the options say); called again, at once.
     /// Returns at once: [`Event::Stopped`] tells the end.
-    pub fn stop(&self, _graceful_timeout: Option<f64>) {
-        todo!()
+    pub fn stop(&self, graceful_timeout: Option<f64>) {
+        self.order(Order::Stop(graceful_timeout));
+    }
+
+    fn order(&self, order: Order) {
+        // a supervisor that has ended has nothing left to do
+        let _ = self.orders.lock().unwrap_or_else(|e| e.into_inner()).send(order);
+        self.alarm.sound();
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.order(Order::End);
+        if let Some(thread) = self.thread.take() {
+            // a panic in it was printed by the panic hook
+            let _ = thread.join();
+        }
     }
 }

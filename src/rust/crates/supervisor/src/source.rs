@@ -1,7 +1,13 @@
 //! Where processes that have loaded the app come from.
 
+use shm::Channel;
 use std::ffi::OsString;
+use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use crate::process::Process;
 
 /// What a zygote is made of.
 #[derive(Debug)]
@@ -22,4 +28,44 @@ pub enum Source {
         /// its process
         pid: i32,
     },
+}
+
+/// A program that can be started again and again.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    program: OsString,
+    args: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+}
+
+impl Launch {
+    /// What a [`Source::Command`] says, with one more variable.
+    pub fn new(
+        program: OsString,
+        args: Vec<OsString>,
+        mut env: Vec<(OsString, OsString)>,
+        variable: (OsString, OsString),
+    ) -> Self {
+        env.push(variable);
+        Launch { program, args, env }
+    }
+
+    /// Starts it, as the leader of a group of its own so that Ctrl-C at the terminal is only for the server. It asks the
+    /// system to be killed with the thread that calls this, until it watches its control channel.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub fn start(&self) -> io::Result<(Channel, Process)> {
+        let (ours, theirs) = Channel::pair()?;
+        let child = Command::new(&self.program)
+            .args(&self.args)
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .process_group(0)
+            .spawn()
+            .map_err(|e| io::Error::new(e.kind(), format!("cannot start {}: {e}", self.program.to_string_lossy())))?;
+        // it has not been waited for, so its id is still its own
+        let process = Process::open(child.id() as i32)?;
+        Ok((ours, process))
+    }
 }

@@ -1,0 +1,40 @@
+//! The program drover: serves an app in a file from R processes that it looks after, without any R in itself.
+//!
+//! `options` is what it can be told, by flags and variables; `r` finds R and the package; `serve` starts everything, says how
+//! that goes, and passes signals on; `exit` has the exit codes. What the processes do is the business of `supervisor`.
+#![forbid(unsafe_code)]
+
+mod exit;
+mod options;
+mod r;
+mod serve;
+
+use clap::Parser;
+use options::{Command, Options};
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs the program with these arguments, the first of which is its name. Returns when it has ended.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let parsed = Options::try_parse_from(args).and_then(|options| {
+        let Command::Serve(serve) = options.command;
+        let pool = serve.pool()?;
+        Ok((serve, pool))
+    });
+    let (serve, pool) = match parsed {
+        Ok(parsed) => parsed,
+        Err(e) => {
+            // nowhere to complain when neither output can be written
+            let _ = e.print();
+            // help and version are no errors
+            return if e.use_stderr() { exit::Code::Usage.into() } else { ExitCode::SUCCESS };
+        }
+    };
+    match serve::serve(&serve, pool) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(exit::Error { code, message }) => {
+            eprintln!("drover: {message}");
+            code.into()
+        }
+    }
+}

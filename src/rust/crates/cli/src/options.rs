@@ -1,0 +1,443 @@
+//! What the program can be told. One setting has one name: the flag `--max-queue`, the variable `DROVER_MAX_QUEUE` and the
+//! argument `max_queue` of `dr_serve()` are the same. The defaults are those of the R functions.
+
+use admission::Limits;
+use clap::builder::BoolishValueParser;
+use clap::error::ErrorKind;
+use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use engine::Settings;
+use std::path::{Path, PathBuf};
+use supervisor::{PoolOptions, Start};
+
+/// A web server for R.
+#[derive(Debug, Parser)]
+#[command(name = "drover", version, disable_help_flag = true, disable_help_subcommand = true)]
+pub struct Options {
+    /// what to do
+    #[command(subcommand)]
+    pub command: Command,
+    /// Print help
+    #[arg(long, global = true, action = ArgAction::Help)]
+    help: Option<bool>,
+}
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve an app from a file
+    ///
+    /// Starts R processes that load the app and answer requests, looks after them, and replaces them when they end.
+    /// Ctrl-C and SIGTERM answer the requests in flight and end; a second one ends at once. SIGHUP loads the app anew.
+    Serve(Box<Serve>),
+}
+
+/// Options of `drover serve`.
+#[derive(Debug, Args)]
+pub struct Serve {
+    #[command(flatten)]
+    app: AppArgs,
+    #[command(flatten)]
+    serving: ServingArgs,
+    #[command(flatten)]
+    pool: PoolArgs,
+    #[command(flatten)]
+    sizes: SizeArgs,
+    #[command(flatten)]
+    times: TimeArgs,
+    #[command(flatten)]
+    counts: CountArgs,
+}
+
+#[derive(Debug, Args)]
+struct AppArgs {
+    /// The app: an R file whose last value is one
+    #[arg(required_unless_present = "named", conflicts_with = "named")]
+    file: Option<PathBuf>,
+    /// The same as FILE
+    #[arg(id = "named", short = 'f', long = "file", value_name = "FILE", env = "DROVER_FILE")]
+    named: Option<PathBuf>,
+    /// The program R: a path, or a name that is looked for on the PATH
+    #[arg(long, value_name = "PROGRAM", env = "DROVER_R", default_value = "R")]
+    r: PathBuf,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Serving")]
+struct ServingArgs {
+    /// Address to listen on; 0.0.0.0 and :: are all interfaces
+    #[arg(short = 'h', long, env = "DROVER_HOST", default_value = "127.0.0.1")]
+    host: String,
+    /// TCP port; 0 takes a free one
+    #[arg(short = 'p', long, env = "DROVER_PORT", default_value_t = 8080)]
+    port: u16,
+    /// Engine threads for connections (not R processes: those are --workers)
+    #[arg(long, env = "DROVER_THREADS", default_value_t = 1, value_parser = count)]
+    threads: usize,
+    /// Send messages and tracebacks of errors to clients: not for production
+    #[arg(long, env = "DROVER_DEBUG", value_parser = BoolishValueParser::new())]
+    debug: bool,
+    /// Tell upper and lower case in paths apart
+    #[arg(long, env = "DROVER_CASE_SENSITIVE", value_parser = BoolishValueParser::new())]
+    case_sensitive: bool,
+    /// Where log lines go: stderr, none, or a file that they are appended to
+    #[arg(long, value_name = "TARGET", env = "DROVER_LOG", default_value = "stderr")]
+    log: String,
+    /// Folder for bodies and files above --spool-above; by default one that goes when the server ends
+    #[arg(long, value_name = "FOLDER", env = "DROVER_UPLOAD_PATH")]
+    upload_path: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "R processes")]
+struct PoolArgs {
+    /// R processes for handlers: a number, or the fewest and the most of them, as in 1-4 [default: 1-3]
+    #[arg(long, value_name = "N|MIN-MAX", env = "DROVER_WORKERS", value_parser = range,
+        conflicts_with_all = ["n_min", "n_max"])]
+    workers: Option<(usize, usize)>,
+    /// Fewest R processes [default: 1]
+    #[arg(long, value_name = "N", env = "DROVER_N_MIN", value_parser = count)]
+    n_min: Option<usize>,
+    /// Most R processes [default: 3]
+    #[arg(short = 'n', long, value_name = "N", env = "DROVER_N_MAX", value_parser = count)]
+    n_max: Option<usize>,
+    /// How R processes start: forked from one that has loaded the app, or each by itself
+    #[arg(long, env = "DROVER_START", default_value = "fork")]
+    start: How,
+    /// How often to look for processes that are not needed, in seconds
+    #[arg(long, value_name = "SECONDS", env = "DROVER_CHECK_UNUSED", default_value_t = PoolOptions::default().check_unused,
+        value_parser = seconds)]
+    check_unused: f64,
+    /// How long a process above the fewest may be unused before it ends, in seconds
+    #[arg(long, value_name = "SECONDS", env = "DROVER_MAX_AGE", default_value_t = PoolOptions::default().max_age,
+        value_parser = seconds_or_none)]
+    max_age: f64,
+    /// Replace a process after about so many requests; 0 for never
+    #[arg(long, value_name = "N", env = "DROVER_MAX_REQUESTS", default_value_t = 0)]
+    max_requests: u64,
+    /// Replace a process whose resident memory exceeds so many bytes; 0 for never
+    #[arg(long, value_name = "BYTES", env = "DROVER_MAX_RSS", default_value_t = 0)]
+    max_rss: u64,
+    /// Replace a process after so many seconds; 0 for never
+    #[arg(long, value_name = "SECONDS", env = "DROVER_MAX_LIFETIME", default_value_t = 0.0, value_parser = seconds_or_none)]
+    max_lifetime: f64,
+    /// Longest time from the start of a process until it serves, in seconds
+    #[arg(long, value_name = "SECONDS", env = "DROVER_START_TIMEOUT", default_value_t = PoolOptions::default().start_timeout,
+        value_parser = seconds)]
+    start_timeout: f64,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum How {
+    Fork,
+    Spawn,
+}
+
+/// An option whose default is that of the limits.
+macro_rules! limits {
+    ($name:ident, $heading:literal: $($(#[doc = $doc:literal])+ $field:ident: $type:ty = $parser:expr, $value:literal, $env:literal;)+) => {
+        #[derive(Debug, Args)]
+        #[command(next_help_heading = $heading)]
+        struct $name {
+            $(
+                $(#[doc = $doc])+
+                #[arg(long, value_name = $value, env = $env, default_value_t = Limits::default().$field, value_parser = $parser)]
+                $field: $type,
+            )+
+        }
+        impl $name {
+            fn put(&self, limits: &mut Limits) {
+                $(limits.$field = self.$field;)+
+            }
+        }
+    };
+}
+
+limits! { SizeArgs, "Sizes":
+    /// Longest request line, in bytes; a longer one gets 414
+    max_request_line: usize = target, "BYTES", "DROVER_MAX_REQUEST_LINE";
+    /// Longest header field, in bytes; a longer one gets 431
+    max_header_field: usize = count, "BYTES", "DROVER_MAX_HEADER_FIELD";
+    /// Longest header section, in bytes; a longer one gets 431
+    max_header_size: usize = count, "BYTES", "DROVER_MAX_HEADER_SIZE";
+    /// Most header fields; more get 431
+    max_headers: usize = count, "N", "DROVER_MAX_HEADERS";
+    /// Longest body, in bytes; a longer one gets 413
+    max_body: u64 = clap::value_parser!(u64), "BYTES", "DROVER_MAX_BODY";
+    /// Bodies and files longer than this, in bytes, wait on disk instead of in memory
+    spool_above: u64 = clap::value_parser!(u64), "BYTES", "DROVER_SPOOL_ABOVE";
+    /// Most parts of a multipart body; more get 400
+    max_parts: usize = count, "N", "DROVER_MAX_PARTS";
+    /// Most fields of a form or a query; more get 400
+    max_fields: usize = count, "N", "DROVER_MAX_FIELDS";
+    /// Deepest nesting of a JSON body; a deeper one gets 400
+    max_json_depth: usize = count, "N", "DROVER_MAX_JSON_DEPTH";
+    /// Most strings of a request in one bucket of R's string cache; more, which only an attack brings about, get 400
+    max_collisions: usize = count, "N", "DROVER_MAX_COLLISIONS";
+}
+
+limits! { TimeArgs, "Times":
+    /// From the first byte of a request to the end of its headers, in seconds
+    header_timeout: f64 = seconds, "SECONDS", "DROVER_HEADER_TIMEOUT";
+    /// Longest pause within a body, in seconds
+    body_timeout: f64 = seconds, "SECONDS", "DROVER_BODY_TIMEOUT";
+    /// Slowest body on average, in bytes per second, after --body-timeout; 0 allows any
+    min_body_rate: u64 = clap::value_parser!(u64), "BYTES", "DROVER_MIN_BODY_RATE";
+    /// Longest time without progress while a response is sent, in seconds
+    write_timeout: f64 = seconds, "SECONDS", "DROVER_WRITE_TIMEOUT";
+    /// Longest idle time of a connection, in seconds
+    keep_alive: f64 = seconds, "SECONDS", "DROVER_KEEP_ALIVE";
+    /// From the arrival of a request to its answer, in seconds; then it gets 504
+    timeout: f64 = seconds, "SECONDS", "DROVER_TIMEOUT";
+    /// How long a handler may go on after its request got 504, in seconds; then its process is killed
+    kill_after: f64 = seconds, "SECONDS", "DROVER_KILL_AFTER";
+    /// Longest wait for an R process, in seconds; then a request gets 503
+    queue_timeout: f64 = seconds, "SECONDS", "DROVER_QUEUE_TIMEOUT";
+    /// How long to wait for requests in flight and for R processes at the end, in seconds
+    graceful_timeout: f64 = seconds_or_none, "SECONDS", "DROVER_GRACEFUL_TIMEOUT";
+}
+
+limits! { CountArgs, "How many at a time":
+    /// Connections; further ones wait
+    max_connections: usize = count, "N", "DROVER_MAX_CONNECTIONS";
+    /// Requests that wait for an R process; further ones get 503
+    max_queue: usize = count, "N", "DROVER_MAX_QUEUE";
+    /// HTTP/2 streams of a connection
+    max_streams: u32 = clap::value_parser!(u32).range(1..1 << 31), "N", "DROVER_MAX_STREAMS";
+}
+
+impl Serve {
+    /// The file of the app.
+    pub fn file(&self) -> &Path {
+        // clap sees to it that there is one
+        self.app.file.as_deref().or(self.app.named.as_deref()).unwrap_or(Path::new(""))
+    }
+
+    /// The program R.
+    pub fn r(&self) -> &Path {
+        &self.app.r
+    }
+
+    /// The folder for uploads that was asked for.
+    pub fn upload_path(&self) -> Option<&Path> {
+        self.serving.upload_path.as_deref()
+    }
+
+    /// Settings of the server.
+    pub fn settings(&self, upload_path: PathBuf) -> Settings {
+        let mut limits = Limits::default();
+        self.sizes.put(&mut limits);
+        self.times.put(&mut limits);
+        self.counts.put(&mut limits);
+        let ServingArgs { host, port, threads, debug, case_sensitive, log, .. } = &self.serving;
+        Settings {
+            host: host.clone(),
+            port: *port,
+            threads: *threads,
+            debug: *debug,
+            case_sensitive: *case_sensitive,
+            log: log.clone(),
+            upload_path,
+            limits,
+        }
+    }
+
+    /// Options of the pool.
+    ///
+    /// # Errors
+    /// When they make no sense together.
+    pub fn pool(&self) -> Result<PoolOptions, clap::Error> {
+        let pool = &self.pool;
+        let usual = PoolOptions::default();
+        let (n_min, n_max) =
+            pool.workers.unwrap_or((pool.n_min.unwrap_or(usual.n_min), pool.n_max.unwrap_or(usual.n_max)));
+        let options = PoolOptions {
+            n_min,
+            n_max,
+            check_unused: pool.check_unused,
+            max_age: pool.max_age,
+            max_requests: pool.max_requests,
+            max_rss: pool.max_rss,
+            max_lifetime: pool.max_lifetime,
+            start_timeout: pool.start_timeout,
+            graceful_timeout: self.times.graceful_timeout,
+            start: match pool.start {
+                How::Fork => Start::Fork,
+                How::Spawn => Start::Spawn,
+            },
+        };
+        match options.check() {
+            Ok(()) => Ok(options),
+            Err(e) => Err(Options::command().error(ErrorKind::ValueValidation, e)),
+        }
+    }
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if n >= 1 => Ok(n),
+        _ => Err("must be a whole number >= 1".to_owned()),
+    }
+}
+
+/// The library for HTTP holds no longer target.
+fn target(text: &str) -> Result<usize, String> {
+    count(text).ok().filter(|&n| n <= 65_534).ok_or_else(|| "must be a whole number in 1..65534".to_owned())
+}
+
+/// `4`, or `1-4`.
+fn range(text: &str) -> Result<(usize, usize), String> {
+    let (min, max) = text.split_once('-').unwrap_or((text, text));
+    match (count(min), count(max)) {
+        (Ok(min), Ok(max)) if min <= max => Ok((min, max)),
+        _ => Err("must be a whole number >= 1, or two of them as in 1-4".to_owned()),
+    }
+}
+
+/// A year is longer than any sensible setting.
+const LONGEST: f64 = 31_536_000.0;
+
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(s) if s > 0.0 && s <= LONGEST => Ok(s),
+        _ => Err(format!("must be a number of seconds > 0 and <= {LONGEST}")),
+    }
+}
+
+fn seconds_or_none(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(s) if (0.0..=LONGEST).contains(&s) => Ok(s),
+        _ => Err(format!("must be a number of seconds >= 0 and <= {LONGEST}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(args: &[&str]) -> Result<Serve, clap::Error> {
+        let Command::Serve(serve) = Options::try_parse_from(["drover", "serve"].iter().chain(args))?.command;
+        Ok(*serve)
+    }
+
+    fn error(args: &[&str]) -> String {
+        match parse(args).and_then(|serve| serve.pool()) {
+            Ok(options) => panic!("{options:?}"),
+            Err(e) => {
+                assert_eq!(e.exit_code(), 2);
+                e.to_string()
+            }
+        }
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Options::command().debug_assert();
+    }
+
+    #[test]
+    fn without_options_all_is_as_in_r() {
+        let serve = parse(&["app.R"]).unwrap();
+        assert_eq!(serve.file(), Path::new("app.R"));
+        let settings = serve.settings("/tmp".into());
+        assert_eq!((settings.host.as_str(), settings.port, settings.threads), ("127.0.0.1", 8080, 1));
+        assert_eq!(format!("{:?}", settings.limits), format!("{:?}", Limits::default()));
+        assert_eq!(format!("{:?}", serve.pool().unwrap()), format!("{:?}", PoolOptions::default()));
+    }
+
+    #[test]
+    fn each_setting_has_its_flag() {
+        let serve = parse(&[
+            "-f",
+            "app.R",
+            "-h",
+            "::",
+            "-p",
+            "0",
+            "--n-min",
+            "2",
+            "-n",
+            "5",
+            "--check-unused",
+            "1",
+            "--max-age",
+            "0",
+            "--max-body",
+            "0",
+            "--max-queue",
+            "7",
+            "--timeout",
+            "0.5",
+            "--debug",
+            "--start",
+            "spawn",
+            "--graceful-timeout",
+            "0",
+            "--max-requests",
+            "100",
+            "--threads",
+            "2",
+            "--kill-after",
+            "3",
+        ])
+        .unwrap();
+        let (settings, pool) = (serve.settings("/tmp".into()), serve.pool().unwrap());
+        assert_eq!((serve.file(), settings.host.as_str(), settings.port), (Path::new("app.R"), "::", 0));
+        assert_eq!((pool.n_min, pool.n_max, pool.check_unused, pool.max_age), (2, 5, 1.0, 0.0));
+        assert_eq!((pool.start, pool.max_requests, pool.graceful_timeout), (Start::Spawn, 100, 0.0));
+        let limits = settings.limits;
+        assert_eq!((limits.max_body, limits.max_queue, limits.timeout, limits.kill_after), (0, 7, 0.5, 3.0));
+        assert!(settings.debug && settings.threads == 2 && !settings.case_sensitive);
+    }
+
+    #[test]
+    fn every_field_of_the_limits_has_a_flag_and_a_variable() {
+        let command = Options::command();
+        let serve = command.find_subcommand("serve").unwrap();
+        let limits = format!("{:?}", Limits::default());
+        let names = limits.trim_start_matches("Limits { ").split(", ").map(|field| field.split(':').next().unwrap());
+        for name in names {
+            let arg = serve.get_arguments().find(|arg| arg.get_id() == name);
+            let arg = arg.unwrap_or_else(|| panic!("no flag for {name}"));
+            assert_eq!(arg.get_long().unwrap(), name.replace('_', "-"));
+        }
+        for arg in serve.get_arguments().filter(|arg| arg.get_long().is_some() && arg.get_id() != "help") {
+            let flag = arg.get_long().unwrap();
+            let variable = format!("DROVER_{}", flag.replace('-', "_").to_uppercase());
+            assert_eq!(arg.get_env().unwrap(), variable.as_str(), "{flag}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_workers_are_a_number_or_a_range() {
+        let pool = |workers| parse(&["app.R", "--workers", workers]).unwrap().pool().unwrap();
+        assert_eq!((pool("4").n_min, pool("4").n_max), (4, 4));
+        assert_eq!((pool("2-8").n_min, pool("2-8").n_max), (2, 8));
+        for wrong in ["0", "0-2", "4-2", "-1", "two", "", "1-2-3", "1.5"] {
+            let error = error(&["app.R", &format!("--workers={wrong}")]);
+            assert!(error.contains("'--workers <N|MIN-MAX>'"), "{error}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_one_clear_error() {
+        assert!(error(&["app.R", "--n-min", "4"]).starts_with("error: n_max must be at least n_min (4), not 3"));
+        assert!(error(&["app.R", "--workers", "2", "--n-max", "4"]).contains("cannot be used with"));
+        assert!(error(&[]).contains("<FILE|--file <FILE>>") || error(&[]).contains("required"));
+        assert!(error(&["a.R", "-f", "b.R"]).contains("cannot be used with"));
+        for (flag, value) in [
+            ("--timeout", "0"),
+            ("--timeout", "NaN"),
+            ("--max-age", "-1"),
+            ("--graceful-timeout", "inf"),
+            ("--port", "70000"),
+            ("--threads", "0"),
+            ("--max-request-line", "70000"),
+            ("--max-streams", "0"),
+            ("--max-rss", "1e9"),
+            ("--start", "thread"),
+        ] {
+            let error = error(&["app.R", &format!("{flag}={value}")]);
+            assert!(error.contains(flag) && error.contains(value), "{error}");
+        }
+    }
+}

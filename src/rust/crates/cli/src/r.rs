@@ -1,0 +1,125 @@
+//! Finding R, the package that this program belongs to, and how R is started with both.
+
+use crate::exit::{Code, Error};
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use supervisor::Source;
+
+/// What R is told to do: the package does the rest.
+const EXPRESSION: &str = "drover:::zygote_main()";
+
+/// How to start R processes for an app.
+#[derive(Debug, Clone)]
+pub struct Recipe {
+    program: PathBuf,
+    file: PathBuf,
+    env: Vec<(OsString, OsString)>,
+}
+
+impl Recipe {
+    /// For the app in `file`, with the R that `r` names: a path, or a name to look for on the `PATH`.
+    ///
+    /// # Errors
+    /// When there is no such program or file.
+    pub fn new(r: &Path, file: &Path) -> Result<Recipe, Error> {
+        let program = find_program(r, env::var_os("PATH").as_deref()).ok_or_else(|| {
+            let r = r.display();
+            Error::new(Code::Missing, format!("cannot find R: no program {r}. Install R, or say where it is with --r"))
+        })?;
+        let unreadable = |e| Error::new(Code::Missing, format!("cannot read {}: {e}", file.display()));
+        if std::fs::metadata(file).map_err(unreadable)?.is_dir() {
+            return Err(Error::new(Code::Missing, format!("cannot read {}: it is a folder", file.display())));
+        }
+        std::fs::File::open(file).map_err(unreadable)?;
+        let file = std::path::absolute(file).map_err(unreadable)?;
+        let library = env::current_exe().ok().and_then(|exe| library_of(&exe));
+        let env = library.map(|library| ("R_LIBS".into(), first(library, env::var_os("R_LIBS")))).into_iter().collect();
+        Ok(Recipe { program, file, env })
+    }
+
+    /// For the supervisor.
+    pub fn source(&self) -> Source {
+        let args = ["--no-echo", "--no-restore", "--no-save", "-e", EXPRESSION, "--args"];
+        let mut args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        args.push(self.file.clone().into());
+        Source::Command { program: self.program.clone().into(), args, env: self.env.clone() }
+    }
+}
+
+/// As the shell would find it.
+fn find_program(name: &Path, path: Option<&OsStr>) -> Option<PathBuf> {
+    let can_run = |path: &PathBuf| {
+        std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    };
+    if name.components().count() > 1 {
+        return Some(name.to_owned()).filter(can_run);
+    }
+    env::split_paths(path?).map(|folder| folder.join(name)).find(can_run)
+}
+
+/// The library of packages that holds the package of this program: LIBRARY/drover/bin/drover. `None` for a program that
+/// was not installed with a package, as after `cargo build`.
+fn library_of(exe: &Path) -> Option<PathBuf> {
+    let package = exe.parent()?.parent()?;
+    package.join("DESCRIPTION").is_file().then(|| package.parent().map(Path::to_owned))?
+}
+
+/// A list of paths with one more before the others.
+fn first(path: PathBuf, others: Option<OsString>) -> OsString {
+    let mut list = path.into_os_string();
+    if let Some(others) = others.filter(|others| !others.is_empty()) {
+        list.push(":");
+        list.push(others);
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_as_the_shell_does() {
+        let path = OsStr::new("/nonexistent:/bin");
+        assert_eq!(find_program(Path::new("sh"), Some(path)), Some("/bin/sh".into()));
+        assert_eq!(find_program(Path::new("/bin/sh"), None), Some("/bin/sh".into()));
+        assert_eq!(find_program(Path::new("no-such-program"), Some(path)), None);
+        assert_eq!(find_program(Path::new("./no-such-program"), Some(path)), None);
+        // a folder, and a file that is no program
+        assert_eq!(find_program(Path::new("/bin"), None), None);
+        assert_eq!(find_program(Path::new("/etc/passwd"), None), None);
+    }
+
+    #[test]
+    fn the_library_is_that_of_the_installed_package() {
+        let library = tempfile::tempdir().unwrap();
+        let package = library.path().join("drover");
+        std::fs::create_dir_all(package.join("bin")).unwrap();
+        let exe = package.join("bin/drover");
+        assert_eq!(library_of(&exe), None);
+        std::fs::write(package.join("DESCRIPTION"), "").unwrap();
+        assert_eq!(library_of(&exe).as_deref(), Some(library.path()));
+        assert_eq!(library_of(Path::new("/")), None);
+    }
+
+    #[test]
+    fn the_package_of_the_program_comes_first() {
+        assert_eq!(first("/a".into(), Some("/b:/c".into())), "/a:/b:/c");
+        assert_eq!(first("/a".into(), None), "/a");
+        assert_eq!(first("/a".into(), Some("".into())), "/a");
+    }
+
+    #[test]
+    fn what_is_missing_is_told() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let error = |r: &str, file: &Path| Recipe::new(Path::new(r), file).unwrap_err();
+        let no_r = error("/nonexistent/R", file.path());
+        assert_eq!(no_r.code, Code::Missing);
+        assert!(no_r.message.starts_with("cannot find R: no program /nonexistent/R."), "{}", no_r.message);
+        let no_file = error("/bin/sh", Path::new("/nonexistent/app.R"));
+        assert_eq!(no_file.message, "cannot read /nonexistent/app.R: No such file or directory (os error 2)");
+        assert_eq!(error("/bin/sh", Path::new("/tmp")).message, "cannot read /tmp: it is a folder");
+    }
+}

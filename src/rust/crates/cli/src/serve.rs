@@ -1,0 +1,186 @@
+//! `drover serve`: starts everything, says how that goes, passes signals on, and waits for the end.
+
+use crate::exit::{Code, Error};
+use crate::options::Serve;
+use crate::r::Recipe;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use supervisor::{Event, Failure, PoolOptions, Service};
+use tempfile::TempDir;
+use tokio::signal::unix::{signal, SignalKind};
+use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
+
+/// What the main thread waits for.
+enum Note {
+    /// the supervisor has something to tell
+    Event,
+    /// the supervisor tells nothing any more
+    Silence,
+    /// SIGINT or SIGTERM
+    End,
+    /// SIGHUP
+    Reload,
+}
+
+/// Wakes the main thread.
+struct Doorbell(UnboundedSender<Note>);
+
+impl Drop for Doorbell {
+    fn drop(&mut self) {
+        // a main thread that listens no more knows already
+        let _ = self.0.send(Note::Silence);
+    }
+}
+
+/// Serves until told to end.
+///
+/// # Errors
+/// When it cannot be started; nothing is then left running.
+pub fn serve(options: &Serve, pool: PoolOptions) -> Result<(), Error> {
+    let recipe = Recipe::new(options.r(), options.file())?;
+    // gone with the last use of it
+    let (uploads, _folder) = uploads(options.upload_path())?;
+    let settings = options.settings(uploads);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
+    runtime.block_on(async {
+        let (notes, told) = unbounded_channel();
+        // before anything is started: a signal must not end the program with processes left to themselves
+        for (kind, note) in [
+            (SignalKind::interrupt(), (|| Note::End) as fn() -> Note),
+            (SignalKind::terminate(), || Note::End),
+            (SignalKind::hangup(), || Note::Reload),
+        ] {
+            let mut signals = signal(kind).map_err(system)?;
+            let notes = notes.clone();
+            tokio::spawn(async move { while signals.recv().await.is_some() && notes.send(note()).is_ok() {} });
+        }
+        let bell = Doorbell(notes);
+        let wake = Arc::new(move || drop(bell.0.send(Note::Event)));
+        let shown = options.file().display().to_string();
+        let banner = Banner { threads: settings.threads, workers: range(&pool), file: shown };
+        eprintln!("drover {}: loading {} (workers={})", env!("CARGO_PKG_VERSION"), banner.file, banner.workers);
+        let graceful_timeout = pool.graceful_timeout;
+        let service = Service::start(settings, pool, recipe.source(), wake)?;
+        attend(&service, told, &recipe, banner, graceful_timeout).await
+    })
+}
+
+fn system(e: std::io::Error) -> Error {
+    Error::new(Code::System, e.to_string())
+}
+
+/// The folder for uploads; one of the program's own goes when it is dropped.
+fn uploads(wanted: Option<&Path>) -> Result<(PathBuf, Option<TempDir>), Error> {
+    let wrong =
+        |folder: &Path, e| Error::new(Code::System, format!("no folder for uploads: {}: {e}", folder.display()));
+    match wanted {
+        Some(folder) => {
+            std::fs::create_dir_all(folder).map_err(|e| wrong(folder, e))?;
+            let folder = std::path::absolute(folder).map_err(|e| wrong(folder, e))?;
+            Ok((folder, None))
+        }
+        None => {
+            // for this user only
+            let folder = tempfile::Builder::new().prefix("drover-uploads-").tempdir().map_err(system)?;
+            Ok((folder.path().to_owned(), Some(folder)))
+        }
+    }
+}
+
+/// `4`, or `1-3`.
+fn range(pool: &PoolOptions) -> String {
+    if pool.n_min == pool.n_max {
+        pool.n_min.to_string()
+    } else {
+        format!("{}-{}", pool.n_min, pool.n_max)
+    }
+}
+
+/// What the lines at the start say.
+struct Banner {
+    threads: usize,
+    workers: String,
+    file: String,
+}
+
+/// Passes on what happens, one way and the other, until the end.
+async fn attend(
+    service: &Service,
+    mut notes: UnboundedReceiver<Note>,
+    recipe: &Recipe,
+    banner: Banner,
+    graceful_timeout: f64,
+) -> Result<(), Error> {
+    let mut app = (0, 0);
+    let mut listening = false;
+    let mut ending = false;
+    while let Some(note) = notes.recv().await {
+        match note {
+            Note::Reload => service.reload(recipe.source()),
+            Note::End => {
+                if ending {
+                    eprintln!("drover: ending at once");
+                } else {
+                    eprintln!("drover: ending within {graceful_timeout} s; a second signal ends at once");
+                }
+                ending = true;
+                service.stop(None);
+            }
+            Note::Event => {
+                while let Some(event) = service.next_event(Duration::ZERO) {
+                    match event {
+                        Event::Loaded { seconds, routes, mounts, .. } => {
+                            app = (routes, mounts);
+                            if !listening {
+                                eprintln!("drover: {} loaded in {seconds:.1} s", banner.file);
+                            }
+                        }
+                        Event::WorkerReady { ready, of } if !listening => {
+                            eprintln!("drover: worker {ready} of {of} is ready");
+                        }
+                        Event::Listening(address) => {
+                            listening = true;
+                            let Banner { threads, workers, .. } = &banner;
+                            let (routes, mounts) = app;
+                            eprintln!(
+                                "drover listening on {} (threads={threads}, workers={workers}, \
+                                 routes={routes}, static={mounts})",
+                                url(address)
+                            );
+                        }
+                        Event::Failed { kind, message } => return Err(failed(kind, &message, &banner.file)),
+                        Event::Stopped => return Ok(()),
+                        // the log has these; a zygote of this program's own is never lost for long
+                        Event::WorkerReady { .. }
+                        | Event::Reloaded { .. }
+                        | Event::ReloadFailed { .. }
+                        | Event::ZygoteLost => {}
+                    }
+                }
+            }
+            Note::Silence => break,
+        }
+    }
+    Err(Error::new(Code::System, "the supervisor has failed"))
+}
+
+/// Where the server is reached from this machine, whatever it is bound to.
+fn url(mut address: SocketAddr) -> String {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        _ => {}
+    }
+    format!("http://{address}")
+}
+
+fn failed(kind: Failure, message: &str, file: &str) -> Error {
+    let message = match kind {
+        Failure::Load => format!("cannot load {file}: {message}"),
+        Failure::WorkerStart => format!("no worker could be started: {message}"),
+        Failure::Listen | Failure::System => message.to_owned(),
+    };
+    Error::new(kind.into(), message)
+}

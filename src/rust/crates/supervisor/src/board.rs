@@ -1,0 +1,109 @@
+//! Where the supervisor notes what workers there are, for whoever asks from another thread.
+
+use crate::process::Process;
+use crate::status::{WorkerState, WorkerStatus};
+use engine::WorkerStats;
+use std::fs;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// One worker, as the supervisor notes it.
+#[derive(Clone, Debug)]
+pub struct Note {
+    /// its process
+    pub process: Process,
+    /// the app that it runs
+    pub generation: u32,
+    /// what the supervisor knows of its state: idle stands for busy, too
+    pub state: WorkerState,
+    /// counted by the engine
+    pub stats: Arc<WorkerStats>,
+    /// since when
+    pub since: Instant,
+}
+
+/// The notes of all workers.
+#[derive(Debug, Default)]
+pub struct Board(Mutex<Vec<Note>>);
+
+impl Board {
+    /// Replaces all notes.
+    pub fn write(&self, notes: Vec<Note>) {
+        *self.0.lock().unwrap_or_else(|e| e.into_inner()) = notes;
+    }
+
+    /// Each worker as it is now.
+    pub fn read(&self) -> Vec<WorkerStatus> {
+        // a copy: the system takes its time to count memory, and the supervisor must not wait for that
+        let notes = self.0.lock().unwrap_or_else(|e| e.into_inner()).clone();
+        notes.iter().map(status).collect()
+    }
+}
+
+fn status(note: &Note) -> WorkerStatus {
+    let age = note.since.elapsed();
+    let busy_since = note.stats.busy_since_ms.load(Ordering::Relaxed);
+    let running = if busy_since > 0 { 1000 * engine::now_ms().saturating_sub(busy_since) } else { 0 };
+    let busy = note.stats.busy_us.load(Ordering::Relaxed) + running;
+    let pid = note.process.pid();
+    WorkerStatus {
+        pid,
+        alive: !note.process.has_ended(),
+        state: if note.state == WorkerState::Idle && busy_since > 0 { WorkerState::Busy } else { note.state },
+        generation: note.generation,
+        requests: note.stats.requests.load(Ordering::Relaxed),
+        errors: note.stats.errors.load(Ordering::Relaxed),
+        busy: (busy as f64 / 1e6 / age.as_secs_f64().max(1e-6)).min(1.0),
+        memory: pss(pid).or_else(|| resident(pid)).unwrap_or(0),
+        age: age.as_secs_f64(),
+    }
+}
+
+/// A process's proportional set size in bytes: its own memory, and its share of what it shares.
+fn pss(pid: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
+}
+
+/// A process's resident memory in bytes, with all that it shares.
+pub fn resident(pid: i32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
+    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_this_process_is_plausible() {
+        let pid = std::process::id() as i32;
+        let (pss, resident) = (pss(pid).unwrap(), resident(pid).unwrap());
+        assert!(pss > 100_000 && resident > 100_000, "{pss} {resident}");
+        assert_eq!(super::resident(i32::MAX), None);
+    }
+
+    #[test]
+    fn a_note_becomes_a_row() {
+        let stats = WorkerStats::default();
+        stats.requests.store(5, Ordering::Relaxed);
+        stats.errors.store(1, Ordering::Relaxed);
+        stats.busy_us.store(u64::MAX / 2, Ordering::Relaxed);
+        stats.busy_since_ms.store(1, Ordering::Relaxed);
+        let board = Board::default();
+        board.write(vec![Note {
+            process: Process::open(std::process::id() as i32).unwrap(),
+            generation: 2,
+            state: WorkerState::Idle,
+            stats: Arc::new(stats),
+            since: Instant::now(),
+        }]);
+        let rows = board.read();
+        let row = &rows[0];
+        assert_eq!((row.alive, row.state, row.generation), (true, WorkerState::Busy, 2));
+        assert_eq!((row.requests, row.errors, row.busy), (5, 1, 1.0));
+    }
+}

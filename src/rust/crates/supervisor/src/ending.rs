@@ -1,0 +1,172 @@
+//! How everything ends: in peace, at once, or because it could not start. In this order: requests, workers, zygotes.
+
+use crate::supervisor::Supervisor;
+use crate::worker_handle::Phase;
+use crate::{Event, Failure};
+use std::time::{Duration, Instant};
+
+/// How often to ask whether the last request has been answered.
+const DRAINING: Duration = Duration::from_millis(10);
+/// What processes are given for each step, asked, terminated, killed, when no time is left.
+const LAST_GRACE: Duration = Duration::from_millis(250);
+/// How long killed processes are waited for. One that hangs in the kernel is left to it.
+const KILLING: Duration = Duration::from_secs(5);
+
+/// Where the server is in its life.
+#[derive(Debug)]
+pub enum Stage {
+    /// it does not listen yet
+    Starting,
+    /// it does
+    Serving,
+    /// no new connections; requests are answered
+    Draining(Instant),
+    /// workers end
+    Dismissing(Instant),
+    /// zygotes end
+    Closing,
+    /// all processes are being killed; then this is told
+    Killing(Instant, Event),
+    /// it has ended, and this is told
+    Over(Event),
+}
+
+impl Stage {
+    pub(crate) fn is_starting(&self) -> bool {
+        matches!(self, Stage::Starting)
+    }
+
+    pub(crate) fn is_serving(&self) -> bool {
+        matches!(self, Stage::Serving)
+    }
+
+    /// Whether workers are wanted.
+    pub(crate) fn needs_staff(&self) -> bool {
+        matches!(self, Stage::Starting | Stage::Serving | Stage::Draining(_))
+    }
+
+    /// How long a worker may take to end after SIGTERM when all is about to end.
+    pub(crate) fn last_grace(&self) -> Option<Duration> {
+        (!self.needs_staff()).then_some(LAST_GRACE)
+    }
+}
+
+impl Supervisor {
+    /// The first generation has taken over.
+    pub(crate) fn open(&mut self, now: Instant) {
+        match self.server.listen() {
+            Ok(()) => {
+                self.stage = Stage::Serving;
+                self.outlet.tell(Event::Listening(self.server.address()));
+            }
+            Err(e) => self.fail(Failure::Listen, format!("cannot listen on {}: {e}", self.server.address()), now),
+        }
+    }
+
+    /// It cannot be started.
+    pub(crate) fn fail(&mut self, kind: Failure, message: String, now: Instant) {
+        self.kill_workers();
+        for zygote in self.zygotes.values_mut() {
+            zygote.give_up(now);
+        }
+        self.stage = Stage::Killing(now + KILLING, Event::Failed { kind, message });
+    }
+
+    /// Ends in peace, or at once when asked again.
+    pub(crate) fn stop(&mut self, graceful_timeout: Option<f64>, now: Instant) {
+        match self.stage {
+            Stage::Serving => {}
+            Stage::Killing(..) | Stage::Over(_) => return,
+            _ => return self.stop_now(now),
+        }
+        let seconds = graceful_timeout.unwrap_or(self.options.graceful_timeout);
+        self.server.drain();
+        self.stage = Stage::Draining(Self::after(now, seconds));
+        self.next_reload = None;
+        let preparing = self.generations.iter().find(|(_, g)| g.is_preparing()).map(|(&number, _)| number);
+        if let Some(number) = preparing {
+            self.generation_failed(number, Failure::Load, "the server stops".to_owned(), now);
+        }
+    }
+
+    /// Ends at once.
+    pub(crate) fn stop_now(&mut self, now: Instant) {
+        if matches!(self.stage, Stage::Over(_)) {
+            return;
+        }
+        self.kill_workers();
+        for zygote in self.zygotes.values_mut() {
+            zygote.kill();
+        }
+        let told = match std::mem::replace(&mut self.stage, Stage::Starting) {
+            Stage::Killing(_, event) => event,
+            _ => Event::Stopped,
+        };
+        self.stage = Stage::Killing(now + KILLING, told);
+    }
+
+    fn kill_workers(&mut self) {
+        for worker in self.workers.values_mut() {
+            worker.kill();
+        }
+    }
+
+    fn dismiss(&mut self, deadline: Instant) {
+        for worker in self.workers.values_mut() {
+            match worker.phase {
+                Phase::Starting => worker.kill(),
+                Phase::Serving | Phase::Retiring => worker.stop(deadline),
+                Phase::Stopping(_) => {}
+            }
+        }
+    }
+
+    /// When the clock must be looked at next.
+    pub(crate) fn ending_due(&self) -> Option<Instant> {
+        match self.stage {
+            Stage::Draining(until) => Some(until.min(Instant::now() + DRAINING)),
+            Stage::Killing(until, _) => Some(until),
+            _ => None,
+        }
+    }
+
+    /// Goes on to the next step when the present one is done.
+    pub(crate) fn look_at_ending(&mut self, now: Instant) {
+        if let Stage::Draining(until) = self.stage {
+            if self.server.is_drained() || now >= until {
+                self.stage = Stage::Dismissing(until);
+                self.dismiss(until.max(now + LAST_GRACE));
+            }
+        }
+        // a worker that was never forked is not waited for: it would be the zygote's, which goes next
+        let gone = self.workers.values().all(|worker| worker.process.is_none());
+        if let Stage::Dismissing(until) = self.stage {
+            if gone {
+                self.stage = Stage::Closing;
+                for zygote in self.zygotes.values_mut() {
+                    match zygote.loader.loaded {
+                        true => zygote.quit(until.max(now + LAST_GRACE)),
+                        false => zygote.kill(),
+                    }
+                }
+            }
+        }
+        let all_gone = gone && self.zygotes.is_empty();
+        match &mut self.stage {
+            Stage::Closing if all_gone => self.stage = Stage::Over(Event::Stopped),
+            Stage::Killing(until, event) if all_gone || now >= *until => {
+                let event = std::mem::replace(event, Event::Stopped);
+                self.stage = Stage::Over(event);
+            }
+            _ => {}
+        }
+    }
+
+    /// What is to be told last, when everything has ended.
+    pub(crate) fn is_over(&self) -> Option<Event> {
+        match &self.stage {
+            Stage::Over(event) => Some(event.clone()),
+            _ => None,
+        }
+    }
+}

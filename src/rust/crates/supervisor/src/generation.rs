@@ -1,0 +1,63 @@
+//! One loading of the app and the workers that come of it. A reload makes a new one.
+//!
+//! Preparing -> Serving -> Draining. One that does not get through Preparing is dropped.
+
+use crate::policy::Backoff;
+use crate::source::Launch;
+use engine::AppConfig;
+use std::time::Instant;
+
+/// A generation of the app.
+#[derive(Debug)]
+pub struct Generation {
+    /// the app's routes and mounts, once they are known: all its workers have the same
+    pub app: Option<AppConfig>,
+    /// how its processes are started; none when the session has forked the zygote
+    pub launch: Option<Launch>,
+    /// the zygote of its workers, when there is one
+    pub zygote: Option<u32>,
+    /// when a zygote is started in the place of one that was lost
+    pub restart: Option<Instant>,
+    /// of zygotes that were lost
+    pub losses: Backoff,
+    /// where it is in its life
+    pub stage: Stage,
+}
+
+/// Where a generation is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// it loads, and its first workers start
+    Preparing {
+        /// workers that must be ready before it takes over
+        of: usize,
+        /// when it has failed
+        deadline: Instant,
+    },
+    /// requests go to it
+    Serving,
+    /// another has taken over; `dry` when no request of it is left
+    Draining {
+        /// see above
+        dry: bool,
+    },
+}
+
+impl Generation {
+    /// One that begins to load.
+    pub fn new(launch: Option<Launch>, of: usize, deadline: Instant) -> Self {
+        Generation {
+            app: None,
+            launch,
+            zygote: None,
+            restart: None,
+            losses: Backoff::of_zygotes(),
+            stage: Stage::Preparing { of, deadline },
+        }
+    }
+
+    /// Whether it has not taken over yet.
+    pub fn is_preparing(&self) -> bool {
+        matches!(self.stage, Stage::Preparing { .. })
+    }
+}

@@ -1,0 +1,265 @@
+//! Loading the app, and taking over: the first time, at a reload, and when a zygote comes back with another app.
+
+use crate::generation::{Generation, Stage};
+use crate::source::Launch;
+use crate::supervisor::Supervisor;
+use crate::worker_handle::Phase;
+use crate::{Event, Failure, Source, Start};
+use engine::AppConfig;
+use shm::Channel;
+use std::io;
+use std::time::Instant;
+
+impl Generation {
+    /// When the clock must be looked at next.
+    pub fn due(&self) -> Option<Instant> {
+        match self.stage {
+            Stage::Preparing { deadline, .. } => Some(deadline),
+            _ => self.restart,
+        }
+    }
+}
+
+impl Supervisor {
+    /// Begins a generation that takes over when so many workers are ready.
+    pub(crate) fn prepare(&mut self, source: Source, of: usize) {
+        let now = Instant::now();
+        let number = self.next_generation();
+        let deadline = Self::after(now, self.options.start_timeout);
+        let begun = match source {
+            Source::Command { program, args, env } => {
+                let settings = ("DROVER_SETTINGS".into(), self.settings.clone().into());
+                let launch = Launch::new(program, args, env, settings);
+                self.generations.insert(number, Generation::new(Some(launch.clone()), of, deadline));
+                match self.options.start {
+                    Start::Fork => self.start_zygote(number, &launch, now),
+                    // each worker loads the app by itself
+                    Start::Spawn => Ok(()),
+                }
+            }
+            Source::Zygote { channel, pid } => {
+                self.generations.insert(number, Generation::new(None, of, deadline));
+                match self.options.start {
+                    Start::Fork => self.adopt_zygote(number, Channel::from(channel), pid, now),
+                    Start::Spawn => Err(io::Error::other("start = \"spawn\" needs an app in a file")),
+                }
+            }
+        };
+        if let Err(e) = begun {
+            self.generation_failed(number, Failure::System, e.to_string(), now);
+        }
+    }
+
+    /// They are counted from 1.
+    fn next_generation(&mut self) -> u32 {
+        self.last_generation += 1;
+        self.last_generation
+    }
+
+    /// The app of a generation has been loaded for the first time.
+    pub(crate) fn app_known(&mut self, number: u32, app: AppConfig, since: Instant, now: Instant) {
+        if let Err(why) = self.pool.add_generation(number, &app) {
+            return self.generation_failed(number, Failure::Load, why, now);
+        }
+        let Some(generation) = self.generations.get_mut(&number) else { return };
+        let (routes, mounts) = (app.routes.len(), app.mounts.len());
+        generation.app = Some(app);
+        self.outlet.tell(Event::Loaded { generation: number, seconds: (now - since).as_secs_f64(), routes, mounts });
+    }
+
+    /// A zygote that was restarted has loaded another app than the one before: it begins a generation.
+    pub(crate) fn promote(&mut self, key: u32, app: AppConfig, now: Instant) {
+        let Some(zygote) = self.zygotes.get_mut(&key) else { return };
+        let old = zygote.generation;
+        let since = zygote.since;
+        let launch = self.generations.get_mut(&old).and_then(|generation| {
+            generation.zygote = None;
+            generation.launch.clone()
+        });
+        if Some(old) != self.current || self.generations.values().any(Generation::is_preparing) {
+            // what is being loaded has the change as well
+            return zygote.kill();
+        }
+        let number = self.next_generation();
+        if let Some(zygote) = self.zygotes.get_mut(&key) {
+            zygote.generation = number;
+        }
+        self.info("the app has changed: its workers are replaced");
+        let of = self.size.for_takeover(self.staff_of_current().count());
+        let mut generation = Generation::new(launch, of, Self::after(now, self.options.start_timeout));
+        generation.zygote = Some(key);
+        self.generations.insert(number, generation);
+        self.app_known(number, app, since, now);
+    }
+
+    /// A fresh worker has loaded another app than the others of its generation.
+    pub(crate) fn app_differs(&mut self, id: u32, now: Instant) {
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        worker.kill();
+        let number = worker.generation;
+        if self.generations.get(&number).is_some_and(Generation::is_preparing) {
+            let why = "the app changed while it was loaded".to_owned();
+            return self.generation_failed(number, Failure::Load, why, now);
+        }
+        if self.generations.values().any(Generation::is_preparing) {
+            return;
+        }
+        let Some(launch) = self.generations.get(&number).and_then(|g| g.launch.clone()) else { return };
+        self.info("the app has changed: its workers are replaced");
+        let of = self.size.for_takeover(self.staff_of_current().count());
+        let number = self.next_generation();
+        let deadline = Self::after(now, self.options.start_timeout);
+        self.generations.insert(number, Generation::new(Some(launch), of, deadline));
+    }
+
+    /// Loads the app anew.
+    pub(crate) fn reload(&mut self, source: Source) {
+        if !self.stage.is_serving() {
+            let message = "the server is starting or stopping".to_owned();
+            return self.outlet.tell(Event::ReloadFailed { message });
+        }
+        if self.generations.values().any(Generation::is_preparing) {
+            if self.next_reload.replace(source).is_some() {
+                self.outlet.tell(Event::ReloadFailed { message: "another reload came after it".to_owned() });
+            }
+            return;
+        }
+        let of = self.size.for_takeover(self.staff_of_current().count());
+        self.prepare(source, of);
+    }
+
+    fn reload_next(&mut self) {
+        if let Some(source) = self.next_reload.take() {
+            self.reload(source);
+        }
+    }
+
+    /// Gives the current generation a zygote.
+    pub(crate) fn adopt(&mut self, source: Source, now: Instant) {
+        let Some(number) = self.current.filter(|_| self.stage.needs_staff()) else { return };
+        let Source::Zygote { channel, pid } = source else { return self.error("a command cannot be adopted") };
+        if let Err(e) = self.adopt_zygote(number, Channel::from(channel), pid, now) {
+            self.error(&format!("the zygote {pid} cannot be adopted: {e}"));
+            self.outlet.tell(Event::ZygoteLost);
+        }
+    }
+
+    /// A generation that prepares has one more worker.
+    pub(crate) fn one_more_ready(&mut self, number: u32, of: usize, now: Instant) {
+        let ready = self.ready_of(number);
+        self.outlet.tell(Event::WorkerReady { ready, of });
+        if ready >= of {
+            self.take_over(number, now);
+        }
+    }
+
+    fn ready_of(&self, number: u32) -> usize {
+        self.workers.values().filter(|w| w.generation == number && w.phase == Phase::Serving).count()
+    }
+
+    /// Requests go to this generation from now on.
+    fn take_over(&mut self, number: u32, now: Instant) {
+        self.pool.switch_to(number);
+        let old = self.current.replace(number);
+        if let Some(generation) = self.generations.get_mut(&number) {
+            generation.stage = Stage::Serving;
+        }
+        self.size.set(self.ready_of(number));
+        self.replacing = None;
+        self.worn.clear();
+        self.look_for_unused = Self::after(now, self.options.check_unused);
+        let Some(old) = old else { return self.open(now) };
+        if let Some(generation) = self.generations.get_mut(&old) {
+            generation.stage = Stage::Draining { dry: false };
+            generation.restart = None;
+        }
+        for worker in self.workers.values_mut().filter(|w| w.generation == old) {
+            match worker.phase {
+                Phase::Starting => worker.kill(),
+                // the pool retires them as they run dry
+                Phase::Serving => worker.phase = Phase::Retiring,
+                _ => {}
+            }
+        }
+        self.info(&format!("reloaded: generation {number} serves"));
+        self.outlet.tell(Event::Reloaded { generation: number });
+        self.reload_next();
+    }
+
+    /// A generation that another has taken the place of has no request left.
+    pub(crate) fn drained(&mut self, number: u32) {
+        if let Some(generation) = self.generations.get_mut(&number) {
+            generation.stage = Stage::Draining { dry: true };
+        }
+        self.settle(Instant::now());
+    }
+
+    /// Ends what is left of generations that are dry.
+    pub(crate) fn settle(&mut self, now: Instant) {
+        let dry: Vec<u32> = self
+            .generations
+            .iter()
+            .filter(|(number, generation)| {
+                generation.stage == Stage::Draining { dry: true }
+                    && !self.workers.values().any(|worker| worker.generation == **number)
+            })
+            .map(|(&number, _)| number)
+            .collect();
+        for number in dry {
+            self.generations.remove(&number);
+            for zygote in self.zygotes.values_mut().filter(|zygote| zygote.generation == number) {
+                zygote.quit(Self::after(now, self.options.graceful_timeout));
+            }
+        }
+    }
+
+    /// A generation does not come about; the one before goes on, if there is one.
+    pub(crate) fn generation_failed(&mut self, number: u32, kind: Failure, message: String, now: Instant) {
+        if self.stage.is_starting() {
+            return self.fail(kind, message, now);
+        }
+        if self.generations.remove(&number).is_none() {
+            return;
+        }
+        self.pool.drop_generation(number);
+        for worker in self.workers.values_mut().filter(|worker| worker.generation == number) {
+            worker.kill();
+        }
+        for zygote in self.zygotes.values_mut().filter(|zygote| zygote.generation == number) {
+            zygote.give_up(now);
+        }
+        self.error(&format!("not reloaded: {message}"));
+        self.outlet.tell(Event::ReloadFailed { message });
+        self.reload_next();
+    }
+
+    /// Restarts zygotes whose time has come, and ends generations that take too long to prepare.
+    pub(crate) fn look_at_generations(&mut self, now: Instant) {
+        let due: Vec<u32> =
+            self.generations.iter().filter(|(_, g)| g.due().is_some_and(|at| at <= now)).map(|(&n, _)| n).collect();
+        for number in due {
+            let Some(generation) = self.generations.get_mut(&number) else { continue };
+            if generation.is_preparing() {
+                if self.ready_of(number) > 0 {
+                    // better few than none
+                    self.take_over(number, now);
+                } else {
+                    let why = format!("no worker was ready within {} s (start_timeout)", self.options.start_timeout);
+                    self.generation_failed(number, Failure::WorkerStart, why, now);
+                }
+                continue;
+            }
+            generation.restart = None;
+            let Some(launch) = generation.launch.clone() else { continue };
+            if !self.stage.needs_staff() {
+                continue;
+            }
+            if let Err(e) = self.start_zygote(number, &launch, now) {
+                self.error(&format!("no new zygote: {e}"));
+                if let Some(generation) = self.generations.get_mut(&number) {
+                    generation.restart = Some(now + generation.losses.failure(now).wait);
+                }
+            }
+        }
+    }
+}

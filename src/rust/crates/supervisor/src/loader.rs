@@ -1,0 +1,95 @@
+//! The server's side of a process that loads the app, be it a zygote or a fresh worker: its control channel and what it
+//! has told of the app.
+
+use engine::AppConfig;
+use shm::{Channel, LinkFds, Received};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use wire::control::ZygoteOrder;
+
+/// More than the largest app needs: a process that tells more is not one of ours.
+const MOST_APP_BYTES: usize = 64 << 20;
+
+/// The channel to a process that loads the app, until that is done and beyond.
+#[derive(Debug)]
+pub struct Loader {
+    channel: Channel,
+    /// whether there may be more to read
+    pub open: bool,
+    /// whether the app is loaded
+    pub loaded: bool,
+    app: Vec<u8>,
+}
+
+impl Loader {
+    /// At the server's end of its channel.
+    pub fn new(channel: Channel) -> Self {
+        Loader { channel, open: true, loaded: false, app: Vec::new() }
+    }
+
+    /// Has it fork a worker, or become one, that is given its ends of a control channel and a link.
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    pub fn order(&self, order: ZygoteOrder, channel: &Channel, link: &LinkFds) -> io::Result<()> {
+        let [segment, server_bell, worker_bell] = link.borrow();
+        self.send(order, &[channel.as_fd(), segment, server_bell, worker_bell])
+    }
+
+    /// Has it end.
+    pub fn quit(&self) {
+        // one that cannot be told is killed when its time is over
+        let _ = self.send(ZygoteOrder::Quit, &[]);
+    }
+
+    fn send(&self, order: ZygoteOrder, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let mut message = Vec::new();
+        order.encode(&mut message);
+        self.channel.send(&message, fds)
+    }
+
+    /// The next message, into `message`; `false` when there is none now.
+    pub fn receive(&mut self, message: &mut Vec<u8>) -> bool {
+        receive(&self.channel, &mut self.open, message)
+    }
+
+    /// It has told more of the app.
+    ///
+    /// # Errors
+    /// When that is more than can be.
+    pub fn add_piece(&mut self, piece: &[u8]) -> Result<(), String> {
+        if self.app.len() + piece.len() > MOST_APP_BYTES {
+            return Err("the app's routes take more than 64 MB".to_owned());
+        }
+        self.app.extend_from_slice(piece);
+        Ok(())
+    }
+
+    /// It has told all of the app, which is this.
+    ///
+    /// # Errors
+    /// When what it told is no app.
+    pub fn finish(&mut self) -> Result<AppConfig, String> {
+        self.loaded = true;
+        let text = std::mem::take(&mut self.app);
+        sonic_rs::from_slice(&text).map_err(|e| format!("what R told of the app cannot be read: {e}"))
+    }
+}
+
+impl AsFd for Loader {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.channel.as_fd()
+    }
+}
+
+/// The next message of a channel; `false` when there is none now. `open` becomes `false` at the end.
+pub fn receive(channel: &Channel, open: &mut bool, message: &mut Vec<u8>) -> bool {
+    match channel.receive(message) {
+        Ok(Received::Message(..)) => true,
+        Ok(Received::Nothing) => false,
+        Ok(Received::End) | Err(_) => {
+            *open = false;
+            false
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What to do about processes, without doing it: no process, no I/O, and the time is always given.
+
+mod backoff;
+mod size;
+mod wear;
+
+pub use backoff::Backoff;
+pub use size::{PoolSize, Unused};
+pub use wear::{Reason, Wear};

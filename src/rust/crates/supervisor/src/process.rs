@@ -1,0 +1,184 @@
+//! A process that may be no child of ours: signalled and watched through a descriptor that cannot come to mean another one.
+
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::process::{
+    kill_process_group, pidfd_open, pidfd_send_signal, waitid, Pid, PidfdFlags, Signal, WaitId, WaitIdOptions,
+};
+use std::fmt;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+/// A process that leads its process group, as all of ours do: what it has started belongs to it.
+#[derive(Clone, Debug)]
+pub struct Process {
+    pid: Pid,
+    fd: Arc<OwnedFd>,
+}
+
+impl Process {
+    /// The process `pid`, which must not have been waited for yet.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn open(pid: i32) -> io::Result<Process> {
+        // as a group, 1 would be every process that there is
+        let pid = Some(pid)
+            .filter(|&pid| pid > 1)
+            .and_then(Pid::from_raw)
+            .ok_or_else(|| io::Error::other("no process id"))?;
+        Ok(Process { pid, fd: Arc::new(pidfd_open(pid, PidfdFlags::empty())?) })
+    }
+
+    /// Its id.
+    pub fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
+    /// The descriptor, for others who signal it.
+    pub fn fd(&self) -> &Arc<OwnedFd> {
+        &self.fd
+    }
+
+    /// Asks it to end.
+    pub fn terminate(&self) {
+        // an error means that it has ended
+        let _ = pidfd_send_signal(&self.fd, Signal::TERM);
+    }
+
+    /// Ends it and all that it has started and that did not move to a group of its own.
+    pub fn kill(&self) {
+        let _ = pidfd_send_signal(&self.fd, Signal::KILL);
+        // the group has this number as long as anything is in it
+        let _ = kill_process_group(self.pid, Signal::KILL);
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        let mut fds = [PollFd::new(&self.fd, PollFlags::IN)];
+        matches!(poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })), Ok(1))
+    }
+
+    /// How it ended, when it was a child of ours; its entry in the table of processes is then free.
+    pub fn reap(&self) -> Exit {
+        match waitid(WaitId::PidFd(self.fd.as_fd()), WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
+            Ok(Some(status)) => match (status.exit_status(), status.terminating_signal()) {
+                (Some(code), _) => Exit::Status(code),
+                (None, Some(signal)) => Exit::Signal(signal),
+                (None, None) => Exit::Unknown,
+            },
+            _ => Exit::Unknown,
+        }
+    }
+}
+
+impl AsFd for Process {
+    /// Readable when it has ended.
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// by itself
+    Status(i32),
+    /// by a signal
+    Signal(i32),
+    /// nobody knows
+    Unknown,
+}
+
+impl Exit {
+    /// Of a status as wait(2) gives it on Linux: the signal in the low seven bits, or the exit status above them.
+    pub fn from_wait(status: u32) -> Exit {
+        match status & 0x7f {
+            0 => Exit::Status((status >> 8 & 0xff) as i32),
+            signal => Exit::Signal(signal as i32),
+        }
+    }
+}
+
+impl fmt::Display for Exit {
+    /// What a process did, after its name: "exited with status 1".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Exit::Status(code) => write!(f, "exited with status {code}"),
+            Exit::Signal(signal) => {
+                write!(f, "was killed by signal {signal}")?;
+                NAMES.iter().find(|(s, _)| s.as_raw() == signal).map_or(Ok(()), |(_, name)| write!(f, " ({name})"))
+            }
+            Exit::Unknown => f.write_str("has ended"),
+        }
+    }
+}
+
+/// The signals that end processes in practice.
+const NAMES: &[(Signal, &str)] = &[
+    (Signal::HUP, "HUP"),
+    (Signal::INT, "INT"),
+    (Signal::QUIT, "QUIT"),
+    (Signal::ILL, "ILL"),
+    (Signal::TRAP, "TRAP"),
+    (Signal::ABORT, "ABRT"),
+    (Signal::BUS, "BUS"),
+    (Signal::FPE, "FPE"),
+    (Signal::KILL, "KILL"),
+    (Signal::USR1, "USR1"),
+    (Signal::SEGV, "SEGV"),
+    (Signal::USR2, "USR2"),
+    (Signal::PIPE, "PIPE"),
+    (Signal::ALARM, "ALRM"),
+    (Signal::TERM, "TERM"),
+    (Signal::XCPU, "XCPU"),
+    (Signal::XFSZ, "XFSZ"),
+    (Signal::SYS, "SYS"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+
+    #[test]
+    fn ends_are_told_in_words() {
+        assert_eq!(Exit::from_wait(9).to_string(), "was killed by signal 9 (KILL)");
+        // with a core dump
+        assert_eq!(Exit::from_wait(0x80 | 11).to_string(), "was killed by signal 11 (SEGV)");
+        assert_eq!(Exit::from_wait(40).to_string(), "was killed by signal 40");
+        assert_eq!(Exit::from_wait(3 << 8).to_string(), "exited with status 3");
+        assert_eq!(Exit::from_wait(0), Exit::Status(0));
+    }
+
+    #[test]
+    #[expect(clippy::zombie_processes, reason = "it is waited for by its descriptor")]
+    fn a_process_goes_with_what_it_has_started() {
+        let mut child = Command::new("sh")
+            .args(["-c", "sleep 1000 & echo $!; wait"])
+            .process_group(0)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let process = Process::open(child.id() as i32).unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
+        let grandchild = Process::open(line.trim().parse().unwrap()).unwrap();
+        assert!(!process.has_ended() && !grandchild.has_ended());
+        process.kill();
+        for one in [&process, &grandchild] {
+            poll(&mut [PollFd::new(one, PollFlags::IN)], Some(&Timespec { tv_sec: 10, tv_nsec: 0 })).unwrap();
+            assert!(one.has_ended());
+        }
+        assert_eq!(process.reap(), Exit::Signal(9));
+        assert_eq!(process.reap(), Exit::Unknown);
+    }
+
+    #[test]
+    fn nonsense_is_no_process() {
+        for pid in [0, -1, 1, i32::MIN, i32::MAX] {
+            assert!(Process::open(pid).is_err(), "{pid}");
+        }
+    }
+}

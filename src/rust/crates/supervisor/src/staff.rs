@@ -1,0 +1,409 @@
+//! Workers: starting as many as there should be, what they tell, and what follows when one ends.
+
+use crate::board::resident;
+use crate::generation::Stage as GenerationStage;
+use crate::loader::Loader;
+use crate::policy::Wear;
+use crate::process::{Exit, Process};
+use crate::supervisor::Supervisor;
+use crate::worker_handle::{Phase, Pressed, WorkerHandle};
+use crate::Failure;
+use engine::{Level, Seat};
+use shm::{Channel, ServerEnd};
+use std::io;
+use std::time::{Duration, Instant};
+use wire::control::{WorkerNews, ZygoteNews, ZygoteOrder};
+
+/// How long the zygote's word about the end of a worker is waited for.
+const EXPLANATION: Duration = Duration::from_millis(500);
+/// How long a process may take to end that has closed its channel or said that it will end.
+const LEAVING: Duration = Duration::from_secs(1);
+/// How long a worker may take to end after SIGTERM.
+const TERMINATION: Duration = Duration::from_secs(2);
+/// Messages that are read from one worker at a time, so that one that talks without end does not keep others waiting.
+const AT_A_TIME: usize = 64;
+
+/// A worker that has ended, until it is known how.
+#[derive(Debug)]
+pub struct Ended {
+    worker: u32,
+    name: String,
+    generation: u32,
+    expected: bool,
+    failure: Option<String>,
+    /// when nobody will tell any more
+    pub deadline: Instant,
+}
+
+impl Supervisor {
+    /// Starts workers where there are fewer than there should be.
+    pub(crate) fn staff(&mut self, now: Instant) {
+        self.look_at_staff = None;
+        if !self.stage.needs_staff() {
+            return self.pool.set_growable(false);
+        }
+        let numbers: Vec<u32> = self.generations.keys().copied().collect();
+        for number in numbers {
+            let Some(generation) = self.generations.get(&number) else { continue };
+            let wanted = match generation.stage {
+                GenerationStage::Preparing { of, .. } => of,
+                GenerationStage::Serving => self.size.target(),
+                // what waits for it must not wait for ever when its last worker has died
+                GenerationStage::Draining { dry } => usize::from(!dry),
+            };
+            let draining = matches!(generation.stage, GenerationStage::Draining { .. });
+            let counts = |(id, worker): &(&u32, &WorkerHandle)| {
+                let there = worker.is_staff() || (draining && worker.phase == Phase::Retiring);
+                worker.generation == number && there && self.replacing != Some(**id)
+            };
+            let missing = wanted.saturating_sub(self.workers.iter().filter(counts).count());
+            if missing == 0 {
+                continue;
+            }
+            // one that prepares fails with its first worker instead
+            if !generation.is_preparing() {
+                let blocked = self.deaths.blocked_until(now).max(self.forks.blocked_until(now));
+                if blocked.is_some() {
+                    self.look_at_staff = blocked;
+                    continue;
+                }
+            }
+            for _ in 0..missing {
+                if !self.start_worker(number, now) {
+                    break;
+                }
+            }
+        }
+        let staff = self.workers.values().filter(|w| Some(w.generation) == self.current && w.is_staff()).count();
+        self.pool.set_growable(staff < self.options.n_max);
+    }
+
+    /// Starts one worker; `false` when that is not possible now.
+    fn start_worker(&mut self, number: u32, now: Instant) -> bool {
+        let Some(generation) = self.generations.get(&number) else { return false };
+        let spawn = self.options.start == crate::Start::Spawn;
+        if !spawn && !generation.zygote.and_then(|z| self.zygotes.get(&z)).is_some_and(|z| z.loader.loaded) {
+            return false;
+        }
+        let launch = generation.launch.clone();
+        let id = self.next_number();
+        let worker = WorkerHandle::new(number, now, Self::after(now, self.options.start_timeout));
+        self.workers.insert(id, worker);
+        let started = match launch.filter(|_| spawn) {
+            Some(launch) => launch.start().map(|(channel, process)| {
+                if let Some(worker) = self.workers.get_mut(&id) {
+                    worker.loader = Some(Loader::new(channel));
+                    worker.process = Some(process);
+                }
+            }),
+            None => self.order(id, number),
+        };
+        if let Err(e) = started {
+            self.fork_failed(number, Some(id), &format!("cannot start a worker: {e}"), now);
+            return false;
+        }
+        true
+    }
+
+    /// Gives a worker its link and control channel, by way of the process that is to fork or be it.
+    fn order(&mut self, id: u32, generation: u32) -> io::Result<()> {
+        let (ours, theirs) = Channel::pair()?;
+        let (end, link) = ServerEnd::new()?;
+        let zygote = self.generations.get(&generation).and_then(|g| g.zygote).and_then(|z| self.zygotes.get(&z));
+        let Some(worker) = self.workers.get_mut(&id) else { return Ok(()) };
+        match (&worker.loader, zygote) {
+            (Some(loader), _) => loader.order(ZygoteOrder::Become { worker: id, generation }, &theirs, &link)?,
+            (None, Some(z)) => z.loader.order(ZygoteOrder::Fork { worker: id, generation }, &theirs, &link)?,
+            (None, None) => return Err(io::Error::other("there is no zygote")),
+        }
+        (worker.channel, worker.end) = (Some(ours), Some(end));
+        Ok(())
+    }
+
+    /// A worker cannot be made: neither the zygote nor the system is to be tried too often.
+    pub(crate) fn fork_failed(&mut self, generation: u32, worker: Option<u32>, why: &str, now: Instant) {
+        if let Some(mut worker) = worker.and_then(|worker| self.workers.remove(&worker)) {
+            worker.kill();
+        }
+        if self.generations.get(&generation).is_some_and(|g| g.is_preparing()) {
+            return self.generation_failed(generation, Failure::System, why.to_owned(), now);
+        }
+        let setback = self.forks.failure(now);
+        if setback.tell {
+            self.error(&format!("{why}; tried again in {} s", setback.wait.as_secs_f64()));
+        }
+    }
+
+    /// The zygote has forked a worker.
+    pub(crate) fn forked(&mut self, id: u32, pid: i32, now: Instant) {
+        let process = Process::open(pid);
+        match (self.workers.get_mut(&id), process) {
+            (Some(worker), Ok(process)) => {
+                worker.process = Some(process);
+                match worker.phase {
+                    // it was not wanted any more before it was there
+                    Phase::Stopping(Pressed::Killed) => worker.kill(),
+                    _ => self.seat(id, now),
+                }
+            }
+            // it has ended before it could be looked at
+            (Some(_), Err(_)) => self.worker_ended(id, None, now),
+            // nobody wants it any more
+            (None, Ok(process)) => process.kill(),
+            (None, Err(_)) => {}
+        }
+    }
+
+    /// Reads what a fresh process has sent before it is a worker.
+    pub(crate) fn hear_loader(&mut self, id: u32, now: Instant) {
+        let mut message = Vec::new();
+        while let Some(loader) = self.workers.get_mut(&id).and_then(|worker| worker.loader.as_mut()) {
+            if !loader.receive(&mut message) {
+                break;
+            }
+            let failure = match ZygoteNews::decode(&message) {
+                Ok(ZygoteNews::App(piece)) => loader.add_piece(piece).err(),
+                Ok(ZygoteNews::Loaded) => match loader.finish() {
+                    Ok(app) => {
+                        self.worker_loaded(id, app, now);
+                        None
+                    }
+                    Err(why) => Some(why),
+                },
+                Ok(ZygoteNews::LoadFailed(why)) => Some(why.to_owned()),
+                Ok(_) => None,
+                Err(e) => Some(format!("it sent nonsense: {e}")),
+            };
+            if let Some(why) = failure {
+                self.worker_failed(id, Failure::Load, why, now);
+            }
+        }
+    }
+
+    /// A fresh process has loaded the app and can become a worker.
+    fn worker_loaded(&mut self, id: u32, app: engine::AppConfig, now: Instant) {
+        let Some(worker) = self.workers.get(&id) else { return };
+        let (number, since) = (worker.generation, worker.since);
+        let Some(generation) = self.generations.get(&number) else { return };
+        match &generation.app {
+            None => self.app_known(number, app, since, now),
+            Some(known) if *known == app => {}
+            Some(_) => return self.app_differs(id, now),
+        }
+        if !self.generations.contains_key(&number) {
+            return;
+        }
+        if let Err(e) = self.order(id, number) {
+            self.fork_failed(number, Some(id), &format!("cannot start a worker: {e}"), now);
+        }
+    }
+
+    /// Reads what a worker has sent.
+    pub(crate) fn hear_worker(&mut self, id: u32, now: Instant) {
+        let mut message = Vec::new();
+        for _ in 0..AT_A_TIME {
+            let Some(worker) = self.workers.get_mut(&id) else { return };
+            if !worker.receive(&mut message) {
+                break;
+            }
+            match WorkerNews::decode(&message) {
+                Ok(WorkerNews::Ready) => {
+                    worker.ready = true;
+                    self.seat(id, now);
+                }
+                Ok(WorkerNews::StartFailed(why)) => {
+                    self.worker_failed(id, Failure::WorkerStart, format!("on_worker_start failed: {why}"), now);
+                }
+                Ok(WorkerNews::Log { level, text }) => {
+                    let level = match level {
+                        0 => Level::Info,
+                        1 => Level::Warn,
+                        _ => Level::Error,
+                    };
+                    self.log.line(level, text);
+                }
+                Err(e) => self.worker_failed(id, Failure::System, format!("it sent nonsense: {e}"), now),
+            }
+        }
+        if let Some(worker) = self.workers.get_mut(&id).filter(|worker| !worker.open && !worker.is_stopping()) {
+            let soon = now + LEAVING;
+            worker.deadline = Some(worker.deadline.map_or(soon, |deadline| deadline.min(soon)));
+        }
+    }
+
+    /// A worker has said that it cannot serve; it is about to end.
+    fn worker_failed(&mut self, id: u32, kind: Failure, why: String, now: Instant) {
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        let number = worker.generation;
+        if self.generations.get(&number).is_some_and(|g| g.is_preparing()) {
+            return self.generation_failed(number, kind, why, now);
+        }
+        worker.failure = Some(why);
+        worker.deadline = Some(now + LEAVING);
+    }
+
+    /// Has a worker serve that is ready and whose process is known.
+    fn seat(&mut self, id: u32, now: Instant) {
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        if !worker.ready || worker.phase != Phase::Starting {
+            return;
+        }
+        let Some(process) = &worker.process else { return };
+        let Some(end) = worker.end.take() else { return };
+        let wear = Wear::new(&self.options, now, u64::from(id) ^ (process.pid() as u64) << 32);
+        worker.stats.max_requests.store(wear.requests(), std::sync::atomic::Ordering::Relaxed);
+        self.pool.attach(Seat {
+            worker: id,
+            generation: worker.generation,
+            end,
+            process: Some(process.fd().clone()),
+            stats: worker.stats.clone(),
+        });
+        worker.wear = Some(wear);
+        worker.phase = Phase::Serving;
+        worker.deadline = None;
+        worker.since = now;
+        let (name, number) = (worker.name(), worker.generation);
+        self.info(&format!("{name} is ready"));
+        match self.generations.get(&number).map(|g| g.stage) {
+            Some(GenerationStage::Preparing { of, .. }) => self.one_more_ready(number, of, now),
+            Some(GenerationStage::Serving) => self.relieve(),
+            _ => {}
+        }
+    }
+
+    /// The process of a worker is gone: `exit` says how, when that is known.
+    pub(crate) fn worker_ended(&mut self, id: u32, exit: Option<Exit>, now: Instant) {
+        // the last it said
+        self.hear_loader(id, now);
+        self.hear_worker(id, now);
+        let Some(worker) = self.workers.remove(&id) else { return };
+        if worker.wear.is_some() {
+            self.pool.gone(id);
+        }
+        let reaped = worker.process.as_ref().map_or(Exit::Unknown, |process| {
+            process.kill();
+            process.reap()
+        });
+        if self.replacing == Some(id) {
+            self.replacing = None;
+        }
+        self.worn.retain(|&(worn, _)| worn != id);
+        let ended = Ended {
+            worker: id,
+            name: worker.name(),
+            generation: worker.generation,
+            expected: worker.is_stopping(),
+            failure: worker.failure,
+            deadline: now + EXPLANATION,
+        };
+        let preparing = self.generations.get(&ended.generation).is_some_and(|g| g.is_preparing());
+        if !ended.expected && !preparing && self.stage.needs_staff() {
+            let setback = self.deaths.failure(now);
+            if setback.tell {
+                let (n, wait) = (setback.failures, setback.wait.as_secs_f64());
+                self.error(&format!("workers keep ending ({n} within 10 s): the next one starts in {wait} s"));
+            }
+        }
+        let known = exit.or_else(|| (reaped != Exit::Unknown).then_some(reaped));
+        let zygote = self.generations.get(&ended.generation).and_then(|g| g.zygote);
+        match known {
+            Some(exit) => self.conclude(ended, exit, now),
+            None if zygote.is_some() => self.unexplained.push(ended),
+            None => self.conclude(ended, Exit::Unknown, now),
+        }
+        self.settle(now);
+    }
+
+    /// The zygote has told how a worker has ended.
+    pub(crate) fn explained(&mut self, id: u32, exit: Exit, now: Instant) {
+        match self.unexplained.iter().position(|ended| ended.worker == id) {
+            Some(at) => {
+                let ended = self.unexplained.remove(at);
+                self.conclude(ended, exit, now);
+            }
+            None => self.worker_ended(id, Some(exit), now),
+        }
+    }
+
+    /// A generation's zygote is gone: nobody will tell of its workers, and what it was to fork is not.
+    pub(crate) fn unborn(&mut self, generation: u32, now: Instant) {
+        let (gone, rest) = self.unexplained.drain(..).partition(|ended| ended.generation == generation);
+        self.unexplained = rest;
+        let gone: Vec<Ended> = gone;
+        for ended in gone {
+            self.conclude(ended, Exit::Unknown, now);
+        }
+        self.workers.retain(|_, worker| worker.generation != generation || worker.process.is_some());
+    }
+
+    /// Says what became of a worker.
+    fn conclude(&mut self, ended: Ended, exit: Exit, now: Instant) {
+        let Ended { name, generation, expected, failure, .. } = ended;
+        if expected {
+            return self.info(&format!("{name} {exit}"));
+        }
+        match &failure {
+            Some(why) => self.error(&format!("{name} {exit}: {why}")),
+            None => self.error(&format!("{name} {exit}")),
+        }
+        if self.generations.get(&generation).is_some_and(|g| g.is_preparing()) {
+            let why = failure.unwrap_or_else(|| format!("{name} {exit} while it started"));
+            self.generation_failed(generation, Failure::WorkerStart, why, now);
+        }
+    }
+
+    /// Its worker has been killed by the engine.
+    pub(crate) fn stuck(&mut self, id: u32) {
+        if let Some(worker) = self.workers.get_mut(&id) {
+            worker.failure = Some("it did not answer its interrupt".to_owned());
+        }
+    }
+
+    /// A worker's resident memory in bytes.
+    pub(crate) fn memory_of(worker: &WorkerHandle) -> Option<u64> {
+        worker.process.as_ref().and_then(|process| resident(process.pid()))
+    }
+
+    /// Presses workers whose time is over, and gives up waiting for explanations.
+    pub(crate) fn look_at_workers(&mut self, now: Instant) {
+        let termination = self.stage.last_grace().unwrap_or(TERMINATION);
+        let mut unborn = Vec::new();
+        for (&id, worker) in &mut self.workers {
+            if worker.deadline.is_none_or(|deadline| deadline > now) {
+                continue;
+            }
+            match worker.phase {
+                Phase::Stopping(Pressed::Asked) => worker.terminate(now + termination),
+                Phase::Stopping(_) => worker.kill(),
+                Phase::Starting | Phase::Serving | Phase::Retiring => {
+                    worker.deadline = None;
+                    worker.failure.get_or_insert_with(|| match (worker.phase, worker.open) {
+                        (Phase::Starting, true) => {
+                            format!("it was not ready within {} s (start_timeout)", self.options.start_timeout)
+                        }
+                        _ => "it closed its control channel".to_owned(),
+                    });
+                    match &worker.process {
+                        Some(process) => process.kill(),
+                        None => unborn.push((id, worker.generation)),
+                    }
+                }
+            }
+        }
+        // a zygote that does not fork is no good
+        for (id, number) in unborn {
+            self.workers.remove(&id);
+            let zygote = self.generations.get(&number).and_then(|g| g.zygote).and_then(|z| self.zygotes.get(&z));
+            if let Some(zygote) = zygote {
+                zygote.process.kill();
+            }
+        }
+        let given_up;
+        (given_up, self.unexplained) = self.unexplained.drain(..).partition(|ended| ended.deadline <= now);
+        let given_up: Vec<Ended> = given_up;
+        for ended in given_up {
+            self.conclude(ended, Exit::Unknown, now);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A process that serves requests, as the server sees it.
+//!
+//! Starting -> Serving -> Retiring -> Stopping, in this order; some are left out, and it may end in any of them.
+
+use crate::loader::{receive, Loader};
+use crate::policy::Wear;
+use crate::process::Process;
+use engine::WorkerStats;
+use shm::{Channel, ServerEnd};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+use std::time::Instant;
+use wire::control::WorkerOrder;
+
+/// One worker.
+#[derive(Debug)]
+pub struct WorkerHandle {
+    /// the app that it runs
+    pub generation: u32,
+    /// known when it was forked
+    pub process: Option<Process>,
+    /// of a worker that is a fresh process: the channel over which it is told to become a worker
+    pub loader: Option<Loader>,
+    /// its control channel; none yet while it is a process that loads the app
+    pub channel: Option<Channel>,
+    /// whether there may be more to read from it
+    pub open: bool,
+    /// the server's end of its link, until the engine gets it
+    pub end: Option<ServerEnd>,
+    /// it said so; it serves when its process is known, too
+    pub ready: bool,
+    /// where it is in its life
+    pub phase: Phase,
+    /// when the present phase, or the wait for the end of its process, is over
+    pub deadline: Option<Instant>,
+    /// when it was started; when it was ready, once it is
+    pub since: Instant,
+    /// counted by the engine
+    pub stats: Arc<WorkerStats>,
+    /// the bounds of its life, once it is ready
+    pub wear: Option<Wear>,
+    /// what it said, or what was found, about a failure
+    pub failure: Option<String>,
+}
+
+/// Where a worker is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// it is made, loads, or runs `on_worker_start`
+    Starting,
+    /// it takes requests
+    Serving,
+    /// it takes no more requests; those that it has go on
+    Retiring,
+    /// it was told to end
+    Stopping(Pressed),
+}
+
+/// How hard a worker was told to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pressed {
+    /// by a message
+    Asked,
+    /// by SIGTERM
+    Terminated,
+    /// by SIGKILL
+    Killed,
+}
+
+impl WorkerHandle {
+    /// One that was just ordered.
+    pub fn new(generation: u32, now: Instant, deadline: Instant) -> Self {
+        WorkerHandle {
+            generation,
+            process: None,
+            loader: None,
+            channel: None,
+            open: true,
+            end: None,
+            ready: false,
+            phase: Phase::Starting,
+            deadline: Some(deadline),
+            since: now,
+            stats: Arc::default(),
+            wear: None,
+            failure: None,
+        }
+    }
+
+    /// Whether it serves, or will.
+    pub fn is_staff(&self) -> bool {
+        matches!(self.phase, Phase::Starting | Phase::Serving)
+    }
+
+    /// Whether its end is wanted.
+    pub fn is_stopping(&self) -> bool {
+        matches!(self.phase, Phase::Stopping(_))
+    }
+
+    /// How it is called in the log.
+    pub fn name(&self) -> String {
+        self.process.as_ref().map_or_else(|| "a worker".to_owned(), |p| format!("worker {}", p.pid()))
+    }
+
+    /// Asks it to end by `deadline`.
+    pub fn stop(&mut self, deadline: Instant) {
+        self.phase = Phase::Stopping(Pressed::Asked);
+        self.deadline = Some(deadline);
+        let mut message = Vec::new();
+        WorkerOrder::Stop.encode(&mut message);
+        let told = self.channel.as_ref().is_some_and(|channel| channel.send(&message, &[]).is_ok());
+        if !told {
+            self.deadline = Some(self.since);
+        }
+    }
+
+    /// Has the system end it by `deadline`.
+    pub fn terminate(&mut self, deadline: Instant) {
+        self.phase = Phase::Stopping(Pressed::Terminated);
+        self.deadline = Some(deadline);
+        if let Some(process) = &self.process {
+            process.terminate();
+        }
+    }
+
+    /// Ends it and all that it has started.
+    pub fn kill(&mut self) {
+        self.phase = Phase::Stopping(Pressed::Killed);
+        self.deadline = None;
+        // one whose process is not known yet ends when it finds its channel closed
+        self.channel = None;
+        if let Some(process) = &self.process {
+            process.kill();
+        }
+    }
+
+    /// The next message of its control channel; `false` when there is none now.
+    pub fn receive(&mut self, message: &mut Vec<u8>) -> bool {
+        self.channel.as_ref().is_some_and(|channel| receive(channel, &mut self.open, message))
+    }
+
+    /// The control channel, as long as there may be something to read.
+    pub fn readable(&self) -> Option<BorrowedFd<'_>> {
+        self.channel.as_ref().filter(|_| self.open).map(AsFd::as_fd)
+    }
+}

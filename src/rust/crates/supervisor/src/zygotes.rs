@@ -1,0 +1,173 @@
+//! Zygotes: starting and adopting them, what they tell, and what follows when one ends.
+
+use crate::generation::Stage;
+use crate::loader::Loader;
+use crate::process::{Exit, Process};
+use crate::source::Launch;
+use crate::supervisor::Supervisor;
+use crate::zygote::Zygote;
+use crate::{Event, Failure};
+use shm::Channel;
+use std::io;
+use std::time::{Duration, Instant};
+use wire::control::ZygoteNews;
+
+/// How long a process may take to end that has closed its channel.
+const LEAVING: Duration = Duration::from_secs(1);
+
+impl Supervisor {
+    /// Starts a zygote for a generation.
+    pub(crate) fn start_zygote(&mut self, generation: u32, launch: &Launch, now: Instant) -> io::Result<()> {
+        let (channel, process) = launch.start()?;
+        self.add_zygote(generation, channel, process, now);
+        Ok(())
+    }
+
+    /// Takes over a zygote that the session has forked.
+    pub(crate) fn adopt_zygote(&mut self, generation: u32, channel: Channel, pid: i32, now: Instant) -> io::Result<()> {
+        let process = Process::open(pid)?;
+        self.add_zygote(generation, channel, process, now);
+        Ok(())
+    }
+
+    fn add_zygote(&mut self, generation: u32, channel: Channel, process: Process, now: Instant) {
+        let key = self.next_number();
+        let zygote = Zygote {
+            process,
+            loader: Loader::new(channel),
+            generation,
+            deadline: Some(Self::after(now, self.options.start_timeout)),
+            leaving: false,
+            since: now,
+        };
+        self.zygotes.insert(key, zygote);
+        if let Some(generation) = self.generations.get_mut(&generation) {
+            generation.zygote = Some(key);
+            generation.restart = None;
+        }
+    }
+
+    /// Reads what a zygote has sent.
+    pub(crate) fn hear_zygote(&mut self, key: u32, now: Instant) {
+        let mut message = Vec::new();
+        while let Some(zygote) = self.zygotes.get_mut(&key) {
+            if !zygote.loader.receive(&mut message) {
+                break;
+            }
+            match ZygoteNews::decode(&message) {
+                Ok(news) => self.zygote_tells(key, news, now),
+                Err(e) => {
+                    zygote.process.kill();
+                    let pid = zygote.process.pid();
+                    self.error(&format!("the zygote {pid} is killed: it sent nonsense: {e}"));
+                    break;
+                }
+            }
+        }
+        if let Some(zygote) = self.zygotes.get_mut(&key).filter(|zygote| !zygote.loader.open) {
+            let soon = now + LEAVING;
+            zygote.deadline = Some(zygote.deadline.map_or(soon, |deadline| deadline.min(soon)));
+        }
+    }
+
+    fn zygote_tells(&mut self, key: u32, news: ZygoteNews<'_>, now: Instant) {
+        let Some(zygote) = self.zygotes.get_mut(&key) else { return };
+        let generation = zygote.generation;
+        match news {
+            ZygoteNews::App(piece) => {
+                if let Err(why) = zygote.loader.add_piece(piece) {
+                    self.zygote_failed(key, why, now);
+                }
+            }
+            ZygoteNews::Loaded => {
+                zygote.deadline = None;
+                let since = zygote.since;
+                match zygote.loader.finish() {
+                    Ok(app) => self.zygote_loaded(key, app, since, now),
+                    Err(why) => self.zygote_failed(key, why, now),
+                }
+            }
+            ZygoteNews::LoadFailed(why) => self.zygote_failed(key, why.to_owned(), now),
+            ZygoteNews::Forked { worker, pid } => self.forked(worker, pid as i32, now),
+            ZygoteNews::ForkFailed { worker, why } => {
+                self.fork_failed(generation, Some(worker), &format!("cannot fork a worker: {why}"), now);
+            }
+            ZygoteNews::Exited { worker, status, .. } => self.explained(worker, Exit::from_wait(status), now),
+        }
+    }
+
+    fn zygote_loaded(&mut self, key: u32, app: engine::AppConfig, since: Instant, now: Instant) {
+        let Some(number) = self.zygotes.get(&key).map(|zygote| zygote.generation) else { return };
+        let Some(generation) = self.generations.get(&number) else { return };
+        match &generation.app {
+            None => self.app_known(number, app, since, now),
+            Some(known) if *known == app => self.info("the zygote is there again"),
+            // the file has changed since: what this one forks is another generation
+            Some(_) => self.promote(key, app, now),
+        }
+    }
+
+    /// A zygote cannot do what it is for.
+    fn zygote_failed(&mut self, key: u32, why: String, now: Instant) {
+        let Some(zygote) = self.zygotes.get_mut(&key) else { return };
+        let number = zygote.generation;
+        zygote.deadline = Some(now + LEAVING);
+        let Some(generation) = self.generations.get_mut(&number) else { return };
+        if generation.is_preparing() {
+            self.generation_failed(number, Failure::Load, why, now);
+        } else {
+            self.error(&format!("the app could not be loaded again: {why}"));
+        }
+    }
+
+    /// The process of a zygote is gone.
+    pub(crate) fn zygote_ended(&mut self, key: u32, now: Instant) {
+        // the last it said
+        self.hear_zygote(key, now);
+        let Some(zygote) = self.zygotes.remove(&key) else { return };
+        zygote.process.kill();
+        let exit = zygote.process.reap();
+        self.unborn(zygote.generation, now);
+        if zygote.leaving {
+            return;
+        }
+        let Some(generation) = self.generations.get_mut(&zygote.generation) else { return };
+        if generation.zygote == Some(key) {
+            generation.zygote = None;
+        }
+        if generation.is_preparing() {
+            let doing = if zygote.loader.loaded { "after it had loaded the app" } else { "while it loaded the app" };
+            let why = format!("R {exit} {doing}");
+            return self.generation_failed(zygote.generation, Failure::Load, why, now);
+        }
+        let wait = generation.losses.failure(now).wait;
+        let restarts = generation.launch.is_some();
+        generation.restart = restarts.then(|| now + wait);
+        let serving = generation.stage == Stage::Serving;
+        self.error(&format!("the zygote {} {exit}; its workers serve on", zygote.process.pid()));
+        if serving && !restarts {
+            self.outlet.tell(Event::ZygoteLost);
+        }
+    }
+
+    /// Kills zygotes whose time is over.
+    pub(crate) fn look_at_zygotes(&mut self, now: Instant) {
+        let late: Vec<u32> =
+            self.zygotes.iter().filter(|(_, z)| z.deadline.is_some_and(|at| at <= now)).map(|(&key, _)| key).collect();
+        for key in late {
+            let Some(zygote) = self.zygotes.get_mut(&key) else { continue };
+            zygote.deadline = None;
+            zygote.process.kill();
+            let (number, told) = (zygote.generation, zygote.leaving || !zygote.loader.open || zygote.loader.loaded);
+            if !told {
+                let seconds = self.options.start_timeout;
+                let why = format!("the app was not loaded within {seconds} s (start_timeout)");
+                if self.generations.get(&number).is_some_and(|g| g.is_preparing()) {
+                    self.generation_failed(number, Failure::Load, why, now);
+                } else {
+                    self.error(&why);
+                }
+            }
+        }
+    }
+}
