@@ -304,6 +304,17 @@ fn a_handler_that_answers_later_does_not_hold_its_worker() {
 }
 
 #[test]
+fn answers_that_never_come_do_not_use_a_worker_up() {
+    let mut service = Service::new(1, Limits { timeout: 0.05, ..Limits::default() });
+    let worker = Fake::attach(service.pool(), 1, 1);
+    assert_eq!(service.ask("/later").answer().0, 504);
+    worker.takes();
+    // with nothing left to answer it can go
+    service.pool().retire(1);
+    assert_eq!(service.event(), PoolEvent::Retired(1));
+}
+
+#[test]
 fn generations_take_over_without_losing_a_request() {
     for threads in [1, 2] {
         let mut service = Service::new(threads, Limits::default());

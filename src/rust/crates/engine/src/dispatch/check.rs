@@ -124,12 +124,14 @@ impl Dispatcher {
             self.settle(key, outcome);
         }
         self.enforce(now);
-        !self.entries.is_empty() || self.seats.iter().any(|(_, s)| !s.is_idle())
+        self.let_go();
+        !self.entries.is_empty() || self.seats.iter().any(|(_, s)| !s.is_empty())
     }
 
     /// Interrupts what is over its deadline, and kills what did not heed that.
     fn enforce(&mut self, now: u64) {
         for (_, seat) in self.seats.iter_mut() {
+            seat.forget_late(now);
             match seat.interrupted {
                 Some(i) if now >= i.kill_at && !i.killed => {
                     seat.kill();

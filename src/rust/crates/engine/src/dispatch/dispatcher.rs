@@ -252,8 +252,8 @@ impl Dispatcher {
 
     fn answer(&mut self, at: usize, reply: Reply) {
         let generation = self.seats[at].generation;
-        let key = reply.request.key;
-        let Some(route) = self.entries.get(key).map(|e| e.route) else {
+        let wanted = reply.request.and_then(|r| Some((r.key, self.entries.get(r.key)?.route)));
+        let Some((key, route)) = wanted else {
             discard(&reply.message, &self.spool);
             return;
         };
@@ -284,7 +284,7 @@ impl Dispatcher {
     }
 
     /// Lets go of workers that are to be given nothing more and have nothing left, and of generations without any.
-    fn let_go(&mut self) {
+    pub(super) fn let_go(&mut self) {
         let closing = |g: &Generation| g.closing && g.waiting.is_empty();
         if !self.seats.iter().any(|(_, s)| s.retiring) && !self.generations.iter().any(closing) {
             return;

@@ -45,7 +45,8 @@ pub(super) struct Interrupted {
 
 /// What a worker said about a request.
 pub(super) struct Reply {
-    pub request: Assigned,
+    /// `None` when it is not, or not any more, one that it has
+    pub request: Option<Assigned>,
     pub message: Bytes,
 }
 
@@ -249,7 +250,7 @@ impl Placed {
         self.end.slots.is_running(id)
     }
 
-    /// The next reply. What is not about a request that it has is ignored.
+    /// The next reply.
     pub(super) fn receive(&mut self) -> Option<Reply> {
         loop {
             let (id, message) = self.end.replies.receive(&mut self.assembler, |word, bytes| {
@@ -267,18 +268,32 @@ impl Placed {
                 self.count_in_flight();
                 continue;
             }
-            let request = match found {
-                Some(request) => request,
-                None => match self.later.iter().position(|a| a.id == id) {
-                    Some(at) => self.later.swap_remove(at),
-                    None => continue,
-                },
-            };
-            self.end.slots.release(id);
-            self.free.push(id.slot);
-            self.count(&message);
+            let request = found.or_else(|| {
+                let at = self.later.iter().position(|a| a.id == id)?;
+                Some(self.later.swap_remove(at))
+            });
+            if request.is_some() {
+                self.end.slots.release(id);
+                self.free.push(id.slot);
+                self.count(&message);
+            }
             return Some(Reply { request, message });
         }
+    }
+
+    /// Forgets requests that were to be answered later and were not by their deadline: a promise may never come to its end.
+    /// A reply that comes after all is nobody's, as its id is not used again.
+    pub(super) fn forget_late(&mut self, now: u64) {
+        let (slots, free) = (&self.end.slots, &mut self.free);
+        self.later.retain(|a| {
+            let stays = now < a.deadline;
+            if !stays {
+                slots.release(a.id);
+                free.push(a.id.slot);
+            }
+            stays
+        });
+        self.count_in_flight();
     }
 
     fn settle_interrupt(&mut self, id: RequestId) {
