@@ -60,9 +60,9 @@ pub fn serve(options: &Serve, pool: PoolOptions) -> Result<(), Error> {
         let wake = Arc::new(move || drop(bell.0.send(Note::Event)));
         let shown = options.file().display().to_string();
         let banner = Banner { threads: settings.threads, workers: range(&pool), file: shown };
-        eprintln!("drover {}: loading {} (workers={})", env!("CARGO_PKG_VERSION"), banner.file, banner.workers);
         let graceful_timeout = pool.graceful_timeout;
         let service = Service::start(settings, pool, recipe.source(), wake)?;
+        eprintln!("drover {}: loading {} (workers={})", env!("CARGO_PKG_VERSION"), banner.file, banner.workers);
         attend(&service, told, &recipe, banner, graceful_timeout).await
     })
 }
