@@ -64,7 +64,7 @@ impl Supervisor {
         let Some(generation) = self.generations.get_mut(&number) else { return };
         let (routes, mounts) = (app.routes.len(), app.mounts.len());
         generation.app = Some(app);
-        self.outlet.tell(Event::Loaded { generation: number, seconds: (now - since).as_secs_f64(), routes, mounts });
+        self.tell(Event::Loaded { generation: number, seconds: (now - since).as_secs_f64(), routes, mounts });
     }
 
     /// A zygote that was restarted has loaded another app than the one before: it begins a generation.
@@ -116,11 +116,11 @@ impl Supervisor {
     pub(crate) fn reload(&mut self, source: Source) {
         if !self.stage.is_serving() {
             let message = "the server is starting or stopping".to_owned();
-            return self.outlet.tell(Event::ReloadFailed { message });
+            return self.tell(Event::ReloadFailed { message });
         }
         if self.generations.values().any(Generation::is_preparing) {
             if self.next_reload.replace(source).is_some() {
-                self.outlet.tell(Event::ReloadFailed { message: "another reload came after it".to_owned() });
+                self.tell(Event::ReloadFailed { message: "another reload came after it".to_owned() });
             }
             return;
         }
@@ -140,14 +140,14 @@ impl Supervisor {
         let Source::Zygote { channel, pid } = source else { return self.error("a command cannot be adopted") };
         if let Err(e) = self.adopt_zygote(number, Channel::from(channel), pid, now) {
             self.error(&format!("the zygote {pid} cannot be adopted: {e}"));
-            self.outlet.tell(Event::ZygoteLost);
+            self.tell(Event::ZygoteLost);
         }
     }
 
     /// A generation that prepares has one more worker.
     pub(crate) fn one_more_ready(&mut self, number: u32, of: usize, now: Instant) {
         let ready = self.ready_of(number);
-        self.outlet.tell(Event::WorkerReady { ready, of });
+        self.tell(Event::WorkerReady { ready, of });
         if ready >= of {
             self.take_over(number, now);
         }
@@ -182,7 +182,7 @@ impl Supervisor {
             }
         }
         self.info(&format!("reloaded: generation {number} serves"));
-        self.outlet.tell(Event::Reloaded { generation: number });
+        self.tell(Event::Reloaded { generation: number });
         self.reload_next();
     }
 
@@ -229,7 +229,7 @@ impl Supervisor {
             zygote.give_up(now);
         }
         self.error(&format!("not reloaded: {message}"));
-        self.outlet.tell(Event::ReloadFailed { message });
+        self.tell(Event::ReloadFailed { message });
         self.reload_next();
     }
 

@@ -65,7 +65,9 @@ pub struct Supervisor {
     pub(crate) options: PoolOptions,
     /// the server's settings as JSON, for processes that are started
     pub(crate) settings: String,
-    pub(crate) outlet: Outlet,
+    outlet: Outlet,
+    /// events that are told when the board has been written
+    untold: Vec<Event>,
     pub(crate) stage: Stage,
     pub(crate) workers: BTreeMap<u32, WorkerHandle>,
     pub(crate) zygotes: BTreeMap<u32, Zygote>,
@@ -129,6 +131,7 @@ impl Supervisor {
             size: PoolSize::new(options.n_min, options.n_max),
             settings,
             outlet,
+            untold: Vec::new(),
             stage: Stage::Starting,
             workers: BTreeMap::new(),
             zygotes: BTreeMap::new(),
@@ -161,6 +164,7 @@ impl Supervisor {
         let last = loop {
             self.staff(Instant::now());
             self.write_board();
+            self.untold.drain(..).for_each(|event| self.outlet.tell(event));
             if let Some(event) = self.is_over() {
                 break event;
             }
@@ -171,6 +175,11 @@ impl Supervisor {
         // the port is free when the end is told
         drop(server);
         outlet.tell(last);
+    }
+
+    /// Tells the owner, once the board has been written: whoever hears of it finds there what it is about.
+    pub(crate) fn tell(&mut self, event: Event) {
+        self.untold.push(event);
     }
 
     /// A number that no process or generation of this server has had.

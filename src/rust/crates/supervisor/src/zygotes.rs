@@ -146,7 +146,7 @@ impl Supervisor {
         let serving = generation.stage == Stage::Serving;
         self.error(&format!("the zygote {} {exit}; its workers serve on", zygote.process.pid()));
         if serving && !restarts {
-            self.outlet.tell(Event::ZygoteLost);
+            self.tell(Event::ZygoteLost);
         }
     }
 

@@ -1,0 +1,422 @@
+//! The supervisor with real processes, which are killed, hang and fail; none of them is R. See `fake` for what they do.
+
+mod bench;
+mod fake;
+
+use bench::{app, ask, is_running, until, wait_for, Bench, Folder};
+use rustix::process::{kill_process, Pid, Signal};
+use std::collections::HashSet;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use supervisor::{Event, Failure, PoolOptions, Source, Start, WorkerState};
+
+#[test]
+#[ignore = "not a test: a process that tests start"]
+fn process() {
+    fake::run();
+}
+
+fn signal(pid: i32, signal: Signal) {
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+fn fixed(n: usize) -> impl Fn(&mut PoolOptions) {
+    move |options| (options.n_min, options.n_max) = (n, n)
+}
+
+/// The one process that is not a worker.
+fn zygote(bench: &Bench) -> i32 {
+    let workers = bench.serving();
+    let others: Vec<i32> = bench.folder().running().into_iter().filter(|pid| !workers.contains(pid)).collect();
+    assert_eq!(others.len(), 1, "{others:?}");
+    others[0]
+}
+
+#[test]
+fn starts_serves_and_ends() {
+    let folder = Folder::new();
+    let service = folder.start(fixed(2));
+    let events = wait_for(&service, |event| matches!(event, Event::Listening(_)));
+    assert!(
+        matches!(events[0], Event::Loaded { generation: 1, routes: 2, mounts: 0, .. })
+            && events[1..3] == [Event::WorkerReady { ready: 1, of: 2 }, Event::WorkerReady { ready: 2, of: 2 }]
+            && events[3] == Event::Listening(service.address()),
+        "{events:?}"
+    );
+    let (status, pid) = ask(service.address(), "/log/hello").unwrap();
+    assert_eq!(status, 200);
+    let rows = service.status();
+    assert_eq!(rows.len(), 2);
+    let row = rows.iter().find(|row| row.pid.to_string() == pid).unwrap();
+    assert!(row.alive && row.generation == 1 && row.memory > 0 && row.age > 0.0, "{row:?}");
+    until("the request is counted", || service.status().iter().map(|row| row.requests).sum::<u64>() == 1);
+    until("the worker's line is logged", || folder.log().contains("WARN hello"));
+    service.stop(None);
+    assert_eq!(wait_for(&service, |event| *event == Event::Stopped), [Event::Stopped]);
+    assert_eq!(folder.running(), [] as [i32; 0]);
+    assert_eq!(service.status(), []);
+}
+
+/// What is told when it cannot be started, and that nothing is left of it.
+fn failure(folder: &Folder, change: impl FnOnce(&mut PoolOptions)) -> (Failure, String) {
+    let service = folder.start(change);
+    let mut events = wait_for(&service, |event| matches!(event, Event::Failed { .. }));
+    assert!(ask(service.address(), "/").is_none());
+    folder.assert_empty();
+    match events.pop() {
+        Some(Event::Failed { kind, message }) => (kind, message),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_app_that_does_not_load_is_told_and_nothing_is_left() {
+    let folder = Folder::new();
+    folder.set("app", "fail");
+    assert_eq!(failure(&folder, fixed(2)), (Failure::Load, "object 'x' not found".into()));
+    folder.set("app", "exit");
+    let (kind, message) = failure(&folder, fixed(2));
+    assert_eq!((kind, message.as_str()), (Failure::Load, "R exited with status 3 while it loaded the app"));
+    folder.set("app", "hang");
+    let (kind, message) = failure(&folder, |o| o.start_timeout = 0.3);
+    assert_eq!((kind, message.as_str()), (Failure::Load, "the app was not loaded within 0.3 s (start_timeout)"));
+    folder.set("app", "{");
+    let (kind, message) = failure(&folder, fixed(1));
+    assert!(kind == Failure::Load && message.starts_with("what R told of the app cannot be read: "), "{message}");
+    folder.set("app", &app("<x:nonsense>"));
+    let (kind, message) = failure(&folder, fixed(1));
+    assert!(kind == Failure::Load && message.contains("nonsense"), "{message}");
+}
+
+#[test]
+fn workers_that_do_not_start_are_told_and_nothing_is_left() {
+    let folder = Folder::new();
+    folder.set("start", "fail");
+    assert_eq!(failure(&folder, fixed(3)), (Failure::WorkerStart, "on_worker_start failed: no database".into()));
+    folder.set("start", "exit");
+    let (kind, message) = failure(&folder, fixed(3));
+    assert!(
+        kind == Failure::WorkerStart && message.ends_with(" exited with status 4 while it started"),
+        "{kind:?} {message}"
+    );
+    folder.set("start", "hang");
+    let (kind, message) = failure(&folder, |o| o.start_timeout = 0.5);
+    assert_eq!(kind, Failure::WorkerStart);
+    assert!(message.ends_with("within 0.5 s (start_timeout)"), "{message}");
+    folder.set("start", "ready");
+    folder.set("no-fork", "");
+    let (kind, message) = failure(&folder, fixed(1));
+    assert_eq!((kind, message.as_str()), (Failure::System, "cannot fork a worker: Resource temporarily unavailable"));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_told() {
+    let folder = Folder::new();
+    let source = Source::Command { program: "/nonexistent/R".into(), args: Vec::new(), env: Vec::new() };
+    let service = folder.start_with(source, |_| {});
+    let events = wait_for(&service, |_| true);
+    assert!(
+        matches!(&events[0], Event::Failed { kind: Failure::System, message } if message.contains("/nonexistent/R")),
+        "{events:?}"
+    );
+}
+
+#[test]
+fn a_killed_worker_costs_nobody_else_and_is_replaced() {
+    let bench = Bench::new(fixed(2));
+    let before = bench.serving();
+    assert_eq!(bench.ask("/start/1000").unwrap().0, 200);
+    let sleeper: i32 = bench.folder().read("started").unwrap().parse().unwrap();
+    for &pid in &before {
+        signal(pid, Signal::KILL);
+        bench.until_logged(&format!("worker {pid} was killed by signal 9 (KILL)"));
+        until("there are two again", || bench.serving().len() == 2);
+        assert!(bench.serving().iter().all(|&now| now != pid));
+        bench.pid();
+    }
+    until("what the worker had started is gone, too", || !is_running(sleeper));
+    bench.end();
+}
+
+#[test]
+fn the_request_that_kills_its_worker_gets_502() {
+    let bench = Bench::new(fixed(1));
+    assert_eq!(bench.ask("/exit/7").unwrap().0, 502);
+    bench.until_logged("exited with status 7");
+    bench.pid();
+    bench.end();
+}
+
+#[test]
+fn a_crash_loop_backs_off_and_says_so_once() {
+    let bench = Bench::new(fixed(1));
+    for _ in 0..8 {
+        assert_eq!(bench.ask("/exit/7").unwrap().0, 502);
+    }
+    bench.pid();
+    let log = bench.folder().log();
+    assert!(log.contains("workers keep ending (5 within 10 s): the next one starts in 0.1 s"), "{log}");
+    assert_eq!(log.matches("workers keep ending").count(), 1, "{log}");
+    bench.end();
+}
+
+#[test]
+fn forks_that_fail_are_tried_again() {
+    let bench = Bench::new(fixed(1));
+    bench.folder().set("no-fork", "");
+    signal(bench.pid(), Signal::KILL);
+    bench.until_logged("cannot fork a worker: Resource temporarily unavailable; tried again in 0.1 s");
+    bench.folder().unset("no-fork");
+    bench.pid();
+    bench.end();
+}
+
+#[test]
+fn a_worker_that_fails_to_start_later_is_tried_again() {
+    let bench = Bench::new(fixed(1));
+    bench.folder().set("start", "fail");
+    signal(bench.pid(), Signal::KILL);
+    bench.until_logged("exited with status 1: on_worker_start failed: no database");
+    bench.folder().set("start", "ready");
+    bench.pid();
+    bench.end();
+}
+
+#[test]
+fn the_pool_grows_while_requests_wait_and_shrinks_when_it_is_not_needed() {
+    let bench = Bench::new(|o| {
+        (o.n_min, o.n_max) = (1, 4);
+        (o.check_unused, o.max_age) = (0.1, 0.5);
+    });
+    assert_eq!(bench.serving().len(), 1);
+    let address = bench.service.address();
+    let clients: Vec<_> = (0..8).map(|_| std::thread::spawn(move || ask(address, "/sleep/500").unwrap())).collect();
+    let answers: Vec<(u16, String)> = clients.into_iter().map(|client| client.join().unwrap()).collect();
+    assert!(answers.iter().all(|(status, _)| *status == 200), "{answers:?}");
+    assert_eq!(answers.iter().map(|(_, pid)| pid).collect::<HashSet<_>>().len(), 4);
+    until("one is left", || bench.service.status().len() == 1);
+    bench.until_logged("is retired: not needed for 0.5 s");
+    bench.pid();
+    bench.end();
+}
+
+#[test]
+fn workers_are_replaced_after_their_share_of_requests_and_none_is_lost() {
+    let bench = Bench::new(|o| {
+        fixed(2)(o);
+        o.max_requests = 10;
+    });
+    let mut pids = HashSet::new();
+    for _ in 0..100 {
+        pids.insert(bench.pid());
+        assert!(bench.service.status().len() <= 4);
+    }
+    assert!((4..=14).contains(&pids.len()), "{pids:?}");
+    bench.until_logged("is replaced: it has served ");
+    bench.end();
+}
+
+#[test]
+fn workers_are_replaced_when_they_are_too_old_or_too_large() {
+    let bench = Bench::new(|o| {
+        fixed(1)(o);
+        o.max_lifetime = 0.3;
+    });
+    let first = bench.pid();
+    until("another one serves", || bench.pid() != first);
+    bench.until_logged("is replaced: it is 0 s old");
+    bench.end();
+    let bench = Bench::new(|o| {
+        fixed(1)(o);
+        o.max_rss = 1000;
+    });
+    let first = bench.pid();
+    until("another one serves", || bench.pid() != first);
+    bench.until_logged("is replaced: it holds ");
+    bench.end();
+}
+
+#[test]
+fn a_reload_loses_nothing_and_ends_the_old_processes() {
+    let bench = Bench::new(fixed(2));
+    let before = bench.folder().running();
+    let address = bench.service.address();
+    let slow = std::thread::spawn(move || ask(address, "/sleep/500").unwrap());
+    until("it is running", || bench.service.status().iter().any(|row| row.state == WorkerState::Busy));
+    bench.folder().set("app", &app("two"));
+    bench.service.reload(bench.folder().source());
+    bench.wait_for(|event| *event == Event::Reloaded { generation: 2 });
+    assert!(!before.contains(&bench.pid()));
+    let (status, pid) = slow.join().unwrap();
+    assert!(status == 200 && before.contains(&pid.parse().unwrap()));
+    until("the old ones have ended", || !before.iter().any(|&pid| is_running(pid)));
+    assert!(bench.service.status().iter().all(|row| row.generation == 2));
+    bench.end();
+}
+
+#[test]
+fn a_reload_that_fails_leaves_all_as_it_was() {
+    let bench = Bench::new(fixed(2));
+    let mut before = bench.folder().running();
+    for (what, value, message) in [
+        ("app", "fail", "object 'x' not found"),
+        ("app", "exit", "R exited with status 3 while it loaded the app"),
+        ("start", "fail", "on_worker_start failed: no database"),
+    ] {
+        bench.folder().set(what, value);
+        bench.service.reload(bench.folder().source());
+        let events = bench.wait_for(|event| matches!(event, Event::ReloadFailed { .. }));
+        assert_eq!(events.last(), Some(&Event::ReloadFailed { message: message.into() }));
+        bench.folder().set("app", &app("one"));
+        bench.folder().set("start", "ready");
+    }
+    until("the new ones have ended", || bench.folder().running().len() == 3);
+    let mut now = bench.folder().running();
+    before.sort_unstable();
+    now.sort_unstable();
+    assert_eq!(before, now);
+    bench.pid();
+    bench.end();
+}
+
+#[test]
+fn of_reloads_that_wait_the_last_counts() {
+    let bench = Bench::new(fixed(1));
+    for _ in 0..3 {
+        bench.service.reload(bench.folder().source());
+    }
+    let events = bench.wait_for(|event| *event == Event::Reloaded { generation: 3 });
+    let failed = Event::ReloadFailed { message: "another reload came after it".into() };
+    assert_eq!(events.iter().filter(|event| **event == failed).count(), 1, "{events:?}");
+    bench.end();
+}
+
+#[test]
+fn a_lost_zygote_is_replaced_and_its_workers_serve_on() {
+    let bench = Bench::new(fixed(2));
+    let workers: HashSet<i32> = bench.serving().into_iter().collect();
+    signal(zygote(&bench), Signal::KILL);
+    bench.until_logged("was killed by signal 9 (KILL); its workers serve on");
+    bench.until_logged("the zygote is there again");
+    assert!(workers.contains(&bench.pid()));
+    let first = *workers.iter().next().unwrap();
+    signal(first, Signal::KILL);
+    until("there are two again", || bench.serving().len() == 2 && !bench.serving().contains(&first));
+    bench.end();
+}
+
+#[test]
+fn a_zygote_that_comes_back_with_another_app_is_a_reload() {
+    let bench = Bench::new(fixed(2));
+    bench.folder().set("app", &app("two"));
+    signal(zygote(&bench), Signal::KILL);
+    bench.wait_for(|event| *event == Event::Reloaded { generation: 2 });
+    bench.pid();
+    until("the old ones have ended", || bench.folder().running().len() == 3);
+    bench.end();
+}
+
+#[test]
+fn workers_can_be_processes_that_load_the_app_themselves() {
+    let bench = Bench::new(|o| {
+        fixed(2)(o);
+        o.start = Start::Spawn;
+    });
+    assert_eq!(bench.folder().running().len(), 2);
+    let pid = bench.pid();
+    signal(pid, Signal::KILL);
+    bench.until_logged(&format!("worker {pid} was killed by signal 9 (KILL)"));
+    until("there are two again", || bench.serving().len() == 2 && !bench.serving().contains(&pid));
+    bench.folder().set("app", &app("two"));
+    signal(bench.pid(), Signal::KILL);
+    bench.wait_for(|event| *event == Event::Reloaded { generation: 2 });
+    until("the old ones have ended", || bench.folder().running().len() == 2);
+    bench.end();
+}
+
+/// A zygote that somebody else has started, as an R session would.
+#[expect(clippy::zombie_processes, reason = "the supervisor waits for it")]
+fn foreign_zygote(folder: &Folder) -> Source {
+    let (ours, theirs) = shm::Channel::pair().unwrap();
+    let (program, args) = folder.command();
+    let child = Command::new(program)
+        .args(args)
+        .env("FAKE", folder.path())
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .process_group(0)
+        .spawn()
+        .unwrap();
+    Source::Zygote { channel: ours.into(), pid: child.id() as i32 }
+}
+
+#[test]
+fn a_zygote_of_the_session_is_asked_for_again_when_it_is_lost() {
+    let folder = Folder::new();
+    let service = folder.start_with(foreign_zygote(&folder), fixed(1));
+    wait_for(&service, |event| matches!(event, Event::Listening(_)));
+    let worker = service.status()[0].pid;
+    let zygote = folder.running().into_iter().find(|&pid| pid != worker).unwrap();
+    signal(zygote, Signal::KILL);
+    wait_for(&service, |event| *event == Event::ZygoteLost);
+    assert_eq!(ask(service.address(), "/").unwrap().1, worker.to_string());
+    service.adopt_zygote(foreign_zygote(&folder));
+    signal(worker, Signal::KILL);
+    assert_ne!(ask(service.address(), "/").unwrap().1, worker.to_string());
+    service.stop(None);
+    wait_for(&service, |event| *event == Event::Stopped);
+    assert_eq!(folder.running(), [] as [i32; 0]);
+}
+
+#[test]
+fn a_stop_answers_what_runs_and_a_second_one_does_not_wait() {
+    let bench = Bench::new(fixed(1));
+    let address = bench.service.address();
+    let running = || bench.service.status().iter().any(|row| row.state == WorkerState::Busy);
+    let slow = std::thread::spawn(move || ask(address, "/sleep/500"));
+    until("it is running", running);
+    bench.service.stop(None);
+    assert_eq!(slow.join().unwrap().unwrap().0, 200);
+    bench.wait_for(|event| *event == Event::Stopped);
+    assert_eq!(bench.folder().running(), [] as [i32; 0]);
+
+    let bench = Bench::new(fixed(1));
+    let address = bench.service.address();
+    let running = || bench.service.status().iter().any(|row| row.state == WorkerState::Busy);
+    let endless = std::thread::spawn(move || ask(address, "/sleep/60000"));
+    until("it is running", running);
+    let began = Instant::now();
+    bench.service.stop(Some(60.0));
+    bench.service.stop(Some(60.0));
+    bench.wait_for(|event| *event == Event::Stopped);
+    assert!(began.elapsed() < Duration::from_secs(10));
+    assert_eq!(bench.folder().running(), [] as [i32; 0]);
+    assert_ne!(endless.join().unwrap().map(|answer| answer.0), Some(200));
+}
+
+#[test]
+fn what_does_not_end_when_asked_is_killed() {
+    let bench = Bench::new(fixed(2));
+    for path in ["/stubborn", "/stubborn"] {
+        bench.ask(path);
+    }
+    let address = bench.service.address();
+    let endless = std::thread::spawn(move || ask(address, "/sleep/60000"));
+    until("it is running", || bench.service.status().iter().any(|row| row.state == WorkerState::Busy));
+    let began = Instant::now();
+    bench.service.stop(Some(0.2));
+    bench.wait_for(|event| *event == Event::Stopped);
+    assert!(began.elapsed() < Duration::from_secs(10));
+    assert_eq!(bench.folder().running(), [] as [i32; 0]);
+    assert_ne!(endless.join().unwrap().map(|answer| answer.0), Some(200));
+}
+
+#[test]
+fn a_service_that_is_dropped_takes_all_with_it() {
+    let folder = Folder::new();
+    let service = folder.start(fixed(3));
+    wait_for(&service, |event| matches!(event, Event::WorkerReady { .. }));
+    drop(service);
+    folder.assert_empty();
+}
