@@ -26,6 +26,50 @@
 #' @name hooks
 NULL
 
+#' Run code in each worker
+#'
+#' Functions that run in every process that handles requests: start hooks before its first request, stop hooks after its
+#' last. The place to open a database connection, which processes cannot share, and to close it. They run in the order
+#' of registration, those of mounted apps and those given to [dr_serve()] or [dr_run()] after them; stop hooks in the
+#' reverse order. With `workers = 1` that process is the session that serves, and they run once.
+#'
+#' A worker whose start hook fails does not serve. When that happens while the server starts, [dr_serve()] fails; when it
+#' happens later, the worker is started again after a while. A stop hook that fails is logged. A worker that is killed or
+#' crashes runs no stop hooks.
+#'
+#' @param app An app, see [dr_app()].
+#' @param fn A function without arguments.
+#' @returns `app`, invisibly; it is changed in place.
+#' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
+#'   is being served by this session itself.
+#' @seealso [dr_on_start()] for what is done once, before there are workers.
+#' @examples
+#' app <- dr_app()
+#' cache <- new.env()
+#' dr_on_worker_start(app, function() cache$opened <- Sys.time())
+#' dr_on_worker_stop(app, function() rm(list = ls(cache), envir = cache))
+#' dr_get(app, "/", function(req) format(cache$opened))
+#' @name worker_hooks
+NULL
+
+#' @rdname worker_hooks
+#' @export
+dr_on_worker_start <- function(app, fn) {
+  check_app_open(app)
+  check_function(fn, "fn")
+  app$on_worker_start[[length(app$on_worker_start) + 1L]] <- fn
+  invisible(app)
+}
+
+#' @rdname worker_hooks
+#' @export
+dr_on_worker_stop <- function(app, fn) {
+  check_app_open(app)
+  check_function(fn, "fn")
+  app$on_worker_stop[[length(app$on_worker_stop) + 1L]] <- fn
+  invisible(app)
+}
+
 #' @rdname hooks
 #' @export
 dr_on_start <- function(app, fn) {

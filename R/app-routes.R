@@ -14,15 +14,19 @@ parse_path <- function(path, call, arg = "path") {
 }
 
 # The one way into app$routes. `method` is one of known_methods or "ANY".
-add_route <- function(app, method, path, handler, call = sys.call(-1L)) {
+add_route <- function(app, method, path, handler, timeout, call = sys.call(-1L)) {
   check_app_open(app, call = call)
   parsed <- parse_path(path, call)
   check_function(handler, "handler", call = call)
+  if (!is.null(timeout)) check_seconds(timeout, "timeout", call = call)
   key <- paste(method, path)
   if (!is.null(app$routes[[key]])) {
     warning(warningCondition(paste("overwriting existing route", key), class = "drover_warning_overwrite", call = call))
   }
-  app$routes[[key]] <- list(method = method, path = path, param_names = parsed$names, handler = handler)
+  app$routes[[key]] <- c(
+    list(method = method, path = path, param_names = parsed$names, handler = handler),
+    list(timeout = timeout)[!is.null(timeout)]
+  )
   invisible(app)
 }
 
@@ -58,6 +62,9 @@ add_route <- function(app, method, path, handler, call = sys.call(-1L)) {
 #' @param app An app, see [dr_app()].
 #' @param path The path: a single string.
 #' @param handler A function of one argument, the request (`req`, see [dr_header()] and [request]).
+#' @param timeout Longest time from the arrival of a request to its answer, in seconds: a single number > 0, or `NULL` for the
+#'   one that [dr_serve()] was given. When it is over the client gets 504, and the handler is interrupted if it runs in a
+#'   worker process.
 #' @param methods Methods out of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS: a character vector. Case does not
 #'   matter.
 #' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,
@@ -78,44 +85,44 @@ NULL
 
 #' @rdname routes
 #' @export
-dr_get <- function(app, path, handler) add_route(app, "GET", path, handler)
+dr_get <- function(app, path, handler, timeout = NULL) add_route(app, "GET", path, handler, timeout)
 
 #' @rdname routes
 #' @export
-dr_post <- function(app, path, handler) add_route(app, "POST", path, handler)
+dr_post <- function(app, path, handler, timeout = NULL) add_route(app, "POST", path, handler, timeout)
 
 #' @rdname routes
 #' @export
-dr_put <- function(app, path, handler) add_route(app, "PUT", path, handler)
+dr_put <- function(app, path, handler, timeout = NULL) add_route(app, "PUT", path, handler, timeout)
 
 #' @rdname routes
 #' @export
-dr_delete <- function(app, path, handler) add_route(app, "DELETE", path, handler)
+dr_delete <- function(app, path, handler, timeout = NULL) add_route(app, "DELETE", path, handler, timeout)
 
 #' @rdname routes
 #' @export
-dr_patch <- function(app, path, handler) add_route(app, "PATCH", path, handler)
+dr_patch <- function(app, path, handler, timeout = NULL) add_route(app, "PATCH", path, handler, timeout)
 
 #' @rdname routes
 #' @export
-dr_head <- function(app, path, handler) add_route(app, "HEAD", path, handler)
+dr_head <- function(app, path, handler, timeout = NULL) add_route(app, "HEAD", path, handler, timeout)
 
 #' @rdname routes
 #' @export
-dr_options <- function(app, path, handler) add_route(app, "OPTIONS", path, handler)
+dr_options <- function(app, path, handler, timeout = NULL) add_route(app, "OPTIONS", path, handler, timeout)
 
 #' @rdname routes
 #' @export
-dr_any <- function(app, path, handler) add_route(app, "ANY", path, handler)
+dr_any <- function(app, path, handler, timeout = NULL) add_route(app, "ANY", path, handler, timeout)
 
 #' @rdname routes
 #' @export
-dr_route <- function(app, methods, path, handler) {
+dr_route <- function(app, methods, path, handler, timeout = NULL) {
   if (!is.character(methods) || !length(methods) || !all(toupper(methods) %in% known_methods)) {
     right <- paste("a character vector of methods out of", paste(known_methods, collapse = ", "))
     stop_argument("methods", paste(right, "(dr_any() takes all)"), methods, sys.call())
   }
   call <- sys.call()
-  for (method in unique(toupper(methods))) add_route(app, method, path, handler, call = call)
+  for (method in unique(toupper(methods))) add_route(app, method, path, handler, timeout, call = call)
   invisible(app)
 }

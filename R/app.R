@@ -13,7 +13,8 @@
 #' @returns An app: an environment of class `dr_app`. Its fields are for reading: `routes` (a named list; names like
 #'   `"GET /x"`; each element a list with `method`, `path`, `param_names` and `handler`), `middleware` (a list of
 #'   functions), `static_mounts` (a list of lists with `mount` and `dir`), `mounts` (a list of lists with `prefix` and
-#'   `app`), `on_error` and `not_found` (a function or `NULL`), `on_start` and `on_stop` (lists of functions), `port`
+#'   `app`), `on_error` and `not_found` (a function or `NULL`), `on_start`, `on_stop`, `on_worker_start` and `on_worker_stop` (lists of
+#'   functions), `port`
 #'   (the port of the last [dr_serve()], or `NULL`) and `serving` (`TRUE` while it is served).
 #' @seealso [dr_get()], [dr_use()], [dr_static()], [dr_mount()], [dr_serve()]
 #' @examples
@@ -24,7 +25,7 @@
 dr_app <- function() {
   app <- list2env(list(
     routes = list(), middleware = list(), static_mounts = list(), mounts = list(), on_error = NULL, not_found = NULL,
-    on_start = list(), on_stop = list(), port = NULL, serving = FALSE
+    on_start = list(), on_stop = list(), on_worker_start = list(), on_worker_stop = list(), port = NULL, serving = FALSE
   ), parent = emptyenv())
   class(app) <- "dr_app"
   app
@@ -38,7 +39,7 @@ format.dr_app <- function(x, ...) {
   statics <- app_statics(x)
   head <- sprintf(
     "<dr_app> %s, %s, %s", count_of(length(routes), "route"), count_of(length(statics), "static mount"),
-    if (x$serving && engine_running()) paste("serving on", dr_url()) else "not serving"
+    if (x$serving && !is.null(server$url)) paste("serving on", server$url) else "not serving"
   )
   what <- c(vapply(routes, `[[`, "", "method"), rep("static", length(statics)))
   where <- c(vapply(routes, `[[`, "", "path"), vapply(statics, `[[`, "", "mount"))
@@ -50,7 +51,8 @@ format.dr_app <- function(x, ...) {
   rows <- trimws(paste0("  ", format(what), "  ", format(encodeString(where)), "  ", notes, recycle0 = TRUE), "right")
   hooks <- c(
     "error handler" = !is.null(x$on_error), "not-found handler" = !is.null(x$not_found),
-    "start hooks" = length(x$on_start) > 0L, "stop hooks" = length(x$on_stop) > 0L
+    "start hooks" = length(x$on_start) > 0L, "stop hooks" = length(x$on_stop) > 0L,
+    "worker hooks" = length(x$on_worker_start) + length(x$on_worker_stop) > 0L
   )
   c(head, rows, if (any(hooks)) paste0("  with ", paste(names(hooks)[hooks], collapse = ", ")))
 }

@@ -25,10 +25,11 @@ check_app <- function(app, arg = "app", call = sys.call(-1L)) {
   if (!inherits(app, "dr_app")) stop_argument(arg, "a dr_app object (see dr_app())", app, call)
 }
 
-# Registrars call this: an app that is being served is fixed until dr_stop().
+# Registrars call this: an app that this session serves itself is fixed until dr_stop(). Worker processes have their own copy,
+# and take a change over with dr_reload().
 check_app_open <- function(app, call = sys.call(-1L)) {
   check_app(app, call = call)
-  if (app$serving && engine_running()) {
+  if (app$serving && engine_running() && !service_running()) {
     stop_drover(
       "running", "this app is being served and cannot change: call dr_stop(), change it, and dr_serve() it again",
       call = call
@@ -63,6 +64,14 @@ check_count <- function(x, arg, min = 1, max = 2^53, call = sys.call(-1L)) {
   if (is_whole(x) && x >= min && x <= max) return(invisible())
   range <- if (max == 2^53) sprintf(">= %d", min) else sprintf("in %d..%d", min, max)
   stop_argument(arg, paste("a single integer", range), x, call)
+}
+
+# The two bounds of a pool of workers: one number for both, or c(min, max). At most 1024: each is a process.
+check_workers <- function(x, call = sys.call(-1L)) {
+  right <- "a single integer in 1..1024, or two, c(min, max) with min <= max"
+  fits <- is.numeric(x) && !is.object(x) && length(x) %in% 1:2 && all(is.finite(x)) && all(x == trunc(x)) &&
+    all(x >= 1 & x <= 1024) && !is.unsorted(x)
+  if (!fits) stop_argument("workers", right, x, call)
 }
 
 # A year is longer than any sensible setting, and far within what the engine's clock can hold.

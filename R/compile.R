@@ -17,14 +17,14 @@ join_path <- function(prefix, path) {
   if (nzchar(prefix) && path == "/") prefix else paste0(prefix, path)
 }
 
-# The routes of an app and of all that is mounted in it, in order: lists of method, path, handler, middleware
-# (a list, outermost first) and on_error. An app's own routes go before those of the apps mounted in it.
+# The routes of an app and of all that is mounted in it, in order: lists of method, path, handler, timeout (seconds or NULL),
+# middleware (a list, outermost first) and on_error. An app's own routes go before those of the apps mounted in it.
 app_routes <- function(app, prefix = "", middleware = list(), on_error = NULL) {
   middleware <- c(middleware, app$middleware)
   if (!is.null(app$on_error)) on_error <- app$on_error
   own <- lapply(unname(app$routes), function(route) list(
     method = route$method, path = join_path(prefix, route$path), handler = route$handler,
-    middleware = middleware, on_error = on_error
+    timeout = route$timeout, middleware = middleware, on_error = on_error
   ))
   mounted <- lapply(app$mounts, function(mount) {
     app_routes(mount$app, paste0(prefix, mount$prefix), middleware, on_error)
@@ -78,9 +78,10 @@ compile_app <- function(app, call = sys.call(-1L)) {
     on_error[not_found] <- list(app$on_error)
   }
   list(
-    routes = lapply(seq_along(routes), function(i) list(
-      methods = routes[[i]]$method,
-      pattern = enc2utf8(routes[[i]]$path), handler = i
+    routes = lapply(seq_along(routes), function(i) c(
+      list(methods = routes[[i]]$method, pattern = enc2utf8(routes[[i]]$path), handler = i),
+      # a field that is NULL is none
+      list(timeout = routes[[i]]$timeout)[!is.null(routes[[i]]$timeout)]
     )),
     static = lapply(app_statics(app), static_dir, call = call),
     not_found = not_found, handlers = handlers, on_error = on_error

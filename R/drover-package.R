@@ -1,4 +1,4 @@
 #' @keywords internal
-#' @importFrom later run_now
+#' @importFrom later next_op_secs run_now
 #' @useDynLib drover, .registration = TRUE, .fixes = "C_"
 "_PACKAGE"

@@ -1,48 +1,67 @@
-# The engine of this session: started, served by, stopped. Called by serve.R; the guard around handlers is worker.R.
+# The engine of a session that is its own worker: started, served by, stopped; and what all workers need of an app. Called by
+# serve.R; the guard around handlers is worker.R. Not for worker processes: service.R, zygote.R, process.R.
 
-# What the running engine needs of the app: scope (an environment with the handlers by name), on_error, debug.
+# What handlers need to be called: scope (an environment with the handlers by name), on_error, debug.
 engine <- new.env(parent = emptyenv())
 
-engine_running <- function() .Call(C_worker_state)[[1L]]
+# Whether requests are served: here, or by the worker processes of this session.
+engine_running <- function() .Call(C_worker_state)[[1L]] || service_running()
 
 # Whether a handler is running now.
 engine_in_handler <- function() .Call(C_worker_state)[[2L]]
 
-# `config`, `handlers` and `on_error` as compile_app() and the settings make them. list(port, url).
-engine_start <- function(config, handlers, on_error) {
-  names <- handler_names(config$routes, length(handlers))
+# Takes the handlers of a compiled app, see compile_app(), and what of the settings a worker has to know.
+engine_adopt <- function(compiled, debug, limits) {
+  names <- handler_names(compiled$routes, length(compiled$handlers))
   scope <- new.env(parent = emptyenv())
-  for (i in seq_along(handlers)) assign(names[[i]], handlers[[i]], envir = scope)
+  for (i in seq_along(names)) assign(names[[i]], compiled$handlers[[i]], envir = scope)
   engine$scope <- scope
-  engine$on_error <- on_error
-  engine$debug <- config$debug
+  engine$on_error <- compiled$on_error
+  engine$debug <- debug
   note_session()
-  fields <- config_fields(config)
-  of_app <- names(fields) %in% c("routes", "static", "not_found")
-  start <- list(settings = fields[!of_app], app = fields[of_app])
-  json <- jsonlite::toJSON(start, auto_unbox = TRUE, digits = NA, json_verbatim = TRUE)
-  port <- .Call(C_worker_start, as.character(json), scope, names, config$limits[c("max_json_depth", "max_collisions")])
-  if (is.list(port)) {
-    what <- c("listen", "argument", "system")[[port[[1L]]]]
-    stop_drover(what, port[[2L]], call = quote(dr_serve()))
-  }
+  .Call(C_worker_app, scope, names, limits[c("max_json_depth", "max_collisions")])
+  invisible()
+}
+
+# `config`: the settings, and the limits among them. list(port, url).
+engine_start <- function(config, compiled) {
+  engine_adopt(compiled, config$debug, config$limits)
+  port <- .Call(C_session_open, as_json(list(settings = config_fields(config), app = app_fields(compiled))))
+  if (is.list(port)) stop_start(port)
   list(port = port, url = base_url(config$host, port))
 }
 
-# What the engine's own reader of the configuration expects: whole numbers as such, lists even when they have one element.
+# `problem` is list(kind, message), as C gives it.
+stop_start <- function(problem) {
+  what <- c("listen", "argument", "system")[[problem[[1L]]]]
+  stop_drover(what, problem[[2L]], call = quote(dr_serve()))
+}
+
+as_json <- function(x) as.character(jsonlite::toJSON(x, auto_unbox = TRUE, digits = NA, json_verbatim = TRUE))
+
+# Limits that are seconds, and may have a fraction.
+limits_in_seconds <- c(
+  "header_timeout", "body_timeout", "write_timeout", "keep_alive", "timeout", "queue_timeout", "graceful_timeout",
+  "kill_after"
+)
+
+# What the engine's own reader of the settings expects: whole numbers as such.
 config_fields <- function(config) {
-  config$not_found <- if (is.null(config$not_found)) 0L else config$not_found
-  config$routes <- lapply(config$routes, function(route) {
-    route$methods <- as.list(route$methods)
-    route
-  })
-  config$static <- lapply(config$static, `[`, c("mount", "dir"))
-  seconds <- c(
-    "header_timeout", "body_timeout", "write_timeout", "keep_alive", "timeout", "queue_timeout", "graceful_timeout"
-  )
-  whole <- setdiff(names(config$limits), seconds)
+  whole <- setdiff(names(config$limits), limits_in_seconds)
   config$limits[whole] <- lapply(config$limits[whole], whole_number)
   config
+}
+
+# What it expects of an app: lists even when they have one element.
+app_fields <- function(compiled) {
+  list(
+    routes = lapply(compiled$routes, function(route) {
+      route$methods <- as.list(route$methods)
+      route
+    }),
+    static = lapply(compiled$static, `[`, c("mount", "dir")),
+    not_found = compiled$not_found %||% 0L
+  )
 }
 
 # A number beyond R's integers is written without a fraction or exponent all the same.
@@ -62,11 +81,19 @@ base_url <- function(host, port) {
   sprintf("http://%s:%d", host, port)
 }
 
-# Serves until dr_stop() or Ctrl-C.
+# Serves until dr_stop(), Ctrl-C or SIGTERM.
 engine_block <- function() {
+  .Call(C_signals_catch)
+  on.exit(.Call(C_signals_release))
   repeat {
     outcome <- serve(modes$block)
-    if (outcome %in% c(outcomes$stopped, interrupted)) return(invisible())
+    signals <- .Call(C_signals_take)
+    if (signals[[1L]] || identical(outcome, interrupted)) return(invisible())
+    if (signals[[2L]]) {
+      log_line("warn", "SIGHUP: with workers = 1 the handlers run in this session, and there is nothing to reload")
+    } else if (identical(outcome, outcomes$stopped)) {
+      return(invisible())
+    }
     if (identical(run_callbacks(), interrupted)) return(invisible())
   }
 }
@@ -92,16 +119,19 @@ callbacks <- function(unused) {
   )
 }
 
+# Called from C, in a process without the thread of 'later': seconds until a callback is due.
+callbacks_due_in <- function(unused) next_op_secs()
+
 # Ends the server when the requests in flight are answered, or after `graceful_timeout` seconds.
 engine_stop <- function(graceful_timeout) {
-  .Call(C_worker_drain)
+  .Call(C_session_drain)
   deadline <- proc.time()[["elapsed"]] + graceful_timeout
   while (proc.time()[["elapsed"]] < deadline) {
     outcome <- serve(modes$drain)
     if (outcome %in% c(outcomes$stopped, interrupted)) break
     if (identical(run_callbacks(), interrupted)) break
   }
-  .Call(C_worker_stop)
+  .Call(C_session_close)
   engine$scope <- engine$on_error <- NULL
   invisible()
 }

@@ -30,9 +30,7 @@ guard <- function(mode) {
       failed
     },
     interrupt = function(condition) {
-      if (.Call(C_worker_state)[[2L]]) {
-        fail_request(structure(class = c("interrupt", "condition"), list(message = "interrupted", call = NULL)))
-      }
+      if (engine_in_handler()) interrupt_request()
       interrupted
     }
   )
@@ -61,6 +59,8 @@ log_warning <- function(condition) {
 }
 
 log_line <- function(level, text, request = NULL) {
+  # a session that only looks after workers has no log of its own
+  if (service_running()) message("drover: ", text)
   level <- match(level, c("info", "warn", "error")) - 1L
   .Call(C_worker_log, level, enc2utf8(text), request)
   invisible()
@@ -115,6 +115,17 @@ fail_request <- function(condition) {
     if (answered) return(log_failure(condition, trace, TRUE))
   }
   reply_failure(condition, trace)
+}
+
+# Answers the request whose handler was interrupted: by Ctrl-C in a session, by the server in a worker process. The server
+# has answered already then, but waits to hear that the handler has ended.
+interrupt_request <- function() {
+  if (!in_process()) {
+    return(fail_request(structure(class = c("interrupt", "condition"), list(message = "interrupted", call = NULL))))
+  }
+  failure$trace <- NULL
+  log_line("warn", "interrupted: the request was over its time, or its client had gone", request = TRUE)
+  .Call(C_worker_fail, 504L, "", list())
 }
 
 # Answers with an error status, without running any code of the app.

@@ -7,6 +7,14 @@ SEXP drv_mkchar(drv_str s) {
   return s.ptr ? Rf_mkCharLenCE(s.ptr, (int)s.len, CE_UTF8) : NA_STRING;
 }
 
+SEXP drv_start_error(const drv_error *error) {
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, 2));
+  SET_VECTOR_ELT(out, 0, Rf_ScalarInteger(error->status));
+  SET_VECTOR_ELT(out, 1, Rf_ScalarString(drv_mkchar(error->message)));
+  UNPROTECT(1);
+  return out;
+}
+
 static SEXP build_vector(const drv_node *node) {
   R_xlen_t n = (R_xlen_t)node->n;
   SEXP out;

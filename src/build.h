@@ -6,6 +6,8 @@
 
 /* The CHARSXP of a string, marked UTF-8; NA_STRING where ptr is NULL. */
 SEXP drv_mkchar(drv_str s);
+/* list(status, message) of why something could not be started. Not protected. */
+SEXP drv_start_error(const drv_error *error);
 /* The R value that `node` describes. The result is not protected. */
 SEXP drv_build(const drv_node *node);
 

@@ -46,6 +46,9 @@ typedef struct {
 typedef struct drv_session drv_session; /* a server whose worker is the main thread */
 typedef struct drv_desk drv_desk;       /* where a worker takes requests and leaves replies */
 typedef struct drv_cell drv_cell;       /* the request behind a `req` object */
+typedef struct drv_process drv_process; /* a worker process's end of its control channel */
+typedef struct drv_zygote drv_zygote;   /* a zygote's */
+typedef struct drv_service drv_service; /* a server whose workers are processes */
 struct SEXPREC;
 
 /* session.rs. `ring` is called from I/O threads; it answers 0 to have the bell's descriptor written instead. */
@@ -74,6 +77,39 @@ void drv_cell_free(drv_cell *);
 const drv_node *drv_cell_field(drv_desk *, drv_cell *, uint32_t field, drv_error *error);
 const uint8_t *drv_cell_body(drv_cell *, size_t *len, drv_error *error);
 int32_t drv_cell_is_open(const drv_cell *);
+
+/* process.rs */
+int32_t drv_process_fd(const drv_process *);
+void drv_process_tell_ready(const drv_process *);
+void drv_process_tell_failed(const drv_process *, drv_str why);
+int32_t drv_process_order(drv_process *); /* 0 none, 1 stop, 2 the server has ended */
+int32_t drv_process_is_interrupted(const drv_process *);
+
+/* zygote.rs. Of drv_zygote_channel: the server's end, then the zygote's. */
+int32_t drv_zygote_channel(int32_t *fds);
+drv_zygote *drv_zygote_new(int32_t fd, drv_str settings, drv_error *error);
+void drv_zygote_free(drv_zygote *);
+int32_t drv_zygote_fd(const drv_zygote *);
+int32_t drv_zygote_loaded(drv_zygote *, const char *app, size_t len, drv_error *error);
+void drv_zygote_load_failed(const drv_zygote *, drv_str why);
+int32_t drv_zygote_order(drv_zygote *, uint32_t *worker); /* enum todo in zygote.c */
+drv_process *drv_zygote_worker(drv_zygote *, drv_desk **desk, drv_error *error);
+void drv_zygote_made(drv_zygote *, uint32_t pid, drv_str why);
+void drv_zygote_exited(const drv_zygote *, uint32_t worker, uint32_t pid, uint32_t status);
+
+/* service.rs. A source is a zygote when `pid` is not 0, otherwise a program. `wake` is called from another thread. */
+typedef struct {
+  int32_t fd, pid;
+  drv_str program; /* JSON */
+} drv_source;
+drv_service *drv_service_start(drv_str settings, drv_str options, const drv_source *, void (*wake)(void), drv_error *error);
+void drv_service_free(drv_service *);
+int32_t drv_service_port(const drv_service *);
+const drv_node *drv_service_event(drv_service *);
+const drv_node *drv_service_status(drv_service *);
+const drv_node *drv_service_no_status(void);
+int32_t drv_service_source(const drv_service *, const drv_source *, int32_t adopt, drv_error *error);
+void drv_service_stop(const drv_service *, double graceful_timeout);
 
 /* pattern.rs */
 const drv_node *drv_pattern_parse(const char *text, size_t len, drv_error *error);

@@ -1,8 +1,13 @@
 /* What R may call, in one table. */
 #include "json.h"
+#include "process.h"
 #include "request.h"
+#include "service.h"
+#include "session.h"
+#include "signals.h"
 #include "values.h"
 #include "worker.h"
+#include "zygote.h"
 #include <R_ext/Rdynload.h>
 #include <R_ext/Visibility.h>
 
@@ -16,21 +21,45 @@ static const R_CallMethodDef calls[] = {
     CALL("json_write", drv_call_json_write, 2),
     CALL("pattern_parse", drv_pattern, 1),
     CALL("plain_response", drv_plain_response, 4),
+    CALL("pointer_is_live", drv_pointer_is_live, 1),
+    CALL("process_failed", drv_process_failed, 1),
+    CALL("process_ready", drv_process_ready, 0),
+    CALL("process_state", drv_process_state, 0),
     CALL("request_body", drv_request_body, 2),
     CALL("request_make_cell", drv_request_make_cell, 0),
     CALL("request_pick", drv_request_pick, 3),
     CALL("request_undispatched", drv_request_undispatched, 1),
+    CALL("service_close", drv_service_close, 0),
+    CALL("service_end", drv_service_end, 1),
+    CALL("service_news", drv_service_news, 0),
+    CALL("service_note_descriptors", drv_note_descriptors, 0),
+    CALL("service_open", drv_service_open, 3),
+    CALL("service_renew", drv_service_renew, 2),
+    CALL("service_running", drv_service_running, 0),
+    CALL("service_wait", drv_service_wait, 1),
+    CALL("service_workers", drv_service_workers, 0),
+    CALL("session_close", drv_session_close, 0),
+    CALL("session_drain", drv_session_begin_drain, 0),
+    CALL("session_open", drv_session_open, 1),
+    CALL("signals_catch", drv_signals_catch, 0),
+    CALL("signals_release", drv_signals_release, 0),
+    CALL("signals_take", drv_signals_take, 0),
     CALL("worker_answer", drv_worker_answer, 1),
-    CALL("worker_drain", drv_worker_drain, 0),
+    CALL("worker_app", drv_worker_app, 3),
     CALL("worker_fail", drv_worker_fail, 3),
     CALL("worker_guarded", drv_worker_guarded, 2),
     CALL("worker_log", drv_worker_log, 3),
     CALL("worker_run", drv_worker_run, 1),
     CALL("worker_settle", drv_worker_settle, 2),
     CALL("worker_settle_failure", drv_worker_settle_failure, 4),
-    CALL("worker_start", drv_worker_start, 4),
     CALL("worker_state", drv_worker_state, 0),
-    CALL("worker_stop", drv_worker_stop, 0),
+    CALL("zygote_adopt", drv_zygote_adopt, 1),
+    CALL("zygote_enter", drv_zygote_enter, 2),
+    CALL("zygote_fail", drv_zygote_fail, 1),
+    CALL("zygote_fork", drv_zygote_fork, 1),
+    CALL("zygote_leave", drv_zygote_leave, 1),
+    CALL("zygote_run", drv_zygote_run, 1),
+    CALL("zygote_tell", drv_zygote_tell, 1),
     {NULL, NULL, 0},
 };
 

@@ -55,3 +55,9 @@ SEXP drv_pick(SEXP values, SEXP name) {
   }
   return R_NilValue;
 }
+
+/* data.table and others have some that do not */
+SEXP drv_pointer_is_live(SEXP pointer) {
+  void *address = R_ExternalPtrAddr(pointer);
+  return Rf_ScalarLogical(address && address != (void *)R_NilValue);
+}

@@ -7,5 +7,7 @@
 SEXP drv_plain_response(SEXP body, SEXP status, SEXP headers, SEXP type);
 /* The last element of a character vector or list called `name` (one string), or NULL. */
 SEXP drv_pick(SEXP values, SEXP name);
+/* .Call: whether an external pointer points at anything. */
+SEXP drv_pointer_is_live(SEXP pointer);
 
 #endif

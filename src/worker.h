@@ -6,17 +6,39 @@
 
 /* The namespace of the package. */
 SEXP drv_namespace(void);
+/* Calls a function of the package with one value. */
+SEXP drv_call_package(const char *name, SEXP argument);
+/* A single string's text, empty when it is none. Lives as long as the .Call. */
+drv_str drv_text(SEXP string);
+
 /* Where this process takes requests, or NULL. */
 drv_desk *drv_worker_desk(void);
+/* Serves from `desk` on, which drv_worker_close() frees; the handlers are those given last. */
+void drv_worker_open(drv_desk *desk);
+void drv_worker_close(void);
+void drv_worker_forget_app(void);
+/* Nothing new is taken. */
+void drv_worker_stop(void);
+/* In the child of any fork; and in one that was forked to be a worker or a zygote. */
+void drv_worker_on_fork(void);
+void drv_worker_is_meant(void);
+
 /* Whether a handler runs; whether this process serves requests or callbacks, and is not a fork of the one that does. */
 int drv_worker_in_handler(void);
 int drv_worker_is_serving(void);
+int drv_worker_is_waiting_for_promises(void);
+
+/* Sleeps until the bell rings or another descriptor, `control` or one that R waits for, is readable: then 1. `stdin_too`: the
+ * console counts as well. Descriptors of -1 are none. poll(), as R's own select() knows no descriptor from 1024 on. */
+int drv_wait_for(int bell, int control, int timeout_ms, int stdin_too);
+void drv_run_input_handlers(void);
+
 /* Parses a body within the limits of the server. A malformed one is a condition with status 400. */
 SEXP drv_worker_parse_json(const uint8_t *body, size_t len);
 /* Signals the condition of a part of a request that cannot be read. */
 void drv_stop_field(int status, drv_str message);
 
-SEXP drv_worker_start(SEXP json, SEXP scope, SEXP names, SEXP limits);
+SEXP drv_worker_app(SEXP scope, SEXP names, SEXP limits);
 SEXP drv_worker_guarded(SEXP guard, SEXP mode);
 SEXP drv_worker_run(SEXP mode);
 SEXP drv_worker_fail(SEXP status, SEXP detail, SEXP headers);
@@ -25,8 +47,6 @@ SEXP drv_worker_settle(SEXP cell, SEXP value);
 SEXP drv_worker_settle_failure(SEXP cell, SEXP status, SEXP detail, SEXP headers);
 SEXP drv_worker_log(SEXP level, SEXP text, SEXP cell);
 SEXP drv_worker_state(void);
-SEXP drv_worker_drain(void);
-SEXP drv_worker_stop(void);
 SEXP drv_pattern(SEXP text);
 
 #endif

@@ -18,7 +18,10 @@ test_that("a server tells where it listens, and starts and stops any number of t
     expect_true(dr_running())
     expect_identical(dr_url(), paste0("http://127.0.0.1:", app$port))
     expect_match(format(app)[[1]], paste("serving on", dr_url()), fixed = TRUE)
-    expect_identical(dr_status(), data.frame(pid = integer(), alive = logical()))
+    expect_identical(dr_status(), data.frame(
+      pid = integer(), alive = logical(), state = character(), generation = integer(), requests = numeric(),
+      errors = numeric(), busy = numeric(), memory = numeric(), age = numeric()
+    ))
     expect_identical(withVisible(dr_stop()), list(value = NULL, visible = FALSE))
   }
   expect_false(dr_running())
@@ -133,7 +136,7 @@ test_that("wrong settings are named, and the server does not start", {
   for (wrong in list(-1, 65536, 1.5, "80", NA, NULL, c(80, 81))) {
     expect_argument_error(dr_serve(app, wrong), "`port` must be a single integer in 0..65535")
   }
-  counts <- c("threads", "workers", "max_queue", "cpp_workers", "max_body", "max_streams")
+  counts <- c("threads", "max_queue", "cpp_workers", "max_body", "max_streams")
   for (name in c(counts, "timeout", "keep_alive")) {
     for (wrong in list(-1, "1", NA, NULL, 1:2, Inf)) {
       arguments <- list(app, 0L)
@@ -143,7 +146,21 @@ test_that("wrong settings are named, and the server does not start", {
   }
   expect_argument_error(dr_serve(app, max_queue = 0), "`max_queue` must be a single integer >= 1")
   expect_argument_error(dr_serve(app, timeout = 0), "`timeout` must be a single number of seconds > 0")
-  expect_argument_error(dr_serve(app, workers = 2), "`workers` must be 1 in this release")
+  for (wrong in list(0, -1, 1.5, "1", NA, NULL, c(3, 1), c(0, 2), 1:3, Inf, 1025, c(1, NA), factor(2))) {
+    expect_argument_error(dr_serve(app, 0L, workers = wrong), "`workers` must be a single integer in 1..1024, or two")
+  }
+  for (wrong in list("thread", c("spawn", "fork"), NA, 1, NULL)) {
+    expect_argument_error(dr_serve(app, 0L, workers = 2, start = wrong), "`start` must be \"fork\" or \"spawn\"")
+  }
+  pool <- c("check_unused", "max_age", "max_requests", "max_rss", "max_lifetime", "start_timeout", "kill_after")
+  for (name in pool) {
+    for (wrong in list(-1, "1", NA, NULL, 1:2, Inf)) {
+      arguments <- list(app, 0L, workers = 2L)
+      arguments[name] <- list(wrong)
+      expect_argument_error(do.call(dr_serve, arguments), paste0("`", name, "` must be a single "))
+    }
+  }
+  expect_argument_error(dr_serve(app, on_worker_stop = 1), "`on_worker_stop` must be NULL or a function")
   expect_argument_error(dr_serve(app, on_worker_start = 1), "`on_worker_start` must be NULL or a function")
   expect_argument_error(dr_serve(app, host = 1), "`host` must be a single string")
   expect_argument_error(dr_serve(app, debug = "yes"), "`debug` must be TRUE or FALSE")

@@ -1,15 +1,19 @@
 //! The only crate that knows R.
 //!
 //! C calls in through the functions marked `no_mangle` (declared in `src/drover_rust.h`); nothing here allocates in R or lets
-//! R jump over a Rust frame. `session` is the server of an R session, `desk` the half of a worker, `request` the fields of a request, `reply`
+//! R jump over a Rust frame. `session` is the server of an R session that runs the handlers, `service` that of one that leaves them to processes, `zygote` and
+//! `process` are those processes' ends of their control channels, `desk` is a worker's half; `request` the fields of a request, `reply`
 //! makes messages of R values, `json` reads and writes JSON, `node` describes values that C is to make, `r` reads R's objects.
 
 mod desk;
 pub mod json;
 pub mod node;
 mod pattern;
+mod process;
 pub mod r;
 mod reply;
 mod request;
+mod service;
 mod session;
 mod shield;
+mod zygote;

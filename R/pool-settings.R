@@ -1,0 +1,43 @@
+# The settings of worker processes: what each may be, and how the supervisor is told. Their meaning is documented at dr_serve().
+# Neighbours: serve-settings.R, for those of the server itself; serve.R and run.R, which have them as arguments.
+
+# Names and checks of the fields of supervisor::PoolOptions that are arguments by the same name.
+pool_checks <- list(
+  check_unused = check_seconds, max_age = check_seconds,
+  max_requests = function(x, arg, call) check_count(x, arg, 0, call = call),
+  max_rss = function(x, arg, call) check_count(x, arg, 0, call = call),
+  max_lifetime = function(x, arg, call) check_seconds(x, arg, zero = TRUE, call = call),
+  start_timeout = check_seconds
+)
+
+check_start <- function(start, call) {
+  if (identical(start, c("fork", "spawn"))) return("fork")
+  if (!is_string(start) || !start %in% c("fork", "spawn")) stop_argument("start", "\"fork\" or \"spawn\"", start, call)
+  start
+}
+
+# Checks the arguments of dr_serve() and dr_run(), which stand in `frame`: list(settings, limits, pool).
+serving_arguments <- function(frame, call) {
+  settings <- mget(c("host", "port", "threads", "debug", "case_sensitive", "log", "upload_path"), envir = frame)
+  limits <- mget(names(limit_checks), envir = frame)
+  pool <- mget(names(pool_checks), envir = frame)
+  check_settings(settings, limits, call)
+  check_count(frame$cpp_workers, "cpp_workers", call = call)
+  check_workers(frame$workers, call)
+  check_function(frame$on_worker_start, "on_worker_start", null = TRUE, call = call)
+  check_function(frame$on_worker_stop, "on_worker_stop", null = TRUE, call = call)
+  check_flag(frame$block, "block", call)
+  for (name in names(pool_checks)) pool_checks[[name]](pool[[name]], name, call = call)
+  pool$n_min <- frame$workers[[1L]]
+  pool$n_max <- frame$workers[[length(frame$workers)]]
+  pool$start <- check_start(frame$start, call)
+  pool$graceful_timeout <- limits$graceful_timeout
+  list(settings = settings, limits = limits, pool = pool)
+}
+
+# As the supervisor's own reader expects it: whole numbers as such.
+pool_fields <- function(pool) {
+  whole <- c("n_min", "n_max", "max_requests", "max_rss")
+  pool[whole] <- lapply(pool[whole], whole_number)
+  pool
+}

@@ -1,0 +1,50 @@
+# A worker process, in R: what it does from its fork to its end. Its signals, and how it waits, are in src/process.c.
+# Neighbours: zygote.R (which processes become workers), worker.R (the guard around handlers).
+
+# Whether this is a worker or a zygote, and not somebody's session.
+in_process <- function() .Call(C_process_state)
+
+# The whole life of worker `number`. `hooks`: start and stop, lists of functions. Its exit status.
+worker_process <- function(number, hooks) {
+  start_random_stream(number)
+  problem <- run_worker_hooks(hooks$start)
+  if (!is.null(problem)) {
+    .Call(C_process_failed, problem)
+    return(1L)
+  }
+  note_session()
+  .Call(C_process_ready)
+  repeat {
+    if (identical(serve(modes$block), outcomes$stopped)) break
+    run_callbacks()
+  }
+  # promises under way
+  while (!identical(serve(modes$drain), outcomes$stopped)) run_callbacks()
+  problem <- run_worker_hooks(rev(hooks$stop))
+  if (!is.null(problem)) log_line("error", paste("on_worker_stop failed:", problem))
+  0L
+}
+
+# NULL, or the message of the first that failed. Warnings are logged: nobody would ever see them.
+run_worker_hooks <- function(hooks) {
+  warn <- function(condition) {
+    log_line("warn", paste("warning:", describe_condition(condition)))
+    tryInvokeRestart("muffleWarning")
+  }
+  tryCatch(
+    {
+      for (hook in hooks) withCallingHandlers(hook(), warning = warn)
+      NULL
+    },
+    error = function(error) valid_text(conditionMessage(error))
+  )
+}
+
+# The hooks of all apps that serving `app` reaches, in order, and those given to dr_serve() or dr_run() after them.
+worker_hooks <- function(app, on_worker_start, on_worker_stop) {
+  apps <- app_tree(app)
+  list(
+    start = c(unlist(lapply(apps, `[[`, "on_worker_start"), recursive = FALSE), on_worker_start),
+    stop = c(unlist(lapply(apps, `[[`, "on_worker_stop"), recursive = FALSE), on_worker_stop)
+  )
+}

@@ -1,0 +1,78 @@
+# Serving an app that is in a file: this session has the server, other processes have the app. Neighbours: load-app.R (how the
+# file becomes an app), service.R, and the program `drover`, which does the same without R.
+
+#' Serve an app that is in a file
+#'
+#' Starts a server in this session for an app that only worker processes load: nothing that the app does, or that happens to it, can
+#' take the server down, and [dr_reload()] reads the file again.
+#'
+#' The file is evaluated in the global environment of a fresh R process, in the working directory of this session. Its
+#' last value is the app; otherwise the app is in the variable `app`. When the file calls [dr_serve()], that call does not
+#' serve but says which app it is, with its hooks for workers; all other settings are those of `dr_run()`.
+#' [dr_on_start()] hooks run in that process, once, before workers are forked from it, and [dr_on_stop()] hooks at its end.
+#'
+#' The arguments are those of [dr_serve()], except as said here.
+#'
+#' @param file The path of the file: a single string.
+#' @inheritParams dr_serve
+#' @param workers How many worker processes: an integer, or two, `c(min, max)`: more of them while requests wait, fewer
+#'   when they are unused. At most 1024.
+#' @param on_worker_start,on_worker_stop Functions without arguments, or `NULL`, that each worker calls before its first
+#'   request and at its end, after those of the app: see [dr_on_worker_start()]. They are copied to the workers.
+#' @param start How worker processes come about. `"fork"`: as forks of one process that has loaded the file. `"spawn"`: as
+#'   fresh R processes that each load it.
+#' @param block `TRUE` to serve until [dr_stop()] is called by a callback, Ctrl-C is pressed or SIGTERM comes, and only then
+#'   return. `FALSE` to return at once; the server needs nothing of the session then.
+#' @returns `NULL`, invisibly.
+#' @section Errors:
+#' * `drover_error_argument` when an argument is not as described.
+#' * `drover_error_load` when the file does not parse, fails, or makes no app: the message has the line.
+#' * Further ones as of [dr_serve()].
+#' @seealso [dr_cli_path()] for the program that does the same from a shell.
+#' @examples
+#' file <- tempfile(fileext = ".R")
+#' writeLines(c(
+#'   "app <- drover::dr_app()",
+#'   "drover::dr_get(app, '/', function(req) 'Hello')"
+#' ), file)
+#'
+#' dr_run(file, port = 0, block = FALSE)
+#' dr_url()
+#' dr_stop()
+#' @export
+dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_worker_start = NULL, max_queue = 1024L,
+                   cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = TRUE, debug = FALSE,
+                   log = "stderr", case_sensitive = FALSE,
+                   on_worker_stop = NULL, start = c("fork", "spawn"), check_unused = 10, max_age = 300,
+                   max_requests = 0, max_rss = 0, max_lifetime = 0, start_timeout = 60,
+                   max_request_line = 8192L, max_header_field = 8192L, max_header_size = 32768L, max_headers = 100L,
+                   max_body = 1048576, spool_above = 131072, max_parts = 100L, max_fields = 1000L,
+                   max_json_depth = 64L, max_collisions = 1000L,
+                   header_timeout = 10, body_timeout = 15, min_body_rate = 500, write_timeout = 30, keep_alive = 60,
+                   timeout = 30, queue_timeout = 5, graceful_timeout = 30, kill_after = 2,
+                   max_connections = 10000L, max_streams = 100L) {
+  call <- sys.call()
+  check_string(file, "file", call = call)
+  if (!file.exists(file) || dir.exists(file)) stop_argument("file", "the path of a file that exists", file, call)
+  check_dots_empty(..., call = call)
+  given <- serving_arguments(environment(), call)
+  check_nothing_runs(call)
+  config <- c(prepare_settings(given$settings), list(limits = given$limits))
+
+  server$graceful_timeout <- graceful_timeout
+  started <- FALSE
+  on.exit(if (!started) end_serving())
+  arguments <- normalizePath(file)
+  if (!is.null(on_worker_start) || !is.null(on_worker_stop)) {
+    hooks <- list(on_worker_start = on_worker_start, on_worker_stop = on_worker_stop)
+    server$files <- private_file(hooks, "drover-hooks-")
+    arguments <- c(arguments, "--hooks", server$files)
+  }
+  server$renew <- function() program_source(arguments)
+  listening <- service_start(config, given$pool, server$renew(), call)
+  started <- TRUE
+  server$url <- listening$url
+  announce(threads, workers, listening$routes, listening$static)
+  if (block) block_until_stopped()
+  invisible()
+}

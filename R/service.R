@@ -1,0 +1,147 @@
+# A session whose handlers run in worker processes: it hears of what happens to them (src/service.c), lends itself for forks, and
+# otherwise has nothing to do with requests. Neighbours: serve.R and run.R (who start it), zygote.R, spawn.R.
+#
+# Fields of `server` that are used here: renew (a function that gives the supervisor a new source of workers), adopt (one that gives
+# it another zygote of the present generation), proven (called when a new generation has taken over), files (paths to be
+# deleted at the end).
+
+service_running <- function() .Call(C_service_running)
+
+# dr_serve() with worker processes. list(port, url).
+serve_by_processes <- function(app, config, pool, compiled, on_worker_start, on_worker_stop, call) {
+  if (identical(pool$start, "spawn")) {
+    server$renew <- function() {
+      file <- save_object(app, on_worker_start, on_worker_stop, call)
+      unlink(setdiff(server$files, file))
+      server$files <- file
+      program_source(c("--object", file))
+    }
+    source <- server$renew()
+  } else {
+    hooks <- worker_hooks(app, on_worker_start, on_worker_stop)
+    fork_from(app, config, compiled, hooks, on_worker_start, on_worker_stop)
+    # nothing of a server is open yet: what later forks have to close is told by what is open now
+    .Call(C_service_note_descriptors)
+    source <- server$adopt()
+  }
+  service_start(config, pool, source, call)
+}
+
+# How zygotes are forked from now on. A generation keeps its handlers: another zygote for it has the same, though the app may have
+# changed meanwhile; a new generation has those of the app as it is then.
+fork_from <- function(app, config, compiled, hooks, on_worker_start, on_worker_stop) {
+  server$adopt <- function() fork_zygote(config, compiled, hooks)
+  server$renew <- function() {
+    new <- list(compiled = compile_app(app), hooks = worker_hooks(app, on_worker_start, on_worker_stop))
+    server$proven <- function() {
+      server$apps <- app_tree(app)
+      for (one in server$apps) one$serving <- TRUE
+      fork_from(app, config, new$compiled, new$hooks, on_worker_start, on_worker_stop)
+    }
+    fork_zygote(config, new$compiled, new$hooks)
+  }
+}
+
+# Starts the server and waits until it listens. list(port, url, routes, static); when it fails, nothing is left running.
+service_start <- function(config, pool, source, call) {
+  port <- .Call(C_service_open, as_json(config_fields(config)), as_json(pool_fields(pool)), source)
+  if (is.list(port)) stop_start(port)
+  started <- FALSE
+  on.exit(if (!started) .Call(C_service_close))
+  loaded <- service_wait("loaded", give_up = failures)
+  if (!identical(loaded$what, "loaded")) stop_service(loaded, call)
+  event <- service_wait("listening", give_up = failures)
+  if (!identical(event$what, "listening")) stop_service(event, call)
+  started <- TRUE
+  list(
+    port = as.integer(event$numbers), url = base_url(config$host, event$numbers), routes = loaded$numbers[[3L]],
+    static = loaded$numbers[[4L]]
+  )
+}
+
+# Events that say that the server could not be started, and the classes of their conditions.
+failures <- c("failed_listen", "failed_load", "failed_worker", "failed_system")
+
+stop_service <- function(event, call) {
+  text <- event$text %||% NA_character_
+  if (is.na(text)) text <- "the server ended while it was starting"
+  if (identical(event$what, "failed_worker")) {
+    stop_drover("hook", text, call = call, class = "drover_error_worker")
+  }
+  what <- c(failed_listen = "listen", failed_load = "load")[event$what]
+  stop_drover(if (is.na(what)) "system" else what, text, call = call)
+}
+
+# Waits for one of these events, or for the end. Ctrl-C gets out of it.
+service_wait <- function(wanted, give_up = character()) {
+  repeat {
+    while (!is.null(event <- service_news())) {
+      if (event$what %in% c(wanted, give_up, "stopped")) return(event)
+    }
+    .Call(C_service_wait, 1)
+  }
+}
+
+# The next event, after doing what it asks of this session; NULL when there is none.
+service_news <- function() {
+  event <- .Call(C_service_news)
+  if (identical(event$what, "zygote_lost")) lend_zygote()
+  if (identical(event$what, "reloaded") && is.function(server$proven)) server$proven()
+  if (!is.null(event) && event$what %in% c("reloaded", "reload_failed")) server$proven <- NULL
+  event
+}
+
+# The zygote has died: the workers there are go on, but new ones need another.
+lend_zygote <- function() {
+  problem <- tryCatch(.Call(C_service_renew, server$adopt(), TRUE), error = function(error) conditionMessage(error))
+  if (is.null(problem) || !service_running()) return(invisible())
+  message("drover: ", problem, "; it is tried again in a second")
+  later::later(function() if (service_running()) lend_zygote(), 1)
+  invisible()
+}
+
+# Has the supervisor load a new generation; an event tells how it went.
+service_reload <- function(call) {
+  problem <- tryCatch(.Call(C_service_renew, server$renew(), FALSE), error = function(error) conditionMessage(error))
+  if (!is.null(problem)) stop_drover("reload", problem, call = call)
+}
+
+# Called from C, as a callback of 'later', when there are events and the session is idle.
+service_idle <- function(unused) {
+  while (!is.null(event <- service_news())) {
+    if (identical(event$what, "stopped")) {
+      message("drover: the server has stopped")
+      return(service_over())
+    }
+  }
+  invisible()
+}
+
+service_over <- function() {
+  .Call(C_service_close)
+  end_serving()
+}
+
+# Looks after the server until dr_stop(), Ctrl-C, SIGTERM or its end.
+service_block <- function() {
+  .Call(C_signals_catch)
+  on.exit(.Call(C_signals_release))
+  while (service_running()) {
+    service_idle()
+    signals <- .Call(C_signals_take)
+    if (signals[[1L]]) return(invisible())
+    if (signals[[2L]]) {
+      tryCatch(service_reload(NULL), error = function(error) message("drover: not reloaded: ", conditionMessage(error)))
+    }
+    if (identical(run_callbacks(), interrupted)) return(invisible())
+    if (service_running()) .Call(C_service_wait, 5)
+  }
+}
+
+# Ends the server when the requests in flight are answered, or after `graceful_timeout` seconds, or at Ctrl-C.
+service_stop <- function(graceful_timeout) {
+  .Call(C_service_end, graceful_timeout)
+  tryCatch(service_wait("stopped"), interrupt = function(condition) NULL)
+  .Call(C_service_close)
+  invisible()
+}

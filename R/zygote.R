@@ -1,0 +1,83 @@
+# The zygote: the process that has the app and that workers are forked from. Its loop is src/zygote.c; here is how it comes
+# by its app. Neighbours: load-app.R (files), spawn.R (apps of another session), process.R (what a worker does).
+
+# Forks a zygote of this session. list(descriptor, process id), for the supervisor.
+fork_zygote <- function(config, compiled, hooks) {
+  # what is garbage now is not copied by every worker that finds it so
+  gc()
+  forked <- .Call(C_zygote_fork, function(descriptor) session_zygote(descriptor, config, compiled, hooks))
+  if (is.character(forked)) stop_drover("system", paste("a process cannot be forked:", forked), call = NULL)
+  forked
+}
+
+# The zygote that the session has forked; what it has of the server is its parent's. Its exit status.
+session_zygote <- function(descriptor, config, compiled, hooks) {
+  rm(list = ls(server), envir = server)
+  if (!is.null(.Call(C_zygote_enter, descriptor, as_json(config_fields(config))))) return(1L)
+  run_zygote(config, compiled, hooks)
+}
+
+# The whole life of a zygote once its app is there. 0, 1 when the server would not have the app, or, as a one-element list, the number of the
+# worker that this process is to be.
+run_zygote <- function(config, compiled, hooks) {
+  engine_adopt(compiled, config$debug, config$limits)
+  prepare_random_streams()
+  problem <- .Call(C_zygote_tell, as_json(app_fields(compiled)))
+  if (!is.null(problem)) {
+    .Call(C_zygote_fail, problem)
+    return(1L)
+  }
+  number <- .Call(C_zygote_run, function(number) worker_process(number, hooks))
+  if (is.null(number)) 0L else list(number)
+}
+
+# What a fresh R process runs whose standard input is a control channel: R -e 'drover:::zygote_main()' --args FILE. Instead of
+# a file: --object FILE, what spawn_source() has written; further, --hooks FILE: worker hooks, saved by run.R.
+zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
+  settings <- Sys.getenv("DROVER_SETTINGS")
+  Sys.unsetenv("DROVER_SETTINGS")
+  problem <- .Call(C_zygote_adopt, settings)
+  if (!is.null(problem)) {
+    message("drover: ", problem)
+    quit(save = "no", status = 2L)
+  }
+  loaded <- tryCatch(load_for_zygote(arguments), error = function(error) conditionMessage(error))
+  if (is.character(loaded)) {
+    .Call(C_zygote_fail, loaded)
+    quit(save = "no", status = 1L)
+  }
+  gc()
+  config <- jsonlite::fromJSON(settings)
+  status <- run_zygote(config, loaded$compiled, loaded$hooks)
+  if (is.list(status)) status <- worker_process(status[[1L]], loaded$hooks)
+  for (hook in loaded$stop) tryCatch(hook(), error = function(error) message("stop hook failed: ", conditionMessage(error)))
+  quit(save = "no", status = status)
+}
+
+# list(compiled, hooks, stop): `stop` are functions to call at the end.
+load_for_zygote <- function(arguments) {
+  after <- function(name) if (name %in% arguments) arguments[[match(name, arguments) + 1L]]
+  saved <- after("--object")
+  if (!is.null(saved)) {
+    # its start hooks have run in the session, where its stop hooks will
+    loaded <- load_object(saved)
+    return(list(
+      compiled = compile_app(loaded$app),
+      hooks = worker_hooks(loaded$app, loaded$on_worker_start, loaded$on_worker_stop), stop = list()
+    ))
+  }
+  loaded <- load_file(arguments[[1L]])
+  given <- if (!is.null(after("--hooks"))) readRDS(after("--hooks"))
+  compiled <- compile_app(loaded$app)
+  apps <- app_tree(loaded$app)
+  for (one in apps) {
+    for (hook in one$on_start) run_start_hook(hook, "start hook", NULL)
+  }
+  stop <- rev(unlist(lapply(apps, `[[`, "on_stop"), recursive = FALSE))
+  list(
+    compiled = compiled, stop = stop,
+    hooks = worker_hooks(
+      loaded$app, c(loaded$on_worker_start, given$on_worker_start), c(loaded$on_worker_stop, given$on_worker_stop)
+    )
+  )
+}

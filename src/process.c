@@ -1,0 +1,172 @@
+/* A worker process: how it ends, how it is interrupted, and how it gets along without the thread of 'later'.
+ *
+ *   SIGTERM  stop: what runs is finished, nothing new is taken
+ *   SIGINT   interrupts the handler that runs, if it runs the request that the server named in the link; otherwise ignored
+ *   SIGHUP   ignored
+ *   SIGIO    the control channel has something to say: when it is the end of the server, this process's group dies, whatever R is
+ *            doing
+ *
+ * Neighbours: worker.c (the loop), zygote.c (which forks), rust/crates/binding/src/process.rs (the control channel).
+ */
+#define _GNU_SOURCE /* F_SETSIG and the like */
+#include "process.h"
+#include "hygiene.h"
+#include "signals.h"
+#include "worker.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#define R_INTERFACE_PTRS
+#include <Rinterface.h>
+/* after Rinternals.h, whose types it uses */
+#include <R_ext/GraphicsEngine.h>
+
+/* After a handler that was too quick to be asked about: how long to sleep before asking 'later' after all. */
+#define SOON_MS 2
+
+static struct {
+  drv_process *process;
+  int control;
+  int ours, forked;
+  /* when the next callback is due, in ms of the monotonic clock; INT64_MAX for never */
+  int64_t due;
+  /* R code has run since `due` was asked for; 2: more than a quick handler */
+  int stale;
+} p = {.control = -1};
+
+void drv_process_is_ours(int forked) {
+  p.ours = 1;
+  p.forked |= forked;
+}
+
+int drv_process_here(void) { return p.ours; }
+
+int drv_process_forked(void) { return p.forked; }
+
+int drv_process_control(void) { return p.control; }
+
+/* ---- signals -------------------------------------------------------------------------------------------------- */
+
+static void on_interrupt(int signal) {
+  (void)signal;
+  if (drv_process_is_interrupted(p.process)) R_interrupts_pending = 1;
+}
+
+static void on_hang_up(int signal) { (void)signal; }
+
+/* Nothing but the server's end is looked for: orders are read by the loop. */
+static void on_lifeline(int signal) {
+  (void)signal;
+  int saved = errno;
+  char byte;
+  ssize_t n = recv(p.control, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) kill(0, SIGKILL);
+  errno = saved;
+}
+
+static void handle_signal(int signal, void (*handler)(int), int flags) {
+  struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, NULL);
+}
+
+void drv_process_enter(drv_process *process, drv_desk *desk, int forked) {
+  p.process = process;
+  p.control = drv_process_fd(process);
+  p.due = INT64_MAX;
+  p.stale = 2;
+  drv_process_is_ours(forked);
+  drv_worker_open(desk);
+  drv_signals_of_worker(drv_desk_bell(desk));
+  handle_signal(SIGINT, on_interrupt, 0);
+  /* handlers rather than SIG_IGN, which programs that a handler starts would inherit */
+  handle_signal(SIGHUP, on_hang_up, SA_RESTART);
+  handle_signal(SIGIO, on_lifeline, SA_RESTART);
+  fcntl(p.control, F_SETOWN, getpid());
+  fcntl(p.control, F_SETFL, fcntl(p.control, F_GETFL) | O_ASYNC);
+  /* it may have ended before there was a signal for it */
+  on_lifeline(SIGIO);
+}
+
+/* ---- for the loop --------------------------------------------------------------------------------------------- */
+
+int drv_process_hear(void) {
+  if (!p.process) return 0;
+  for (int stop = 0;;) {
+    switch (drv_process_order(p.process)) {
+    case 0:
+      return stop;
+    case 1:
+      stop = 1;
+      break;
+    default:
+      kill(0, SIGKILL);
+    }
+  }
+}
+
+void drv_process_begins(void) {
+  /* an interrupt that came too late for the last request is none for this one */
+  if (p.process) R_interrupts_pending = 0;
+}
+
+void drv_process_handled(int quick) { p.stale |= quick ? 1 : 2; }
+
+static int64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* In a session, and in a process that was not forked, a thread of 'later' makes a descriptor of R's readable in time. */
+static int must_ask(void) { return p.process && p.forked; }
+
+static void ask(void) {
+  double seconds = Rf_asReal(drv_call_package("callbacks_due_in", R_NilValue));
+  p.due = seconds < 1e9 ? now_ms() + (int64_t)(seconds * 1000 + 0.999) : INT64_MAX;
+  p.stale = 0;
+}
+
+static int until_due(int longest) {
+  int64_t left = p.due == INT64_MAX ? longest : p.due - now_ms();
+  return left < 0 ? 0 : left < longest ? (int)left : longest;
+}
+
+int drv_process_callbacks_due_in(int longest) {
+  if (!must_ask()) return longest;
+  ask();
+  return until_due(longest);
+}
+
+int drv_process_patience(int longest) {
+  if (!must_ask()) return longest;
+  if (p.stale > 1) ask();
+  int left = until_due(longest);
+  return p.stale && left > SOON_MS ? SOON_MS : left;
+}
+
+int drv_process_patience_is_over(int longest) {
+  if (!must_ask()) return 1;
+  if (p.stale) ask();
+  return until_due(longest) <= 0;
+}
+
+/* ---- .Call ---------------------------------------------------------------------------------------------------- */
+
+SEXP drv_process_ready(void) {
+  /* what on_worker_start has set is how handlers find it */
+  drv_hygiene_note();
+  if (p.process) drv_process_tell_ready(p.process);
+  return R_NilValue;
+}
+
+SEXP drv_process_failed(SEXP why) {
+  if (p.process) drv_process_tell_failed(p.process, drv_text(why));
+  return R_NilValue;
+}
+
+/* Whether this process is a worker or a zygote, and no session. */
+SEXP drv_process_state(void) { return Rf_ScalarLogical(p.ours); }

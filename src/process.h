@@ -1,0 +1,27 @@
+#ifndef DROVER_PROCESS_H
+#define DROVER_PROCESS_H
+#include "drover_rust.h"
+#define R_NO_REMAP
+#include <Rinternals.h>
+
+/* This process is a worker from now on. `forked`: by a zygote, and so without the threads of packages. */
+void drv_process_enter(drv_process *process, drv_desk *desk, int forked);
+/* Whether this process is a worker or a zygote, and not somebody's session; whether a fork of another one. */
+void drv_process_is_ours(int forked);
+int drv_process_here(void);
+int drv_process_forked(void);
+
+/* What the loop of worker.c asks of a worker process. In a session they do nothing, or wait as long as they are told. */
+int drv_process_control(void);                /* the control channel's descriptor, or -1 */
+int drv_process_hear(void);                   /* reads it: 1 when this worker is to stop */
+void drv_process_begins(void);                /* a handler is about to run */
+void drv_process_handled(int quick);          /* one has run */
+int drv_process_callbacks_due_in(int longest); /* ms until a callback of 'later' is due */
+int drv_process_patience(int longest);        /* ms to sleep */
+int drv_process_patience_is_over(int longest); /* having slept so long: whether anything is due */
+
+SEXP drv_process_ready(void);
+SEXP drv_process_failed(SEXP why);
+SEXP drv_process_state(void);
+
+#endif

@@ -1,0 +1,271 @@
+//! The server of a session that runs no handlers itself: processes do, which the supervisor looks after. All functions are for the
+//! main thread; the supervisor's thread calls `wake` only. Neighbours: `src/service.c`, R/service.R.
+
+use crate::node::{Kind, Node, Str};
+use crate::shield::{shield, Error};
+use engine::{Settings, StartError};
+use serde::Deserialize;
+use std::ffi::OsString;
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::ptr;
+use std::sync::Arc;
+use std::time::Duration;
+use supervisor::{Event, Failure, PoolOptions, Service, Source, WorkerStatus};
+
+/// A service, and what C reads of its last answer.
+pub struct Running {
+    service: Service,
+    answer: Answer,
+}
+
+/// `drv_source` in `drover_rust.h`: a zygote when `pid` is not 0, a program otherwise.
+#[repr(C)]
+pub struct CSource {
+    fd: i32,
+    pid: i32,
+    program: Str,
+}
+
+/// A program, as R describes it.
+#[derive(Deserialize)]
+struct Program {
+    program: String,
+    args: Vec<String>,
+    env: Vec<(String, String)>,
+}
+
+impl CSource {
+    /// # Safety
+    /// The descriptor is open and nobody else's, the text is there.
+    unsafe fn take(&self) -> Result<Source, String> {
+        if self.pid != 0 {
+            // SAFETY: the caller's.
+            return Ok(Source::Zygote { channel: unsafe { OwnedFd::from_raw_fd(self.fd) }, pid: self.pid });
+        }
+        // SAFETY: the caller's.
+        let program: Program = sonic_rs::from_slice(unsafe { self.program.as_bytes() }).map_err(|e| e.to_string())?;
+        Ok(Source::Command {
+            program: program.program.into(),
+            args: program.args.into_iter().map(OsString::from).collect(),
+            env: program.env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        })
+    }
+}
+
+/// Starts a service as the JSON texts say. Null, and an error, when it cannot be started; nothing is then left running. The
+/// error's status is 1 when the address cannot be bound, 2 when the configuration is wrong, 3 for the system.
+///
+/// # Safety
+/// As `drover_rust.h` says; the source is taken.
+#[no_mangle]
+pub unsafe extern "C" fn drv_service_start(
+    settings: Str,
+    options: Str,
+    source: *const CSource,
+    wake: extern "C" fn(),
+    error: *mut Error,
+) -> *mut Running {
+    // SAFETY: C lends the texts for the call.
+    let (settings, options) = unsafe { (settings.as_bytes(), options.as_bytes()) };
+    let started = shield(Err((3, "the engine failed".to_owned())), || {
+        // SAFETY: the caller's.
+        let source = unsafe { (*source).take() }.map_err(|e| (2, e))?;
+        let settings: Settings = sonic_rs::from_slice(settings).map_err(|e| (2, format!("configuration: {e}")))?;
+        let options: PoolOptions = sonic_rs::from_slice(options).map_err(|e| (2, format!("configuration: {e}")))?;
+        Service::start(settings, options, source, Arc::new(move || wake())).map_err(|e| match e {
+            StartError::Listen(e) => (1, e),
+            StartError::Config(e) => (2, e),
+            StartError::System(e) => (3, e.to_string()),
+        })
+    });
+    match started {
+        Ok(service) => Box::into_raw(Box::new(Running { service, answer: Answer::default() })),
+        Err((kind, message)) => {
+            // SAFETY: C gives a valid place.
+            unsafe { Error::put(error, kind, message) };
+            ptr::null_mut()
+        }
+    }
+}
+
+/// Ends everything at once, and waits for that.
+///
+/// # Safety
+/// `running` is live, and not used after.
+#[no_mangle]
+pub unsafe extern "C" fn drv_service_free(running: *mut Running) {
+    // SAFETY: the caller's.
+    shield((), || drop(unsafe { Box::from_raw(running) }));
+}
+
+/// The port that is bound.
+///
+/// # Safety
+/// `running` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_service_port(running: *const Running) -> i32 {
+    // SAFETY: the caller's.
+    i32::from(unsafe { (*running).service.address().port() })
+}
+
+/// The next event, without waiting: a list of `what` (a string), `text` (a string or NA) and `numbers`. Null when there is none.
+///
+/// # Safety
+/// `running` is live. The node lives until the service is asked again.
+#[no_mangle]
+pub unsafe extern "C" fn drv_service_event(running: *mut Running) -> *const Node {
+    // SAFETY: the caller's.
+    let running = unsafe { &mut *running };
+    shield(ptr::null(), || match running.service.next_event(Duration::ZERO) {
+        Some(event) => running.answer.event(event),
+        None => ptr::null(),
+    })
+}
+
+/// The workers: a data frame.
+///
+/// # Safety
+/// `running` is live. The node lives until the service is asked again.
+#[no_mangle]
+pub unsafe extern "C" fn drv_service_status(running: *mut Running) -> *const Node {
+    // SAFETY: the caller's.
+    let running = unsafe { &mut *running };
+    shield(ptr::null(), || running.answer.status(&running.service.status()))
+}
+
+/// The same data frame without rows, for when nothing runs.
+///
+/// # Safety
+/// For the main thread only. The node lives until the next call.
+#[no_mangle]
+pub unsafe extern "C" fn drv_service_no_status() -> *const Node {
+    thread_local! {
+        static NONE: std::cell::RefCell<Answer> = std::cell::RefCell::default();
+    }
+    shield(ptr::null(), || NONE.with(|none| none.borrow_mut().status(&[])))
+}
+
+/// Loads the app anew (`again` 0), or gives the present generation another zygote (1). 0, and an error, when the source is wrong.
+///
+/// # Safety
+/// `running` is live; the source is taken; `error` is valid for writing.
+#[no_mangle]
+pub unsafe extern "C" fn drv_service_source(
+    running: *const Running,
+    source: *const CSource,
+    again: i32,
+    error: *mut Error,
+) -> i32 {
+    // SAFETY: the caller's.
+    let service = unsafe { &(*running).service };
+    let done = shield(Err("the engine failed".to_owned()), || {
+        // SAFETY: the caller's.
+        let source = unsafe { (*source).take() }?;
+        if again == 0 {
+            service.reload(source);
+        } else {
+            service.adopt_zygote(source);
+        }
+        Ok(())
+    });
+    if let Err(e) = &done {
+        // SAFETY: the caller's.
+        unsafe { Error::put(error, 0, e.clone()) };
+    }
+    i32::from(done.is_ok())
+}
+
+/// Begins the end: in peace within so many seconds, or at once when called again.
+///
+/// # Safety
+/// `running` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_service_stop(running: *const Running, graceful_timeout: f64) {
+    // SAFETY: the caller's.
+    shield((), || unsafe { (*running).service.stop(Some(graceful_timeout)) });
+}
+
+/// The storage of an answer.
+#[derive(Default)]
+struct Answer {
+    text: String,
+    numbers: Vec<f64>,
+    ints: [Vec<i32>; 3],
+    doubles: [Vec<f64>; 5],
+    strings: Vec<Str>,
+    nodes: Vec<Node>,
+    names: Vec<Str>,
+    root: Node,
+}
+
+impl Answer {
+    fn list(&mut self, fields: &[(&'static str, Node)], data_frame: i64) -> *const Node {
+        self.nodes = fields.iter().map(|(_, node)| *node).collect();
+        self.names = fields.iter().map(|(name, _)| Str::new(name.as_bytes())).collect();
+        self.root = Node { data_frame, ..Node::vector(Kind::List, &self.nodes).named(&self.names) };
+        ptr::from_ref(&self.root)
+    }
+
+    fn event(&mut self, event: Event) -> *const Node {
+        let (what, text, numbers) = match event {
+            Event::Loaded { generation, seconds, routes, mounts } => {
+                ("loaded", None, vec![f64::from(generation), seconds, routes as f64, mounts as f64])
+            }
+            Event::WorkerReady { ready, of } => ("worker_ready", None, vec![ready as f64, of as f64]),
+            Event::Listening(address) => ("listening", None, vec![f64::from(address.port())]),
+            Event::Failed { kind, message } => (
+                match kind {
+                    Failure::Listen => "failed_listen",
+                    Failure::Load => "failed_load",
+                    Failure::WorkerStart => "failed_worker",
+                    Failure::System => "failed_system",
+                },
+                Some(message),
+                vec![],
+            ),
+            Event::Reloaded { generation } => ("reloaded", None, vec![f64::from(generation)]),
+            Event::ReloadFailed { message } => ("reload_failed", Some(message), vec![]),
+            Event::ZygoteLost => ("zygote_lost", None, vec![]),
+            Event::Stopped => ("stopped", None, vec![]),
+        };
+        self.numbers = numbers;
+        self.strings.clear();
+        self.strings.push(Str::new(what.as_bytes()));
+        self.strings.push(match text {
+            Some(text) => {
+                self.text = text;
+                Str::new(self.text.as_bytes())
+            }
+            None => Str::NA,
+        });
+        let fields = [
+            ("what", Node::vector(Kind::Str, &self.strings[..1])),
+            ("text", Node::vector(Kind::Str, &self.strings[1..])),
+            ("numbers", Node::vector(Kind::Dbl, &self.numbers)),
+        ];
+        self.list(&fields, -1)
+    }
+
+    fn status(&mut self, workers: &[WorkerStatus]) -> *const Node {
+        let ints: [fn(&WorkerStatus) -> i32; 3] =
+            [|w| w.pid, |w| i32::from(w.alive), |w| i32::try_from(w.generation).unwrap_or(i32::MAX)];
+        let doubles: [fn(&WorkerStatus) -> f64; 5] =
+            [|w| w.requests as f64, |w| w.errors as f64, |w| w.busy, |w| w.memory as f64, |w| w.age];
+        self.ints = ints.map(|of| workers.iter().map(of).collect());
+        self.doubles = doubles.map(|of| workers.iter().map(of).collect());
+        self.strings = workers.iter().map(|w| Str::new(w.state.name().as_bytes())).collect();
+        let double = |i: usize| Node::vector(Kind::Dbl, &self.doubles[i]);
+        let fields = [
+            ("pid", Node::vector(Kind::Int, &self.ints[0])),
+            ("alive", Node::vector(Kind::Lgl, &self.ints[1])),
+            ("state", Node::vector(Kind::Str, &self.strings)),
+            ("generation", Node::vector(Kind::Int, &self.ints[2])),
+            ("requests", double(0)),
+            ("errors", double(1)),
+            ("busy", double(2)),
+            ("memory", double(3)),
+            ("age", double(4)),
+        ];
+        self.list(&fields, workers.len() as i64)
+    }
+}

@@ -1,0 +1,257 @@
+//! A zygote's side of its control channel: it says what the app is like, is told which workers to fork, and tells what became of
+//! them. The loop around it, and the forks, are in `src/zygote.c`. Neighbours: `process` (what a worker gets), `supervisor`
+//! (the other end).
+
+use crate::desk::{Desk, Routes};
+use crate::node::Str;
+use crate::process::Process;
+use crate::shield::{lent, shield, Error};
+use admission::Limits;
+use engine::AppConfig;
+use serde::Deserialize;
+use shm::{Channel, Received};
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::Duration;
+use std::{io, ptr};
+use wire::control::{ZygoteNews, ZygoteOrder};
+
+/// What a worker must know of the server's settings.
+#[derive(Deserialize)]
+pub(crate) struct WorkerSettings {
+    pub(crate) limits: Limits,
+    pub(crate) upload_path: PathBuf,
+}
+
+/// The end of the channel, the app, and the order that is being carried out.
+pub struct Zygote {
+    channel: Channel,
+    settings: WorkerSettings,
+    app: Option<AppConfig>,
+    order: Option<Order>,
+    message: Vec<u8>,
+}
+
+/// A worker that is wanted, and what it gets: its end of its control channel, then the descriptors of its link.
+struct Order {
+    worker: u32,
+    fds: Vec<OwnedFd>,
+}
+
+/// What there is to do, as `src/zygote.c` knows it.
+#[repr(i32)]
+enum Todo {
+    Nothing = 0,
+    Fork = 1,
+    Become = 2,
+    Quit = 3,
+    /// the server has ended
+    End = 4,
+}
+
+impl Zygote {
+    /// Sends news, waiting while the server reads slowly. It never stops reading, unless it is gone; then nobody misses them.
+    fn send(&self, news: ZygoteNews<'_>) {
+        let mut message = Vec::new();
+        news.encode(&mut message);
+        while self.channel.send(&message, &[]).is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn receive(&mut self) -> Todo {
+        let (order, fds) = match self.channel.receive(&mut self.message) {
+            Ok(Received::Message(_, fds)) => (ZygoteOrder::decode(&self.message), fds),
+            Ok(Received::Nothing) => return Todo::Nothing,
+            Ok(Received::End) | Err(_) => return Todo::End,
+        };
+        match order {
+            Ok(ZygoteOrder::Fork { worker, .. }) => {
+                self.order = Some(Order { worker, fds });
+                Todo::Fork
+            }
+            Ok(ZygoteOrder::Become { worker, .. }) => {
+                self.order = Some(Order { worker, fds });
+                Todo::Become
+            }
+            Ok(ZygoteOrder::Quit) => Todo::Quit,
+            Err(_) => Todo::End,
+        }
+    }
+
+    /// What the worker of the present order is made of.
+    fn worker(&mut self) -> Result<(Process, Desk), String> {
+        let order = self.order.take().ok_or("no worker was asked for")?;
+        let app = self.app.as_ref().ok_or("no app is loaded")?;
+        let routes = Routes::new(&app.routes, app.not_found)?;
+        let fds = <[OwnedFd; 4]>::try_from(order.fds).map_err(|_| "a worker needs four descriptors")?;
+        let [control, segment, server_bell, worker_bell] = fds;
+        Process::new(control, [segment, server_bell, worker_bell], routes, &self.settings).map_err(|e| e.to_string())
+    }
+}
+
+/// Both ends of a control channel for a zygote that the session forks: the server's, then the zygote's. 0 when the system has none.
+///
+/// # Safety
+/// `fds` has room for two.
+#[no_mangle]
+pub unsafe extern "C" fn drv_zygote_channel(fds: *mut i32) -> i32 {
+    shield(0, || {
+        let Ok((server, zygote)) = Channel::pair() else { return 0 };
+        for (i, end) in [server, zygote].into_iter().enumerate() {
+            // SAFETY: the caller's.
+            unsafe { fds.add(i).write(OwnedFd::from(end).into_raw_fd()) };
+        }
+        1
+    })
+}
+
+/// The zygote's end, of its descriptor, which it takes. `settings` is the JSON of the server's settings. Null, and an error,
+/// when it cannot be read.
+///
+/// # Safety
+/// `fd` is open and nobody else's; C lends the text for the call; `error` is valid for writing.
+#[no_mangle]
+pub unsafe extern "C" fn drv_zygote_new(fd: i32, settings: Str, error: *mut Error) -> *mut Zygote {
+    // SAFETY: the caller's.
+    let (fd, settings) = unsafe { (OwnedFd::from_raw_fd(fd), settings.as_bytes()) };
+    match shield(Err("the engine failed".to_owned()), || sonic_rs::from_slice(settings).map_err(|e| e.to_string())) {
+        Ok(settings) => {
+            let channel = Channel::from(fd);
+            Box::into_raw(Box::new(Zygote { channel, settings, app: None, order: None, message: Vec::new() }))
+        }
+        Err(e) => {
+            // SAFETY: the caller's.
+            unsafe { Error::put(error, 0, format!("settings: {e}")) };
+            ptr::null_mut()
+        }
+    }
+}
+
+/// Ends it, and closes its descriptors.
+///
+/// # Safety
+/// `zygote` is live, and not used after.
+#[no_mangle]
+pub unsafe extern "C" fn drv_zygote_free(zygote: *mut Zygote) {
+    // SAFETY: the caller's.
+    shield((), || drop(unsafe { Box::from_raw(zygote) }));
+}
+
+/// The descriptor to wait on.
+///
+/// # Safety
+/// `zygote` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_zygote_fd(zygote: *const Zygote) -> i32 {
+    // SAFETY: the caller's.
+    unsafe { (*zygote).channel.as_raw_fd() }
+}
+
+/// Tells the server of the app, whose routes and mounts are the JSON text, and that it is loaded. 0, and an error, when
+/// the text cannot be read.
+///
+/// # Safety
+/// `zygote` is live; C lends the text for the call; `error` is valid for writing.
+#[no_mangle]
+pub unsafe extern "C" fn drv_zygote_loaded(zygote: *mut Zygote, app: *const u8, len: usize, error: *mut Error) -> i32 {
+    // SAFETY: the caller's.
+    let (zygote, app) = unsafe { (&mut *zygote, lent(app, len)) };
+    let done = shield(Err("the engine failed".to_owned()), || {
+        zygote.app = Some(sonic_rs::from_slice(app).map_err(|e| e.to_string())?);
+        // words before the piece take room as well
+        for piece in app.chunks(Channel::LONGEST - 64) {
+            zygote.send(ZygoteNews::App(piece));
+        }
+        zygote.send(ZygoteNews::Loaded);
+        Ok(())
+    });
+    if let Err(e) = &done {
+        // SAFETY: the caller's.
+        unsafe { Error::put(error, 0, format!("routes: {e}")) };
+    }
+    i32::from(done.is_ok())
+}
+
+/// Tells the server that the app cannot be loaded, and why.
+///
+/// # Safety
+/// `zygote` is live; C lends the text for the call.
+#[no_mangle]
+pub unsafe extern "C" fn drv_zygote_load_failed(zygote: *const Zygote, why: Str) {
+    // SAFETY: the caller's.
+    let (zygote, why) = unsafe { (&*zygote, why.as_bytes()) };
+    shield((), || zygote.send(ZygoteNews::LoadFailed(&String::from_utf8_lossy(why))));
+}
+
+/// The next order, as the numbers of `Todo`; for a worker, also its number.
+///
+/// # Safety
+/// `zygote` is live, `worker` is valid for writing.
+#[no_mangle]
+pub unsafe extern "C" fn drv_zygote_order(zygote: *mut Zygote, worker: *mut u32) -> i32 {
+    // SAFETY: the caller's.
+    let zygote = unsafe { &mut *zygote };
+    let todo = shield(Todo::End, || zygote.receive());
+    if let Some(order) = &zygote.order {
+        // SAFETY: the caller's.
+        unsafe { worker.write(order.worker) };
+    }
+    todo as i32
+}
+
+/// In the worker that was ordered: what it serves with. Null, and an error, when that cannot be had.
+///
+/// # Safety
+/// `zygote` is live; `desk` and `error` are valid for writing.
+#[no_mangle]
+pub unsafe extern "C" fn drv_zygote_worker(
+    zygote: *mut Zygote,
+    desk: *mut *mut Desk,
+    error: *mut Error,
+) -> *mut Process {
+    // SAFETY: the caller's.
+    let zygote = unsafe { &mut *zygote };
+    match shield(Err("the engine failed".to_owned()), || zygote.worker()) {
+        Ok((process, its_desk)) => {
+            // SAFETY: the caller's.
+            unsafe { desk.write(Box::into_raw(Box::new(its_desk))) };
+            Box::into_raw(Box::new(process))
+        }
+        Err(e) => {
+            // SAFETY: the caller's.
+            unsafe { Error::put(error, 0, e) };
+            ptr::null_mut()
+        }
+    }
+}
+
+/// The worker that was ordered is the process `pid`; when that is 0, it could not be made, and `why` says why.
+///
+/// # Safety
+/// `zygote` is live; C lends the text for the call.
+#[no_mangle]
+pub unsafe extern "C" fn drv_zygote_made(zygote: *mut Zygote, pid: u32, why: Str) {
+    // SAFETY: the caller's.
+    let (zygote, why) = unsafe { (&mut *zygote, why.as_bytes()) };
+    shield((), || {
+        // the descriptors are the worker's now
+        let Some(Order { worker, .. }) = zygote.order.take() else { return };
+        let why = String::from_utf8_lossy(why);
+        zygote.send(match pid {
+            0 => ZygoteNews::ForkFailed { worker, why: &why },
+            _ => ZygoteNews::Forked { worker, pid },
+        });
+    });
+}
+
+/// A worker has ended, with this status of wait(2).
+///
+/// # Safety
+/// `zygote` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_zygote_exited(zygote: *const Zygote, worker: u32, pid: u32, status: u32) {
+    // SAFETY: the caller's.
+    let zygote = unsafe { &*zygote };
+    shield((), || zygote.send(ZygoteNews::Exited { worker, pid, status }));
+}

@@ -1,0 +1,110 @@
+/* A session whose handlers run in worker processes: the server and its supervisor, seen from the main thread, which only hears
+ * of events. Blocking, it sleeps in poll() on a bell of its own; idle, it is called through the event loop of 'later'.
+ * Neighbours: R/service.R, rust/crates/binding/src/service.rs. Not for a session that is its own worker: session.c.
+ */
+#define _GNU_SOURCE /* eventfd */
+#include "service.h"
+#include "build.h"
+#include "descriptors.h"
+#include "session.h"
+#include "signals.h"
+#include "worker.h"
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static drv_service *service;
+static int bell = -1;
+/* Whether 'later' has been asked to call idle_callback(). */
+static atomic_int called;
+
+int drv_service_bell(void) { return service ? bell : -1; }
+
+void drv_service_is_not_ours(void) { service = NULL; }
+
+static void idle_callback(void *unused) {
+  (void)unused;
+  atomic_store(&called, 0);
+  if (service) drv_call_package("service_idle", R_NilValue);
+}
+
+/* From the supervisor's thread, after each event. */
+static void wake(void) {
+  uint64_t one = 1;
+  /* the only error is a full counter, and then it is ringing already */
+  if (write(bell, &one, sizeof one) < 0) return;
+  if (!atomic_exchange(&called, 1)) drv_call_later(idle_callback, 0);
+}
+
+/* list(descriptor, process id) of a zygote, or a string: the JSON of a program. */
+static drv_source source_of(SEXP source) {
+  if (TYPEOF(source) == VECSXP) {
+    return (drv_source){Rf_asInteger(VECTOR_ELT(source, 0)), Rf_asInteger(VECTOR_ELT(source, 1)), {NULL, 0}};
+  }
+  return (drv_source){-1, 0, drv_text(source)};
+}
+
+/* .Call: starts it. The port, or list(kind, message) when it cannot be started. */
+SEXP drv_service_open(SEXP settings, SEXP options, SEXP source) {
+  drv_prepare();
+  if (service) Rf_error("a server is running");
+  if (bell < 0) bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  drv_source from = source_of(source);
+  drv_error error;
+  service = drv_service_start(drv_text(settings), drv_text(options), &from, wake, &error);
+  return service ? Rf_ScalarInteger(drv_service_port(service)) : drv_start_error(&error);
+}
+
+SEXP drv_service_running(void) { return Rf_ScalarLogical(service != NULL); }
+
+/* .Call: sleeps until there may be an event, a signal or a callback, at most so many seconds. */
+SEXP drv_service_wait(SEXP timeout) {
+  uint64_t rung;
+  R_CheckUserInterrupt();
+  if (!drv_signals_waiting() && drv_wait_for(bell, -1, (int)(Rf_asReal(timeout) * 1000), 0)) drv_run_input_handlers();
+  if (read(bell, &rung, sizeof rung) < 0) rung = 0; /* nobody has rung */
+  R_CheckUserInterrupt();
+  return R_NilValue;
+}
+
+/* .Call: the next event, as in service.rs; NULL when there is none. */
+SEXP drv_service_news(void) {
+  const drv_node *node = service ? drv_service_event(service) : NULL;
+  return node ? drv_build(node) : R_NilValue;
+}
+
+/* .Call: a data frame with a row for each worker. */
+SEXP drv_service_workers(void) {
+  const drv_node *node = service ? drv_service_status(service) : drv_service_no_status();
+  return node ? drv_build(node) : R_NilValue;
+}
+
+/* .Call: the app is loaded anew from `source`, or `source` is a zygote of the present one. NULL, or a string: what is wrong. */
+SEXP drv_service_renew(SEXP source, SEXP adopt) {
+  drv_error error;
+  drv_source from = source_of(source);
+  if (!service) return Rf_mkString("no server runs");
+  if (drv_service_source(service, &from, Rf_asLogical(adopt) == TRUE, &error)) return R_NilValue;
+  return Rf_ScalarString(drv_mkchar(error.message));
+}
+
+/* .Call: begins the end; the event "stopped" tells of it. */
+SEXP drv_service_end(SEXP graceful_timeout) {
+  if (service) drv_service_stop(service, Rf_asReal(graceful_timeout));
+  return R_NilValue;
+}
+
+/* .Call: ends at once whatever is left. */
+SEXP drv_service_close(void) {
+  drv_service *ending = service;
+  service = NULL;
+  if (ending) drv_service_free(ending);
+  return R_NilValue;
+}
+
+/* .Call: what is open now is the session's, and stays open in zygotes. */
+SEXP drv_note_descriptors(void) {
+  drv_descriptors_note();
+  return R_NilValue;
+}

@@ -1,0 +1,21 @@
+#ifndef DROVER_SERVICE_H
+#define DROVER_SERVICE_H
+#define R_NO_REMAP
+#include <Rinternals.h>
+
+/* The descriptor that ends the main thread's sleep, or -1. */
+int drv_service_bell(void);
+/* In a fork of the session: the service is its parent's. */
+void drv_service_is_not_ours(void);
+
+SEXP drv_service_open(SEXP settings, SEXP options, SEXP source);
+SEXP drv_service_running(void);
+SEXP drv_service_wait(SEXP timeout);
+SEXP drv_service_news(void);
+SEXP drv_service_workers(void);
+SEXP drv_service_renew(SEXP source, SEXP adopt);
+SEXP drv_service_end(SEXP graceful_timeout);
+SEXP drv_service_close(void);
+SEXP drv_note_descriptors(void);
+
+#endif

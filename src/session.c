@@ -1,0 +1,99 @@
+/* A session that is its own worker: its server, and the loop of worker.c called whenever requests wait and R is idle.
+ *
+ * Blocking, the main thread sleeps in poll() and the bell's descriptor wakes it. Idle, it is called through the event loop of the
+ * package 'later': the engine's threads ask for that, and idle_callback() runs when R is at top level, or in
+ * later::run_now(). Not for worker processes (process.c) nor for the session that only looks after them (service.c).
+ */
+#include "session.h"
+#include "build.h"
+#include "intercept.h"
+#include "worker.h"
+#include <R_ext/Rdynload.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+static drv_session *session;
+/* Whether the main thread sleeps in poll() or has to be called through 'later'. */
+static atomic_int polls;
+static uint64_t (*later_exec)(void (*)(void *), void *, double, int);
+static pthread_mutex_t later_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void drv_prepare(void) {
+  static int prepared = 0;
+  if (prepared) return;
+  /* by way of void (*)(void), which the compiler knows to be any function */
+  later_exec =
+      (uint64_t(*)(void (*)(void *), void *, double, int))(void (*)(void))R_GetCCallable("later", "execLaterNative2");
+  pthread_atfork(NULL, NULL, drv_worker_on_fork);
+  drv_intercept();
+  prepared = 1;
+}
+
+void drv_later_lock(void) { pthread_mutex_lock(&later_lock); }
+
+void drv_later_unlock(void) { pthread_mutex_unlock(&later_lock); }
+
+void drv_call_later(void (*f)(void *), double seconds) {
+  drv_later_lock();
+  later_exec(f, NULL, seconds, 0);
+  drv_later_unlock();
+}
+
+void drv_session_polls(void) { atomic_store(&polls, 1); }
+
+int drv_session_is_drained(void) { return !session || drv_session_drained(session); }
+
+static void idle_callback(void *unused) {
+  (void)unused;
+  if (!session) return;
+  if (drv_worker_in_handler()) {
+    /* a handler runs later::run_now(): one request at a time */
+    drv_call_later(idle_callback, 0.01);
+    return;
+  }
+  int again = Rf_asInteger(drv_call_package("serve_idle", R_NilValue));
+  if (!session) return;
+  atomic_store(&polls, 0);
+  if (again || !drv_desk_doze(drv_worker_desk())) drv_call_later(idle_callback, 0);
+}
+
+/* From I/O threads. */
+static int32_t ring(void) {
+  if (atomic_load(&polls)) return 0;
+  drv_call_later(idle_callback, 0);
+  return 1;
+}
+
+/* Starts a server for the app given last. The port, or list(kind, message) when it cannot be started. */
+SEXP drv_session_open(SEXP json) {
+  drv_prepare();
+  if (drv_worker_desk()) Rf_error("a server is running");
+  drv_str text = drv_text(json);
+  drv_error error;
+  drv_desk *desk = NULL;
+  atomic_store(&polls, 0);
+  session = drv_session_start(text.ptr, text.len, ring, &desk, &error);
+  if (!session) {
+    drv_worker_forget_app();
+    return drv_start_error(&error);
+  }
+  drv_worker_open(desk);
+  /* from here on a request rings; one that came before is found now */
+  if (!drv_desk_doze(desk)) drv_call_later(idle_callback, 0);
+  return Rf_ScalarInteger(drv_session_port(session));
+}
+
+SEXP drv_session_begin_drain(void) {
+  drv_worker_stop();
+  if (session) drv_session_drain(session);
+  return R_NilValue;
+}
+
+SEXP drv_session_close(void) {
+  if (!session) return R_NilValue;
+  drv_session *ending = session;
+  session = NULL;
+  drv_session_free(ending);
+  drv_worker_close();
+  return R_NilValue;
+}

@@ -1,0 +1,24 @@
+#ifndef DROVER_SESSION_H
+#define DROVER_SESSION_H
+#include <stdint.h>
+#define R_NO_REMAP
+#include <Rinternals.h>
+
+/* What of this package has to be in place before anything is served or forked. */
+void drv_prepare(void);
+/* Has 'later' call `f` on the main thread when R is at top level, after `seconds`. From any thread. */
+void drv_call_later(void (*f)(void *), double seconds);
+/* Around a fork: no other thread is inside 'later' then, whose locks the child would find taken. */
+void drv_later_lock(void);
+void drv_later_unlock(void);
+
+/* The main thread sleeps in poll(): the bell's descriptor wakes it. */
+void drv_session_polls(void);
+/* Whether this session's own server, if there is one, has no connections left. */
+int drv_session_is_drained(void);
+
+SEXP drv_session_open(SEXP json);
+SEXP drv_session_begin_drain(void);
+SEXP drv_session_close(void);
+
+#endif

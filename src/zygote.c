@@ -1,0 +1,304 @@
+/* The zygote: a process that has loaded the app, forks workers of itself when the server says so, and tells what became of them.
+ *
+ * It is either a fork of the session (drv_zygote_fork), or a fresh R process whose standard input is the control channel
+ * (drv_zygote_adopt). It has no threads of ours and runs no handlers. When the server ends, so does it, and so do its workers;
+ * each has a lifeline of its own (process.c) for the case that the zygote goes first.
+ * Neighbours: R/zygote.R, process.c (what a worker does), rust/crates/binding/src/zygote.rs (the control channel).
+ */
+#define _GNU_SOURCE /* SOCK_CLOEXEC, O_CLOEXEC and the like */
+#include "zygote.h"
+#include "build.h"
+#include "descriptors.h"
+#include "process.h"
+#include "service.h"
+#include "session.h"
+#include "worker.h"
+#include <R_ext/eventloop.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define R_INTERFACE_PTRS
+#include <Rinterface.h>
+
+extern Rboolean R_isForkedChild; /* of libR, declared in none of its headers */
+
+enum todo { NOTHING = 0, FORK = 1, BECOME = 2, QUIT = 3, END = 4 };
+
+struct child {
+  pid_t pid;
+  uint32_t worker;
+};
+
+static struct {
+  drv_zygote *zygote;
+  int loading;
+  int signals; /* readable when a child has ended */
+  struct child *children;
+  size_t n, room;
+  sigset_t mask;           /* signals that workers have blocked: those of the process before it was a zygote */
+  struct sigaction on_end; /* what SIGCHLD did then */
+} z = {.signals = -1};
+
+void drv_zygote_is_ending(void) {
+  static const char why[] = "it ended R, by quit() or by a jump to top level";
+  if (z.loading && z.zygote) drv_zygote_load_failed(z.zygote, (drv_str){why, sizeof why - 1});
+  z.loading = 0;
+}
+
+static void ignore(int signal) { (void)signal; }
+
+/* Signals that mean something to a session mean nothing here: the control channel says when to end. Handlers rather than
+ * SIG_IGN, which workers' programs would inherit. */
+static void be_deaf(void) {
+  struct sigaction action = {.sa_handler = ignore, .sa_flags = SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
+}
+
+static void no_stdin(void) {
+  int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null < 0) return;
+  dup2(null, STDIN_FILENO);
+  if (null != STDIN_FILENO) close(null);
+}
+
+/* Calls body(value); when it jumps, `failed`. */
+typedef struct {
+  SEXP body, value;
+  int status;
+} body_call;
+
+static void call_body(void *data) {
+  body_call *call = data;
+  SEXP expression = PROTECT(Rf_lang2(call->body, call->value));
+  call->status = Rf_asInteger(Rf_eval(expression, drv_namespace()));
+  UNPROTECT(1);
+}
+
+/* The end of a process that was forked: R's own end would delete the folder of temporary files, which is the session's. */
+static void run_and_exit(SEXP body, SEXP value) {
+  body_call call = {body, PROTECT(value), 1};
+  if (!R_ToplevelExec(call_body, &call)) call.status = 1;
+  fflush(NULL);
+  _exit(call.status);
+}
+
+/* What the process before waits for is its own: a window, a console, a socket. The first handler is R's, and static. */
+static void drop_input_handlers(void) {
+  while (R_InputHandlers && R_InputHandlers->next) removeInputHandler(&R_InputHandlers, R_InputHandlers->next);
+}
+
+/* ---- becoming one --------------------------------------------------------------------------------------------- */
+
+/* .Call: forks a zygote, which runs body(descriptor of its control channel) and never comes back. list(descriptor of the other end,
+ * process id), or a string: why not. */
+SEXP drv_zygote_fork(SEXP body) {
+  int fds[2];
+  drv_prepare();
+  if (!drv_zygote_channel(fds)) return Rf_mkString(strerror(errno));
+  fflush(NULL);
+  drv_later_lock();
+  pid_t pid = fork();
+  int error = errno;
+  drv_later_unlock();
+  if (pid == 0) {
+    setpgid(0, 0);
+    be_deaf();
+    close(fds[0]);
+    no_stdin();
+    drv_service_is_not_ours();
+    drv_descriptors_drop_strange(fds[1]);
+    drv_worker_is_meant();
+    drv_process_is_ours(1);
+    R_isForkedChild = TRUE;
+    R_Interactive = FALSE;
+    drop_input_handlers();
+    run_and_exit(body, Rf_ScalarInteger(fds[1]));
+  }
+  close(fds[1]);
+  if (pid < 0) {
+    close(fds[0]);
+    return Rf_mkString(strerror(error));
+  }
+  setpgid(pid, pid);
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, 2));
+  SET_VECTOR_ELT(out, 0, Rf_ScalarInteger(fds[0]));
+  SET_VECTOR_ELT(out, 1, Rf_ScalarInteger((int)pid));
+  UNPROTECT(1);
+  return out;
+}
+
+/* .Call, in a fresh process: standard input is the control channel. NULL, or a string: what is wrong with the settings. */
+SEXP drv_zygote_adopt(SEXP settings) {
+  drv_prepare();
+  /* until there is a loop that sees the channel's end */
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
+  if (fd < 0) return Rf_mkString("standard input is not a control channel");
+  no_stdin();
+  be_deaf();
+  drv_process_is_ours(0);
+  z.loading = 1;
+  return drv_zygote_enter(Rf_ScalarInteger(fd), settings);
+}
+
+/* .Call: the end of the channel is `fd`. NULL, or a string: what is wrong with the settings. */
+SEXP drv_zygote_enter(SEXP fd, SEXP settings) {
+  drv_error error;
+  z.zygote = drv_zygote_new(Rf_asInteger(fd), drv_text(settings), &error);
+  return z.zygote ? R_NilValue : Rf_ScalarString(drv_mkchar(error.message));
+}
+
+/* .Call: the app cannot be loaded. */
+SEXP drv_zygote_fail(SEXP why) {
+  if (z.zygote) drv_zygote_load_failed(z.zygote, drv_text(why));
+  z.loading = 0;
+  return R_NilValue;
+}
+
+/* .Call: the app is loaded, and `app` its routes and mounts. NULL, or a string: what is wrong with them. */
+SEXP drv_zygote_tell(SEXP app) {
+  drv_str text = drv_text(app);
+  drv_error error;
+  z.loading = 0;
+  prctl(PR_SET_PDEATHSIG, 0);
+  if (drv_zygote_loaded(z.zygote, text.ptr, text.len, &error)) return R_NilValue;
+  return Rf_ScalarString(drv_mkchar(error.message));
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------------- */
+
+static void note_child(pid_t pid, uint32_t worker) {
+  if (z.n == z.room) {
+    size_t room = z.room ? 2 * z.room : 16;
+    struct child *more = realloc(z.children, room * sizeof *more);
+    if (!more) return; /* it will not be reaped, and the server sees its end by itself */
+    z.children = more;
+    z.room = room;
+  }
+  z.children[z.n++] = (struct child){pid, worker};
+}
+
+/* Only its own: what the app has started is the app's to wait for. */
+static void reap(void) {
+  for (size_t i = z.n; i-- > 0;) {
+    int status;
+    pid_t pid = waitpid(z.children[i].pid, &status, WNOHANG);
+    if (pid == 0 || (pid < 0 && errno == EINTR)) continue;
+    drv_zygote_exited(z.zygote, z.children[i].worker, (uint32_t)z.children[i].pid, pid < 0 ? 0 : (uint32_t)status);
+    z.children[i] = z.children[--z.n];
+  }
+}
+
+static void kill_workers(void) {
+  for (size_t i = 0; i < z.n; i++) kill(-z.children[i].pid, SIGKILL);
+}
+
+/* This process is that worker now: body(number), and its status. */
+static drv_process *be_worker(drv_desk **desk) {
+  drv_error error;
+  drv_process *process = drv_zygote_worker(z.zygote, desk, &error);
+  if (!process) {
+    fprintf(stderr, "drover: a worker cannot start: %.*s\n", (int)error.message.len, error.message.ptr);
+    return NULL;
+  }
+  drv_zygote_free(z.zygote);
+  z.zygote = NULL;
+  return process;
+}
+
+static void fork_worker(uint32_t number, SEXP body) {
+  drv_call_package("advance_random_streams", Rf_ScalarInteger((int)number));
+  pid_t pid = fork();
+  if (pid == 0) {
+    setpgid(0, 0);
+    drv_worker_is_meant();
+    R_isForkedChild = TRUE;
+    drv_process_is_ours(1);
+    drop_input_handlers();
+    close(z.signals);
+    sigaction(SIGCHLD, &z.on_end, NULL);
+    drv_desk *desk;
+    drv_process *process = be_worker(&desk);
+    if (!process) _exit(1);
+    drv_process_enter(process, desk, 1);
+    sigprocmask(SIG_SETMASK, &z.mask, NULL);
+    run_and_exit(body, Rf_ScalarInteger((int)number));
+  }
+  if (pid < 0) {
+    const char *why = strerror(errno);
+    drv_zygote_made(z.zygote, 0, (drv_str){why, strlen(why)});
+    return;
+  }
+  setpgid(pid, pid);
+  note_child(pid, number);
+  drv_zygote_made(z.zygote, (uint32_t)pid, (drv_str){NULL, 0});
+}
+
+/* What to do next: waits for it, and reaps meanwhile. */
+static enum todo next_order(int ending, uint32_t *worker) {
+  for (;;) {
+    enum todo todo = (enum todo)drv_zygote_order(z.zygote, worker);
+    if (todo != NOTHING) return todo;
+    reap();
+    if (ending && !z.n) return NOTHING;
+    struct pollfd fds[] = {{drv_zygote_fd(z.zygote), POLLIN, 0}, {z.signals, POLLIN, 0}};
+    if (poll(fds, 2, -1) < 0) continue;
+    struct signalfd_siginfo info;
+    while (fds[1].revents && read(z.signals, &info, sizeof info) > 0) continue;
+  }
+}
+
+/* .Call: carries out orders until there are no more: NULL then. body(number) is what a worker runs, its value the exit status; a process
+ * that is to be a worker itself comes back with the number. */
+SEXP drv_zygote_run(SEXP body) {
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &ends, &z.mask);
+  /* ignored, its children would leave no status */
+  struct sigaction standard = {.sa_handler = SIG_DFL};
+  sigaction(SIGCHLD, &standard, &z.on_end);
+  z.signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+  for (int ending = 0;;) {
+    uint32_t worker = 0;
+    switch (next_order(ending, &worker)) {
+    case FORK:
+      fork_worker(worker, body);
+      break;
+    case BECOME: {
+      close(z.signals);
+      sigaction(SIGCHLD, &z.on_end, NULL);
+      drv_desk *desk;
+      drv_process *process = be_worker(&desk);
+      if (!process) Rf_error("a worker cannot start");
+      drv_process_enter(process, desk, 0);
+      sigprocmask(SIG_SETMASK, &z.mask, NULL);
+      return Rf_ScalarInteger((int)worker);
+    }
+    case QUIT:
+      ending = 1;
+      break;
+    case END:
+      kill_workers();
+      _exit(1);
+    case NOTHING:
+      return R_NilValue;
+    }
+  }
+}
+
+/* .Call: the end of a process that was forked, without R's. */
+SEXP drv_zygote_leave(SEXP status) {
+  fflush(NULL);
+  _exit(Rf_asInteger(status));
+}
