@@ -1,0 +1,162 @@
+//! The program as a shell sees it: what it says, its exit codes, and that nothing is left running. In the place of R stand
+//! other programs, so these are the ways in which it does not come to serve.
+
+use std::fs;
+use std::io::Read;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Bench(TempDir);
+
+impl Bench {
+    fn new() -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("app.R"), "").unwrap();
+        Bench(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// A program that takes the place of R.
+    fn r(&self, script: &str) -> PathBuf {
+        let path = self.path("R");
+        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    fn drover(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_drover"));
+        command.current_dir(self.0.path()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // where it makes its own folder, so that it can be seen whether that goes
+        fs::create_dir_all(self.path("tmp")).unwrap();
+        command.env("TMPDIR", self.path("tmp"));
+        command
+    }
+
+    fn serve(&self, r: &Path) -> Command {
+        let mut command = self.drover();
+        command.args(["serve", "app.R", "--port", "0", "--r"]).arg(r);
+        command
+    }
+}
+
+/// Exit code and what was said to stderr.
+fn run(command: &mut Command) -> (i32, String) {
+    let child = command.spawn().unwrap();
+    let Output { status, stderr, .. } = ended(child);
+    (status.code().unwrap(), String::from_utf8(stderr).unwrap())
+}
+
+/// Waits for the end, but not for ever.
+fn ended(mut child: Child) -> Output {
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("it does not end");
+        }
+        sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    let bench = Bench::new();
+    let output = bench.drover().arg("--version").output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("drover {}\n", env!("CARGO_PKG_VERSION")));
+    let output = bench.drover().args(["serve", "--help"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let help = String::from_utf8(output.stdout).unwrap();
+    assert!(help.contains("--max-queue <N>") && help.contains("[env: DROVER_MAX_QUEUE=]"), "{help}");
+}
+
+#[test]
+fn nonsense_is_2() {
+    let bench = Bench::new();
+    for args in [&["serve"][..], &["sever"], &["serve", "app.R", "--workers", "0"], &["serve", "app.R", "--n-min", "9"]]
+    {
+        let (code, said) = run(bench.drover().args(args));
+        assert_eq!((code, said.matches("error: ").count()), (2, 1), "{said}");
+    }
+    let (code, said) = run(bench.drover().args(["serve", "app.R"]).env("DROVER_WORKERS", "many"));
+    assert!(code == 2 && said.contains("'many' for '--workers"), "{said}");
+    let (code, said) = run(bench.serve(Path::new("/bin/sh")).args(["--log", "no/such/folder/log"]));
+    assert!(code == 2 && said.starts_with("drover: log: no/such/folder/log: "), "{said}");
+}
+
+#[test]
+fn what_is_missing_is_4() {
+    let bench = Bench::new();
+    let (code, said) = run(&mut bench.serve(Path::new("/nonexistent/R")));
+    assert!(code == 4 && said.starts_with("drover: cannot find R: no program /nonexistent/R."), "{said}");
+    let (code, said) = run(bench.drover().args(["serve", "other.R", "--r", "/bin/sh"]));
+    assert_eq!((code, said.as_str()), (4, "drover: cannot read other.R: No such file or directory (os error 2)\n"));
+}
+
+#[test]
+fn an_address_that_is_taken_is_3() {
+    let bench = Bench::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    // it would be there to be seen
+    let r = bench.r("touch started");
+    let (code, said) = run(bench.drover().args(["serve", "app.R", "--port", &port, "--r"]).arg(r));
+    assert_eq!(code, 3);
+    assert!(said.starts_with(&format!("drover: cannot listen on 127.0.0.1:{port}: ")), "{said}");
+    assert!(!bench.path("started").exists());
+}
+
+#[test]
+fn an_app_that_does_not_load_is_1() {
+    let bench = Bench::new();
+    let r = bench.r(r#"echo "$R_LIBS|$DROVER_SETTINGS|$*" > told; exit 3"#);
+    let (code, said) = run(bench.serve(&r).env("R_LIBS", "/some/library").args(["--max-body", "77"]));
+    assert_eq!(code, 1);
+    assert!(said.ends_with("drover: cannot load app.R: R exited with status 3 while it loaded the app\n"), "{said}");
+    let told = fs::read_to_string(bench.path("told")).unwrap();
+    let file = bench.path("app.R");
+    let command = format!("--no-echo --no-restore --no-save -e drover:::zygote_main() --args {}\n", file.display());
+    assert!(told.starts_with("/some/library|{") && told.ends_with(&command), "{told}");
+    assert!(told.contains(r#""max_body":77"#) && told.contains(r#""upload_path":"#), "{told}");
+    let left = fs::read_dir(bench.path("tmp")).unwrap().count();
+    assert_eq!(left, 0, "its folder for uploads is left");
+}
+
+#[test]
+fn a_signal_while_it_starts_ends_it_and_what_it_started() {
+    let bench = Bench::new();
+    // a leader of a group with a child, as R is that runs system()
+    let r = bench.r("sleep 1000 & echo $$ $! > pids.new; mv pids.new pids; wait");
+    for signal in ["INT", "TERM"] {
+        let mut child = bench.serve(&r).spawn().unwrap();
+        let began = Instant::now();
+        while !bench.path("pids").exists() {
+            assert!(began.elapsed() < PATIENCE && child.try_wait().unwrap().is_none(), "R was not started");
+            sleep(Duration::from_millis(5));
+        }
+        let kill = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
+        assert!(kill.success());
+        let mut said = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+        assert_eq!(ended(child).status.code(), Some(0), "{said}");
+        assert!(said.contains("drover: ending within 30 s; a second signal ends at once"), "{said}");
+        let pids = fs::read_to_string(bench.path("pids")).unwrap();
+        for pid in pids.split_whitespace() {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+        }
+        fs::remove_file(bench.path("pids")).unwrap();
+    }
+}
