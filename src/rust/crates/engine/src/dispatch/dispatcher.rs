@@ -28,6 +28,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Instant;
 
 /// Ring a worker's bell after this many requests, even in the middle of a turn, so that it works alongside.
 const RING_AFTER: u32 = 64;
@@ -242,12 +243,18 @@ impl Dispatcher {
                 continue;
             }
             any = true;
-            while let Some(reply) = self.seats[at].receive() {
-                self.answer(at, reply);
-            }
+            self.read(at);
             self.freed(at);
         }
         any
+    }
+
+    fn read(&mut self, at: usize) {
+        let now = Instant::now();
+        while let Some(reply) = self.seats[at].receive(now) {
+            self.answer(at, reply);
+        }
+        self.seats[at].was_used();
     }
 
     fn answer(&mut self, at: usize, reply: Reply) {
@@ -352,9 +359,7 @@ impl Dispatcher {
     fn gone(&mut self, worker: u32) {
         let Some(at) = self.find(worker) else { return };
         // what it has answered counts
-        while let Some(reply) = self.seats[at].receive() {
-            self.answer(at, reply);
-        }
+        self.read(at);
         let seat = self.seats.remove(at);
         let generation = seat.generation;
         let (unbegun, lost) = seat.bury();

@@ -240,6 +240,12 @@ impl Placed {
         Some(request)
     }
 
+    /// After the last reply that was there.
+    pub(super) fn was_used(&self) {
+        self.stats.last_used_ms.store(now(), Relaxed);
+        self.count_in_flight();
+    }
+
     /// Where a request is in `assigned`.
     pub(super) fn position(&self, id: RequestId) -> Option<usize> {
         self.assigned.iter().position(|a| a.id == id)
@@ -250,13 +256,12 @@ impl Placed {
         self.end.slots.is_running(id)
     }
 
-    /// The next reply.
-    pub(super) fn receive(&mut self) -> Option<Reply> {
+    /// The next reply, as read at `now`.
+    pub(super) fn receive(&mut self, now: Instant) -> Option<Reply> {
         loop {
             let (id, message) = self.end.replies.receive(&mut self.assembler, |word, bytes| {
                 (RequestId::from_word(word), Bytes::copy_from_slice(bytes))
             })?;
-            let now = Instant::now();
             let found = self.position(id).and_then(|at| self.take(at));
             if found.is_some() {
                 self.began = now;
@@ -308,8 +313,6 @@ impl Placed {
         self.worn |= self.stats.requests.fetch_add(1, Relaxed) + 1 == self.stats.max_requests.load(Relaxed);
         self.stats.errors.fetch_add(u64::from(status >= 500), Relaxed);
         self.stats.busy_us.fetch_add(u64::from(micros), Relaxed);
-        self.stats.last_used_ms.store(now(), Relaxed);
-        self.count_in_flight();
     }
 
     /// Sends an interrupt for what it runs. A worker without a process is left alone.
