@@ -9,7 +9,7 @@ use crate::http::{check_fields, receive, sweep, Connection, OpenRequest, Receive
 use crate::observe::Level;
 use crate::respond::{add_nosniff, failure, from_asset, from_reply, Body, Failure, Replied, Response};
 use crate::server::Context;
-use ::http::header::{ALLOW, CONTENT_LENGTH, HOST};
+use ::http::header::{ALLOW, CONNECTION, CONTENT_LENGTH, HOST};
 use ::http::{HeaderValue, Method, Request, StatusCode, Version};
 use bytes::Bytes;
 use http_body::Body as _;
@@ -39,6 +39,9 @@ pub async fn handle(
     };
     if exchange.head.method == Method::HEAD {
         without_body(&mut response);
+    }
+    if context.is_draining() && exchange.head.version != Version::HTTP_2 {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     // the request ends when its body has been handed over, not when its head is
     // and HTTP/2 gives up a body that was not read only then, as before it the client might never see the answer

@@ -37,6 +37,8 @@ pub struct Context {
     pub(crate) max_connections: usize,
     /// connections that are open
     pub(crate) open: AtomicUsize,
+    /// whether connections are accepted, or were and some may wait in the kernel
+    pub(crate) accepting: AtomicBool,
     /// rung when one closes
     pub(crate) one_closed: Notify,
     draining: AtomicBool,
@@ -122,6 +124,7 @@ impl Server {
             log: log.clone(),
             max_connections: settings.limits.max_connections.min(descriptors(settings.limits.max_connections)),
             open: AtomicUsize::new(0),
+            accepting: AtomicBool::new(false),
             one_closed: Notify::new(),
             draining: AtomicBool::new(false),
             ids: AtomicU64::new(first_id()),
@@ -149,6 +152,7 @@ impl Server {
     pub fn listen(&self) -> io::Result<()> {
         let Some(socket) = self.socket.lock().unwrap_or_else(|e| e.into_inner()).take() else { return Ok(()) };
         rustix::net::listen(&socket, BACKLOG)?;
+        self.context.accepting.store(true, Ordering::Relaxed);
         // a thread that has ended accepts nothing
         let _ = self.threads[0].commands.send(Command::Listen(TcpListener::from(socket)));
         Ok(())
@@ -185,7 +189,7 @@ impl Server {
 
     /// Whether all connections have ended.
     pub fn is_drained(&self) -> bool {
-        self.connections() == 0
+        !self.context.accepting.load(Ordering::Relaxed) && self.connections() == 0
     }
 }
 
@@ -285,21 +289,23 @@ impl Thread {
             dispatch::install(dispatcher, inbox);
         }
         tokio::spawn(sweep::run(self.context.limits.clone()));
-        let mut accepting = None;
+        let last_call = Arc::new(Notify::new());
         while let Some(command) = self.commands.recv().await {
             match command {
                 Command::Listen(listener) => match tokio::net::TcpListener::from_std(listener) {
                     Ok(l) => {
-                        accepting = Some(tokio::spawn(listener::accept(l, self.all.clone(), self.context.clone())))
+                        let (all, context, last_call) = (self.all.clone(), self.context.clone(), last_call.clone());
+                        tokio::spawn(listener::accept(l, all, context, last_call));
                     }
-                    Err(e) => self.context.log.line(Level::Error, &format!("cannot accept connections: {e}")),
+                    Err(e) => {
+                        self.context.accepting.store(false, Ordering::Relaxed);
+                        self.context.log.line(Level::Error, &format!("cannot accept connections: {e}"));
+                    }
                 },
                 Command::Serve(io) => self.spawn(io),
                 Command::Drain => {
-                    if let Some(task) = accepting.take() {
-                        task.abort();
-                    }
-                    sweep::order_all(crate::http::Order::Drain);
+                    last_call.notify_one();
+                    sweep::drain();
                 }
                 Command::Quit => return,
             }

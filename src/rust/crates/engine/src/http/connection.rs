@@ -37,9 +37,6 @@ pub async fn serve(io: TcpStream, context: Arc<Context>) {
     let _ = io.set_nodelay(true);
     let state = Arc::new(Connection::new(peer));
     let _registered = sweep::register(&state);
-    if context.is_draining() {
-        return;
-    }
     let mut io = io;
     loop {
         match first_bytes(&io, &state).await {
@@ -208,6 +205,10 @@ async fn serve_http2(io: TcpStream, state: &Arc<Connection>, context: &Arc<Conte
         let (state, context) = (state.clone(), context.clone());
         service_fn(move |request| pipeline::handle(request, state.clone(), context.clone()))
     };
+    state.speaks_http2();
+    if context.is_draining() {
+        state.give(Order::Drain);
+    }
     let limits = &context.limits;
     let back = Return::default();
     let stream = Stream::http2(io, back.clone(), state.clone(), context.limits.clone());

@@ -14,4 +14,4 @@ pub(crate) mod sweep;
 pub(crate) use body::{receive, Received};
 pub(crate) use connection::serve;
 pub(crate) use fields::check as check_fields;
-pub(crate) use state::{now, Connection, OpenRequest, Order};
+pub(crate) use state::{now, Connection, OpenRequest};

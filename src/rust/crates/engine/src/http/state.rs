@@ -80,6 +80,7 @@ pub struct Connection {
     refused: AtomicBool,
     refusal_reached: AtomicBool,
     dormant: AtomicBool,
+    http2: AtomicBool,
 }
 
 impl Connection {
@@ -104,6 +105,7 @@ impl Connection {
             refused: AtomicBool::new(false),
             refusal_reached: AtomicBool::new(false),
             dormant: AtomicBool::new(true),
+            http2: AtomicBool::new(false),
         }
     }
 
@@ -119,6 +121,15 @@ impl Connection {
         if self.activity.load(Relaxed) == IDLE {
             self.set(HEAD);
         }
+    }
+
+    /// It speaks HTTP/2.
+    pub fn speaks_http2(&self) {
+        self.http2.store(true, Relaxed);
+    }
+
+    pub fn is_http2(&self) -> bool {
+        self.http2.load(Relaxed)
     }
 
     /// An HTTP/2 connection is set up and may idle.

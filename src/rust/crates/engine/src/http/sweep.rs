@@ -23,6 +23,9 @@ const HIBERNATE_AFTER: u64 = 500;
 
 /// A connection that was told to end, and has no request, gets this many ms to do so.
 const DRAIN_FOR: u64 = 1000;
+/// When the server ends, a connection is kept for this many ms after its last answer: the client's next request may be under way, and gets
+/// its answer with the news that it is the last one.
+const LAST_CALL: u64 = 250;
 
 /// After so many connections gave up their buffers, the memory is worth giving back.
 const WORTH_GIVING_BACK: u32 = 256;
@@ -31,6 +34,7 @@ thread_local! {
     static HIBERNATED: Cell<u32> = const { Cell::new(0) };
     static CONNECTIONS: RefCell<Slab<Arc<Connection>>> = const { RefCell::new(Slab::new()) };
     static SLOWED: Cell<bool> = const { Cell::new(true) };
+    static DRAINING: Cell<bool> = const { Cell::new(false) };
     static WAKE: Arc<Notify> = Arc::new(Notify::new());
 }
 
@@ -63,9 +67,16 @@ pub fn hurry() {
     });
 }
 
-/// Tells all connections of this thread.
-pub fn order_all(order: Order) {
-    for_each(|c| c.give(order));
+/// The server ends: connections of this thread end when they have nothing under way. HTTP/2 has a way to say so without losing a
+/// request that is on its way.
+pub fn drain() {
+    DRAINING.with(|d| d.set(true));
+    for_each(|c| {
+        if c.is_http2() {
+            c.give(Order::Drain);
+        }
+    });
+    hurry();
 }
 
 fn for_each(mut f: impl FnMut(&Connection)) {
@@ -80,7 +91,7 @@ pub async fn run(limits: Arc<Limits>) {
     loop {
         let busy = dispatch::expire();
         calm = if busy { 0 } else { calm + 1 };
-        let slow = calm >= CALM;
+        let slow = calm >= CALM && !DRAINING.with(Cell::get);
         SLOWED.with(|s| s.set(slow));
         look(&limits);
         // the allocator keeps what a crowd of connections needed: when the crowd is quiet, its memory goes back
@@ -108,6 +119,7 @@ fn ms(seconds: f64) -> u64 {
 
 fn look(limits: &Limits) {
     let now = now();
+    let keep_alive = if DRAINING.with(Cell::get) { LAST_CALL } else { ms(limits.keep_alive) };
     for_each(|c| {
         if c.head_for(now).is_some_and(|t| t > ms(limits.header_timeout)) {
             c.give(Order::HeaderTimeout);
@@ -122,7 +134,7 @@ fn look(limits: &Limits) {
             }
         }
         if let Some(idle) = c.idle_for(now) {
-            let too_long = idle > ms(limits.keep_alive);
+            let too_long = idle > keep_alive;
             if c.order() == Order::Drain && idle > DRAIN_FOR {
                 c.give(Order::Close);
             } else if too_long {
