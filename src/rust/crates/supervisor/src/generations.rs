@@ -191,6 +191,9 @@ impl Supervisor {
         if let Some(generation) = self.generations.get_mut(&number) {
             generation.stage = Stage::Draining { dry: true };
         }
+        for worker in self.workers.values_mut().filter(|w| w.generation == number && w.phase == Phase::Starting) {
+            worker.kill();
+        }
         self.settle(Instant::now());
     }
 

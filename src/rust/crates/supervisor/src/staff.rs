@@ -51,10 +51,10 @@ impl Supervisor {
                 // what waits for it must not wait for ever when its last worker has died
                 GenerationStage::Draining { dry } => usize::from(!dry),
             };
+            // those that end count, too: they were retired because nothing waits
             let draining = matches!(generation.stage, GenerationStage::Draining { .. });
             let counts = |(id, worker): &(&u32, &WorkerHandle)| {
-                let there = worker.is_staff() || (draining && worker.phase == Phase::Retiring);
-                worker.generation == number && there && self.replacing != Some(**id)
+                worker.generation == number && (draining || worker.is_staff()) && self.replacing != Some(**id)
             };
             let missing = wanted.saturating_sub(self.workers.iter().filter(counts).count());
             if missing == 0 {
@@ -249,6 +249,10 @@ impl Supervisor {
             return;
         }
         let Some(process) = &worker.process else { return };
+        match self.generations.get(&worker.generation).map(|g| g.stage) {
+            None | Some(GenerationStage::Draining { dry: true }) => return worker.kill(),
+            _ => {}
+        }
         let Some(end) = worker.end.take() else { return };
         let wear = Wear::new(&self.options, now, u64::from(id) ^ (process.pid() as u64) << 32);
         worker.stats.max_requests.store(wear.requests(), std::sync::atomic::Ordering::Relaxed);
