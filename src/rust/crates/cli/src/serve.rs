@@ -6,11 +6,14 @@ use crate::r::Recipe;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use supervisor::{Event, Failure, PoolOptions, Service};
 use tempfile::TempDir;
 use tokio::signal::unix::{signal, SignalKind};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
+
+/// Signals that come within this time are one: some programs send theirs to the process and to its group.
+const ONE_SIGNAL: Duration = Duration::from_millis(500);
 
 /// What the main thread waits for.
 enum Note {
@@ -115,19 +118,22 @@ async fn attend(
 ) -> Result<(), Error> {
     let mut app = (0, 0);
     let mut listening = false;
-    let mut ending = false;
+    let mut ending: Option<Instant> = None;
     while let Some(note) = notes.recv().await {
         match note {
             Note::Reload => service.reload(recipe.source()),
-            Note::End => {
-                if ending {
-                    eprintln!("drover: ending at once");
-                } else {
+            Note::End => match ending {
+                None => {
                     eprintln!("drover: ending within {graceful_timeout} s; a second signal ends at once");
+                    ending = Some(Instant::now());
+                    service.stop(None);
                 }
-                ending = true;
-                service.stop(None);
-            }
+                Some(first) if first.elapsed() < ONE_SIGNAL => {}
+                Some(_) => {
+                    eprintln!("drover: ending at once");
+                    service.stop(None);
+                }
+            },
             Note::Event => {
                 while let Some(event) = service.next_event(Duration::ZERO) {
                     match event {

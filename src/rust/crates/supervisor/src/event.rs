@@ -25,7 +25,7 @@ pub enum Event {
     },
     /// requests are served from now on
     Listening(SocketAddr),
-    /// it could not be started: nothing is left running
+    /// it could not be started, or the supervisor itself has failed: nothing is left running
     Failed {
         /// what failed
         kind: Failure,

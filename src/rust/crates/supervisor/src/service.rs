@@ -3,10 +3,11 @@
 use crate::alarm::Alarm;
 use crate::board::Board;
 use crate::supervisor::{Order, Outlet, Supervisor};
-use crate::{Event, PoolOptions, Source, Start, WorkerStatus};
+use crate::{Event, Failure, PoolOptions, Source, Start, WorkerStatus};
 use engine::{Server, Settings, StartError};
 use std::fmt;
 use std::net::SocketAddr;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -50,10 +51,17 @@ impl Service {
         let (orders, obeyed) = channel();
         let (tell, events) = channel();
         let outlet = Outlet { events: tell, wake };
+        let last_words = outlet.clone();
         let supervisor = Supervisor::new(server, options, told, obeyed, alarm.clone(), board.clone(), outlet)?;
         // processes that are started ask the system to be killed with the thread that starts them: it lasts as long as they
-        let thread =
-            std::thread::Builder::new().name("drover-supervisor".into()).spawn(move || supervisor.run(source))?;
+        let thread = std::thread::Builder::new().name("drover-supervisor".into()).spawn(move || {
+            if catch_unwind(AssertUnwindSafe(|| supervisor.run(source))).is_err() {
+                // its processes have seen their channels close; the panic hook has printed why
+                let message = "the supervisor has failed, by a bug in drover".to_owned();
+                last_words.tell(Event::Failed { kind: Failure::System, message });
+                last_words.tell(Event::Stopped);
+            }
+        })?;
         Ok(Service {
             address,
             orders: Mutex::new(orders),

@@ -349,6 +349,8 @@ impl Supervisor {
         }
         match &failure {
             Some(why) => self.error(&format!("{name} {exit}: {why}")),
+            // by SIGTERM, or quit()
+            None if exit == Exit::Status(0) => self.info(&format!("{name} ended by itself")),
             None => self.error(&format!("{name} {exit}")),
         }
         if self.generations.get(&generation).is_some_and(|g| g.is_preparing()) {

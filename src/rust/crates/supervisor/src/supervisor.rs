@@ -41,6 +41,7 @@ pub enum Order {
 }
 
 /// Where events go.
+#[derive(Clone)]
 pub struct Outlet {
     /// the queue
     pub events: Sender<Event>,
