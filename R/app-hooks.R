@@ -33,9 +33,9 @@ NULL
 #' of registration, those of mounted apps and those given to [dr_serve()] or [dr_run()] after them; stop hooks in the
 #' reverse order. With `workers = 1` that process is the session that serves, and they run once.
 #'
-#' A worker whose start hook fails does not serve. When that happens while the server starts, [dr_serve()] fails; when it
-#' happens later, the worker is started again after a while. A stop hook that fails is logged. A worker that is killed or
-#' crashes runs no stop hooks.
+#' A worker whose start hook fails does not serve. When that happens while the server starts, [dr_serve()] fails; when
+#' it happens later, the worker is started again after a while. A stop hook that fails is logged. A worker that is
+#' killed or crashes runs no stop hooks.
 #'
 #' @param app An app, see [dr_app()].
 #' @param fn A function without arguments.

@@ -62,9 +62,9 @@ add_route <- function(app, method, path, handler, timeout, call = sys.call(-1L))
 #' @param app An app, see [dr_app()].
 #' @param path The path: a single string.
 #' @param handler A function of one argument, the request (`req`, see [dr_header()] and [request]).
-#' @param timeout Longest time from the arrival of a request to its answer, in seconds: a single number > 0, or `NULL` for the
-#'   one that [dr_serve()] was given. When it is over the client gets 504, and the handler is interrupted if it runs in a
-#'   worker process.
+#' @param timeout Longest time from the arrival of a request to its answer, in seconds: a single number > 0, or `NULL`
+#'   for the one that [dr_serve()] was given. When it is over the client gets 504, and the handler is interrupted if it
+#'   runs in a worker process.
 #' @param methods Methods out of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS: a character vector. Case does not
 #'   matter.
 #' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,

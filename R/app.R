@@ -13,9 +13,9 @@
 #' @returns An app: an environment of class `dr_app`. Its fields are for reading: `routes` (a named list; names like
 #'   `"GET /x"`; each element a list with `method`, `path`, `param_names` and `handler`), `middleware` (a list of
 #'   functions), `static_mounts` (a list of lists with `mount` and `dir`), `mounts` (a list of lists with `prefix` and
-#'   `app`), `on_error` and `not_found` (a function or `NULL`), `on_start`, `on_stop`, `on_worker_start` and `on_worker_stop` (lists of
-#'   functions), `port`
-#'   (the port of the last [dr_serve()], or `NULL`) and `serving` (`TRUE` while it is served).
+#'   `app`), `on_error` and `not_found` (a function or `NULL`), `on_start`, `on_stop`, `on_worker_start` and
+#'   `on_worker_stop` (lists of functions), `port` (the port of the last [dr_serve()], or `NULL`) and `serving` (`TRUE`
+#'   while it is served).
 #' @seealso [dr_get()], [dr_use()], [dr_static()], [dr_mount()], [dr_serve()]
 #' @examples
 #' app <- dr_app()

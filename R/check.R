@@ -25,8 +25,8 @@ check_app <- function(app, arg = "app", call = sys.call(-1L)) {
   if (!inherits(app, "dr_app")) stop_argument(arg, "a dr_app object (see dr_app())", app, call)
 }
 
-# Registrars call this: an app that this session serves itself is fixed until dr_stop(). Worker processes have their own copy,
-# and take a change over with dr_reload().
+# Registrars call this: an app that this session serves itself is fixed until dr_stop(). Worker processes have their own
+# copy, and take a change over with dr_reload().
 check_app_open <- function(app, call = sys.call(-1L)) {
   check_app(app, call = call)
   if (app$serving && engine_running() && !service_running()) {

@@ -17,8 +17,9 @@ join_path <- function(prefix, path) {
   if (nzchar(prefix) && path == "/") prefix else paste0(prefix, path)
 }
 
-# The routes of an app and of all that is mounted in it, in order: lists of method, path, handler, timeout (seconds or NULL),
-# middleware (a list, outermost first) and on_error. An app's own routes go before those of the apps mounted in it.
+# The routes of an app and of all that is mounted in it, in order: lists of method, path, handler, timeout (seconds or
+# NULL), middleware (a list, outermost first) and on_error. An app's own routes go before those of the apps mounted in
+# it.
 app_routes <- function(app, prefix = "", middleware = list(), on_error = NULL) {
   middleware <- c(middleware, app$middleware)
   if (!is.null(app$on_error)) on_error <- app$on_error

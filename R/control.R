@@ -3,11 +3,12 @@
 #' Stop the server
 #'
 #' Stops the server of this session: it takes no new connections, waits for the requests in flight, closes all
-#' connections, ends its worker processes, and then runs the app's [dr_on_stop()] hooks. Without a running server it does
-#' nothing. [dr_serve()] may be called again afterwards. Called by a handler that runs in this session, it takes effect
-#' once that handler has returned.
+#' connections, ends its worker processes, and then runs the app's [dr_on_stop()] hooks. Without a running server it
+#' does nothing. [dr_serve()] may be called again afterwards. Called by a handler that runs in this session, it takes
+#' effect once that handler has returned.
 #'
-#' Worker processes that are still busy after `graceful_timeout` get SIGTERM, and in the end SIGKILL: none is left behind.
+#' Worker processes that are still busy after `graceful_timeout` get SIGTERM, and in the end SIGKILL: none is left
+#' behind.
 #'
 #' @param graceful_timeout How long to wait for requests in flight, in seconds, or `NULL` for what [dr_serve()] was
 #'   told. Ctrl-C ends the wait.
@@ -45,8 +46,9 @@ dr_stop <- function(graceful_timeout = NULL) {
 
 check_not_process <- function(call = sys.call(-1L)) {
   if (!in_process()) return()
-  stop_drover("not_running", "this is a process of a server: only the session or program that started the server controls it",
-    call = call)
+  stop_drover(
+    "not_running", "this is a process of a server: what started the server controls it, a session or a program", call = call
+  )
 }
 
 #' Take over new code or data without a pause
@@ -56,8 +58,8 @@ check_not_process <- function(call = sys.call(-1L)) {
 #' the old one goes on.
 #'
 #' For a server of [dr_run()] the file is read again. For one of [dr_serve()] with worker processes the new workers are
-#' made of the app and the session as they are now: assign a new model to the variable that handlers use, or register a route,
-#' and reload. Start hooks of [dr_on_start()] run again only where the file is read again.
+#' made of the app and the session as they are now: assign a new model to the variable that handlers use, or register a
+#' route, and reload. Start hooks of [dr_on_start()] run again only where the file is read again.
 #'
 #' Sending SIGHUP to a server that blocks has the same effect; there an error is logged.
 #'
@@ -81,8 +83,8 @@ dr_reload <- function() {
   }
   if (!service_running()) {
     stop_drover("reload", paste(
-      "with workers = 1 the handlers run in this session, and there is nothing to reload: variables that they use may be",
-      "assigned at any time, and for another app call dr_stop() and dr_serve()"
+      "with workers = 1 the handlers run in this session, and there is nothing to reload: variables that they use",
+      "may be assigned at any time, and for another app call dr_stop() and dr_serve()"
     ), call = call)
   }
   service_reload(call)
@@ -98,8 +100,8 @@ dr_reload <- function() {
 #' * `dr_running()`: `TRUE` while a server runs in this session, otherwise `FALSE`.
 #' * `dr_url()`: where the server is reached from this machine, such as `"http://127.0.0.1:8080"`: a string without a
 #'   slash at its end.
-#' * `dr_status()`: the worker processes: a data frame with a row for each, the oldest first. It has no rows while handlers
-#'   run in this session, and when no server runs. Its columns:
+#' * `dr_status()`: the worker processes: a data frame with a row for each, the oldest first. It has no rows while
+#'   handlers run in this session, and when no server runs. Its columns:
 #'
 #'   | column | type | is |
 #'   |---|---|---|

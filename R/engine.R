@@ -1,5 +1,5 @@
-# The engine of a session that is its own worker: started, served by, stopped; and what all workers need of an app. Called by
-# serve.R; the guard around handlers is worker.R. Not for worker processes: service.R, zygote.R, process.R.
+# The engine of a session that is its own worker: started, served by, stopped; and what all workers need of an app.
+# Called by serve.R; the guard around handlers is worker.R. Not for worker processes: service.R, zygote.R, process.R.
 
 # What handlers need to be called: scope (an environment with the handlers by name), on_error, debug.
 engine <- new.env(parent = emptyenv())
@@ -83,8 +83,6 @@ base_url <- function(host, port) {
 
 # Serves until dr_stop(), Ctrl-C or SIGTERM.
 engine_block <- function() {
-  .Call(C_signals_catch)
-  on.exit(.Call(C_signals_release))
   repeat {
     outcome <- serve(modes$block)
     signals <- .Call(C_signals_take)
@@ -122,14 +120,24 @@ callbacks <- function(unused) {
 # Called from C, in a process without the thread of 'later': seconds until a callback is due.
 callbacks_due_in <- function(unused) next_op_secs()
 
+elapsed <- function() proc.time()[["elapsed"]]
+
+# Whether a server that has begun to end at this time is to end now: it was told to end a second time, by Ctrl-C or SIGTERM.
+# Programs that send a signal both to a process and to its group mean it once.
+told_twice <- function(began, interrupt) {
+  terminate <- .Call(C_signals_take)[[1L]]
+  (interrupt || terminate) && elapsed() - began >= 0.5
+}
+
 # Ends the server when the requests in flight are answered, or after `graceful_timeout` seconds.
 engine_stop <- function(graceful_timeout) {
   .Call(C_session_drain)
-  deadline <- proc.time()[["elapsed"]] + graceful_timeout
-  while (proc.time()[["elapsed"]] < deadline) {
+  began <- elapsed()
+  while (elapsed() - began < graceful_timeout) {
     outcome <- serve(modes$drain)
-    if (outcome %in% c(outcomes$stopped, interrupted)) break
-    if (identical(run_callbacks(), interrupted)) break
+    if (identical(outcome, outcomes$stopped)) break
+    called <- run_callbacks()
+    if (told_twice(began, interrupted %in% c(outcome, called))) break
   }
   .Call(C_session_close)
   engine$scope <- engine$on_error <- NULL

@@ -60,7 +60,8 @@ load_problem <- function(error) {
   paste0(valid_text(conditionMessage(error)), if (shown) paste0(" in ", one_line(call)))
 }
 
-# R's message on text that does not parse starts with "<text>:LINE:COLUMN: " or "FILE:LINE:COLUMN: ", and goes on with an excerpt.
+# R's message on text that does not parse starts with "<text>:LINE:COLUMN: " or "FILE:LINE:COLUMN: ", and goes on with
+# an excerpt.
 parse_problem <- function(message) {
   parts <- regmatches(message, regexec("^[^\n]*?:([0-9]+):([0-9]+): ([^\n]*)", message, perl = TRUE))[[1L]]
   if (!length(parts)) return(message)

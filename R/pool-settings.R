@@ -1,5 +1,6 @@
-# The settings of worker processes: what each may be, and how the supervisor is told. Their meaning is documented at dr_serve().
-# Neighbours: serve-settings.R, for those of the server itself; serve.R and run.R, which have them as arguments.
+# The settings of worker processes: what each may be, and how the supervisor is told. Their meaning is documented at
+# dr_serve(). Neighbours: serve-settings.R, for those of the server itself; serve.R and run.R, which have them as
+# arguments.
 
 # Names and checks of the fields of supervisor::PoolOptions that are arguments by the same name.
 pool_checks <- list(

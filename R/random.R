@@ -1,10 +1,10 @@
 # Random numbers in worker processes: forks of one process would all draw the same ones.
 #
-# With the generator "L'Ecuyer-CMRG" and a seed, as set.seed() leaves it, worker n has the nth stream after that seed: the
-# same in every run. With any other, each worker gets a seed of its own from the system.
+# With the generator "L'Ecuyer-CMRG" and a seed, as set.seed() leaves it, worker n has the nth stream after that seed:
+# the same in every run. With any other, each worker gets a seed of its own from the system.
 
-# In the zygote: base, which the seeds of all its workers are made of; or seed (that of the app), at and stream (the number
-# of the worker reached, and its stream).
+# In the zygote: base, which the seeds of all its workers are made of; or seed (that of the app), at and stream (the
+# number of the worker reached, and its stream).
 streams <- new.env(parent = emptyenv())
 
 # Once the app is loaded, before there is a worker.

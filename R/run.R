@@ -1,15 +1,16 @@
-# Serving an app that is in a file: this session has the server, other processes have the app. Neighbours: load-app.R (how the
-# file becomes an app), service.R, and the program `drover`, which does the same without R.
+# Serving an app that is in a file: this session has the server, other processes have the app. Neighbours: load-app.R
+# (how the file becomes an app), service.R, and the program `drover`, which does the same without R.
 
 #' Serve an app that is in a file
 #'
-#' Starts a server in this session for an app that only worker processes load: nothing that the app does, or that happens to it, can
-#' take the server down, and [dr_reload()] reads the file again.
+#' Starts a server in this session for an app that only worker processes load: nothing that the app does, or that
+#' happens to it, can take the server down, and [dr_reload()] reads the file again.
 #'
 #' The file is evaluated in the global environment of a fresh R process, in the working directory of this session. Its
-#' last value is the app; otherwise the app is in the variable `app`. When the file calls [dr_serve()], that call does not
-#' serve but says which app it is, with its hooks for workers; all other settings are those of `dr_run()`.
-#' [dr_on_start()] hooks run in that process, once, before workers are forked from it, and [dr_on_stop()] hooks at its end.
+#' last value is the app; otherwise the app is in the variable `app`. When the file calls [dr_serve()], that call does
+#' not serve but says which app it is, with its hooks for workers; all other settings are those of `dr_run()`.
+#' [dr_on_start()] hooks run in that process, once, before workers are forked from it, and [dr_on_stop()] hooks at its
+#' end.
 #'
 #' The arguments are those of [dr_serve()], except as said here.
 #'
@@ -19,10 +20,10 @@
 #'   when they are unused. At most 1024.
 #' @param on_worker_start,on_worker_stop Functions without arguments, or `NULL`, that each worker calls before its first
 #'   request and at its end, after those of the app: see [dr_on_worker_start()]. They are copied to the workers.
-#' @param start How worker processes come about. `"fork"`: as forks of one process that has loaded the file. `"spawn"`: as
-#'   fresh R processes that each load it.
-#' @param block `TRUE` to serve until [dr_stop()] is called by a callback, Ctrl-C is pressed or SIGTERM comes, and only then
-#'   return. `FALSE` to return at once; the server needs nothing of the session then.
+#' @param start How worker processes come about. `"fork"`: as forks of one process that has loaded the file. `"spawn"`:
+#'   as fresh R processes that each load it.
+#' @param block `TRUE` to serve until [dr_stop()] is called by a callback, Ctrl-C is pressed or SIGTERM comes, and only
+#'   then return. `FALSE` to return at once; the server needs nothing of the session then.
 #' @returns `NULL`, invisibly.
 #' @section Errors:
 #' * `drover_error_argument` when an argument is not as described.

@@ -5,7 +5,8 @@
 limit_checks <- list(
   # the engine's type for targets holds no more
   max_request_line = function(x, arg, call) check_count(x, arg, 1, 65534, call = call),
-  max_header_field = check_count, max_header_size = check_count, max_headers = check_count, max_body = function(x, arg, call) check_count(x, arg, 0, call = call),
+  max_header_field = check_count, max_header_size = check_count, max_headers = check_count,
+  max_body = function(x, arg, call) check_count(x, arg, 0, call = call),
   spool_above = function(x, arg, call) check_count(x, arg, 0, call = call),
   max_parts = check_count, max_fields = check_count, max_json_depth = check_count, max_collisions = check_count,
   header_timeout = check_seconds, body_timeout = check_seconds,

@@ -1,9 +1,9 @@
 # Starting a server in this session. Not for what the engine does (engine.R calls it), nor for what an app becomes
-# (compile.R). Neighbours: serve-settings.R, pool-settings.R (the arguments), service.R (worker processes), control.R (stopping
-# and asking), run.R (an app in a file).
+# (compile.R). Neighbours: serve-settings.R, pool-settings.R (the arguments), service.R (worker processes), control.R
+# (stopping and asking), run.R (an app in a file).
 
-# What is being served: app, apps (it and all mounted ones), graceful_timeout and url, worker_hooks, and for worker processes
-# those fields that service.R names; empty when nothing is.
+# What is being served: app, apps (it and all mounted ones), graceful_timeout and url, worker_hooks, and for worker
+# processes those fields that service.R names; empty when nothing is.
 server <- new.env(parent = emptyenv())
 
 #' Serve an app over HTTP
@@ -12,13 +12,13 @@ server <- new.env(parent = emptyenv())
 #' be started again after that. Connections, HTTP, routing and files are handled by threads of the engine. In a script,
 #' use `block = TRUE`.
 #'
-#' With `workers = 1` handlers run in the main thread of the session, one after the other, whenever it is idle, or inside
-#' `dr_serve(block = TRUE)`; callbacks of the packages 'later' and 'promises' run in between.
+#' With `workers = 1` handlers run in the main thread of the session, one after the other, whenever it is idle, or
+#' inside `dr_serve(block = TRUE)`; callbacks of the packages 'later' and 'promises' run in between.
 #'
-#' With more workers handlers run in processes of their own, as many at a time as there are workers, and the session is free.
-#' The processes are forks of the session as it is when `dr_serve()` is called: they have its variables and packages, and
-#' large ones are in memory once. What a handler changes, it changes in its own process. [dr_reload()] makes new workers
-#' of the session as it is then.
+#' With more workers handlers run in processes of their own, as many at a time as there are workers, and the session is
+#' free. The processes are forks of the session as it is when `dr_serve()` is called: they have its variables and
+#' packages, and large ones are in memory once. What a handler changes, it changes in its own process. [dr_reload()]
+#' makes new workers of the session as it is then.
 #'
 #' When the server listens, a message says where: `drover listening on http://127.0.0.1:8080 (...)`.
 #'
@@ -48,9 +48,9 @@ server <- new.env(parent = emptyenv())
 #' @param debug `TRUE` to send messages and tracebacks of errors to clients. Not for production.
 #' @param log Where log lines go: `"stderr"`, `"none"`, or the path of a file, to which they are appended.
 #' @param case_sensitive `TRUE` to tell upper and lower case in paths apart.
-#' @param start How worker processes come about. `"fork"`: as forks, within milliseconds and sharing memory. `"spawn"`: as
-#'   fresh R processes, for what does not survive a fork, such as threads of other packages or a GPU. They get copies of the app,
-#'   of the variables in the global environment and the packages that are attached; memory is not shared.
+#' @param start How worker processes come about. `"fork"`: as forks, within milliseconds and sharing memory. `"spawn"`:
+#'   as fresh R processes, for what does not survive a fork, such as threads of other packages or a GPU. They get copies
+#'   of the app, of the variables in the global environment and the packages that are attached; memory is not shared.
 #' @param check_unused How often workers beyond the minimum are looked at, in seconds.
 #' @param max_age How long a worker beyond the minimum may be unused, in seconds, before it is ended.
 #' @param max_requests After how many requests a worker is replaced, 10 % more or less; 0 for never.
@@ -73,10 +73,10 @@ server <- new.env(parent = emptyenv())
 #'   any.
 #' @param write_timeout Longest time without progress while a response is sent, in seconds.
 #' @param keep_alive Longest idle time between two requests of a connection, in seconds.
-#' @param timeout Longest time from the arrival of a request to its answer, in seconds; then it gets 504. Routes may have
-#'   another, see [dr_get()].
-#' @param kill_after How long after its interrupt a handler in a worker process may go on, in seconds, before the process
-#'   is killed. Handlers are interrupted when `timeout` is over or the client has gone.
+#' @param timeout Longest time from the arrival of a request to its answer, in seconds; then it gets 504. Routes may
+#'   have another, see [dr_get()].
+#' @param kill_after How long after its interrupt a handler in a worker process may go on, in seconds, before the
+#'   process is killed. Handlers are interrupted when `timeout` is over or the client has gone.
 #' @param queue_timeout Longest time that a request waits for R, in seconds; then it gets 503.
 #' @param graceful_timeout How long [dr_stop()] waits for requests in flight, in seconds; 0 does not wait.
 #' @param max_connections Most connections at a time; further ones wait.
@@ -85,8 +85,8 @@ server <- new.env(parent = emptyenv())
 #' @section Errors:
 #' * `drover_error_argument` when an argument is not as described, or a folder of [dr_static()] does not exist.
 #' * `drover_error_running` when a server is running in this session.
-#' * `drover_error_hook` when a start hook or `on_worker_start` fails; the field `parent` is their error, unless it was in
-#'   a worker process: then the error is also of class `drover_error_worker`.
+#' * `drover_error_hook` when a start hook or `on_worker_start` fails; the field `parent` is their error, unless it was
+#'   in a worker process: then the error is also of class `drover_error_worker`.
 #' * `drover_error_system` when the system lacks something: memory, descriptors, processes.
 #' * `drover_error_listen` when the address cannot be listened on, most often because the port is in use.
 #'
@@ -172,7 +172,11 @@ announce <- function(threads, workers, routes, static) {
 
 # Until dr_stop(), Ctrl-C or SIGTERM; then all is stopped.
 block_until_stopped <- function() {
-  on.exit(dr_stop())
+  .Call(C_signals_catch)
+  on.exit({
+    dr_stop()
+    .Call(C_signals_release)
+  })
   tryCatch(if (service_running()) service_block() else engine_block(), interrupt = function(condition) NULL)
 }
 

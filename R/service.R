@@ -1,9 +1,9 @@
-# A session whose handlers run in worker processes: it hears of what happens to them (src/service.c), lends itself for forks, and
-# otherwise has nothing to do with requests. Neighbours: serve.R and run.R (who start it), zygote.R, spawn.R.
+# A session whose handlers run in worker processes: it hears of what happens to them (src/service.c), lends itself for
+# forks, and otherwise has nothing to do with requests. Neighbours: serve.R and run.R (who start it), zygote.R, spawn.R.
 #
-# Fields of `server` that are used here: renew (a function that gives the supervisor a new source of workers), adopt (one that gives
-# it another zygote of the present generation), proven (called when a new generation has taken over), files (paths to be
-# deleted at the end).
+# Fields of `server` that are used here: renew (a function that gives the supervisor a new source of workers), adopt
+# (one that gives it another zygote of the present generation), proven (called when a new generation has taken over),
+# files (paths to be deleted at the end).
 
 service_running <- function() .Call(C_service_running)
 
@@ -27,8 +27,8 @@ serve_by_processes <- function(app, config, pool, compiled, on_worker_start, on_
   service_start(config, pool, source, call)
 }
 
-# How zygotes are forked from now on. A generation keeps its handlers: another zygote for it has the same, though the app may have
-# changed meanwhile; a new generation has those of the app as it is then.
+# How zygotes are forked from now on. A generation keeps its handlers: another zygote for it has the same, though the
+# app may have changed meanwhile; a new generation has those of the app as it is then.
 fork_from <- function(app, config, compiled, hooks, on_worker_start, on_worker_stop) {
   server$adopt <- function() fork_zygote(config, compiled, hooks)
   server$renew <- function() {
@@ -124,8 +124,6 @@ service_over <- function() {
 
 # Looks after the server until dr_stop(), Ctrl-C, SIGTERM or its end.
 service_block <- function() {
-  .Call(C_signals_catch)
-  on.exit(.Call(C_signals_release))
   while (service_running()) {
     service_idle()
     signals <- .Call(C_signals_take)
@@ -138,10 +136,19 @@ service_block <- function() {
   }
 }
 
-# Ends the server when the requests in flight are answered, or after `graceful_timeout` seconds, or at Ctrl-C.
+# Ends the server when the requests in flight are answered, or after `graceful_timeout` seconds.
 service_stop <- function(graceful_timeout) {
   .Call(C_service_end, graceful_timeout)
-  tryCatch(service_wait("stopped"), interrupt = function(condition) NULL)
+  began <- elapsed()
+  wait <- function() {
+    .Call(C_service_wait, 1)
+    FALSE
+  }
+  repeat {
+    event <- service_news()
+    if (identical(event$what, "stopped")) break
+    if (is.null(event) && told_twice(began, tryCatch(wait(), interrupt = function(condition) TRUE))) break
+  }
   .Call(C_service_close)
   invisible()
 }

@@ -22,8 +22,8 @@ private_file <- function(x, pattern) {
   file
 }
 
-# What a process needs to be like this session: the app and its hooks, the variables of the global environment, which functions
-# use, and the packages that are attached. The file's path.
+# What a process needs to be like this session: the app and its hooks, the variables of the global environment, which
+# functions use, and the packages that are attached. The file's path.
 save_object <- function(app, on_worker_start, on_worker_stop, call) {
   globals <- setdiff(ls(globalenv(), all.names = TRUE), ".Random.seed")
   attached <- rev(sub("^package:", "", grep("^package:", search(), value = TRUE)))
@@ -40,7 +40,9 @@ save_object <- function(app, on_worker_start, on_worker_stop, call) {
   tryCatch(
     serialize(object[c("app", "on_worker_start", "on_worker_stop")], NULL, refhook = function(x) {
       # a connection to a database or a model of another package: memory of this process
-      if (typeof(x) == "externalptr" && .Call(C_pointer_is_live, x)) stop("it holds a pointer into this session's memory")
+      if (typeof(x) == "externalptr" && .Call(C_pointer_is_live, x)) {
+        stop("it holds a pointer into this session's memory")
+      }
       NULL
     }),
     error = function(error) refuse(conditionMessage(error))

@@ -1,5 +1,5 @@
-# The zygote: the process that has the app and that workers are forked from. Its loop is src/zygote.c; here is how it comes
-# by its app. Neighbours: load-app.R (files), spawn.R (apps of another session), process.R (what a worker does).
+# The zygote: the process that has the app and that workers are forked from. Its loop is src/zygote.c; here is how it
+# comes by its app. Neighbours: load-app.R (files), spawn.R (apps of another session), process.R (what a worker does).
 
 # Forks a zygote of this session. list(descriptor, process id), for the supervisor.
 fork_zygote <- function(config, compiled, hooks) {
@@ -17,8 +17,8 @@ session_zygote <- function(descriptor, config, compiled, hooks) {
   run_zygote(config, compiled, hooks)
 }
 
-# The whole life of a zygote once its app is there. 0, 1 when the server would not have the app, or, as a one-element list, the number of the
-# worker that this process is to be.
+# The whole life of a zygote once its app is there. 0, 1 when the server would not have the app, or, as a one-element
+# list, the number of the worker that this process is to be.
 run_zygote <- function(config, compiled, hooks) {
   engine_adopt(compiled, config$debug, config$limits)
   prepare_random_streams()
@@ -31,8 +31,9 @@ run_zygote <- function(config, compiled, hooks) {
   if (is.null(number)) 0L else list(number)
 }
 
-# What a fresh R process runs whose standard input is a control channel: R -e 'drover:::zygote_main()' --args FILE. Instead of
-# a file: --object FILE, what spawn_source() has written; further, --hooks FILE: worker hooks, saved by run.R.
+# What a fresh R process runs whose standard input is a control channel: R -e 'drover:::zygote_main()' --args FILE.
+# Instead of a file: --object FILE, what spawn_source() has written; further, --hooks FILE: worker hooks, saved by
+# run.R.
 zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   settings <- Sys.getenv("DROVER_SETTINGS")
   Sys.unsetenv("DROVER_SETTINGS")
@@ -50,7 +51,9 @@ zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   config <- jsonlite::fromJSON(settings)
   status <- run_zygote(config, loaded$compiled, loaded$hooks)
   if (is.list(status)) status <- worker_process(status[[1L]], loaded$hooks)
-  for (hook in loaded$stop) tryCatch(hook(), error = function(error) message("stop hook failed: ", conditionMessage(error)))
+  for (hook in loaded$stop) {
+    tryCatch(hook(), error = function(error) message("drover: stop hook failed: ", conditionMessage(error)))
+  }
   quit(save = "no", status = status)
 }
 

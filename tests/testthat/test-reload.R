@@ -1,0 +1,127 @@
+# New generations of workers: what they take over, and that nothing is lost on the way.
+
+test_that("dr_reload() takes over what the session has now", {
+  model <- "one"
+  app <- dr_get(dr_app(), "/model", function(req) model)
+  server <- serve_workers(app, 2L)
+  old <- dr_status()$pid
+  model <- "two"
+  expect_identical(fetch(server, "/model")$text, "one")
+  expect_identical(withVisible(dr_reload()), list(value = NULL, visible = FALSE))
+  expect_identical(fetch(server, "/model")$text, "two")
+  expect_true(eventually(function() identical(dr_status()$generation, c(2L, 2L))))
+  expect_true(eventually(function() !any(is_alive(old))))
+})
+
+test_that("an app may change while its workers serve, and dr_reload() takes that over", {
+  app <- dr_get(dr_app(), "/old", function(req) "old")
+  server <- serve_workers(app, 2L)
+  dr_get(app, "/new", function(req) "new")
+  expect_identical(fetch(server, "/new")$status, 404L)
+  dr_reload()
+  expect_identical(fetch(server, "/new")$text, "new")
+  expect_identical(fetch(server, "/old")$text, "old")
+})
+
+test_that("no request fails while generations change", {
+  server <- serve_workers(pid_app(), 2L)
+  load <- processx::process$new("sh", c("-c", sprintf(paste(
+    "i=0; while [ $i -lt 150 ]; do i=$((i+1));",
+    "curl -s -m 10 -o /dev/null -w '%%{http_code}\\n' http://127.0.0.1:%d/slow/0.01; done"
+  ), server$port)), stdout = "|")
+  withr::defer(load$kill())
+  reloads <- 0L
+  while (load$is_alive() && reloads < 10L) {
+    dr_reload()
+    reloads <- reloads + 1L
+  }
+  load$wait(20000)
+  codes <- strsplit(trimws(load$read_all_output()), "\n")[[1]]
+  expect_gt(reloads, 1L)
+  expect_identical(codes, rep("200", 150))
+})
+
+test_that("a new generation whose workers do not start leaves the old one serving", {
+  fail <- FALSE
+  app <- pid_app()
+  dr_on_worker_start(app, function() if (fail) stop("no database today"))
+  server <- serve_workers(app, 2L)
+  old <- dr_status()$pid
+  fail <- TRUE
+  expect_error(dr_reload(), "no database today", class = "drover_error_reload")
+  expect_setequal(dr_status()$pid, old)
+  expect_identical(fetch(server, "/pid")$status, 200L)
+  # a worker of the old generation that has to be replaced is one as it was
+  tools::pskill(old[[1]], tools::SIGKILL)
+  expect_true(idle_until(function() {
+    status <- dr_status()
+    nrow(status) == 2L && !old[[1]] %in% status$pid && all(status$state == "idle")
+  }))
+  fail <- FALSE
+  dr_reload()
+  expect_identical(fetch(server, "/pid")$status, 200L)
+})
+
+test_that("an app that does not compile is not loaded", {
+  app <- dr_get(dr_app(), "/", function(req) "here")
+  server <- serve_workers(app, 2L)
+  gone <- withr::local_tempdir()
+  dr_static(app, "/static", gone)
+  unlink(gone, recursive = TRUE)
+  expect_error(dr_reload(), "must be an existing folder", class = "drover_error_reload")
+  expect_identical(fetch(server, "/")$text, "here")
+})
+
+test_that("without worker processes there is nothing to reload", {
+  expect_error(dr_reload(), class = "drover_error_not_running")
+  withr::defer(dr_stop())
+  suppressMessages(dr_serve(pid_app(), port = 0L))
+  expect_error(dr_reload(), "with workers = 1", class = "drover_error_reload")
+})
+
+test_that("SIGHUP reloads and SIGTERM stops a server that blocks", {
+  server <- local_script(c(
+    "started <- 0", "app <- dr_app()", "dr_get(app, '/', function(req) as.character(started))",
+    "dr_on_stop(app, function() writeLines('hook'))",
+    "tick <- function() { started <<- started + 1; later::later(tick, 0.01) }", "tick()",
+    "dr_serve(app, port = 0L, workers = 2L, block = TRUE)", "writeLines(paste('after', dr_running()))"
+  ))
+  ask <- function() as.integer(fetch(server, "/")$text)
+  before <- ask()
+  tools::pskill(server$pid, tools::SIGHUP)
+  expect_true(eventually(function() any(grepl("reloaded: generation 2", server$log()))))
+  expect_gt(ask(), before)
+  # twice at once is once: programs send it to a process and to its group
+  for (i in 1:2) tools::pskill(server$pid, tools::SIGTERM)
+  expect_true(eventually(function() !server$process$is_alive(), 10))
+  expect_identical(server$process$get_exit_status(), 0L)
+  expect_identical(server$out(), c("hook", "after FALSE"))
+})
+
+test_that("SIGTERM and SIGHUP are heard by a session that is its own worker", {
+  server <- local_script(c(
+    "app <- dr_get(dr_app(), '/', function(req) 'ok')", "dr_on_stop(app, function() writeLines('hook'))",
+    "dr_serve(app, port = 0L, block = TRUE)", "writeLines(paste('after', dr_running()))"
+  ))
+  expect_identical(fetch(server, "/")$text, "ok")
+  tools::pskill(server$pid, tools::SIGHUP)
+  expect_true(eventually(function() any(grepl("nothing to reload", server$log()))))
+  expect_identical(fetch(server, "/")$text, "ok")
+  for (i in 1:2) tools::pskill(server$pid, tools::SIGTERM)
+  expect_true(eventually(function() !server$process$is_alive(), 10))
+  expect_identical(server$process$get_exit_status(), 0L)
+  expect_identical(server$out(), c("hook", "after FALSE"))
+})
+
+test_that("Ctrl-C stops a server that blocks, and no process is left", {
+  server <- local_script(c(
+    "app <- dr_get(dr_app(), '/', function(req) as.character(Sys.getpid()))",
+    "dr_serve(app, port = 0L, workers = 2L, block = TRUE)", "writeLines(paste('after', dr_running()))"
+  ))
+  worker <- as.integer(fetch(server, "/")$text)
+  zygote <- parent_of(worker)
+  tools::pskill(server$pid, tools::SIGINT)
+  expect_true(eventually(function() !server$process$is_alive(), 10))
+  expect_identical(server$out(), "after FALSE")
+  expect_false(any(is_alive(c(worker, zygote))))
+})

@@ -1,0 +1,120 @@
+# Apps in files: dr_run(). What a file may look like is in test-load-app.R.
+
+test_that("a file is served by processes that load it, not by the session", {
+  server <- run_workers(c(
+    "only_in_workers <- 'loaded'", "dr_get(app, '/', function(req) paste(only_in_workers, Sys.getpid()))"
+  ))
+  answer <- strsplit(fetch(server, "/")$text, " ")[[1]]
+  expect_identical(answer[[1]], "loaded")
+  expect_true(as.integer(answer[[2]]) %in% dr_status()$pid)
+  expect_false(exists("only_in_workers", envir = globalenv()))
+  expect_identical(sort(names(formals(dr_run))), sort(c("file", setdiff(names(formals(dr_serve)), "app"))))
+})
+
+test_that("the banner says how many workers and routes there are", {
+  file <- withr::local_tempfile(fileext = ".R")
+  write_app(file, "dr_get(app, '/', function(req) 'x')")
+  withr::defer(dr_stop())
+  expect_message(
+    dr_run(file, port = 0L, block = FALSE, log = "none"),
+    "^drover listening on http://127.0.0.1:[0-9]+ \\(threads=1, workers=1-3, routes=1, static=0\\)\n$"
+  )
+})
+
+test_that("hooks run where the file is loaded: once before the workers, in each worker, and at the end", {
+  notes <- withr::local_tempfile()
+  note <- sprintf("function() cat(paste0('%%s ', Sys.getpid(), '\\n'), file = '%s', append = TRUE)", notes)
+  server <- run_workers(c(
+    sprintf(paste0("dr_on_start(app, ", note, ")"), "start"), sprintf(paste0("dr_on_stop(app, ", note, ")"), "stop"),
+    sprintf(paste0("dr_serve(app, on_worker_start = ", note, ", port = 1)"), "worker"),
+    "dr_get(app, '/', function(req) 'x')"
+  ), on_worker_stop = eval(str2lang(sprintf(note, "bye"))))
+  workers <- dr_status()$pid
+  zygote <- parent_of(workers[[1]])
+  dr_stop()
+  expect_true(eventually(function() any(grepl("^stop", readLines(notes)))))
+  lines <- trimws(readLines(notes))
+  expect_identical(lines[[1]], paste("start", zygote))
+  expect_setequal(lines[2:3], paste("worker", workers))
+  expect_setequal(lines[4:5], paste("bye", workers))
+  expect_identical(lines[[6]], paste("stop", zygote))
+})
+
+test_that("dr_reload() reads the file again, and keeps the old code when the new does not load", {
+  server <- run_workers(c("said <- 'one'", "dr_get(app, '/', function(req) said)"))
+  write_app(server$file, c("said <- 'two'", "dr_get(app, '/', function(req) said)"))
+  expect_identical(fetch(server, "/")$text, "one")
+  dr_reload()
+  expect_identical(fetch(server, "/")$text, "two")
+  write_app(server$file, c("said <- 'three'", "dr_get(app, '/', function(req) said"))
+  expect_error(dr_reload(), "line [0-9]+, column [0-9]+: unexpected", class = "drover_error_reload")
+  write_app(server$file, c("", "stop('not today')"))
+  expect_error(dr_reload(), "line 4: not today", class = "drover_error_reload")
+  expect_identical(fetch(server, "/")$text, "two")
+  expect_identical(dr_status()$generation, c(2L, 2L))
+})
+
+test_that("a zygote that dies is started again, and so are workers after that", {
+  server <- run_workers("dr_get(app, '/', function(req) as.character(Sys.getpid()))")
+  pids <- dr_status()$pid
+  tools::pskill(parent_of(pids[[1]]), tools::SIGKILL)
+  expect_identical(fetch(server, "/")$status, 200L)
+  tools::pskill(pids[[1]], tools::SIGKILL)
+  expect_true(eventually(function() {
+    status <- dr_status()
+    nrow(status) == 2L && !pids[[1]] %in% status$pid && all(status$state == "idle")
+  }, 15))
+  expect_identical(statuses(fetch_all(server, rep("/", 4))), rep(200L, 4))
+})
+
+test_that("with start = \"spawn\" each worker loads the file itself", {
+  server <- run_workers(c(
+    "loaded_by <- Sys.getpid()", "dr_get(app, '/', function(req) as.character(loaded_by == Sys.getpid()))"
+  ), start = "spawn")
+  expect_identical(texts(fetch_all(server, rep("/", 4))), rep("TRUE", 4))
+})
+
+test_that("what cannot be served is one classed error, and nothing is left running", {
+  file <- withr::local_tempfile(fileext = ".R")
+  expect_argument_error(dr_run(file), "`file` must be the path of a file that exists")
+  expect_argument_error(dr_run(tempdir()), "`file` must be the path of a file that exists")
+  expect_argument_error(dr_run(1), "`file` must be a single string")
+  writeLines("x <- (", file)
+  expect_argument_error(dr_run(file, workers = 0), "`workers` must be")
+  expect_argument_error(dr_run(file, mode = 1), "`...` must be empty; it holds `mode`", fixed = TRUE)
+  expect_error(
+    dr_run(file, port = 0L, log = "none"), "line 2, column 0: unexpected end of input", class = "drover_error_load"
+  )
+  write_app(file, "dr_get(app, '/', function(req) 'x')")
+  expect_error(
+    dr_run(file, port = 0L, log = "none", on_worker_start = function() stop("no database")), "no database",
+    class = "drover_error_worker"
+  )
+  server <- serve_workers(pid_app())
+  expect_error(dr_run(file, port = 0L), class = "drover_error_running")
+  dr_stop()
+  expect_false(dr_running())
+  expect_length(list.files(tempdir(), "^drover-hooks-"), 0L)
+})
+
+test_that("dr_run() blocks in a script until SIGTERM, and the workers go with it when it is killed", {
+  file <- withr::local_tempfile(fileext = ".R")
+  write_app(file, "dr_get(app, '/', function(req) as.character(Sys.getpid()))")
+  lines <- c(sprintf("dr_run('%s', port = 0L, workers = 2L)", file), "writeLines(paste('after', dr_running()))")
+  server <- local_script(lines)
+  expect_match(fetch(server, "/")$text, "^[0-9]+$")
+  tools::pskill(server$pid, tools::SIGTERM)
+  expect_true(eventually(function() !server$process$is_alive(), 10))
+  expect_identical(server$out(), "after FALSE")
+
+  server <- local_script(lines)
+  worker <- as.integer(fetch(server, "/")$text)
+  zygote <- parent_of(worker)
+  tools::pskill(server$pid, tools::SIGKILL)
+  expect_true(eventually(function() !any(is_alive(c(worker, zygote))), 2))
+})
+
+test_that("the program is where dr_cli_path() says", {
+  expect_identical(dr_cli_path(), system.file("bin", "drover", package = "drover"))
+  expect_identical(file.access(dr_cli_path(), 1L), c(0L), ignore_attr = TRUE)
+})

@@ -1,0 +1,197 @@
+# Worker processes in trouble: killed, hanging, over their time, left by their client. Exact accounting under load is in
+# tests/process.
+
+test_that("a worker that is killed costs the request that it ran, and is replaced", {
+  server <- serve_workers(pid_app(), 2L)
+  slow <- raw_client(server$port)
+  client_send(slow, request_bytes("/slow/10"))
+  expect_true(eventually(function() "busy" %in% dr_status()$state))
+  status <- dr_status()
+  victim <- status$pid[status$state == "busy"]
+  start <- now()
+  tools::pskill(victim, tools::SIGKILL)
+  expect_identical(client_response(slow)$status, 502L)
+  expect_lt(now() - start, 2)
+  expect_identical(fetch_many(server, "/pid", 20L), rep(200L, 20L))
+  expect_true(eventually(function() nrow(dr_status()) == 2L && !victim %in% dr_status()$pid))
+})
+
+test_that("a handler that crashes its process costs its own request", {
+  app <- pid_app()
+  dr_get(app, "/crash", function(req) tools::pskill(Sys.getpid(), tools::SIGKILL))
+  server <- serve_workers(app, 2L)
+  expect_identical(fetch(server, "/crash")$status, 502L)
+  expect_identical(fetch(server, "/pid")$status, 200L)
+  expect_true(eventually(function() any(grepl("was killed by signal 9", server$log()))))
+})
+
+test_that("quit() in a handler is an error, and the worker goes on", {
+  app <- pid_app()
+  dr_get(app, "/quit", function(req) quit(save = "no"))
+  server <- serve_workers(app, 1:2)
+  before <- dr_status()$pid
+  expect_identical(fetch(server, "/quit")$status, 500L)
+  expect_identical(fetch(server, "/pid")$text, as.character(before[[1]]))
+})
+
+test_that("a request over its time gets 504, its handler is interrupted, and on.exit() runs", {
+  notes <- withr::local_tempfile()
+  app <- pid_app()
+  dr_get(app, "/sleep", function(req) {
+    on.exit(cat("left\n", file = notes))
+    Sys.sleep(20)
+    cat("slept\n", file = notes)
+  })
+  dr_get(app, "/loop", function(req) repeat NULL, timeout = 0.3)
+  server <- serve_workers(app, 2L, timeout = 0.5)
+  start <- now()
+  expect_identical(fetch(server, "/sleep")$status, 504L)
+  expect_lt(now() - start, 1.5)
+  expect_true(eventually(function() identical(tryCatch(readLines(notes), warning = function(w) ""), "left")))
+  expect_identical(fetch(server, "/loop")$status, 504L)
+  expect_true(eventually(function() any(grepl("GET /loop interrupted", server$log()))))
+  expect_identical(fetch(server, "/pid")$status, 200L)
+})
+
+test_that("a route's own time limit counts, shorter or longer than the server's", {
+  app <- dr_app()
+  handler <- function(req) {
+    Sys.sleep(0.8)
+    "done"
+  }
+  dr_get(app, "/short", handler, timeout = 0.2)
+  dr_get(app, "/long", handler, timeout = 5)
+  dr_get(app, "/server", handler)
+  inner <- dr_post(dr_app(), "/short", handler, timeout = 0.2)
+  dr_mount(app, "/inner", inner)
+  server <- serve_workers(app, 4L, timeout = 0.5)
+  expect_identical(statuses(fetch_all(server, c("/short", "/long", "/server"))), c(504L, 200L, 504L))
+  expect_identical(fetch(server, "/inner/short", "POST")$status, 504L)
+  for (wrong in list(0, -1, "1", NA, c(1, 2), Inf)) {
+    expect_argument_error(dr_get(dr_app(), "/", handler, timeout = wrong), "`timeout` must be a single number of seconds")
+  }
+})
+
+test_that("a worker that does not heed its interrupt is killed and replaced", {
+  app <- pid_app()
+  dr_get(app, "/deaf", function(req) suspendInterrupts(repeat NULL), timeout = 0.2)
+  server <- serve_workers(app, 2L, kill_after = 0.3)
+  before <- dr_status()$pid
+  expect_identical(fetch(server, "/deaf")$status, 504L)
+  expect_true(eventually(function() {
+    status <- dr_status()
+    nrow(status) == 2L && !all(before %in% status$pid) && all(status$state == "idle")
+  }))
+  expect_identical(sum(is_alive(before)), 1L)
+})
+
+test_that("a client that goes away interrupts its handler", {
+  notes <- withr::local_tempfile()
+  app <- pid_app()
+  dr_get(app, "/sleep", function(req) {
+    on.exit(cat("left\n", file = notes))
+    Sys.sleep(20)
+  })
+  server <- serve_workers(app, 2L)
+  client <- raw_client(server$port)
+  client_send(client, request_bytes("/sleep"))
+  expect_true(eventually(function() "busy" %in% dr_status()$state))
+  client_close(client)
+  expect_true(eventually(function() file.exists(notes)))
+  expect_identical(fetch(server, "/pid")$status, 200L)
+})
+
+test_that("an interrupt that no request asked for is none", {
+  app <- pid_app()
+  dr_get(app, "/busy", function(req) {
+    until <- Sys.time() + 0.5
+    n <- 0
+    while (Sys.time() < until) n <- n + 1
+    "done"
+  })
+  server <- serve_workers(app, 1:2)
+  worker <- dr_status()$pid
+  client <- raw_client(server$port)
+  client_send(client, request_bytes("/busy"))
+  expect_true(eventually(function() "busy" %in% dr_status()$state))
+  for (signal in c(tools::SIGINT, 1L)) tools::pskill(worker, signal)
+  expect_identical(client_response(client)$text, "done")
+  tools::pskill(parent_of(worker), tools::SIGINT)
+  tools::pskill(parent_of(worker), tools::SIGTERM)
+  expect_identical(fetch(server, "/pid")$text, as.character(worker))
+})
+
+test_that("SIGTERM ends a worker once it has answered", {
+  server <- serve_workers(pid_app(), 2L)
+  client <- raw_client(server$port)
+  client_send(client, request_bytes("/slow/0.5"))
+  expect_true(eventually(function() "busy" %in% dr_status()$state))
+  status <- dr_status()
+  worker <- status$pid[status$state == "busy"]
+  tools::pskill(worker, tools::SIGTERM)
+  expect_identical(client_response(client)$text, as.character(worker))
+  expect_true(eventually(function() !worker %in% dr_status()$pid && nrow(dr_status()) == 2L))
+  expect_identical(fetch(server, "/pid")$status, 200L)
+})
+
+test_that("children that a handler forks or starts answer nobody, and go with their worker", {
+  notes <- withr::local_tempfile()
+  app <- pid_app()
+  dr_get(app, "/fork", function(req) {
+    total <- parallel::mccollect(list(parallel::mcparallel(sum(1:10)), parallel::mcparallel(sum(1:20))))
+    sum(unlist(total))
+  })
+  dr_get(app, "/escape", function(req) {
+    parallel:::mcfork()
+    "answered"
+  })
+  dr_get(app, "/start", function(req) {
+    system("sleep 60 > /dev/null & echo $!", intern = TRUE)
+  })
+  server <- serve_workers(app, 1:2)
+  expect_identical(fetch(server, "/fork")$text, "265")
+  client <- raw_client(server$port)
+  client_send(client, request_bytes("/escape"))
+  expect_identical(client_response(client)$text, "answered")
+  expect_null(client_response(client, timeout = 0.5))
+  child <- as.integer(fetch(server, "/start")$text)
+  expect_true(is_alive(child))
+  dr_stop(graceful_timeout = 1)
+  expect_true(eventually(function() !is_alive(child)))
+})
+
+test_that("a session whose zygote dies forks another, and workers that die after that are replaced", {
+  server <- serve_workers(pid_app(), 2L)
+  pids <- dr_status()$pid
+  zygote <- parent_of(pids[[1]])
+  tools::pskill(zygote, tools::SIGKILL)
+  expect_true(idle_until(function() any(grepl("zygote is there again", server$log()))))
+  # those there go on
+  expect_identical(as.integer(unique(texts(fetch_all(server, rep("/slow/0.2", 2))))) %in% pids, c(TRUE, TRUE))
+  tools::pskill(pids[[1]], tools::SIGKILL)
+  expect_true(idle_until(function() nrow(dr_status()) == 2L && !pids[[1]] %in% dr_status()$pid))
+  expect_identical(statuses(fetch_all(server, rep("/slow/0.2", 4))), rep(200L, 4L))
+  # the new zygote and its workers hold nothing of the server: its connections end when it says so, and its port is free
+  sockets <- sockets_at(server$port)
+  files_of <- function(pid) Sys.readlink(list.files(file.path("/proc", pid, "fd"), full.names = TRUE))
+  expect_true(any(files_of(Sys.getpid()) %in% sockets))
+  new <- setdiff(dr_status()$pid, pids)
+  for (pid in c(new, parent_of(new[[1]]))) expect_false(any(files_of(pid) %in% sockets))
+})
+
+test_that("when the session is killed, its zygote and workers go, whatever R does in them", {
+  server <- local_script(c(
+    "app <- dr_app()", "dr_get(app, '/pid', function(req) as.character(Sys.getpid()))",
+    "dr_get(app, '/deaf', function(req) suspendInterrupts(repeat NULL))",
+    "dr_serve(app, port = 0L, workers = 2L, block = TRUE)"
+  ))
+  worker <- as.integer(fetch(server, "/pid")$text)
+  zygote <- parent_of(worker)
+  client <- raw_client(server$port)
+  client_send(client, request_bytes("/deaf"))
+  Sys.sleep(0.2)
+  family <- c(zygote, children_of(zygote))
+  expect_length(family, 3L)
+  tools::pskill(server$pid, tools::SIGKILL)
+  expect_true(eventually(function() !any(is_alive(family)), 2))
+})
