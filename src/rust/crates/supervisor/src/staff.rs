@@ -9,6 +9,7 @@ use crate::supervisor::Supervisor;
 use crate::worker_handle::{Phase, Pressed, WorkerHandle};
 use crate::Failure;
 use engine::{Level, Seat};
+use rustix::io::Errno;
 use shm::{Channel, ServerEnd};
 use std::io;
 use std::time::{Duration, Instant};
@@ -137,8 +138,12 @@ impl Supervisor {
     /// The zygote has forked a worker.
     pub(crate) fn forked(&mut self, id: u32, pid: i32, now: Instant) {
         let process = Process::open(pid);
-        match (self.workers.get_mut(&id), process) {
-            (Some(worker), Ok(process)) => {
+        let Some(worker) = self.workers.get_mut(&id) else {
+            // nobody wants it any more
+            return process.iter().for_each(Process::kill);
+        };
+        match process {
+            Ok(process) => {
                 worker.process = Some(process);
                 match worker.phase {
                     // it was not wanted any more before it was there
@@ -147,10 +152,11 @@ impl Supervisor {
                 }
             }
             // it has ended before it could be looked at
-            (Some(_), Err(_)) => self.worker_ended(id, None, now),
-            // nobody wants it any more
-            (None, Ok(process)) => process.kill(),
-            (None, Err(_)) => {}
+            Err(e) if e.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => self.worker_ended(id, None, now),
+            Err(e) => {
+                let generation = worker.generation;
+                self.fork_failed(generation, Some(id), &format!("cannot watch a worker: {e}"), now);
+            }
         }
     }
 
