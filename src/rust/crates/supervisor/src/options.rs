@@ -58,6 +58,9 @@ impl PoolOptions {
         if n_max < n_min {
             return Err(format!("n_max must be at least n_min ({n_min}), not {n_max}"));
         }
+        if n_max > MOST_WORKERS {
+            return Err(format!("n_max must be at most {MOST_WORKERS}, not {n_max}"));
+        }
         let times = [
             ("check_unused", self.check_unused, false),
             ("max_age", self.max_age, true),
@@ -75,6 +78,9 @@ impl PoolOptions {
         Ok(())
     }
 }
+
+/// More processes than any machine has use for.
+const MOST_WORKERS: usize = 1024;
 
 /// A year is longer than any sensible setting, and far within what a clock can hold.
 const LONGEST: f64 = 31_536_000.0;
@@ -105,6 +111,7 @@ mod tests {
         assert_eq!(checked(|_| {}), Ok(()));
         assert_eq!(checked(|o| o.n_min = 0), Err("n_min must be at least 1, not 0".to_owned()));
         assert_eq!(checked(|o| o.n_min = 9), Err("n_max must be at least n_min (9), not 3".to_owned()));
+        assert_eq!(checked(|o| o.n_max = 2000), Err("n_max must be at most 1024, not 2000".to_owned()));
         assert_eq!(checked(|o| (o.max_age, o.graceful_timeout) = (0.0, 0.0)), Ok(()));
         for wrong in [-1.0, f64::NAN, f64::INFINITY, 1e9] {
             assert!(checked(|o| o.max_lifetime = wrong).unwrap_err().starts_with("max_lifetime must be"));

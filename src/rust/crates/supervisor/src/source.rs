@@ -57,7 +57,7 @@ impl Launch {
     /// When it cannot be started.
     pub fn start(&self) -> io::Result<(Channel, Process)> {
         let (ours, theirs) = Channel::pair()?;
-        let child = Command::new(&self.program)
+        let mut child = Command::new(&self.program)
             .args(&self.args)
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::from(OwnedFd::from(theirs)))
@@ -65,7 +65,14 @@ impl Launch {
             .spawn()
             .map_err(|e| io::Error::new(e.kind(), format!("cannot start {}: {e}", self.program.to_string_lossy())))?;
         // it has not been waited for, so its id is still its own
-        let process = Process::open(child.id() as i32)?;
-        Ok((ours, process))
+        match Process::open(child.id() as i32) {
+            Ok(process) => Ok((ours, process)),
+            Err(e) => {
+                // errors mean that it has ended
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(io::Error::new(e.kind(), format!("cannot watch a process: {e}")))
+            }
+        }
     }
 }
