@@ -109,11 +109,7 @@ idle_connections <- function() {
 }
 
 hold_connections <- function(bench, peer, count, path) {
-  program <- file.path(bench$work, "connections")
-  if (!file.exists(program)) {
-    processx::run("cc", c("-O1", "-o", program, file.path(bench$root, "client", "connections.c")))
-  }
-  client <- processx::process$new(program, c(peer$port, count, path), stdin = "|", stdout = "|", stderr = "2>&1")
+  client <- processx::process$new(compile_client(bench, "connections"), c(peer$port, count, path), stdin = "|", stdout = "|", stderr = "2>&1")
   line <- read_line(client, 60)
   if (!identical(line, paste("open", count))) {
     client$kill()

@@ -1,9 +1,10 @@
 # What a run was asked to do, from the command line and QUICK. Not for doing it: ../run.
 
-usage <- "usage: benchmarks/run [options]
+usage <- function() sub("TRIALS", toString(trial_names), fixed = TRUE, x = "usage: benchmarks/run [options]
 
   --scenario NAME[,NAME]   only these of benchmarks/scenarios/ (default: all)
   --peers NAME[,NAME]      only these of benchmarks/peers/ that are installed; nginx, the reference, is always added
+  --trial NAME[,NAME]      only these trials: TRIALS
   --rounds N               measured rounds (default 5; at least 1)
   --duration SECONDS       length of a round, whole seconds (default 4; 1 to 60)
   --connections N          keep-alive connections of the client (default 50; 1 to 1000)
@@ -12,37 +13,46 @@ usage <- "usage: benchmarks/run [options]
                            a run of a part, and a quick one, prints only)
   --help
 
-QUICK=1 in the environment: 2 rounds of 1 second."
+With --scenario and no --trial there are no trials; with --trial and no --scenario, trials only.
+QUICK=1 in the environment: 2 rounds of 1 second.")
 
 parse_options <- function(arguments, quick = nzchar(Sys.getenv("QUICK"))) {
   options <- list(
-    scenarios = NULL, peers = NULL, rounds = if (quick) 2L else 5L, duration = if (quick) 1L else 4L,
+    scenarios = NULL, trials = NULL, peers = NULL, rounds = if (quick) 2L else 5L, duration = if (quick) 1L else 4L,
     connections = 50L, idle = TRUE, out = NULL, quick = quick
   )
   while (length(arguments) > 0L) {
     flag <- arguments[1]
     if (flag == "--help") {
-      cat(usage, "\n", sep = "")
+      cat(usage(), "\n", sep = "")
       quit(save = "no", status = 0L)
     } else if (flag == "--no-idle") {
       options$idle <- FALSE
       arguments <- arguments[-1]
       next
     }
-    if (length(arguments) < 2L) fail("'", flag, "' is no option, or its value is missing\n", usage)
+    if (length(arguments) < 2L) fail("'", flag, "' is no option, or its value is missing\n", usage())
     value <- arguments[2]
     switch(flag,
       "--scenario" = options$scenarios <- strsplit(value, ",", fixed = TRUE)[[1]],
+      "--trial" = options$trials <- strsplit(value, ",", fixed = TRUE)[[1]],
       "--peers" = options$peers <- strsplit(value, ",", fixed = TRUE)[[1]],
       "--rounds" = options$rounds <- whole(value, flag, 1L, 1000L),
       "--duration" = options$duration <- whole(value, flag, 1L, 60L),
       "--connections" = options$connections <- whole(value, flag, 1L, 1000L),
       "--out" = options$out <- value,
-      fail("'", flag, "' is no option\n", usage)
+      fail("'", flag, "' is no option\n", usage())
     )
     arguments <- arguments[-(1:2)]
   }
-  options$complete <- is.null(options$scenarios) && is.null(options$peers) && options$idle && !quick
+  everything <- is.null(options$scenarios) && is.null(options$trials)
+  options$complete <- everything && is.null(options$peers) && options$idle && !quick
+  if (everything) options$trials <- trial_names
+  if (is.null(options$trials)) options$trials <- character()
+  if (is.null(options$scenarios) && !everything) {
+    options$scenarios <- character()
+    options$idle <- FALSE
+  }
   options
 }
 

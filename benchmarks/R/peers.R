@@ -21,23 +21,29 @@ installed_peers <- function(root, wanted) {
 # Starts a server and waits until it listens. `arguments` go to its start script instead of the usual ones; then nothing
 # is waited for, and the caller knows when it is up.
 start_peer <- function(bench, name, arguments = NULL) {
+  start <- file.path(bench$root, "peers", name, "start")
+  launch_peer(bench, name, wait = is.null(arguments), command = function(port, run_dir) {
+    c(start, if (is.null(arguments)) c(port, bench$static_dir, run_dir) else arguments)
+  })
+}
+
+# The same of any command: `command(port, run_dir)` gives its words.
+launch_peer <- function(bench, name, command, wait, env = NULL) {
   run_dir <- file.path(bench$work, paste0(name, "-", length(list.files(bench$work))))
   dir.create(run_dir)
   port <- free_port()
   log <- file.path(run_dir, "log")
-  start <- file.path(bench$root, "peers", name, "start")
-  if (is.null(arguments)) arguments <- c(port, bench$static_dir, run_dir)
   # processx gives it a session of its own, by which all its processes are found; it ends when this program does,
   # however that ends.
   process <- processx::process$new(
-    "setpriv", c("--pdeathsig", "TERM", start, arguments),
-    stdout = log, stderr = "2>&1", cleanup = TRUE
+    "setpriv", c("--pdeathsig", "TERM", command(port, run_dir)),
+    stdout = log, stderr = "2>&1", cleanup = TRUE, env = c("current", env)
   )
   peer <- list(
     name = name, process = process, pid = process$get_pid(), port = port, log = log,
     url = paste0("http://127.0.0.1:", port)
   )
-  if (length(arguments) == 3L) wait_until_listening(peer)
+  if (wait) wait_until_listening(peer)
   peer
 }
 

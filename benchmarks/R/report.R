@@ -2,17 +2,18 @@
 
 # The lines of the report, in Markdown.
 report <- function(results) {
-  summary <- summarise_rounds(results$rounds)
+  summary <- if (!is.null(results$rounds)) summarise_rounds(results$rounds)
   c(
     verdict_table(results, summary), "",
-    for_scenarios(results, summary),
+    if (!is.null(summary)) for_scenarios(results, summary),
+    if (!is.null(results$trials$figures)) c("", for_trials(results$trials$figures)),
     if (length(unlist(results$invalid)) > 0L) c("", invalid_lines(results$invalid))
   )
 }
 
 # What was asked of drover, what was measured, and whether it is met.
 verdict_table <- function(results, summary) {
-  rows <- rbind(ratio_rows(results, summary), speed_rows(results, summary), results$idle)
+  rows <- rbind(ratio_rows(results, summary), speed_rows(results, summary), results$idle, results$trials$verdicts)
   if (is.null(rows)) return("drover was not measured.")
   met <- ifelse(is.na(rows$met), "", ifelse(rows$met, "yes", "**no**"))
   markdown_table(list("drover" = rows$title, "asked" = rows$asked, "measured" = rows$measured, "met?" = met))
@@ -24,6 +25,7 @@ verdict_row <- function(title, asked, measured, met) {
 }
 
 ratio_rows <- function(results, summary) {
+  if (is.null(summary)) return(NULL)
   rows <- lapply(results$scenarios, function(scenario) {
     figures <- summary[summary$scenario == scenario$name & summary$peer == "drover", ]
     if (nrow(figures) == 0L) return(NULL)
@@ -38,7 +40,7 @@ ratio_rows <- function(results, summary) {
 
 # Requests/s against drogonR, of the scenarios with a handler (a file is compared with nginx alone).
 speed_rows <- function(results, summary) {
-  if (!"drover" %in% names(results$versions)) return(NULL)
+  if (is.null(summary) || !"drover" %in% names(results$versions)) return(NULL)
   if (!"drogonR" %in% names(results$versions)) {
     return(verdict_row(
       "requests/s of every handler", "above drogonR's", "not compared: drogonR is not installed, or did not start", NA
@@ -68,6 +70,21 @@ for_scenarios <- function(results, summary) {
   ), right = 3:7)
 }
 
+# Medians of all that the trials measured.
+for_trials <- function(figures) {
+  groups <- unique(figures[c("trial", "case", "figure")])
+  medians <- vapply(seq_len(nrow(groups)), function(i) {
+    here <- figures$trial == groups$trial[i] & figures$case == groups$case[i] & figures$figure == groups$figure[i]
+    stats::median(figures$value[here])
+  }, 0)
+  first <- !duplicated(groups[c("trial", "case")])
+  markdown_table(list(
+    "trial" = ifelse(!duplicated(groups$trial), groups$trial, ""), "case" = ifelse(first, groups$case, ""),
+    "figure" = groups$figure, "median" = format(signif(medians, 4), scientific = FALSE, drop0trailing = TRUE,
+      trim = TRUE)
+  ), right = 4L)
+}
+
 invalid_lines <- function(invalid) {
   c("Left out, because answers were wrong or missing:", "", unlist(lapply(names(invalid), function(scenario) {
     if (length(invalid[[scenario]]) == 0L) return(NULL)
@@ -89,7 +106,7 @@ markdown_table <- function(columns, right = integer()) {
   paste0("| ", c(lines[1], paste(rule, collapse = " | "), lines[-1]), " |")
 }
 
-# <date>-<cores>c.md, .csv (every round) and .svg in `out`.
+# <date>-<cores>c.md, .csv (every round), -trials.csv (the same of trials) and .svg in `out`.
 write_results <- function(results, text, out) {
   dir.create(out, showWarnings = FALSE, recursive = TRUE)
   name <- paste0(format(Sys.time(), "%Y-%m-%d"), "-", cores(), "c")
@@ -108,6 +125,9 @@ write_results <- function(results, text, out) {
     paste0("Every round is in `", name, ".csv`; the method is explained in `../README.md`.")
   ), path("md"))
   utils::write.csv(results$rounds, path("csv"), row.names = FALSE)
+  if (!is.null(results$trials$figures)) {
+    utils::write.csv(results$trials$figures, file.path(out, paste0(name, "-trials.csv")), row.names = FALSE)
+  }
   plot_results(results, path("svg"))
   say("written: ", path("md"), ", .csv and .svg")
 }

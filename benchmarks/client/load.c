@@ -18,7 +18,7 @@
  *   --record FILE     write every request to FILE, as CSV
  * Stops sending also on SIGINT and SIGTERM, then waits for the answers that are due.
  *
- * Prints "sending" when the first answer is there, and at the end one line per path:
+ * Prints "sending" when the first request has ended, whatever became of it, and at the end one line per path:
  *   path=1 sent=.. answered=.. s200=.. s502=.. reset=.. cut=.. lost=.. hung_up=.. wrong=.. unasked=.. refused=..
  *   seconds=.. mean_us=.. p50_us=.. p99_us=.. max_us=..
  * sent is answered + reset + cut + lost + hung_up. reset: the connection ended before the first byte of the answer; cut:
@@ -91,7 +91,7 @@ static long outstanding;
 static int poller;
 static double started; /* on the monotonic clock */
 static volatile sig_atomic_t stop_asked;
-static bool answered_one;
+static bool ended_one;
 
 static double clock_seconds(clockid_t clock)
 {
@@ -170,8 +170,8 @@ static void finish(struct connection *c, int outcome)
     r->outcome = outcome;
     r->end = now();
     outstanding--;
-    if (outcome > 0 && !answered_one) {
-        answered_one = true;
+    if (!ended_one) {
+        ended_one = true;
         printf("sending\n");
         fflush(stdout);
     }
