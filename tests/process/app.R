@@ -1,0 +1,89 @@
+# The app of the process tests. Its last value is the app.
+
+library(drover)
+
+app <- dr_app()
+
+# Leaves a file in the folder of marks: the test sees how far a handler got, and in which process.
+mark <- function(name) {
+  file <- file.path(Sys.getenv("MARKS"), name)
+  writeLines(as.character(Sys.getpid()), paste0(file, "~"))
+  file.rename(paste0(file, "~"), file)
+}
+
+dyn.load(Sys.getenv("FAULTS"))
+
+dr_get(app, "/text", function(req) "text")
+dr_get(app, "/n/<n>", function(req) req$params[["n"]])
+dr_get(app, "/pid", function(req) as.character(Sys.getpid()))
+dr_get(app, "/random", function(req) format(stats::runif(1), digits = 15))
+
+dr_get(app, "/sleep/<ms>", function(req) {
+  Sys.sleep(as.numeric(req$params[["ms"]]) / 1000)
+  "slept"
+})
+
+# Says in marks that it has begun and how it ended.
+dr_get(app, "/slow/<ms>", function(req) {
+  mark("begun")
+  on.exit(mark("ended"))
+  Sys.sleep(as.numeric(req$params[["ms"]]) / 1000)
+  mark("slept")
+  "slept"
+})
+
+dr_get(app, "/busy/<ms>", function(req) {
+  end <- proc.time()[[1L]] + as.numeric(req$params[["ms"]]) / 1000
+  while (proc.time()[[1L]] < end) NULL
+  "done"
+})
+
+dr_get(app, "/big", function(req) strrep("0123456789", 2e6))
+dr_post(app, "/upload", function(req) "received")
+
+# Ends of a worker.
+dr_get(app, "/kill", function(req) tools::pskill(Sys.getpid(), tools::SIGKILL))
+dr_get(app, "/segfault", function(req) .C("crash"))
+dr_get(app, "/abort", function(req) .C("give_up"))
+dr_get(app, "/quit", function(req) quit("no", 3L))
+
+# Hangs: one that R can interrupt, and those that it cannot.
+dr_get(app, "/loop", function(req) {
+  mark("begun")
+  on.exit(mark("ended"))
+  repeat NULL
+})
+dr_get(app, "/deaf", function(req) {
+  mark("begun")
+  .C("deaf", 100L)
+})
+dr_get(app, "/system", function(req) {
+  mark("begun")
+  system("sleep 100")
+})
+dr_get(app, "/stubborn", function(req) {
+  mark("begun")
+  repeat tryCatch(repeat NULL, interrupt = function(condition) NULL)
+})
+
+# A child that outlives the request.
+dr_get(app, "/child", function(req) {
+  system("sleep 1000", wait = FALSE)
+  "started"
+})
+
+# 400 MB, all of it touched; within the cgroup of the test when there is one.
+dr_get(app, "/allocate", function(req) {
+  group <- Sys.getenv("MEMORY_GROUP")
+  if (nzchar(group)) cat(Sys.getpid(), file = file.path(group, "cgroup.procs"))
+  length(numeric(5e7) + 1)
+})
+
+# Keeps 100 MB for good.
+kept <- NULL
+dr_get(app, "/grow", function(req) {
+  kept <<- c(kept, numeric(1.25e7) + 1)
+  as.character(Sys.getpid())
+})
+
+app

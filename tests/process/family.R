@@ -1,0 +1,116 @@
+# The processes that a test has started, with all their descendants: found by a variable of the environment that they
+# inherit, whoever their parent is by now and whatever group or session they are in. Linux only.
+
+family_variable <- "DROVER_PROCESS_TEST"
+
+# From now on every process that is started belongs to a new family.
+begin_family <- function() {
+  mark <- paste0(Sys.getpid(), "-", as.integer(stats::runif(1, 0, 2^31)))
+  do.call(Sys.setenv, stats::setNames(list(mark), family_variable))
+}
+
+# A file of /proc, or nothing when the process has ended in the meantime.
+read_proc <- function(...) {
+  tryCatch(suppressWarnings(readLines(file.path("/proc", ...), skipNul = TRUE)), error = function(e) character())
+}
+
+# The fields of /proc/<pid>/stat that are used here: state, parent, group; NULL when there is no such process.
+process_stat <- function(pid) {
+  line <- read_proc(pid, "stat")
+  if (!length(line)) return(NULL)
+  fields <- strsplit(sub("^.*\\) ", "", paste(line, collapse = " ")), " ", fixed = TRUE)[[1]]
+  list(pid = as.integer(pid), state = fields[1], parent = as.integer(fields[2]), group = as.integer(fields[3]))
+}
+
+# The living processes of the family: a data frame with pid, parent, group, state and command.
+family <- function() {
+  mark <- paste0(family_variable, "=", Sys.getenv(family_variable))
+  pids <- list.files("/proc", "^[0-9]+$")
+  rows <- lapply(pids, function(pid) {
+    if (pid == Sys.getpid()) return(NULL)
+    bytes <- tryCatch(suppressWarnings(readBin(file.path("/proc", pid, "environ"), raw(), 65536)),
+      error = function(e) raw())
+    if (!length(grepRaw(mark, bytes, fixed = TRUE))) return(NULL)
+    stat <- process_stat(pid)
+    if (is.null(stat) || stat$state %in% c("Z", "X")) return(NULL)
+    words <- readBin(file.path("/proc", pid, "cmdline"), raw(), 4096)
+    words[words == 0] <- charToRaw(" ")
+    data.frame(stat, command = trimws(rawToChar(words)))
+  })
+  do.call(rbind, c(list(data.frame(
+    pid = integer(), state = character(), parent = integer(), group = integer(), command = character()
+  )), rows))
+}
+
+is_alive <- function(pids) {
+  vapply(pids, function(pid) {
+    stat <- process_stat(pid)
+    !is.null(stat) && !stat$state %in% c("Z", "X")
+  }, NA)
+}
+
+send_signal <- function(pids, signal) invisible(tools::pskill(pids, signal))
+
+# What of the family is alive after some seconds of waiting for its end, as text.
+processes_left <- function(seconds) {
+  wait_for(function() nrow(family()) == 0L, seconds)
+  left <- family()
+  if (nrow(left)) sprintf("%d (parent %d, state %s) %s", left$pid, left$parent, left$state, left$command)
+}
+
+kill_family <- function() {
+  for (attempt in 1:20) {
+    left <- family()
+    if (!nrow(left)) return(invisible())
+    send_signal(left$pid, tools::SIGKILL)
+    Sys.sleep(0.05)
+  }
+}
+
+# Open descriptors of a process, as a number.
+descriptors <- function(pid) length(list.files(file.path("/proc", pid, "fd")))
+
+# A field of /proc/<pid>/status or smaps_rollup in bytes.
+memory_field <- function(pid, field, file = "status") {
+  line <- grep(paste0("^", field, ":"), read_proc(pid, file), value = TRUE)
+  if (length(line)) as.numeric(gsub("[^0-9]", "", line[1])) * 1024 else NA_real_
+}
+
+resident <- function(pid) memory_field(pid, "VmRSS")
+
+# CPU time of a process so far with all its threads, in seconds.
+cpu_time <- function(pid) {
+  line <- read_proc(pid, "stat")
+  fields <- strsplit(sub("^.*\\) ", "", paste(line, collapse = " ")), " ", fixed = TRUE)[[1]]
+  sum(as.numeric(fields[12:13])) / 100
+}
+
+# A cgroup (version 1) of a controller for this test, or NULL when none can be made. Removed by remove_cgroup().
+make_cgroup <- function(controller, settings) {
+  folder <- file.path("/sys/fs/cgroup", controller, paste0("drover-", Sys.getenv(family_variable)))
+  if (!suppressWarnings(dir.create(folder, showWarnings = FALSE))) return(NULL)
+  for (name in names(settings)) {
+    written <- tryCatch(suppressWarnings({
+      cat(format(settings[[name]], scientific = FALSE), file = file.path(folder, name))
+      TRUE
+    }), error = function(e) FALSE)
+    if (!written) {
+      remove_cgroup(folder)
+      return(NULL)
+    }
+  }
+  folder
+}
+
+join_cgroup <- function(folder, pids) {
+  for (pid in pids) cat(pid, file = file.path(folder, "cgroup.procs"))
+}
+
+# Its processes must have ended or left.
+remove_cgroup <- function(folder) {
+  wait_for(function() {
+    # file.remove() and unlink() refuse: the folder has files, which go with it
+    processx::run("rmdir", folder, error_on_status = FALSE)
+    !dir.exists(folder)
+  }, 5)
+}

@@ -1,0 +1,84 @@
+# Process tests: what happens to requests, processes, memory and descriptors when things are killed, hang, run out or
+# are replaced. Against the installed package and its `drover` program.
+#   Rscript tests/process/run.R [PATTERN]     PATTERN: of the names of tests or of their files
+# Neighbours: family.R finds and ends processes, server.R starts servers, client.R sends requests, app.R is the app,
+# faults.c what an app does wrong in C; the tests are in test-*.R.
+#
+# Every test starts servers of its own and leaves nothing running: what it leaves fails it, and is killed by its pid.
+# Not for how fast things are: that is benchmarks/. A time in a test is only there to tell "at once" from "never".
+
+here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
+root <- dirname(dirname(here))
+for (file in c("family.R", "server.R", "client.R")) source(file.path(here, file))
+
+tests <- list()
+
+# Registers a test: a function without arguments that calls expect().
+test <- function(name, body) {
+  tests[[length(tests) + 1L]] <<- list(name = name, body = body, file = current_file)
+}
+
+# Fails the test with a text when `ok` is not TRUE.
+expect <- function(ok, ...) {
+  if (!isTRUE(ok)) stop(structure(class = c("failed", "error", "condition"), list(message = paste0(...), call = NULL)))
+}
+
+# Leaves the test out: what it needs is not there.
+skip <- function(...) {
+  stop(structure(class = c("skipped", "condition"), list(message = paste0(...), call = NULL)))
+}
+
+# TRUE as soon as `condition()` is, FALSE after some seconds.
+wait_for <- function(condition, seconds = 10) {
+  deadline <- Sys.time() + seconds
+  while (!isTRUE(condition())) {
+    if (Sys.time() > deadline) return(FALSE)
+    Sys.sleep(0.02)
+  }
+  TRUE
+}
+
+# Runs one test: NULL, or a list of class "failed" or "skipped" with a message.
+run_test <- function(test) {
+  begin_family()
+  result <- tryCatch({
+    test$body()
+    NULL
+  }, skipped = identity, error = identity)
+  logs <- if (inherits(result, "error")) server_logs()
+  end_clients()
+  left <- tryCatch(end_servers(), error = function(e) conditionMessage(e))
+  if (is.null(left)) left <- processes_left(5)
+  kill_family()
+  if (is.null(result) && length(left)) {
+    result <- structure(class = "error", list(message = paste(c("left running:", left), collapse = "\n    ")))
+  }
+  if (inherits(result, "error")) result$message <- paste(c(result$message, logs), collapse = "\n    ")
+  result
+}
+
+main <- function(pattern) {
+  for (file in list.files(here, "^test-.*\\.R$")) {
+    current_file <<- file
+    source(file.path(here, file))
+  }
+  chosen <- Filter(function(test) grepl(pattern, paste(test$file, test$name)), tests)
+  counts <- c(passed = 0L, failed = 0L, skipped = 0L)
+  for (test in chosen) {
+    begun <- Sys.time()
+    result <- run_test(test)
+    how <- if (is.null(result)) "passed" else if (inherits(result, "skipped")) "skipped" else "failed"
+    counts[[how]] <- counts[[how]] + 1L
+    cat(sprintf("%s %s (%.1f s)\n", c(passed = "ok  ", failed = "FAIL", skipped = "skip")[[how]], test$name,
+      as.numeric(Sys.time() - begun, units = "secs")))
+    if (!is.null(result)) cat("    ", conditionMessage(result), "\n", sep = "")
+  }
+  cat(sprintf("%d passed, %d failed, %d skipped\n", counts[["passed"]], counts[["failed"]], counts[["skipped"]]))
+  counts[["failed"]] == 0L
+}
+
+if (!requireNamespace("processx", quietly = TRUE)) {
+  cat("the package 'processx' is needed\n0 passed, 1 failed\n")
+  quit(status = 1L)
+}
+if (!main(c(commandArgs(trailingOnly = TRUE), "")[1])) quit(status = 1L)

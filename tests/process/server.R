@@ -1,0 +1,139 @@
+# Servers of a test: `drover serve` on a file, or an R session that calls dr_serve(), on a free port.
+
+servers <- list()
+
+drover_program <- function() {
+  path <- system.file("bin", "drover", package = "drover")
+  if (!nzchar(path)) stop("the package was installed without its program")
+  path
+}
+
+# The app of the tests, or another one: lines of R whose last value is the app.
+write_app <- function(lines, file = tempfile("app-", fileext = ".R")) {
+  writeLines(c("library(drover)", lines), file)
+  file
+}
+
+# Starts a command and remembers it. Gives list(process, pid, port, url, log(), marks): port and url are NULL when it
+# does not come to listen. `marks` is a folder for the app's handlers to leave files in.
+launch <- function(command, env = NULL, seconds = 30, wait = TRUE) {
+  log_file <- tempfile("server-", fileext = ".log")
+  marks <- tempfile("marks-")
+  dir.create(marks)
+  process <- processx::process$new(command[1], command[-1], stdin = NULL, stdout = log_file, stderr = "2>&1",
+    cleanup_tree = FALSE, env = c("current", MARKS = marks, FAULTS = compile(file.path(here, "faults.c"),
+      library = TRUE),
+      R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), env))
+  log <- function() readLines(log_file, warn = FALSE)
+  listening <- function() grep("drover listening on http://", log(), value = TRUE, fixed = TRUE)
+  if (wait) wait_for(function() length(listening()) || !process$is_alive(), seconds)
+  url <- if (length(listening())) sub(".*(http://[^ ]+).*", "\\1", listening()[1])
+  server <- list(process = process, pid = process$get_pid(), url = url, log = log, marks = marks,
+    port = if (!is.null(url)) as.integer(sub(".*:", "", url)))
+  servers[[length(servers) + 1L]] <<- server
+  server
+}
+
+# The command of `drover serve`: command_of(app, workers = "2-4", timeout = 1).
+command_of <- function(app, ..., port = 0L) {
+  flags <- list(port = port, ...)
+  words <- unlist(lapply(names(flags), function(name) {
+    c(paste0("--", gsub("_", "-", name)), format(flags[[name]], scientific = FALSE))
+  }))
+  c(drover_program(), "serve", app, words)
+}
+
+# Starts `drover serve` and fails the test when it does not listen. `wrapper`: words before the command, of a program
+# that becomes it (exec).
+serve <- function(app = file.path(here, "app.R"), ..., wrapper = NULL, env = NULL) {
+  server <- launch(c(wrapper, command_of(app, ...)), env)
+  expect(!is.null(server$url), "the server does not listen")
+  server
+}
+
+# Starts an R session that runs these lines, with `serve(app, ...)` for dr_serve(block = TRUE) of app.R on a free port.
+serve_session <- function(lines) {
+  file <- tempfile("session-", fileext = ".R")
+  writeLines(c(
+    sprintf("app <- source(%s)$value", deparse(file.path(here, "app.R"))),
+    "serve <- function(...) dr_serve(app, port = 0L, ..., block = TRUE)",
+    lines
+  ), file)
+  server <- launch(c(file.path(R.home("bin"), "Rscript"), "--vanilla", file))
+  expect(!is.null(server$url), "the session does not listen")
+  server
+}
+
+# Runs a command that must end by itself: list(status, NA when it did not end; log).
+run_to_end <- function(command, seconds = 30, env = NULL) {
+  server <- launch(command, env, wait = FALSE)
+  server$process$wait(seconds * 1000)
+  list(status = if (server$process$is_alive()) NA_integer_ else server$process$get_exit_status(), log = server$log())
+}
+
+# The zygotes of a server: its children. There are two while it reloads.
+zygotes <- function(server) {
+  processes <- family()
+  processes$pid[processes$parent == server$pid]
+}
+
+# The workers of a server: children of its zygotes, which are copies of them.
+workers <- function(server) {
+  processes <- family()
+  parents <- processes[processes$parent == server$pid, ]
+  processes$pid[processes$parent %in% parents$pid & processes$group != parents$group[match(processes$parent,
+    parents$pid)]]
+}
+
+# Waits until there are `n` workers, none of which is one of `but`, and gives their pids.
+wait_for_workers <- function(server, n, but = integer(), seconds = 15) {
+  found <- integer()
+  wait_for(function() {
+    found <<- workers(server)
+    length(found) == n && !any(found %in% but)
+  }, seconds)
+  expect(length(found) == n && !any(found %in% but), "expected ", n, " workers, found ", toString(found),
+    if (length(but)) paste(", not", toString(but)))
+  found
+}
+
+# What the handlers of app.R have left in the folder of marks: TRUE when a file of that name is there, within some
+# seconds.
+marked <- function(server, name, seconds = 10) wait_for(function() file.exists(file.path(server$marks, name)), seconds)
+
+mark_text <- function(server, name) {
+  file <- file.path(server$marks, name)
+  wait_for(function() isTRUE(file.size(file) > 0))
+  readLines(file, warn = FALSE)
+}
+
+logged <- function(server, pattern, seconds = 10) wait_for(function() any(grepl(pattern, server$log())), seconds)
+
+# Waits for the end of a server: its exit status, or NA when it has not ended.
+exit_status <- function(server, seconds = 15) {
+  server$process$wait(seconds * 1000)
+  if (server$process$is_alive()) NA_integer_ else server$process$get_exit_status()
+}
+
+# Ends what is still running. What is wrong with that, as text, or NULL.
+end_servers <- function() {
+  ours <- servers
+  servers <<- list()
+  for (server in ours) {
+    if (server$process$is_alive()) send_signal(server$pid, tools::SIGTERM)
+  }
+  wrong <- NULL
+  for (server in ours) {
+    if (is.na(exit_status(server, 20))) wrong <- c(wrong, paste("server", server$pid, "does not end on TERM"))
+    panics <- grep("panicked at", server$log(), value = TRUE)
+    wrong <- c(wrong, panics)
+    unlink(server$marks, recursive = TRUE)
+  }
+  wrong
+}
+
+server_logs <- function() {
+  unlist(lapply(servers, function(server) {
+    c(paste0("--- log of ", server$pid, if (!server$process$is_alive()) " (ended)"), utils::tail(server$log(), 25L))
+  }))
+}

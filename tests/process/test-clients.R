@@ -1,0 +1,75 @@
+# What clients do to the pool: they go away, and there are too many of them.
+
+test("clients that go away while their request runs or waits: it is cancelled, and nothing is kept", function() {
+  server <- serve(workers = 2)
+  wait_for_workers(server, 2)
+  ask(server, "/text")
+  before <- descriptors(server$pid)
+  account <- load(server, "/sleep/100", connections = 32, hang_up = 30, seconds = 4)
+  expect(account[["hung_up"]] > 500, attr(account, "line"))
+  answer <- ask(server, "/text", wait = 5)
+  expect(answer$status == "200", "afterwards status ", answer$status)
+  expect(wait_for(function() descriptors(server$pid) <= before + 1L), "descriptors: ", before, ", then ",
+    descriptors(server$pid))
+})
+
+test("a client that goes away frees the only worker", function() {
+  server <- serve(workers = 1, timeout = 100, queue_timeout = 20)
+  client <- start_client("curl", c("-s", paste0(server$url, "/slow/60000")))
+  expect(marked(server, "begun"), "it does not run")
+  client$kill()
+  answer <- ask(server, "/text", wait = 10)
+  expect(answer$status == "200", "status ", answer$status)
+  expect(marked(server, "ended"), "on.exit did not run")
+  expect(!file.exists(file.path(server$marks, "slept")), "it slept to its end")
+})
+
+test("a request whose client goes away while it waits is never run", function() {
+  server <- serve(workers = 1, queue_timeout = 20)
+  running <- ask_later(server, "/sleep/1500")
+  Sys.sleep(0.3)
+  client <- start_client("curl", c("-s", paste0(server$url, "/slow/0")))
+  Sys.sleep(0.5)
+  client$kill()
+  expect(running()$status == "200", "another status")
+  expect(ask(server, "/text")$status == "200", "another status")
+  expect(!file.exists(file.path(server$marks, "begun")), "it was run")
+})
+
+test("clients that go away within a long answer", function() {
+  server <- serve(workers = 2)
+  ask(server, "/text")
+  before <- descriptors(server$pid)
+  load(server, "/big", connections = 8, hang_up = 15, seconds = 3)
+  expect(ask(server, "/text")$status == "200", "another status")
+  expect(wait_for(function() descriptors(server$pid) <= before + 1L), "descriptors: ", before, ", then ",
+    descriptors(server$pid))
+  expect_account(load(server, "/n/{n}", echo = TRUE, connections = 8, requests = 1000))
+})
+
+test("more than the queue holds: 503 with Retry-After at once, and the others are served", function() {
+  server <- serve(workers = 2, max_queue = 10, queue_timeout = 20)
+  load <- start_load(server, "/busy/20", connections = 64, seconds = 2)
+  refused <- NULL
+  wait_for(function() {
+    answer <- ask(server, "/text")
+    if (answer$status == "503") refused <<- answer
+    !is.null(refused)
+  })
+  account <- end_load(load, stop = FALSE)
+  expect(!is.null(refused), "none was refused")
+  expect(grepl("^[0-9]+$", field(refused, "retry-after")), "Retry-After is ", field(refused, "retry-after"))
+  expect(refused$seconds < 1, "refused only after ", refused$seconds, " s")
+  expect(account[["s200"]] > 20, attr(account, "line"))
+  expect_account(account, s503 = account[["s503"]])
+  expect(ask(server, "/text")$status == "200", "afterwards another status")
+})
+
+test("queue_timeout: what waits too long gets 503", function() {
+  server <- serve(workers = 1, queue_timeout = 0.5)
+  running <- ask_later(server, "/sleep/3000")
+  Sys.sleep(0.3)
+  answer <- ask(server, "/text")
+  expect(answer$status == "503" && answer$seconds < 2.5, "status ", answer$status, " after ", answer$seconds, " s")
+  expect(running()$status == "200", "another status")
+})

@@ -1,0 +1,64 @@
+# A request over its deadline gets 504; its worker is interrupted, and killed when that does not help.
+
+# The answer to a request that hangs, and that everything is well afterwards.
+judge_hang <- function(server, path, killed) {
+  pid <- ask(server, "/pid")$body
+  answer <- ask(server, path)
+  expect(answer$status == "504", path, ": status ", answer$status)
+  expect(answer$seconds >= 0.9 && answer$seconds < 5, path, ": 504 after ", answer$seconds, " s, not 1 s")
+  answer <- ask(server, "/pid")
+  expect(answer$status == "200", path, ": afterwards status ", answer$status)
+  if (killed) {
+    expect(answer$body != pid, path, ": the hanging worker answers")
+    expect(!is_alive(as.integer(pid)), path, ": the hanging worker lives")
+  }
+}
+
+test("an endless loop: 504 at the deadline, on.exit runs", function() {
+  server <- serve(workers = 1, timeout = 1, kill_after = 5, queue_timeout = 20)
+  judge_hang(server, "/loop", killed = FALSE)
+  expect(marked(server, "ended"), "on.exit did not run")
+})
+
+for (path in c("/deaf", "/system", "/stubborn")) local({
+  path <- path
+  test(paste("a handler that does not heed an interrupt is killed:", path), function() {
+    server <- serve(workers = 1, timeout = 1, kill_after = 0.5, queue_timeout = 20)
+    judge_hang(server, path, killed = TRUE)
+    # its children, too
+    commands <- family()$command
+    expect(!any(grepl("sleep 100", commands, fixed = TRUE)), "a child of the killed worker lives")
+  })
+})
+
+test("a hanging request holds up no other", function() {
+  server <- serve(workers = 3, timeout = 2, kill_after = 0.5)
+  hanging <- list(ask_later(server, "/deaf"), ask_later(server, "/loop"))
+  account <- load(server, "/n/{n}", echo = TRUE, connections = 8, seconds = 3)
+  expect_account(account)
+  for (wait in hanging) expect(wait()$status == "504", "another status")
+})
+
+test("a worker that is stopped (SIGSTOP): 504 at the deadline, and it is replaced", function() {
+  server <- serve(workers = 1, timeout = 1, kill_after = 0.5, queue_timeout = 20)
+  waiting <- ask_later(server, "/slow/500")
+  pid <- as.integer(mark_text(server, "begun"))
+  send_signal(pid, tools::SIGSTOP)
+  answer <- waiting()
+  expect(answer$status == "504", "status ", answer$status)
+  answer <- ask(server, "/pid")
+  expect(answer$status == "200" && answer$body != as.character(pid), "not replaced: ", answer$status, " ", answer$body)
+})
+
+test("an interrupt that comes late does not hit the next request", function() {
+  # half of the first requests are over their deadline by a little, and interrupted when they are nearly done
+  server <- serve(workers = 2, timeout = 0.2, kill_after = 5)
+  accounts <- end_load(start_load(server, "/n/{n}", path2 = "/sleep/199", share = 0.1, connections = 4, seconds = 4),
+    stop = FALSE)
+  fast <- accounts[[1]]
+  slow <- accounts[[2]]
+  # a fast one may wait for two slow ones and get 504 by right; an interrupted one would be 500, 502 or lost
+  expect(fast[["s200"]] + fast[["s504"]] + fast[["s503"]] == fast[["sent"]], attr(fast, "line"))
+  expect(slow[["s200"]] + slow[["s504"]] == slow[["sent"]], attr(slow, "line"))
+  expect(fast[["s200"]] > 0.9 * fast[["sent"]], attr(fast, "line"))
+})

@@ -1,0 +1,103 @@
+# The pool: who gets a request, and how many workers there are.
+
+test("a fast request never waits for a slow one while a worker is idle", function() {
+  server <- serve(workers = 3, timeout = 60)
+  slow <- lapply(1:2, function(i) ask_later(server, "/sleep/4000"))
+  begun <- Sys.time()
+  account <- load(server, "/n/{n}", echo = TRUE, connections = 4, seconds = 3)
+  expect_account(account)
+  expect(account[["max_us"]] < 2e6, "one took ", account[["max_us"]], " us")
+  for (wait in slow) expect(wait()$status == "200", "another status")
+})
+
+test("a request handed ahead to a worker that turns out slow is taken back", function() {
+  server <- serve(workers = 2, timeout = 60)
+  # fast ones keep both busy, so that some are handed ahead when the slow ones come
+  load <- start_load(server, "/n/{n}", echo = TRUE, connections = 16)
+  for (i in 1:6) {
+    answer <- ask(server, "/sleep/1000")
+    expect(answer$status == "200", "another status")
+  }
+  account <- end_load(load)
+  expect_account(account)
+  expect(account[["max_us"]] < 9e5, "one took ", account[["max_us"]], " us")
+})
+
+test("the pool grows when requests wait, shrinks when they do not, and stays within its bounds", function() {
+  server <- serve(workers = "1-3", check_unused = 1, max_age = 1)
+  wait_for_workers(server, 1)
+  counts <- integer()
+  for (wave in 1:3) {
+    load <- start_load(server, "/sleep/50", connections = 6)
+    grown <- wait_for(function() {
+      counts <<- c(counts, length(workers(server)))
+      utils::tail(counts, 1) == 3L
+    })
+    expect(grown, "wave ", wave, ": not grown to 3, but ", utils::tail(counts, 1))
+    expect_account(end_load(load))
+    shrunk <- wait_for(function() {
+      counts <<- c(counts, length(workers(server)))
+      utils::tail(counts, 1) == 1L
+    }, 15)
+    expect(shrunk, "wave ", wave, ": not shrunk to 1, but ", utils::tail(counts, 1))
+  }
+  expect(all(counts >= 1L & counts <= 3L), "counts of workers: ", toString(unique(counts)))
+})
+
+test("load that comes and goes faster than the pool checks fails no request", function() {
+  server <- serve(workers = "1-4", check_unused = 0.2, max_age = 0.3)
+  for (wave in 1:8) {
+    expect_account(load(server, "/sleep/10", connections = 8, seconds = 0.6))
+    Sys.sleep(stats::runif(1, 0.2, 0.7))
+  }
+  expect(length(workers(server)) <= 4L, "more than 4 workers")
+})
+
+test("max_requests: workers are replaced after so many, and no request fails", function() {
+  server <- serve(workers = 2, max_requests = 100)
+  old <- wait_for_workers(server, 2)
+  expect_account(load(server, "/n/{n}", echo = TRUE, connections = 8, requests = 2000))
+  now <- wait_for_workers(server, 2, but = old)
+})
+
+test("max_lifetime: workers are replaced by age, and no request fails", function() {
+  server <- serve(workers = 2, max_lifetime = 1)
+  old <- wait_for_workers(server, 2)
+  load <- start_load(server, "/n/{n}", echo = TRUE, connections = 4)
+  wait_for_workers(server, 2, but = old)
+  expect_account(end_load(load))
+})
+
+test("start = spawn: fresh processes serve, are replaced, and go with the server", function() {
+  server <- serve(workers = 2, start = "spawn")
+  # no zygote: the workers are children of the server
+  pids <- zygotes(server)
+  expect(length(pids) == 2L, "children of the server: ", toString(pids))
+  load <- start_load(server, "/n/{n}", echo = TRUE, connections = 4)
+  victim <- ask_later(server, "/slow/20000")
+  pid <- as.integer(mark_text(server, "begun"))
+  send_signal(pid, tools::SIGKILL)
+  expect(victim()$status == "502", "another status")
+  expect(wait_for(function() length(zygotes(server)) == 2L && !pid %in% zygotes(server), 20), "not replaced")
+  expect_account(end_load(load))
+  send_signal(server$pid, tools::SIGKILL)
+  server$process$wait(5000)
+  end_clients()
+  left <- processes_left(3)
+  expect(!length(left), "still there: ", paste(left, collapse = "; "))
+})
+
+test("hooks run in each worker, at its start and at its end", function() {
+  file <- write_app(c(
+    "app <- dr_app()",
+    "dr_on_worker_start(app, function() file.create(file.path(Sys.getenv('MARKS'), paste0('start-', Sys.getpid()))))",
+    "dr_on_worker_stop(app, function() file.create(file.path(Sys.getenv('MARKS'), paste0('stop-', Sys.getpid()))))",
+    "dr_get(app, '/text', function(req) 'text')", "app"
+  ))
+  server <- serve(file, workers = 2)
+  pids <- wait_for_workers(server, 2)
+  for (pid in pids) expect(marked(server, paste0("start-", pid)), "worker ", pid, " has not run its start hook")
+  send_signal(server$pid, tools::SIGTERM)
+  exit_status(server)
+  for (pid in pids) expect(marked(server, paste0("stop-", pid), 2), "worker ", pid, " has not run its stop hook")
+})

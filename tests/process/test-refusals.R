@@ -1,0 +1,63 @@
+# What cannot be served: one clear error, a status that says so, and nothing left running.
+
+# Runs `drover serve` to its end, which must be of this status and say this once, in few lines.
+refused <- function(app, status, says, ..., seconds = 20) {
+  ran <- run_to_end(command_of(app, ...), seconds)
+  lines <- ran$log[nzchar(ran$log)]
+  shown <- paste(lines, collapse = "\n    ")
+  expect(!is.na(ran$status), "it runs on:\n    ", shown)
+  expect(ran$status == status, "exit status ", ran$status, ", not ", status, ":\n    ", shown)
+  expect(sum(grepl(says, lines)) == 1L, "not said once: ", says, ", but:\n    ", shown)
+  expect(length(lines) <= 5L, "too many words:\n    ", shown)
+}
+
+app_file <- file.path(here, "app.R")
+
+test("a port in use", function() {
+  server <- serve(workers = 1)
+  refused(app_file, 3L, paste0(server$port, ".*in use|in use.*", server$port), port = server$port)
+  expect(ask(server, "/text")$status == "200", "the server that has the port does not answer")
+})
+
+test("a file that does not parse", function() {
+  refused(write_app("app <- dr_app(", tempfile("wrong-", fileext = ".R")), 1L, "unexpected|incomplete|parse")
+})
+
+test("a file that fails", function() {
+  refused(write_app("stop('no such table')"), 1L, "no such table")
+})
+
+test("a file whose value is no app", function() {
+  refused(write_app("42"), 1L, "makes no app")
+})
+
+test("a file that ends R, or is killed", function() {
+  refused(write_app("quit('no', 7L)"), 1L, "ended R")
+  refused(write_app("tools::pskill(Sys.getpid(), tools::SIGKILL)"), 1L, "signal 9")
+})
+
+test("a file that does not come to an end", function() {
+  refused(write_app("repeat Sys.sleep(1)"), 1L, "start_timeout", start_timeout = 1)
+})
+
+test("on_worker_start that throws", function() {
+  refused(write_app(c("app <- dr_app()", "dr_get(app, '/', function(req) 'x')",
+    "dr_on_worker_start(app, function() stop('no database'))", "app")), 1L, "no database")
+})
+
+test("workers that die before they are ready", function() {
+  refused(write_app(c("app <- dr_app()", "dr_get(app, '/', function(req) 'x')",
+    "dr_on_worker_start(app, function() tools::pskill(Sys.getpid(), tools::SIGKILL))", "app")), 1L,
+    "no worker could be started", seconds = 60)
+})
+
+test("a file that is not there", function() {
+  refused("/nonexistent/app.R", 4L, "/nonexistent/app.R")
+})
+
+test("settings that make no sense", function() {
+  refused(app_file, 2L, "workers", workers = 0)
+  refused(app_file, 2L, "workers|n.min|n.max", workers = "3-1")
+  refused(app_file, 2L, "port", port = 70000)
+  refused(app_file, 2L, "unexpected argument .*no.such.flag", no_such_flag = 1)
+})
