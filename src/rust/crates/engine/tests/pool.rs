@@ -339,6 +339,13 @@ fn generations_take_over_without_losing_a_request() {
 }
 
 #[test]
+fn a_worker_of_a_generation_that_has_ended_is_let_go_at_once() {
+    let mut service = Service::new(1, Limits::default());
+    let _worker = Fake::attach(service.pool(), 7, 99);
+    assert_eq!(service.event(), PoolEvent::Retired(7));
+}
+
+#[test]
 fn a_retired_worker_finishes_and_is_given_nothing_more() {
     let mut service = Service::new(1, Limits::default());
     let old = Fake::attach(service.pool(), 1, 1);

@@ -326,6 +326,11 @@ impl Dispatcher {
 
     fn attach(&mut self, seat: Seat) {
         let (worker, generation) = (seat.worker, seat.generation);
+        if !self.generations.iter().any(|g| g.id == generation) {
+            // its generation has ended while it started
+            let _ = self.shared.events.send(PoolEvent::Retired(worker));
+            return;
+        }
         match Placed::new(seat) {
             Ok(placed) => {
                 self.seats.insert(placed);
