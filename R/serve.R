@@ -166,7 +166,7 @@ check_nothing_runs <- function(call) {
 announce <- function(threads, workers, routes, static) {
   message(sprintf(
     "drover listening on %s (threads=%d, workers=%s, routes=%d, static=%d)",
-    server$url, as.integer(threads), paste(as.integer(workers), collapse = "-"), as.integer(routes), as.integer(static)
+    server$url, as.integer(threads), paste(unique(as.integer(workers)), collapse = "-"), as.integer(routes), as.integer(static)
   ))
 }
 

@@ -12,8 +12,11 @@ serve_by_processes <- function(app, config, pool, compiled, on_worker_start, on_
   if (identical(pool$start, "spawn")) {
     server$renew <- function() {
       file <- save_object(app, on_worker_start, on_worker_stop, call)
-      unlink(setdiff(server$files, file))
-      server$files <- file
+      server$files <- c(server$files, file)
+      server$proven <- function() {
+        unlink(setdiff(server$files, file))
+        server$files <- file
+      }
       program_source(c("--object", file))
     }
     source <- server$renew()

@@ -4,7 +4,7 @@
  *   SIGINT   interrupts the handler that runs, if it runs the request that the server named in the link; otherwise ignored
  *   SIGHUP   ignored
  *   SIGIO    the control channel has something to say: when it is the end of the server, this process's group dies, whatever R is
- *            doing
+ *            doing. A zygote that loads its app has the same lifeline
  *
  * Neighbours: worker.c (the loop), zygote.c (which forks), rust/crates/binding/src/process.rs (the control channel).
  */
@@ -29,13 +29,14 @@
 
 static struct {
   drv_process *process;
-  int control;
+  int control; /* its channel's descriptor */
+  int lifeline;
   int ours, forked;
   /* when the next callback is due, in ms of the monotonic clock; INT64_MAX for never */
   int64_t due;
   /* R code has run since `due` was asked for; 2: more than a quick handler */
   int stale;
-} p = {.control = -1};
+} p = {.control = -1, .lifeline = -1};
 
 void drv_process_is_ours(int forked) {
   p.ours = 1;
@@ -47,6 +48,11 @@ int drv_process_here(void) { return p.ours; }
 int drv_process_forked(void) { return p.forked; }
 
 int drv_process_control(void) { return p.control; }
+
+void drv_process_end_group(void) {
+  /* if it leads none, the group is somebody else's */
+  kill(getpgrp() == getpid() ? 0 : getpid(), SIGKILL);
+}
 
 /* ---- signals -------------------------------------------------------------------------------------------------- */
 
@@ -62,8 +68,8 @@ static void on_lifeline(int signal) {
   (void)signal;
   int saved = errno;
   char byte;
-  ssize_t n = recv(p.control, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) kill(0, SIGKILL);
+  ssize_t n = recv(p.lifeline, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) drv_process_end_group();
   errno = saved;
 }
 
@@ -71,6 +77,21 @@ static void handle_signal(int signal, void (*handler)(int), int flags) {
   struct sigaction action = {.sa_handler = handler, .sa_flags = flags};
   sigemptyset(&action.sa_mask);
   sigaction(signal, &action, NULL);
+}
+
+void drv_process_hold(int channel) {
+  p.lifeline = channel;
+  handle_signal(SIGIO, on_lifeline, SA_RESTART);
+  fcntl(channel, F_SETOWN, getpid());
+  fcntl(channel, F_SETFL, fcntl(channel, F_GETFL) | O_ASYNC);
+  /* it may have ended before there was a signal for it */
+  on_lifeline(SIGIO);
+}
+
+void drv_process_let_go(int channel) {
+  fcntl(channel, F_SETFL, fcntl(channel, F_GETFL) & ~O_ASYNC);
+  handle_signal(SIGIO, on_hang_up, SA_RESTART);
+  p.lifeline = -1;
 }
 
 void drv_process_enter(drv_process *process, drv_desk *desk, int forked) {
@@ -84,11 +105,7 @@ void drv_process_enter(drv_process *process, drv_desk *desk, int forked) {
   handle_signal(SIGINT, on_interrupt, 0);
   /* handlers rather than SIG_IGN, which programs that a handler starts would inherit */
   handle_signal(SIGHUP, on_hang_up, SA_RESTART);
-  handle_signal(SIGIO, on_lifeline, SA_RESTART);
-  fcntl(p.control, F_SETOWN, getpid());
-  fcntl(p.control, F_SETFL, fcntl(p.control, F_GETFL) | O_ASYNC);
-  /* it may have ended before there was a signal for it */
-  on_lifeline(SIGIO);
+  drv_process_hold(p.control);
 }
 
 /* ---- for the loop --------------------------------------------------------------------------------------------- */
@@ -103,7 +120,7 @@ int drv_process_hear(void) {
       stop = 1;
       break;
     default:
-      kill(0, SIGKILL);
+      drv_process_end_group();
     }
   }
 }

@@ -9,6 +9,11 @@ void drv_process_enter(drv_process *process, drv_desk *desk, int forked);
 /* Whether this process is a worker or a zygote, and not somebody's session; whether a fork of another one. */
 void drv_process_is_ours(int forked);
 int drv_process_here(void);
+/* From now on, or no longer, the end of this channel is the end of this process and all that it has started. */
+void drv_process_hold(int channel);
+void drv_process_let_go(int channel);
+/* Kills this process and all that it has started. */
+void drv_process_end_group(void);
 int drv_process_forked(void);
 
 /* What the loop of worker.c asks of a worker process. In a session they do nothing, or wait as long as they are told. */

@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -140,13 +139,13 @@ SEXP drv_zygote_fork(SEXP body) {
 /* .Call, in a fresh process: standard input is the control channel. NULL, or a string: what is wrong with the settings. */
 SEXP drv_zygote_adopt(SEXP settings) {
   drv_prepare();
-  /* until there is a loop that sees the channel's end */
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
   int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
   if (fd < 0) return Rf_mkString("standard input is not a control channel");
   no_stdin();
   be_deaf();
   drv_process_is_ours(0);
+  /* until there is a loop that sees the channel's end */
+  drv_process_hold(fd);
   z.loading = 1;
   return drv_zygote_enter(Rf_ScalarInteger(fd), settings);
 }
@@ -170,7 +169,7 @@ SEXP drv_zygote_tell(SEXP app) {
   drv_str text = drv_text(app);
   drv_error error;
   z.loading = 0;
-  prctl(PR_SET_PDEATHSIG, 0);
+  drv_process_let_go(drv_zygote_fd(z.zygote));
   if (drv_zygote_loaded(z.zygote, text.ptr, text.len, &error)) return R_NilValue;
   return Rf_ScalarString(drv_mkchar(error.message));
 }
@@ -290,7 +289,8 @@ SEXP drv_zygote_run(SEXP body) {
       break;
     case END:
       kill_workers();
-      _exit(1);
+      drv_process_end_group();
+      break;
     case NOTHING:
       return R_NilValue;
     }

@@ -179,6 +179,50 @@ test_that("a session whose zygote dies forks another, and workers that die after
   for (pid in c(new, parent_of(new[[1]]))) expect_false(any(files_of(pid) %in% sockets))
 })
 
+test_that("workers of a zygote that was forked by a running server keep promises, and reload in a callback works", {
+  skip_if_not_installed("promises")
+  app <- pid_app()
+  dr_get(app, "/promise", function(req) {
+    promises::promise(function(resolve, reject) later::later(function() resolve(as.character(Sys.getpid())), 0.1))
+  })
+  server <- serve_workers(app, 2L)
+  reloaded <- FALSE
+  later::later(function() {
+    dr_reload()
+    reloaded <<- TRUE
+  })
+  expect_true(idle_until(function() reloaded))
+  seen <- as.integer(texts(fetch_all(server, rep("/promise", 4))))
+  expect_true(all(seen %in% dr_status()$pid[dr_status()$generation == 2L]))
+})
+
+test_that("what a handler leaves changed in a worker is put back", {
+  app <- dr_app()
+  dr_get(app, "/change", function(req) {
+    setwd("/")
+    options(warn = 2)
+    sink(tempfile())
+    "changed"
+  })
+  dr_get(app, "/look", function(req) list(wd = getwd(), warn = getOption("warn"), sinks = sink.number()))
+  server <- serve_workers(app, c(1L, 1L))
+  before <- fetch(server, "/look")$text
+  expect_identical(fetch(server, "/change")$text, "changed")
+  expect_identical(fetch(server, "/look")$text, before)
+  expect_true(eventually(function() any(grepl("the handler left changed", server$log()))))
+})
+
+test_that("a session that ends without dr_stop() takes its processes with it", {
+  ran <- run_script(c(
+    "app <- dr_get(dr_app(), '/', function(req) 'ok')", "dr_serve(app, port = 0L, workers = 2L)",
+    "cat(dr_status()$pid, '\n')"
+  ), timeout = 20)
+  expect_identical(ran$status, 0L)
+  pids <- as.integer(strsplit(trimws(ran$stdout), " ")[[1]])
+  expect_length(pids, 2L)
+  expect_true(eventually(function() !any(is_alive(pids)), 2))
+})
+
 test_that("when the session is killed, its zygote and workers go, whatever R does in them", {
   server <- local_script(c(
     "app <- dr_app()", "dr_get(app, '/pid', function(req) as.character(Sys.getpid()))",
