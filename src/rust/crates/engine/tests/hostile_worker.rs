@@ -1,0 +1,178 @@
+//! A worker that user code has corrupted writes whatever it likes into its link, wherever it likes. The server lives, and those
+//! whose requests go to another worker notice nothing.
+
+use admission::Limits;
+use engine::{AppConfig, PoolEvent, RouteConfig, Seat, Server, Settings};
+use shm::{Assembler, RequestId, Sending, ServerEnd, WorkerEnd};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+use wire::{ContentType, ReplyBody, ReplyHead};
+
+/// Numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
+
+fn server() -> (Server, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings {
+        host: "127.0.0.1".into(),
+        port: 0,
+        threads: 1,
+        debug: false,
+        case_sensitive: false,
+        log: "none".into(),
+        upload_path: folder.path().into(),
+        limits: Limits { timeout: 0.2, queue_timeout: 5.0, ..Limits::default() },
+    };
+    let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
+    let route = RouteConfig { methods: vec!["GET".into()], pattern: "/*path".into(), handler: 1, timeout: None };
+    let app = AppConfig { routes: vec![route], ..AppConfig::default() };
+    server.pool().add_generation(1, &app).unwrap();
+    server.pool().switch_to(1);
+    server.listen().unwrap();
+    (server, folder)
+}
+
+fn ask(server: &Server, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = Vec::new();
+    stream.read_to_end(&mut text).unwrap();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    (text[9..12].parse().unwrap(), text.split_once("\r\n\r\n").unwrap().1.to_owned())
+}
+
+fn reply(end: &mut WorkerEnd, id: RequestId, body: ReplyBody<'_>) {
+    let mut message = Vec::new();
+    ReplyHead { status: 200, content_type: ContentType::Text }.encode(body, std::iter::empty, &mut message);
+    end.replies.send(id.to_word(), &message, &mut Sending::default());
+    end.server_bell.ring();
+}
+
+/// Attaches a worker that does with each request what `act` says, until told to stop.
+fn worker(
+    server: &Server,
+    number: u32,
+    stop: &Arc<AtomicBool>,
+    mut act: impl FnMut(&mut WorkerEnd, &File, RequestId) + Send + 'static,
+) -> std::thread::JoinHandle<()> {
+    let (end, fds) = ServerEnd::new().unwrap();
+    let owned = fds.borrow().map(|fd| fd.try_clone_to_owned().unwrap());
+    let memory = File::from(owned[0].try_clone().unwrap());
+    server.pool().attach(Seat { worker: number, generation: 1, end, process: None, stats: Arc::default() });
+    let stop = stop.clone();
+    std::thread::spawn(move || {
+        let mut mine = WorkerEnd::attach(owned).unwrap();
+        let mut assembler = Assembler::default();
+        while !stop.load(Ordering::Relaxed) {
+            match mine.requests.receive(&mut assembler, |word, _| RequestId::from_word(word)) {
+                Some(id) => {
+                    mine.slots.start(id);
+                    act(&mut mine, &memory, id);
+                }
+                None => std::thread::sleep(Duration::from_micros(100)),
+            }
+        }
+    })
+}
+
+#[test]
+fn replies_that_are_no_replies_are_500_and_the_next_is_served() {
+    let (server, folder) = server();
+    std::fs::write(folder.path().join("secret"), "not for clients").unwrap();
+    let stop = Arc::<AtomicBool>::default();
+    let mut random = Random(1);
+    let thread = worker(&server, 1, &stop, move |end, _, id| match random.next() % 4 {
+        // what the client's request is answered with must come from this one
+        0 => {
+            let garbage: Vec<u8> = (0..random.next() % 3000).map(|_| random.next() as u8).collect();
+            end.replies.send(
+                id.to_word(),
+                &[&[0, 0, 0, 0, 200, 0, 0, 0][..], &garbage].concat(),
+                &mut Sending::default(),
+            );
+            end.server_bell.ring();
+        }
+        1 => reply(end, id, ReplyBody::Spooled(b"secret")),
+        2 => reply(end, id, ReplyBody::Spooled(b"../drover-reply-x")),
+        _ => {
+            // of requests that it never had, before its own
+            for slot in [0, 5, 2047, u32::MAX] {
+                reply(end, RequestId { slot, generation: random.next() as u32 }, ReplyBody::Bytes(b"theirs"));
+            }
+            reply(end, id, ReplyBody::Bytes(b"mine"));
+        }
+    });
+    let mut seen = [0, 0];
+    for _ in 0..200 {
+        match ask(&server, "/x") {
+            (200, body) => {
+                assert_eq!(body, "mine");
+                seen[0] += 1;
+            }
+            (500, body) => {
+                assert!(!body.contains("not for clients"));
+                seen[1] += 1;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(seen[0] > 10 && seen[1] > 10, "{seen:?}");
+    assert!(folder.path().join("secret").exists());
+    stop.store(true, Ordering::Relaxed);
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_link_full_of_garbage_harms_nobody_else() {
+    let (server, _folder) = server();
+    let size = 500 << 10;
+    for round in 1..=20u32 {
+        let stop = Arc::<AtomicBool>::default();
+        let mut random = Random(u64::from(round));
+        let bad = worker(&server, 2 * round, &stop, move |end, memory, _| {
+            for _ in 0..64 {
+                // words of control and headers of records, mostly; some that point far away
+                let at = match random.next() % 3 {
+                    0 => random.next() % 1024 * 8,
+                    1 => (512 + 2048 * 8) / 8 * 8 + random.next() % 64 * 8,
+                    _ => random.next() % size,
+                };
+                let word = if random.next() % 2 == 0 { random.next() } else { random.next() % 4096 };
+                memory.write_at(&word.to_ne_bytes(), at).unwrap();
+            }
+            end.server_bell.ring_always();
+        });
+        // it gets a request, and corrupts its link; the client hears of it at its deadline
+        let (status, _) = ask(&server, "/bad");
+        assert!([500, 502, 503, 504].contains(&status), "{status}");
+        let good = worker(&server, 2 * round + 1, &stop, |end, _, id| reply(end, id, ReplyBody::Bytes(b"good")));
+        server.pool().gone(2 * round);
+        for _ in 0..20 {
+            assert_eq!(ask(&server, "/good"), (200, "good".into()), "round {round}");
+        }
+        server.pool().gone(2 * round + 1);
+        stop.store(true, Ordering::Relaxed);
+        // its own end of a link in that state may be the one that breaks
+        let _ = bad.join();
+        good.join().unwrap();
+    }
+    let mut events = server.pool().events().unwrap();
+    while let Ok(event) = events.try_recv() {
+        assert!(!matches!(event, PoolEvent::Retired(_)), "{event:?}");
+    }
+}
