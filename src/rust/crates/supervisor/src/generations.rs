@@ -8,7 +8,7 @@ use crate::{Event, Failure, Source, Start};
 use engine::AppConfig;
 use shm::Channel;
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl Generation {
     /// When the clock must be looked at next.
@@ -221,6 +221,10 @@ impl Supervisor {
         if self.stage.is_starting() {
             return self.fail(kind, message, now);
         }
+        // when all ends, this one fails of that, and it has been told why
+        if !self.stage.needs_staff() {
+            return;
+        }
         if self.generations.remove(&number).is_none() {
             return;
         }
@@ -260,7 +264,7 @@ impl Supervisor {
             if let Err(e) = self.start_zygote(number, &launch, now) {
                 self.error(&format!("no new zygote: {e}"));
                 if let Some(generation) = self.generations.get_mut(&number) {
-                    generation.restart = Some(now + generation.losses.failure(now).wait);
+                    generation.restart = Some(now + generation.losses.failure(now, Duration::ZERO).wait);
                 }
             }
         }

@@ -129,7 +129,7 @@ impl Supervisor {
         if self.generations.get(&generation).is_some_and(|g| g.is_preparing()) {
             return self.generation_failed(generation, Failure::System, why.to_owned(), now);
         }
-        let setback = self.forks.failure(now);
+        let setback = self.forks.failure(now, Duration::ZERO);
         if setback.tell {
             self.error(&format!("{why}; tried again in {} s", setback.wait.as_secs_f64()));
         }
@@ -299,6 +299,7 @@ impl Supervisor {
             self.replacing = None;
         }
         self.worn.retain(|&(worn, _)| worn != id);
+        let lived = if worker.wear.is_some() { now - worker.since } else { Duration::ZERO };
         let ended = Ended {
             worker: id,
             name: worker.name(),
@@ -309,7 +310,7 @@ impl Supervisor {
         };
         let preparing = self.generations.get(&ended.generation).is_some_and(|g| g.is_preparing());
         if !ended.expected && !preparing && self.stage.needs_staff() {
-            let setback = self.deaths.failure(now);
+            let setback = self.deaths.failure(now, lived);
             if setback.tell {
                 let (n, wait) = (setback.failures, setback.wait.as_secs_f64());
                 self.error(&format!("workers keep ending ({n} within 10 s): the next one starts in {wait} s"));

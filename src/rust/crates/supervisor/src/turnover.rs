@@ -62,7 +62,7 @@ impl Supervisor {
         let deadline = Self::after(now, self.options.graceful_timeout);
         if self.staff_of_current().any(|(worker, _)| worker == id) {
             // not by order: the engine cannot use it, and another one started at once would fare no better
-            self.forks.failure(now);
+            self.forks.failure(now, Duration::ZERO);
         }
         if let Some(worker) = self.workers.get_mut(&id).filter(|worker| !worker.is_stopping()) {
             worker.stop(deadline);

@@ -140,7 +140,8 @@ impl Supervisor {
             let why = format!("R {exit} {doing}");
             return self.generation_failed(zygote.generation, Failure::Load, why, now);
         }
-        let wait = generation.losses.failure(now).wait;
+        let lived = if zygote.loader.loaded { now - zygote.since } else { Duration::ZERO };
+        let wait = generation.losses.failure(now, lived).wait;
         let restarts = generation.launch.is_some();
         generation.restart = restarts.then(|| now + wait);
         let serving = generation.stage == Stage::Serving;

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 /// Failures are counted over this time, and forgotten after as long without any. As long passes between two log lines.
 const WINDOW: Duration = Duration::from_secs(10);
+/// A process that lived for longer than this was no part of a loop: it did not die of its start.
+const LONG_LIFE: Duration = Duration::from_secs(1);
 /// The first wait, which doubles each time, and the longest.
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(5);
@@ -50,16 +52,18 @@ impl Backoff {
         Backoff { tolerated, recent: VecDeque::new(), wait: Duration::ZERO, until: None, told: None }
     }
 
-    /// A process has come to grief.
-    pub fn failure(&mut self, now: Instant) -> Setback {
-        if self.recent.back().is_some_and(|&last| now - last >= WINDOW) {
-            // calm again
-            self.wait = Duration::ZERO;
-            self.until = None;
-        }
+    /// A process has come to grief after it had `lived` for so long, zero when it never came to do its work.
+    pub fn failure(&mut self, now: Instant, lived: Duration) -> Setback {
+        let calm = self.recent.back().is_some_and(|&last| now - last >= WINDOW);
         self.recent.push_back(now);
         while self.recent.front().is_some_and(|&first| now - first >= WINDOW) {
             self.recent.pop_front();
+        }
+        // the waits alone make failures rare: that there are few of them says nothing about processes that die at once
+        let sound = lived >= LONG_LIFE && self.recent.len() < self.tolerated;
+        if calm || sound {
+            self.wait = Duration::ZERO;
+            self.until = None;
         }
         let waits_already = self.until.is_some_and(|until| now < until);
         if !waits_already {
@@ -96,10 +100,10 @@ mod tests {
         let start = Instant::now();
         let mut backoff = Backoff::of_deaths();
         for i in 0..4 {
-            assert_eq!(backoff.failure(start + ms(i)).wait, ms(0));
+            assert_eq!(backoff.failure(start + ms(i), ms(0)).wait, ms(0));
         }
         // the first ones are out of the window by now
-        assert_eq!(backoff.failure(start + ms(10_001)), Setback { wait: ms(0), failures: 3, tell: false });
+        assert_eq!(backoff.failure(start + ms(10_001), ms(0)), Setback { wait: ms(0), failures: 3, tell: false });
         assert_eq!(backoff.blocked_until(start + ms(10_001)), None);
     }
 
@@ -111,7 +115,7 @@ mod tests {
         let mut waits = Vec::new();
         let mut told = Vec::new();
         for _ in 0..14 {
-            let setback = backoff.failure(now);
+            let setback = backoff.failure(now, ms(1));
             waits.push(setback.wait.as_millis());
             if setback.tell {
                 told.push((now - start).as_secs());
@@ -127,19 +131,32 @@ mod tests {
     fn deaths_during_the_wait_do_not_lengthen_it() {
         let start = Instant::now();
         let mut backoff = Backoff::of_forks();
-        assert_eq!(backoff.failure(start), Setback { wait: ms(100), failures: 1, tell: true });
-        assert_eq!(backoff.failure(start + ms(50)), Setback { wait: ms(100), failures: 2, tell: false });
+        assert_eq!(backoff.failure(start, ms(0)), Setback { wait: ms(100), failures: 1, tell: true });
+        assert_eq!(backoff.failure(start + ms(50), ms(0)), Setback { wait: ms(100), failures: 2, tell: false });
         assert_eq!(backoff.blocked_until(start + ms(60)), Some(start + ms(100)));
         assert_eq!(backoff.blocked_until(start + ms(100)), None);
-        assert_eq!(backoff.failure(start + ms(100)).wait, ms(200));
+        assert_eq!(backoff.failure(start + ms(100), ms(0)).wait, ms(200));
+    }
+
+    #[test]
+    fn workers_that_live_for_a_while_are_no_loop() {
+        let start = Instant::now();
+        let mut backoff = Backoff::of_deaths();
+        for i in 0..5 {
+            backoff.failure(start + ms(i), ms(0));
+        }
+        let mut waits = (1..5).map(|i| backoff.failure(start + ms(4000 * i), ms(4000)).wait.as_millis());
+        // at 4 and 8 seconds the first five still count
+        assert_eq!((waits.next(), waits.next()), (Some(200), Some(400)));
+        assert_eq!(waits.collect::<Vec<_>>(), [0, 0]);
     }
 
     #[test]
     fn calm_resets_it() {
         let start = Instant::now();
         let mut backoff = Backoff::of_forks();
-        backoff.failure(start);
-        backoff.failure(start + ms(100));
-        assert_eq!(backoff.failure(start + ms(10_100)).wait, ms(100));
+        backoff.failure(start, ms(0));
+        backoff.failure(start + ms(100), ms(0));
+        assert_eq!(backoff.failure(start + ms(10_100), ms(0)).wait, ms(100));
     }
 }

@@ -65,6 +65,8 @@ fn failure(folder: &Folder, change: impl FnOnce(&mut PoolOptions)) -> (Failure, 
     let mut events = wait_for(&service, |event| matches!(event, Event::Failed { .. }));
     assert!(ask(service.address(), "/").is_none());
     folder.assert_empty();
+    // it is told once, and not in the log, which is for what happens while it serves
+    assert!(!folder.log().contains("reloaded"), "{}", folder.log());
     match events.pop() {
         Some(Event::Failed { kind, message }) => (kind, message),
         other => panic!("{other:?}"),
