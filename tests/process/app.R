@@ -66,6 +66,26 @@ dr_get(app, "/stubborn", function(req) {
   repeat tryCatch(repeat NULL, interrupt = function(condition) NULL)
 })
 
+# Attacks on what the worker shares with the server.
+dr_get(app, "/scribble/<ms>", function(req) {
+  .C("scribble", as.integer(req$params[["ms"]]))
+  "scribbled"
+})
+dr_get(app, "/babble", function(req) {
+  .C("babble")
+  "babbled"
+})
+dr_get(app, "/close", function(req) {
+  .C("close_all")
+  "closed"
+})
+
+# Both processes return from the handler.
+dr_get(app, "/fork/<n>", function(req) {
+  parallel:::mcfork()
+  req$params[["n"]]
+})
+
 # A child that outlives the request.
 dr_get(app, "/child", function(req) {
   system("sleep 1000", wait = FALSE)

@@ -1,7 +1,11 @@
 /* What code of other packages may do to a worker: called by app.R through .C(). No R in it, as in most of such code. */
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 void crash(void)
 {
@@ -19,4 +23,50 @@ void deaf(int *seconds)
     time_t end = time(NULL) + *seconds;
     while (time(NULL) < end)
         continue;
+}
+
+/* Writes over the memory that it shares with the server, again and again, for some milliseconds. */
+void scribble(int *milliseconds)
+{
+    char line[512];
+    struct timespec now, end;
+    unsigned seed = (unsigned) getpid();
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_sec += *milliseconds / 1000;
+    end.tv_nsec += (*milliseconds % 1000) * 1000000L;
+    do {
+        FILE *maps = fopen("/proc/self/maps", "r");
+        while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+            unsigned long from, to;
+            if (strstr(line, "memfd:drover") == NULL || sscanf(line, "%lx-%lx rw", &from, &to) != 2)
+                continue;
+            for (unsigned char *byte = (unsigned char *) from; byte < (unsigned char *) to; byte++)
+                *byte = (unsigned char) (rand_r(&seed) >> 8);
+        }
+        if (maps != NULL)
+            fclose(maps);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+}
+
+/* Sends what is no message, of all lengths up to a kilobyte, on every socket that it has. */
+void babble(void)
+{
+    char bytes[1024];
+    unsigned seed = (unsigned) getpid();
+    for (int fd = 3; fd < 256; fd++) {
+        for (size_t length = 1; length < sizeof bytes; length += 7) {
+            for (size_t i = 0; i < length; i++)
+                bytes[i] = (char) (rand_r(&seed) >> 8);
+            if (send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+                break;
+        }
+    }
+}
+
+/* Closes everything that is open but for standard input, output and error. */
+void close_all(void)
+{
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
 }

@@ -48,10 +48,10 @@ run_test <- function(test) {
   logs <- if (inherits(result, "error")) server_logs()
   end_clients()
   left <- tryCatch(end_servers(), error = function(e) conditionMessage(e))
-  if (is.null(left)) left <- processes_left(5)
+  if (is.null(left)) left <- sprintf("left running: %s", processes_left(5))
   kill_family()
   if (is.null(result) && length(left)) {
-    result <- structure(class = "error", list(message = paste(c("left running:", left), collapse = "\n    ")))
+    result <- structure(class = c("error", "condition"), list(message = paste(left, collapse = "\n    ")))
   }
   if (inherits(result, "error")) result$message <- paste(c(result$message, logs), collapse = "\n    ")
   result

@@ -1,0 +1,41 @@
+# A worker that does harm to what it shares with the server harms its own requests only.
+
+# Sends `path` several times while others are served, and checks that the server is well afterwards.
+attack <- function(path, times = 5) {
+  server <- serve(workers = 3, timeout = 2, kill_after = 0.5, queue_timeout = 20, graceful_timeout = 5)
+  before <- resident(server$pid)
+  load <- start_load(server, "/n/{n}", echo = TRUE, connections = 8)
+  answers <- vapply(seq_len(times), function(i) ask(server, path)$status, "")
+  account <- end_load(load)
+  # others may have been handed to the attacker as well: they fail in the open, and none is answered by another's answer
+  failed <- account[["sent"]] - account[["s200"]]
+  expect(account[["wrong"]] + account[["unasked"]] + account[["lost"]] + account[["cut"]] + account[["reset"]] == 0,
+    attr(account, "line"))
+  expect(failed <= 8 * times, attr(account, "line"))
+  expect(is_alive(server$pid), "the server has ended")
+  expect_account(load(server, "/n/{n}", echo = TRUE, connections = 8, requests = 2000))
+  wait_for_workers(server, 3)
+  expect(resident(server$pid) - before < 50e6, "the server grew by ", resident(server$pid) - before)
+  busy <- cpu_time(server$pid)
+  Sys.sleep(1)
+  expect(cpu_time(server$pid) - busy < 0.5, "the server spins")
+  answers
+}
+
+test("a worker that writes over its shared memory", function() attack("/scribble/100"))
+
+test("a worker that writes over its shared memory until it is killed", function() attack("/scribble/60000", 2))
+
+test("a worker that sends nonsense on every socket it has", function() attack("/babble"))
+
+test("a worker that closes everything", function() attack("/close"))
+
+test("a handler that forks, and both return: one answer, and the child ends", function() {
+  server <- serve(workers = 2)
+  account <- load(server, "/fork/{n}", echo = TRUE, connections = 4, requests = 40)
+  expect(account[["wrong"]] + account[["unasked"]] == 0, attr(account, "line"))
+  expect_account(account)
+  expect_account(load(server, "/n/{n}", echo = TRUE, connections = 8, requests = 2000))
+  wait_for_workers(server, 2)
+  expect(wait_for(function() nrow(family()) == 4L), "processes: ", nrow(family()))
+})
