@@ -115,17 +115,21 @@ impl Supervisor {
     /// Loads the app anew.
     pub(crate) fn reload(&mut self, source: Source) {
         if !self.stage.is_serving() {
-            let message = "the server is starting or stopping".to_owned();
-            return self.tell(Event::ReloadFailed { message });
+            return self.reload_failed("the server is starting or stopping".to_owned());
         }
         if self.generations.values().any(Generation::is_preparing) {
             if self.next_reload.replace(source).is_some() {
-                self.tell(Event::ReloadFailed { message: "another reload came after it".to_owned() });
+                self.reload_failed("another reload came after it".to_owned());
             }
             return;
         }
         let of = self.size.for_takeover(self.staff_of_current().count());
         self.prepare(source, of);
+    }
+
+    fn reload_failed(&mut self, message: String) {
+        self.error(&format!("not reloaded: {message}"));
+        self.tell(Event::ReloadFailed { message });
     }
 
     fn reload_next(&mut self) {
@@ -235,8 +239,7 @@ impl Supervisor {
         for zygote in self.zygotes.values_mut().filter(|zygote| zygote.generation == number) {
             zygote.give_up(now);
         }
-        self.error(&format!("not reloaded: {message}"));
-        self.tell(Event::ReloadFailed { message });
+        self.reload_failed(message);
         self.reload_next();
     }
 

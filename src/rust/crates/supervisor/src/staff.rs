@@ -43,6 +43,7 @@ impl Supervisor {
         if !self.stage.needs_staff() {
             return self.pool.set_growable(false);
         }
+        self.relieve();
         let numbers: Vec<u32> = self.generations.keys().copied().collect();
         for number in numbers {
             let Some(generation) = self.generations.get(&number) else { continue };
@@ -275,10 +276,8 @@ impl Supervisor {
         worker.since = now;
         let (name, number) = (worker.name(), worker.generation);
         self.info(&format!("{name} is ready"));
-        match self.generations.get(&number).map(|g| g.stage) {
-            Some(GenerationStage::Preparing { of, .. }) => self.one_more_ready(number, of, now),
-            Some(GenerationStage::Serving) => self.relieve(),
-            _ => {}
+        if let Some(GenerationStage::Preparing { of, .. }) = self.generations.get(&number).map(|g| g.stage) {
+            self.one_more_ready(number, of, now);
         }
     }
 

@@ -89,10 +89,10 @@ impl Supervisor {
             Reason::Late => self.worn.push_front((id, reason)),
             _ => self.worn.push_back((id, reason)),
         }
-        self.replace_next();
     }
 
-    /// One at a time, so that there is never more than one worker too many. `staff` starts the fresh one.
+    /// One at a time, so that there is never more than one worker too many. It does not count from now on, so `staff` starts
+    /// another.
     fn replace_next(&mut self) {
         while self.replacing.is_none() {
             let Some((id, reason)) = self.worn.pop_front() else { return };
@@ -104,15 +104,16 @@ impl Supervisor {
         }
     }
 
-    /// A worker has become ready: the one that it replaces may go.
+    /// The worker that is being replaced may go when there are enough without it; then it is the next one's turn.
     pub(crate) fn relieve(&mut self) {
-        let serving = self.staff_of_current().filter(|(_, worker)| worker.phase == Phase::Serving).count();
-        if serving >= self.size.target() {
-            if let Some(old) = self.replacing.take() {
-                self.retire(old);
-            }
-            self.replace_next();
+        let serving = |supervisor: &Self| {
+            supervisor.staff_of_current().filter(|(_, worker)| worker.phase == Phase::Serving).count()
+        };
+        if let Some(old) = self.replacing.filter(|_| serving(self) >= self.size.target()) {
+            self.replacing = None;
+            self.retire(old);
         }
+        self.replace_next();
     }
 
     /// When the clock must be looked at next.
