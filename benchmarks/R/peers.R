@@ -37,7 +37,7 @@ launch_peer <- function(bench, name, command, wait, env = NULL) {
   # however that ends.
   process <- processx::process$new(
     "setpriv", c("--pdeathsig", "TERM", command(port, run_dir)),
-    stdout = log, stderr = "2>&1", cleanup = TRUE, env = c("current", env)
+    stdout = log, stderr = "2>&1", cleanup = TRUE, env = if (!is.null(env)) c("current", env)
   )
   peer <- list(
     name = name, process = process, pid = process$get_pid(), port = port, log = log,
