@@ -82,14 +82,14 @@ pub(crate) fn put_u32(out: &mut Vec<u8>, x: u32) {
     out.extend_from_slice(&x.to_ne_bytes());
 }
 
-pub(crate) fn put_u64(out: &mut Vec<u8>, x: u64) {
-    put_u32(out, x as u32);
-    put_u32(out, (x >> 32) as u32);
+/// Several words at once: one look at the room that is left, and not one for each.
+pub(crate) fn put_words<const N: usize>(out: &mut Vec<u8>, words: [u32; N]) {
+    out.extend_from_slice(words.map(u32::to_ne_bytes).as_flattened());
 }
 
 /// A length as a word. Nothing that long is accepted by the server in the first place.
-pub(crate) fn put_len(out: &mut Vec<u8>, len: usize) {
-    put_u32(out, u32::try_from(len).unwrap_or(u32::MAX));
+pub(crate) fn len_word(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
 }
 
 /// The lengths of names and values, in turn; how many pairs there were goes to the word at `count_at`.
@@ -100,8 +100,7 @@ pub(crate) fn put_pair_lengths<'h>(
 ) {
     let mut count = 0u32;
     for (name, value) in pairs {
-        put_len(out, name.len());
-        put_len(out, value.len());
+        put_words(out, [len_word(name.len()), len_word(value.len())]);
         count += 1;
     }
     out[count_at..count_at + 4].copy_from_slice(&count.to_ne_bytes());

@@ -3,7 +3,7 @@
 //! Layout: microseconds that the handler took, status, content type, body kind, number of headers · lengths of header names and values, in turn ·
 //! their bytes · the body, or the path of the file, or the message of the failure.
 
-use crate::reader::{put_pair_lengths, put_pairs, put_u32, Lengths, Reader};
+use crate::reader::{put_pair_lengths, put_pairs, put_words, Lengths, Reader};
 use crate::WireError;
 
 /// The content types that need no header in the message: they are nearly every reply's.
@@ -58,20 +58,14 @@ impl ReplyHead {
     where
         H: Iterator<Item = (&'h [u8], &'h [u8])>,
     {
-        put_u32(out, 0);
-        put_u32(out, u32::from(self.status));
-        put_u32(out, self.content_type as u32);
-        put_u32(
-            out,
-            match kind {
-                ReplyBody::Bytes(_) => BYTES,
-                ReplyBody::File(_) => FILE,
-                ReplyBody::Failure(_) => FAILURE,
-                ReplyBody::Spooled(_) => SPOOLED,
-            },
-        );
-        let count_at = out.len();
-        put_u32(out, 0);
+        let kind = match kind {
+            ReplyBody::Bytes(_) => BYTES,
+            ReplyBody::File(_) => FILE,
+            ReplyBody::Failure(_) => FAILURE,
+            ReplyBody::Spooled(_) => SPOOLED,
+        };
+        let count_at = out.len() + 4 * 4;
+        put_words(out, [0, u32::from(self.status), self.content_type as u32, kind, 0]);
         put_pair_lengths(out, count_at, headers());
         put_pairs(out, headers());
     }

@@ -4,7 +4,7 @@
 //! counts of params and headers · body length (u64) · lengths of params · lengths of header names and values, in turn ·
 //! the bytes of all of these in the same order · the body, when it is inline.
 
-use crate::reader::{put_len, put_pair_lengths, put_pairs, put_u32, put_u64, Lengths, Reader};
+use crate::reader::{len_word, put_pair_lengths, put_pairs, put_u32, put_words, Lengths, Reader};
 use crate::WireError;
 
 /// Set in `flags` when the request came over HTTP/2.
@@ -60,20 +60,29 @@ impl RequestHead<'_> {
             BodyRef::Inline(b) => (INLINE, &[], b.len() as u64, b),
             BodyRef::Spooled { path, len } => (SPOOLED, path, len, &[]),
         };
-        put_u64(out, self.id);
-        put_u32(out, self.route);
-        put_u32(out, self.flags);
-        put_u32(out, u32::from(self.remote_port));
-        put_u32(out, kind);
-        for part in [self.method, self.target, self.path, self.remote_addr, path] {
-            put_len(out, part.len());
-        }
-        put_len(out, params.len());
-        let count_at = out.len();
-        put_u32(out, 0);
-        put_u64(out, len);
+        let count_at = out.len() + 12 * 4;
+        put_words(
+            out,
+            [
+                self.id as u32,
+                (self.id >> 32) as u32,
+                self.route,
+                self.flags,
+                u32::from(self.remote_port),
+                kind,
+                len_word(self.method.len()),
+                len_word(self.target.len()),
+                len_word(self.path.len()),
+                len_word(self.remote_addr.len()),
+                len_word(path.len()),
+                len_word(params.len()),
+                0,
+                len as u32,
+                (len >> 32) as u32,
+            ],
+        );
         for p in params {
-            put_len(out, p.as_ref().len());
+            put_u32(out, len_word(p.as_ref().len()));
         }
         put_pair_lengths(out, count_at, headers());
         for part in [self.method, self.target, self.path, self.remote_addr, path] {
@@ -115,6 +124,12 @@ impl<'a> Run<'a> {
 }
 
 impl<'a> Request<'a> {
+    /// The route of an encoded request; that of the not-found handler when it is too short to be one.
+    pub fn peek(bytes: &[u8]) -> u32 {
+        let mut r = Reader::new(bytes);
+        r.u64().and_then(|_| r.u32()).unwrap_or(u32::MAX)
+    }
+
     /// Reads a message.
     ///
     /// # Errors
@@ -197,6 +212,7 @@ mod tests {
     fn round_trip() {
         let bytes = sample(BodyRef::Inline(b"a\0b"));
         let r = Request::decode(&bytes).unwrap();
+        assert_eq!((Request::peek(&bytes), Request::peek(&bytes[..11])), (3, u32::MAX));
         assert_eq!(r.head.id, 1 << 63 | 5);
         assert_eq!((r.head.route, r.head.flags, r.head.remote_port), (3, FLAG_HTTP2, 4711));
         assert_eq!(r.head.path, b"/a b");

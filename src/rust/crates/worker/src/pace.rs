@@ -17,6 +17,8 @@ pub(crate) struct Pace {
     /// for each route, the longest run of its handler, decaying by 1 % a request; `None` before the first
     longest: Vec<Option<Duration>>,
     began: Option<(usize, Instant)>,
+    /// how long it had taken when it had its answer
+    took: Option<Duration>,
     untold: u32,
 }
 
@@ -33,20 +35,23 @@ impl Pace {
             self.longest.resize(index + 1, None);
         }
         self.began = Some((index, Instant::now()));
+        self.took = None;
     }
 
     /// The handler that began has returned. How long it took.
     pub(crate) fn end(&mut self) -> Duration {
         let Some((index, began)) = self.began.take() else { return Duration::MAX };
-        let took = began.elapsed();
+        let took = self.took.unwrap_or_else(|| began.elapsed());
         let before = self.longest[index].unwrap_or_default();
         self.longest[index] = Some(took.max(before - before / 100));
         took
     }
 
-    /// How long the handler that began last has run; 0 when none runs.
-    pub(crate) fn so_far(&self) -> Duration {
-        self.began.map_or(Duration::ZERO, |(_, began)| began.elapsed())
+    /// The handler that began last has its answer: how long that took; 0 when none runs.
+    pub(crate) fn answered(&mut self) -> Duration {
+        let took = self.began.map(|(_, began)| began.elapsed());
+        self.took = took;
+        took.unwrap_or_default()
     }
 
     /// A reply is in the ring, not rung for.

@@ -91,7 +91,7 @@ impl Worker {
             if !self.end.slots.start(id) {
                 continue; // taken back
             }
-            let route = Request::decode(message).map_or(u32::MAX, |r| r.head.route);
+            let route = Request::peek(message);
             if self.pace.must_tell_before(route) {
                 self.tell();
             }
@@ -115,10 +115,12 @@ impl Worker {
 
     /// Replies with a message of `wire`. `false` when nobody takes it any more.
     pub fn reply(&mut self, job: Job, message: &mut [u8]) -> bool {
+        let mut took = Duration::ZERO;
         if self.current == Some(job) {
             self.current = None;
+            took = self.pace.answered();
         }
-        let micros = u32::try_from(self.pace.so_far().as_micros()).unwrap_or(u32::MAX);
+        let micros = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
         if message.len() > SPOOL_ABOVE {
             let mut short = spooled(message, self.folder.as_deref());
             wire::stamp(&mut short, micros);
