@@ -202,24 +202,6 @@ test_that("later callbacks and promises run under load and while dr_serve() bloc
   expect_identical(fetch(server, "/later")$text, "later")
 })
 
-# An R console on a pseudo terminal: write(line), wait_for(pattern) -> TRUE once the screen shows it.
-local_console <- function(frame = parent.frame()) {
-  process <- processx::process$new(file.path(R.home("bin"), "R"), c("--vanilla", "--quiet", "--interactive", "--no-readline"),
-    pty = TRUE, env = c("current", TERM = "dumb", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)))
-  withr::defer(process$kill(), frame)
-  screen <- ""
-  read <- function() screen <<- paste0(screen, process$read_output())
-  list(
-    process = process,
-    write = function(line) process$write_input(paste0(line, "\n")),
-    wait_for = function(pattern, seconds = 10) eventually(function() {
-      read()
-      grepl(pattern, screen)
-    }, seconds),
-    screen = function() screen
-  )
-}
-
 test_that("an R console stays usable while it serves, and Ctrl-C gives the prompt back", {
   skip_on_os("windows")
   console <- local_console()

@@ -49,7 +49,7 @@ test_that("a new generation whose workers do not start leaves the old one servin
   old <- dr_status()$pid
   fail <- TRUE
   expect_error(dr_reload(), "no database today", class = "drover_error_reload")
-  expect_setequal(dr_status()$pid, old)
+  expect_true(eventually(function() setequal(dr_status()$pid, old)))
   expect_identical(fetch(server, "/pid")$status, 200L)
   # a worker of the old generation that has to be replaced is one as it was
   tools::pskill(old[[1]], tools::SIGKILL)

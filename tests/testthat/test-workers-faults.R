@@ -179,6 +179,27 @@ test_that("a session whose zygote dies forks another, and workers that die after
   for (pid in c(new, parent_of(new[[1]]))) expect_false(any(files_of(pid) %in% sockets))
 })
 
+test_that("a console that serves with workers stays usable, and lends itself for another zygote while idle", {
+  console <- local_console()
+  console$write("library(drover); x <- 'start'; app <- dr_get(dr_app(), '/', function(req) paste(x, Sys.getpid()))")
+  console$write("dr_serve(app, port = 0L, workers = 2L)")
+  expect_true(console$wait_for("listening on http://127.0.0.1:[0-9]+ "), info = console$screen())
+  server <- list(port = as.integer(sub(".*listening on http://127.0.0.1:([0-9]+).*", "\\1", console$screen())))
+  answer <- strsplit(fetch(server, "/")$text, " ")[[1]]
+  expect_identical(answer[[1]], "start")
+  # R waits for a line to be typed: handlers do not need it
+  tools::pskill(parent_of(as.integer(answer[[2]])), tools::SIGKILL)
+  expect_true(console$wait_for("zygote is there again"), info = console$screen())
+  console$write("x <- 'changed'; dr_reload(); cat('reloaded', nrow(dr_status()) >= 2, '\\n')")
+  expect_true(console$wait_for("reloaded TRUE"), info = console$screen())
+  expect_match(fetch(server, "/")$text, "^changed ")
+  # an interrupt at the prompt is none of the workers'
+  tools::pskill(console$process$get_pid(), tools::SIGINT)
+  expect_match(fetch(server, "/")$text, "^changed ")
+  console$write("dr_stop(); cat('stopped', dr_running(), '\\n')")
+  expect_true(console$wait_for("stopped FALSE"), info = console$screen())
+})
+
 test_that("workers of a zygote that was forked by a running server keep promises, and reload in a callback works", {
   skip_if_not_installed("promises")
   app <- pid_app()
