@@ -25,6 +25,7 @@ engine_adopt <- function(compiled, debug, limits) {
 
 # `config`: the settings, and the limits among them. list(port, url).
 engine_start <- function(config, compiled) {
+  loadNamespace("later")
   engine_adopt(compiled, config$debug, config$limits)
   port <- .Call(C_session_open, as_json(list(settings = config_fields(config), app = app_fields(compiled))))
   if (is.list(port)) stop_start(port)
@@ -98,6 +99,7 @@ engine_block <- function() {
 
 # Callbacks of 'later', and promises with them. One that fails, however it does, is logged like a handler that fails.
 run_callbacks <- function() {
+  if (!isNamespaceLoaded("later")) return(outcomes$quiet)
   outcome <- .Call(C_worker_guarded, callbacks, 0L)
   if (identical(outcome, outcomes$aborted)) log_line("error", "a callback failed: it jumped to top level")
   outcome
@@ -106,7 +108,7 @@ run_callbacks <- function() {
 callbacks <- function(unused) {
   tryCatch(
     {
-      run_now(0)
+      later::run_now(0)
       outcomes$quiet
     },
     error = function(condition) {
@@ -118,12 +120,12 @@ callbacks <- function(unused) {
 }
 
 # Called from C, in a process without the thread of 'later': seconds until a callback is due.
-callbacks_due_in <- function(unused) next_op_secs()
+callbacks_due_in <- function(unused) if (isNamespaceLoaded("later")) later::next_op_secs() else Inf
 
 elapsed <- function() proc.time()[["elapsed"]]
 
-# Whether a server that has begun to end at this time is to end now: it was told to end a second time, by Ctrl-C or SIGTERM.
-# Programs that send a signal both to a process and to its group mean it once.
+# Whether a server that has begun to end at this time is to end now: it was told to end a second time, by Ctrl-C or
+# SIGTERM. Programs that send a signal both to a process and to its group mean it once.
 told_twice <- function(began, interrupt) {
   terminate <- .Call(C_signals_take)[[1L]]
   (interrupt || terminate) && elapsed() - began >= 0.5

@@ -74,6 +74,6 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
   started <- TRUE
   server$url <- listening$url
   announce(threads, workers, listening$routes, listening$static)
-  if (block) block_until_stopped()
+  if (block) block_until_stopped() else if (service_running()) service_go_idle()
   invisible()
 }

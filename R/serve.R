@@ -149,7 +149,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   app$port <- listening$port
   for (one in server$apps) one$serving <- TRUE
   announce(threads, workers, length(compiled$routes), length(compiled$static))
-  if (block) block_until_stopped()
+  if (block) block_until_stopped() else if (service_running()) service_go_idle()
   invisible()
 }
 

@@ -3,26 +3,26 @@
 
 # Forks a zygote of this session. list(descriptor, process id), for the supervisor.
 fork_zygote <- function(config, compiled, hooks) {
+  settings <- as_json(config_fields(config))
+  routes <- as_json(app_fields(compiled))
   # what is garbage now is not copied by every worker that finds it so
   gc()
-  forked <- .Call(C_zygote_fork, function(descriptor) session_zygote(descriptor, config, compiled, hooks))
+  forked <- .Call(C_zygote_fork, function(descriptor) {
+    # what it has of the server is its parent's
+    rm(list = ls(server), envir = server)
+    if (!is.null(.Call(C_zygote_enter, descriptor, settings))) return(1L)
+    run_zygote(config, compiled, routes, hooks)
+  })
   if (is.character(forked)) stop_drover("system", paste("a process cannot be forked:", forked), call = NULL)
   forked
 }
 
-# The zygote that the session has forked; what it has of the server is its parent's. Its exit status.
-session_zygote <- function(descriptor, config, compiled, hooks) {
-  rm(list = ls(server), envir = server)
-  if (!is.null(.Call(C_zygote_enter, descriptor, as_json(config_fields(config))))) return(1L)
-  run_zygote(config, compiled, hooks)
-}
-
-# The whole life of a zygote once its app is there. 0, 1 when the server would not have the app, or, as a one-element
-# list, the number of the worker that this process is to be.
-run_zygote <- function(config, compiled, hooks) {
+# The whole life of a zygote once its app is there; `routes` is what the server has to know of it, as JSON. 0, 1 when
+# the server would not have the app, or, as a one-element list, the number of the worker that this process is to be.
+run_zygote <- function(config, compiled, routes, hooks) {
   engine_adopt(compiled, config$debug, config$limits)
   prepare_random_streams()
-  problem <- .Call(C_zygote_tell, as_json(app_fields(compiled)))
+  problem <- .Call(C_zygote_tell, routes)
   if (!is.null(problem)) {
     .Call(C_zygote_fail, problem)
     return(1L)
@@ -49,7 +49,7 @@ zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   }
   gc()
   config <- jsonlite::fromJSON(settings)
-  status <- run_zygote(config, loaded$compiled, loaded$hooks)
+  status <- run_zygote(config, loaded$compiled, as_json(app_fields(loaded$compiled)), loaded$hooks)
   if (is.list(status)) status <- worker_process(status[[1L]], loaded$hooks)
   for (hook in loaded$stop) {
     tryCatch(hook(), error = function(error) message("drover: stop hook failed: ", conditionMessage(error)))

@@ -31,6 +31,7 @@ static const R_CallMethodDef calls[] = {
     CALL("request_undispatched", drv_request_undispatched, 1),
     CALL("service_close", drv_service_close, 0),
     CALL("service_end", drv_service_end, 1),
+    CALL("service_go_idle", drv_service_go_idle, 0),
     CALL("service_news", drv_service_news, 0),
     CALL("service_note_descriptors", drv_note_descriptors, 0),
     CALL("service_open", drv_service_open, 3),

@@ -1,5 +1,5 @@
 /* A session whose handlers run in worker processes: the server and its supervisor, seen from the main thread, which only hears
- * of events. Blocking, it sleeps in poll() on a bell of its own; idle, it is called through the event loop of 'later'.
+ * of events. Blocking, it sleeps in poll() on a bell of its own; otherwise it is called through the event loop of 'later'.
  * Neighbours: R/service.R, rust/crates/binding/src/service.rs. Not for a session that is its own worker: session.c.
  */
 #define _GNU_SOURCE /* eventfd */
@@ -16,8 +16,8 @@
 
 static drv_service *service;
 static int bell = -1;
-/* Whether 'later' has been asked to call idle_callback(). */
-static atomic_int called;
+/* Whether 'later' is to call idle_callback() when there are events, and whether it has been asked to. */
+static atomic_int by_callback, called;
 
 int drv_service_bell(void) { return service ? bell : -1; }
 
@@ -34,7 +34,7 @@ static void wake(void) {
   uint64_t one = 1;
   /* the only error is a full counter, and then it is ringing already */
   if (write(bell, &one, sizeof one) < 0) return;
-  if (!atomic_exchange(&called, 1)) drv_call_later(idle_callback, 0);
+  if (atomic_load(&by_callback) && !atomic_exchange(&called, 1)) drv_call_later(idle_callback, 0);
 }
 
 /* list(descriptor, process id) of a zygote, or a string: the JSON of a program. */
@@ -52,8 +52,17 @@ SEXP drv_service_open(SEXP settings, SEXP options, SEXP source) {
   if (bell < 0) bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   drv_source from = source_of(source);
   drv_error error;
+  atomic_store(&by_callback, 0);
   service = drv_service_start(drv_text(settings), drv_text(options), &from, wake, &error);
   return service ? Rf_ScalarInteger(drv_service_port(service)) : drv_start_error(&error);
+}
+
+/* .Call: events are heard of while the session is idle, from now on; those that there are already, soon. */
+SEXP drv_service_go_idle(void) {
+  drv_prepare_later();
+  atomic_store(&by_callback, 1);
+  if (!atomic_exchange(&called, 1)) drv_call_later(idle_callback, 0);
+  return R_NilValue;
 }
 
 SEXP drv_service_running(void) { return Rf_ScalarLogical(service != NULL); }

@@ -9,6 +9,7 @@ int drv_service_bell(void);
 void drv_service_is_not_ours(void);
 
 SEXP drv_service_open(SEXP settings, SEXP options, SEXP source);
+SEXP drv_service_go_idle(void);
 SEXP drv_service_running(void);
 SEXP drv_service_wait(SEXP timeout);
 SEXP drv_service_news(void);

@@ -21,12 +21,16 @@ static pthread_mutex_t later_lock = PTHREAD_MUTEX_INITIALIZER;
 void drv_prepare(void) {
   static int prepared = 0;
   if (prepared) return;
-  /* by way of void (*)(void), which the compiler knows to be any function */
-  later_exec =
-      (uint64_t(*)(void (*)(void *), void *, double, int))(void (*)(void))R_GetCCallable("later", "execLaterNative2");
   pthread_atfork(NULL, NULL, drv_worker_on_fork);
   drv_intercept();
   prepared = 1;
+}
+
+void drv_prepare_later(void) {
+  if (later_exec) return;
+  /* by way of void (*)(void), which the compiler knows to be any function */
+  later_exec =
+      (uint64_t(*)(void (*)(void *), void *, double, int))(void (*)(void))R_GetCCallable("later", "execLaterNative2");
 }
 
 void drv_later_lock(void) { pthread_mutex_lock(&later_lock); }
@@ -67,6 +71,7 @@ static int32_t ring(void) {
 /* Starts a server for the app given last. The port, or list(kind, message) when it cannot be started. */
 SEXP drv_session_open(SEXP json) {
   drv_prepare();
+  drv_prepare_later();
   if (drv_worker_desk()) Rf_error("a server is running");
   drv_str text = drv_text(json);
   drv_error error;

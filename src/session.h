@@ -6,6 +6,8 @@
 
 /* What of this package has to be in place before anything is served or forked. */
 void drv_prepare(void);
+/* The same for drv_call_later(); 'later' has to be loaded. Only a session that is called while it is idle needs it. */
+void drv_prepare_later(void);
 /* Has 'later' call `f` on the main thread when R is at top level, after `seconds`. From any thread. */
 void drv_call_later(void (*f)(void *), double seconds);
 /* Around a fork: no other thread is inside 'later' then, whose locks the child would find taken. */

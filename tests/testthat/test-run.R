@@ -54,6 +54,18 @@ test_that("dr_reload() reads the file again, and keeps the old code when the new
   expect_identical(dr_status()$generation, c(2L, 2L))
 })
 
+test_that("packages that a handler loads work in its worker, 'later' and promises among them", {
+  skip_if_not_installed("promises")
+  server <- run_workers(c(
+    "dr_get(app, '/loaded', function(req) isNamespaceLoaded('later'))",
+    "dr_get(app, '/promise', function(req) {",
+    "  promises::promise(function(resolve, reject) later::later(function() resolve('kept'), 0.1))", "})"
+  ))
+  expect_identical(fetch(server, "/loaded")$text, "false")
+  expect_identical(texts(fetch_all(server, rep("/promise", 4))), rep("kept", 4))
+  expect_identical(fetch(server, "/promise")$text, "kept")
+})
+
 test_that("a zygote that dies is started again, and so are workers after that", {
   server <- run_workers("dr_get(app, '/', function(req) as.character(Sys.getpid()))")
   pids <- dr_status()$pid
