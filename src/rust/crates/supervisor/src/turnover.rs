@@ -36,7 +36,9 @@ impl Supervisor {
             let stats = &worker.stats;
             let idle = worker.phase == Phase::Serving && stats.in_flight.load(Ordering::Relaxed) == 0;
             let since = stats.last_used_ms.load(Ordering::Relaxed);
-            idle.then(|| Unused { worker: id, idle: Duration::from_millis(clock.saturating_sub(since)) })
+            // the engine may not have come to note that it is there
+            let longest = now - worker.since;
+            idle.then(|| Unused { worker: id, idle: Duration::from_millis(clock.saturating_sub(since)).min(longest) })
         };
         let unused = self.staff_of_current().filter_map(idle).collect();
         let workers = self.staff_of_current().count();
