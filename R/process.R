@@ -7,6 +7,9 @@ in_process <- function() .Call(C_process_state)
 # The whole life of worker `number`. `hooks`: start and stop, lists of functions. Its exit status.
 worker_process <- function(number, hooks) {
   start_random_stream(number)
+  # R shows warnings when it is at top level, where a worker never is; those of handlers are logged, but callbacks have
+  # some too
+  if (identical(as.integer(getOption("warn")), 0L)) options(warn = 1L)
   problem <- run_worker_hooks(hooks$start)
   if (!is.null(problem)) {
     .Call(C_process_failed, problem)

@@ -94,6 +94,13 @@ void drv_process_let_go(int channel) {
   p.lifeline = -1;
 }
 
+void drv_process_on_fork(void) {
+  if (!p.process) return;
+  p.process = NULL;
+  p.control = -1;
+  handle_signal(SIGINT, SIG_DFL, 0);
+}
+
 void drv_process_enter(drv_process *process, drv_desk *desk, int forked) {
   p.process = process;
   p.control = drv_process_fd(process);

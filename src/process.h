@@ -12,6 +12,8 @@ int drv_process_here(void);
 /* From now on, or no longer, the end of this channel is the end of this process and all that it has started. */
 void drv_process_hold(int channel);
 void drv_process_let_go(int channel);
+/* In the child of any fork: a worker's child is none. */
+void drv_process_on_fork(void);
 /* Kills this process and all that it has started. */
 void drv_process_end_group(void);
 int drv_process_forked(void);

@@ -32,10 +32,16 @@ static void install(int signal, struct sigaction *old) {
 }
 
 void drv_signals_of_worker(int its_bell) {
-  terminate = hang_up = caught = 0;
+  terminate = hang_up = 0;
   bell = its_bell;
   install(SIGTERM, NULL);
+  /* what its children get back */
+  before[0] = before[1] = (struct sigaction){.sa_handler = SIG_DFL};
+  caught = 1;
 }
+
+/* A child that a handler has made (parallel::mclapply) is ended by SIGTERM, and rings nobody's bell. */
+void drv_signals_on_fork(void) { drv_signals_release(); }
 
 /* .Call: from now on both are noted. */
 SEXP drv_signals_catch(void) {

@@ -5,9 +5,11 @@
 
 /* Whether SIGTERM or SIGHUP has come and was not taken yet. */
 int drv_signals_waiting(void);
-/* SIGTERM is noted from now on, and rings `bell`, a descriptor of an eventfd; SIGHUP too or not at all. For good: in a process that is not a
- * user's session. */
+/* SIGTERM is noted from now on, and rings `bell`, the descriptor of an eventfd. For good: in a worker process. */
 void drv_signals_of_worker(int bell);
+
+/* In the child of any fork: signals mean there what they would without us. */
+void drv_signals_on_fork(void);
 
 SEXP drv_signals_catch(void);
 SEXP drv_signals_release(void);

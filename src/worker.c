@@ -115,7 +115,11 @@ static SEXP req_symbol(void) {
 
 /* The child of a fork that a handler made (parallel::mcfork) came back here: its parent answers, it does not. A worker
  * that was forked to be one is no such child. */
-void drv_worker_on_fork(void) { w.forked = 1; }
+void drv_worker_on_fork(void) {
+  w.forked = 1;
+  drv_signals_on_fork();
+  drv_process_on_fork();
+}
 void drv_worker_is_meant(void) { w.forked = 0; }
 
 static void only_parent(void) {

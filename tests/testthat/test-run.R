@@ -12,7 +12,8 @@ test_that("a file is served by processes that load it, not by the session", {
 })
 
 test_that("the banner says how many workers and routes there are", {
-  file <- withr::local_tempfile(fileext = ".R")
+  # whatever the file is called
+  file <- withr::local_tempfile(pattern = "an app's \"file\" $HOME \u00e9 ", fileext = ".R")
   write_app(file, "dr_get(app, '/', function(req) 'x')")
   withr::defer(dr_stop())
   expect_message(

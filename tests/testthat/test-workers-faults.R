@@ -145,11 +145,20 @@ test_that("children that a handler forks or starts answer nobody, and go with th
     parallel:::mcfork()
     "answered"
   })
+  dr_get(app, "/terminate", function(req) {
+    child <- parallel::mcparallel(Sys.sleep(30))
+    Sys.sleep(0.1)
+    tools::pskill(child$pid, tools::SIGTERM)
+    start <- Sys.time()
+    parallel::mccollect(child)
+    as.character(Sys.time() - start < 10)
+  })
   dr_get(app, "/start", function(req) {
     system("sleep 60 > /dev/null & echo $!", intern = TRUE)
   })
   server <- serve_workers(app, 1:2)
   expect_identical(fetch(server, "/fork")$text, "265")
+  expect_identical(fetch(server, "/terminate")$text, "TRUE")
   client <- raw_client(server$port)
   client_send(client, request_bytes("/escape"))
   expect_identical(client_response(client)$text, "answered")

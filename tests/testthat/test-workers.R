@@ -210,6 +210,15 @@ test_that("callbacks of 'later' and promises run in workers", {
   expect_true(eventually(function() as.integer(fetch(server, "/count")$text) > 20L))
 })
 
+test_that("warnings of callbacks are seen, though a worker is never at top level", {
+  server <- local_script(c(
+    "app <- dr_get(dr_app(), '/', function(req) 'ok')",
+    "dr_on_worker_start(app, function() later::later(function() warning('take care')))",
+    "dr_serve(app, port = 0L, workers = 2L, block = TRUE)"
+  ))
+  expect_true(eventually(function() sum(grepl("take care", server$log())) == 2L))
+})
+
 test_that("a body of any size reaches a worker, and so does its answer the client", {
   app <- dr_app()
   dr_post(app, "/echo", function(req) req$raw)
