@@ -1,8 +1,8 @@
 # Trials of processes: how soon one is there, what it takes of memory, and what its end or a reload costs.
 
 # Kills the only worker `times` times under load of handlers that take 50 ms, so that it runs one at nearly every
-# moment. For each: how many requests failed (with what), and the milliseconds from the signal until the next worker began
-# with the first request that it answered.
+# moment. For each: how many requests failed (with what), and the milliseconds from the signal until the next worker
+# began with the first request that it answered.
 kill_workers <- function(bench, peer, times) {
   do.call(rbind, lapply(seq_len(times), function(round) {
     record <- file.path(bench$work, "kill.csv")

@@ -47,6 +47,11 @@ dr_get(app, "/segfault", function(req) .C("crash"))
 dr_get(app, "/abort", function(req) .C("give_up"))
 dr_get(app, "/quit", function(req) quit("no", 3L))
 
+dr_get(app, "/impatient/<ms>", function(req) {
+  Sys.sleep(as.numeric(req$params[["ms"]]) / 1000)
+  "in time"
+}, timeout = 1)
+
 # Hangs: one that R can interrupt, and those that it cannot.
 dr_get(app, "/loop", function(req) {
   mark("begun")

@@ -1,7 +1,7 @@
 # What clients do to the pool: they go away, and there are too many of them.
 
 test("clients that go away while their request runs or waits: it is cancelled, and nothing is kept", function() {
-  server <- serve(workers = 2)
+  server <- serve(workers = 2, threads = 2)
   wait_for_workers(server, 2)
   ask(server, "/text")
   before <- descriptors(server$pid)

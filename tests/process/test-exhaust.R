@@ -137,3 +137,20 @@ test("a full disk under an upload: 507, the file is gone, and other requests are
   expect(ask(server, "/upload", "--data-binary", "small")$status == "200", "a small body is not received")
   expect_account(end_load(load))
 })
+
+test("long bodies and long answers, several at once: they pass in bounded memory", function() {
+  body <- tempfile("body-")
+  processx::run("truncate", c("-s", "100M", body))
+  server <- serve(workers = 2, threads = 2, max_body = 2e8, queue_timeout = 20)
+  wait_for_workers(server, 2)
+  before <- memory_field(server$pid, "VmHWM")
+  uploads <- lapply(1:6, function(i) ask_later(server, "/upload", "-T", body, "-X", "POST"))
+  for (wait in uploads) {
+    answer <- wait()
+    expect(answer$status == "200", "an upload got ", answer$status)
+  }
+  expect_account(load(server, "/big", connections = 8, requests = 40))
+  # 600 MB came in, and 800 MB went out
+  grown <- memory_field(server$pid, "VmHWM") - before
+  expect(grown < 64e6, "the server grew by ", grown, " bytes")
+})

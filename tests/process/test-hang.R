@@ -31,6 +31,15 @@ for (path in c("/deaf", "/system", "/stubborn")) local({
   })
 })
 
+test("a route may have a deadline of its own", function() {
+  server <- serve(workers = 2, timeout = 20)
+  patient <- ask_later(server, "/sleep/2000")
+  answer <- ask(server, "/impatient/5000")
+  expect(answer$status == "504" && answer$seconds < 4, "status ", answer$status, " after ", answer$seconds, " s")
+  expect(ask(server, "/impatient/10")$status == "200", "in time, and yet another status")
+  expect(patient()$status == "200", "the deadline of one route is that of another")
+})
+
 test("a hanging request holds up no other", function() {
   server <- serve(workers = 3, timeout = 2, kill_after = 0.5)
   hanging <- list(ask_later(server, "/deaf"), ask_later(server, "/loop"))

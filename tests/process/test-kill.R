@@ -19,7 +19,7 @@ test("SIGKILL of a worker: its request gets 502 at once, all others their answer
 test("20 workers killed under load: at most one failed request each, nothing reset, lost or mixed up", function() {
   failed <- 0
   for (round in 1:5) {
-    server <- serve(workers = 4)
+    server <- serve(workers = 4, threads = 2)
     # the slow half keeps all workers busy at nearly every moment; the fast half tells whose answer it got
     load <- start_load(server, "/n/{n}", path2 = "/sleep/20", connections = 16)
     for (kill in 1:4) {
@@ -40,7 +40,7 @@ test("20 workers killed under load: at most one failed request each, nothing res
 })
 
 test("all workers killed at once, while answers are checked: no answer goes to another request", function() {
-  server <- serve(workers = 2, queue_timeout = 20)
+  server <- serve(workers = 2, threads = 2, queue_timeout = 20)
   load <- start_load(server, "/n/{n}", echo = TRUE, connections = 32)
   for (kill in 1:3) {
     pids <- wait_for_workers(server, 2)

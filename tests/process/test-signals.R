@@ -12,8 +12,8 @@ test("TERM: what runs and what waits is answered, the server stops to listen, an
 })
 
 test("TERM under load: every request that was sent is answered", function() {
-  for (round in 1:5) {
-    server <- serve(workers = 2)
+  for (threads in c(1, 1, 1, 2, 3)) {
+    server <- serve(workers = 2, threads = threads)
     load <- start_load(server, "/n/{n}", echo = TRUE, connections = 16)
     Sys.sleep(0.2)
     send_signal(server$pid, tools::SIGTERM)
@@ -57,7 +57,7 @@ versioned <- function(version, file) {
 
 test("ten reloads under load: no request fails, and each brings the new code", function() {
   file <- versioned("0", tempfile("app-", fileext = ".R"))
-  server <- serve(file, workers = 2)
+  server <- serve(file, workers = 2, threads = 2)
   load <- start_load(server, "/n/{n}", echo = TRUE, connections = 8)
   for (version in as.character(1:10)) {
     versioned(version, file)

@@ -1,7 +1,7 @@
 # Several things at once.
 
 test("kills and reloads at the same time under load: nothing but 502 for who was running", function() {
-  server <- serve(workers = 3, queue_timeout = 20)
+  server <- serve(workers = 3, threads = 3, queue_timeout = 20)
   load <- start_load(server, "/n/{n}", echo = TRUE, connections = 8)
   kills <- 0
   for (round in 1:8) {
