@@ -58,7 +58,6 @@ static const R_CallMethodDef calls[] = {
     CALL("zygote_enter", drv_zygote_enter, 2),
     CALL("zygote_fail", drv_zygote_fail, 1),
     CALL("zygote_fork", drv_zygote_fork, 1),
-    CALL("zygote_leave", drv_zygote_leave, 1),
     CALL("zygote_run", drv_zygote_run, 1),
     CALL("zygote_tell", drv_zygote_tell, 1),
     {NULL, NULL, 0},

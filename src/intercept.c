@@ -3,7 +3,6 @@
 #include "process.h"
 #include "worker.h"
 #include "zygote.h"
-#include <unistd.h>
 #define R_INTERFACE_PTRS
 #include <Rinterface.h>
 
@@ -15,7 +14,7 @@ static void on_clean_up(SA_TYPE save, int status, int last) {
   if (drv_worker_is_serving() && save != SA_SUICIDE) Rf_error("quit() was called while serving; the server stays");
   drv_zygote_is_ending();
   /* R's own end would delete the folder of temporary files, which a fork shares with its session */
-  if (drv_process_forked()) _exit(save == SA_SUICIDE ? 2 : status);
+  if (drv_process_forked()) drv_process_leave(save == SA_SUICIDE ? 2 : status);
   clean_up(save, status, last);
 }
 

@@ -14,6 +14,8 @@ void drv_process_hold(int channel);
 void drv_process_let_go(int channel);
 /* In the child of any fork: a worker's child is none. */
 void drv_process_on_fork(void);
+/* Ends this process, a fork, and nothing else: what R does at its end, and the C library, would be done to its parent's files. */
+_Noreturn void drv_process_leave(int status);
 /* Kills this process and all that it has started. */
 void drv_process_end_group(void);
 int drv_process_forked(void);

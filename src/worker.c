@@ -123,7 +123,7 @@ void drv_worker_on_fork(void) {
 void drv_worker_is_meant(void) { w.forked = 0; }
 
 static void only_parent(void) {
-  if (w.forked) _exit(0);
+  if (w.forked) drv_process_leave(0);
 }
 
 /* The cell of the request in use. A handler can reach `scope`, as its parent.frame(), and take `req` out of it: then

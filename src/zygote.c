@@ -13,6 +13,7 @@
 #include "service.h"
 #include "session.h"
 #include "worker.h"
+#include <R_ext/Print.h>
 #include <R_ext/eventloop.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -88,7 +89,7 @@ static void run_and_exit(SEXP body, SEXP value) {
   body_call call = {body, PROTECT(value), 1};
   if (!R_ToplevelExec(call_body, &call)) call.status = 1;
   fflush(NULL);
-  _exit(call.status);
+  drv_process_leave(call.status);
 }
 
 /* What the process before waits for is its own: a window, a console, a socket. The first handler is R's, and static. */
@@ -207,7 +208,7 @@ static drv_process *be_worker(drv_desk **desk) {
   drv_error error;
   drv_process *process = drv_zygote_worker(z.zygote, desk, &error);
   if (!process) {
-    fprintf(stderr, "drover: a worker cannot start: %.*s\n", (int)error.message.len, error.message.ptr);
+    REprintf("drover: a worker cannot start: %.*s\n", (int)error.message.len, error.message.ptr);
     return NULL;
   }
   drv_zygote_free(z.zygote);
@@ -228,7 +229,7 @@ static void fork_worker(uint32_t number, SEXP body) {
     sigaction(SIGCHLD, &z.on_end, NULL);
     drv_desk *desk;
     drv_process *process = be_worker(&desk);
-    if (!process) _exit(1);
+    if (!process) drv_process_leave(1);
     drv_process_enter(process, desk, 1);
     sigprocmask(SIG_SETMASK, &z.mask, NULL);
     run_and_exit(body, Rf_ScalarInteger((int)number));
@@ -295,10 +296,4 @@ SEXP drv_zygote_run(SEXP body) {
       return R_NilValue;
     }
   }
-}
-
-/* .Call: the end of a process that was forked, without R's. */
-SEXP drv_zygote_leave(SEXP status) {
-  fflush(NULL);
-  _exit(Rf_asInteger(status));
 }

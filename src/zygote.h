@@ -9,7 +9,6 @@ SEXP drv_zygote_enter(SEXP fd, SEXP settings);
 SEXP drv_zygote_fail(SEXP why);
 SEXP drv_zygote_tell(SEXP app);
 SEXP drv_zygote_run(SEXP body);
-SEXP drv_zygote_leave(SEXP status);
 
 /* R is about to end this process: when an app was being loaded, the server is told. */
 void drv_zygote_is_ending(void);
