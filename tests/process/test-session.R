@@ -15,6 +15,19 @@ test("dr_serve(workers = 3): requests are spread, a kill costs one, Ctrl-C ends 
   expect(identical(exit_status(server), 0L), "another exit status")
 })
 
+test("a session that computes holds up no request, and one that ends without dr_stop() leaves nothing", function() {
+  server <- serve_session(c(
+    "dr_serve(app, port = 0L, workers = 2L)",
+    "end <- Sys.time() + 4",
+    "while (Sys.time() < end) NULL",
+    "quit('no')"
+  ))
+  account <- load(server, "/n/{n}", echo = TRUE, connections = 4, seconds = 2)
+  expect_account(account)
+  expect(account[["max_us"]] < 1e6, "one took ", account[["max_us"]], " us")
+  expect(identical(exit_status(server), 0L), "another exit status")
+})
+
 test("KILL of the session: nothing of it is left", function() {
   server <- serve_session("serve(workers = 2L, timeout = 100)")
   wait_for_workers(server, 2)
