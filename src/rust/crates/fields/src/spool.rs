@@ -18,7 +18,9 @@ impl SpooledFile {
     /// `DiskFull` (status 507) or `Spool` (500); nothing is left behind.
     pub fn write(dir: &Path, content: &[u8]) -> Result<Self, FieldError> {
         let write = || {
-            let mut file = tempfile::Builder::new().prefix("drover-upload-").tempfile_in(dir)?;
+            // by the process id the server finds what is left when this process is killed
+            let prefix = format!("drover-upload-{}-", std::process::id());
+            let mut file = tempfile::Builder::new().prefix(&prefix).tempfile_in(dir)?;
             file.write_all(content)?;
             Ok(SpooledFile(file.into_temp_path()))
         };

@@ -11,6 +11,7 @@ mod ending;
 mod event;
 mod generation;
 mod generations;
+mod leftovers;
 mod loader;
 mod options;
 mod policy;

@@ -44,6 +44,7 @@ impl Service {
             return Err(StartError::Config(why.to_owned()));
         }
         let told = sonic_rs::to_string(&settings).map_err(|e| StartError::Config(e.to_string()))?;
+        let told = (told, settings.upload_path.clone());
         let server = Server::bind(settings)?;
         let address = server.address();
         let alarm = Arc::new(Alarm::new()?);

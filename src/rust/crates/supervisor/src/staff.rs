@@ -292,6 +292,7 @@ impl Supervisor {
         }
         let reaped = worker.process.as_ref().map_or(Exit::Unknown, |process| {
             process.kill();
+            self.leftovers.expect(process.pid(), now);
             process.reap()
         });
         if self.replacing == Some(id) {

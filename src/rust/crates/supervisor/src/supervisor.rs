@@ -9,6 +9,7 @@ use crate::alarm::Alarm;
 use crate::board::{Board, Note};
 use crate::ending::Stage;
 use crate::generation::Generation;
+use crate::leftovers::Leftovers;
 use crate::policy::{Backoff, PoolSize, Reason};
 use crate::service::Wake;
 use crate::staff::Ended;
@@ -21,6 +22,7 @@ use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::AsFd;
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -79,6 +81,7 @@ pub struct Supervisor {
     pub(crate) next_reload: Option<Source>,
     /// workers that have ended, and nobody has told how
     pub(crate) unexplained: Vec<Ended>,
+    pub(crate) leftovers: Leftovers,
     pub(crate) size: PoolSize,
     pub(crate) deaths: Backoff,
     pub(crate) forks: Backoff,
@@ -117,7 +120,7 @@ impl Supervisor {
     pub fn new(
         server: Server,
         options: PoolOptions,
-        settings: String,
+        (settings, uploads): (String, PathBuf),
         orders: Receiver<Order>,
         alarm: Arc<Alarm>,
         board: Arc<Board>,
@@ -140,6 +143,7 @@ impl Supervisor {
             current: None,
             next_reload: None,
             unexplained: Vec::new(),
+            leftovers: Leftovers::new(uploads),
             deaths: Backoff::of_deaths(),
             forks: Backoff::of_forks(),
             worn: VecDeque::new(),
@@ -172,9 +176,10 @@ impl Supervisor {
             self.wait();
             self.look_at_clock(Instant::now());
         };
-        let Supervisor { server, outlet, .. } = self;
-        // the port is free when the end is told
+        let Supervisor { server, outlet, mut leftovers, .. } = self;
+        // the port is free when the end is told, and nothing is left
         drop(server);
+        leftovers.sweep_all();
         outlet.tell(last);
     }
 
@@ -287,6 +292,7 @@ impl Supervisor {
         due.extend(self.unexplained.iter().map(|e| e.deadline));
         due.extend(self.generations.values().filter_map(Generation::due));
         due.extend(self.look_at_staff);
+        due.extend(self.leftovers.due());
         due.extend(self.turnover_due());
         due.extend(self.ending_due());
         due.into_iter().min()
@@ -298,6 +304,7 @@ impl Supervisor {
         self.look_at_generations(now);
         self.look_at_turnover(now);
         self.look_at_ending(now);
+        self.leftovers.sweep(now);
     }
 
     fn write_board(&self) {

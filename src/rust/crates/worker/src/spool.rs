@@ -29,7 +29,9 @@ fn move_body(reply: &Reply<'_>, folder: &Path) -> io::Result<Vec<u8>> {
     let mut out = Vec::new();
     let head = ReplyHead { status: reply.status, content_type: reply.content_type };
     let ReplyBody::Bytes(body) = reply.body else { return Err(io::Error::other("it is long without a body")) };
-    let mut file = tempfile::Builder::new().prefix("drover-reply-").tempfile_in(folder)?;
+    // by the process id the server finds what is left when this process is killed now
+    let prefix = format!("drover-reply-{}-", std::process::id());
+    let mut file = tempfile::Builder::new().prefix(&prefix).tempfile_in(folder)?;
     file.write_all(body)?;
     let (_, path) = file.keep().map_err(|e| e.error)?;
     let name = path.file_name().map(OsStrExt::as_bytes).unwrap_or_default();
