@@ -45,7 +45,7 @@ void drv_call_later(void (*f)(void *), double seconds) {
 
 void drv_session_polls(void) { atomic_store(&polls, 1); }
 
-int drv_session_is_drained(void) { return !session || drv_session_drained(session); }
+int drv_session_is_drained(void) { return session ? drv_session_drained(session) : !drv_worker_is_waiting_for_promises(); }
 
 static void idle_callback(void *unused) {
   (void)unused;

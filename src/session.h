@@ -16,7 +16,8 @@ void drv_later_unlock(void);
 
 /* The main thread sleeps in poll(): the bell's descriptor wakes it. */
 void drv_session_polls(void);
-/* Whether this session's own server, if there is one, has no connections left. */
+/* Whether nobody waits for an answer: this session's own server has no connections left, or, in a worker process, all promises have
+ * come to their end. */
 int drv_session_is_drained(void);
 
 SEXP drv_session_open(SEXP json);

@@ -281,7 +281,7 @@ SEXP drv_worker_run(SEXP mode_) {
       return Rf_ScalarInteger(EVENTS);
     }
     case DRAIN:
-      if (drv_session_is_drained() && !w.awaiting) return Rf_ScalarInteger(STOPPED);
+      if (drv_session_is_drained()) return Rf_ScalarInteger(STOPPED);
       if (doze(DRAIN_MS, 0)) look_around();
       return Rf_ScalarInteger(EVENTS);
     case IDLE:

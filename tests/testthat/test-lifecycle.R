@@ -95,6 +95,18 @@ test_that("dr_stop() lets a request in flight finish and takes no new one", {
   expect_identical(ran$status, 0L)
 })
 
+test_that("dr_stop() does not wait for a promise that nobody waits for any more", {
+  skip_if_not_installed("promises")
+  ran <- run_script(c(
+    "app <- dr_get(dr_app(), '/never', function(req) promises::promise(function(resolve, reject) NULL))",
+    "dr_serve(app, port = 0L)",
+    "ask <- processx::process$new('curl', c('-s', '--max-time', '0.3', paste0(dr_url(), '/never')))",
+    "while (ask$is_alive()) later::run_now(0.05)",
+    "cat(system.time(dr_stop(20))[['elapsed']] < 10, '\\n')"
+  ))
+  expect_identical(ran$stdout, "TRUE ")
+})
+
 test_that("Ctrl-C on a blocking server stops it cleanly and runs the stop hooks", {
   server <- local_script(c(
     "app <- dr_app()",

@@ -134,6 +134,22 @@ test_that("SIGTERM ends a worker once it has answered", {
   expect_identical(fetch(server, "/pid")$status, 200L)
 })
 
+test_that("SIGTERM lets promises under way come to their end", {
+  skip_if_not_installed("promises")
+  app <- dr_app()
+  dr_get(app, "/promise", function(req) {
+    promises::promise(function(resolve, reject) later::later(function() resolve(as.character(Sys.getpid())), 0.5))
+  })
+  server <- serve_workers(app, c(1L, 1L))
+  worker <- dr_status()$pid
+  client <- raw_client(server$port)
+  client_send(client, request_bytes("/promise"))
+  Sys.sleep(0.2)
+  tools::pskill(worker, tools::SIGTERM)
+  expect_identical(client_response(client)$text, as.character(worker))
+  expect_true(eventually(function() !worker %in% dr_status()$pid && nrow(dr_status()) == 1L))
+})
+
 test_that("children that a handler forks or starts answer nobody, and go with their worker", {
   notes <- withr::local_tempfile()
   app <- pid_app()
