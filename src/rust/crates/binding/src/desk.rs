@@ -24,6 +24,7 @@ pub struct Desk {
     pub(crate) guard: CollisionGuard,
     log: LogLine,
     message: Vec<u8>,
+    ends_when_broken: bool,
 }
 
 /// What a desk must know of an app.
@@ -53,7 +54,30 @@ impl Desk {
     ) -> Self {
         let Routes { routes, not_found } = app;
         let guard = CollisionGuard::new(limits.max_collisions);
-        Desk { worker, routes, not_found, limits, upload_path, guard, log, message: Vec::new() }
+        Desk {
+            worker,
+            routes,
+            not_found,
+            limits,
+            upload_path,
+            guard,
+            log,
+            message: Vec::new(),
+            ends_when_broken: false,
+        }
+    }
+
+    /// The same, in a process of its own.
+    pub(crate) fn in_process(self) -> Self {
+        Desk { ends_when_broken: true, ..self }
+    }
+
+    /// A worker process whose memory has been written over ends; another takes its place.
+    fn end_if_broken(&self) {
+        if self.ends_when_broken && self.worker.is_broken() {
+            (self.log)(Level::Error, "the worker's shared memory was written over: it ends");
+            std::process::abort();
+        }
     }
 
     fn send(&mut self, cell: &mut Cell) {
@@ -83,7 +107,10 @@ pub unsafe extern "C" fn drv_desk_next(desk: *mut Desk, cell: *mut Cell, has_par
     // SAFETY: the caller's; C uses both from one thread only.
     let (desk, cell) = unsafe { (&mut *desk, &mut *cell) };
     shield(0, || {
-        let Some(job) = desk.worker.next(cell.message_mut()) else { return 0 };
+        let Some(job) = desk.worker.next(cell.message_mut()) else {
+            desk.end_if_broken();
+            return 0;
+        };
         let route = match cell.open(job) {
             Some(NOT_FOUND_ROUTE) => None,
             Some(route) => desk.routes.get(route as usize),

@@ -37,7 +37,7 @@ impl Process {
         let worker = Worker::new(WorkerEnd::attach(link)?).spooling(settings.upload_path.clone());
         let running = worker.running();
         let log = log_through(channel.clone());
-        let desk = Desk::new(worker, app, settings.limits.clone(), settings.upload_path.clone(), log);
+        let desk = Desk::new(worker, app, settings.limits.clone(), settings.upload_path.clone(), log).in_process();
         Ok((Process { channel, running, message: Vec::new() }, desk))
     }
 

@@ -66,13 +66,15 @@ pub struct Producer {
 pub struct Consumer {
     memory: Memory,
     head: u64,
+    /// what the writer has published cannot be
+    broken: bool,
 }
 
 /// Both ends of the ring of `capacity` data bytes (a power of two) at `offset` of the segment.
 pub(crate) fn ring(segment: &Arc<Segment>, offset: usize, capacity: usize) -> (Producer, Consumer) {
     assert!(capacity.is_power_of_two() && capacity >= LEAST);
     let memory = Memory { segment: segment.clone(), offset, capacity: capacity as u64 };
-    (Producer { memory: memory.clone(), tail: 0, head_seen: 0 }, Consumer { memory, head: 0 })
+    (Producer { memory: memory.clone(), tail: 0, head_seen: 0 }, Consumer { memory, head: 0, broken: false })
 }
 
 /// A message on its way: what of it has been written.
@@ -184,17 +186,26 @@ impl Default for Assembler {
 impl Consumer {
     /// Whether no record waits. Says nothing about the bytes of one: `receive` does.
     pub fn is_empty(&self) -> bool {
-        self.memory.tail().load(Ordering::Relaxed) == self.head
+        self.broken || self.memory.tail().load(Ordering::Relaxed) == self.head
+    }
+
+    /// Whether what came was no record, or more than the limit: somebody else than the writer's code has written there, and nothing
+    /// more is read.
+    pub fn is_broken(&self) -> bool {
+        self.broken
     }
 
     /// Takes the next whole message: `take` gets its id and bytes. `None` when no whole message is there (yet).
     pub fn receive<T>(&mut self, assembler: &mut Assembler, take: impl FnOnce(u64, &[u8]) -> T) -> Option<T> {
         loop {
             let tail = self.memory.tail().load(Ordering::Acquire);
-            if tail == self.head {
+            if self.broken || tail == self.head {
                 return None;
             }
-            let (id, flags, len) = self.header(tail)?;
+            let Some((id, flags, len)) = self.header(tail) else {
+                self.broken = true;
+                return None;
+            };
             let size = padded(len) as u64;
             if flags == FILLER {
                 self.release(size);
@@ -203,9 +214,7 @@ impl Consumer {
             if flags & MORE != 0 || assembler.open {
                 if assembler.parts.len() + len > assembler.limit {
                     assembler.parts = Vec::new();
-                    assembler.limit = 0;
-                }
-                if assembler.limit == 0 {
+                    self.broken = true;
                     return None;
                 }
                 self.with_bytes(len, |bytes| assembler.parts.extend_from_slice(bytes));
@@ -235,8 +244,7 @@ impl Consumer {
         })
     }
 
-    /// Id, flags and length of the record at the head. `None` when it cannot be one: the writer is broken, and the ring
-    /// counts as empty for ever.
+    /// Id, flags and length of the record at the head. `None` when it cannot be one.
     fn header(&self, tail: u64) -> Option<(u64, u32, usize)> {
         let left_in_lap = self.memory.capacity - self.head % self.memory.capacity;
         let published = tail.checked_sub(self.head)?;
@@ -328,6 +336,7 @@ mod tests {
         rx.memory.tail().store(u64::MAX, Ordering::Release);
         let mut assembler = Assembler::default();
         while rx.receive(&mut assembler, |_, _| ()).is_some() {}
+        assert!(rx.is_broken() && rx.is_empty());
         tx.memory.head().store(u64::MAX, Ordering::Release);
         tx.head_seen = 0;
         for _ in 0..100 {

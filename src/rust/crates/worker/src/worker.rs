@@ -177,6 +177,11 @@ impl Worker {
         !self.end.requests.is_empty()
     }
 
+    /// Whether something has been written over its link: it gets no request any more, and should end.
+    pub fn is_broken(&self) -> bool {
+        self.end.requests.is_broken()
+    }
+
     /// Readable when the bell has been rung after [`Worker::doze`].
     pub fn bell(&self) -> BorrowedFd<'_> {
         self.end.bell.as_fd()

@@ -255,6 +255,7 @@ impl Dispatcher {
             self.answer(at, reply);
         }
         self.seats[at].was_used();
+        self.seats[at].kill_if_broken();
     }
 
     fn answer(&mut self, at: usize, reply: Reply) {

@@ -327,6 +327,16 @@ impl Placed {
         self.interrupted = Some(Interrupted { id, kill_at, late, killed: false });
     }
 
+    /// Kills it when it has written what is no reply: nothing that it has can be trusted.
+    pub(super) fn kill_if_broken(&mut self) {
+        if self.end.replies.is_broken() && !self.retiring {
+            self.retiring = true;
+            if let Some(process) = &self.process {
+                let _ = pidfd_send_signal(process, Signal::KILL);
+            }
+        }
+    }
+
     /// Kills it.
     pub(super) fn kill(&mut self) {
         if let (Some(process), Some(interrupted)) = (&self.process, &mut self.interrupted) {
