@@ -38,6 +38,9 @@ stop_start <- function(problem) {
   stop_drover(what, problem[[2L]], call = quote(dr_serve()))
 }
 
+# What is sent by a zygote. The native writer is there at once, jsonlite would first have to be loaded.
+app_json <- function(compiled) to_json(app_fields(compiled), list(auto_unbox = TRUE, digits = NA), NULL)
+
 as_json <- function(x) as.character(jsonlite::toJSON(x, auto_unbox = TRUE, digits = NA, json_verbatim = TRUE))
 
 # Limits that are seconds, and may have a fraction.

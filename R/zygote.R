@@ -4,7 +4,7 @@
 # Forks a zygote of this session. list(descriptor, process id), for the supervisor.
 fork_zygote <- function(config, compiled, hooks) {
   settings <- as_json(config_fields(config))
-  routes <- as_json(app_fields(compiled))
+  routes <- app_json(compiled)
   # what is garbage now is not copied by every worker that finds it so
   gc()
   forked <- .Call(C_zygote_fork, function(descriptor) {
@@ -20,7 +20,7 @@ fork_zygote <- function(config, compiled, hooks) {
 # The whole life of a zygote once its app is there; `routes` is what the server has to know of it, as JSON. 0, 1 when
 # the server would not have the app, or, as a one-element list, the number of the worker that this process is to be.
 run_zygote <- function(config, compiled, routes, hooks) {
-  engine_adopt(compiled, config$debug, config$limits)
+  engine_adopt(warm_up(compiled), config$debug, config$limits)
   prepare_random_streams()
   problem <- .Call(C_zygote_tell, routes)
   if (!is.null(problem)) {
@@ -48,8 +48,8 @@ zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
     quit(save = "no", status = 1L)
   }
   gc()
-  config <- jsonlite::fromJSON(settings)
-  status <- run_zygote(config, loaded$compiled, as_json(app_fields(loaded$compiled)), loaded$hooks)
+  config <- dr_from_json(settings)
+  status <- run_zygote(config, loaded$compiled, app_json(loaded$compiled), loaded$hooks)
   if (is.list(status)) status <- worker_process(status[[1L]], loaded$hooks)
   for (hook in loaded$stop) {
     tryCatch(hook(), error = function(error) message("drover: stop hook failed: ", conditionMessage(error)))
