@@ -35,12 +35,13 @@ launch_peer <- function(bench, name, command, wait, env = NULL) {
   log <- file.path(run_dir, "log")
   # processx gives it a session of its own, by which all its processes are found; it ends when this program does,
   # however that ends.
+  started <- Sys.time()
   process <- processx::process$new(
     "setpriv", c("--pdeathsig", "TERM", command(port, run_dir)),
     stdout = log, stderr = "2>&1", cleanup = TRUE, env = if (!is.null(env)) c("current", env)
   )
   peer <- list(
-    name = name, process = process, pid = process$get_pid(), port = port, log = log,
+    name = name, process = process, pid = process$get_pid(), port = port, log = log, started = started,
     url = paste0("http://127.0.0.1:", port)
   )
   if (wait) wait_until_listening(peer)
