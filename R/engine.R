@@ -39,7 +39,7 @@ stop_start <- function(problem) {
 }
 
 # What is sent by a zygote. The native writer is there at once, jsonlite would first have to be loaded.
-app_json <- function(compiled) to_json(app_fields(compiled), list(auto_unbox = TRUE, digits = NA), NULL)
+app_json <- function(compiled) dr_to_json(app_fields(compiled), auto_unbox = TRUE)
 
 as_json <- function(x) as.character(jsonlite::toJSON(x, auto_unbox = TRUE, digits = NA, json_verbatim = TRUE))
 

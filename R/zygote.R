@@ -5,8 +5,7 @@
 fork_zygote <- function(config, compiled, hooks) {
   settings <- as_json(config_fields(config))
   routes <- app_json(compiled)
-  # what is garbage now is not copied by every worker that finds it so
-  gc()
+  collect_garbage()
   forked <- .Call(C_zygote_fork, function(descriptor) {
     # what it has of the server is its parent's
     rm(list = ls(server), envir = server)
@@ -47,7 +46,7 @@ zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
     .Call(C_zygote_fail, loaded)
     quit(save = "no", status = 1L)
   }
-  gc()
+  collect_garbage()
   config <- dr_from_json(settings)
   status <- run_zygote(config, loaded$compiled, app_json(loaded$compiled), loaded$hooks)
   if (is.list(status)) status <- worker_process(status[[1L]], loaded$hooks)

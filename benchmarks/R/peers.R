@@ -35,9 +35,12 @@ launch_peer <- function(bench, name, command, wait, env = NULL) {
   log <- file.path(run_dir, "log")
   # processx gives it a session of its own, by which all its processes are found; it ends when this program does,
   # however that ends.
+  # what has to be found out for it is found out before the clock runs
+  force(env)
+  words <- c("--pdeathsig", "TERM", command(port, run_dir))
   started <- Sys.time()
   process <- processx::process$new(
-    "setpriv", c("--pdeathsig", "TERM", command(port, run_dir)),
+    "setpriv", words,
     stdout = log, stderr = "2>&1", cleanup = TRUE, env = if (!is.null(env)) c("current", env)
   )
   peer <- list(
