@@ -23,7 +23,7 @@ const LOW_DESCRIPTORS: i32 = 256;
 const SELECT_LIMIT: i32 = 1024;
 
 /// The task. At the last call it takes the connections that the kernel has accepted already, as their clients have been told so, and
-/// ends; the listener closes with it.
+/// ends: the listener closes, and then all threads drain.
 pub async fn accept(
     listener: TcpListener,
     threads: Vec<UnboundedSender<Command>>,
@@ -71,6 +71,10 @@ pub async fn accept(
         while let Ok((io, _)) = listener.accept() {
             deal(io);
         }
+    }
+    context.drains();
+    for thread in &threads {
+        let _ = thread.send(Command::Drain);
     }
     context.accepting.store(false, Ordering::Relaxed);
 }

@@ -57,6 +57,11 @@ impl Context {
         self.pool.app()
     }
 
+    /// From now on answers are the last ones of their connections.
+    pub(crate) fn drains(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
@@ -67,6 +72,8 @@ impl Context {
 pub(crate) enum Command {
     /// for the first thread: accept connections
     Listen(TcpListener),
+    /// for the first thread: accept no more, then have all threads drain
+    LastCall,
     Serve(TcpStream),
     Drain,
     Quit,
@@ -180,7 +187,12 @@ impl Server {
 
     /// Stops accepting; connections end as their requests are answered. Returns at once.
     pub fn drain(&self) {
-        self.context.draining.store(true, Ordering::Relaxed);
+        if self.context.accepting.load(Ordering::Relaxed) {
+            // nobody is told to come again before the door is closed: who did so in between would find nobody
+            let _ = self.threads[0].commands.send(Command::LastCall);
+            return;
+        }
+        self.context.drains();
         for thread in &self.threads {
             // a thread that has ended has nothing to drain
             let _ = thread.commands.send(Command::Drain);
@@ -303,10 +315,8 @@ impl Thread {
                     }
                 },
                 Command::Serve(io) => self.spawn(io),
-                Command::Drain => {
-                    last_call.notify_one();
-                    sweep::drain();
-                }
+                Command::LastCall => last_call.notify_one(),
+                Command::Drain => sweep::drain(),
                 Command::Quit => return,
             }
         }
