@@ -52,11 +52,27 @@ pub struct RouteConfig {
     pub methods: Vec<String>,
     /// path with placeholders
     pub pattern: String,
-    /// index into the app's handlers, from 1
+    /// index into the app's handlers of its kind, from 1
     pub handler: u32,
+    /// who runs it
+    #[serde(default)]
+    pub runs: Runs,
     /// longest time to the answer in seconds, when it is not the server's
     #[serde(default)]
     pub timeout: Option<f64>,
+}
+
+/// Who runs a handler.
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Runs {
+    /// R, in a worker
+    #[default]
+    R,
+    /// C, on the thread that has the request: it has promised not to block
+    Inline,
+    /// C, on a thread of a pool
+    Pool,
 }
 
 /// A folder whose files are served under a path.

@@ -16,7 +16,7 @@ mod pool;
 mod respond;
 mod server;
 
-pub use config::{AppConfig, MountConfig, RouteConfig, Settings};
+pub use config::{AppConfig, MountConfig, RouteConfig, Runs, Settings};
 
 pub use observe::{Level, Log};
 pub use pipeline::NOT_FOUND_ROUTE;

@@ -51,9 +51,8 @@ pub async fn handle(
 
 /// What the body's length would have been, without the body.
 fn without_body(response: &mut Response) {
-    let len = response.body().len();
-    if len > 0 {
-        *response.body_mut() = Body::empty();
+    let body = std::mem::replace(response.body_mut(), Body::empty());
+    if let Some(len) = body.len().filter(|len| *len > 0) {
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(len));
     }
 }

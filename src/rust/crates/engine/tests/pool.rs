@@ -90,7 +90,7 @@ struct Service {
 }
 
 fn app(timeout: Option<f64>) -> AppConfig {
-    let route = RouteConfig { methods: vec!["ANY".into()], pattern: "/*path".into(), handler: 1, timeout };
+    let route = RouteConfig { methods: vec!["ANY".into()], pattern: "/*path".into(), handler: 1, runs: engine::Runs::R, timeout };
     AppConfig { routes: vec![route], ..AppConfig::default() }
 }
 
@@ -387,7 +387,7 @@ fn pressure_and_wear_are_told() {
 #[test]
 fn a_bad_app_is_refused_by_name() {
     let service = Service::new(1, Limits::default());
-    let route = RouteConfig { methods: vec!["GET".into()], pattern: "nowhere".into(), handler: 1, timeout: None };
+    let route = RouteConfig { methods: vec!["GET".into()], pattern: "nowhere".into(), handler: 1, runs: engine::Runs::R, timeout: None };
     let config = AppConfig { routes: vec![route], ..AppConfig::default() };
     assert!(service.pool().add_generation(2, &config).unwrap_err().contains("nowhere"));
 }

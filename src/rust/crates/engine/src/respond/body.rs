@@ -1,5 +1,6 @@
-//! The body of a response: nothing, bytes, or a piece of a file that is read as it is sent.
+//! The body of a response: nothing, bytes, a piece of a file that is read as it is sent, or what comes through a pipe.
 
+use super::PipeReader;
 use crate::http::OpenRequest;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
@@ -25,6 +26,7 @@ enum Source {
     Empty,
     Bytes(Bytes),
     File(Piecewise),
+    Pipe(PipeReader),
 }
 
 struct Piecewise {
@@ -56,18 +58,24 @@ impl Body {
         Body { source: Source::File(piecewise), _until_end: None }
     }
 
-    /// Bytes in all.
-    pub fn len(&self) -> u64 {
+    /// What comes through the pipe, however long.
+    pub fn pipe(reader: PipeReader) -> Self {
+        Body { source: Source::Pipe(reader), _until_end: None }
+    }
+
+    /// Bytes in all; `None` when that is not known.
+    pub fn len(&self) -> Option<u64> {
         match &self.source {
-            Source::Empty => 0,
-            Source::Bytes(b) => b.len() as u64,
-            Source::File(f) => f.left,
+            Source::Empty => Some(0),
+            Source::Bytes(b) => Some(b.len() as u64),
+            Source::File(f) => Some(f.left),
+            Source::Pipe(_) => None,
         }
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.len() == Some(0)
     }
 
     /// Keeps the request open, and what was not read of its body, until this body has been handed over whole, or dropped.
@@ -123,6 +131,7 @@ impl http_body::Body for Body {
                 Poll::Ready(Some(Ok(Frame::data(b))))
             }
             Source::File(f) => f.poll(cx).map(|piece| piece.map(|r| r.map(Frame::data))),
+            Source::Pipe(p) => p.poll(cx).map(|piece| piece.map(|r| r.map(Frame::data))),
         }
     }
 
@@ -131,6 +140,6 @@ impl http_body::Body for Body {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.len())
+        self.len().map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }

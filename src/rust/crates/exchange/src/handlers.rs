@@ -1,0 +1,21 @@
+//! The handlers of an app that are not R, by the numbers that its routes have.
+
+use crate::{Answer, RequestView, Sink};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// See the module. `handler` is the number of one, from 1.
+pub trait Handlers: Send + Sync {
+    /// Runs a handler that has promised not to block, on this thread. `None` when it answers later: then it has called `later` for
+    /// the sink, once, before this returns.
+    fn run(
+        &self,
+        handler: u32,
+        request: &dyn RequestView,
+        later: &mut dyn FnMut() -> Arc<dyn Sink>,
+    ) -> Option<Answer>;
+
+    /// Has a thread run the handler. `message` is the request, of `wire`; `received` is when it came. How many may wait, and for how
+    /// long, is the caller's to decide: it says so in [`Sink::start`].
+    fn submit(&self, handler: u32, message: Vec<u8>, received: Instant, sink: Arc<dyn Sink>);
+}

@@ -1,0 +1,106 @@
+//! What a handler may ask of a request. Nothing is copied: the bytes are where the request was received.
+
+use wire::{BodyRef, Request, FLAG_HTTP2};
+
+/// A request, complete with its body.
+pub trait RequestView {
+    /// names it in logs and error bodies
+    fn id(&self) -> u64;
+    /// as sent
+    fn method(&self) -> &[u8];
+    /// as sent: path and query
+    fn target(&self) -> &[u8];
+    /// percent-decoded once, UTF-8
+    fn path(&self) -> &[u8];
+    /// the client's address, text
+    fn remote_addr(&self) -> &[u8];
+    /// the client's port
+    fn remote_port(&self) -> u16;
+    /// whether it came by HTTP/2
+    fn is_http2(&self) -> bool;
+    /// values of the path's params, in the order of the pattern
+    fn param(&self, at: usize) -> Option<&[u8]>;
+    /// how many there are
+    fn param_count(&self) -> usize;
+    /// name (lower case) and value of a header field, in the order in which they came
+    fn header_at(&self, at: usize) -> Option<(&[u8], &[u8])>;
+    /// how many there are
+    fn header_count(&self) -> usize;
+    /// the first field of this name, which is lower case
+    fn header(&self, name: &[u8]) -> Option<&[u8]>;
+    /// all of them, one after the other
+    fn each_header(&self, f: &mut dyn FnMut(&[u8], &[u8]));
+    /// the body
+    fn body(&self) -> BodyRef<'_>;
+    /// appends the request as a message of `wire` to `out`, for when it has to outlive this view
+    fn encode(&self, out: &mut Vec<u8>);
+
+    /// the query without its `?`; `None` when there is no `?`
+    fn query(&self) -> Option<&[u8]> {
+        let target = self.target();
+        target.iter().position(|&b| b == b'?').map(|at| &target[at + 1..])
+    }
+}
+
+impl RequestView for Request<'_> {
+    fn id(&self) -> u64 {
+        self.head.id
+    }
+
+    fn method(&self) -> &[u8] {
+        self.head.method
+    }
+
+    fn target(&self) -> &[u8] {
+        self.head.target
+    }
+
+    fn path(&self) -> &[u8] {
+        self.head.path
+    }
+
+    fn remote_addr(&self) -> &[u8] {
+        self.head.remote_addr
+    }
+
+    fn remote_port(&self) -> u16 {
+        self.head.remote_port
+    }
+
+    fn is_http2(&self) -> bool {
+        self.head.flags & FLAG_HTTP2 != 0
+    }
+
+    fn param(&self, at: usize) -> Option<&[u8]> {
+        self.params().nth(at)
+    }
+
+    fn param_count(&self) -> usize {
+        self.params().count()
+    }
+
+    fn header_at(&self, at: usize) -> Option<(&[u8], &[u8])> {
+        self.headers().nth(at)
+    }
+
+    fn header_count(&self) -> usize {
+        Request::header_count(self)
+    }
+
+    fn header(&self, name: &[u8]) -> Option<&[u8]> {
+        self.headers().find(|(n, _)| *n == name).map(|(_, value)| value)
+    }
+
+    fn each_header(&self, f: &mut dyn FnMut(&[u8], &[u8])) {
+        self.headers().for_each(|(name, value)| f(name, value));
+    }
+
+    fn body(&self) -> BodyRef<'_> {
+        self.head.body
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        let params: Vec<&[u8]> = self.params().collect();
+        self.head.encode(&params, || self.headers(), out);
+    }
+}
