@@ -9,7 +9,7 @@ mod reply;
 pub use asset::from_asset;
 pub use body::Body;
 pub use error::{failure, plain_head, Failure};
-pub use pipe::{pipe, PipeReader, PipeWriter, Written, WINDOW};
+pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written, WINDOW};
 pub use reply::{discard, from_reply, Replied};
 
 use http::{HeaderMap, HeaderName, HeaderValue};

@@ -24,13 +24,22 @@ struct State {
     waker: Option<Waker>,
 }
 
-/// Called with the number of bytes that the client has taken, on the I/O thread of its connection.
-type Taken = Box<dyn Fn(usize) + Send + Sync>;
+/// What the reading end does, for who wants to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// the client has taken so many bytes
+    Took(usize),
+    /// nobody reads any more: the body has ended, or the client has gone
+    Left,
+}
+
+/// Called on the I/O thread of the connection.
+type Follow = Box<dyn Fn(Reading) + Send + Sync>;
 
 struct Pipe {
     state: Mutex<State>,
     room: Condvar,
-    taken: Option<Taken>,
+    follow: Option<Follow>,
 }
 
 impl Pipe {
@@ -46,9 +55,9 @@ pub struct PipeWriter(Arc<Pipe>);
 /// The reading end.
 pub struct PipeReader(Arc<Pipe>);
 
-/// Both ends of a new pipe. `taken` is told what the client takes.
-pub fn pipe(taken: Option<Taken>) -> (PipeWriter, PipeReader) {
-    let pipe = Arc::new(Pipe { state: Mutex::default(), room: Condvar::new(), taken });
+/// Both ends of a new pipe. `follow` is told of the reading end.
+pub fn pipe(follow: Option<Follow>) -> (PipeWriter, PipeReader) {
+    let pipe = Arc::new(Pipe { state: Mutex::default(), room: Condvar::new(), follow });
     (PipeWriter(pipe.clone()), PipeReader(pipe))
 }
 
@@ -113,6 +122,12 @@ impl Drop for PipeWriter {
 }
 
 impl PipeReader {
+    fn tell(&self, what: Reading) {
+        if let Some(follow) = &self.0.follow {
+            follow(what);
+        }
+    }
+
     /// The next piece; `None` after the last one.
     pub fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
         let mut state = self.0.state();
@@ -132,9 +147,7 @@ impl PipeReader {
             self.0.room.notify_all();
         }
         drop(state);
-        if let Some(taken) = &self.0.taken {
-            taken(piece.len());
-        }
+        self.tell(Reading::Took(piece.len()));
         Poll::Ready(Some(Ok(piece)))
     }
 }
@@ -145,6 +158,8 @@ impl Drop for PipeReader {
         state.reader_gone = true;
         state.pieces.clear();
         self.0.room.notify_all();
+        drop(state);
+        self.tell(Reading::Left);
     }
 }
 
@@ -184,5 +199,16 @@ mod tests {
         drop(reader);
         assert_eq!(writer.write(Bytes::from_static(b"x"), true), Written::Gone);
         assert!(writer.is_gone());
+    }
+
+    #[test]
+    fn who_follows_is_told() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let log = told.clone();
+        let (writer, reader) = pipe(Some(Box::new(move |what| log.lock().unwrap().push(what))));
+        writer.write(Bytes::from_static(b"abc"), true);
+        assert!(read(&reader).is_ready());
+        drop(reader);
+        assert_eq!(*told.lock().unwrap(), [Reading::Took(3), Reading::Left]);
     }
 }
