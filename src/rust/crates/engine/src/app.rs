@@ -2,8 +2,12 @@
 //! was routed by, as another may number its routes otherwise.
 
 use crate::assets::Mounts;
-use crate::config::{AppConfig, Settings};
+use crate::config::{AppConfig, Runs, Settings};
+use crate::natives::Natives;
+use exchange::Handlers;
 use router::{MethodSet, Pattern, Router, RouterBuilder};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// See the module.
 pub struct App {
@@ -11,18 +15,36 @@ pub struct App {
     pub(crate) router: Router,
     pub(crate) mounts: Mounts,
     pub(crate) has_not_found: bool,
-    /// for each route, the longest time to its answer in ms
-    timeouts: Vec<u64>,
-    /// for the not-found handler
-    timeout: u64,
+    /// the C handlers, when they run in this process
+    pub(crate) natives: Option<Natives>,
+    /// longest wait for a thread of theirs
+    pub(crate) queue_timeout: Duration,
+    targets: Vec<Target>,
+    not_found: Target,
+}
+
+/// What is at the end of a route.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target {
+    /// index into the handlers of its kind, from 1
+    pub handler: u32,
+    /// who runs it
+    pub runs: Runs,
+    /// longest time to the answer in ms
+    pub timeout: u64,
 }
 
 impl App {
-    /// The app of a generation.
+    /// The app of a generation, with its C handlers if they are to run in this process.
     ///
     /// # Errors
     /// A text that names the pattern, method or folder that is wrong.
-    pub(crate) fn new(generation: u32, config: &AppConfig, settings: &Settings) -> Result<App, String> {
+    pub(crate) fn new(
+        generation: u32,
+        config: &AppConfig,
+        settings: &Settings,
+        natives: Option<Arc<dyn Handlers>>,
+    ) -> Result<App, String> {
         let mut builder = RouterBuilder::new(settings.case_sensitive);
         for (i, route) in config.routes.iter().enumerate() {
             let methods = MethodSet::from_names(route.methods.iter().map(String::as_str)).map_err(|e| e.to_string())?;
@@ -31,19 +53,32 @@ impl App {
             builder.add(methods, pattern, i as u32);
         }
         let mounts = config.mounts.iter().map(|m| (m.mount.clone(), m.dir.clone())).collect();
-        let seconds = |route: &Option<f64>| (route.unwrap_or(settings.limits.timeout) * 1000.0) as u64;
+        let target = |handler, runs, timeout: Option<f64>| {
+            let timeout = (timeout.unwrap_or(settings.limits.timeout) * 1000.0) as u64;
+            Target { handler, runs, timeout }
+        };
+        let limits = &settings.limits;
         Ok(App {
             generation,
             router: builder.build(),
             mounts: Mounts::new(mounts).map_err(|e| format!("static: {e}"))?,
             has_not_found: config.not_found > 0,
-            timeouts: config.routes.iter().map(|r| seconds(&r.timeout)).collect(),
-            timeout: seconds(&None),
+            natives: natives.map(|handlers| Natives::new(handlers, limits.max_queue)),
+            queue_timeout: Duration::from_secs_f64(limits.queue_timeout),
+            targets: config.routes.iter().map(|r| target(r.handler, r.runs, r.timeout)).collect(),
+            not_found: target(config.not_found, Runs::R, None),
         })
     }
 
-    /// The longest time to the answer of a route, in ms.
-    pub(crate) fn timeout(&self, route: u32) -> u64 {
-        self.timeouts.get(route as usize).copied().unwrap_or(self.timeout)
+    /// What is at the end of a route.
+    pub(crate) fn target(&self, route: u32) -> Target {
+        self.targets.get(route as usize).copied().unwrap_or(self.not_found)
+    }
+}
+
+impl Target {
+    /// The longest time to the answer.
+    pub(crate) fn longest(self) -> Duration {
+        Duration::from_millis(self.timeout)
     }
 }

@@ -1,6 +1,6 @@
 //! The server without R: listener, HTTP, routing, static files, dispatch, responses.
 //!
-//! In the order of a request: `listener` -> `http` -> `pipeline` (router, `assets`, `dispatch`) -> `respond`.
+//! In the order of a request: `listener` -> `http` -> `pipeline` (router, `assets`, `natives` or `dispatch`) -> `respond`.
 //! `server` starts and ends it all; `pool` is how its workers come and go; `observe` is what it tells of itself.
 #![forbid(unsafe_code)]
 
@@ -10,11 +10,13 @@ mod config;
 mod dispatch;
 mod http;
 mod listener;
+mod natives;
 mod observe;
 mod pipeline;
 mod pool;
 mod respond;
 mod server;
+mod view;
 
 pub use config::{AppConfig, MountConfig, RouteConfig, Runs, Settings};
 

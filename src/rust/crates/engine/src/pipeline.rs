@@ -1,24 +1,30 @@
 //! The one file that knows the order: what happens to a request between the HTTP library and the response.
 //!
-//! checks of the header section -> router -> static files -> 404 / 405 / OPTIONS -> body, within its limits -> queue -> worker -> response.
+//! checks of the header section -> router -> static files -> 404 / 405 / OPTIONS -> body, within its limits -> C handler of this process, or
+//! queue -> worker -> response.
 //! What ends before the queue never meets R.
 
-use crate::app::App;
+use crate::app::{App, Target};
+use crate::config::Runs;
 use crate::dispatch::{Errand, Outcome};
-use crate::http::{check_fields, receive, sweep, Connection, OpenRequest, Received};
+use crate::http::{check_fields, now, receive, sweep, Connection, OpenRequest};
+use crate::natives::{pending, Natives, Outcome as Settled};
 use crate::observe::Level;
-use crate::respond::{add_nosniff, failure, from_asset, from_reply, Body, Failure, Replied, Response};
+use crate::respond::{
+    add_nosniff, failure, from_answer, from_asset, from_reply, from_stream, Body, Failure, Replied, Response,
+};
 use crate::server::Context;
-use ::http::header::{ALLOW, CONNECTION, CONTENT_LENGTH, HOST};
+use crate::view::View;
+use ::http::header::{ALLOW, CONNECTION, CONTENT_LENGTH};
 use ::http::{HeaderValue, Method, Request, StatusCode, Version};
 use bytes::Bytes;
+use exchange::{Answer, RequestView as _};
 use http_body::Body as _;
 use hyper::body::Incoming;
-use router::{Match, MethodSet, Params};
+use router::{Match, MethodSet, Params, PathError};
 use std::convert::Infallible;
-use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
-use wire::{BodyRef, RequestHead, FLAG_HTTP2};
+use std::time::{Duration, Instant};
 
 /// The route of requests that no route takes, when the app has a handler for them.
 pub const NOT_FOUND_ROUTE: u32 = u32::MAX;
@@ -85,7 +91,23 @@ impl Exchange<'_> {
                 received = Some(receive(body, self.connection, limits, &self.context.upload_path).await?);
             }
             let Some(received) = &received else { continue };
-            if let Some(response) = self.ask_worker(&app, route, path, &params, received).await? {
+            let decoded = router::decode(path).map_err(bad_path)?;
+            let view = View {
+                id: self.id,
+                route,
+                head,
+                connection: self.connection,
+                path: &decoded,
+                params: &params,
+                body: received,
+            };
+            let target = app.target(route);
+            match (target.runs, &app.natives) {
+                (Runs::Inline, Some(natives)) => return self.call(natives, target, &view).await,
+                (Runs::Pool, Some(natives)) => return self.hand_over(&app, natives, target, &view).await,
+                _ => {}
+            }
+            if let Some(response) = self.ask_worker(&app, target, &view).await? {
                 return Ok(response);
             }
             // another generation of the app took over in the meantime
@@ -96,7 +118,7 @@ impl Exchange<'_> {
         let head = &self.head;
         match app.router.find(router::Method::from_name(head.method.as_str()), path, params) {
             Match::Found { target, .. } => Ok(Routed::To(target)),
-            Match::BadPath(e) => Err(Failure::new(StatusCode::BAD_REQUEST, e.to_string())),
+            Match::BadPath(e) => Err(bad_path(e)),
             other => match app.mounts.respond(&head.method, path, &head.headers) {
                 Some(Ok(asset)) => from_asset(asset).map(Routed::Answer),
                 Some(Err(e)) => Err(self.internal(format!("a static file cannot be read: {e}"))),
@@ -117,62 +139,77 @@ impl Exchange<'_> {
         }
     }
 
-    /// The response of a worker; `None` when the app that routed the request is not served any more.
-    async fn ask_worker(
+    /// The response of a C handler that is called here and now.
+    async fn call(&self, natives: &Natives, target: Target, view: &View<'_, '_>) -> Result<Response, Failure> {
+        let mut later = None;
+        let began = now();
+        let answer = natives.handlers.run(target.handler, view, &mut || {
+            let (pending, sink) = pending(true);
+            later = Some(pending);
+            sink
+        });
+        if let Some(took) = natives.blocked(began, now()) {
+            let why = format!("an inline handler took {took} ms: all connections of its thread waited for it");
+            self.log(Level::Warn, StatusCode::OK, &why);
+        }
+        match (answer, later) {
+            (Some(answer), _) => self.answered(answer),
+            (None, Some(pending)) => self.settled(pending.outcome(Duration::MAX, target.longest()).await),
+            (None, None) => self.settled(Settled::Lost),
+        }
+    }
+
+    /// The response of a C handler that a thread of the pool runs.
+    async fn hand_over(
         &self,
         app: &App,
-        route: u32,
-        path: &str,
-        params: &Params<'_>,
-        body: &Received,
-    ) -> Result<Option<Response>, Failure> {
-        let decoded = router::decode(path).map_err(|e| Failure::new(StatusCode::BAD_REQUEST, e.to_string()))?;
-        let errand = Errand { generation: app.generation, route, timeout: app.timeout(route) };
-        let queue = &self.context.queue;
-        let ticket = queue
-            .submit(errand, |out| self.encode(route, decoded.as_bytes(), params, body, out))
-            .ok_or_else(|| Failure::new(StatusCode::SERVICE_UNAVAILABLE, "request queue is full"))?;
+        natives: &Natives,
+        target: Target,
+        view: &View<'_, '_>,
+    ) -> Result<Response, Failure> {
+        let _place = natives.place().ok_or_else(queue_is_full)?;
+        let mut message = Vec::with_capacity(512);
+        view.encode(&mut message);
+        let (pending, sink) = pending(false);
+        natives.handlers.submit(target.handler, message, Instant::now(), sink);
+        self.settled(pending.outcome(app.queue_timeout, target.longest()).await)
+    }
+
+    fn settled(&self, outcome: Settled) -> Result<Response, Failure> {
+        match outcome {
+            Settled::Answer(answer) => self.answered(answer),
+            Settled::Stream(head, reader) => from_stream(head, reader).map_err(|why| self.internal(why)),
+            Settled::Lost => Err(self.internal("the C handler gave no answer".into())),
+            Settled::QueueTimeout => Err(waited_too_long()),
+            Settled::Timeout => Err(took_too_long()),
+        }
+    }
+
+    fn answered(&self, answer: Answer) -> Result<Response, Failure> {
+        match answer {
+            Answer::Response(response) => from_answer(response.head, response.body).map_err(|why| self.internal(why)),
+            Answer::Failure { status, detail, why } => {
+                let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+                self.log(Level::Error, status, &why);
+                Err(Failure::new(status, if self.context.debug { why } else { detail }))
+            }
+        }
+    }
+
+    /// The response of a worker; `None` when the app that routed the request is not served any more.
+    async fn ask_worker(&self, app: &App, target: Target, view: &View<'_, '_>) -> Result<Option<Response>, Failure> {
+        let errand = Errand { generation: app.generation, route: view.route, timeout: target.timeout };
+        let ticket = self.context.queue.submit(errand, |out| view.encode(out)).ok_or_else(queue_is_full)?;
         sweep::hurry();
         match ticket.await {
             Outcome::Reply(message) => self.respond(message).map(Some),
-            Outcome::QueueTimeout => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "waited too long in the queue")),
-            Outcome::Timeout => Err(Failure::new(StatusCode::GATEWAY_TIMEOUT, "the handler took too long")),
+            Outcome::QueueTimeout => Err(waited_too_long()),
+            Outcome::Timeout => Err(took_too_long()),
             Outcome::WorkerDied => {
                 Err(Failure::new(StatusCode::BAD_GATEWAY, "the worker ended before it had answered"))
             }
             Outcome::Stale => Ok(None),
         }
-    }
-
-    fn encode(&self, route: u32, path: &[u8], params: &Params<'_>, body: &Received, out: &mut Vec<u8>) {
-        let head = &self.head;
-        let http2 = head.version == Version::HTTP_2;
-        let message = RequestHead {
-            id: self.id,
-            route,
-            flags: if http2 { FLAG_HTTP2 } else { 0 },
-            remote_port: self.connection.remote_port,
-            method: head.method.as_str().as_bytes(),
-            target: head.uri.path_and_query().map_or("/", |t| t.as_str()).as_bytes(),
-            path,
-            remote_addr: self.connection.remote_addr.as_bytes(),
-            body: match body {
-                Received::Empty => BodyRef::Inline(&[]),
-                Received::Memory(bytes) => BodyRef::Inline(bytes),
-                Received::Spooled(file, len) => {
-                    BodyRef::Spooled { path: file.path().as_os_str().as_bytes(), len: *len }
-                }
-            },
-        };
-        let params: smallvec::SmallVec<[&[u8]; 4]> = params.iter().map(|p| p.as_bytes()).collect();
-        // an HTTP/2 request names its host as authority: handlers find it where HTTP/1.1 has it
-        let authority = head.uri.authority().filter(|_| !head.headers.contains_key(HOST));
-        let host = authority.map(|a| (&b"host"[..], a.as_str().as_bytes()));
-        let fields = || {
-            let fields = head.headers.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
-            host.into_iter().chain(fields)
-        };
-        message.encode(&params, fields, out);
     }
 
     fn respond(&self, message: Bytes) -> Result<Response, Failure> {
@@ -204,6 +241,22 @@ impl Exchange<'_> {
             format!("id={:016x} {} {method} {path} {} {text}", self.id, self.connection.remote_addr, status.as_u16());
         self.context.log.line(level, &line);
     }
+}
+
+fn bad_path(e: PathError) -> Failure {
+    Failure::new(StatusCode::BAD_REQUEST, e.to_string())
+}
+
+fn queue_is_full() -> Failure {
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "request queue is full")
+}
+
+fn waited_too_long() -> Failure {
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "waited too long in the queue")
+}
+
+fn took_too_long() -> Failure {
+    Failure::new(StatusCode::GATEWAY_TIMEOUT, "the handler took too long")
 }
 
 /// Where a request goes.

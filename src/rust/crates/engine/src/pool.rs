@@ -5,6 +5,7 @@
 
 use crate::app::App;
 use crate::config::{AppConfig, Settings};
+use exchange::Handlers;
 use shm::ServerEnd;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -103,7 +104,7 @@ impl Pool {
     pub(crate) fn new(settings: Settings) -> Result<(Pool, UnboundedReceiver<PoolOrder>), String> {
         let (orders, obeyed) = unbounded_channel();
         let (events, receiver) = unbounded_channel();
-        let nothing = Arc::new(App::new(0, &AppConfig::default(), &settings)?);
+        let nothing = Arc::new(App::new(0, &AppConfig::default(), &settings, None)?);
         let shared = Shared {
             current: RwLock::new(nothing),
             generations: Mutex::default(),
@@ -125,12 +126,18 @@ impl Pool {
         self.0.current.read().unwrap_or_else(|e| e.into_inner()).clone()
     }
 
-    /// Makes a generation of the app known. No request goes to it before [`Pool::switch_to`].
+    /// Makes a generation of the app known. No request goes to it before [`Pool::switch_to`]. `natives` are its C handlers, when they are
+    /// to run in this process and not in its workers.
     ///
     /// # Errors
     /// A text that names the pattern, method or folder that is wrong.
-    pub fn add_generation(&self, generation: u32, config: &AppConfig) -> Result<(), String> {
-        let app = Arc::new(App::new(generation, config, &self.0.settings)?);
+    pub fn add_generation(
+        &self,
+        generation: u32,
+        config: &AppConfig,
+        natives: Option<Arc<dyn Handlers>>,
+    ) -> Result<(), String> {
+        let app = Arc::new(App::new(generation, config, &self.0.settings, natives)?);
         self.0.generations.lock().unwrap_or_else(|e| e.into_inner()).push(app.clone());
         self.order(PoolOrder::Add(app));
         Ok(())

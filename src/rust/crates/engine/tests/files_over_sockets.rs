@@ -41,7 +41,7 @@ impl Client {
         let mount = MountConfig { mount: "/f".into(), dir: folder.path().to_str().unwrap().into() };
         let app = AppConfig { mounts: vec![mount], ..AppConfig::default() };
         let server = Server::bind(settings).unwrap_or_else(|error| panic!("{error:?}"));
-        server.pool().add_generation(1, &app).unwrap();
+        server.pool().add_generation(1, &app, None).unwrap();
         server.pool().switch_to(1);
         server.listen().unwrap();
         let connection = TcpStream::connect(server.address()).unwrap();

@@ -38,9 +38,15 @@ fn server() -> (Server, tempfile::TempDir) {
         limits: Limits { timeout: 0.2, queue_timeout: 5.0, ..Limits::default() },
     };
     let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
-    let route = RouteConfig { methods: vec!["GET".into()], pattern: "/*path".into(), handler: 1, runs: engine::Runs::R, timeout: None };
+    let route = RouteConfig {
+        methods: vec!["GET".into()],
+        pattern: "/*path".into(),
+        handler: 1,
+        runs: engine::Runs::R,
+        timeout: None,
+    };
     let app = AppConfig { routes: vec![route], ..AppConfig::default() };
-    server.pool().add_generation(1, &app).unwrap();
+    server.pool().add_generation(1, &app, None).unwrap();
     server.pool().switch_to(1);
     server.listen().unwrap();
     (server, folder)

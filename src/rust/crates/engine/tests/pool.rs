@@ -90,7 +90,13 @@ struct Service {
 }
 
 fn app(timeout: Option<f64>) -> AppConfig {
-    let route = RouteConfig { methods: vec!["ANY".into()], pattern: "/*path".into(), handler: 1, runs: engine::Runs::R, timeout };
+    let route = RouteConfig {
+        methods: vec!["ANY".into()],
+        pattern: "/*path".into(),
+        handler: 1,
+        runs: engine::Runs::R,
+        timeout,
+    };
     AppConfig { routes: vec![route], ..AppConfig::default() }
 }
 
@@ -109,7 +115,7 @@ impl Service {
         };
         let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
         let events = server.pool().events().unwrap();
-        server.pool().add_generation(1, &app(None)).unwrap();
+        server.pool().add_generation(1, &app(None), None).unwrap();
         server.pool().switch_to(1);
         server.listen().unwrap();
         Service { server, events, _folder: folder }
@@ -327,7 +333,7 @@ fn generations_take_over_without_losing_a_request() {
             assert!(began.elapsed() < PATIENCE, "it does not wait");
             std::thread::sleep(Duration::from_millis(1));
         }
-        service.pool().add_generation(2, &app(None)).unwrap();
+        service.pool().add_generation(2, &app(None), None).unwrap();
         let _new = Fake::attach(service.pool(), 2, 2);
         service.pool().switch_to(2);
         assert_eq!(service.ask("/quick").answer(), (200, "2".into()));
@@ -387,7 +393,13 @@ fn pressure_and_wear_are_told() {
 #[test]
 fn a_bad_app_is_refused_by_name() {
     let service = Service::new(1, Limits::default());
-    let route = RouteConfig { methods: vec!["GET".into()], pattern: "nowhere".into(), handler: 1, runs: engine::Runs::R, timeout: None };
+    let route = RouteConfig {
+        methods: vec!["GET".into()],
+        pattern: "nowhere".into(),
+        handler: 1,
+        runs: engine::Runs::R,
+        timeout: None,
+    };
     let config = AppConfig { routes: vec![route], ..AppConfig::default() };
-    assert!(service.pool().add_generation(2, &config).unwrap_err().contains("nowhere"));
+    assert!(service.pool().add_generation(2, &config, None).unwrap_err().contains("nowhere"));
 }

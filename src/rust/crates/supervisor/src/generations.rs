@@ -58,7 +58,7 @@ impl Supervisor {
 
     /// The app of a generation has been loaded for the first time.
     pub(crate) fn app_known(&mut self, number: u32, app: AppConfig, since: Instant, now: Instant) {
-        if let Err(why) = self.pool.add_generation(number, &app) {
+        if let Err(why) = self.pool.add_generation(number, &app, None) {
             return self.generation_failed(number, Failure::Load, why, now);
         }
         let Some(generation) = self.generations.get_mut(&number) else { return };

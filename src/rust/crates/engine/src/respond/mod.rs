@@ -1,16 +1,19 @@
 //! From an answer to a response: bodies, errors, files, replies of handlers.
 
+mod answer;
 mod asset;
 mod body;
 mod error;
 mod pipe;
 mod reply;
 
+pub use answer::{from_answer, from_stream};
 pub use asset::from_asset;
 pub use body::Body;
 pub use error::{failure, plain_head, Failure};
-pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written, WINDOW};
+pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written};
 pub use reply::{discard, from_reply, Replied};
+use reply::{fields, is_bodiless, is_final};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 

@@ -100,11 +100,6 @@ impl PipeWriter {
         state.end.get_or_insert(whole);
         wake(state);
     }
-
-    /// Whether nobody reads any more.
-    pub fn is_gone(&self) -> bool {
-        self.0.state().reader_gone
-    }
 }
 
 fn wake(mut state: MutexGuard<'_, State>) {
@@ -198,7 +193,6 @@ mod tests {
         assert_eq!(written, Written::Done);
         drop(reader);
         assert_eq!(writer.write(Bytes::from_static(b"x"), true), Written::Gone);
-        assert!(writer.is_gone());
     }
 
     #[test]

@@ -29,9 +29,9 @@ pub fn from_reply(mut message: Bytes, method: &Method, request: &HeaderMap, spoo
         Ok(reply) => reply,
         Err(e) => return Replied::Wrong(format!("the reply of the worker is unreadable: {e}")),
     };
-    let status = match StatusCode::from_u16(reply.status) {
-        Ok(s) if !s.is_informational() => s,
-        _ => return Replied::Wrong(format!("the handler's status {} is not a final one", reply.status)),
+    let status = match is_final(reply.status) {
+        Ok(status) => status,
+        Err(why) => return Replied::Wrong(why),
     };
     let headers = match headers_of(&reply) {
         Ok(headers) => headers,
@@ -44,11 +44,10 @@ pub fn from_reply(mut message: Bytes, method: &Method, request: &HeaderMap, spoo
             Replied::Failure(failure)
         }
         ReplyBody::Bytes(bytes) => {
-            let bodiless = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
             // the body is the end of the message: it stays where it is
             let before = message.len() - bytes.len();
             message.advance(before);
-            let body = if bodiless { Body::empty() } else { Body::bytes(message) };
+            let body = if is_bodiless(status) { Body::empty() } else { Body::bytes(message) };
             let mut response = Response::new(body);
             *response.status_mut() = status;
             *response.headers_mut() = headers;
@@ -98,7 +97,29 @@ fn headers_of(reply: &Reply<'_>) -> Result<HeaderMap, String> {
     if let Some(content_type) = content_type {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     }
-    for (name, value) in reply.headers() {
+    fields(reply.headers(), &mut headers)?;
+    Ok(headers)
+}
+
+/// The status, when it is one that ends an exchange.
+pub(super) fn is_final(status: u16) -> Result<StatusCode, String> {
+    match StatusCode::from_u16(status) {
+        Ok(s) if !s.is_informational() => Ok(s),
+        _ => Err(format!("the handler's status {status} is not a final one")),
+    }
+}
+
+/// Whether responses of this status have no body, whatever the handler gave.
+pub(super) fn is_bodiless(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+}
+
+/// Adds what a handler set, and what every response has.
+pub(super) fn fields<'h>(
+    given: impl Iterator<Item = (&'h [u8], &'h [u8])>,
+    headers: &mut HeaderMap,
+) -> Result<(), String> {
+    for (name, value) in given {
         let wrong =
             |what| format!("the handler set a header with an invalid {what}: {}", String::from_utf8_lossy(name));
         let name = HeaderName::from_bytes(name).map_err(|_| wrong("name"))?;
@@ -113,8 +134,8 @@ fn headers_of(reply: &Reply<'_>) -> Result<HeaderMap, String> {
             headers.append(name, value);
         }
     }
-    add_nosniff(&mut headers);
-    Ok(headers)
+    add_nosniff(headers);
+    Ok(())
 }
 
 fn file(path: &[u8], status: StatusCode, headers: HeaderMap, method: &Method, request: &HeaderMap) -> Replied {

@@ -1,0 +1,58 @@
+//! C handlers that run in this process: called on the I/O thread when they have promised not to block, handed to a pool of threads
+//! otherwise. Neighbours: `exchange` (what they see and say), `pipeline` (who calls), `dispatch` (the way to those that run in
+//! worker processes instead).
+
+mod pending;
+
+pub use pending::{pending, Outcome};
+
+use exchange::Handlers;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
+
+/// The C handlers of an app, and what is out with them.
+pub struct Natives {
+    pub handlers: Arc<dyn Handlers>,
+    /// requests that wait for a thread of the pool, or run on one
+    outstanding: AtomicUsize,
+    most: usize,
+    /// when an inline handler was last said to block, by the clock of [`crate::now_ms`]
+    complained: AtomicU64,
+}
+
+/// An inline handler that takes this long, in ms, is no longer one: a hundred connections may have waited for it.
+const BLOCKS: u64 = 50;
+/// Between two log lines about it, in ms.
+const COMPLAIN_EVERY: u64 = 10_000;
+
+impl Natives {
+    /// Of which at most `max_queue` requests may be out.
+    pub fn new(handlers: Arc<dyn Handlers>, max_queue: usize) -> Self {
+        Natives { handlers, outstanding: AtomicUsize::new(0), most: max_queue, complained: AtomicU64::new(0) }
+    }
+
+    /// A place in the queue of the pool, kept until dropped. `None` when it is full.
+    pub fn place(&self) -> Option<Place<'_>> {
+        let place = Place(&self.outstanding);
+        (place.0.fetch_add(1, Ordering::Relaxed) < self.most).then_some(place)
+    }
+
+    /// Whether to tell that an inline handler ran from `began` to `ended`.
+    pub fn blocked(&self, began: u64, ended: u64) -> Option<u64> {
+        let took = ended.saturating_sub(began);
+        if took < BLOCKS || ended.saturating_sub(self.complained.load(Ordering::Relaxed)) < COMPLAIN_EVERY {
+            return None;
+        }
+        self.complained.store(ended, Ordering::Relaxed);
+        Some(took)
+    }
+}
+
+/// See [`Natives::place`].
+pub struct Place<'a>(&'a AtomicUsize);
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

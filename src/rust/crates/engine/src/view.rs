@@ -1,0 +1,110 @@
+//! A request as handlers see it, while it is here: head, params and body where they were received. It is what C handlers in this process
+//! read, and what the message to a worker is made of.
+
+use crate::http::{Connection, Received};
+use exchange::RequestView;
+use http::header::HOST;
+use http::request::Parts;
+use http::Version;
+use router::Params;
+use std::os::unix::ffi::OsStrExt;
+use wire::{BodyRef, RequestHead, FLAG_HTTP2};
+
+/// See the module.
+pub struct View<'a, 'p> {
+    pub id: u64,
+    pub route: u32,
+    pub head: &'a Parts,
+    pub connection: &'a Connection,
+    /// decoded
+    pub path: &'a str,
+    pub params: &'a Params<'p>,
+    pub body: &'a Received,
+}
+
+impl View<'_, '_> {
+    fn fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        // an HTTP/2 request names its host as authority: handlers find it where HTTP/1.1 has it
+        let authority = self.head.uri.authority().filter(|_| !self.head.headers.contains_key(HOST));
+        let host = authority.map(|a| (&b"host"[..], a.as_str().as_bytes()));
+        host.into_iter().chain(self.head.headers.iter().map(|(n, v)| (n.as_str().as_bytes(), v.as_bytes())))
+    }
+}
+
+impl RequestView for View<'_, '_> {
+    fn id(&self) -> u64 {
+        self.id
+    }
+
+    fn method(&self) -> &[u8] {
+        self.head.method.as_str().as_bytes()
+    }
+
+    fn target(&self) -> &[u8] {
+        self.head.uri.path_and_query().map_or("/", |t| t.as_str()).as_bytes()
+    }
+
+    fn path(&self) -> &[u8] {
+        self.path.as_bytes()
+    }
+
+    fn remote_addr(&self) -> &[u8] {
+        self.connection.remote_addr.as_bytes()
+    }
+
+    fn remote_port(&self) -> u16 {
+        self.connection.remote_port
+    }
+
+    fn is_http2(&self) -> bool {
+        self.head.version == Version::HTTP_2
+    }
+
+    fn param(&self, at: usize) -> Option<&[u8]> {
+        self.params.get(at).map(|value| value.as_bytes())
+    }
+
+    fn param_count(&self) -> usize {
+        self.params.len()
+    }
+
+    fn header_at(&self, at: usize) -> Option<(&[u8], &[u8])> {
+        self.fields().nth(at)
+    }
+
+    fn header_count(&self) -> usize {
+        self.fields().count()
+    }
+
+    fn header(&self, name: &[u8]) -> Option<&[u8]> {
+        self.fields().find(|(n, _)| *n == name).map(|(_, value)| value)
+    }
+
+    fn each_header(&self, f: &mut dyn FnMut(&[u8], &[u8])) {
+        self.fields().for_each(|(name, value)| f(name, value));
+    }
+
+    fn body(&self) -> BodyRef<'_> {
+        match self.body {
+            Received::Empty => BodyRef::Inline(&[]),
+            Received::Memory(bytes) => BodyRef::Inline(bytes),
+            Received::Spooled(file, len) => BodyRef::Spooled { path: file.path().as_os_str().as_bytes(), len: *len },
+        }
+    }
+
+    fn encode(&self, out: &mut Vec<u8>) {
+        let message = RequestHead {
+            id: self.id,
+            route: self.route,
+            flags: if self.is_http2() { FLAG_HTTP2 } else { 0 },
+            remote_port: self.remote_port(),
+            method: self.method(),
+            target: self.target(),
+            path: self.path(),
+            remote_addr: self.remote_addr(),
+            body: self.body(),
+        };
+        let params: smallvec::SmallVec<[&[u8]; 4]> = self.params.iter().map(|p| p.as_bytes()).collect();
+        message.encode(&params, || self.fields(), out);
+    }
+}
