@@ -1,6 +1,6 @@
 # The app: a mutable object that collects routes, middleware and hooks, and how it is printed.
 # Not for serving it (serve.R) nor for what the engine is given (compile.R).
-# Neighbours: app-routes.R, app-mount.R, app-middleware.R, app-hooks.R, app-static.R, which register into it.
+# Neighbours: app-routes.R, app-cpp.R, app-mount.R, app-middleware.R, app-hooks.R, app-static.R, which register into it.
 
 #' Make an app
 #'
@@ -11,11 +11,12 @@
 #' Printing an app shows its route table.
 #'
 #' @returns An app: an environment of class `dr_app`. Its fields are for reading: `routes` (a named list; names like
-#'   `"GET /x"`; each element a list with `method`, `path`, `param_names` and `handler`), `middleware` (a list of
-#'   functions), `static_mounts` (a list of lists with `mount` and `dir`), `mounts` (a list of lists with `prefix` and
-#'   `app`), `on_error` and `not_found` (a function or `NULL`), `on_start`, `on_stop`, `on_worker_start` and
-#'   `on_worker_stop` (lists of functions), `port` (the port of the last [dr_serve()], or `NULL`) and `serving` (`TRUE`
-#'   while it is served).
+#'   `"GET /x"`; each element a list with `method`, `path`, `param_names` and `handler`), `cpp_routes` and
+#'   `cpp_stream_routes` (likewise, with `package` and `callable` instead of `handler`, see [dr_get_cpp()]),
+#'   `middleware` (a list of functions), `static_mounts` (a list of lists with `mount` and `dir`), `mounts` (a list of
+#'   lists with `prefix` and `app`), `on_error` and `not_found` (a function or `NULL`), `on_start`, `on_stop`,
+#'   `on_worker_start` and `on_worker_stop` (lists of functions), `port` (the port of the last [dr_serve()], or `NULL`)
+#'   and `serving` (`TRUE` while it is served).
 #' @seealso [dr_get()], [dr_use()], [dr_static()], [dr_mount()], [dr_serve()]
 #' @examples
 #' app <- dr_app()
@@ -24,8 +25,9 @@
 #' @export
 dr_app <- function() {
   app <- list2env(list(
-    routes = list(), middleware = list(), static_mounts = list(), mounts = list(), on_error = NULL, not_found = NULL,
-    on_start = list(), on_stop = list(), on_worker_start = list(), on_worker_stop = list(), port = NULL, serving = FALSE
+    routes = list(), cpp_routes = list(), cpp_stream_routes = list(), middleware = list(), static_mounts = list(),
+    mounts = list(), on_error = NULL, not_found = NULL, on_start = list(), on_stop = list(), on_worker_start = list(),
+    on_worker_stop = list(), port = NULL, serving = FALSE
   ), parent = emptyenv())
   class(app) <- "dr_app"
   app
@@ -33,19 +35,27 @@ dr_app <- function() {
 
 count_of <- function(n, one, many = paste0(one, "s")) paste(n, if (n == 1L) one else many)
 
+# Where the handler of a C route is: "C: tokens::score [inline]".
+cpp_note <- function(route) {
+  how <- if (!is.null(route$content_type)) " [stream]" else if (route$inline) " [inline]" else ""
+  paste0("C: ", encodeString(route$package), "::", encodeString(route$callable), how)
+}
+
 #' @export
 format.dr_app <- function(x, ...) {
   routes <- app_routes(x)
+  cpp <- c(app_cpp_routes(x, "cpp_routes"), app_cpp_routes(x, "cpp_stream_routes"))
   statics <- app_statics(x)
   head <- sprintf(
-    "<dr_app> %s, %s, %s", count_of(length(routes), "route"), count_of(length(statics), "static mount"),
+    "<dr_app> %s, %s, %s", count_of(length(routes) + length(cpp), "route"), count_of(length(statics), "static mount"),
     if (x$serving && !is.null(server$url)) paste("serving on", server$url) else "not serving"
   )
-  what <- c(vapply(routes, `[[`, "", "method"), rep("static", length(statics)))
-  where <- c(vapply(routes, `[[`, "", "path"), vapply(statics, `[[`, "", "mount"))
+  what <- c(vapply(c(routes, cpp), `[[`, "", "method"), rep("static", length(statics)))
+  where <- c(vapply(c(routes, cpp), `[[`, "", "path"), vapply(statics, `[[`, "", "mount"))
   behind <- lengths(lapply(routes, `[[`, "middleware"))
   notes <- c(
     ifelse(behind > 0L, paste0("[", behind, " middleware]"), ""),
+    vapply(cpp, cpp_note, ""),
     vapply(statics, function(static) paste("from", encodeString(static$dir)), "")
   )
   rows <- trimws(paste0("  ", format(what), "  ", format(encodeString(where)), "  ", notes, recycle0 = TRUE), "right")

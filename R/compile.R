@@ -1,5 +1,6 @@
 # From an app to what the engine is given: mounts followed, middleware put around handlers, once, when the server
-# starts. Not for registering (app-*.R) nor for starting (serve.R).
+# starts. Not for registering (app-*.R) nor for starting (serve.R). Neighbour: natives.R, for what C handlers need in the
+# process that runs them.
 
 # Puts one middleware around what is further in. Lean: it runs for each request.
 wrap <- function(middleware, inner) {
@@ -30,6 +31,17 @@ app_routes <- function(app, prefix = "", middleware = list(), on_error = NULL) {
   mounted <- lapply(app$mounts, function(mount) {
     app_routes(mount$app, paste0(prefix, mount$prefix), middleware, on_error)
   })
+  c(own, unlist(mounted, recursive = FALSE))
+}
+
+# The C routes of an app and of all that is mounted in it, in the same order, with the prefixes before their paths.
+# `field`: "cpp_routes" or "cpp_stream_routes".
+app_cpp_routes <- function(app, field, prefix = "") {
+  own <- lapply(unname(app[[field]]), function(route) {
+    route$path <- join_path(prefix, route$path)
+    route
+  })
+  mounted <- lapply(app$mounts, function(mount) app_cpp_routes(mount$app, field, paste0(prefix, mount$prefix)))
   c(own, unlist(mounted, recursive = FALSE))
 }
 
@@ -65,11 +77,35 @@ not_found_handler <- function(handler) {
   }
 }
 
-# A list: routes, static and not_found for engine_start()'s config, handlers and on_error (lists of the same length).
+# What the engine has to know of a route. A field that is NULL is none.
+route_field <- function(route, handler, runs) {
+  c(
+    list(methods = route$method, pattern = enc2utf8(route$path), handler = handler, runs = runs),
+    list(timeout = route$timeout)[!is.null(route$timeout)]
+  )
+}
+
+# A C route's handler, for natives_for_engine(): names, not addresses, since other processes have others.
+native_field <- function(route, params) {
+  list(
+    package = route$package, callable = route$callable, data = route$data, content_type = route$content_type,
+    # only streams have a type from the start
+    interface = if (!is.null(route$content_type)) "stream" else c(drogonR = "unary", drover = "drover")[[route$interface]],
+    params = params, route = paste(route$method, route$path)
+  )
+}
+
+# A list: routes, static and not_found for engine_start()'s config; handlers and on_error (lists of the same length);
+# natives, the C handlers; and counts, for people. A route has its handler's number among those of its kind.
+# All routes in R go before all C routes, and these before streams in C, wherever they are mounted.
 compile_app <- function(app, call = sys.call(-1L)) {
   routes <- app_routes(app)
+  unary <- app_cpp_routes(app, "cpp_routes")
+  streams <- app_cpp_routes(app, "cpp_stream_routes")
+  cpp <- c(unary, streams)
   # a prefix and a path that are fine alone may not be together: the same placeholder in both
   for (route in routes) parse_path(route$path, call)
+  params <- lapply(cpp, function(route) parse_path(route$path, call)$names)
   handlers <- lapply(routes, function(route) compose(route$middleware, route$handler))
   on_error <- lapply(routes, `[[`, "on_error")
   not_found <- NULL
@@ -78,13 +114,17 @@ compile_app <- function(app, call = sys.call(-1L)) {
     handlers[[not_found]] <- compose(app$middleware, not_found_handler(app$not_found))
     on_error[not_found] <- list(app$on_error)
   }
+  runs <- vapply(cpp, function(route) if (isTRUE(route$inline)) "inline" else "pool", "")
+  static <- lapply(app_statics(app), static_dir, call = call)
   list(
-    routes = lapply(seq_along(routes), function(i) c(
-      list(methods = routes[[i]]$method, pattern = enc2utf8(routes[[i]]$path), handler = i),
-      # a field that is NULL is none
-      list(timeout = routes[[i]]$timeout)[!is.null(routes[[i]]$timeout)]
-    )),
-    static = lapply(app_statics(app), static_dir, call = call),
-    not_found = not_found, handlers = handlers, on_error = on_error
+    routes = c(
+      lapply(seq_along(routes), function(i) route_field(routes[[i]], i, "r")),
+      lapply(seq_along(cpp), function(i) route_field(cpp[[i]], i, runs[[i]]))
+    ),
+    static = static, not_found = not_found, handlers = handlers, on_error = on_error,
+    natives = Map(native_field, cpp, params),
+    counts = c(
+      routes = length(routes), cpp_routes = length(unary), cpp_stream_routes = length(streams), static = length(static)
+    )
   )
 }

@@ -71,10 +71,12 @@ app_fields <- function(compiled) {
 # A number beyond R's integers is written without a fraction or exponent all the same.
 whole_number <- function(x) structure(format(min(x, 2^53), scientific = FALSE, digits = 17L), class = "json")
 
-# A name for each handler, as it appears in tracebacks: "GET /users/:id".
+# A name for each handler in R, as it appears in tracebacks: "GET /users/:id".
 handler_names <- function(routes, n) {
   names <- rep("not found", n)
-  for (route in routes) names[[route$handler]] <- paste(paste(route$methods, collapse = "|"), route$pattern)
+  for (route in routes) {
+    if (route$runs == "r") names[[route$handler]] <- paste(paste(route$methods, collapse = "|"), route$pattern)
+  }
   make.unique(names, " #")
 }
 

@@ -35,9 +35,9 @@ server <- new.env(parent = emptyenv())
 #'   `c(min, max)`: in worker processes, more of them while requests wait, fewer when they are unused. At most 1024.
 #' @param on_worker_start,on_worker_stop Functions without arguments, or `NULL`, that each worker calls before its first
 #'   request and at its end; see [dr_on_worker_start()]. With `workers = 1` this session is the worker.
-#' @param max_queue How many requests may wait for R or run in it; further ones get 503.
-#' @param cpp_workers Number of threads for handlers written in C: a single integer >= 1. They are started when an app
-#'   has such handlers; R handlers do not use them.
+#' @param max_queue How many requests may wait for handlers or run in them; further ones get 503.
+#' @param cpp_workers Number of threads for handlers in C that are not inline, see [dr_get_cpp()]: a single integer >= 1.
+#'   With worker processes, each has so many. They are started when such a handler is first called.
 #' @param upload_path The folder for bodies above `spool_above`: a single string, or `NULL` for a folder in [tempdir()].
 #'   It is created when missing.
 #' @param ... Must be empty: what follows is given by name.
@@ -123,7 +123,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   check_nothing_runs(call)
 
   compiled <- compile_app(app, call)
-  if (!length(compiled$handlers) && !length(compiled$static)) {
+  if (!length(compiled$handlers) && !length(compiled$natives) && !length(compiled$static)) {
     warning("`app` has no routes: every request will get 404")
   }
   config <- c(prepare_settings(given$settings), list(limits = given$limits))
@@ -148,7 +148,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   server$url <- listening$url
   app$port <- listening$port
   for (one in server$apps) one$serving <- TRUE
-  announce(threads, workers, length(compiled$routes), length(compiled$static))
+  announce(threads, workers, compiled$counts)
   if (block) block_until_stopped() else if (service_running()) service_go_idle()
   invisible()
 }
@@ -163,11 +163,13 @@ check_nothing_runs <- function(call) {
   }
 }
 
-announce <- function(threads, workers, routes, static) {
-  message(sprintf(
-    "drover listening on %s (threads=%d, workers=%s, routes=%d, static=%d)",
-    server$url, as.integer(threads), paste(unique(as.integer(workers)), collapse = "-"), as.integer(routes), as.integer(static)
-  ))
+# `counts`: how many there are of what, by name.
+announce <- function(threads, workers, counts) {
+  shown <- c(
+    threads = as.integer(threads), workers = paste(unique(as.integer(workers)), collapse = "-"),
+    vapply(counts, format, "", scientific = FALSE)
+  )
+  message(sprintf("drover listening on %s (%s)", server$url, paste0(names(shown), "=", shown, collapse = ", ")))
 }
 
 # Until dr_stop(), Ctrl-C or SIGTERM; then all is stopped.

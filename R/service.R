@@ -45,7 +45,7 @@ fork_from <- function(app, config, compiled, hooks, on_worker_start, on_worker_s
   }
 }
 
-# Starts the server and waits until it listens. list(port, url, routes, static); when it fails, nothing is left running.
+# Starts the server and waits until it listens. list(port, url, counts); when it fails, nothing is left running.
 service_start <- function(config, pool, source, call) {
   port <- .Call(C_service_open, as_json(config_fields(config)), as_json(pool_fields(pool)), source)
   if (is.list(port)) stop_start(port)
@@ -57,8 +57,8 @@ service_start <- function(config, pool, source, call) {
   if (!identical(event$what, "listening")) stop_service(event, call)
   started <- TRUE
   list(
-    port = as.integer(event$numbers), url = base_url(config$host, event$numbers), routes = loaded$numbers[[3L]],
-    static = loaded$numbers[[4L]]
+    port = as.integer(event$numbers), url = base_url(config$host, event$numbers),
+    counts = c(routes = loaded$numbers[[3L]], static = loaded$numbers[[4L]])
   )
 }
 

@@ -1,5 +1,6 @@
 /* What R may call, in one table. */
 #include "json.h"
+#include "natives.h"
 #include "process.h"
 #include "request.h"
 #include "service.h"
@@ -19,6 +20,7 @@ static const R_CallMethodDef calls[] = {
     CALL("json_refused", drv_call_json_refused, 1),
     CALL("json_reply", drv_call_json_reply, 4),
     CALL("json_write", drv_call_json_write, 2),
+    CALL("natives_resolve", drv_natives_resolve, 2),
     CALL("pattern_parse", drv_pattern, 1),
     CALL("plain_response", drv_plain_response, 4),
     CALL("pointer_is_live", drv_pointer_is_live, 1),

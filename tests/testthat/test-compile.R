@@ -6,12 +6,48 @@ test_that("an app becomes routes, handlers and static mounts of the same order",
   dr_any(app, "/b/:id", identity)
   compiled <- drover:::compile_app(app)
   expect_identical(compiled$routes, list(
-    list(methods = "GET", pattern = "/a", handler = 1L), list(methods = "ANY", pattern = "/b/:id", handler = 2L)
+    list(methods = "GET", pattern = "/a", handler = 1L, runs = "r"),
+    list(methods = "ANY", pattern = "/b/:id", handler = 2L, runs = "r")
   ))
   expect_identical(compiled$handlers, list(hello, identity))
   expect_identical(compiled$on_error, list(NULL, NULL))
   expect_identical(compiled$static, list())
   expect_null(compiled$not_found)
+})
+
+test_that("C routes come after all routes in R, streams last, wherever they are mounted", {
+  callable <- "execLaterNative2"
+  api <- dr_get(dr_app(), "/r", hello)
+  dr_post_cpp(api, "/c/:id", "later", callable, inline = TRUE, timeout = 2)
+  dr_use(api, function(req, nxt) nxt())
+  app <- dr_get_cpp_stream(dr_app(), "/s", "later", callable)
+  dr_mount(app, "/api/:tenant", api)
+  dr_get_cpp(app, "/", "later", callable, interface = "drover", data = "x")
+  dr_get(app, "/", hello)
+  compiled <- drover:::compile_app(app)
+  expect_identical(compiled$routes, list(
+    list(methods = "GET", pattern = "/", handler = 1L, runs = "r"),
+    list(methods = "GET", pattern = "/api/:tenant/r", handler = 2L, runs = "r"),
+    list(methods = "GET", pattern = "/", handler = 1L, runs = "pool"),
+    list(methods = "POST", pattern = "/api/:tenant/c/:id", handler = 2L, runs = "inline", timeout = 2),
+    list(methods = "GET", pattern = "/s", handler = 3L, runs = "pool")
+  ))
+  expect_length(compiled$handlers, 2L)
+  expect_identical(lapply(compiled$natives, `[[`, "params"), list(character(), c("tenant", "id"), character()))
+  expect_identical(vapply(compiled$natives, `[[`, "", "interface"), c("drover", "unary", "stream"))
+  expect_identical(
+    vapply(compiled$natives, `[[`, "", "route"), c("GET /", "POST /api/:tenant/c/:id", "GET /s")
+  )
+  expect_identical(compiled$counts, c(routes = 2L, cpp_routes = 2L, cpp_stream_routes = 1L, static = 0L))
+  expect_identical(
+    drover:::handler_names(compiled$routes, 2L), c("GET /", "GET /api/:tenant/r")
+  )
+})
+
+test_that("the placeholders of a C route and its prefix must differ", {
+  api <- dr_get_cpp(dr_app(), "/x/:id", "later", "execLaterNative2")
+  app <- dr_mount(dr_app(), "/:id", api)
+  expect_argument_error(drover:::compile_app(app), "duplicate path parameter names in '/:id/x/:id'")
 })
 
 test_that("the not-found handler is the last handler", {

@@ -13,7 +13,7 @@ test_that("a server tells where it listens, and starts and stops any number of t
     expect_false(dr_running())
     expect_message(
       expect_identical(withVisible(dr_serve(app, port = 0L)), list(value = NULL, visible = FALSE)),
-      "^drover listening on http://127.0.0.1:[0-9]+ \\(threads=1, workers=1, routes=1, static=0\\)\n$"
+      "^drover listening on http://127.0.0.1:[0-9]+ \\(threads=1, workers=1, routes=1, cpp_routes=0, cpp_stream_routes=0, static=0\\)\n$"
     )
     expect_true(dr_running())
     expect_identical(dr_url(), paste0("http://127.0.0.1:", app$port))

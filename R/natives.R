@@ -1,0 +1,66 @@
+# C handlers as the engine takes them: addresses, and what is behind `data`, in the process that runs them.
+# Neighbours: app-cpp.R (registering), compile.R (the list of handlers), and engine.R and process.R, which call this.
+
+# The function that `package` registers as `callable`, as an external pointer; otherwise an error that says what to do.
+resolve_callable <- function(package, callable, call) {
+  refuse <- function(argument, ...) stop_drover("argument", paste0(...), call = call, argument = argument)
+  if (!isNamespaceLoaded(package)) {
+    if (!nzchar(system.file(package = package))) refuse("package", "package '", package, "' is not installed")
+    tryCatch(loadNamespace(package), error = function(error) {
+      refuse("package", "package '", package, "' cannot be loaded: ", conditionMessage(error))
+    })
+  }
+  pointer <- .Call(C_natives_resolve, package, callable)
+  if (is.character(pointer)) {
+    name <- encodeString(c(package, callable), quote = "\"")
+    refuse(
+      "callable", "R_GetCCallable(", name[[1L]], ", ", name[[2L]], ") failed: ", pointer, "; the package must call ",
+      "R_RegisterCCallable(", name[[1L]], ", ", name[[2L]], ", ...) in its R_init_", gsub(".", "_", package, fixed = TRUE),
+      "()"
+    )
+  }
+  pointer
+}
+
+# The C handlers of a compiled app, see compile_app(), for the engine of this process, in their order: lists of pointer
+# (external), interface, data (NULL, an external pointer or a raw vector), content_type ("" for none) and params. Whoever
+# calls this keeps the list for as long as a handler may run: it is what keeps `data` alive. Errors name the route.
+natives_for_engine <- function(compiled) {
+  made <- list()
+  value_of <- function(make, route) {
+    for (one in made) if (identical(one$make, make)) return(one$value)
+    value <- made_data(make, route)
+    made[[length(made) + 1L]] <<- list(make = make, value = value)
+    value
+  }
+  lapply(compiled$natives, function(native) {
+    pointer <- tryCatch(resolve_callable(native$package, native$callable, NULL), error = function(error) {
+      stop_native("argument", native$route, conditionMessage(error))
+    })
+    data <- native$data
+    if (is.function(data)) data <- value_of(data, native$route)
+    if (is_pointer(data) && !.Call(C_pointer_is_live, data)) {
+      stop_native("argument", native$route, "`data` points to nothing")
+    }
+    list(
+      pointer = pointer, interface = native$interface, data = if (is_string(data)) charToRaw(enc2utf8(data)) else data,
+      content_type = native$content_type %||% "", params = native$params
+    )
+  })
+}
+
+made_data <- function(make, route) {
+  value <- tryCatch(make(), error = function(error) {
+    stop_native("hook", route, paste("`data` failed:", conditionMessage(error)), parent = error)
+  })
+  if (!is_native_data(value)) {
+    stop_native("argument", route, paste0(
+      "`data` must return NULL, an external pointer, a raw vector or a single string, not ", describe(value)
+    ))
+  }
+  value
+}
+
+stop_native <- function(what, route, problem, ...) {
+  stop_drover(what, paste0("C handler of ", route, ": ", problem), ..., call = NULL)
+}
