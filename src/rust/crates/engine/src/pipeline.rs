@@ -24,7 +24,7 @@ use hyper::body::Incoming;
 use router::{Match, MethodSet, Params, PathError};
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// The route of requests that no route takes, when the app has a handler for them.
 pub const NOT_FOUND_ROUTE: u32 = u32::MAX;
@@ -144,7 +144,7 @@ impl Exchange<'_> {
         let mut later = None;
         let began = now();
         let answer = natives.handlers.run(target.handler, view, &mut || {
-            let (pending, sink) = pending(true);
+            let (pending, sink) = pending(None, target.longest());
             later = Some(pending);
             sink
         });
@@ -154,7 +154,7 @@ impl Exchange<'_> {
         }
         match (answer, later) {
             (Some(answer), _) => self.answered(answer),
-            (None, Some(pending)) => self.settled(pending.outcome(Duration::MAX, target.longest()).await),
+            (None, Some(pending)) => self.settled(pending.outcome().await),
             (None, None) => self.settled(Settled::Lost),
         }
     }
@@ -170,9 +170,9 @@ impl Exchange<'_> {
         let _place = natives.place().ok_or_else(queue_is_full)?;
         let mut message = Vec::with_capacity(512);
         view.encode(&mut message);
-        let (pending, sink) = pending(false);
+        let (pending, sink) = pending(Some(app.queue_timeout), target.longest());
         natives.handlers.submit(target.handler, message, Instant::now(), sink);
-        self.settled(pending.outcome(app.queue_timeout, target.longest()).await)
+        self.settled(pending.outcome().await)
     }
 
     fn settled(&self, outcome: Settled) -> Result<Response, Failure> {
@@ -190,8 +190,11 @@ impl Exchange<'_> {
             Answer::Response(response) => from_answer(response.head, response.body).map_err(|why| self.internal(why)),
             Answer::Failure { status, detail, why } => {
                 let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-                self.log(Level::Error, status, &why);
-                Err(Failure::new(status, if self.context.debug { why } else { detail }))
+                if !why.is_empty() {
+                    self.log(Level::Error, status, &why);
+                }
+                let detail = if self.context.debug && !why.is_empty() { why } else { detail };
+                Err(Failure::new(status, detail))
             }
         }
     }

@@ -34,7 +34,7 @@ pub enum Answer {
         status: u16,
         /// for the client
         detail: Cow<'static, str>,
-        /// for the log
+        /// for the log; empty when the handler meant it so
         why: Cow<'static, str>,
     },
 }

@@ -8,12 +8,7 @@ use std::time::Instant;
 pub trait Handlers: Send + Sync {
     /// Runs a handler that has promised not to block, on this thread. `None` when it answers later: then it has called `later` for
     /// the sink, once, before this returns.
-    fn run(
-        &self,
-        handler: u32,
-        request: &dyn RequestView,
-        later: &mut dyn FnMut() -> Arc<dyn Sink>,
-    ) -> Option<Answer>;
+    fn run(&self, handler: u32, request: &dyn RequestView, later: &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer>;
 
     /// Has a thread run the handler. `message` is the request, of `wire`; `received` is when it came. How many may wait, and for how
     /// long, is the caller's to decide: it says so in [`Sink::start`].

@@ -7,6 +7,7 @@
 
 use crate::{Answer, Head};
 use bytes::Bytes;
+use std::time::Instant;
 
 /// What became of a piece of a streamed body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +35,12 @@ pub trait Sink: Send + Sync {
     fn end(&self, whole: bool);
     /// Whether nobody waits for the answer any more: the client has gone, or the request's time is over.
     fn is_cancelled(&self) -> bool;
-    /// Has `call` called once, when the request is cancelled, on whichever thread notices; at once if it is already. It is dropped
-    /// uncalled when the answer is complete. A later one takes the place of an earlier one.
+    /// When the client is told that its request took too long, if that is known.
+    fn deadline(&self) -> Option<Instant> {
+        None
+    }
+    /// Has `call` called once, when the request is cancelled, on whichever thread notices; at once if it is already. No lock of the
+    /// sink is held then: `call` may use the sink. It is dropped uncalled when the answer is complete. A later one takes the
+    /// place of an earlier one.
     fn on_cancel(&self, call: Box<dyn FnOnce() + Send>);
 }

@@ -63,6 +63,17 @@ impl Shared {
         }
     }
 
+    /// Whether no thread had begun with it, and none will.
+    fn take_back(&self) -> bool {
+        let mut state = self.state();
+        let waits = state.stage == Stage::Waiting;
+        if waits {
+            state.stage = Stage::Over;
+            state.cancelled = true;
+        }
+        waits
+    }
+
     fn cancel(&self) {
         let mut state = self.state();
         if state.stage == Stage::Over {
@@ -81,35 +92,45 @@ impl Shared {
 }
 
 /// The client's side.
-pub struct Pending(Arc<Shared>);
+pub struct Pending {
+    shared: Arc<Shared>,
+    /// until when it may wait for a thread
+    begin_by: Option<Instant>,
+    deadline: Instant,
+}
 
 /// The handler's side.
-struct Handed(Arc<Shared>);
+struct Handed {
+    shared: Arc<Shared>,
+    deadline: Instant,
+}
 
-/// Both sides of a request. `running`: its handler has begun, and does not wait for a thread.
-pub fn pending(running: bool) -> (Pending, Arc<dyn Sink>) {
-    let stage = if running { Stage::Running } else { Stage::Waiting };
+/// Both sides of a request that is to be answered within `in_all`. It waits for a thread for at most `in_queue`; `None`
+/// when its handler has begun already.
+pub fn pending(in_queue: Option<Duration>, in_all: Duration) -> (Pending, Arc<dyn Sink>) {
+    let stage = if in_queue.is_some() { Stage::Waiting } else { Stage::Running };
     let state = State { stage, outcome: None, waker: None, cancelled: false, on_cancel: None, writer: None };
     let shared = Arc::new(Shared(Mutex::new(state)));
-    (Pending(shared.clone()), Arc::new(Handed(shared)))
+    let now = Instant::now();
+    let (begin_by, deadline) = (in_queue.filter(|most| *most < in_all).map(|most| now + most), now + in_all);
+    (Pending { shared: shared.clone(), begin_by, deadline }, Arc::new(Handed { shared, deadline }))
 }
 
 impl Pending {
-    /// Waits for the outcome: at most `in_queue` until its handler begins, and at most `in_all`.
-    pub async fn outcome(&self, in_queue: Duration, in_all: Duration) -> Outcome {
-        let now = Instant::now();
-        if let Ok(outcome) = timeout_at(now + in_queue.min(in_all), self.ready()).await {
-            return outcome;
+    /// Waits for the outcome.
+    pub async fn outcome(&self) -> Outcome {
+        if let Some(begin_by) = self.begin_by {
+            if let Ok(outcome) = timeout_at(begin_by, self.ready()).await {
+                return outcome;
+            }
+            if self.shared.take_back() {
+                return Outcome::QueueTimeout;
+            }
         }
-        let waits = self.0.state().stage == Stage::Waiting;
-        if waits && in_queue <= in_all {
-            self.0.cancel();
-            return Outcome::QueueTimeout;
-        }
-        match timeout_at(now + in_all, self.ready()).await {
+        match timeout_at(self.deadline, self.ready()).await {
             Ok(outcome) => outcome,
             Err(_) => {
-                self.0.cancel();
+                self.shared.cancel();
                 Outcome::Timeout
             }
         }
@@ -117,7 +138,7 @@ impl Pending {
 
     async fn ready(&self) -> Outcome {
         poll_fn(|cx| {
-            let mut state = self.0.state();
+            let mut state = self.shared.state();
             match state.outcome.take() {
                 Some(outcome) => Poll::Ready(outcome),
                 None => {
@@ -133,16 +154,16 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         // one that streams is given up by its reader
-        let streams = self.0.state().stage == Stage::Streaming;
+        let streams = self.shared.state().stage == Stage::Streaming;
         if !streams {
-            self.0.cancel();
+            self.shared.cancel();
         }
     }
 }
 
 impl Sink for Handed {
     fn start(&self) -> bool {
-        let mut state = self.0.state();
+        let mut state = self.shared.state();
         let waits = state.stage == Stage::Waiting;
         if waits {
             state.stage = Stage::Running;
@@ -151,26 +172,26 @@ impl Sink for Handed {
     }
 
     fn answer(&self, answer: Answer) -> bool {
-        let mut state = self.0.state();
+        let mut state = self.shared.state();
         let wanted = !state.cancelled;
         state.stage = Stage::Over;
         let uncalled = state.on_cancel.take();
         drop(state);
         drop(uncalled);
         if wanted {
-            self.0.settle(Outcome::Answer(answer));
+            self.shared.settle(Outcome::Answer(answer));
         }
         wanted
     }
 
     fn begin(&self, head: Head) -> bool {
-        let shared: Weak<Shared> = Arc::downgrade(&self.0);
+        let shared: Weak<Shared> = Arc::downgrade(&self.shared);
         let (writer, reader) = pipe(Some(Box::new(move |reading| {
             if let (Reading::Left, Some(shared)) = (reading, shared.upgrade()) {
                 shared.cancel();
             }
         })));
-        let mut state = self.0.state();
+        let mut state = self.shared.state();
         if state.cancelled {
             drop(state);
             return false;
@@ -178,12 +199,12 @@ impl Sink for Handed {
         state.stage = Stage::Streaming;
         state.writer = Some(Arc::new(writer));
         drop(state);
-        self.0.settle(Outcome::Stream(head, reader));
+        self.shared.settle(Outcome::Stream(head, reader));
         true
     }
 
     fn send(&self, piece: Bytes, wait: bool) -> Sent {
-        let Some(writer) = self.0.state().writer.clone() else { return Sent::Gone };
+        let Some(writer) = self.shared.state().writer.clone() else { return Sent::Gone };
         match writer.write(piece, wait) {
             Written::Done => Sent::Done,
             Written::Full => Sent::Full,
@@ -192,7 +213,7 @@ impl Sink for Handed {
     }
 
     fn end(&self, whole: bool) {
-        let mut state = self.0.state();
+        let mut state = self.shared.state();
         state.stage = Stage::Over;
         let (writer, uncalled) = (state.writer.take(), state.on_cancel.take());
         drop(state);
@@ -203,11 +224,15 @@ impl Sink for Handed {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.0.state().cancelled
+        self.shared.state().cancelled
+    }
+
+    fn deadline(&self) -> Option<std::time::Instant> {
+        Some(self.deadline.into_std())
     }
 
     fn on_cancel(&self, call: Box<dyn FnOnce() + Send>) {
-        let mut state = self.0.state();
+        let mut state = self.shared.state();
         let replaced = match (state.cancelled, state.stage) {
             (true, _) => {
                 drop(state);
@@ -223,9 +248,9 @@ impl Sink for Handed {
 
 impl Drop for Handed {
     fn drop(&mut self) {
-        let stage = self.0.state().stage;
+        let stage = self.shared.state().stage;
         match stage {
-            Stage::Waiting | Stage::Running => self.0.settle(Outcome::Lost),
+            Stage::Waiting | Stage::Running => self.shared.settle(Outcome::Lost),
             Stage::Streaming => self.end(false),
             Stage::Over => {}
         }
@@ -242,23 +267,31 @@ mod tests {
         Answer::Response(exchange::Response { head, body: Bytes::from_static(b"x") })
     }
 
-    fn wait(pending: &Pending, in_queue: u64, in_all: u64) -> Outcome {
+    fn queued(in_queue: u64, in_all: u64) -> (Pending, Arc<dyn Sink>) {
+        pending(Some(Duration::from_millis(in_queue)), Duration::from_millis(in_all))
+    }
+
+    fn begun() -> (Pending, Arc<dyn Sink>) {
+        pending(None, Duration::from_secs(5))
+    }
+
+    fn wait(pending: &Pending) -> Outcome {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(pending.outcome(Duration::from_millis(in_queue), Duration::from_millis(in_all)))
+        runtime.block_on(pending.outcome())
     }
 
     #[test]
     fn an_answer_from_another_thread_arrives() {
-        let (client, sink) = pending(false);
+        let (client, sink) = queued(5000, 5000);
         let thread = std::thread::spawn(move || sink.start() && sink.answer(answer()));
-        assert!(matches!(wait(&client, 5000, 5000), Outcome::Answer(_)));
+        assert!(matches!(wait(&client), Outcome::Answer(_)));
         assert!(thread.join().unwrap());
     }
 
     #[test]
     fn who_waits_too_long_never_starts() {
-        let (client, sink) = pending(false);
-        assert!(matches!(wait(&client, 1, 5000), Outcome::QueueTimeout));
+        let (client, sink) = queued(1, 5000);
+        assert!(matches!(wait(&client), Outcome::QueueTimeout));
         assert!(!sink.start() && sink.is_cancelled());
     }
 
@@ -266,12 +299,12 @@ mod tests {
     fn a_timeout_is_told_once() {
         let calls = Arc::new(AtomicU32::new(0));
         let count = calls.clone();
-        let (client, sink) = pending(false);
+        let (client, sink) = queued(1, 2);
         assert!(sink.start());
         sink.on_cancel(Box::new(move || {
             count.fetch_add(1, Ordering::Relaxed);
         }));
-        assert!(matches!(wait(&client, 1, 2), Outcome::Timeout));
+        assert!(matches!(wait(&client), Outcome::Timeout));
         drop(client);
         assert_eq!(calls.load(Ordering::Relaxed), 1);
         assert!(!sink.answer(answer()) && !sink.begin(Head { status: 200, content_type: None, headers: vec![] }));
@@ -279,16 +312,16 @@ mod tests {
 
     #[test]
     fn a_handler_that_vanishes_is_noticed() {
-        let (client, sink) = pending(true);
+        let (client, sink) = begun();
         drop(sink);
-        assert!(matches!(wait(&client, 5000, 5000), Outcome::Lost));
+        assert!(matches!(wait(&client), Outcome::Lost));
     }
 
     #[test]
     fn a_stream_outlives_its_wait_and_ends_with_its_reader() {
-        let (client, sink) = pending(true);
+        let (client, sink) = begun();
         assert!(sink.begin(Head { status: 200, content_type: None, headers: vec![] }));
-        let Outcome::Stream(_, reader) = wait(&client, 5000, 5000) else { panic!("no stream") };
+        let Outcome::Stream(_, reader) = wait(&client) else { panic!("no stream") };
         drop(client);
         assert!(!sink.is_cancelled());
         assert_eq!(sink.send(Bytes::from_static(b"a"), true), Sent::Done);
