@@ -1,0 +1,152 @@
+//! `inst/include/drover.h` in Rust: its types, one for one. The header says what they mean; `tests/header.rs` checks that both are the same.
+
+use std::ffi::{c_char, c_int, c_void};
+
+/// `drover_bytes`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Span {
+    pub ptr: *const c_char,
+    pub len: usize,
+}
+
+impl Span {
+    /// what is not there
+    pub const NONE: Span = Span { ptr: std::ptr::null(), len: 0 };
+}
+
+impl From<&[u8]> for Span {
+    fn from(bytes: &[u8]) -> Self {
+        Span { ptr: bytes.as_ptr().cast(), len: bytes.len() }
+    }
+}
+
+impl From<Option<&[u8]>> for Span {
+    fn from(bytes: Option<&[u8]>) -> Self {
+        bytes.map_or(Span::NONE, Span::from)
+    }
+}
+
+/// `drover_request`, of which C knows the address only: it is that of a [`crate::handle::Handle`].
+#[repr(C)]
+pub struct Request {
+    _opaque: [u8; 0],
+}
+
+/// `drogonr_stream_session_t`, likewise: it is a [`crate::stream::Session`].
+#[repr(C)]
+pub struct StreamSession {
+    _opaque: [u8; 0],
+}
+
+/// `drover_code`
+#[repr(i32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    Ok = 0,
+    Gone = 1,
+    Full = 2,
+    Done = 3,
+    Invalid = 4,
+}
+
+/// `drover_times`
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Times {
+    pub size: usize,
+    pub received_ns: u64,
+    pub started_ns: u64,
+    pub deadline_ns: u64,
+}
+
+/// `void (*)(void *arg)`
+pub type Callback = unsafe extern "C" fn(*mut c_void);
+/// `drover_handler_t`
+pub type Handler = unsafe extern "C" fn(*mut Request, *const Api, *mut c_void) -> c_int;
+/// `drogonr_unary_handler_t`
+pub type UnaryHandler = unsafe extern "C" fn(
+    *const c_char,
+    usize,
+    *const c_char,
+    *const *const c_char,
+    usize,
+    *const *const c_char,
+    usize,
+    *mut *mut c_char,
+    *mut usize,
+    *mut c_int,
+    *mut *mut c_char,
+) -> c_int;
+/// `drogonr_send_chunk_fn`
+pub type SendChunk = unsafe extern "C" fn(*mut StreamSession, *const c_char, usize) -> c_int;
+/// `drogonr_close_stream_fn`
+pub type CloseStream = unsafe extern "C" fn(*mut StreamSession);
+/// `drogonr_is_cancelled_fn`
+pub type IsCancelled = unsafe extern "C" fn(*mut StreamSession) -> c_int;
+/// `drogonr_stream_handler_t`
+pub type StreamHandler = unsafe extern "C" fn(
+    *const c_char,
+    usize,
+    *const c_char,
+    *const *const c_char,
+    usize,
+    *const *const c_char,
+    usize,
+    *mut StreamSession,
+    SendChunk,
+    CloseStream,
+    IsCancelled,
+    *mut *mut c_char,
+) -> c_int;
+
+type Read = unsafe extern "C" fn(*mut Request) -> Span;
+type ReadByName = unsafe extern "C" fn(*mut Request, *const c_char) -> Span;
+
+/// `drover_api`
+#[repr(C)]
+pub struct Api {
+    pub size: usize,
+    pub version: u32,
+    pub method: Read,
+    pub path: Read,
+    pub target: Read,
+    pub query: Read,
+    pub header: ReadByName,
+    pub header_count: unsafe extern "C" fn(*mut Request) -> usize,
+    pub header_at: unsafe extern "C" fn(*mut Request, usize, *mut Span, *mut Span) -> c_int,
+    pub param: ReadByName,
+    pub param_count: unsafe extern "C" fn(*mut Request) -> usize,
+    pub param_at: unsafe extern "C" fn(*mut Request, usize) -> Span,
+    pub cookie: ReadByName,
+    pub body: Read,
+    pub remote_addr: Read,
+    pub remote_port: unsafe extern "C" fn(*mut Request) -> u16,
+    pub id: unsafe extern "C" fn(*mut Request) -> u64,
+    pub is_http2: unsafe extern "C" fn(*mut Request) -> c_int,
+    pub respond: unsafe extern "C" fn(*mut Request, c_int, *const c_char, *const c_void, usize) -> Code,
+    pub respond_static: unsafe extern "C" fn(*mut Request, c_int, *const c_char, *const c_void, usize) -> Code,
+    pub respond_owned: unsafe extern "C" fn(
+        *mut Request,
+        c_int,
+        *const c_char,
+        *const c_void,
+        usize,
+        Option<Callback>,
+        *mut c_void,
+    ) -> Code,
+    pub add_header: unsafe extern "C" fn(*mut Request, *const c_char, *const c_char) -> Code,
+    pub fail: unsafe extern "C" fn(*mut Request, c_int, *const c_char) -> Code,
+    pub begin: unsafe extern "C" fn(*mut Request, c_int, *const c_char) -> Code,
+    pub send: unsafe extern "C" fn(*mut Request, *const c_void, usize) -> Code,
+    pub try_send: unsafe extern "C" fn(*mut Request, *const c_void, usize) -> Code,
+    pub end: unsafe extern "C" fn(*mut Request) -> Code,
+    pub defer: unsafe extern "C" fn(*mut Request) -> *mut Request,
+    pub release: unsafe extern "C" fn(*mut Request),
+    pub is_cancelled: unsafe extern "C" fn(*mut Request) -> c_int,
+    pub on_cancel: unsafe extern "C" fn(*mut Request, Option<Callback>, *mut c_void) -> Code,
+    pub now_ns: extern "C" fn() -> u64,
+    pub times: unsafe extern "C" fn(*mut Request, *mut Times) -> Code,
+    pub mark: unsafe extern "C" fn(*mut Request, *const c_char, u64) -> Code,
+    pub log: unsafe extern "C" fn(*mut Request, c_int, *const c_char),
+}

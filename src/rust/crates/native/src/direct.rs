@@ -1,0 +1,155 @@
+//! An inline call of a handler of drover's interface: on the thread that has the request, which is not copied. No locks, and no
+//! allocations but those of the answer.
+//!
+//! A handler that answers later or piece by piece `opens` it: then the request goes on as a `shared` one, to which answers through this handle
+//! go, too.
+
+use crate::abi::{Code, Handler, Times};
+use crate::body::Mapped;
+use crate::draft::Draft;
+use crate::handle::Form;
+use crate::received::Received;
+use crate::registry::{self, Registry};
+use crate::shared::Shared;
+use crate::{api, guard};
+use exchange::{Answer, RequestView, Sink};
+use std::cell::{Cell, OnceCell, RefCell};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// See the module.
+#[repr(C)]
+pub struct Direct<'a> {
+    form: Form,
+    registry: &'a Arc<Registry>,
+    number: u32,
+    request: &'a dyn RequestView,
+    later: RefCell<&'a mut dyn FnMut() -> Arc<dyn Sink>>,
+    mapped: Mapped,
+    draft: RefCell<Draft>,
+    answer: RefCell<Option<Answer>>,
+    opened: OnceCell<Arc<Shared>>,
+    started_at: Cell<Option<Instant>>,
+}
+
+/// Calls the handler `number`, whose function this is. `None` when the answer comes by way of the sink of `later`.
+pub fn call(
+    function: Handler,
+    number: u32,
+    registry: &Arc<Registry>,
+    request: &dyn RequestView,
+    later: &mut dyn FnMut() -> Arc<dyn Sink>,
+) -> Option<Answer> {
+    let Some(entry) = registry.entry(number) else { return Some(registry::unknown(number)) };
+    let direct = Direct {
+        form: Form::Direct,
+        registry,
+        number,
+        request,
+        later: RefCell::new(later),
+        mapped: Mapped::default(),
+        draft: RefCell::default(),
+        answer: RefCell::default(),
+        opened: OnceCell::new(),
+        started_at: Cell::new(None),
+    };
+    let address = std::ptr::from_ref(&direct).cast_mut().cast();
+    // SAFETY: function and data are those of one spec; the address is good until the call returns.
+    let outcome = unsafe { guard::handler(function, address, &api::TABLE, entry.data()) };
+    direct.returned(outcome)
+}
+
+impl<'a> Direct<'a> {
+    pub fn request(&self) -> &'a dyn RequestView {
+        self.request
+    }
+
+    pub fn registry(&self) -> &'a Arc<Registry> {
+        self.registry
+    }
+
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub fn body(&self) -> Result<&[u8], &str> {
+        self.mapped.body(self.request)
+    }
+
+    /// Whether it was answered while it was not opened.
+    pub fn is_answered(&self) -> bool {
+        self.answer.borrow().is_some()
+    }
+
+    /// What it goes on as, once it was opened.
+    pub fn opened(&self) -> Option<&Shared> {
+        self.opened.get().map(|opened| &**opened)
+    }
+
+    /// Opens it. `None` when it was answered already.
+    pub fn open(&self) -> Option<&Shared> {
+        if self.is_answered() {
+            return None;
+        }
+        let opened = self.opened.get_or_init(|| {
+            let mut message = Vec::new();
+            self.request.encode(&mut message);
+            // it cannot fail: what is written is what is read
+            let received = Received::new(message).unwrap_or_else(|e| panic!("a request that cannot be read: {e}"));
+            let (draft, sink) = (self.draft.take(), (self.later.borrow_mut())());
+            Shared::new(self.registry.clone(), self.number, received, sink, draft, self.started_at())
+        });
+        Some(opened)
+    }
+
+    pub fn answer(&self, answer: impl FnOnce(Draft) -> Answer) -> Code {
+        if let Some(shared) = self.opened() {
+            return shared.answer(answer);
+        }
+        if self.is_answered() {
+            return Code::Done;
+        }
+        let answer = answer(self.draft.take());
+        *self.answer.borrow_mut() = Some(answer);
+        Code::Ok
+    }
+
+    pub fn edit(&self, edit: impl FnOnce(&mut Draft)) -> Code {
+        if let Some(shared) = self.opened() {
+            return shared.edit(edit);
+        }
+        if self.is_answered() {
+            return Code::Done;
+        }
+        edit(&mut self.draft.borrow_mut());
+        Code::Ok
+    }
+
+    /// The first time that anybody asks: an inline handler is called at once, and most never ask.
+    fn started_at(&self) -> Instant {
+        let at = self.started_at.get().unwrap_or_else(Instant::now);
+        self.started_at.set(Some(at));
+        at
+    }
+
+    pub fn times(&self) -> Times {
+        let at = api::instant_ns(self.started_at());
+        Times { size: size_of::<Times>(), received_ns: at, started_ns: at, deadline_ns: 0 }
+    }
+
+    fn returned(self, outcome: Result<(), String>) -> Option<Answer> {
+        if let Some(shared) = self.opened() {
+            shared.returned(outcome);
+            return None;
+        }
+        Some(match (self.answer.take(), outcome) {
+            (Some(answer), Ok(())) => answer,
+            (Some(answer), Err(why)) => {
+                self.registry.log(2, self.request.id(), self.number, &format!("after its answer: {why}"));
+                answer
+            }
+            (None, Ok(())) => registry::invalid(self.number, "it returned without an answer"),
+            (None, Err(why)) => registry::failed(self.number, &why),
+        })
+    }
+}
