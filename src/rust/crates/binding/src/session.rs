@@ -76,9 +76,9 @@ fn start(json: &[u8], ring: extern "C" fn() -> i32) -> Result<(Session, Desk), (
     })?;
     let system = |e: std::io::Error| (3, e.to_string());
     let pool = server.pool();
-    pool.add_generation(ONLY, &app).map_err(|e| (2, e))?;
+    pool.add_generation(ONLY, &app, None).map_err(|e| (2, e))?;
     let (end, worker) = shm::pair(Some(Arc::new(RingByCall(ring)))).map_err(system)?;
-    pool.attach(Seat { worker: ONLY, generation: ONLY, end, process: None, stats: Arc::default() });
+    pool.attach(Seat { worker: ONLY, generation: ONLY, end, c_end: None, process: None, stats: Arc::default() });
     pool.switch_to(ONLY);
     server.listen().map_err(|e| (1, format!("cannot listen on {}: {e}", server.address())))?;
     let log = server.log().clone();

@@ -73,6 +73,9 @@ struct ServingArgs {
     /// Engine threads for connections (not R processes: those are --workers)
     #[arg(long, env = "DROVER_THREADS", default_value_t = 1, value_parser = count)]
     threads: usize,
+    /// Threads for handlers written in C, in each R process; they are started when the app has some
+    #[arg(long, value_name = "N", env = "DROVER_CPP_WORKERS", default_value_t = 4, value_parser = count)]
+    cpp_workers: usize,
     /// Send messages and tracebacks of errors to clients: not for production
     #[arg(long, env = "DROVER_DEBUG", value_parser = BoolishValueParser::new())]
     debug: bool,
@@ -228,11 +231,12 @@ impl Serve {
         self.sizes.put(&mut limits);
         self.times.put(&mut limits);
         self.counts.put(&mut limits);
-        let ServingArgs { host, port, threads, debug, case_sensitive, log, .. } = &self.serving;
+        let ServingArgs { host, port, threads, cpp_workers, debug, case_sensitive, log, .. } = &self.serving;
         Settings {
             host: host.clone(),
             port: *port,
             threads: *threads,
+            cpp_workers: *cpp_workers,
             debug: *debug,
             case_sensitive: *case_sensitive,
             log: log.clone(),
@@ -340,6 +344,7 @@ mod tests {
         assert_eq!(serve.file(), Path::new("app.R"));
         let settings = serve.settings("/tmp".into());
         assert_eq!((settings.host.as_str(), settings.port, settings.threads), ("127.0.0.1", 8080, 1));
+        assert_eq!(settings.cpp_workers, 4);
         assert_eq!(format!("{:?}", settings.limits), format!("{:?}", Limits::default()));
         assert_eq!(format!("{:?}", serve.pool().unwrap()), format!("{:?}", PoolOptions::default()));
     }
@@ -376,6 +381,8 @@ mod tests {
             "100",
             "--threads",
             "2",
+            "--cpp-workers",
+            "6",
             "--kill-after",
             "3",
         ])
@@ -386,7 +393,7 @@ mod tests {
         assert_eq!((pool.start, pool.max_requests, pool.graceful_timeout), (Start::Spawn, 100, 0.0));
         let limits = settings.limits;
         assert_eq!((limits.max_body, limits.max_queue, limits.timeout, limits.kill_after), (0, 7, 0.5, 3.0));
-        assert!(settings.debug && settings.threads == 2 && !settings.case_sensitive);
+        assert!(settings.debug && settings.threads == 2 && settings.cpp_workers == 6 && !settings.case_sensitive);
     }
 
     #[test]
@@ -431,6 +438,8 @@ mod tests {
             ("--graceful-timeout", "inf"),
             ("--port", "70000"),
             ("--threads", "0"),
+            ("--cpp-workers", "0"),
+            ("--cpp-workers", "many"),
             ("--max-request-line", "70000"),
             ("--max-streams", "0"),
             ("--max-rss", "1e9"),

@@ -15,6 +15,9 @@ pub struct Settings {
     pub port: u16,
     /// I/O threads
     pub threads: usize,
+    /// threads for handlers in C, in each process that runs some
+    #[serde(default = "cpp_workers")]
+    pub cpp_workers: usize,
     /// whether clients are told what went wrong in a handler
     #[serde(default)]
     pub debug: bool,
@@ -27,6 +30,11 @@ pub struct Settings {
     pub upload_path: PathBuf,
     /// bounds
     pub limits: Limits,
+}
+
+/// As many as fit a small machine.
+fn cpp_workers() -> usize {
+    4
 }
 
 /// What the engine needs to know of an app.
@@ -42,6 +50,13 @@ pub struct AppConfig {
     /// handler for what no route takes, from 1; 0 for none
     #[serde(default)]
     pub not_found: u32,
+}
+
+impl AppConfig {
+    /// Whether any of its handlers is in C.
+    pub fn has_c_handlers(&self) -> bool {
+        self.routes.iter().any(|route| route.runs != Runs::R)
+    }
 }
 
 /// One route of the app.

@@ -11,7 +11,7 @@ use crate::http::{check_fields, now, receive, sweep, Connection, OpenRequest};
 use crate::natives::{pending, Natives, Outcome as Settled};
 use crate::observe::Level;
 use crate::respond::{
-    add_nosniff, failure, from_answer, from_asset, from_reply, from_stream, Body, Failure, Replied, Response,
+    add_nosniff, failure, from_answer, from_asset, from_head, from_reply, from_stream, Body, Failure, Replied, Response,
 };
 use crate::server::Context;
 use crate::view::View;
@@ -201,11 +201,13 @@ impl Exchange<'_> {
 
     /// The response of a worker; `None` when the app that routed the request is not served any more.
     async fn ask_worker(&self, app: &App, target: Target, view: &View<'_, '_>) -> Result<Option<Response>, Failure> {
-        let errand = Errand { generation: app.generation, route: view.route, timeout: target.timeout };
+        let errand =
+            Errand { generation: app.generation, route: view.route, runs: target.runs, timeout: target.timeout };
         let ticket = self.context.queue.submit(errand, |out| view.encode(out)).ok_or_else(queue_is_full)?;
         sweep::hurry();
         match ticket.await {
             Outcome::Reply(message) => self.respond(message).map(Some),
+            Outcome::Stream(head, reader) => self.replied(from_head(&head, reader)).map(Some),
             Outcome::QueueTimeout => Err(waited_too_long()),
             Outcome::Timeout => Err(took_too_long()),
             Outcome::WorkerDied => {
@@ -216,7 +218,11 @@ impl Exchange<'_> {
     }
 
     fn respond(&self, message: Bytes) -> Result<Response, Failure> {
-        match from_reply(message, &self.head.method, &self.head.headers, &self.context.upload_path) {
+        self.replied(from_reply(message, &self.head.method, &self.head.headers, &self.context.upload_path))
+    }
+
+    fn replied(&self, replied: Replied) -> Result<Response, Failure> {
+        match replied {
             Replied::Response(response) => Ok(response),
             Replied::Failure(failure) => Err(failure),
             Replied::Wrong(why) => Err(self.internal(why)),

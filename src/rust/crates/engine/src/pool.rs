@@ -21,6 +21,8 @@ pub struct Seat {
     pub generation: u32,
     /// the server's end of its link
     pub end: ServerEnd,
+    /// the same of a second one, for handlers in C that run in it; `None` when it has none
+    pub c_end: Option<ServerEnd>,
     /// its process, for signals; `None` for a worker that is a thread of this one, which is never interrupted
     pub process: Option<Arc<OwnedFd>>,
     /// counted for whoever asks
@@ -46,6 +48,15 @@ pub struct WorkerStats {
     pub max_requests: AtomicU64,
 }
 
+impl WorkerStats {
+    /// One more request was answered, with this status, after so many microseconds. `true` when that was the last one that it should.
+    pub(crate) fn count(&self, micros: u32, status: u32) -> bool {
+        self.errors.fetch_add(u64::from(status >= 500), Ordering::Relaxed);
+        self.busy_us.fetch_add(u64::from(micros), Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed) + 1 == self.max_requests.load(Ordering::Relaxed)
+    }
+}
+
 /// What the pool tells its supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PoolEvent {
@@ -66,6 +77,10 @@ pub enum PoolEvent {
     Worn(u32),
     /// it did not answer its interrupt and was killed
     Stuck(u32),
+    /// a handler in C has not returned long after its deadline: its thread is lost, and a fresh worker is better. Told once.
+    Blocked(u32),
+    /// it was to end, had nothing left but handlers in C that do not return, and was killed
+    GivenUp(u32),
 }
 
 /// Orders to the dispatcher.
@@ -73,7 +88,7 @@ pub(crate) enum PoolOrder {
     Add(Arc<App>),
     Switch(u32),
     Forget(u32),
-    Attach(Seat),
+    Attach(Box<Seat>),
     Retire(u32),
     Gone(u32),
 }
@@ -92,13 +107,20 @@ pub(crate) struct Shared {
     pub(crate) outstanding: AtomicUsize,
     /// of these, requests that no worker has begun with
     pub(crate) waiting: AtomicUsize,
-    /// most that may be outstanding: `max_queue`, and one for each worker
+    /// most that may be outstanding: `max_queue`, and one for each worker and for each thread of handlers in C
     pub(crate) most: AtomicUsize,
 }
 
 /// Handle to the pool of a server.
 #[derive(Clone)]
 pub struct Pool(pub(crate) Arc<Shared>);
+
+impl Shared {
+    /// Threads for handlers in C, in each process.
+    pub(crate) fn cpp_workers(&self) -> usize {
+        self.settings.cpp_workers
+    }
+}
 
 impl Pool {
     pub(crate) fn new(settings: Settings) -> Result<(Pool, UnboundedReceiver<PoolOrder>), String> {
@@ -160,7 +182,7 @@ impl Pool {
 
     /// A worker is ready for requests of its generation.
     pub fn attach(&self, seat: Seat) {
-        self.order(PoolOrder::Attach(seat));
+        self.order(PoolOrder::Attach(Box::new(seat)));
     }
 
     /// This worker is to be given nothing more; [`PoolEvent::Retired`] when it has nothing left.

@@ -124,7 +124,7 @@ impl Server {
         let (pool, orders) = Pool::new(settings.clone()).map_err(StartError::Config)?;
         let (post, posts) = unbounded_channel();
         let context = Arc::new(Context {
-            queue: Queue::new(pool.0.clone(), post),
+            queue: Queue::new(pool.0.clone(), post.clone()),
             pool: pool.clone(),
             upload_path: settings.upload_path,
             debug: settings.debug,
@@ -138,7 +138,7 @@ impl Server {
             limits: Arc::new(settings.limits),
         });
         let mut home = Some((
-            Dispatcher::new(pool.0.clone(), &context.limits, context.upload_path.clone(), log),
+            Dispatcher::new(pool.0.clone(), &context.limits, context.upload_path.clone(), log, post),
             Inbox { orders, posts },
         ));
         let (starting, receivers): (Vec<_>, Vec<_>) = (0..settings.threads.max(1)).map(|_| unbounded_channel()).unzip();

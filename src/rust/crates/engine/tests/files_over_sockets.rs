@@ -32,6 +32,7 @@ impl Client {
             host: "127.0.0.1".into(),
             port: 0,
             threads: 1,
+            cpp_workers: 4,
             debug: false,
             case_sensitive: false,
             log: "none".into(),

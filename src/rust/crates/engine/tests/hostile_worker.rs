@@ -31,6 +31,7 @@ fn server() -> (Server, tempfile::TempDir) {
         host: "127.0.0.1".into(),
         port: 0,
         threads: 1,
+        cpp_workers: 4,
         debug: false,
         case_sensitive: false,
         log: "none".into(),
@@ -79,7 +80,14 @@ fn worker(
     let (end, fds) = ServerEnd::new().unwrap();
     let owned = fds.borrow().map(|fd| fd.try_clone_to_owned().unwrap());
     let memory = File::from(owned[0].try_clone().unwrap());
-    server.pool().attach(Seat { worker: number, generation: 1, end, process: None, stats: Arc::default() });
+    server.pool().attach(Seat {
+        worker: number,
+        generation: 1,
+        end,
+        c_end: None,
+        process: None,
+        stats: Arc::default(),
+    });
     let stop = stop.clone();
     std::thread::spawn(move || {
         let mut mine = WorkerEnd::attach(owned).unwrap();

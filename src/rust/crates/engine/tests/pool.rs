@@ -26,7 +26,7 @@ impl Fake {
     fn attach(pool: &Pool, worker: u32, generation: u32) -> Fake {
         let (end, mine) = shm::pair(None).unwrap();
         let stats = Arc::<engine::WorkerStats>::default();
-        pool.attach(Seat { worker, generation, end, process: None, stats: stats.clone() });
+        pool.attach(Seat { worker, generation, end, c_end: None, process: None, stats: stats.clone() });
         let (tell, taken) = channel();
         let (go, gone) = channel();
         std::thread::spawn(move || Self::run(mine, worker, &tell, &gone));
@@ -107,6 +107,7 @@ impl Service {
             host: "127.0.0.1".into(),
             port: 0,
             threads,
+            cpp_workers: 4,
             debug: false,
             case_sensitive: false,
             log: "none".into(),
@@ -375,7 +376,7 @@ fn pressure_and_wear_are_told() {
     let client = service.ask("/quick");
     assert!(matches!(service.event(), PoolEvent::Pressure { waiting: 1, waited_ms: 5.. }));
     service.pool().set_growable(false);
-    service.pool().attach(Seat { worker: 9, generation: 1, end, process: None, stats });
+    service.pool().attach(Seat { worker: 9, generation: 1, end, c_end: None, process: None, stats });
     let (tell, taken) = channel();
     let (_go, gone) = channel();
     std::thread::spawn(move || Fake::run(mine, 9, &tell, &gone));

@@ -25,6 +25,9 @@ pub trait Sink: Send + Sync {
     /// A handler begins with the request now. `false` when it is not wanted any more (it waited too long, its client has gone):
     /// then drop the sink and do nothing.
     fn start(&self) -> bool;
+    /// The handler has returned and will answer later: the thread that ran it is free. Once, by a thread that `start` was for; never after
+    /// the answer. Who does not count threads has nothing to do.
+    fn yielded(&self) {}
     /// The whole answer. `false` when nobody takes it any more.
     fn answer(&self, answer: Answer) -> bool;
     /// A response begins whose body comes piece by piece. `false` when nobody takes it any more.

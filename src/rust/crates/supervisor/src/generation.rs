@@ -56,6 +56,11 @@ impl Generation {
         }
     }
 
+    /// Whether its workers run handlers in C, and have a second link for them. Known once the app is.
+    pub fn has_c_handlers(&self) -> bool {
+        self.app.as_ref().is_some_and(AppConfig::has_c_handlers)
+    }
+
     /// Whether it has not taken over yet.
     pub fn is_preparing(&self) -> bool {
         matches!(self.stage, Stage::Preparing { .. })

@@ -27,13 +27,15 @@ impl Loader {
         Loader { channel, open: true, loaded: false, app: Vec::new() }
     }
 
-    /// Has it fork a worker, or become one, that is given its ends of a control channel and a link.
+    /// Has it fork a worker, or become one, that is given its ends of a control channel and of its links: R's, and that of its handlers in C,
+    /// if it has some.
     ///
     /// # Errors
     /// When it cannot be told.
-    pub fn order(&self, order: ZygoteOrder, channel: &Channel, link: &LinkFds) -> io::Result<()> {
-        let [segment, server_bell, worker_bell] = link.borrow();
-        self.send(order, &[channel.as_fd(), segment, server_bell, worker_bell])
+    pub fn order(&self, order: ZygoteOrder, channel: &Channel, links: &[&LinkFds]) -> io::Result<()> {
+        let fds: Vec<BorrowedFd<'_>> =
+            [channel.as_fd()].into_iter().chain(links.iter().flat_map(|link| link.borrow())).collect();
+        self.send(order, &fds)
     }
 
     /// Has it end.

@@ -1,7 +1,7 @@
 //! Workers: starting as many as there should be, what they tell, and what follows when one ends.
 
 use crate::board::resident;
-use crate::generation::Stage as GenerationStage;
+use crate::generation::{Generation, Stage as GenerationStage};
 use crate::loader::Loader;
 use crate::policy::Wear;
 use crate::process::{Exit, Process};
@@ -10,7 +10,7 @@ use crate::worker_handle::{Phase, Pressed, WorkerHandle};
 use crate::Failure;
 use engine::{Level, Seat};
 use rustix::io::Errno;
-use shm::{Channel, ServerEnd};
+use shm::{Channel, LinkFds, ServerEnd};
 use std::io;
 use std::time::{Duration, Instant};
 use wire::control::{WorkerNews, ZygoteNews, ZygoteOrder};
@@ -111,14 +111,18 @@ impl Supervisor {
     fn order(&mut self, id: u32, generation: u32) -> io::Result<()> {
         let (ours, theirs) = Channel::pair()?;
         let (end, link) = ServerEnd::new()?;
+        let in_c = self.generations.get(&generation).is_some_and(Generation::has_c_handlers);
+        let c = in_c.then(ServerEnd::new).transpose()?;
+        let (c_end, c_link) = c.unzip();
+        let links: Vec<&LinkFds> = [&link].into_iter().chain(&c_link).collect();
         let zygote = self.generations.get(&generation).and_then(|g| g.zygote).and_then(|z| self.zygotes.get(&z));
         let Some(worker) = self.workers.get_mut(&id) else { return Ok(()) };
         match (&worker.loader, zygote) {
-            (Some(loader), _) => loader.order(ZygoteOrder::Become { worker: id, generation }, &theirs, &link)?,
-            (None, Some(z)) => z.loader.order(ZygoteOrder::Fork { worker: id, generation }, &theirs, &link)?,
+            (Some(loader), _) => loader.order(ZygoteOrder::Become { worker: id, generation }, &theirs, &links)?,
+            (None, Some(z)) => z.loader.order(ZygoteOrder::Fork { worker: id, generation }, &theirs, &links)?,
             (None, None) => return Err(io::Error::other("there is no zygote")),
         }
-        (worker.channel, worker.end) = (Some(ours), Some(end));
+        (worker.channel, worker.end, worker.c_end) = (Some(ours), Some(end), c_end);
         Ok(())
     }
 
@@ -267,6 +271,7 @@ impl Supervisor {
             worker: id,
             generation: worker.generation,
             end,
+            c_end: worker.c_end.take(),
             process: Some(process.fd().clone()),
             stats: worker.stats.clone(),
         });
@@ -366,10 +371,10 @@ impl Supervisor {
         }
     }
 
-    /// Its worker has been killed by the engine.
-    pub(crate) fn stuck(&mut self, id: u32) {
+    /// It has been killed by the engine, because of this.
+    pub(crate) fn stuck(&mut self, id: u32, why: &str) {
         if let Some(worker) = self.workers.get_mut(&id) {
-            worker.failure = Some("it did not answer its interrupt".to_owned());
+            worker.failure = Some(why.to_owned());
         }
     }
 

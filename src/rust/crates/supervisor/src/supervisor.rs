@@ -280,7 +280,9 @@ impl Supervisor {
                 PoolEvent::Drained(generation) => self.drained(generation),
                 PoolEvent::Worn(worker) => self.worn_out(worker),
                 PoolEvent::Late(worker) => self.replace(worker, Reason::Late),
-                PoolEvent::Stuck(worker) => self.stuck(worker),
+                PoolEvent::Blocked(worker) => self.replace(worker, Reason::Blocked),
+                PoolEvent::Stuck(worker) => self.stuck(worker, "it did not answer its interrupt"),
+                PoolEvent::GivenUp(worker) => self.stuck(worker, "a handler in C did not return"),
             }
         }
     }

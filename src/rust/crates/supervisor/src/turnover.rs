@@ -87,8 +87,8 @@ impl Supervisor {
             return;
         }
         match reason {
-            // whatever the interrupt left behind
-            Reason::Late => self.worn.push_front((id, reason)),
+            // whatever the interrupt left behind; a thread that is lost
+            Reason::Late | Reason::Blocked => self.worn.push_front((id, reason)),
             _ => self.worn.push_back((id, reason)),
         }
     }

@@ -27,6 +27,8 @@ pub struct WorkerHandle {
     pub open: bool,
     /// the server's end of its link, until the engine gets it
     pub end: Option<ServerEnd>,
+    /// the same of its second link, if it has handlers in C
+    pub c_end: Option<ServerEnd>,
     /// it said so; it serves when its process is known, too
     pub ready: bool,
     /// where it is in its life
@@ -77,6 +79,7 @@ impl WorkerHandle {
             channel: None,
             open: true,
             end: None,
+            c_end: None,
             ready: false,
             phase: Phase::Starting,
             deadline: Some(deadline),

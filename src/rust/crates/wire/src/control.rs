@@ -9,7 +9,8 @@ use crate::WireError;
 /// From the server to a zygote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ZygoteOrder {
-    /// fork this worker. Descriptors: the worker's end of its control channel, then those of its link.
+    /// fork this worker. Descriptors: the worker's end of its control channel, then those of its link, and those of the link of its handlers in C,
+    /// if it has some.
     Fork {
         /// the server's name for it
         worker: u32,

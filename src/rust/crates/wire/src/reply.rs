@@ -25,6 +25,7 @@ const BYTES: u32 = 0;
 const FILE: u32 = 1;
 const FAILURE: u32 = 2;
 const SPOOLED: u32 = 3;
+const STREAM: u32 = 4;
 
 /// Longest message of a reply in bytes. The body of a longer one waits in a file.
 pub const LONGEST_REPLY: usize = 4 << 20;
@@ -38,6 +39,8 @@ pub enum ReplyBody<'a> {
     File(&'a [u8]),
     /// name of a file in the server's folder for spooled bodies, which holds the body, and which the server removes
     Spooled(&'a [u8]),
+    /// what follows in messages of their own: see [`stream`](crate::stream)
+    Stream,
     /// no response of the handler's: the server makes an error of the status, with this detail for the client
     Failure(&'a [u8]),
 }
@@ -63,6 +66,7 @@ impl ReplyHead {
             ReplyBody::File(_) => FILE,
             ReplyBody::Failure(_) => FAILURE,
             ReplyBody::Spooled(_) => SPOOLED,
+            ReplyBody::Stream => STREAM,
         };
         let count_at = out.len() + 4 * 4;
         put_words(out, [0, u32::from(self.status), self.content_type as u32, kind, 0]);
@@ -76,8 +80,9 @@ impl ReplyHead {
         H: Iterator<Item = (&'h [u8], &'h [u8])>,
     {
         self.encode_before_body(body, headers, out);
-        let (ReplyBody::Bytes(b) | ReplyBody::File(b) | ReplyBody::Failure(b) | ReplyBody::Spooled(b)) = body;
-        out.extend_from_slice(b);
+        if let ReplyBody::Bytes(b) | ReplyBody::File(b) | ReplyBody::Failure(b) | ReplyBody::Spooled(b) = body {
+            out.extend_from_slice(b);
+        }
     }
 }
 
@@ -138,6 +143,7 @@ impl<'a> Reply<'a> {
             FILE => ReplyBody::File(r.rest()),
             FAILURE => ReplyBody::Failure(r.rest()),
             SPOOLED => ReplyBody::Spooled(r.rest()),
+            STREAM if r.rest().is_empty() => ReplyBody::Stream,
             _ => return Err(WireError("unknown kind of body")),
         };
         Ok(Reply { micros, status, content_type, body, lengths, headers })
@@ -163,8 +169,14 @@ mod tests {
     fn round_trip_and_hostile_bytes() {
         let head = ReplyHead { status: 201, content_type: ContentType::Json };
         let headers: [(&[u8], &[u8]); 2] = [(b"x-a", b"1"), (b"x-b", b"")];
-        for body in [ReplyBody::Bytes(b"{}"), ReplyBody::File(b"/f"), ReplyBody::Failure(b""), ReplyBody::Spooled(b"f")]
-        {
+        let bodies = [
+            ReplyBody::Bytes(b"{}"),
+            ReplyBody::File(b"/f"),
+            ReplyBody::Failure(b""),
+            ReplyBody::Spooled(b"f"),
+            ReplyBody::Stream,
+        ];
+        for body in bodies {
             let mut out = Vec::new();
             head.encode(body, || headers.iter().copied(), &mut out);
             stamp(&mut out, 77);

@@ -47,8 +47,8 @@ impl Dispatcher {
     fn look(&mut self) -> Option<Duration> {
         self.take_back();
         self.tell_pressure();
-        let waits = self.generations.iter().any(|g| !g.waiting.is_empty());
-        let handed_ahead = self.seats.iter().any(|(_, s)| s.assigned().len() > 1);
+        let waits = self.generations.iter().any(|g| g.waits() > 0);
+        let handed_ahead = self.seats.iter().any(|(_, s)| s.has_ahead());
         if !waits && !handed_ahead {
             return None;
         }
@@ -58,8 +58,7 @@ impl Dispatcher {
 
     /// Takes back what waits behind a slow request, for other workers.
     pub(super) fn take_back(&mut self) {
-        let candidates = self.seats.iter().filter(|(_, s)| s.assigned().len() > 1).count();
-        if candidates == 0 {
+        if !self.seats.iter().any(|(_, s)| s.has_ahead()) {
             return;
         }
         let now = Instant::now();
@@ -68,6 +67,7 @@ impl Dispatcher {
             let idle = self.seats.iter().any(|(_, s)| s.generation == generation && s.is_idle() && s.is_open());
             let slow = if idle { SLOW } else { LATER };
             let mut taken = Vec::new();
+            let mut of_c = Vec::new();
             for (_, seat) in self.seats.iter_mut().filter(|(_, s)| s.generation == generation) {
                 if seat.assigned().len() > 1 && seat.running_for(now) > slow {
                     // from the end, so that the worker does not race us to each of them
@@ -75,11 +75,16 @@ impl Dispatcher {
                         taken.extend(seat.revoke(at));
                     }
                 }
+                if let Some(c) = seat.c.as_mut().filter(|c| c.has_ahead()) {
+                    of_c.extend(c.take_back(now, LATER));
+                    seat.count_in_flight();
+                }
             }
+            taken.reverse();
+            taken.extend(of_c);
             if !taken.is_empty() {
-                taken.reverse();
                 self.requeue(&taken);
-                self.pump(g);
+                self.pump_all(g);
             }
         }
     }
@@ -89,9 +94,9 @@ impl Dispatcher {
             return;
         }
         let Some(current) = self.generations.iter().find(|g| !g.closing) else { return };
-        let Some(&oldest) = current.waiting.front() else { return };
-        let waiting = current.waiting.len();
-        let Some(since) = self.entries.get(oldest).map(|e| e.since) else { return };
+        let waiting = current.waits();
+        let entries = &mut self.entries;
+        let Some(since) = current.fronts().filter_map(|key| Some(entries.get(key)?.since)).min() else { return };
         let waited_ms = now().saturating_sub(since);
         if waited_ms >= LATER.as_millis() as u64 {
             let _ = self.shared.events.send(PoolEvent::Pressure { waiting, waited_ms });
@@ -109,8 +114,9 @@ impl Dispatcher {
                 let begun = || match e.place {
                     Place::Queue => false,
                     Place::Seat(at, id) => self.seats.get(at).is_some_and(|s| s.has_begun(id)),
+                    Place::C(at, id) => self.seats.get(at).and_then(|s| s.c.as_ref()).is_some_and(|c| c.has_begun(id)),
                 };
-                if waited >= e.timeout {
+                if waited >= e.errand.timeout {
                     Some((key, Outcome::Timeout))
                 } else if waited >= self.queue_timeout && !begun() {
                     Some((key, Outcome::QueueTimeout))
@@ -132,8 +138,11 @@ impl Dispatcher {
     fn enforce(&mut self, now: u64) {
         for (_, seat) in self.seats.iter_mut() {
             seat.forget_late(now);
+            if seat.c.as_mut().is_some_and(|c| c.expire(now)) {
+                let _ = self.shared.events.send(PoolEvent::Blocked(seat.worker));
+            }
             match seat.interrupted {
-                Some(i) if now >= i.kill_at && !i.killed => {
+                Some(i) if now >= i.kill_at && !seat.killed => {
                     seat.kill();
                     let _ = self.shared.events.send(PoolEvent::Stuck(seat.worker));
                 }

@@ -7,8 +7,12 @@
 //!    ▲             │ taken back, or the worker died before it began
 //!    └─────────────┘          └ died after: 502
 //! ```
-//! Neighbours: `choose` says which worker, `check` looks at clocks, `seat` is one worker, `request` one request.
+//! Neighbours: `choose` says which worker, `check` looks at clocks, `seat` is one worker, `request` one request; `c_choose`, `c_seat` and
+//! `c_stream` are the same for handlers in C.
 
+use super::c_choose;
+use super::c_seat::{CSeat, Said};
+use super::c_stream::Stream;
 use super::check::watch;
 use super::choose::choose;
 use super::generation::Generation;
@@ -16,11 +20,13 @@ use super::request::{Client, Entries, Key, Place};
 use super::seat::{Assigned, Placed, Reply};
 use super::ticket::Outcome;
 use super::{Errand, Post};
+use crate::config::Runs;
 use crate::http::{now, sweep};
 use crate::observe::{Level, Log};
 use crate::pool::{PoolEvent, PoolOrder, Seat, Shared};
 use crate::respond::discard;
 use admission::Limits;
+use bytes::Bytes;
 use shm::Bell;
 use slab::Slab;
 use std::collections::HashMap;
@@ -29,9 +35,21 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
+use tokio::sync::mpsc::UnboundedSender;
 
 /// Ring a worker's bell after this many requests, even in the middle of a turn, so that it works alongside.
 const RING_AFTER: u32 = 64;
+
+/// Which seat a request gets, and how many microseconds it is expected to take there.
+#[derive(Clone, Copy)]
+struct Choice {
+    at: usize,
+    expected: Option<u32>,
+}
+
+fn ms(seconds: f64) -> u64 {
+    (seconds * 1000.0) as u64
+}
 
 /// See the module.
 pub struct Dispatcher {
@@ -48,11 +66,13 @@ pub struct Dispatcher {
     pub(super) kill_after: u64,
     /// where workers leave long bodies
     spool: PathBuf,
+    /// to itself, from wherever a streamed body is read
+    post: UnboundedSender<Post>,
 }
 
 impl Dispatcher {
     /// Without any worker.
-    pub fn new(shared: Arc<Shared>, limits: &Limits, spool: PathBuf, log: Log) -> Self {
+    pub fn new(shared: Arc<Shared>, limits: &Limits, spool: PathBuf, log: Log, post: UnboundedSender<Post>) -> Self {
         Dispatcher {
             shared,
             entries: Entries::default(),
@@ -62,9 +82,10 @@ impl Dispatcher {
             turn: 0,
             log,
             max_queue: limits.max_queue,
-            queue_timeout: (limits.queue_timeout * 1000.0) as u64,
-            kill_after: (limits.kill_after * 1000.0) as u64,
+            queue_timeout: ms(limits.queue_timeout),
+            kill_after: ms(limits.kill_after),
             spool,
+            post,
         }
     }
 
@@ -78,23 +99,22 @@ impl Dispatcher {
     }
 
     fn enter(&mut self, errand: Errand, message: Vec<u8>, client: Client) -> Key {
-        let Errand { generation, route, timeout } = errand;
-        let key = self.entries.add((generation, route), message, (now(), timeout), client);
-        let Some(g) = self.generations.iter().position(|g| g.id == generation && !g.closing) else {
+        let key = self.entries.add(errand, message, now(), client);
+        let Some(g) = self.index(errand.generation).filter(|&g| !self.generations[g].closing) else {
             self.settle(key, Outcome::Stale);
             return key;
         };
-        let seat = if self.generations[g].waiting.is_empty() { self.seat_for(g, key) } else { None };
-        match seat {
-            Some(seat) => {
-                self.hand(key, seat);
-                if self.seats[seat].unrung() >= RING_AFTER {
-                    self.seats[seat].ring();
+        let first = self.generations[g].waiting(errand.runs).is_empty();
+        match if first { self.seat_for(g, errand) } else { None } {
+            Some(choice) => {
+                self.hand(key, choice);
+                if self.seats[choice.at].unrung() >= RING_AFTER {
+                    self.seats[choice.at].ring();
                     self.drain();
                 }
             }
             None => {
-                self.generations[g].waiting.push_back(key);
+                self.generations[g].waiting(errand.runs).push_back(key);
                 self.count_waiting();
                 watch();
             }
@@ -102,41 +122,76 @@ impl Dispatcher {
         key
     }
 
-    fn seat_for(&mut self, g: usize, key: Key) -> Option<usize> {
-        let route = self.entries.get(key)?.route;
-        let generation = &self.generations[g];
-        choose(&self.seats, generation.id, generation.expected(route))
+    /// Where a generation is among those that there are.
+    fn index(&self, generation: u32) -> Option<usize> {
+        self.generations.iter().position(|g| g.id == generation)
     }
 
-    fn hand(&mut self, key: Key, at: usize) {
+    fn seat_for(&self, g: usize, errand: Errand) -> Option<Choice> {
+        let generation = &self.generations[g];
+        let expected = generation.expected(errand.route);
+        let at = match errand.runs {
+            Runs::R => choose(&self.seats, generation.id, expected),
+            runs => c_choose::choose(&self.seats, generation.id, runs, expected),
+        };
+        at.map(|at| Choice { at, expected })
+    }
+
+    fn hand(&mut self, key: Key, Choice { at, expected }: Choice) {
         let Some(entry) = self.entries.get(key) else { return };
-        let expected = self.generations.iter().find(|g| g.id == entry.generation).and_then(|g| g.expected(entry.route));
         self.turn += 1;
         let seat = &mut self.seats[at];
         seat.last_turn = self.turn;
-        if let Some(id) = seat.assign(key, &entry.message, expected, entry.since + entry.timeout) {
-            entry.place = Place::Seat(at, id);
-        }
-        if seat.assigned().len() > 1 {
-            watch();
+        let (route, deadline) = (entry.errand.route, entry.deadline());
+        let request = |id| Assigned { id, key, route, expected, deadline };
+        match (entry.errand.runs, &mut seat.c) {
+            (Runs::R, _) => {
+                if let Some(id) = seat.assign(&entry.message, request) {
+                    entry.place = Place::Seat(at, id);
+                }
+                if seat.assigned().len() > 1 {
+                    watch();
+                }
+            }
+            (runs, Some(c)) => {
+                if let Some(id) = c.assign(&entry.message, runs, self.kill_after, request) {
+                    entry.place = Place::C(at, id);
+                }
+                if c.has_ahead() {
+                    watch();
+                }
+                seat.count_in_flight();
+            }
+            // only seats that have one are chosen
+            (_, None) => {}
         }
     }
 
-    /// Hands out what waits, as long as there is a worker for it.
-    pub(super) fn pump(&mut self, g: usize) {
-        while let Some(&key) = self.generations[g].waiting.front() {
-            let live = self.entries.get(key).is_some_and(|e| !matches!(e.client, Client::Answered(_)));
-            if live {
-                let Some(seat) = self.seat_for(g, key) else { break };
-                self.hand(key, seat);
+    /// Hands out what waits for these handlers, as long as there is a worker for it.
+    fn pump(&mut self, g: usize, runs: Runs) {
+        if self.generations[g].waiting(runs).is_empty() {
+            return;
+        }
+        while let Some(&key) = self.generations[g].waiting(runs).front() {
+            let live = self.entries.get(key).filter(|e| !matches!(e.client, Client::Answered(_)));
+            if let Some(errand) = live.map(|e| e.errand) {
+                let Some(choice) = self.seat_for(g, errand) else { break };
+                self.hand(key, choice);
             }
-            self.generations[g].waiting.pop_front();
+            self.generations[g].waiting(runs).pop_front();
         }
         self.count_waiting();
     }
 
+    /// The same for all that waits.
+    pub(super) fn pump_all(&mut self, g: usize) {
+        for runs in [Runs::R, Runs::Inline, Runs::Pool] {
+            self.pump(g, runs);
+        }
+    }
+
     fn count_waiting(&self) {
-        let waiting = self.generations.iter().map(|g| g.waiting.len()).sum();
+        let waiting = self.generations.iter().map(Generation::waits).sum();
         self.shared.waiting.store(waiting, Relaxed);
     }
 
@@ -145,8 +200,9 @@ impl Dispatcher {
         for assigned in back.iter().rev() {
             let Some(entry) = self.entries.get(assigned.key) else { continue };
             entry.place = Place::Queue;
-            if let Some(g) = self.generations.iter_mut().find(|g| g.id == entry.generation) {
-                g.waiting.push_front(assigned.key);
+            let Errand { generation, runs, .. } = entry.errand;
+            if let Some(g) = self.generations.iter_mut().find(|g| g.id == generation) {
+                g.waiting(runs).push_front(assigned.key);
             }
         }
         self.count_waiting();
@@ -213,11 +269,12 @@ impl Dispatcher {
         if matches!(entry.client, Client::Answered(_)) {
             return;
         }
-        let (late, deadline) = (now >= entry.since + entry.timeout, entry.since + entry.timeout);
+        let deadline = entry.deadline();
+        let due = deadline.max(now) + self.kill_after;
         match entry.place {
             Place::Queue => {
                 for g in &mut self.generations {
-                    g.waiting.retain(|waiting| *waiting != key);
+                    g.forget(key);
                 }
                 self.count_waiting();
             }
@@ -225,9 +282,17 @@ impl Dispatcher {
                 let Some(seat) = self.seats.get_mut(at) else { return };
                 let Some(position) = seat.position(id) else { return };
                 if seat.revoke(position).is_none() {
-                    seat.interrupt(id, deadline.max(now) + self.kill_after, late);
+                    seat.interrupt(id, due, now >= deadline);
                 } else {
                     self.freed(at);
+                }
+            }
+            Place::C(at, id) => {
+                let Some(c) = self.seats.get_mut(at).and_then(|seat| seat.c.as_mut()) else { return };
+                if c.revoke(id).is_none() {
+                    c.cancel(id, due);
+                } else {
+                    self.freed_c(at);
                 }
             }
         }
@@ -239,12 +304,16 @@ impl Dispatcher {
     pub(super) fn drain(&mut self) -> bool {
         let mut any = false;
         for at in 0..self.seats.capacity() {
-            if !self.seats.get(at).is_some_and(Placed::has_news) {
-                continue;
+            if self.seats.get(at).is_some_and(Placed::has_news) {
+                any = true;
+                self.read(at);
+                self.freed(at);
             }
-            any = true;
-            self.read(at);
-            self.freed(at);
+            if self.seats.get(at).and_then(|seat| seat.c.as_ref()).is_some_and(CSeat::has_news) {
+                any = true;
+                self.read_c(at);
+                self.freed_c(at);
+            }
         }
         any
     }
@@ -258,17 +327,53 @@ impl Dispatcher {
         self.seats[at].kill_if_broken();
     }
 
+    fn read_c(&mut self, at: usize) {
+        let now = Instant::now();
+        while let Some(said) = self.seats[at].c.as_mut().and_then(|c| c.receive(now)) {
+            match said {
+                Said::Aside => {}
+                Said::Reply { request, message } => {
+                    if request.is_some() {
+                        let (micros, status) = wire::Reply::peek(&message);
+                        self.seats[at].count(micros, status);
+                    }
+                    self.answer(at, Reply { request, message });
+                }
+                Said::Head { request, message } => self.begin_stream(at, request, message),
+                Said::End { request, micros } => {
+                    self.seats[at].count_end(micros);
+                    self.took(at, request.route, micros);
+                }
+            }
+        }
+        self.seats[at].was_used();
+        self.seats[at].kill_if_broken();
+    }
+
+    /// A response whose body comes piece by piece has begun. A client that has gone leaves the pipe at once, and that is posted.
+    fn begin_stream(&mut self, at: usize, request: Assigned, head: Bytes) {
+        let seat = &mut self.seats[at];
+        let (micros, status) = wire::Reply::peek(&head);
+        seat.count(micros, status);
+        let Some(c) = &mut seat.c else { return };
+        let (stream, reader) = Stream::new(seat.worker, request.id, self.post.clone());
+        c.begin(request.id, stream);
+        self.settle(request.key, Outcome::Stream(head, reader));
+    }
+
     fn answer(&mut self, at: usize, reply: Reply) {
-        let generation = self.seats[at].generation;
-        let wanted = reply.request.and_then(|r| Some((r.key, self.entries.get(r.key)?.route)));
-        let Some((key, route)) = wanted else {
+        let Some(request) = reply.request.filter(|r| self.entries.get(r.key).is_some()) else {
             discard(&reply.message, &self.spool);
             return;
         };
-        if let Some(g) = self.generations.iter_mut().find(|g| g.id == generation) {
-            g.took(route, wire::Reply::peek(&reply.message).0);
+        self.took(at, request.route, wire::Reply::peek(&reply.message).0);
+        self.settle(request.key, Outcome::Reply(reply.message));
+    }
+
+    fn took(&mut self, at: usize, route: u32, micros: u32) {
+        if let Some(g) = self.index(self.seats[at].generation) {
+            self.generations[g].took(route, micros);
         }
-        self.settle(key, Outcome::Reply(reply.message));
     }
 
     /// A worker may have become free.
@@ -279,26 +384,46 @@ impl Dispatcher {
             seat.interrupted = None;
             let _ = self.shared.events.send(PoolEvent::Late(seat.worker));
         }
-        if std::mem::take(&mut seat.worn) {
-            let _ = self.shared.events.send(PoolEvent::Worn(seat.worker));
-        }
-        if let Some(g) = self.generations.iter().position(|g| g.id == generation) {
-            self.pump(g);
-            if self.seats[at].is_idle() && self.generations[g].waiting.is_empty() {
+        self.tell_worn(at);
+        if let Some(g) = self.index(generation) {
+            self.pump(g, Runs::R);
+            if self.seats[at].is_idle() && self.generations[g].waiting(Runs::R).is_empty() {
                 self.take_back();
             }
         }
         self.let_go();
     }
 
+    /// Its handlers in C may have.
+    fn freed_c(&mut self, at: usize) {
+        self.tell_worn(at);
+        if let Some(g) = self.index(self.seats[at].generation) {
+            self.pump(g, Runs::Inline);
+            self.pump(g, Runs::Pool);
+        }
+        self.seats[at].count_in_flight();
+        self.let_go();
+    }
+
+    fn tell_worn(&mut self, at: usize) {
+        let seat = &mut self.seats[at];
+        if std::mem::take(&mut seat.worn) {
+            let _ = self.shared.events.send(PoolEvent::Worn(seat.worker));
+        }
+    }
+
     /// Lets go of workers that are to be given nothing more and have nothing left, and of generations without any.
     pub(super) fn let_go(&mut self) {
-        let closing = |g: &Generation| g.closing && g.waiting.is_empty();
-        if !self.seats.iter().any(|(_, s)| s.retiring) && !self.generations.iter().any(closing) {
+        if !self.seats.iter().any(|(_, s)| s.retiring) && !self.generations.iter().any(Generation::is_over) {
             return;
         }
         for (_, seat) in &mut self.seats {
-            seat.retiring |= self.generations.iter().any(|g| g.id == seat.generation && closing(g));
+            seat.retiring |= self.generations.iter().any(|g| g.id == seat.generation && g.is_over());
+            // what will never be answered keeps no process that is to end
+            if seat.retiring && !seat.killed && seat.is_only_stuck() {
+                seat.kill();
+                let _ = self.shared.events.send(PoolEvent::GivenUp(seat.worker));
+            }
         }
         let free: Vec<usize> =
             self.seats.iter().filter(|(_, s)| s.retiring && s.is_empty()).map(|(at, _)| at).collect();
@@ -308,7 +433,7 @@ impl Dispatcher {
         }
         let (seats, events) = (&self.seats, &self.shared.events);
         self.generations.retain(|g| {
-            let stays = !closing(g) || seats.iter().any(|(_, s)| s.generation == g.id);
+            let stays = !g.is_over() || seats.iter().any(|(_, s)| s.generation == g.id);
             if !stays {
                 let _ = events.send(PoolEvent::Drained(g.id));
             }
@@ -318,7 +443,8 @@ impl Dispatcher {
     }
 
     fn count_seats(&self) {
-        self.shared.most.store(self.max_queue + self.seats.len().max(1), Relaxed);
+        let threads: usize = self.seats.iter().filter_map(|(_, s)| Some(s.c.as_ref()?.threads)).sum();
+        self.shared.most.store(self.max_queue + self.seats.len().max(1) + threads, Relaxed);
     }
 
     fn find(&self, worker: u32) -> Option<usize> {
@@ -332,12 +458,12 @@ impl Dispatcher {
             let _ = self.shared.events.send(PoolEvent::Retired(worker));
             return;
         }
-        match Placed::new(seat) {
+        match Placed::new(seat, self.shared.cpp_workers()) {
             Ok(placed) => {
                 self.seats.insert(placed);
                 self.count_seats();
-                if let Some(g) = self.generations.iter().position(|g| g.id == generation) {
-                    self.pump(g);
+                if let Some(g) = self.index(generation) {
+                    self.pump_all(g);
                     self.take_back();
                 }
                 self.let_go();
@@ -358,14 +484,21 @@ impl Dispatcher {
             back.extend(seat.revoke(position));
         }
         back.reverse();
+        if let Some(c) = &mut seat.c {
+            back.extend(c.revoke_unbegun(0));
+        }
         self.requeue(&back);
         self.freed(at);
+        if self.find(worker).is_some() {
+            self.freed_c(at);
+        }
     }
 
     fn gone(&mut self, worker: u32) {
         let Some(at) = self.find(worker) else { return };
         // what it has answered counts
         self.read(at);
+        self.read_c(at);
         let seat = self.seats.remove(at);
         let generation = seat.generation;
         let (unbegun, lost) = seat.bury();
@@ -373,8 +506,8 @@ impl Dispatcher {
         for assigned in lost {
             self.settle(assigned.key, Outcome::WorkerDied);
         }
-        if let Some(g) = self.generations.iter().position(|g| g.id == generation) {
-            self.pump(g);
+        if let Some(g) = self.index(generation) {
+            self.pump_all(g);
             self.fail_orphans(g);
         }
         self.let_go();
@@ -385,7 +518,7 @@ impl Dispatcher {
     fn fail_orphans(&mut self, g: usize) {
         let generation = &self.generations[g];
         if generation.closing && !self.seats.iter().any(|(_, s)| s.generation == generation.id) {
-            for key in std::mem::take(&mut self.generations[g].waiting) {
+            for key in self.generations[g].take_all() {
                 self.settle(key, Outcome::Stale);
             }
         }
@@ -411,7 +544,7 @@ impl Dispatcher {
                 }
                 self.let_go();
             }
-            PoolOrder::Attach(seat) => self.attach(seat),
+            PoolOrder::Attach(seat) => self.attach(*seat),
             PoolOrder::Retire(worker) => self.retire(worker),
             PoolOrder::Gone(worker) => self.gone(worker),
         }
@@ -432,7 +565,23 @@ impl Dispatcher {
                     self.abandon(key);
                 }
             }
+            Post::Taken { worker, id, bytes } => {
+                if let Some(c) = self.c_of(worker) {
+                    c.credit(id, bytes);
+                }
+            }
+            Post::Left { worker, id } => {
+                let due = now() + self.kill_after;
+                if let Some(c) = self.c_of(worker).filter(|c| c.streams(id)) {
+                    c.cancel(id, due);
+                    sweep::hurry();
+                }
+            }
         }
+    }
+
+    fn c_of(&mut self, worker: u32) -> Option<&mut CSeat> {
+        self.find(worker).and_then(|at| self.seats[at].c.as_mut())
     }
 
     // ---- the thread's sleep --------------------------------------------------------------------------------------
@@ -450,7 +599,7 @@ impl Dispatcher {
         if self.drain() {
             self.ring();
         }
-        Bell::doze_at_all(self.seats.iter().map(|(_, s)| s.bell()));
+        Bell::doze_at_all(self.seats.iter().flat_map(|(_, s)| s.bells()));
         if self.drain() {
             self.ring();
         }
@@ -458,7 +607,7 @@ impl Dispatcher {
 
     pub(super) fn unpark(&mut self) {
         for (_, seat) in &self.seats {
-            seat.bell().stay_awake();
+            seat.bells().for_each(Bell::stay_awake);
         }
         self.drain();
     }

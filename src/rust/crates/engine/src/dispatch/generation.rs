@@ -2,12 +2,13 @@
 //! have lately taken.
 
 use super::request::Key;
+use crate::config::Runs;
 use std::collections::VecDeque;
 
 pub(super) struct Generation {
     pub id: u32,
-    /// requests without a worker, oldest first; some may have ended since
-    pub waiting: VecDeque<Key>,
+    /// requests without a worker by what they wait for, oldest first; some may have ended since
+    waiting: [VecDeque<Key>; 3],
     /// another has taken over: this one ends when its requests have
     pub closing: bool,
     pace: Vec<Option<u32>>,
@@ -15,7 +16,39 @@ pub(super) struct Generation {
 
 impl Generation {
     pub(super) fn new(id: u32) -> Self {
-        Generation { id, waiting: VecDeque::new(), closing: false, pace: Vec::new() }
+        Generation { id, waiting: Default::default(), closing: false, pace: Vec::new() }
+    }
+
+    /// The requests that wait for who runs them: what waits for a thread does not hold up what waits for R.
+    pub(super) fn waiting(&mut self, runs: Runs) -> &mut VecDeque<Key> {
+        &mut self.waiting[runs as usize]
+    }
+
+    /// How many wait in all.
+    pub(super) fn waits(&self) -> usize {
+        self.waiting.iter().map(VecDeque::len).sum()
+    }
+
+    /// The first of each kind.
+    pub(super) fn fronts(&self) -> impl Iterator<Item = Key> + '_ {
+        self.waiting.iter().filter_map(|queue| queue.front().copied())
+    }
+
+    /// It is not wanted any more.
+    pub(super) fn forget(&mut self, key: Key) {
+        for queue in &mut self.waiting {
+            queue.retain(|waiting| *waiting != key);
+        }
+    }
+
+    /// All that wait.
+    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Key> {
+        std::mem::take(&mut self.waiting).into_iter().flatten()
+    }
+
+    /// Whether it ends, and nothing waits for its workers any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.closing && self.waits() == 0
     }
 
     fn index(route: u32) -> usize {

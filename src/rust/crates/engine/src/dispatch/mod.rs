@@ -7,10 +7,14 @@
 //!
 //! Neighbours: `pipeline` submits and makes a response of the reply; `pool` is how others give orders about workers.
 
+mod c_choose;
+mod c_seat;
+mod c_stream;
 mod check;
 mod choose;
 mod dispatcher;
 mod generation;
+mod line;
 mod request;
 mod seat;
 mod ticket;
@@ -18,7 +22,9 @@ mod ticket;
 pub use dispatcher::Dispatcher;
 pub use ticket::{Outcome, Ticket};
 
+use crate::config::Runs;
 use crate::pool::{PoolOrder, Shared};
+use shm::RequestId;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
@@ -36,6 +42,8 @@ pub struct Errand {
     pub generation: u32,
     /// the route's target
     pub route: u32,
+    /// who runs its handler: R, or in C, inline or a pool, in a worker process
+    pub runs: Runs,
     /// ms
     pub timeout: u64,
 }
@@ -55,6 +63,22 @@ pub enum Post {
     },
     /// its client has gone
     Abandon(u64),
+    /// the client of a streamed body has taken pieces worth so many bytes
+    Taken {
+        /// who streams
+        worker: u32,
+        /// which of its requests
+        id: RequestId,
+        /// as `wire` counts them
+        bytes: usize,
+    },
+    /// nobody reads a streamed body any more, if it has not ended
+    Left {
+        /// who streams
+        worker: u32,
+        /// which of its requests
+        id: RequestId,
+    },
 }
 
 /// The queue as every I/O thread has it.

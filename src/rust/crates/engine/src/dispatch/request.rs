@@ -1,6 +1,7 @@
 //! A request on its way, from the queue to its answer, as its client's side sees it. What a worker has of it is in `seat`.
 
 use super::ticket::Outcome;
+use super::Errand;
 use shm::RequestId;
 use slab::Slab;
 use std::task::Waker;
@@ -15,14 +16,12 @@ pub(super) struct Key {
 
 pub(super) struct Entry {
     serial: u32,
-    /// the app that routed it
-    pub generation: u32,
-    pub route: u32,
+    /// where it goes, and how long it may take
+    pub errand: Errand,
     /// kept until the answer: a worker that is slow, or dies, has to give it back
     pub message: Vec<u8>,
-    /// when it came, and how long it may take, in ms
+    /// when it came, in ms
     pub since: u64,
-    pub timeout: u64,
     pub place: Place,
     pub client: Client,
 }
@@ -34,6 +33,15 @@ pub(super) enum Place {
     Queue,
     /// handed to the worker at this seat
     Seat(usize, RequestId),
+    /// handed to the handlers in C of the worker at this seat
+    C(usize, RequestId),
+}
+
+impl Entry {
+    /// By when it must have been answered, in ms.
+    pub(super) fn deadline(&self) -> u64 {
+        self.since + self.errand.timeout
+    }
 }
 
 /// Who waits for the answer.
@@ -65,11 +73,10 @@ impl Entries {
         self.spare.pop().unwrap_or_default()
     }
 
-    pub(super) fn add(&mut self, route: (u32, u32), message: Vec<u8>, times: (u64, u64), client: Client) -> Key {
+    pub(super) fn add(&mut self, errand: Errand, message: Vec<u8>, since: u64, client: Client) -> Key {
         self.serial = self.serial.wrapping_add(1);
         let serial = self.serial;
-        let ((generation, route), (since, timeout)) = (route, times);
-        let entry = Entry { serial, generation, route, message, since, timeout, place: Place::Queue, client };
+        let entry = Entry { serial, errand, message, since, place: Place::Queue, client };
         Key { index: self.slab.insert(entry) as u32, serial }
     }
 

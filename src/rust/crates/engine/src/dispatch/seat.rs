@@ -6,13 +6,16 @@
 //! ```
 //!
 //! The slot of a request is freed by its reply, or when it is taken back in time; never while the worker may still write it.
+//! What runs here is R, one handler at a time. Handlers in C have a seat beside it: `c_seat`.
 
+use super::c_seat::CSeat;
+use super::line::Line;
 use super::request::Key;
 use crate::http::now;
 use crate::pool::{Seat, WorkerStats};
 use bytes::Bytes;
 use rustix::process::{pidfd_send_signal, Signal};
-use shm::{Assembler, Bell, RequestId, Sending, ServerEnd, Watched};
+use shm::{Bell, RequestId};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -26,6 +29,7 @@ pub(super) struct Assigned {
     pub id: RequestId,
     /// its client may have gone since
     pub key: Key,
+    pub route: u32,
     /// microseconds that its handler is expected to take; `None` when nothing is known
     pub expected: Option<u32>,
     /// by when it must have been answered, in ms
@@ -40,7 +44,6 @@ pub(super) struct Interrupted {
     pub kill_at: u64,
     /// for its deadline, and not because its client went
     pub late: bool,
-    pub killed: bool,
 }
 
 /// What a worker said about a request.
@@ -53,29 +56,23 @@ pub(super) struct Reply {
 pub(super) struct Placed {
     pub worker: u32,
     pub generation: u32,
-    end: ServerEnd,
-    assembler: Assembler,
-    _watched: Watched,
+    pub line: Line,
+    /// where its handlers in C are reached, if it has some
+    pub c: Option<CSeat>,
     process: Option<Arc<OwnedFd>>,
     stats: Arc<WorkerStats>,
-    /// how often each slot was used
-    uses: Vec<u32>,
-    free: Vec<u32>,
     assigned: VecDeque<Assigned>,
     /// requests whose handlers have returned and will answer later
     later: Vec<Assigned>,
-    /// messages for which the ring has no room yet, oldest first
-    backlog: VecDeque<(RequestId, Vec<u8>, Sending)>,
     /// when the first of `assigned` began, as far as can be told from here
     began: Instant,
-    /// requests written since its bell was rung
-    unrung: u32,
     /// sum of what is expected of `assigned`, in microseconds, and how many of them nothing is known of
     load: u32,
     pub retiring: bool,
     /// it has just answered the last request that it was meant to
     pub worn: bool,
     pub interrupted: Option<Interrupted>,
+    pub killed: bool,
     /// the turn in which it was last given a request
     pub last_turn: u64,
 }
@@ -84,29 +81,24 @@ pub(super) struct Placed {
 const UNKNOWN: u32 = 1_000_000;
 
 impl Placed {
-    /// Takes a seat. In the context of the runtime of this thread.
-    pub(super) fn new(seat: Seat) -> io::Result<Self> {
-        let watched = Watched::new(seat.end.bell.clone())?;
+    /// Takes a seat; its handlers in C have so many threads. In the context of the runtime of this thread.
+    pub(super) fn new(seat: Seat, threads: usize) -> io::Result<Self> {
         seat.stats.last_used_ms.store(now(), Relaxed);
         Ok(Placed {
             worker: seat.worker,
             generation: seat.generation,
-            end: seat.end,
-            assembler: Assembler::with_limit(wire::LONGEST_REPLY),
-            _watched: watched,
+            line: Line::new(seat.end)?,
+            c: seat.c_end.map(|end| CSeat::new(end, threads)).transpose()?,
             process: seat.process,
             stats: seat.stats,
-            uses: Vec::new(),
-            free: Vec::new(),
             assigned: VecDeque::new(),
             later: Vec::new(),
-            backlog: VecDeque::new(),
             began: Instant::now(),
-            unrung: 0,
             load: 0,
             retiring: false,
             worn: false,
             interrupted: None,
+            killed: false,
             last_turn: 0,
         })
     }
@@ -115,22 +107,29 @@ impl Placed {
         &self.assigned
     }
 
-    /// Whether it runs nothing.
+    /// Whether it runs no R.
     pub(super) fn is_idle(&self) -> bool {
         self.assigned.is_empty()
     }
 
+    /// Whether something waits here behind another.
+    pub(super) fn has_ahead(&self) -> bool {
+        self.assigned.len() > 1 || self.c.as_ref().is_some_and(CSeat::has_ahead)
+    }
+
     /// Whether it has no request in any way.
     pub(super) fn is_empty(&self) -> bool {
-        self.assigned.is_empty() && self.later.is_empty()
+        self.assigned.is_empty() && self.later.is_empty() && self.c.as_ref().is_none_or(CSeat::is_empty)
+    }
+
+    /// Whether all that it still has are handlers in C that do not end.
+    pub(super) fn is_only_stuck(&self) -> bool {
+        self.assigned.is_empty() && self.later.is_empty() && self.c.as_ref().is_some_and(CSeat::is_only_stuck)
     }
 
     /// Whether it may be given requests.
     pub(super) fn is_open(&self) -> bool {
-        !self.retiring
-            && self.interrupted.is_none()
-            && self.backlog.is_empty()
-            && (!self.free.is_empty() || self.uses.len() < self.end.slots.len())
+        !self.retiring && self.interrupted.is_none() && self.line.has_room()
     }
 
     /// Microseconds of work that it is expected to have.
@@ -143,90 +142,61 @@ impl Placed {
         now.saturating_duration_since(self.began)
     }
 
-    fn slot(&mut self) -> Option<RequestId> {
-        let slot = match self.free.pop() {
-            Some(slot) => slot,
-            None if self.uses.len() < self.end.slots.len() => {
-                self.uses.push(0);
-                self.uses.len() as u32 - 1
-            }
-            None => return None,
-        };
-        let generation = &mut self.uses[slot as usize];
-        // 0 is skipped: the word of slot 0 would be nobody's
-        *generation = generation.wrapping_add(1).max(1);
-        Some(RequestId { slot, generation: *generation })
-    }
-
     /// Hands it a request. `None` when it has no slot left.
-    pub(super) fn assign(
-        &mut self,
-        key: Key,
-        message: &[u8],
-        expected: Option<u32>,
-        deadline: u64,
-    ) -> Option<RequestId> {
-        let id = self.slot()?;
-        self.end.slots.claim(id);
-        let mut sending = Sending::default();
-        if !self.backlog.is_empty() || !self.end.requests.send(id.to_word(), message, &mut sending) {
-            self.backlog.push_back((id, message.to_vec(), sending));
-        }
+    pub(super) fn assign(&mut self, message: &[u8], request: impl FnOnce(RequestId) -> Assigned) -> Option<RequestId> {
+        let id = self.line.submit(message)?;
         if self.assigned.is_empty() {
             self.began = Instant::now();
-            self.stats.busy_since_ms.store(now(), Relaxed);
         }
-        self.assigned.push_back(Assigned { id, key, expected, deadline });
-        self.load = self.load.saturating_add(expected.unwrap_or(UNKNOWN));
-        self.unrung += 1;
+        let request = request(id);
+        self.load = self.load.saturating_add(request.expected.unwrap_or(UNKNOWN));
+        self.assigned.push_back(request);
         self.count_in_flight();
         Some(id)
     }
 
-    fn count_in_flight(&self) {
-        self.stats.in_flight.store((self.assigned.len() + self.later.len()) as u64, Relaxed);
+    /// After each change of what is with it.
+    pub(super) fn count_in_flight(&self) {
+        let (c, running) = self.c.as_ref().map_or((0, 0), |c| (c.len(), c.running()));
+        self.stats.in_flight.store((self.assigned.len() + self.later.len() + c) as u64, Relaxed);
+        let busy_since = &self.stats.busy_since_ms;
+        if self.assigned.len() + running == 0 {
+            busy_since.store(0, Relaxed);
+        } else if busy_since.load(Relaxed) == 0 {
+            busy_since.store(now(), Relaxed);
+        }
     }
 
-    /// How many requests wait for the bell to be rung.
-    pub(super) fn unrung(&self) -> u32 {
-        self.unrung
-    }
-
-    /// Writes what had no room, and rings if anything is new.
+    /// Rings for what is new, on both sides.
     pub(super) fn ring(&mut self) {
-        while let Some((id, message, sending)) = self.backlog.front_mut() {
-            self.unrung += 1;
-            if !self.end.requests.send(id.to_word(), message, sending) {
-                break;
-            }
-            self.backlog.pop_front();
-        }
-        if self.unrung > 0 {
-            self.unrung = 0;
-            self.end.worker_bell.ring();
+        self.line.ring();
+        if let Some(c) = &mut self.c {
+            c.line.ring();
         }
     }
 
-    /// The bell that it rings.
-    pub(super) fn bell(&self) -> &Bell {
-        &self.end.bell
+    /// The bells that its process rings.
+    pub(super) fn bells(&self) -> impl Iterator<Item = &Bell> {
+        std::iter::once(self.line.bell()).chain(self.c.as_ref().map(|c| c.line.bell()))
     }
 
-    /// Whether it has said something.
+    /// How many requests wait for a bell to be rung.
+    pub(super) fn unrung(&self) -> u32 {
+        self.line.unrung() + self.c.as_ref().map_or(0, |c| c.line.unrung())
+    }
+
+    /// Whether R has said something.
     pub(super) fn has_news(&self) -> bool {
-        !self.is_empty() && !self.end.replies.is_empty()
+        !(self.assigned.is_empty() && self.later.is_empty()) && self.line.has_news()
     }
 
     /// Takes back the request at this place of `assigned`. `None` when it has begun.
     pub(super) fn revoke(&mut self, at: usize) -> Option<Assigned> {
         let id = self.assigned.get(at)?.id;
-        if !self.end.slots.revoke(id) {
+        if !self.line.revoke(id) {
             return None;
         }
-        self.backlog.retain(|(queued, _, sending)| *queued != id || sending.has_started());
-        let request = self.take(at)?;
-        self.free.push(id.slot);
-        Some(request)
+        self.take(at)
     }
 
     fn take(&mut self, at: usize) -> Option<Assigned> {
@@ -234,7 +204,6 @@ impl Placed {
         self.load = self.load.saturating_sub(request.expected.unwrap_or(UNKNOWN));
         if self.assigned.is_empty() {
             self.load = 0;
-            self.stats.busy_since_ms.store(0, Relaxed);
         }
         self.count_in_flight();
         Some(request)
@@ -253,15 +222,13 @@ impl Placed {
 
     /// Whether its worker has begun with a request.
     pub(super) fn has_begun(&self, id: RequestId) -> bool {
-        self.end.slots.is_running(id)
+        self.line.has_begun(id)
     }
 
     /// The next reply, as read at `now`.
     pub(super) fn receive(&mut self, now: Instant) -> Option<Reply> {
         loop {
-            let (id, message) = self.end.replies.receive(&mut self.assembler, |word, bytes| {
-                (RequestId::from_word(word), Bytes::copy_from_slice(bytes))
-            })?;
+            let (id, message) = self.line.receive()?;
             let found = self.position(id).and_then(|at| self.take(at));
             if found.is_some() {
                 self.began = now;
@@ -278,9 +245,9 @@ impl Placed {
                 Some(self.later.swap_remove(at))
             });
             if request.is_some() {
-                self.end.slots.release(id);
-                self.free.push(id.slot);
-                self.count(&message);
+                self.line.release(id);
+                let (micros, status) = wire::Reply::peek(&message);
+                self.count(micros, status);
             }
             return Some(Reply { request, message });
         }
@@ -289,16 +256,28 @@ impl Placed {
     /// Forgets requests that were to be answered later and were not by their deadline: a promise may never come to its end.
     /// A reply that comes after all is nobody's, as its id is not used again.
     pub(super) fn forget_late(&mut self, now: u64) {
-        let (slots, free) = (&self.end.slots, &mut self.free);
+        if self.later.is_empty() {
+            return;
+        }
+        let line = &mut self.line;
         self.later.retain(|a| {
             let stays = now < a.deadline;
             if !stays {
-                slots.release(a.id);
-                free.push(a.id.slot);
+                line.release(a.id);
             }
             stays
         });
         self.count_in_flight();
+    }
+
+    /// It has answered one more request.
+    pub(super) fn count(&mut self, micros: u32, status: u32) {
+        self.worn |= self.stats.count(micros, status);
+    }
+
+    /// The end of what was counted when it began.
+    pub(super) fn count_end(&self, micros: u32) {
+        self.stats.busy_us.fetch_add(u64::from(micros), Relaxed);
     }
 
     fn settle_interrupt(&mut self, id: RequestId) {
@@ -308,39 +287,32 @@ impl Placed {
         }
     }
 
-    fn count(&mut self, message: &[u8]) {
-        let (micros, status) = wire::Reply::peek(message);
-        self.worn |= self.stats.requests.fetch_add(1, Relaxed) + 1 == self.stats.max_requests.load(Relaxed);
-        self.stats.errors.fetch_add(u64::from(status >= 500), Relaxed);
-        self.stats.busy_us.fetch_add(u64::from(micros), Relaxed);
-    }
-
     /// Sends an interrupt for what it runs. A worker without a process is left alone.
     pub(super) fn interrupt(&mut self, id: RequestId, kill_at: u64, late: bool) {
         let Some(process) = &self.process else { return };
         if self.assigned.front().is_none_or(|front| front.id != id) {
             return;
         }
-        self.end.interrupt.name(id);
+        self.line.end.interrupt.name(id);
         // an error means that it is gone, which is told by other ways
         let _ = pidfd_send_signal(process, Signal::INT);
-        self.interrupted = Some(Interrupted { id, kill_at, late, killed: false });
+        self.interrupted = Some(Interrupted { id, kill_at, late });
     }
 
     /// Kills it when it has written what is no reply: nothing that it has can be trusted.
     pub(super) fn kill_if_broken(&mut self) {
-        if self.end.replies.is_broken() && !self.retiring {
+        let broken = self.line.is_broken() || self.c.as_ref().is_some_and(CSeat::is_broken);
+        if broken && !self.retiring {
             self.retiring = true;
-            if let Some(process) = &self.process {
-                let _ = pidfd_send_signal(process, Signal::KILL);
-            }
+            self.kill();
         }
     }
 
-    /// Kills it.
+    /// Kills it, once.
     pub(super) fn kill(&mut self) {
-        if let (Some(process), Some(interrupted)) = (&self.process, &mut self.interrupted) {
-            interrupted.killed = true;
+        if let Some(process) = self.process.as_ref().filter(|_| !self.killed) {
+            self.killed = true;
+            // an error means that it is gone, which is told by other ways
             let _ = pidfd_send_signal(process, Signal::KILL);
         }
     }
@@ -352,7 +324,11 @@ impl Placed {
             unbegun.extend(self.revoke(at));
         }
         unbegun.reverse();
-        let lost: Vec<_> = self.assigned.drain(..).chain(self.later.drain(..)).collect();
+        let mut lost: Vec<_> = self.assigned.drain(..).chain(self.later.drain(..)).collect();
+        if let Some(mut c) = self.c.take() {
+            unbegun.extend(c.revoke_unbegun(0));
+            lost.extend(c.bury());
+        }
         self.stats.errors.fetch_add(lost.len() as u64, Relaxed);
         self.stats.busy_since_ms.store(0, Relaxed);
         self.stats.in_flight.store(0, Relaxed);

@@ -3,6 +3,7 @@
 
 use super::request::Key;
 use super::{with, Post};
+use crate::respond::PipeReader;
 use bytes::Bytes;
 use std::future::Future;
 use std::pin::Pin;
@@ -11,10 +12,11 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 /// What came of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// the worker's reply, a message of `wire`
     Reply(Bytes),
+    /// the head of its reply, such a message too, and the body, which is still to come
+    Stream(Bytes, PipeReader),
     /// it waited longer for a worker than `queue_timeout`
     QueueTimeout,
     /// it took longer than `timeout`

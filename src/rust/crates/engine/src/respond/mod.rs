@@ -12,7 +12,7 @@ pub use asset::from_asset;
 pub use body::Body;
 pub use error::{failure, plain_head, Failure};
 pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written};
-pub use reply::{discard, from_reply, Replied};
+pub use reply::{discard, from_head, from_reply, Replied};
 use reply::{fields, is_bodiless, is_final};
 
 use http::{HeaderMap, HeaderName, HeaderValue};

@@ -1,7 +1,7 @@
 //! The response that a worker's reply describes. What a handler set is checked here: a header that would split the response,
 //! or a status that is not one, becomes 500.
 
-use super::{add_nosniff, from_asset, Body, Failure, Response};
+use super::{add_nosniff, from_asset, Body, Failure, PipeReader, Response};
 use crate::assets;
 use bytes::{Buf, Bytes};
 use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
@@ -29,12 +29,8 @@ pub fn from_reply(mut message: Bytes, method: &Method, request: &HeaderMap, spoo
         Ok(reply) => reply,
         Err(e) => return Replied::Wrong(format!("the reply of the worker is unreadable: {e}")),
     };
-    let status = match is_final(reply.status) {
-        Ok(status) => status,
-        Err(why) => return Replied::Wrong(why),
-    };
-    let headers = match headers_of(&reply) {
-        Ok(headers) => headers,
+    let (status, headers) = match head_of(&reply) {
+        Ok(head) => head,
         Err(why) => return Replied::Wrong(why),
     };
     match reply.body {
@@ -53,6 +49,7 @@ pub fn from_reply(mut message: Bytes, method: &Method, request: &HeaderMap, spoo
             *response.headers_mut() = headers;
             Replied::Response(response)
         }
+        ReplyBody::Stream => Replied::Wrong("the worker streams where it cannot".to_owned()),
         ReplyBody::File(path) => file(path, status, headers, method, request),
         ReplyBody::Spooled(name) => match take(spool, name) {
             Ok((file, len)) => {
@@ -64,6 +61,25 @@ pub fn from_reply(mut message: Bytes, method: &Method, request: &HeaderMap, spoo
             Err(e) => Replied::Wrong(format!("the body of the reply cannot be read: {e}")),
         },
     }
+}
+
+/// Reads the message of a head whose body comes through a pipe.
+pub fn from_head(message: &[u8], reader: PipeReader) -> Replied {
+    let head = Reply::decode(message).map_err(|e| format!("the reply of the worker is unreadable: {e}"));
+    match head.and_then(|reply| head_of(&reply)) {
+        Ok((status, headers)) => {
+            let mut response = Response::new(if is_bodiless(status) { Body::empty() } else { Body::pipe(reader) });
+            *response.status_mut() = status;
+            *response.headers_mut() = headers;
+            Replied::Response(response)
+        }
+        Err(why) => Replied::Wrong(why),
+    }
+}
+
+/// Status and headers, checked.
+fn head_of(reply: &Reply<'_>) -> Result<(StatusCode, HeaderMap), String> {
+    Ok((is_final(reply.status)?, headers_of(reply)?))
 }
 
 /// Opens the file of a spooled body, and removes its name. Only plain names of workers' making are touched.

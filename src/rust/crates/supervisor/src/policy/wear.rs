@@ -23,6 +23,8 @@ pub enum Reason {
     Age(Duration),
     /// it was interrupted at the deadline of a request
     Late,
+    /// a handler in C has not returned long after its deadline
+    Blocked,
 }
 
 impl fmt::Display for Reason {
@@ -32,6 +34,7 @@ impl fmt::Display for Reason {
             Reason::Memory(bytes) => write!(f, "it holds {:.0} MB", *bytes as f64 / 1e6),
             Reason::Age(age) => write!(f, "it is {:.0} s old", age.as_secs_f64()),
             Reason::Late => f.write_str("it was interrupted"),
+            Reason::Blocked => f.write_str("a handler in C does not return"),
         }
     }
 }

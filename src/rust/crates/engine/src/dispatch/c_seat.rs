@@ -1,0 +1,379 @@
+//! The seat of a worker process's handlers in C: its second link, and the requests that are there. Unlike R, it runs several at a time:
+//! inline ones one after the other on the thread of the link, others on as many threads as it has, and it answers in any order.
+//!
+//! ```text
+//! handed ──revoke▶ back to the queue
+//!    │ begun ──reply▶ free
+//!    │   │ the handler returned without one ▶ later ──reply▶ free
+//!    │   └ the head of a stream ▶ parts ──end▶ free
+//! ```
+//!
+//! A handler in C cannot be interrupted. It is told that nobody waits any more; one that has not returned long after that is *stuck*: see
+//! `check`. Neighbours: `c_choose` (which seat a request goes to), `c_stream` (a body that comes piece by piece), `seat` (the R of the
+//! same process).
+
+use super::c_stream::Stream;
+use super::line::Line;
+use super::seat::Assigned;
+use crate::config::Runs;
+use bytes::Bytes;
+use shm::{RequestId, ServerEnd};
+use std::io;
+use std::time::{Duration, Instant};
+use wire::stream::{Order, Part};
+
+/// See the module.
+pub(super) struct CSeat {
+    pub line: Line,
+    pub threads: usize,
+    /// by slot
+    held: Vec<Option<Held>>,
+    len: usize,
+    pub inline: Load,
+    pub pool: Load,
+    /// requests that it was ever given: the order of those that it has
+    given: u64,
+    /// it has written what is no message
+    broken: bool,
+}
+
+/// What is with one kind of threads.
+#[derive(Debug)]
+pub(super) struct Load {
+    /// requests
+    pub n: usize,
+    /// microseconds that they are expected to take in all
+    pub micros: u64,
+    /// when the last of them was answered, or when the first came if it was idle
+    since: Instant,
+}
+
+/// What is expected of a request that nothing is known of, in microseconds.
+const UNKNOWN: u32 = 1_000;
+
+impl Load {
+    fn new() -> Self {
+        Load { n: 0, micros: 0, since: Instant::now() }
+    }
+
+    fn add(&mut self, expected: Option<u32>) {
+        if self.n == 0 {
+            self.since = Instant::now();
+        }
+        self.n += 1;
+        self.micros += u64::from(expected.unwrap_or(UNKNOWN));
+    }
+
+    fn remove(&mut self, expected: Option<u32>) {
+        self.n -= 1;
+        self.micros = if self.n == 0 { 0 } else { self.micros.saturating_sub(u64::from(expected.unwrap_or(UNKNOWN))) };
+    }
+
+    /// For how long nothing has been answered.
+    pub fn quiet_for(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.since)
+    }
+}
+
+struct Held {
+    request: Assigned,
+    /// inline or pool
+    runs: Runs,
+    turn: u64,
+    /// its handler has returned and answers later: it holds no thread
+    later: bool,
+    /// it was told that nobody waits
+    cancelled: bool,
+    /// when a handler that still runs counts as stuck, in ms; never while a stream goes on
+    due: u64,
+    stuck: bool,
+    stream: Option<Stream>,
+}
+
+/// What it said about a request.
+pub(super) enum Said {
+    /// the last word: a reply, or the end of what was streamed
+    Reply {
+        /// `None` when it is not, or not any more, one that it has
+        request: Option<Assigned>,
+        message: Bytes,
+    },
+    /// the head of a stream; the dispatcher gives it a pipe by [`CSeat::begin`]
+    Head { request: Assigned, message: Bytes },
+    /// a stream has ended, after so many microseconds
+    End { request: Assigned, micros: u32 },
+    /// nothing that matters to others
+    Aside,
+}
+
+impl CSeat {
+    /// A seat whose process has so many threads. In the context of the runtime of this thread.
+    pub(super) fn new(end: ServerEnd, threads: usize) -> io::Result<Self> {
+        Ok(CSeat {
+            line: Line::new(end)?,
+            threads: threads.max(1),
+            held: Vec::new(),
+            len: 0,
+            inline: Load::new(),
+            pool: Load::new(),
+            given: 0,
+            broken: false,
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Requests that hold a thread, or wait for one.
+    pub(super) fn running(&self) -> usize {
+        self.inline.n + self.pool.n
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken || self.line.is_broken()
+    }
+
+    /// Whether it has said something.
+    pub(super) fn has_news(&self) -> bool {
+        self.len > 0 && self.line.has_news()
+    }
+
+    fn load(&mut self, runs: Runs) -> &mut Load {
+        match runs {
+            Runs::Inline => &mut self.inline,
+            _ => &mut self.pool,
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Held> {
+        self.held.iter().flatten()
+    }
+
+    fn get(&mut self, id: RequestId) -> Option<&mut Held> {
+        self.held.get_mut(id.slot as usize)?.as_mut().filter(|held| held.request.id == id)
+    }
+
+    /// Hands it a request. `None` when it has no slot left.
+    pub(super) fn assign(
+        &mut self,
+        message: &[u8],
+        runs: Runs,
+        kill_after: u64,
+        request: impl FnOnce(RequestId) -> Assigned,
+    ) -> Option<RequestId> {
+        let id = self.line.submit(message)?;
+        let request = request(id);
+        self.load(runs).add(request.expected);
+        self.given += 1;
+        let held = Held {
+            due: request.deadline.saturating_add(kill_after),
+            request,
+            runs,
+            turn: self.given,
+            later: false,
+            cancelled: false,
+            stuck: false,
+            stream: None,
+        };
+        let slot = id.slot as usize;
+        if slot >= self.held.len() {
+            self.held.resize_with(slot + 1, || None);
+        }
+        self.held[slot] = Some(held);
+        self.len += 1;
+        Some(id)
+    }
+
+    /// It does not have this request any more. Its slot is free, unless it was taken back.
+    fn take(&mut self, id: RequestId) -> Option<Held> {
+        self.get(id)?;
+        let held = self.held[id.slot as usize].take()?;
+        self.len -= 1;
+        if !held.later {
+            self.load(held.runs).remove(held.request.expected);
+        }
+        Some(held)
+    }
+
+    pub(super) fn has_begun(&self, id: RequestId) -> bool {
+        self.line.has_begun(id)
+    }
+
+    /// Whether the thread of its link is in a handler, as far as can be told from here.
+    fn runs_inline(&self) -> bool {
+        self.inline.n > 0 && self.all().any(|h| h.runs == Runs::Inline && !h.later && self.has_begun(h.request.id))
+    }
+
+    /// What was handed ahead and has not begun, all but `keep` of it: taken back, oldest first.
+    pub(super) fn revoke_unbegun(&mut self, keep: usize) -> Vec<Assigned> {
+        let mut unbegun: Vec<(u64, RequestId)> =
+            self.all().filter(|h| !self.has_begun(h.request.id)).map(|h| (h.turn, h.request.id)).collect();
+        unbegun.sort_unstable_by_key(|&(turn, _)| turn);
+        let mut taken = Vec::new();
+        // from the end, so that the worker does not race us to each of them
+        for &(_, id) in unbegun.iter().skip(keep).rev() {
+            taken.extend(self.revoke(id));
+        }
+        taken.reverse();
+        taken
+    }
+
+    /// Whether something waits here behind others.
+    pub(super) fn has_ahead(&self) -> bool {
+        self.pool.n > self.threads || (self.inline.n > 0 && self.running() > 1)
+    }
+
+    /// What waits here behind handlers that have been at it for longer than `slow`, taken back.
+    pub(super) fn take_back(&mut self, now: Instant, slow: Duration) -> Vec<Assigned> {
+        if self.inline.n > 0 && self.inline.quiet_for(now) > slow && self.runs_inline() {
+            return self.revoke_unbegun(0);
+        }
+        if self.pool.n > self.threads && self.pool.quiet_for(now) > slow {
+            let begun = self.all().filter(|h| h.runs == Runs::Pool && !h.later && self.has_begun(h.request.id)).count();
+            return self.revoke_unbegun(self.threads.saturating_sub(begun) + self.inline.n);
+        }
+        Vec::new()
+    }
+
+    /// Takes a request back. `None` when it has begun.
+    pub(super) fn revoke(&mut self, id: RequestId) -> Option<Assigned> {
+        self.get(id)?;
+        if !self.line.revoke(id) {
+            return None;
+        }
+        self.take(id).map(|held| held.request)
+    }
+
+    /// Nobody waits for this request any more: its handler is told. At `due`, in ms, it is stuck if it still runs.
+    pub(super) fn cancel(&mut self, id: RequestId, due: u64) {
+        let Some(held) = self.get(id) else { return };
+        held.stream.iter_mut().for_each(Stream::cut);
+        held.due = due;
+        if !std::mem::replace(&mut held.cancelled, true) {
+            self.line.send(id, &Order::Cancel.encode());
+        }
+    }
+
+    /// The client has taken pieces of the body worth so many bytes.
+    pub(super) fn credit(&mut self, id: RequestId, bytes: usize) {
+        let Some(held) = self.get(id).filter(|held| !held.cancelled) else { return };
+        if let Some(granted) = held.stream.as_mut().and_then(|stream| stream.grant(bytes)) {
+            self.line.send(id, &Order::Credit(granted).encode());
+        }
+    }
+
+    /// Whether this request's body is being streamed.
+    pub(super) fn streams(&self, id: RequestId) -> bool {
+        let held = self.held.get(id.slot as usize).and_then(Option::as_ref);
+        held.is_some_and(|held| held.request.id == id && held.stream.is_some())
+    }
+
+    /// The body of this request goes there.
+    pub(super) fn begin(&mut self, id: RequestId, stream: Stream) {
+        if let Some(held) = self.get(id) {
+            held.stream = Some(stream);
+            if !held.cancelled {
+                held.due = u64::MAX;
+            }
+        }
+    }
+
+    /// The next thing it says, read at `now`.
+    pub(super) fn receive(&mut self, now: Instant) -> Option<Said> {
+        if self.broken {
+            return None;
+        }
+        let (id, message) = self.line.receive()?;
+        let Some(held) = self.get(id) else { return Some(Said::Reply { request: None, message }) };
+        let (runs, later) = (held.runs, held.later);
+        if !later {
+            self.load(runs).since = now;
+        }
+        let said = self.understand(id, message);
+        self.broken |= said.is_none();
+        said
+    }
+
+    /// `None` when that cannot be said.
+    fn understand(&mut self, id: RequestId, message: Bytes) -> Option<Said> {
+        // what was not begun cannot be answered
+        if !self.line.has_begun(id) {
+            return None;
+        }
+        if message.is_empty() {
+            let held = self.get(id)?;
+            if !std::mem::replace(&mut held.later, true) {
+                let (runs, expected) = (held.runs, held.request.expected);
+                self.load(runs).remove(expected);
+            }
+            return Some(Said::Aside);
+        }
+        let held = self.get(id)?;
+        if let Some(stream) = &mut held.stream {
+            return match Part::decode(&message).ok()? {
+                Part::Piece(_) => stream.take(message.slice(Part::BEFORE..)).then_some(Said::Aside),
+                Part::End { whole, micros } => {
+                    stream.end(whole);
+                    let request = self.free(id)?;
+                    Some(Said::End { request, micros })
+                }
+            };
+        }
+        if Part::decode(&message).is_ok() {
+            return None;
+        }
+        let is_head = wire::Reply::decode(&message).is_ok_and(|reply| reply.body == wire::ReplyBody::Stream);
+        if is_head {
+            let request = held.request;
+            return Some(Said::Head { request, message });
+        }
+        let request = self.free(id);
+        Some(Said::Reply { request, message })
+    }
+
+    fn free(&mut self, id: RequestId) -> Option<Assigned> {
+        let held = self.take(id)?;
+        self.line.release(id);
+        Some(held.request)
+    }
+
+    /// Marks what runs long after its deadline as stuck, and forgets what was to be answered later and was not by then. `true` when
+    /// something is newly stuck.
+    pub(super) fn expire(&mut self, now: u64) -> bool {
+        if self.len == 0 {
+            return false;
+        }
+        let mut news = false;
+        let mut late = Vec::new();
+        for held in self.held.iter_mut().flatten().filter(|held| now >= held.due) {
+            if held.later {
+                late.push(held.request.id);
+            } else if !held.stuck {
+                held.stuck = true;
+                news = true;
+            }
+        }
+        for id in late {
+            self.free(id);
+        }
+        news
+    }
+
+    /// Whether handlers that are stuck are all that it has.
+    pub(super) fn is_only_stuck(&self) -> bool {
+        self.len > 0 && self.all().all(|held| held.stuck)
+    }
+
+    /// Its process is dead: what it had begun with and what had no answer yet.
+    pub(super) fn bury(&mut self) -> Vec<Assigned> {
+        self.len = 0;
+        let held = std::mem::take(&mut self.held);
+        // dropping a stream breaks it off
+        held.into_iter().flatten().map(|held| held.request).collect()
+    }
+}

@@ -1,0 +1,138 @@
+//! The server's end of a link, as both kinds of seats use it: slots that name requests, messages that may have to wait for room in the
+//! ring, and the bells.
+//!
+//! The slot of a request is freed by who knows that the worker will not write it any more: see `seat` and `c_seat`.
+
+use bytes::Bytes;
+use shm::{Assembler, Bell, RequestId, Sending, ServerEnd, Watched};
+use std::collections::VecDeque;
+use std::io;
+
+pub(super) struct Line {
+    pub end: ServerEnd,
+    assembler: Assembler,
+    _watched: Watched,
+    /// how often each slot was used
+    uses: Vec<u32>,
+    free: Vec<u32>,
+    /// messages for which the ring has no room yet, oldest first
+    backlog: VecDeque<(RequestId, Vec<u8>, Sending)>,
+    /// messages written since the worker's bell was rung
+    unrung: u32,
+}
+
+impl Line {
+    /// In the context of the runtime of this thread.
+    pub(super) fn new(end: ServerEnd) -> io::Result<Self> {
+        let watched = Watched::new(end.bell.clone())?;
+        Ok(Line {
+            end,
+            assembler: Assembler::with_limit(wire::LONGEST_REPLY),
+            _watched: watched,
+            uses: Vec::new(),
+            free: Vec::new(),
+            backlog: VecDeque::new(),
+            unrung: 0,
+        })
+    }
+
+    /// Whether a request can be sent at once.
+    pub(super) fn has_room(&self) -> bool {
+        self.backlog.is_empty() && (!self.free.is_empty() || self.uses.len() < self.end.slots.len())
+    }
+
+    /// Sends a request under a name of its own. `None` when there is no slot left.
+    pub(super) fn submit(&mut self, message: &[u8]) -> Option<RequestId> {
+        let id = self.slot()?;
+        self.end.slots.claim(id);
+        self.send(id, message);
+        Some(id)
+    }
+
+    fn slot(&mut self) -> Option<RequestId> {
+        let slot = match self.free.pop() {
+            Some(slot) => slot,
+            None if self.uses.len() < self.end.slots.len() => {
+                self.uses.push(0);
+                self.uses.len() as u32 - 1
+            }
+            None => return None,
+        };
+        let generation = &mut self.uses[slot as usize];
+        // 0 is skipped: the word of slot 0 would be nobody's
+        *generation = generation.wrapping_add(1).max(1);
+        Some(RequestId { slot, generation: *generation })
+    }
+
+    /// Sends a message, in order.
+    pub(super) fn send(&mut self, id: RequestId, message: &[u8]) {
+        let mut sending = Sending::default();
+        if !self.backlog.is_empty() || !self.end.requests.send(id.to_word(), message, &mut sending) {
+            self.backlog.push_back((id, message.to_vec(), sending));
+        }
+        self.unrung += 1;
+    }
+
+    /// Takes a request back, and frees its slot. `false` when the worker has begun with it.
+    pub(super) fn revoke(&mut self, id: RequestId) -> bool {
+        if !self.end.slots.revoke(id) {
+            return false;
+        }
+        self.backlog.retain(|(queued, _, sending)| *queued != id || sending.has_started());
+        self.free.push(id.slot);
+        true
+    }
+
+    /// The worker will not write under this name any more, or is not heard if it does.
+    pub(super) fn release(&mut self, id: RequestId) {
+        self.end.slots.release(id);
+        self.free.push(id.slot);
+    }
+
+    /// Whether the worker has begun with a request.
+    pub(super) fn has_begun(&self, id: RequestId) -> bool {
+        self.end.slots.is_running(id)
+    }
+
+    /// How many messages wait for the bell to be rung.
+    pub(super) fn unrung(&self) -> u32 {
+        self.unrung
+    }
+
+    /// Writes what had no room, and rings if anything is new.
+    pub(super) fn ring(&mut self) {
+        while let Some((id, message, sending)) = self.backlog.front_mut() {
+            self.unrung += 1;
+            if !self.end.requests.send(id.to_word(), message, sending) {
+                break;
+            }
+            self.backlog.pop_front();
+        }
+        if self.unrung > 0 {
+            self.unrung = 0;
+            self.end.worker_bell.ring();
+        }
+    }
+
+    /// The bell that the worker rings.
+    pub(super) fn bell(&self) -> &Bell {
+        &self.end.bell
+    }
+
+    /// Whether the worker has said something.
+    pub(super) fn has_news(&self) -> bool {
+        !self.end.replies.is_empty()
+    }
+
+    /// The next thing that it says.
+    pub(super) fn receive(&mut self) -> Option<(RequestId, Bytes)> {
+        self.end
+            .replies
+            .receive(&mut self.assembler, |word, bytes| (RequestId::from_word(word), Bytes::copy_from_slice(bytes)))
+    }
+
+    /// Whether it has written what is no message.
+    pub(super) fn is_broken(&self) -> bool {
+        self.end.replies.is_broken()
+    }
+}
