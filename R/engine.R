@@ -26,8 +26,10 @@ engine_adopt <- function(compiled, debug, limits) {
 # `config`: the settings, and the limits among them. list(port, url).
 engine_start <- function(config, compiled) {
   loadNamespace("later")
+  natives <- natives_for_engine(compiled)
   engine_adopt(compiled, config$debug, config$limits)
-  port <- .Call(C_session_open, as_json(list(settings = config_fields(config), app = app_fields(compiled))))
+  start <- as_json(list(settings = config_fields(config), app = app_fields(compiled)))
+  port <- .Call(C_session_open, start, natives)
   if (is.list(port)) stop_start(port)
   list(port = port, url = base_url(config$host, port))
 }

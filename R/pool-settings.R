@@ -19,11 +19,12 @@ check_start <- function(start, call) {
 
 # Checks the arguments of dr_serve() and dr_run(), which stand in `frame`: list(settings, limits, pool).
 serving_arguments <- function(frame, call) {
-  settings <- mget(c("host", "port", "threads", "cpp_workers", "debug", "case_sensitive", "log", "upload_path"), envir = frame)
+  settings <- mget(c(
+    "host", "port", "threads", "cpp_workers", "debug", "case_sensitive", "log", "upload_path"
+  ), envir = frame)
   limits <- mget(names(limit_checks), envir = frame)
   pool <- mget(names(pool_checks), envir = frame)
   check_settings(settings, limits, call)
-  check_count(frame$cpp_workers, "cpp_workers", call = call)
   check_workers(frame$workers, call)
   check_function(frame$on_worker_start, "on_worker_start", null = TRUE, call = call)
   check_function(frame$on_worker_stop, "on_worker_stop", null = TRUE, call = call)

@@ -20,6 +20,7 @@ limit_checks <- list(
 check_settings <- function(settings, limits, call) {
   check_count(settings$port, "port", 0, 65535, call = call)
   check_count(settings$threads, "threads", call = call)
+  check_count(settings$cpp_workers, "cpp_workers", call = call)
   check_string(settings$host, "host", call = call)
   check_flag(settings$debug, "debug", call = call)
   check_flag(settings$case_sensitive, "case_sensitive", call = call)

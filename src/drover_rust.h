@@ -43,6 +43,26 @@ typedef struct {
   drv_str message;
 } drv_error;
 
+/* What comes with a C handler: nothing, a pointer of its package's, or bytes. */
+enum { DRV_DATA_NONE = 0, DRV_DATA_POINTER = 1, DRV_DATA_BYTES = 2 };
+
+/* A C handler. Its texts are copied; what `data` points at is R's, and lives until the engine says that no handler runs. */
+typedef struct {
+  void (*function)(void);
+  int32_t interface; /* 0 drogonR's, 1 drogonR's of streams, 2 drover's own */
+  int32_t data_kind;
+  void *data;
+  size_t data_len;
+  drv_str content_type;  /* of streams; empty for none */
+  const drv_str *params; /* names of the route's params, n_params of them */
+  size_t n_params;
+} drv_native;
+
+typedef struct {
+  const drv_native *all;
+  size_t n;
+} drv_natives;
+
 typedef struct drv_session drv_session; /* a server whose worker is the main thread */
 typedef struct drv_desk drv_desk;       /* where a worker takes requests and leaves replies */
 typedef struct drv_cell drv_cell;       /* the request behind a `req` object */
@@ -52,12 +72,12 @@ typedef struct drv_service drv_service; /* a server whose workers are processes 
 struct SEXPREC;
 
 /* session.rs. `ring` is called from I/O threads; it answers 0 to have the bell's descriptor written instead. */
-drv_session *drv_session_start(const char *json, size_t len, int32_t (*ring)(void), drv_desk **desk,
+drv_session *drv_session_start(const char *json, size_t len, drv_natives, int32_t (*ring)(void), drv_desk **desk,
                                drv_error *error);
 int32_t drv_session_port(const drv_session *);
 void drv_session_drain(const drv_session *);
 int32_t drv_session_drained(const drv_session *);
-void drv_session_free(drv_session *);
+int32_t drv_session_free(drv_session *); /* 1 when no C handler runs any more */
 
 /* desk.rs */
 void drv_desk_free(drv_desk *);

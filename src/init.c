@@ -43,7 +43,7 @@ static const R_CallMethodDef calls[] = {
     CALL("service_workers", drv_service_workers, 0),
     CALL("session_close", drv_session_close, 0),
     CALL("session_drain", drv_session_begin_drain, 0),
-    CALL("session_open", drv_session_open, 1),
+    CALL("session_open", drv_session_open, 2),
     CALL("signals_catch", drv_signals_catch, 0),
     CALL("signals_release", drv_signals_release, 0),
     CALL("signals_take", drv_signals_take, 0),

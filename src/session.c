@@ -7,12 +7,15 @@
 #include "session.h"
 #include "build.h"
 #include "intercept.h"
+#include "natives.h"
 #include "worker.h"
 #include <R_ext/Rdynload.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
 static drv_session *session;
+/* The list that keeps what its C handlers need. */
+static SEXP natives;
 /* Whether the main thread sleeps in poll() or has to be called through 'later'. */
 static atomic_int polls;
 static uint64_t (*later_exec)(void (*)(void *), void *, double, int);
@@ -68,8 +71,8 @@ static int32_t ring(void) {
   return 1;
 }
 
-/* Starts a server for the app given last. The port, or list(kind, message) when it cannot be started. */
-SEXP drv_session_open(SEXP json) {
+/* Starts a server for the app given last, with its C handlers, see natives.h. The port, or list(kind, message) when it cannot be started. */
+SEXP drv_session_open(SEXP json, SEXP handlers) {
   drv_prepare();
   drv_prepare_later();
   if (drv_worker_desk()) Rf_error("a server is running");
@@ -77,8 +80,11 @@ SEXP drv_session_open(SEXP json) {
   drv_error error;
   drv_desk *desk = NULL;
   atomic_store(&polls, 0);
-  session = drv_session_start(text.ptr, text.len, ring, &desk, &error);
+  drv_natives described = drv_natives_of(handlers);
+  R_PreserveObject(natives = handlers);
+  session = drv_session_start(text.ptr, text.len, described, ring, &desk, &error);
   if (!session) {
+    R_ReleaseObject(natives);
     drv_worker_forget_app();
     return drv_start_error(&error);
   }
@@ -98,7 +104,8 @@ SEXP drv_session_close(void) {
   if (!session) return R_NilValue;
   drv_session *ending = session;
   session = NULL;
-  drv_session_free(ending);
+  /* a C handler that does not come to its end keeps what it was given */
+  if (drv_session_free(ending)) R_ReleaseObject(natives);
   drv_worker_close();
   return R_NilValue;
 }

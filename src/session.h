@@ -20,7 +20,7 @@ void drv_session_polls(void);
  * come to their end. */
 int drv_session_is_drained(void);
 
-SEXP drv_session_open(SEXP json);
+SEXP drv_session_open(SEXP json, SEXP handlers);
 SEXP drv_session_begin_drain(void);
 SEXP drv_session_close(void);
 

@@ -223,12 +223,7 @@ pub unsafe extern "C" fn drv_desk_log(desk: *const Desk, cell: *const Cell, leve
     // SAFETY: the caller's.
     let (desk, cell, text) = unsafe { (&*desk, cell.as_ref(), text.as_bytes()) };
     shield((), || {
-        let level = match level {
-            0 => Level::Info,
-            1 => Level::Warn,
-            _ => Level::Error,
-        };
         let who = cell.map(Cell::describe).unwrap_or_default();
-        (desk.log)(level, &format!("{who}{}", String::from_utf8_lossy(text)));
+        (desk.log)(Level::from_number(level.unsigned_abs()), &format!("{who}{}", String::from_utf8_lossy(text)));
     });
 }

@@ -27,6 +27,15 @@ pub enum Level {
 }
 
 impl Level {
+    /// By the number that others give it: 0 news, 1 a client's fault, 2 and above a handler's or the server's.
+    pub fn from_number(number: u32) -> Self {
+        match number {
+            0 => Level::Info,
+            1 => Level::Warn,
+            _ => Level::Error,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Level::Info => "INFO",
