@@ -7,7 +7,7 @@
 
 use crate::sync::{fence, AtomicU64};
 use crate::Segment;
-use rustix::event::{eventfd, EventfdFlags};
+use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
 use rustix::io::{read, write};
 use std::fmt;
 use std::io;
@@ -64,6 +64,12 @@ impl Bell {
             bell.asleep().store(1, Ordering::Relaxed);
         }
         fence(Ordering::SeqCst);
+    }
+
+    /// Sleeper: sleeps until somebody rings, or a signal comes.
+    pub fn wait(&self) {
+        // the only error is a signal
+        let _ = poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], None);
     }
 
     /// Sleeper: is awake again, and the descriptor is quiet.

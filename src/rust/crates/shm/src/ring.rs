@@ -176,6 +176,13 @@ impl Assembler {
     }
 }
 
+impl Assembler {
+    /// Whether the rest of a message is still to come.
+    pub fn is_open(&self) -> bool {
+        self.open
+    }
+}
+
 impl Default for Assembler {
     /// For messages of any length, of a writer that is trusted.
     fn default() -> Self {

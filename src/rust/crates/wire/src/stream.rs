@@ -31,6 +31,11 @@ pub fn worth(len: usize) -> usize {
     len + OVERHEAD
 }
 
+/// Longest piece that may be sent for so much.
+pub fn affordable(credit: usize) -> usize {
+    credit.saturating_sub(OVERHEAD).min(LONGEST_PIECE)
+}
+
 /// What follows the head of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part<'a> {

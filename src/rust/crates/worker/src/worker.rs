@@ -85,6 +85,8 @@ impl Worker {
                 RequestId::from_word(word)
             });
             let Some(id) = id else {
+                // the rest of a long message comes when the server knows that there is room
+                self.untold |= self.assembler.is_open();
                 self.tell();
                 return None;
             };

@@ -1,0 +1,210 @@
+//! The link of handlers in C, and the thread that looks after it: takes requests, runs inline ones itself, gives others to the threads of
+//! the handlers, and passes on what the server says of requests that run.
+//!
+//! A request that waits for a thread has not begun: whoever begins with it says so in its slot (`Sink::start`), and until then the server may
+//! take it back. Neighbours: `sink` (the answer of a request, from any thread), `outbox` (the ring of replies), `exchange` (what is called).
+
+use crate::outbox::{encode, failure, Outbox};
+use crate::pace::Pace;
+use crate::sink::{never_wait_here, sink, About, Half};
+use exchange::{Answer, Handlers};
+use shm::{Assembler, Bell, Consumer, RequestId, WorkerEnd};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use wire::stream::Order;
+use wire::Request;
+
+/// Where lines about failures go.
+pub type LogLine = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The handler of a route.
+#[derive(Debug, Clone, Copy)]
+pub struct CRoute {
+    /// its number, from 1
+    pub handler: u32,
+    /// whether it has promised not to block
+    pub inline: bool,
+    /// longest time to its answer
+    pub timeout: Duration,
+}
+
+/// See the module.
+pub struct CLink {
+    requests: Consumer,
+    assembler: Assembler,
+    bell: Arc<Bell>,
+    outbox: Arc<Outbox>,
+    /// by the numbers of routes; `None` for those of R
+    routes: Vec<Option<CRoute>>,
+    handlers: Arc<dyn Handlers>,
+    log: LogLine,
+    /// by slot: requests whose answers come through a sink
+    sinks: Vec<Option<Arc<Half>>>,
+    pace: Pace,
+    /// replies of inline handlers were written since the server's bell was rung
+    untold: bool,
+    message: Vec<u8>,
+    reply: Vec<u8>,
+}
+
+impl CLink {
+    /// A link whose requests for these routes go to these handlers; long replies go through the server's folder.
+    pub fn new(
+        end: WorkerEnd,
+        folder: Option<PathBuf>,
+        routes: Vec<Option<CRoute>>,
+        handlers: Arc<dyn Handlers>,
+        log: LogLine,
+    ) -> Self {
+        CLink {
+            requests: end.requests,
+            assembler: Assembler::default(),
+            bell: end.bell,
+            outbox: Arc::new(Outbox::new(end.replies, end.server_bell, end.slots, folder)),
+            routes,
+            handlers,
+            log,
+            sinks: Vec::new(),
+            pace: Pace::default(),
+            untold: false,
+            message: Vec::new(),
+            reply: Vec::new(),
+        }
+    }
+
+    /// Serves on this thread, until something has been written over the link.
+    pub fn run(mut self) {
+        never_wait_here();
+        loop {
+            while self.turn() {}
+            if self.requests.is_broken() {
+                return;
+            }
+            if self.untold || self.assembler.is_open() {
+                // the rest of a long message comes when the server knows that there is room
+                self.tell();
+            }
+            self.bell.doze();
+            if self.requests.is_empty() {
+                self.bell.wait();
+                self.bell.awake();
+            } else {
+                self.bell.stay_awake();
+            }
+        }
+    }
+
+    /// Deals with the next message. `false` when there is none.
+    fn turn(&mut self) -> bool {
+        let message = &mut self.message;
+        let id = self.requests.receive(&mut self.assembler, |word, bytes| {
+            message.clear();
+            message.extend_from_slice(bytes);
+            RequestId::from_word(word)
+        });
+        let Some(id) = id else { return false };
+        match Order::decode(&self.message) {
+            Some(order) => {
+                let half = self.sinks.get(id.slot as usize).and_then(Option::as_ref);
+                if let Some(half) = half.filter(|half| half.about.id == id) {
+                    half.obey(order);
+                }
+            }
+            None => self.begin(id),
+        }
+        true
+    }
+
+    fn begin(&mut self, id: RequestId) {
+        let received = Instant::now();
+        let number = Request::peek(&self.message);
+        let message = std::mem::take(&mut self.message);
+        let route = self.routes.get(number as usize).copied().flatten();
+        match (route, Request::decode(&message)) {
+            (Some(route), Ok(request)) if route.inline => self.run_inline(id, number, route, &request, received),
+            (Some(route), Ok(request)) => {
+                let about = About::new(id, &request, received.checked_add(route.timeout));
+                let (sink, half) = sink(about, &self.outbox, &self.log, None);
+                self.remember(half);
+                self.handlers.submit(route.handler, message, received, sink);
+                // the message has gone with it
+                return;
+            }
+            (_, request) => {
+                let why = request.err().map_or_else(|| "its route has no handler in C".to_owned(), |e| e.to_string());
+                (self.log)(&format!("a request cannot be served: {why}"));
+                if self.outbox.slots.start(id) {
+                    self.fail(id);
+                }
+            }
+        }
+        self.message = message;
+    }
+
+    fn run_inline(&mut self, id: RequestId, number: u32, route: CRoute, request: &Request<'_>, received: Instant) {
+        if !self.outbox.slots.start(id) {
+            return; // taken back
+        }
+        if self.pace.must_tell_before(number) {
+            self.tell();
+        }
+        self.pace.begin(number);
+        let (outbox, log) = (&self.outbox, &self.log);
+        let mut later = None;
+        let answer = self.handlers.run(route.handler, request, &mut || {
+            let about = About::new(id, request, received.checked_add(route.timeout));
+            let (sink, half) = sink(about, outbox, log, Some(received));
+            later = Some(half);
+            sink
+        });
+        match (answer, later) {
+            (Some(answer), _) => self.answer(id, request, &answer),
+            (None, Some(half)) => {
+                half.yielded();
+                self.remember(half);
+            }
+            (None, None) => self.fail(id),
+        }
+        self.pace.end();
+    }
+
+    fn answer(&mut self, id: RequestId, request: &Request<'_>, answer: &Answer) {
+        if let Answer::Failure { status, why, .. } = answer {
+            if !why.is_empty() {
+                (self.log)(&format!("{} {status} {why}", About::new(id, request, None).who));
+            }
+        }
+        self.reply.clear();
+        encode(answer, &mut self.reply);
+        self.send_reply(id);
+    }
+
+    fn fail(&mut self, id: RequestId) {
+        self.reply.clear();
+        failure(500, "", &mut self.reply);
+        self.send_reply(id);
+    }
+
+    fn send_reply(&mut self, id: RequestId) {
+        let took = self.pace.answered();
+        self.outbox.reply(id, &mut self.reply, took);
+        self.pace.replied();
+        self.untold = true;
+    }
+
+    fn remember(&mut self, half: Arc<Half>) {
+        let slot = half.about.id.slot as usize;
+        if slot >= self.sinks.len() {
+            self.sinks.resize(slot + 1, None);
+        }
+        self.sinks[slot] = Some(half);
+    }
+
+    /// Rings for all replies of inline handlers that have not been rung for.
+    fn tell(&mut self) {
+        self.untold = false;
+        self.outbox.tell();
+        self.pace.told();
+    }
+}

@@ -1,0 +1,133 @@
+//! Where the replies of handlers in C go, from whichever thread: the ring of the link, one message after the other. Long bodies go through
+//! files, as in `worker`.
+
+use crate::spool::{spooled, SPOOL_ABOVE};
+use exchange::{Answer, Head};
+use shm::{Bell, Producer, RequestId, Sending, Slots};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use wire::{ContentType, ReplyBody, ReplyHead};
+
+/// How long a message waits for the server to make room for it. It never stops reading, unless it is gone.
+const GIVE_UP: Duration = Duration::from_secs(10);
+
+/// See the module.
+pub(crate) struct Outbox {
+    ring: Mutex<Ring>,
+    server_bell: Arc<Bell>,
+    pub(crate) slots: Slots,
+    folder: Option<PathBuf>,
+}
+
+struct Ring {
+    replies: Producer,
+    /// the server has stopped reading: a part of a message may be there, and nothing can follow it
+    over: bool,
+}
+
+impl Outbox {
+    pub(crate) fn new(replies: Producer, server_bell: Arc<Bell>, slots: Slots, folder: Option<PathBuf>) -> Self {
+        Outbox { ring: Mutex::new(Ring { replies, over: false }), server_bell, slots, folder }
+    }
+
+    /// Sends a message. `false` when nobody takes it any more. The server hears of it at the next [`Outbox::tell`].
+    pub(crate) fn send(&self, id: RequestId, message: &[u8]) -> bool {
+        // nobody panics while holding it
+        let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sending = Sending::default();
+        let mut progress = None::<(usize, Instant)>;
+        while !ring.over && !ring.replies.send(id.to_word(), message, &mut sending) {
+            self.server_bell.ring();
+            match progress {
+                Some((sent, since)) if sent == sending.sent() => ring.over = since.elapsed() > GIVE_UP,
+                _ => progress = Some((sending.sent(), Instant::now())),
+            }
+            std::thread::sleep(Duration::from_micros(50));
+        }
+        !ring.over
+    }
+
+    /// Sends an encoded reply whose handler took so long; a long body goes to a file.
+    pub(crate) fn reply(&self, id: RequestId, message: &mut [u8], took: Duration) -> bool {
+        let micros = micros(took);
+        if message.len() > SPOOL_ABOVE {
+            let mut short = spooled(message, self.folder.as_deref());
+            wire::stamp(&mut short, micros);
+            return self.send(id, &short);
+        }
+        wire::stamp(message, micros);
+        self.send(id, message)
+    }
+
+    /// Wakes the server if it sleeps.
+    pub(crate) fn tell(&self) {
+        self.server_bell.ring();
+    }
+}
+
+/// As a word of a message.
+pub(crate) fn micros(took: Duration) -> u32 {
+    u32::try_from(took.as_micros()).unwrap_or(u32::MAX)
+}
+
+/// Appends an answer as a message.
+pub(crate) fn encode(answer: &Answer, out: &mut Vec<u8>) {
+    match answer {
+        Answer::Response(response) => encode_head(&response.head, ReplyBody::Bytes(&response.body), out),
+        Answer::Failure { status, detail, .. } => failure(*status, detail, out),
+    }
+}
+
+/// Appends a failure: the server makes an error of this status.
+pub(crate) fn failure(status: u16, detail: &str, out: &mut Vec<u8>) {
+    let head = ReplyHead { status, content_type: ContentType::None };
+    head.encode(ReplyBody::Failure(detail.as_bytes()), std::iter::empty, out);
+}
+
+/// Appends a reply with this head.
+pub(crate) fn encode_head(head: &Head, body: ReplyBody<'_>, out: &mut Vec<u8>) {
+    let given = head.content_type.as_deref();
+    let known = given.map_or(ContentType::None, known);
+    let named = given.filter(|_| known == ContentType::None).map(|value| (&b"content-type"[..], value));
+    let fields = || named.into_iter().chain(head.headers.iter().map(|(name, value)| (&name[..], &value[..])));
+    ReplyHead { status: head.status, content_type: known }.encode(body, fields, out);
+}
+
+fn known(content_type: &[u8]) -> ContentType {
+    match content_type {
+        b"text/plain; charset=utf-8" => ContentType::Text,
+        b"application/json" => ContentType::Json,
+        b"text/html; charset=utf-8" => ContentType::Html,
+        b"application/octet-stream" => ContentType::Octet,
+        _ => ContentType::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::borrow::Cow;
+    use wire::Reply;
+
+    #[test]
+    fn types_that_are_words_need_no_header_and_others_are_headers() {
+        for (given, word, headers) in [
+            (Some("application/json"), ContentType::Json, 1),
+            (Some("text/csv"), ContentType::None, 2),
+            (None, ContentType::None, 1),
+        ] {
+            let head = Head {
+                status: 201,
+                content_type: given.map(|t| Cow::Borrowed(t.as_bytes())),
+                headers: vec![(b"x-a".to_vec(), b"1".to_vec())],
+            };
+            let mut out = Vec::new();
+            encode_head(&head, ReplyBody::Bytes(b"body"), &mut out);
+            let reply = Reply::decode(&out).unwrap();
+            assert_eq!((reply.status, reply.content_type, reply.body), (201, word, ReplyBody::Bytes(b"body")));
+            assert_eq!(reply.headers().count(), headers);
+            assert_eq!(reply.headers().last(), Some((&b"x-a"[..], &b"1"[..])));
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! The answer of a handler in C that does not answer as it is called: from any thread, whole or piece by piece.
+//!
+//! ```text
+//! Waiting ─start▶ Running ─answer▶ Over
+//!    │ taken back    ├─begin▶ Streaming ─end▶ Over (when what waits for credit has been sent)
+//!    ▼               └─dropped: 500
+//!   Over
+//! ```
+//! Two halves: [`LinkSink`], which the handler has and whose drop tells that it has no answer, and [`Half`], which the thread of the link
+//! keeps until the slot is used again, for what the server says of the request. Lock order: a half's state, then the ring.
+
+use crate::c_link::LogLine;
+use crate::outbox::{encode, encode_head, failure, micros, Outbox};
+use bytes::Bytes;
+use exchange::{Answer, Head, Sent, Sink};
+use shm::RequestId;
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use wire::stream::{affordable, worth, Order, Part, WINDOW};
+use wire::{ReplyBody, Request};
+
+thread_local! {
+    /// whether this thread brings the credit that others wait for
+    static IS_LINK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// This thread is that of a link: it never waits for a client.
+pub(crate) fn never_wait_here() {
+    IS_LINK.set(true);
+}
+
+/// What is known of a request beside its message: for its log lines and its sink.
+pub(crate) struct About {
+    pub(crate) id: RequestId,
+    /// as log lines begin
+    pub(crate) who: Box<str>,
+    pub(crate) deadline: Option<Instant>,
+}
+
+impl About {
+    pub(crate) fn new(id: RequestId, request: &Request<'_>, deadline: Option<Instant>) -> Self {
+        let head = &request.head;
+        let [addr, method, path] = [head.remote_addr, head.method, head.path].map(String::from_utf8_lossy);
+        About { id, who: format!("id={:016x} {addr} {method} {path}", head.id).into(), deadline }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    Waiting,
+    Running,
+    Streaming,
+    Over,
+}
+
+struct State {
+    stage: Stage,
+    began: Instant,
+    yielded: bool,
+    on_cancel: Option<Box<dyn FnOnce() + Send>>,
+    /// of a stream: what may be sent, and what waits for more; then the handler's last word
+    credit: usize,
+    pending: VecDeque<Bytes>,
+    end: Option<bool>,
+}
+
+/// See the module.
+pub(crate) struct Half {
+    pub(crate) about: About,
+    outbox: Arc<Outbox>,
+    log: LogLine,
+    state: Mutex<State>,
+    /// credit came, or nobody wants more
+    change: Condvar,
+    cancelled: AtomicBool,
+}
+
+/// See the module.
+pub(crate) struct LinkSink(Arc<Half>);
+
+/// A sink for a request, and the link's half of it. `began`: its handler runs already.
+pub(crate) fn sink(
+    about: About,
+    outbox: &Arc<Outbox>,
+    log: &LogLine,
+    began: Option<Instant>,
+) -> (Arc<dyn Sink>, Arc<Half>) {
+    let state = State {
+        stage: if began.is_some() { Stage::Running } else { Stage::Waiting },
+        began: began.unwrap_or_else(Instant::now),
+        yielded: false,
+        on_cancel: None,
+        credit: 0,
+        pending: VecDeque::new(),
+        end: None,
+    };
+    let half = Arc::new(Half {
+        about,
+        outbox: outbox.clone(),
+        log: log.clone(),
+        state: Mutex::new(state),
+        change: Condvar::new(),
+        cancelled: AtomicBool::new(false),
+    });
+    (Arc::new(LinkSink(half.clone())), half)
+}
+
+impl Half {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // nobody panics while holding it
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// What the server says of it.
+    pub(crate) fn obey(&self, order: Order) {
+        match order {
+            Order::Credit(bytes) => {
+                let mut state = self.state();
+                state.credit = state.credit.saturating_add(bytes as usize);
+                self.flush(&mut state);
+                self.change.notify_all();
+            }
+            Order::Cancel => {
+                self.cancelled.store(true, Ordering::Relaxed);
+                let mut state = self.state();
+                state.pending.clear();
+                self.flush(&mut state);
+                let call = state.on_cancel.take();
+                self.change.notify_all();
+                drop(state);
+                if let Some(call) = call {
+                    call();
+                }
+            }
+        }
+        self.outbox.tell();
+    }
+
+    /// The handler has returned; its answer comes later, if it has not come already.
+    pub(crate) fn yielded(&self) {
+        let mut state = self.state();
+        if matches!(state.stage, Stage::Running | Stage::Streaming) && !std::mem::replace(&mut state.yielded, true) {
+            self.outbox.send(self.about.id, &[]);
+            self.outbox.tell();
+        }
+    }
+
+    /// Sends what waits, as far as the credit goes, and the end after it.
+    fn flush(&self, state: &mut State) {
+        while let Some(mut piece) = state.pending.pop_front() {
+            let most = affordable(state.credit);
+            if most == 0 {
+                state.pending.push_front(piece);
+                return;
+            }
+            let part = piece.split_to(most.min(piece.len()));
+            state.credit -= worth(part.len());
+            self.send(Part::Piece(&part));
+            if !piece.is_empty() {
+                state.pending.push_front(piece);
+            }
+        }
+        if let (Stage::Streaming, Some(whole)) = (state.stage, state.end) {
+            state.stage = Stage::Over;
+            self.send(Part::End { whole: whole && !self.is_cancelled(), micros: micros(state.began.elapsed()) });
+        }
+    }
+
+    fn send(&self, part: Part<'_>) {
+        with_buffer(|message| {
+            part.encode(message);
+            self.outbox.send(self.about.id, message);
+        });
+    }
+
+    /// The whole answer; the state says that it is one's to give.
+    fn reply(&self, answer: &Answer, began: Instant) -> bool {
+        if let Answer::Failure { status, why, .. } = answer {
+            if !why.is_empty() {
+                (self.log)(&format!("{} {status} {why}", self.about.who));
+            }
+        }
+        let sent = with_buffer(|message| {
+            // what nobody reads need not be written
+            if self.is_cancelled() {
+                failure(500, "", message);
+            } else {
+                encode(answer, message);
+            }
+            self.outbox.reply(self.about.id, message, began.elapsed())
+        });
+        self.outbox.tell();
+        sent && !self.is_cancelled()
+    }
+
+    /// Nobody has the handler's half any more.
+    fn left(&self) {
+        let mut state = self.state();
+        if state.stage == Stage::Waiting && self.outbox.slots.start(self.about.id) {
+            state.stage = Stage::Running;
+        }
+        state.on_cancel = None;
+        match state.stage {
+            Stage::Running => {
+                state.stage = Stage::Over;
+                let began = state.began;
+                drop(state);
+                let (detail, why) = ("".into(), "the C handler gave no answer".into());
+                self.reply(&Answer::Failure { status: 500, detail, why }, began);
+            }
+            Stage::Streaming if state.end.is_none() => {
+                state.pending.clear();
+                state.end = Some(false);
+                self.flush(&mut state);
+                self.outbox.tell();
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Sink for LinkSink {
+    fn start(&self) -> bool {
+        let half = &*self.0;
+        let begins = half.outbox.slots.start(half.about.id);
+        let mut state = half.state();
+        state.stage = if begins { Stage::Running } else { Stage::Over };
+        state.began = Instant::now();
+        begins
+    }
+
+    fn yielded(&self) {
+        self.0.yielded();
+    }
+
+    fn answer(&self, answer: Answer) -> bool {
+        let mut state = self.0.state();
+        if state.stage != Stage::Running {
+            return false;
+        }
+        state.stage = Stage::Over;
+        let (began, uncalled) = (state.began, state.on_cancel.take());
+        drop(state);
+        drop(uncalled);
+        self.0.reply(&answer, began)
+    }
+
+    fn begin(&self, head: Head) -> bool {
+        let half = &*self.0;
+        let mut state = half.state();
+        if state.stage != Stage::Running {
+            return false;
+        }
+        state.stage = Stage::Streaming;
+        state.credit = WINDOW;
+        with_buffer(|message| {
+            encode_head(&head, ReplyBody::Stream, message);
+            half.outbox.send(half.about.id, message);
+        });
+        half.outbox.tell();
+        !half.is_cancelled()
+    }
+
+    fn send(&self, piece: Bytes, wait: bool) -> Sent {
+        let half = &*self.0;
+        let mut state = half.state();
+        loop {
+            if half.is_cancelled() || state.stage != Stage::Streaming || state.end.is_some() {
+                return Sent::Gone;
+            }
+            if piece.is_empty() {
+                return Sent::Done;
+            }
+            if state.pending.is_empty() && affordable(state.credit) > 0 {
+                break;
+            }
+            if !wait || IS_LINK.get() {
+                return Sent::Full;
+            }
+            state = half.change.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.pending.push_back(piece);
+        half.flush(&mut state);
+        drop(state);
+        half.outbox.tell();
+        Sent::Done
+    }
+
+    fn end(&self, whole: bool) {
+        let mut state = self.0.state();
+        if state.stage != Stage::Streaming || state.end.is_some() {
+            return;
+        }
+        state.end = Some(whole);
+        let uncalled = state.on_cancel.take();
+        self.0.flush(&mut state);
+        drop(state);
+        drop(uncalled);
+        self.0.outbox.tell();
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.0.about.deadline
+    }
+
+    fn on_cancel(&self, call: Box<dyn FnOnce() + Send>) {
+        let mut state = self.0.state();
+        if state.stage == Stage::Over || state.end.is_some() {
+            return;
+        }
+        if self.0.is_cancelled() {
+            drop(state);
+            return call();
+        }
+        let before = state.on_cancel.replace(call);
+        drop(state);
+        drop(before);
+    }
+}
+
+impl Drop for LinkSink {
+    fn drop(&mut self) {
+        self.0.left();
+    }
+}
+
+/// A buffer of this thread's for one message.
+fn with_buffer<T>(f: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    /// One that was needed for a long message is not kept.
+    const KEPT: usize = 64 << 10;
+    thread_local! {
+        static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    }
+    let mut buffer = BUFFER.take();
+    buffer.clear();
+    let out = f(&mut buffer);
+    if buffer.capacity() <= KEPT {
+        BUFFER.set(buffer);
+    }
+    out
+}

@@ -1,0 +1,378 @@
+//! A link of handlers in C as the server has it: the test is the server, and the handlers are functions of the test.
+
+use bytes::Bytes;
+use exchange::{Answer, Handlers, Head, RequestView, Response, Sent, Sink};
+use shm::{pair, Assembler, RequestId, Sending, ServerEnd};
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use wire::stream::{worth, Order, Part, WINDOW};
+use wire::{BodyRef, Reply, ReplyBody, RequestHead};
+use worker::{CLink, CRoute};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+const INLINE: u32 = 0;
+const POOL: u32 = 1;
+
+type Submitted = (Vec<u8>, Arc<dyn Sink>);
+type Inline = Box<dyn Fn(&dyn RequestView, &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer> + Send + Sync>;
+
+/// Calls `inline` for inline ones, and hands the sinks of others to the test.
+struct Fake {
+    inline: Inline,
+    submitted: Mutex<Sender<Submitted>>,
+}
+
+impl Handlers for Fake {
+    fn run(&self, _: u32, request: &dyn RequestView, later: &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer> {
+        (self.inline)(request, later)
+    }
+
+    fn submit(&self, _: u32, message: Vec<u8>, _: Instant, sink: Arc<dyn Sink>) {
+        let _ = self.submitted.lock().unwrap().send((message, sink));
+    }
+}
+
+struct Server {
+    end: ServerEnd,
+    assembler: Assembler,
+    sinks: Receiver<Submitted>,
+    log: Arc<Mutex<Vec<String>>>,
+    folder: tempfile::TempDir,
+    uses: u32,
+}
+
+fn text(body: &str) -> Answer {
+    let head = Head { status: 200, content_type: Some(Cow::Borrowed(b"text/plain; charset=utf-8")), headers: vec![] };
+    Answer::Response(Response { head, body: Bytes::copy_from_slice(body.as_bytes()) })
+}
+
+fn stream_head() -> Head {
+    Head { status: 200, content_type: Some(Cow::Borrowed(b"text/event-stream")), headers: vec![] }
+}
+
+impl Server {
+    fn new(inline: Inline) -> Server {
+        let (end, mine) = pair(None).unwrap();
+        let (tell, sinks) = channel();
+        let log = Arc::<Mutex<Vec<String>>>::default();
+        let folder = tempfile::tempdir().unwrap();
+        let route = |inline| Some(CRoute { handler: 1, inline, timeout: Duration::from_secs(60) });
+        let lines = log.clone();
+        let link = CLink::new(
+            mine,
+            Some(folder.path().into()),
+            vec![route(true), route(false), None],
+            Arc::new(Fake { inline, submitted: Mutex::new(tell) }),
+            Arc::new(move |line: &str| lines.lock().unwrap().push(line.to_owned())),
+        );
+        std::thread::spawn(move || link.run());
+        Server { end, assembler: Assembler::default(), sinks, log, folder, uses: 0 }
+    }
+
+    fn send(&mut self, route: u32, path: &str) -> RequestId {
+        self.uses += 1;
+        let id = RequestId { slot: self.uses, generation: 1 };
+        let head = RequestHead {
+            id: 7,
+            route,
+            flags: 0,
+            remote_port: 1,
+            method: b"GET",
+            target: path.as_bytes(),
+            path: path.as_bytes(),
+            remote_addr: b"::1",
+            body: BodyRef::Inline(b""),
+        };
+        let mut message = Vec::new();
+        head.encode(&[] as &[&[u8]], std::iter::empty, &mut message);
+        self.end.slots.claim(id);
+        assert!(self.end.requests.send(id.to_word(), &message, &mut Sending::default()));
+        self.end.worker_bell.ring();
+        id
+    }
+
+    fn order(&mut self, id: RequestId, order: Order) {
+        assert!(self.end.requests.send(id.to_word(), &order.encode(), &mut Sending::default()));
+        self.end.worker_bell.ring();
+    }
+
+    fn sink(&self) -> Arc<dyn Sink> {
+        self.sinks.recv_timeout(PATIENCE).expect("a request was submitted").1
+    }
+
+    /// The next message, within some seconds.
+    fn hear(&mut self) -> (RequestId, Vec<u8>) {
+        let began = Instant::now();
+        loop {
+            let got =
+                self.end.replies.receive(&mut self.assembler, |w, bytes| (RequestId::from_word(w), bytes.to_vec()));
+            match got {
+                Some(got) => return got,
+                None => assert!(began.elapsed() < PATIENCE, "nothing was said"),
+            }
+            std::thread::sleep(Duration::from_micros(100));
+        }
+    }
+
+    fn is_silent(&mut self) -> bool {
+        std::thread::sleep(Duration::from_millis(20));
+        self.end.replies.is_empty()
+    }
+}
+
+fn body(message: &[u8]) -> (u16, String) {
+    let reply = Reply::decode(message).unwrap();
+    match reply.body {
+        ReplyBody::Bytes(b) | ReplyBody::Failure(b) => (reply.status, String::from_utf8(b.to_vec()).unwrap()),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn no_inline() -> Inline {
+    Box::new(|_, _| panic!("no request is inline"))
+}
+
+#[test]
+fn inline_handlers_answer_at_once_and_what_was_taken_back_is_not_run() {
+    let runs = Arc::<AtomicUsize>::default();
+    let counted = runs.clone();
+    let mut server = Server::new(Box::new(move |request, _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Some(text(std::str::from_utf8(request.path()).unwrap()))
+    }));
+    for i in 0..100 {
+        let id = server.send(INLINE, &format!("/{i}"));
+        let (from, message) = server.hear();
+        assert_eq!((from, body(&message)), (id, (200, format!("/{i}"))));
+        assert!(server.end.slots.is_running(id));
+    }
+    // a record whose slot says otherwise
+    let id = RequestId { slot: 500, generation: 1 };
+    assert!(!server.end.slots.revoke(id));
+    assert!(server.end.requests.send(id.to_word(), &[0; 100], &mut Sending::default()));
+    server.end.worker_bell.ring();
+    assert!(server.is_silent());
+    assert_eq!(runs.load(Ordering::Relaxed), 100);
+}
+
+#[test]
+fn a_request_begins_when_a_thread_does_and_answers_come_in_any_order() {
+    let mut server = Server::new(no_inline());
+    let ids = [server.send(POOL, "/a"), server.send(POOL, "/b"), server.send(POOL, "/c")];
+    let sinks = [server.sink(), server.sink(), server.sink()];
+    assert!(ids.iter().all(|&id| !server.end.slots.is_running(id)));
+    assert!(server.end.slots.revoke(ids[1]));
+    assert!(sinks[2].start() && sinks[0].start() && !sinks[1].start());
+    assert!(sinks[2].answer(text("c")) && sinks[0].answer(text("a")));
+    assert!(!sinks[0].answer(text("again")), "one answer is enough");
+    for (id, expected) in [(ids[2], "c"), (ids[0], "a")] {
+        let (from, message) = server.hear();
+        assert_eq!((from, body(&message)), (id, (200, expected.into())));
+    }
+    drop(sinks);
+    assert!(server.is_silent(), "what has its answer, or was taken back, says nothing more");
+}
+
+#[test]
+fn a_sink_without_an_answer_is_a_500_with_a_line_in_the_log() {
+    let mut server = Server::new(Box::new(|_, _| None));
+    let id = server.send(POOL, "/lost");
+    let sink = server.sink();
+    assert!(sink.start());
+    drop(sink);
+    let (from, message) = server.hear();
+    assert_eq!((from, body(&message)), (id, (500, String::new())));
+    assert_eq!(*server.log.lock().unwrap(), ["id=0000000000000007 ::1 GET /lost 500 the C handler gave no answer"]);
+    // not even begun, as when no thread can be had
+    let id = server.send(POOL, "/lost");
+    drop(server.sink());
+    assert_eq!((server.hear().0, server.end.slots.is_running(id)), (id, true));
+    // inline, without an answer and without a sink; and a route that is R's
+    for route in [INLINE, 2, 99] {
+        let id = server.send(route, "/lost");
+        let (from, message) = server.hear();
+        assert_eq!((from, body(&message).0), (id, 500));
+    }
+    let sink = {
+        let id = server.send(POOL, "/why");
+        let sink = server.sink();
+        assert!(sink.start());
+        let failure = Answer::Failure { status: 422, detail: "for the client".into(), why: "for the log".into() };
+        assert!(sink.answer(failure));
+        let (from, message) = server.hear();
+        assert_eq!((from, body(&message)), (id, (422, "for the client".into())));
+        sink
+    };
+    assert!(server.log.lock().unwrap().last().unwrap().ends_with("GET /why 422 for the log"));
+    drop(sink);
+}
+
+#[test]
+fn a_handler_that_answers_later_says_that_its_thread_is_free() {
+    let kept = Arc::<Mutex<Option<Arc<dyn Sink>>>>::default();
+    let keep = kept.clone();
+    let mut server = Server::new(Box::new(move |_, later| {
+        *keep.lock().unwrap() = Some(later());
+        None
+    }));
+    let id = server.send(INLINE, "/later");
+    assert_eq!(server.hear(), (id, vec![]));
+    let sink = kept.lock().unwrap().take().unwrap();
+    assert!(sink.answer(text("at last")));
+    let (from, message) = server.hear();
+    assert_eq!((from, body(&message)), (id, (200, "at last".into())));
+    let id = server.send(POOL, "/later");
+    let sink = server.sink();
+    assert!(sink.start());
+    sink.yielded();
+    sink.yielded();
+    assert_eq!(server.hear(), (id, vec![]));
+    assert!(sink.answer(text("x")));
+    sink.yielded();
+    assert_eq!(body(&server.hear().1).1, "x");
+    assert!(server.is_silent());
+}
+
+#[test]
+fn a_long_answer_waits_in_a_file() {
+    let mut server = Server::new(no_inline());
+    server.send(POOL, "/long");
+    let sink = server.sink();
+    assert!(sink.start() && sink.answer(text(&"x".repeat(3 << 20))));
+    let (_, message) = server.hear();
+    let ReplyBody::Spooled(name) = Reply::decode(&message).unwrap().body else { panic!("it is not in a file") };
+    let path = server.folder.path().join(std::str::from_utf8(name).unwrap());
+    assert_eq!(std::fs::metadata(path).unwrap().len(), 3 << 20);
+}
+
+#[test]
+fn a_stream_sends_no_more_than_it_may_and_ends_when_all_was_sent() {
+    let mut server = Server::new(no_inline());
+    let id = server.send(POOL, "/stream");
+    let sink = server.sink();
+    assert!(sink.start() && sink.begin(stream_head()));
+    let (_, head) = server.hear();
+    assert_eq!(Reply::decode(&head).unwrap().body, ReplyBody::Stream);
+    // more than the window: the rest waits here, and further pieces are refused
+    let long = Bytes::from(vec![b'x'; 2 * WINDOW]);
+    assert_eq!(sink.send(long.clone(), false), Sent::Done);
+    assert_eq!(sink.send(Bytes::from_static(b"y"), false), Sent::Full);
+    let mut spent = 0;
+    let mut body = 0;
+    while spent + 65 < WINDOW {
+        let (from, message) = server.hear();
+        let Part::Piece(piece) = Part::decode(&message).unwrap() else { panic!("it has ended") };
+        assert_eq!(from, id);
+        (spent, body) = (spent + worth(piece.len()), body + piece.len());
+    }
+    assert!(spent <= WINDOW && server.is_silent());
+    sink.end(true);
+    drop(sink);
+    assert!(server.is_silent(), "what waits comes first");
+    server.order(id, Order::Credit(2 * WINDOW as u32));
+    loop {
+        let (_, message) = server.hear();
+        match Part::decode(&message).unwrap() {
+            Part::Piece(piece) => body += piece.len(),
+            Part::End { whole, .. } => {
+                assert!(whole);
+                break;
+            }
+        }
+    }
+    assert_eq!(body, long.len());
+}
+
+#[test]
+fn a_thread_that_waits_for_credit_goes_on_with_it_and_stops_when_the_client_has_gone() {
+    let mut server = Server::new(no_inline());
+    let id = server.send(POOL, "/stream");
+    let sink = server.sink();
+    assert!(sink.start() && sink.begin(stream_head()));
+    let called = Arc::<AtomicUsize>::default();
+    let count = called.clone();
+    sink.on_cancel(Box::new(move || {
+        count.fetch_add(1, Ordering::Relaxed);
+    }));
+    let writer = {
+        let sink = sink.clone();
+        std::thread::spawn(move || {
+            let piece = Bytes::from(vec![0; 10_000]);
+            let mut sent = 0;
+            while sink.send(piece.clone(), true) == Sent::Done {
+                sent += 1;
+            }
+            sent
+        })
+    };
+    server.hear();
+    let mut got = 0;
+    while got < WINDOW - 20_000 {
+        got += server.hear().1.len();
+    }
+    server.order(id, Order::Credit(100_000));
+    while got < WINDOW + 50_000 {
+        got += server.hear().1.len();
+    }
+    assert!(!writer.is_finished() && !sink.is_cancelled());
+    server.order(id, Order::Cancel);
+    assert!(writer.join().unwrap() >= 30);
+    assert!(sink.is_cancelled());
+    assert_eq!(called.load(Ordering::Relaxed), 1);
+    sink.end(true);
+    let last = std::iter::repeat_with(|| server.hear().1).find(|m| matches!(Part::decode(m), Ok(Part::End { .. })));
+    assert!(matches!(Part::decode(&last.unwrap()), Ok(Part::End { whole: false, .. })), "nobody has read all of it");
+}
+
+#[test]
+fn a_cancelled_request_is_told_once_and_its_late_answer_is_nobodys() {
+    let mut server = Server::new(no_inline());
+    let id = server.send(POOL, "/late");
+    let sink = server.sink();
+    assert!(sink.start() && sink.deadline().is_some());
+    let (tell, told) = channel();
+    let other = tell.clone();
+    sink.on_cancel(Box::new(move || other.send("first").unwrap()));
+    let own = sink.clone();
+    sink.on_cancel(Box::new(move || tell.send(if own.is_cancelled() { "second" } else { "early" }).unwrap()));
+    server.order(id, Order::Cancel);
+    assert_eq!(told.recv_timeout(PATIENCE), Ok("second"), "the later takes the place of the earlier");
+    server.order(id, Order::Cancel);
+    assert!(!sink.answer(text("too late")));
+    // but the server learns that the slot is free
+    assert_eq!(server.hear().0, id);
+    // one that comes too late is called at once, and one after the answer never
+    let id = server.send(POOL, "/late");
+    let sink = server.sink();
+    assert!(sink.start());
+    server.order(id, Order::Cancel);
+    while !sink.is_cancelled() {
+        std::thread::yield_now();
+    }
+    let (tell, told) = channel();
+    sink.on_cancel(Box::new(move || tell.send(()).unwrap()));
+    assert_eq!(told.recv_timeout(PATIENCE), Ok(()));
+    sink.answer(text(""));
+    sink.on_cancel(Box::new(|| panic!("it has its answer")));
+    // of a request that is not there
+    server.order(RequestId { slot: 9, generation: 9 }, Order::Cancel);
+    server.order(RequestId { slot: 2000, generation: 9 }, Order::Credit(1));
+    server.hear();
+    assert!(server.is_silent());
+}
+
+#[test]
+fn a_stream_whose_sink_is_dropped_breaks_off() {
+    let mut server = Server::new(no_inline());
+    server.send(POOL, "/stream");
+    let sink = server.sink();
+    assert!(sink.start() && sink.begin(stream_head()));
+    assert_eq!(sink.send(Bytes::from_static(b"a"), true), Sent::Done);
+    drop(sink);
+    server.hear();
+    assert!(matches!(Part::decode(&server.hear().1), Ok(Part::Piece(b"a"))));
+    assert!(matches!(Part::decode(&server.hear().1), Ok(Part::End { whole: false, .. })));
+}
