@@ -1,4 +1,4 @@
-//! `inst/include/drover.h` in Rust: its types, one for one. The header says what they mean; `tests/header.rs` checks that both are the same.
+//! `inst/include/drover.h` in Rust: its types, one for one. The header says what they mean; a test below has a C compiler compare both.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -149,4 +149,52 @@ pub struct Api {
     pub times: unsafe extern "C" fn(*mut Request, *mut Times) -> Code,
     pub mark: unsafe extern "C" fn(*mut Request, *const c_char, u64) -> Code,
     pub log: unsafe extern "C" fn(*mut Request, c_int, *const c_char),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+    use std::path::Path;
+    use std::process::Command;
+
+    /// Sizes, and the places of all members: `what` in C, and what it is in Rust.
+    macro_rules! layout {
+        ($($type:ty as $name:literal: $($member:ident)*;)*) => {
+            vec![$(
+                (concat!("sizeof(", $name, ")").to_owned(), size_of::<$type>()),
+                $((concat!("offsetof(", $name, ", ", stringify!($member), ")").to_owned(), offset_of!($type, $member)),)*
+            )*]
+        };
+    }
+
+    #[test]
+    fn the_header_says_the_same() {
+        let mut layout = layout! {
+            Span as "drover_bytes": ptr len;
+            Times as "drover_times": size received_ns started_ns deadline_ns;
+            Code as "drover_code":;
+            Api as "drover_api": size version method path target query header header_count header_at param param_count
+                param_at cookie body remote_addr remote_port id is_http2 respond respond_static respond_owned add_header fail
+                begin send try_send end defer release is_cancelled on_cancel now_ns times mark log;
+        };
+        for (code, value) in [("OK", Code::Ok), ("GONE", Code::Gone), ("FULL", Code::Full), ("DONE", Code::Done)] {
+            layout.push((format!("DROVER_{code}"), value as usize));
+        }
+        layout.push(("DROVER_INVALID".to_owned(), Code::Invalid as usize));
+        layout.push(("DROVER_API_VERSION".to_owned(), crate::api::TABLE.version as usize));
+        let checks: String = layout
+            .iter()
+            .enumerate()
+            .map(|(i, (what, value))| format!("typedef char check_{i}[{what} == {value} ? 1 : -1]; /* {what} */\n"))
+            .collect();
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let source = std::env::temp_dir().join(format!("drover-layout-{}.c", std::process::id()));
+        std::fs::write(&source, format!("#include <drover.h>\n{checks}")).unwrap();
+        let include = folder.join("../../../../inst/include");
+        let compiled =
+            Command::new("cc").args(["-std=c99", "-fsyntax-only", "-I"]).arg(include).arg(&source).output().unwrap();
+        std::fs::remove_file(&source).unwrap();
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    }
 }

@@ -173,7 +173,9 @@ impl Inner {
             Callee::Drover(function) => {
                 // SAFETY: function and data are those of one spec; the address is good until the call returns, and longer.
                 let outcome = unsafe { guard::handler(function, shared.address(), &api::TABLE, entry.data()) };
-                shared.returned(outcome);
+                if shared.returned(outcome) {
+                    sink.yielded();
+                }
             }
             Callee::Unary(_) => {}
         }

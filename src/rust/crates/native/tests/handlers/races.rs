@@ -1,0 +1,61 @@
+//! Many requests at once: answers from the pool and from threads of handlers, and clients that go away while they come.
+
+use crate::app::{spec, App, Ask, How};
+use crate::client::Client;
+
+const NAMES: [&str; 9] = [
+    "h_echo",
+    "old_echo",
+    "h_owned",
+    "h_later",
+    "h_later_twice",
+    "h_later_on_cancel",
+    "h_stream",
+    "h_stream_later",
+    "old_stream",
+];
+const ASKS: [&str; 2] = ["/x?n=5&ms=0", "/x?n=50&ms=1"];
+
+#[test]
+fn answers_and_cancellations_race() {
+    let _one = crate::library::one_at_a_time();
+    let app = App::with(NAMES.iter().map(|name| spec(name)).collect(), 4);
+    std::thread::scope(|scope| {
+        for thread in 0..2_u32 {
+            let app = &app;
+            scope.spawn(move || {
+                for i in 0..300_u32 {
+                    let how = if i % 3 == 0 { How::Inline } else { How::Pool };
+                    let number = (i + thread) % NAMES.len() as u32 + 1;
+                    let client = Client::new();
+                    app.call_for(how, number, &Ask::query(ASKS[(i % 2) as usize]), &client);
+                    // one waits for ever unless its client goes away
+                    let only_cancelled = NAMES[number as usize - 1] == "h_later_on_cancel";
+                    if i % 4 == 0 || only_cancelled {
+                        let leaving = client.clone();
+                        std::thread::spawn(move || leaving.cancel()).join().unwrap();
+                    }
+                    client
+                        .wait("end of any kind", |seen| seen.cancelled || seen.answer.is_some() || seen.end.is_some());
+                }
+            });
+        }
+    });
+    assert!(app.natives.stop(std::time::Duration::from_secs(60)));
+    // nothing that a handler was told was an error of its own
+    let errors: Vec<_> = app.log().into_iter().filter(|(level, _)| *level == 2).collect();
+    assert_eq!(errors, []);
+}
+
+#[test]
+fn cancelled_while_it_is_answered() {
+    let _one = crate::library::one_at_a_time();
+    let app = App::new("h_later");
+    for i in 0..200_u64 {
+        let client = app.call(How::Pool, &Ask::query("/x?ms=1"));
+        std::thread::sleep(std::time::Duration::from_micros(900 + i));
+        client.cancel();
+        client.wait("end", |seen| seen.dropped);
+    }
+    assert_eq!(app.log(), []);
+}
