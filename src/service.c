@@ -53,7 +53,10 @@ SEXP drv_service_open(SEXP settings, SEXP options, SEXP source) {
   drv_source from = source_of(source);
   drv_error error;
   atomic_store(&by_callback, 0);
-  service = drv_service_start(drv_text(settings), drv_text(options), &from, wake, &error);
+  drv_str its_settings = drv_text(settings), its_options = drv_text(options);
+  drv_signals_hold();
+  service = drv_service_start(its_settings, its_options, &from, wake, &error);
+  drv_signals_let_go();
   return service ? Rf_ScalarInteger(drv_service_port(service)) : drv_start_error(&error);
 }
 

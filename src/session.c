@@ -8,6 +8,7 @@
 #include "build.h"
 #include "intercept.h"
 #include "natives.h"
+#include "signals.h"
 #include "worker.h"
 #include <R_ext/Rdynload.h>
 #include <pthread.h>
@@ -82,7 +83,9 @@ SEXP drv_session_open(SEXP json, SEXP handlers) {
   atomic_store(&polls, 0);
   drv_natives described = drv_natives_of(handlers);
   R_PreserveObject(natives = handlers);
+  drv_signals_hold();
   session = drv_session_start(text.ptr, text.len, described, ring, &desk, &error);
+  drv_signals_let_go();
   if (!session) {
     R_ReleaseObject(natives);
     drv_worker_forget_app();

@@ -43,6 +43,16 @@ void drv_signals_of_worker(int its_bell) {
 /* A child that a handler has made (parallel::mclapply) is ended by SIGTERM, and rings nobody's bell. */
 void drv_signals_on_fork(void) { drv_signals_release(); }
 
+static sigset_t held;
+
+void drv_signals_hold(void) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &held);
+}
+
+void drv_signals_let_go(void) { pthread_sigmask(SIG_SETMASK, &held, NULL); }
+
 /* .Call: from now on both are noted. */
 SEXP drv_signals_catch(void) {
   terminate = hang_up = 0;

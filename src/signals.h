@@ -11,6 +11,11 @@ void drv_signals_of_worker(int bell);
 /* In the child of any fork: signals mean there what they would without us. */
 void drv_signals_on_fork(void);
 
+/* Threads that are started between these two get no signals: R's handlers are for R's thread. That of SIGPIPE, which writing to a
+ * client that has gone may raise, would signal an R error on any. */
+void drv_signals_hold(void);
+void drv_signals_let_go(void);
+
 SEXP drv_signals_catch(void);
 SEXP drv_signals_release(void);
 SEXP drv_signals_take(void);

@@ -14,5 +14,13 @@ tools/install.sh > "$log" 2>&1 || {
   cat "$log" >&2
   fail "the package could not be built"
 }
+# what the example brings along; --clean, so that nothing that was built stays in the tree
+for description in "inst/examples/$example"/*/DESCRIPTION; do
+  [ -f "$description" ] || continue
+  R CMD INSTALL --clean --library="$library" "$(dirname "$description")" >> "$log" 2>&1 || {
+    cat "$log" >&2
+    fail "the package of the example could not be installed"
+  }
+done
 export PORT="$port"
 exec Rscript "$app"

@@ -6,7 +6,8 @@ report <- function(results) {
   c(
     verdict_table(results, summary), "",
     if (!is.null(summary)) for_scenarios(results, summary),
-    if (!is.null(results$trials$figures)) c("", for_trials(results$trials$figures)),
+    unlist(lapply(results$trials$tables, function(table) c("", table))),
+    if (!is.null(results$trials$listed)) c("", for_trials(results$trials$listed)),
     if (length(unlist(results$invalid)) > 0L) c("", invalid_lines(results$invalid))
   )
 }

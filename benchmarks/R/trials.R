@@ -1,9 +1,9 @@
 # The trials: what worker processes are for, each measured in its own way. A trial is a function of `bench` in a file
 # trials-*.R that returns list(verdicts, figures): rows of report.R, and a data frame of figures() with everything
-# measured. Not for requests that are answered as fast as can be: scenarios.R.
+# measured; and, when it has so many figures that the report needs them in another form, table: lines of Markdown. Not for requests that are answered as fast as can be: scenarios.R.
 
 # In the order of the report.
-trial_names <- c("workers", "cpu", "slow", "sleeps", "waits", "fork", "memory", "overload", "kill", "reload")
+trial_names <- c("workers", "cpu", "slow", "sleeps", "waits", "fork", "memory", "overload", "kill", "reload", "native")
 
 run_trials <- function(bench, names) {
   unknown <- setdiff(names, trial_names)
@@ -13,13 +13,16 @@ run_trials <- function(bench, names) {
     trial <- get(paste0("trial_", name))
     tryCatch(trial(bench), bench_failure = function(e) {
       say(name, ": ", conditionMessage(e))
-      list(verdicts = verdict_row(paste("trial", name), "", paste("failed:", conditionMessage(e)), FALSE),
+      list(verdicts = verdict_row(paste("trial", name), "", paste("failed:", sub("\n.*", "", conditionMessage(e))), FALSE),
         figures = NULL)
     })
   })
+  has_table <- vapply(results, function(result) !is.null(result$table), NA)
+  all_of <- function(results, what) do.call(rbind, lapply(results, `[[`, what))
   list(
-    verdicts = do.call(rbind, lapply(results, `[[`, "verdicts")), figures = do.call(rbind, lapply(results, `[[`,
-      "figures"))
+    verdicts = all_of(results, "verdicts"), figures = all_of(results, "figures"),
+    # those that the report shows one by one
+    listed = all_of(results[!has_table], "figures"), tables = lapply(results[has_table], `[[`, "table")
   )
 }
 

@@ -1,7 +1,8 @@
 # The code in a page of documentation, as something that can be run. Not for running it: run.R.
 #
 # All R blocks of a page, in order, are one script, which builds an app; where none of them serves it, it is served at the
-# end. Blocks marked `r no-run` are only parsed. Blocks marked `console` are transcripts (transcript.R).
+# end. Blocks marked `r no-run` are only parsed. Blocks marked `console` are transcripts (transcript.R). A block that is
+# marked with a language and a path, as in `c hello/src/hello.c`, is that file, of a package that the script may use.
 
 # The fenced blocks of a Markdown file: a list of lists with info (what follows the fence) and lines.
 fenced_blocks <- function(file) {
@@ -25,4 +26,15 @@ page_script <- function(blocks) {
   if (!any(grepl("dr_serve(", code, fixed = TRUE))) code <- c(code, "dr_serve(app, port = 8080, block = TRUE)")
   if (!any(grepl("library(drover)", code, fixed = TRUE))) code <- c("library(drover)", "app <- dr_app()", code)
   gsub("port = 8080", "port = 0", code, fixed = TRUE)
+}
+
+# Writes the blocks that are files below a folder.
+write_files <- function(blocks, folder) {
+  for (block in blocks) {
+    path <- regmatches(block$info, regexec("^[a-z]+ ([^ ]+/[^ ]+)$", block$info))[[1L]]
+    if (!length(path)) next
+    file <- file.path(folder, path[[2L]])
+    dir.create(dirname(file), showWarnings = FALSE, recursive = TRUE)
+    writeLines(block$lines, file, useBytes = TRUE)
+  }
 }

@@ -4,7 +4,7 @@
 # An example is a folder inst/examples/NAME with app.R and requests.txt; a page is described in pages.R. Each command of
 # a transcript is a test; so is that the app starts, and that it ends when interrupted.
 
-for (file in c("transcript.R", "server.R", "pages.R", "settings.R", "proxy.R")) {
+for (file in c("transcript.R", "server.R", "packages.R", "pages.R", "settings.R", "proxy.R")) {
   source(file.path("tests", "examples", file), encoding = "UTF-8")
 }
 
@@ -18,9 +18,9 @@ report <- function(name, problems) {
 }
 
 # Runs the app in `file` and the steps of a transcript against it.
-run_app <- function(name, file, steps, folder = dirname(file)) {
+run_app <- function(name, file, steps, folder = dirname(file), library = NULL) {
   cat(name, "\n")
-  server <- start_app(file)
+  server <- start_app(file, library = library)
   on.exit(server$process$kill_tree())
   report(paste(name, "starts"), if (is.null(server$url)) paste(server$log(), collapse = "\n          "))
   if (is.null(server$url)) return(invisible())
@@ -32,11 +32,24 @@ run_app <- function(name, file, steps, folder = dirname(file)) {
   report(paste(name, "ends when interrupted"), if (!identical(status, 0L)) paste("its exit status was", status))
 }
 
+# See install_packages(). That they can be installed is a test.
+install_app_packages <- function(name, folder, strict) {
+  installed <- install_packages(folder, strict)
+  if (!is.null(installed)) report(paste(name, "has a package that can be installed"), installed$problems)
+  installed
+}
+
 run_example <- function(name) {
   folder <- normalizePath(file.path("inst", "examples", name))
   requests <- file.path(folder, "requests.txt")
   if (!file.exists(requests)) return(report(name, "there is no requests.txt"))
-  run_app(name, file.path(folder, "app.R"), parse_transcript(readLines(requests, encoding = "UTF-8")))
+  installed <- install_app_packages(name, folder, strict = TRUE)
+  if (length(installed$problems)) return(invisible())
+  on.exit(unlink(installed$library, recursive = TRUE))
+  run_app(
+    name, file.path(folder, "app.R"), parse_transcript(readLines(requests, encoding = "UTF-8")),
+    library = installed$library
+  )
 }
 
 run_page <- function(page) {
@@ -55,7 +68,11 @@ run_page <- function(page) {
   dir.create(file.path(folder, "public"))
   writeLines("<h1>Hello</h1>", file.path(folder, "public", "index.html"))
   writeLines(c(sprintf("setwd(%s)", deparse(folder)), script), file, useBytes = TRUE)
-  run_app(page, file, parse_transcript(lines_of(blocks, "console")))
+  write_files(blocks, folder)
+  installed <- install_app_packages(page, folder, strict = FALSE)
+  if (length(installed$problems)) return(invisible())
+  on.exit(unlink(installed$library, recursive = TRUE), add = TRUE)
+  run_app(page, file, parse_transcript(lines_of(blocks, "console")), library = installed$library)
 }
 
 # A port that is taken gives an error that says so, and a status for scripts.

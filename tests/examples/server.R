@@ -11,12 +11,15 @@ wait_for <- function(condition, seconds) {
 }
 
 # Starts Rscript on a file that serves an app on the port in the environment variable PORT.
+# `library` is one more library for it to find packages in.
 # Gives a list: process (of processx), url (NULL when it did not come to listen) and log() (the lines it has written).
-start_app <- function(file, port = 0L) {
+start_app <- function(file, port = 0L, library = NULL) {
   log_file <- tempfile("log-")
+  libraries <- paste(c(library, .libPaths()), collapse = .Platform$path.sep)
   process <- processx::process$new(
     file.path(R.home("bin"), "Rscript"), file,
-    stdout = log_file, stderr = "2>&1", env = c("current", PORT = as.character(port)), cleanup_tree = TRUE
+    stdout = log_file, stderr = "2>&1", env = c("current", PORT = as.character(port), R_LIBS = libraries),
+    cleanup_tree = TRUE
   )
   log <- function() readLines(log_file, warn = FALSE, encoding = "UTF-8")
   listening <- function() grep("drover listening on ", log(), value = TRUE)

@@ -71,7 +71,7 @@ test_that("a package that cannot be loaded is named, with the reason", {
   dir.create(file.path(source, "R"))
   writeLines(".onLoad <- function(...) stop('the model is missing')", file.path(source, "R", "load.R"))
   installed <- processx::run(
-    file.path(R.home("bin"), "R"), c("CMD", "INSTALL", "--no-test-load", "--library", library, source),
+    file.path(R.home("bin"), "R"), c("CMD", "INSTALL", "--no-test-load", "-l", library, source),
     error_on_status = FALSE
   )
   expect_identical(installed$status, 0L)

@@ -1,0 +1,17 @@
+# The app of the trial "native": the same answers by C handlers of all kinds. With PORT in the environment it is served by this
+# session with THREADS I/O threads; without, it is for `drover serve`.
+
+library(drover)
+
+app <- dr_app()
+dr_get_cpp(app, "/text", "benchhandlers", "bench_text", interface = "drover", inline = TRUE)
+dr_get_cpp(app, "/json", "benchhandlers", "bench_json", interface = "drover", inline = TRUE)
+dr_get_cpp(app, "/pool", "benchhandlers", "bench_text", interface = "drover")
+dr_get_cpp(app, "/unary", "benchhandlers", "bench_unary")
+
+if (nzchar(Sys.getenv("PORT"))) {
+  dr_serve(
+    app, port = as.integer(Sys.getenv("PORT")), threads = as.integer(Sys.getenv("THREADS")), max_connections = 20000,
+    max_queue = 20000, block = TRUE
+  )
+}
