@@ -5,18 +5,24 @@
 in_process <- function() .Call(C_process_state)
 
 # The whole life of worker `number`. `hooks`: start and stop, lists of functions. Its exit status.
-worker_process <- function(number, hooks) {
+worker_process <- function(number, compiled, hooks) {
   start_random_stream(number)
   # R shows warnings when it is at top level, where a worker never is; those of handlers are logged, but callbacks have
   # some too
   if (identical(as.integer(getOption("warn")), 0L)) options(warn = 1L)
   problem <- run_worker_hooks(hooks$start)
   if (!is.null(problem)) {
+    problem <- paste("on_worker_start failed:", problem)
+  } else {
+    note_session()
+    problem <- tryCatch(.Call(C_process_ready, natives_for_engine(compiled)), error = function(error) {
+      valid_text(conditionMessage(error))
+    })
+  }
+  if (!is.null(problem)) {
     .Call(C_process_failed, problem)
     return(1L)
   }
-  note_session()
-  .Call(C_process_ready)
   repeat {
     if (identical(serve(modes$block), outcomes$stopped)) break
     run_callbacks()

@@ -26,7 +26,7 @@ run_zygote <- function(config, compiled, routes, hooks) {
     .Call(C_zygote_fail, problem)
     return(1L)
   }
-  number <- .Call(C_zygote_run, function(number) worker_process(number, hooks))
+  number <- .Call(C_zygote_run, function(number) worker_process(number, compiled, hooks))
   if (is.null(number)) 0L else list(number)
 }
 
@@ -49,7 +49,7 @@ zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   collect_garbage()
   config <- dr_from_json(settings)
   status <- run_zygote(config, loaded$compiled, app_json(loaded$compiled), loaded$hooks)
-  if (is.list(status)) status <- worker_process(status[[1L]], loaded$hooks)
+  if (is.list(status)) status <- worker_process(status[[1L]], loaded$compiled, loaded$hooks)
   for (hook in loaded$stop) {
     tryCatch(hook(), error = function(error) message("drover: stop hook failed: ", conditionMessage(error)))
   }

@@ -25,7 +25,7 @@ static const R_CallMethodDef calls[] = {
     CALL("plain_response", drv_plain_response, 4),
     CALL("pointer_is_live", drv_pointer_is_live, 1),
     CALL("process_failed", drv_process_failed, 1),
-    CALL("process_ready", drv_process_ready, 0),
+    CALL("process_ready", drv_process_ready, 1),
     CALL("process_state", drv_process_state, 0),
     CALL("request_body", drv_request_body, 2),
     CALL("request_make_cell", drv_request_make_cell, 0),

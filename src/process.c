@@ -10,11 +10,14 @@
  */
 #define _GNU_SOURCE /* F_SETSIG and the like */
 #include "process.h"
+#include "build.h"
 #include "hygiene.h"
+#include "natives.h"
 #include "signals.h"
 #include "worker.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -186,10 +189,23 @@ int drv_process_patience_is_over(int longest) {
 
 /* ---- .Call ---------------------------------------------------------------------------------------------------- */
 
-SEXP drv_process_ready(void) {
+/* The worker's threads are started here, and not before: there are none when on_worker_start forks. They heed no signal, so that signals
+ * reach the main thread, and a crash in one of them ends the process at once: R's handlers for that would run R code in the wrong thread,
+ * and delete the folder of temporary files that all workers share. NULL, or a string: why not. */
+SEXP drv_process_ready(SEXP natives) {
   /* what on_worker_start has set is how handlers find it */
   drv_hygiene_note();
-  if (p.process) drv_process_tell_ready(p.process);
+  if (!p.process) return R_NilValue;
+  drv_natives described = drv_natives_of(natives);
+  R_PreserveObject(natives);
+  drv_error error;
+  sigset_t all, mask;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, &mask);
+  int served = drv_process_serve_c(p.process, described, &error);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL);
+  if (!served) return Rf_ScalarString(drv_mkchar(error.message));
+  drv_process_tell_ready(p.process);
   return R_NilValue;
 }
 

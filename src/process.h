@@ -29,7 +29,7 @@ int drv_process_callbacks_due_in(int longest); /* ms until a callback of 'later'
 int drv_process_patience(int longest);        /* ms to sleep */
 int drv_process_patience_is_over(int longest); /* having slept so long: whether anything is due */
 
-SEXP drv_process_ready(void);
+SEXP drv_process_ready(SEXP natives);
 SEXP drv_process_failed(SEXP why);
 SEXP drv_process_state(void);
 

@@ -1,44 +1,107 @@
-//! A worker process's side of its control channel: it says that it is ready, is told to stop, and its log lines go that way.
-//! No thread is started here. Neighbours: `desk` (requests and replies), `zygote` (which makes it), `src/process.c`.
+//! A worker process's side of its control channel: it says that it is ready, is told to stop, and its log lines go that way; and the
+//! start of its handlers in C, on threads that no fork has to live with: they are the last thing before it is ready.
+//! Neighbours: `desk` (requests and replies), `zygote` (which makes it), `natives` (the handlers in C), `src/process.c`.
 
-use crate::desk::{Desk, LogLine, Routes};
+use crate::desk::{Desk, Routes};
+use crate::natives::CNatives;
 use crate::node::Str;
-use crate::shield::shield;
+use crate::shield::{shield, Error};
 use crate::zygote::WorkerSettings;
-use engine::Level;
+use engine::{AppConfig, Level, Runs};
+use exchange::Handlers;
 use shm::{Channel, Received, WorkerEnd};
-use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::rc::Rc;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::time::Duration;
 use wire::control::{WorkerNews, WorkerOrder};
-use worker::{Running, Worker};
+use worker::{CLink, CRoute, Running, Worker};
 
 /// The end of the channel, and which request runs.
 pub struct Process {
-    channel: Rc<Channel>,
+    channel: Arc<Channel>,
     running: Arc<Running>,
     message: Vec<u8>,
+    log: Log,
+    c: Option<CLinkParts>,
+}
+
+/// Where lines go, from any thread.
+type Log = Arc<dyn Fn(Level, &str) + Send + Sync>;
+
+/// What the link of its handlers in C is made of when they are ready.
+struct CLinkParts {
+    end: WorkerEnd,
+    routes: Vec<Option<CRoute>>,
+    folder: PathBuf,
+    threads: usize,
+    debug: bool,
+}
+
+impl CLinkParts {
+    fn new(link: [OwnedFd; 3], app: &AppConfig, settings: &WorkerSettings) -> io::Result<Self> {
+        let route = |r: &engine::RouteConfig| {
+            let timeout = Duration::from_secs_f64(r.timeout.unwrap_or(settings.limits.timeout));
+            (r.runs != Runs::R).then_some(CRoute { handler: r.handler, inline: r.runs == Runs::Inline, timeout })
+        };
+        Ok(CLinkParts {
+            end: WorkerEnd::attach(link)?,
+            routes: app.routes.iter().map(route).collect(),
+            folder: settings.upload_path.clone(),
+            threads: settings.cpp_workers,
+            debug: settings.debug,
+        })
+    }
 }
 
 impl Process {
-    /// A worker with this end of its control channel and the descriptors of this link, and its desk.
+    /// A worker with this end of its control channel and the descriptors of these links, and its desk. The second link is that of
+    /// handlers in C: it is served from [`drv_process_serve_c`] on.
     ///
     /// # Errors
-    /// When the descriptors are not those of a link.
+    /// When the descriptors are not those of a link, or the app's patterns are wrong.
     pub(crate) fn new(
         control: OwnedFd,
         link: [OwnedFd; 3],
-        app: Routes,
+        c_link: Option<[OwnedFd; 3]>,
+        app: &AppConfig,
         settings: &WorkerSettings,
     ) -> io::Result<(Process, Desk)> {
-        let channel = Rc::new(Channel::from(control));
+        let channel = Arc::new(Channel::from(control));
+        let routes = Routes::new(&app.routes, app.not_found).map_err(io::Error::other)?;
         let worker = Worker::new(WorkerEnd::attach(link)?).spooling(settings.upload_path.clone());
         let running = worker.running();
         let log = log_through(channel.clone());
-        let desk = Desk::new(worker, app, settings.limits.clone(), settings.upload_path.clone(), log).in_process();
-        Ok((Process { channel, running, message: Vec::new() }, desk))
+        let c = c_link.map(|link| CLinkParts::new(link, app, settings)).transpose()?;
+        let lines = log.clone();
+        let lines = Box::new(move |level, text: &str| lines(level, text));
+        let desk = Desk::new(worker, routes, settings.limits.clone(), settings.upload_path.clone(), lines).in_process();
+        Ok((Process { channel, running, message: Vec::new(), log, c }, desk))
+    }
+
+    /// Starts the thread of the second link, if there is one. It has the signal mask of the caller.
+    ///
+    /// # Safety
+    /// As for [`CNatives::ready`].
+    unsafe fn serve_c(&mut self, natives: &CNatives) -> io::Result<()> {
+        let Some(CLinkParts { end, routes, folder, threads, debug }) = self.c.take() else { return Ok(()) };
+        let log = self.log.clone();
+        // SAFETY: the caller's.
+        let natives = unsafe { natives.ready(threads, move |level, text| log(level, text)) }?;
+        let handlers: Arc<dyn Handlers> = natives.ok_or_else(|| io::Error::other("the app has no handlers in C"))?;
+        let log = self.log.clone();
+        let link = CLink::new(end, routes, handlers, Arc::new(move |line: &str| log(Level::Error, line)))
+            .spooling(folder)
+            .debugging(debug);
+        let log = self.log.clone();
+        std::thread::Builder::new().name("drover-c-link".into()).spawn(move || {
+            link.run();
+            log(Level::Error, "the worker's shared memory was written over: it ends");
+            std::process::abort();
+        })?;
+        Ok(())
     }
 
     fn send(&self, news: WorkerNews<'_>) {
@@ -51,21 +114,24 @@ impl Process {
 
 /// Sends lines to the server's log. What it cannot take now is counted and told with the next line: a handler never waits
 /// for the log.
-fn log_through(channel: Rc<Channel>) -> LogLine {
-    let dropped = Cell::new(0u64);
-    Box::new(move |level, text| {
+fn log_through(channel: Arc<Channel>) -> Log {
+    let dropped = AtomicU64::new(0);
+    Arc::new(move |level, text| {
         let level = match level {
             Level::Info => 0,
             Level::Warn => 1,
             Level::Error => 2,
         };
-        let text = match dropped.get() {
+        let missing = dropped.swap(0, Ordering::Relaxed);
+        let text = match missing {
             0 => text.to_owned(),
             n => format!("({n} lines dropped before this one) {text}"),
         };
         let mut message = Vec::new();
         WorkerNews::Log { level, text: &text }.encode(&mut message);
-        dropped.set(if channel.send(&message, &[]).is_ok() { 0 } else { dropped.get() + 1 });
+        if channel.send(&message, &[]).is_err() {
+            dropped.fetch_add(missing + 1, Ordering::Relaxed);
+        }
     })
 }
 
@@ -77,6 +143,25 @@ fn log_through(channel: Rc<Channel>) -> LogLine {
 pub unsafe extern "C" fn drv_process_fd(process: *const Process) -> i32 {
     // SAFETY: the caller's.
     unsafe { (*process).channel.as_raw_fd() }
+}
+
+/// Has its handlers in C, if the app has some, served from now on, by threads that have the signal mask of the caller. 0, and an error, when
+/// that cannot be.
+///
+/// # Safety
+/// `process` is live; C lends the descriptions for the call, and keeps what they point at for the life of the process; `error` is valid
+/// for writing.
+#[no_mangle]
+pub unsafe extern "C" fn drv_process_serve_c(process: *mut Process, natives: CNatives, error: *mut Error) -> i32 {
+    // SAFETY: the caller's.
+    let process = unsafe { &mut *process };
+    // SAFETY: the caller's.
+    let done = shield(Err(io::Error::other("the engine failed")), || unsafe { process.serve_c(&natives) });
+    if let Err(e) = &done {
+        // SAFETY: the caller's.
+        unsafe { Error::put(error, 0, format!("handlers in C cannot be served: {e}")) };
+    }
+    i32::from(done.is_ok())
 }
 
 /// Tells the server that this worker takes requests.

@@ -2,7 +2,7 @@
 //! them. The loop around it, and the forks, are in `src/zygote.c`. Neighbours: `process` (what a worker gets), `supervisor`
 //! (the other end).
 
-use crate::desk::{Desk, Routes};
+use crate::desk::Desk;
 use crate::node::Str;
 use crate::process::Process;
 use crate::shield::{lent, shield, Error};
@@ -21,6 +21,8 @@ use wire::control::{ZygoteNews, ZygoteOrder};
 pub(crate) struct WorkerSettings {
     pub(crate) limits: Limits,
     pub(crate) upload_path: PathBuf,
+    pub(crate) cpp_workers: usize,
+    pub(crate) debug: bool,
 }
 
 /// The end of the channel, the app, and the order that is being carried out.
@@ -32,7 +34,8 @@ pub struct Zygote {
     message: Vec<u8>,
 }
 
-/// A worker that is wanted, and what it gets: its end of its control channel, then the descriptors of its link.
+/// A worker that is wanted, and what it gets: its end of its control channel, then the descriptors of its link, and those of the link of its
+/// handlers in C, if it has some.
 struct Order {
     worker: u32,
     fds: Vec<OwnedFd>,
@@ -83,10 +86,12 @@ impl Zygote {
     fn worker(&mut self) -> Result<(Process, Desk), String> {
         let order = self.order.take().ok_or("no worker was asked for")?;
         let app = self.app.as_ref().ok_or("no app is loaded")?;
-        let routes = Routes::new(&app.routes, app.not_found)?;
-        let fds = <[OwnedFd; 4]>::try_from(order.fds).map_err(|_| "a worker needs four descriptors")?;
-        let [control, segment, server_bell, worker_bell] = fds;
-        Process::new(control, [segment, server_bell, worker_bell], routes, &self.settings).map_err(|e| e.to_string())
+        let mut fds = order.fds.into_iter();
+        let wrong = "a worker was given descriptors that are none of its";
+        let control = fds.next().ok_or(wrong)?;
+        let mut link = || Some([fds.next()?, fds.next()?, fds.next()?]);
+        let (link, c_link) = (link().ok_or(wrong)?, link());
+        Process::new(control, link, c_link, app, &self.settings).map_err(|e| e.to_string())
     }
 }
 

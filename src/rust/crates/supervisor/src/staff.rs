@@ -223,7 +223,7 @@ impl Supervisor {
                     self.seat(id, now);
                 }
                 Ok(WorkerNews::StartFailed(why)) => {
-                    self.worker_failed(id, Failure::WorkerStart, format!("on_worker_start failed: {why}"), now);
+                    self.worker_failed(id, Failure::WorkerStart, why.to_owned(), now);
                 }
                 Ok(WorkerNews::Log { level, text }) => {
                     let level = match level {

@@ -4,7 +4,7 @@
 //! A request that waits for a thread has not begun: whoever begins with it says so in its slot (`Sink::start`), and until then the server may
 //! take it back. Neighbours: `sink` (the answer of a request, from any thread), `outbox` (the ring of replies), `exchange` (what is called).
 
-use crate::outbox::{encode, failure, Outbox};
+use crate::outbox::{failure, Outbox};
 use crate::pace::Pace;
 use crate::sink::{never_wait_here, sink, About, Half};
 use exchange::{Answer, Handlers};
@@ -49,19 +49,13 @@ pub struct CLink {
 }
 
 impl CLink {
-    /// A link whose requests for these routes go to these handlers; long replies go through the server's folder.
-    pub fn new(
-        end: WorkerEnd,
-        folder: Option<PathBuf>,
-        routes: Vec<Option<CRoute>>,
-        handlers: Arc<dyn Handlers>,
-        log: LogLine,
-    ) -> Self {
+    /// A link whose requests for these routes go to these handlers.
+    pub fn new(end: WorkerEnd, routes: Vec<Option<CRoute>>, handlers: Arc<dyn Handlers>, log: LogLine) -> Self {
         CLink {
             requests: end.requests,
             assembler: Assembler::default(),
             bell: end.bell,
-            outbox: Arc::new(Outbox::new(end.replies, end.server_bell, end.slots, folder)),
+            outbox: Arc::new(Outbox::new(end.replies, end.server_bell, end.slots)),
             routes,
             handlers,
             log,
@@ -70,6 +64,25 @@ impl CLink {
             untold: false,
             message: Vec::new(),
             reply: Vec::new(),
+        }
+    }
+
+    /// The same, with the server's folder for long bodies. Without it, replies are short or failures.
+    pub fn spooling(mut self, folder: PathBuf) -> Self {
+        self.set(|outbox| outbox.folder = Some(folder));
+        self
+    }
+
+    /// The same, telling clients why handlers fail, if so.
+    pub fn debugging(mut self, debug: bool) -> Self {
+        self.set(|outbox| outbox.debug = debug);
+        self
+    }
+
+    fn set(&mut self, change: impl FnOnce(&mut Outbox)) {
+        // nobody else has it before it serves
+        if let Some(outbox) = Arc::get_mut(&mut self.outbox) {
+            change(outbox);
         }
     }
 
@@ -176,7 +189,7 @@ impl CLink {
             }
         }
         self.reply.clear();
-        encode(answer, &mut self.reply);
+        self.outbox.encode(answer, &mut self.reply);
         self.send_reply(id);
     }
 

@@ -17,7 +17,9 @@ pub(crate) struct Outbox {
     ring: Mutex<Ring>,
     server_bell: Arc<Bell>,
     pub(crate) slots: Slots,
-    folder: Option<PathBuf>,
+    pub(crate) folder: Option<PathBuf>,
+    /// clients are told why a handler failed
+    pub(crate) debug: bool,
 }
 
 struct Ring {
@@ -27,8 +29,9 @@ struct Ring {
 }
 
 impl Outbox {
-    pub(crate) fn new(replies: Producer, server_bell: Arc<Bell>, slots: Slots, folder: Option<PathBuf>) -> Self {
-        Outbox { ring: Mutex::new(Ring { replies, over: false }), server_bell, slots, folder }
+    pub(crate) fn new(replies: Producer, server_bell: Arc<Bell>, slots: Slots) -> Self {
+        let ring = Mutex::new(Ring { replies, over: false });
+        Outbox { ring, server_bell, slots, folder: None, debug: false }
     }
 
     /// Sends a message. `false` when nobody takes it any more. The server hears of it at the next [`Outbox::tell`].
@@ -60,6 +63,15 @@ impl Outbox {
         self.send(id, message)
     }
 
+    /// Appends an answer as a message.
+    pub(crate) fn encode(&self, answer: &Answer, out: &mut Vec<u8>) {
+        match answer {
+            Answer::Response(response) => encode_head(&response.head, ReplyBody::Bytes(&response.body), out),
+            Answer::Failure { status, why, .. } if self.debug && !why.is_empty() => failure(*status, why, out),
+            Answer::Failure { status, detail, .. } => failure(*status, detail, out),
+        }
+    }
+
     /// Wakes the server if it sleeps.
     pub(crate) fn tell(&self) {
         self.server_bell.ring();
@@ -69,14 +81,6 @@ impl Outbox {
 /// As a word of a message.
 pub(crate) fn micros(took: Duration) -> u32 {
     u32::try_from(took.as_micros()).unwrap_or(u32::MAX)
-}
-
-/// Appends an answer as a message.
-pub(crate) fn encode(answer: &Answer, out: &mut Vec<u8>) {
-    match answer {
-        Answer::Response(response) => encode_head(&response.head, ReplyBody::Bytes(&response.body), out),
-        Answer::Failure { status, detail, .. } => failure(*status, detail, out),
-    }
 }
 
 /// Appends a failure: the server makes an error of this status.

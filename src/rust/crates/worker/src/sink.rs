@@ -10,7 +10,7 @@
 //! keeps until the slot is used again, for what the server says of the request. Lock order: a half's state, then the ring.
 
 use crate::c_link::LogLine;
-use crate::outbox::{encode, encode_head, failure, micros, Outbox};
+use crate::outbox::{encode_head, failure, micros, Outbox};
 use bytes::Bytes;
 use exchange::{Answer, Head, Sent, Sink};
 use shm::RequestId;
@@ -192,7 +192,7 @@ impl Half {
             if self.is_cancelled() {
                 failure(500, "", message);
             } else {
-                encode(answer, message);
+                self.outbox.encode(answer, message);
             }
             self.outbox.reply(self.about.id, message, began.elapsed())
         });

@@ -63,11 +63,11 @@ impl Server {
         let lines = log.clone();
         let link = CLink::new(
             mine,
-            Some(folder.path().into()),
             vec![route(true), route(false), None],
             Arc::new(Fake { inline, submitted: Mutex::new(tell) }),
             Arc::new(move |line: &str| lines.lock().unwrap().push(line.to_owned())),
-        );
+        )
+        .spooling(folder.path().into());
         std::thread::spawn(move || link.run());
         Server { end, assembler: Assembler::default(), sinks, log, folder, uses: 0 }
     }

@@ -151,7 +151,7 @@ fn work(folder: &std::path::Path, fds: Vec<OwnedFd>) -> ! {
     };
     match fs::read_to_string(folder.join("start")).unwrap().as_str() {
         "fail" => {
-            tell(WorkerNews::StartFailed("no database"));
+            tell(WorkerNews::StartFailed("on_worker_start failed: no database"));
             exit(1);
         }
         "exit" => exit(4),
