@@ -1,0 +1,686 @@
+//! Worker processes that run handlers in C, as clients see them: fakes that begin and answer what the test tells them to, so that what goes
+//! where is known and nothing has to be timed.
+
+use admission::Limits;
+use engine::{AppConfig, PoolEvent, RouteConfig, Runs, Seat, Server, Settings};
+use rustix::process::{pidfd_open, Pid, PidfdFlags};
+use shm::{pair, Assembler, RequestId, Sending, WorkerEnd};
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use wire::stream::{worth, Order, Part, LONGEST_PIECE, WINDOW};
+use wire::{ContentType, ReplyBody, ReplyHead, Request};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The C link of a worker. It tells the test what it is given, and begins with nothing by itself unless it is `eager`: then it answers at
+/// once.
+struct Fake {
+    worker: u32,
+    link: Arc<Mutex<WorkerEnd>>,
+    requests: Receiver<(RequestId, String)>,
+    orders: Receiver<(RequestId, Order)>,
+    eager: Arc<AtomicBool>,
+    stats: Arc<engine::WorkerStats>,
+    /// R's end, of which nothing is asked
+    _r: WorkerEnd,
+    /// its process, which does nothing
+    process: Option<Child>,
+}
+
+impl Fake {
+    fn attach(service: &Service, worker: u32, generation: u32) -> Fake {
+        Self::with_process(service, worker, generation, None)
+    }
+
+    /// One that can be killed.
+    fn mortal(service: &Service, worker: u32) -> Fake {
+        Self::with_process(service, worker, 1, Some(Command::new("sleep").arg("1000").spawn().unwrap()))
+    }
+
+    fn with_process(service: &Service, worker: u32, generation: u32, process: Option<Child>) -> Fake {
+        let (end, r) = pair(None).unwrap();
+        let (c_end, link) = pair(None).unwrap();
+        let stats = Arc::<engine::WorkerStats>::default();
+        let pidfd = process.as_ref().map(|p| {
+            let pid = Pid::from_raw(p.id() as i32).unwrap();
+            Arc::new(pidfd_open(pid, PidfdFlags::empty()).unwrap())
+        });
+        service.server.pool().attach(Seat {
+            worker,
+            generation,
+            end,
+            c_end: Some(c_end),
+            process: pidfd,
+            stats: stats.clone(),
+        });
+        let link = Arc::new(Mutex::new(link));
+        let eager = Arc::<AtomicBool>::default();
+        let (tell, requests) = channel();
+        let (pass_on, orders) = channel();
+        let (mine, is_eager) = (link.clone(), eager.clone());
+        std::thread::spawn(move || Self::run(worker, &mine, &is_eager, &tell, &pass_on));
+        Fake { worker, link, requests, orders, eager, stats, _r: r, process }
+    }
+
+    fn run(
+        worker: u32,
+        link: &Mutex<WorkerEnd>,
+        eager: &AtomicBool,
+        tell: &Sender<(RequestId, String)>,
+        pass_on: &Sender<(RequestId, Order)>,
+    ) {
+        let mut assembler = Assembler::default();
+        loop {
+            let mut end = link.lock().unwrap();
+            let got = end.requests.receive(&mut assembler, |word, bytes| {
+                let said = Order::decode(bytes)
+                    .ok_or_else(|| String::from_utf8(Request::decode(bytes).unwrap().head.path.to_vec()).unwrap());
+                (RequestId::from_word(word), said)
+            });
+            let listens = match got {
+                None => {
+                    drop(end);
+                    std::thread::sleep(Duration::from_micros(200));
+                    true
+                }
+                Some((id, Ok(order))) => pass_on.send((id, order)).is_ok(),
+                Some((id, Err(_))) if eager.load(Ordering::Relaxed) => {
+                    if end.slots.start(id) {
+                        Self::say(&mut end, id, &reply(&worker.to_string()));
+                    }
+                    true
+                }
+                Some((id, Err(path))) => tell.send((id, path)).is_ok(),
+            };
+            if !listens {
+                return;
+            }
+        }
+    }
+
+    fn say(end: &mut WorkerEnd, id: RequestId, message: &[u8]) {
+        let mut sending = Sending::default();
+        let began = Instant::now();
+        while !end.replies.send(id.to_word(), message, &mut sending) {
+            end.server_bell.ring();
+            assert!(began.elapsed() < PATIENCE, "the server does not read");
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        end.server_bell.ring();
+    }
+
+    fn send(&self, id: RequestId, message: &[u8]) {
+        Self::say(&mut self.link.lock().unwrap(), id, message);
+    }
+
+    /// What it is given next.
+    fn takes(&self) -> (RequestId, String) {
+        self.requests.recv_timeout(PATIENCE).expect("the worker was given a request")
+    }
+
+    /// What it is given next, and begins with.
+    fn begins(&self) -> (RequestId, String) {
+        let (id, path) = self.takes();
+        assert!(self.start(id), "it was taken back");
+        (id, path)
+    }
+
+    fn start(&self, id: RequestId) -> bool {
+        self.link.lock().unwrap().slots.start(id)
+    }
+
+    fn gets_nothing(&self) -> bool {
+        std::thread::sleep(Duration::from_millis(30));
+        self.requests.try_recv().is_err()
+    }
+
+    fn is_told(&self) -> (RequestId, Order) {
+        self.orders.recv_timeout(PATIENCE).expect("the worker was told something")
+    }
+
+    fn reply(&self, id: RequestId) {
+        self.send(id, &reply(&self.worker.to_string()));
+    }
+
+    fn head(&self, id: RequestId) {
+        let mut message = Vec::new();
+        let head = ReplyHead { status: 200, content_type: ContentType::Octet };
+        head.encode(ReplyBody::Stream, std::iter::empty, &mut message);
+        self.send(id, &message);
+    }
+
+    fn part(&self, id: RequestId, part: Part<'_>) {
+        let mut message = Vec::new();
+        part.encode(&mut message);
+        self.send(id, &message);
+    }
+
+    /// Whether its process ends within some seconds.
+    fn dies(&mut self) -> bool {
+        let process = self.process.as_mut().unwrap();
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            if process.try_wait().unwrap().is_some() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        false
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+fn reply(body: &str) -> Vec<u8> {
+    let mut message = Vec::new();
+    let head = ReplyHead { status: 200, content_type: ContentType::Text };
+    head.encode(ReplyBody::Bytes(body.as_bytes()), std::iter::empty, &mut message);
+    message
+}
+
+struct Service {
+    server: Server,
+    events: tokio::sync::mpsc::UnboundedReceiver<PoolEvent>,
+    _folder: tempfile::TempDir,
+}
+
+fn app() -> AppConfig {
+    let route = |pattern: &str, runs| RouteConfig {
+        methods: vec!["ANY".into()],
+        pattern: pattern.into(),
+        handler: 1,
+        runs,
+        timeout: None,
+    };
+    let routes = vec![
+        route("/r/*path", Runs::R),
+        route("/inline/*path", Runs::Inline),
+        route("/pool/*path", Runs::Pool),
+        route("/other/*path", Runs::Pool),
+    ];
+    AppConfig { routes, ..AppConfig::default() }
+}
+
+impl Service {
+    fn new(io_threads: usize, cpp_workers: usize, limits: Limits) -> Service {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings {
+            host: "127.0.0.1".into(),
+            port: 0,
+            threads: io_threads,
+            cpp_workers,
+            debug: false,
+            case_sensitive: false,
+            log: "none".into(),
+            upload_path: folder.path().into(),
+            limits,
+        };
+        let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
+        let events = server.pool().events().unwrap();
+        server.pool().add_generation(1, &app(), None).unwrap();
+        server.pool().switch_to(1);
+        server.listen().unwrap();
+        Service { server, events, _folder: folder }
+    }
+
+    fn ask(&self, path: &str) -> Client {
+        let mut stream = TcpStream::connect(self.server.address()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        Client(stream)
+    }
+
+    fn event(&mut self) -> PoolEvent {
+        let began = Instant::now();
+        loop {
+            match self.events.try_recv() {
+                Ok(event) => return event,
+                Err(_) if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(1)),
+                Err(e) => panic!("no event: {e}"),
+            }
+        }
+    }
+
+    fn until_waiting(&self, n: usize) {
+        let began = Instant::now();
+        while self.server.pool().waiting() != n {
+            assert!(began.elapsed() < PATIENCE, "{} wait, not {n}", self.server.pool().waiting());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Has a worker answer quick requests until their route is known as quick.
+    fn warm_up(&self, fake: &Fake, path: &str) {
+        fake.eager.store(true, Ordering::Relaxed);
+        for _ in 0..50 {
+            assert_eq!(self.ask(path).answer(), (200, fake.worker.to_string()));
+        }
+        fake.eager.store(false, Ordering::Relaxed);
+    }
+}
+
+struct Client(TcpStream);
+
+impl Client {
+    fn rest(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        // a connection that breaks has sent what it has
+        let _ = self.0.read_to_end(&mut bytes);
+        bytes
+    }
+
+    /// Status and body.
+    fn answer(mut self) -> (u16, String) {
+        let text = String::from_utf8_lossy(&self.rest()).into_owned();
+        (text[9..12].parse().unwrap(), text.split_once("\r\n\r\n").unwrap().1.to_owned())
+    }
+
+    /// Reads so many bytes.
+    fn read(&mut self, n: usize) {
+        let mut bytes = vec![0; n];
+        self.0.read_exact(&mut bytes).unwrap();
+    }
+}
+
+#[test]
+fn as_many_as_there_are_threads_and_answers_in_any_order() {
+    for io_threads in [1, 2] {
+        let service = Service::new(io_threads, 2, Limits::default());
+        let fake = Fake::attach(&service, 1, 1);
+        let clients = [service.ask("/pool/a"), service.ask("/pool/b"), service.ask("/pool/c")];
+        let mut begun = [fake.begins(), fake.begins()];
+        service.until_waiting(1);
+        assert!(fake.gets_nothing());
+        begun.reverse();
+        // neither R nor an inline handler waits for a thread
+        let inline = service.ask("/inline/x");
+        let (id, path) = fake.begins();
+        assert_eq!(path, "/inline/x");
+        fake.reply(id);
+        assert_eq!(inline.answer(), (200, "1".into()));
+        fake.reply(begun[0].0);
+        let third = fake.begins();
+        fake.reply(third.0);
+        fake.reply(begun[1].0);
+        for client in clients {
+            assert_eq!(client.answer(), (200, "1".into()));
+        }
+        assert_eq!(fake.stats.requests.load(Ordering::Relaxed), 4);
+        assert_eq!(fake.stats.in_flight.load(Ordering::Relaxed), 0);
+    }
+}
+
+#[test]
+fn requests_go_to_the_worker_with_the_fewest() {
+    let service = Service::new(1, 2, Limits::default());
+    let fakes = [Fake::attach(&service, 1, 1), Fake::attach(&service, 2, 1)];
+    let clients: Vec<Client> = (0..4).map(|_| service.ask("/pool/x")).collect();
+    for fake in &fakes {
+        let ids = [fake.begins().0, fake.begins().0];
+        ids.into_iter().for_each(|id| fake.reply(id));
+    }
+    for client in clients {
+        assert_eq!(client.answer().0, 200);
+    }
+}
+
+#[test]
+fn what_was_handed_ahead_is_taken_back_from_handlers_that_turn_out_slow() {
+    for path in ["/pool/x", "/inline/x"] {
+        let service = Service::new(1, 1, Limits::default());
+        let slow = Fake::attach(&service, 1, 1);
+        service.warm_up(&slow, path);
+        let clients: Vec<Client> = (0..10).map(|_| service.ask(path)).collect();
+        let (id, _) = slow.begins();
+        // some were handed ahead, and none of them is begun
+        let free = Fake::attach(&service, 2, 1);
+        free.eager.store(true, Ordering::Relaxed);
+        let began = Instant::now();
+        while free.stats.requests.load(Ordering::Relaxed) < 9 {
+            assert!(began.elapsed() < PATIENCE, "{path}: they stay behind the slow one");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        while let Ok((id, _)) = slow.requests.try_recv() {
+            assert!(!slow.start(id), "{path}: it was taken back, and begins all the same");
+        }
+        slow.reply(id);
+        let mut bodies: Vec<String> = clients.into_iter().map(|c| c.answer().1).collect();
+        bodies.sort();
+        assert_eq!(bodies.concat(), "1222222222");
+    }
+}
+
+#[test]
+fn a_dead_worker_costs_what_it_had_begun_and_nothing_else() {
+    let service = Service::new(1, 4, Limits::default());
+    let doomed = Fake::attach(&service, 1, 1);
+    let clients: Vec<Client> = (0..4).map(|i| service.ask(&format!("/pool/{i}"))).collect();
+    let taken: Vec<_> = (0..4).map(|_| doomed.takes()).collect();
+    assert!(doomed.start(taken[0].0) && doomed.start(taken[2].0));
+    doomed.head(taken[2].0);
+    let inline = service.ask("/inline/x");
+    doomed.takes();
+    std::thread::sleep(Duration::from_millis(20));
+    service.server.pool().gone(1);
+    let next = Fake::attach(&service, 2, 1);
+    next.eager.store(true, Ordering::Relaxed);
+    assert_eq!(inline.answer(), (200, "2".into()));
+    let paths: Vec<_> = taken.into_iter().map(|(_, path)| path).collect();
+    for (i, mut client) in clients.into_iter().enumerate() {
+        let place = paths.iter().position(|path| *path == format!("/pool/{i}")).unwrap();
+        match place {
+            0 => assert_eq!(client.answer().0, 502),
+            // its head was sent: it can only break off
+            2 => assert!(!String::from_utf8_lossy(&client.rest()).ends_with("0\r\n\r\n")),
+            _ => assert_eq!(client.answer(), (200, "2".into())),
+        }
+    }
+    assert_eq!(doomed.stats.errors.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn waiting_for_a_thread_has_bounds() {
+    let limits = Limits { queue_timeout: 0.2, max_queue: 1, ..Limits::default() };
+    let service = Service::new(1, 1, limits);
+    let fake = Fake::attach(&service, 1, 1);
+    let running = service.ask("/pool/running");
+    let (id, _) = fake.begins();
+    let waiting: Vec<Client> = (0..2).map(|_| service.ask("/pool/waiting")).collect();
+    service.until_waiting(2);
+    assert_eq!(service.ask("/pool/refused").answer().0, 503);
+    for client in waiting {
+        assert_eq!(client.answer().0, 503);
+    }
+    fake.reply(id);
+    assert_eq!(running.answer().0, 200);
+}
+
+#[test]
+fn a_late_handler_is_told_then_its_worker_replaced_and_killed_when_nothing_else_is_left() {
+    let limits = Limits { timeout: 0.1, kill_after: 0.2, ..Limits::default() };
+    let mut service = Service::new(1, 2, limits);
+    let mut fake = Fake::mortal(&service, 1);
+    let late = service.ask("/pool/late");
+    let (stuck, _) = fake.begins();
+    assert_eq!(late.answer().0, 504);
+    assert_eq!(fake.is_told(), (stuck, Order::Cancel));
+    assert_eq!(service.event(), PoolEvent::Blocked(1));
+    // it serves on with its other thread until another has taken its place
+    let client = service.ask("/pool/x");
+    let (id, _) = fake.begins();
+    service.server.pool().retire(1);
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(fake.process.as_mut().unwrap().try_wait().unwrap().is_none(), "it was killed while it served");
+    fake.reply(id);
+    assert_eq!(client.answer(), (200, "1".into()));
+    assert!(fake.dies());
+    assert_eq!(service.event(), PoolEvent::GivenUp(1));
+    service.server.pool().gone(1);
+    let next = Fake::attach(&service, 2, 1);
+    next.eager.store(true, Ordering::Relaxed);
+    assert_eq!(service.ask("/pool/x").answer(), (200, "2".into()));
+}
+
+#[test]
+fn a_late_handler_that_returns_after_all_is_forgiven() {
+    let limits = Limits { timeout: 0.1, kill_after: 5.0, ..Limits::default() };
+    let mut service = Service::new(1, 1, limits);
+    let fake = Fake::attach(&service, 1, 1);
+    let late = service.ask("/pool/late");
+    let (id, _) = fake.begins();
+    assert_eq!(late.answer().0, 504);
+    fake.is_told();
+    fake.reply(id);
+    fake.eager.store(true, Ordering::Relaxed);
+    assert_eq!(service.ask("/pool/x").answer(), (200, "1".into()));
+    service.server.pool().retire(1);
+    assert_eq!(service.event(), PoolEvent::Retired(1));
+}
+
+#[test]
+fn who_goes_takes_the_request_along() {
+    let mut service = Service::new(1, 1, Limits::default());
+    let fake = Fake::attach(&service, 1, 1);
+    let first = service.ask("/pool/first");
+    let (id, _) = fake.begins();
+    let waits = service.ask("/pool/waits");
+    service.until_waiting(1);
+    drop(waits);
+    service.until_waiting(0);
+    drop(first);
+    assert_eq!(fake.is_told(), (id, Order::Cancel));
+    service.server.pool().retire(1);
+    fake.reply(id);
+    assert_eq!(service.event(), PoolEvent::Retired(1));
+}
+
+#[test]
+fn a_handler_that_answers_later_holds_no_thread() {
+    let service = Service::new(1, 1, Limits::default());
+    let fake = Fake::attach(&service, 1, 1);
+    let mut later = Vec::new();
+    for i in 0..3 {
+        let client = service.ask(&format!("/pool/{i}"));
+        let (id, _) = fake.begins();
+        fake.send(id, &[]);
+        later.push((client, id));
+    }
+    for (client, id) in later {
+        fake.reply(id);
+        assert_eq!(client.answer(), (200, "1".into()));
+    }
+}
+
+#[test]
+fn a_retired_worker_finishes_its_streams() {
+    let mut service = Service::new(1, 1, Limits { timeout: 0.2, kill_after: 0.1, ..Limits::default() });
+    let fake = Fake::attach(&service, 1, 1);
+    let client = service.ask("/pool/stream");
+    let (id, _) = fake.begins();
+    fake.head(id);
+    fake.part(id, Part::Piece(b"one,"));
+    service.server.pool().retire(1);
+    let next = Fake::attach(&service, 2, 1);
+    next.eager.store(true, Ordering::Relaxed);
+    assert_eq!(service.ask("/pool/x").answer(), (200, "2".into()));
+    // the deadline is for the head: a stream may last
+    std::thread::sleep(Duration::from_millis(500));
+    fake.part(id, Part::Piece(b"two"));
+    fake.part(id, Part::End { whole: true, micros: 5 });
+    let (status, body) = client.answer();
+    assert_eq!((status, body.as_str()), (200, "4\r\none,\r\n3\r\ntwo\r\n0\r\n\r\n"));
+    assert_eq!(service.event(), PoolEvent::Retired(1));
+}
+
+#[test]
+fn the_client_of_a_stream_that_goes_is_told_of() {
+    let service = Service::new(1, 1, Limits::default());
+    let fake = Fake::attach(&service, 1, 1);
+    let mut client = service.ask("/pool/stream");
+    let (id, _) = fake.begins();
+    fake.head(id);
+    fake.part(id, Part::Piece(b"one"));
+    client.read(20);
+    client.0.shutdown(Shutdown::Both).unwrap();
+    drop(client);
+    let began = Instant::now();
+    // what is under way when the client goes may still be sent
+    while fake.orders.try_recv() != Ok((id, Order::Cancel)) {
+        assert!(began.elapsed() < PATIENCE, "it is not told");
+        fake.part(id, Part::Piece(b"more"));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    fake.part(id, Part::Piece(b"more"));
+    fake.part(id, Part::End { whole: false, micros: 5 });
+    fake.eager.store(true, Ordering::Relaxed);
+    assert_eq!(service.ask("/pool/x").answer(), (200, "1".into()));
+}
+
+fn resident() -> usize {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+    text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
+#[test]
+fn a_long_stream_to_a_slow_client_stays_small_in_the_server() {
+    const TOTAL: usize = 200 << 20;
+    for io_threads in [1, 2] {
+        let service = Service::new(io_threads, 1, Limits::default());
+        let fake = Fake::attach(&service, 1, 1);
+        let mut client = service.ask("/pool/stream");
+        let (id, _) = fake.begins();
+        fake.head(id);
+        let before = resident();
+        let writer = std::thread::spawn(move || {
+            let piece = vec![b'x'; LONGEST_PIECE];
+            let (mut credit, mut sent, mut orders) = (WINDOW, 0, 0);
+            while sent < TOTAL {
+                let n = (TOTAL - sent).min(LONGEST_PIECE);
+                while credit < worth(n) {
+                    let (_, Order::Credit(more)) = fake.is_told() else { panic!("it is not wanted") };
+                    credit += more as usize;
+                    orders += 1;
+                }
+                credit -= worth(n);
+                fake.part(id, Part::Piece(&piece[..n]));
+                sent += n;
+            }
+            fake.part(id, Part::End { whole: true, micros: 1 });
+            orders
+        });
+        std::thread::sleep(Duration::from_millis(300));
+        let grown = resident().saturating_sub(before);
+        assert!(grown < 32 << 20, "{grown} bytes more");
+        let (mut got, mut most, mut buffer) = (0, 0, vec![0; 1 << 20]);
+        loop {
+            let n = client.0.read(&mut buffer).unwrap();
+            if n == 0 {
+                break;
+            }
+            got += n;
+            most = most.max(resident().saturating_sub(before));
+        }
+        assert!(got > TOTAL && most < 64 << 20, "{got} bytes came, {most} more were held");
+        let orders = writer.join().unwrap();
+        assert!(orders <= TOTAL / (WINDOW / 4) + 1, "{orders} messages");
+    }
+}
+
+/// What a worker does that is broken, or hostile; then it is killed, and its requests get 502 or break off.
+fn ends_badly(act: impl FnOnce(&Fake, RequestId)) {
+    let service = Service::new(1, 1, Limits::default());
+    let mut fake = Fake::mortal(&service, 1);
+    let client = service.ask("/pool/x");
+    let (id, _) = fake.takes();
+    act(&fake, id);
+    assert!(fake.dies(), "it lives");
+    service.server.pool().gone(1);
+    let next = Fake::attach(&service, 2, 1);
+    next.eager.store(true, Ordering::Relaxed);
+    let mut client = client;
+    let text = String::from_utf8_lossy(&client.rest()).into_owned();
+    let whole = text.starts_with("HTTP/1.1 200") && (text.ends_with("0\r\n\r\n") || !text.contains("chunked"));
+    // one that it cannot have begun with is the next one's
+    assert!(!whole || text.ends_with("\r\n\r\n2"), "{text}");
+    assert_eq!(service.ask("/pool/x").answer(), (200, "2".into()));
+}
+
+#[test]
+fn workers_that_say_what_cannot_be_are_killed() {
+    // an answer to what it has not begun with
+    ends_badly(|fake, id| fake.reply(id));
+    // a part before the head
+    ends_badly(|fake, id| {
+        fake.start(id);
+        fake.part(id, Part::Piece(b"x"));
+    });
+    ends_badly(|fake, id| {
+        fake.start(id);
+        fake.part(id, Part::End { whole: true, micros: 0 });
+    });
+    // two heads, a reply after the head, a part that is none, one that is too long
+    ends_badly(|fake, id| {
+        fake.start(id);
+        fake.head(id);
+        fake.head(id);
+    });
+    ends_badly(|fake, id| {
+        fake.start(id);
+        fake.head(id);
+        fake.reply(id);
+    });
+    ends_badly(|fake, id| {
+        fake.start(id);
+        fake.head(id);
+        fake.send(id, b"nonsense");
+    });
+    ends_badly(|fake, id| {
+        fake.start(id);
+        fake.head(id);
+        let mut message = vec![0, 0, 0, 0, 1, 0, 0, 0];
+        message.resize(LONGEST_PIECE + 100, 0);
+        fake.send(id, &message);
+    });
+}
+
+#[test]
+fn a_worker_that_sends_more_than_it_may_is_killed() {
+    for size in [LONGEST_PIECE, 1, 0] {
+        let service = Service::new(1, 1, Limits::default());
+        let mut fake = Fake::mortal(&service, 1);
+        // the client reads nothing
+        let _client = service.ask("/pool/x");
+        let (id, _) = fake.begins();
+        fake.head(id);
+        let piece = vec![0; size];
+        let mut message = Vec::new();
+        Part::Piece(&piece).encode(&mut message);
+        let began = Instant::now();
+        while fake.process.as_mut().unwrap().try_wait().unwrap().is_none() {
+            assert!(began.elapsed() < PATIENCE, "pieces of {size}: it lives");
+            // nobody reads what it says once it is known
+            let mut end = fake.link.lock().unwrap();
+            for _ in 0..50 {
+                if !end.replies.send(id.to_word(), &message, &mut Sending::default()) {
+                    break;
+                }
+            }
+            end.server_bell.ring();
+            drop(end);
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        assert!(fake.dies());
+    }
+}
+
+#[test]
+fn a_new_generation_has_its_own_handlers_in_c() {
+    let mut service = Service::new(1, 1, Limits::default());
+    let old = Fake::attach(&service, 1, 1);
+    let running = service.ask("/pool/running");
+    let (id, _) = old.begins();
+    let waiting = service.ask("/pool/waiting");
+    service.until_waiting(1);
+    service.server.pool().add_generation(2, &app(), None).unwrap();
+    let new = Fake::attach(&service, 2, 2);
+    new.eager.store(true, Ordering::Relaxed);
+    service.server.pool().switch_to(2);
+    assert_eq!(service.ask("/pool/x").answer(), (200, "2".into()));
+    old.eager.store(true, Ordering::Relaxed);
+    old.reply(id);
+    assert_eq!(running.answer(), (200, "1".into()));
+    assert_eq!(waiting.answer(), (200, "1".into()));
+    assert_eq!([service.event(), service.event()], [PoolEvent::Retired(1), PoolEvent::Drained(1)]);
+}
