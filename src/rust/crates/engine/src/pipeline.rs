@@ -8,7 +8,7 @@ use crate::app::{App, Target};
 use crate::config::Runs;
 use crate::dispatch::{Errand, Outcome};
 use crate::http::{check_fields, now, receive, sweep, Connection, OpenRequest};
-use crate::natives::{pending, Natives, Outcome as Settled};
+use crate::natives::{gave, pending, Natives, Outcome as Settled};
 use crate::observe::Level;
 use crate::respond::{
     add_nosniff, failure, from_answer, from_asset, from_head, from_reply, from_stream, Body, Failure, Replied, Response,
@@ -172,6 +172,7 @@ impl Exchange<'_> {
         view.encode(&mut message);
         let (pending, sink) = pending(Some(app.queue_timeout), target.longest());
         natives.handlers.submit(target.handler, message, Instant::now(), sink);
+        gave(&natives.handlers);
         self.settled(pending.outcome().await)
     }
 

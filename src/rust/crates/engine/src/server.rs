@@ -5,6 +5,7 @@ use crate::config::Settings;
 use crate::dispatch::{self, Dispatcher, Inbox, Queue};
 use crate::http::{serve, sweep};
 use crate::listener;
+use crate::natives;
 use crate::observe::{Level, Log};
 use crate::pool::Pool;
 use admission::Limits;
@@ -281,8 +282,14 @@ impl Thread {
     fn run(mut self) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
-            .on_thread_park(dispatch::on_park)
-            .on_thread_unpark(dispatch::on_unpark)
+            .on_thread_park(|| {
+                dispatch::on_park();
+                natives::on_park();
+            })
+            .on_thread_unpark(|| {
+                dispatch::on_unpark();
+                natives::on_unpark();
+            })
             .max_blocking_threads(4)
             .build();
         match runtime {
@@ -294,6 +301,7 @@ impl Thread {
             Err(e) => self.context.log.line(Level::Error, &format!("an I/O thread cannot start: {e}")),
         }
         dispatch::uninstall();
+        natives::leave();
     }
 
     async fn serve(&mut self) {

@@ -10,7 +10,11 @@ pub trait Handlers: Send + Sync {
     /// the sink, once, before this returns.
     fn run(&self, handler: u32, request: &dyn RequestView, later: &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer>;
 
-    /// Has a thread run the handler. `message` is the request, of `wire`; `received` is when it came. How many may wait, and for how
+    /// Has a thread run the handler, soon: no later than after [`Handlers::flush`]. `message` is the request, of `wire`; `received` is when it came. How many may wait, and for how
     /// long, is the caller's to decide: it says so in [`Sink::start`].
     fn submit(&self, handler: u32, message: Vec<u8>, received: Instant, sink: Arc<dyn Sink>);
+
+    /// Threads are to begin with what this thread has submitted. Whoever submits calls it before it sleeps, so that many requests that
+    /// came together wake a thread once.
+    fn flush(&self);
 }

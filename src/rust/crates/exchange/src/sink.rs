@@ -30,6 +30,12 @@ pub trait Sink: Send + Sync {
     fn yielded(&self) {}
     /// The whole answer. `false` when nobody takes it any more.
     fn answer(&self, answer: Answer) -> bool;
+    /// The same, but the client's side need not notice before [`Sink::tell`]: a thread that answers many in a row wakes it once.
+    fn answer_held(&self, answer: Answer) -> bool {
+        self.answer(answer)
+    }
+    /// What this thread has answered and held, through this sink and others of the same client's side, is to be noticed now.
+    fn tell(&self) {}
     /// A response begins whose body comes piece by piece. `false` when nobody takes it any more.
     fn begin(&self, head: Head) -> bool;
     /// The next piece of it. `wait`: until the client has taken enough of what was sent before; never on an I/O thread.

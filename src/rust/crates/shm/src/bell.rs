@@ -36,6 +36,15 @@ impl fmt::Debug for Bell {
 }
 
 impl Bell {
+    /// A bell with a word of its own, between threads of one process.
+    ///
+    /// # Errors
+    /// When the system gives no descriptor or memory.
+    #[cfg(not(loom))]
+    pub fn alone() -> io::Result<Self> {
+        Self::new(&Arc::new(Segment::new(size_of::<u64>())?), 0, None)
+    }
+
     /// A bell whose word is at `offset` and whose sleeper is awake.
     ///
     /// # Errors

@@ -26,6 +26,9 @@ struct Fake {
 }
 
 impl Handlers for Fake {
+    // what is submitted is done at once
+    fn flush(&self) {}
+
     fn run(&self, _: u32, request: &dyn RequestView, later: &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer> {
         (self.inline)(request, later)
     }

@@ -2,8 +2,10 @@
 //! otherwise. Neighbours: `exchange` (what they see and say), `pipeline` (who calls), `dispatch` (the way to those that run in
 //! worker processes instead).
 
+mod home;
 mod pending;
 
+pub use home::{gave, leave, on_park, on_unpark};
 pub use pending::{pending, Outcome};
 
 use exchange::Handlers;

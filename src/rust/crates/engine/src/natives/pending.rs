@@ -8,6 +8,7 @@
 //! The client's side gives up by dropping [`Pending`], at a timeout, or by dropping the reader of the stream: that is what handlers
 //! know as cancelled.
 
+use super::home::{mailbox, Mailbox};
 use crate::respond::{pipe, PipeReader, PipeWriter, Reading, Written};
 use bytes::Bytes;
 use exchange::{Answer, Head, Sent, Sink};
@@ -45,12 +46,16 @@ struct State {
     writer: Option<Arc<PipeWriter>>,
 }
 
-struct Shared(Mutex<State>);
+struct Shared {
+    state: Mutex<State>,
+    /// of the I/O thread that waits for it
+    mailbox: Option<Arc<Mailbox>>,
+}
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         // nobody panics while holding it
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn settle(&self, outcome: Outcome) {
@@ -58,8 +63,16 @@ impl Shared {
         state.outcome = Some(outcome);
         let waker = state.waker.take();
         drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
+        match (waker, &self.mailbox) {
+            (Some(waker), Some(mailbox)) => mailbox.put(waker),
+            (Some(waker), None) => waker.wake(),
+            (None, _) => {}
+        }
+    }
+
+    fn ring(&self) {
+        if let Some(mailbox) = &self.mailbox {
+            mailbox.ring();
         }
     }
 
@@ -110,7 +123,7 @@ struct Handed {
 pub fn pending(in_queue: Option<Duration>, in_all: Duration) -> (Pending, Arc<dyn Sink>) {
     let stage = if in_queue.is_some() { Stage::Waiting } else { Stage::Running };
     let state = State { stage, outcome: None, waker: None, cancelled: false, on_cancel: None, writer: None };
-    let shared = Arc::new(Shared(Mutex::new(state)));
+    let shared = Arc::new(Shared { state: Mutex::new(state), mailbox: mailbox() });
     let now = Instant::now();
     let (begin_by, deadline) = (in_queue.filter(|most| *most < in_all).map(|most| now + most), now + in_all);
     (Pending { shared: shared.clone(), begin_by, deadline }, Arc::new(Handed { shared, deadline }))
@@ -172,6 +185,12 @@ impl Sink for Handed {
     }
 
     fn answer(&self, answer: Answer) -> bool {
+        let wanted = self.answer_held(answer);
+        self.tell();
+        wanted
+    }
+
+    fn answer_held(&self, answer: Answer) -> bool {
         let mut state = self.shared.state();
         let wanted = !state.cancelled;
         state.stage = Stage::Over;
@@ -182,6 +201,10 @@ impl Sink for Handed {
             self.shared.settle(Outcome::Answer(answer));
         }
         wanted
+    }
+
+    fn tell(&self) {
+        self.shared.ring();
     }
 
     fn begin(&self, head: Head) -> bool {
@@ -200,6 +223,7 @@ impl Sink for Handed {
         state.writer = Some(Arc::new(writer));
         drop(state);
         self.shared.settle(Outcome::Stream(head, reader));
+        self.shared.ring();
         true
     }
 
@@ -250,7 +274,10 @@ impl Drop for Handed {
     fn drop(&mut self) {
         let stage = self.shared.state().stage;
         match stage {
-            Stage::Waiting | Stage::Running => self.shared.settle(Outcome::Lost),
+            Stage::Waiting | Stage::Running => {
+                self.shared.settle(Outcome::Lost);
+                self.shared.ring();
+            }
             Stage::Streaming => self.end(false),
             Stage::Over => {}
         }
@@ -259,12 +286,17 @@ impl Drop for Handed {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{leave, on_park, on_unpark};
     use super::*;
+    use std::future::Future;
     use std::sync::atomic::{AtomicU32, Ordering};
 
+    fn head() -> Head {
+        Head { status: 200, content_type: None, headers: Vec::new() }
+    }
+
     fn answer() -> Answer {
-        let head = Head { status: 200, content_type: None, headers: Vec::new() };
-        Answer::Response(exchange::Response { head, body: Bytes::from_static(b"x") })
+        Answer::Response(exchange::Response { head: head(), body: Bytes::from_static(b"x") })
     }
 
     fn queued(in_queue: u64, in_all: u64) -> (Pending, Arc<dyn Sink>) {
@@ -275,58 +307,87 @@ mod tests {
         pending(None, Duration::from_secs(5))
     }
 
-    fn wait(pending: &Pending) -> Outcome {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(pending.outcome())
+    /// Runs a test as an I/O thread would.
+    fn on_io_thread(test: impl Future<Output = ()>) {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_all().on_thread_park(on_park).on_thread_unpark(on_unpark).build().unwrap();
+        runtime.block_on(test);
+        leave();
     }
 
     #[test]
     fn an_answer_from_another_thread_arrives() {
-        let (client, sink) = queued(5000, 5000);
-        let thread = std::thread::spawn(move || sink.start() && sink.answer(answer()));
-        assert!(matches!(wait(&client), Outcome::Answer(_)));
-        assert!(thread.join().unwrap());
+        on_io_thread(async {
+            let (client, sink) = queued(5000, 5000);
+            let thread = std::thread::spawn(move || sink.start() && sink.answer(answer()));
+            assert!(matches!(client.outcome().await, Outcome::Answer(_)));
+            assert!(thread.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn held_answers_arrive_when_they_are_told() {
+        on_io_thread(async {
+            let (clients, sinks): (Vec<_>, Vec<_>) = (0..3).map(|_| queued(5000, 5000)).unzip();
+            let thread = std::thread::spawn(move || {
+                assert!(sinks.iter().all(|sink| sink.start() && sink.answer_held(answer())));
+                std::thread::sleep(Duration::from_millis(20));
+                sinks[0].tell();
+            });
+            for client in &clients {
+                assert!(matches!(client.outcome().await, Outcome::Answer(_)));
+            }
+            thread.join().unwrap();
+        });
     }
 
     #[test]
     fn who_waits_too_long_never_starts() {
-        let (client, sink) = queued(1, 5000);
-        assert!(matches!(wait(&client), Outcome::QueueTimeout));
-        assert!(!sink.start() && sink.is_cancelled());
+        on_io_thread(async {
+            let (client, sink) = queued(1, 5000);
+            assert!(matches!(client.outcome().await, Outcome::QueueTimeout));
+            assert!(!sink.start() && sink.is_cancelled());
+        });
     }
 
     #[test]
     fn a_timeout_is_told_once() {
-        let calls = Arc::new(AtomicU32::new(0));
-        let count = calls.clone();
-        let (client, sink) = queued(1, 2);
-        assert!(sink.start());
-        sink.on_cancel(Box::new(move || {
-            count.fetch_add(1, Ordering::Relaxed);
-        }));
-        assert!(matches!(wait(&client), Outcome::Timeout));
-        drop(client);
-        assert_eq!(calls.load(Ordering::Relaxed), 1);
-        assert!(!sink.answer(answer()) && !sink.begin(Head { status: 200, content_type: None, headers: vec![] }));
+        on_io_thread(async {
+            let calls = Arc::new(AtomicU32::new(0));
+            let count = calls.clone();
+            let (client, sink) = queued(1, 2);
+            assert!(sink.start());
+            sink.on_cancel(Box::new(move || {
+                count.fetch_add(1, Ordering::Relaxed);
+            }));
+            assert!(matches!(client.outcome().await, Outcome::Timeout));
+            drop(client);
+            assert_eq!(calls.load(Ordering::Relaxed), 1);
+            assert!(!sink.answer(answer()) && !sink.begin(head()));
+        });
     }
 
     #[test]
     fn a_handler_that_vanishes_is_noticed() {
-        let (client, sink) = begun();
-        drop(sink);
-        assert!(matches!(wait(&client), Outcome::Lost));
+        on_io_thread(async {
+            let (client, sink) = begun();
+            drop(sink);
+            assert!(matches!(client.outcome().await, Outcome::Lost));
+        });
     }
 
     #[test]
     fn a_stream_outlives_its_wait_and_ends_with_its_reader() {
-        let (client, sink) = begun();
-        assert!(sink.begin(Head { status: 200, content_type: None, headers: vec![] }));
-        let Outcome::Stream(_, reader) = wait(&client) else { panic!("no stream") };
-        drop(client);
-        assert!(!sink.is_cancelled());
-        assert_eq!(sink.send(Bytes::from_static(b"a"), true), Sent::Done);
-        drop(reader);
-        assert!(sink.is_cancelled());
-        assert_eq!(sink.send(Bytes::from_static(b"b"), true), Sent::Gone);
+        on_io_thread(async {
+            let (client, sink) = begun();
+            assert!(sink.begin(head()));
+            let Outcome::Stream(_, reader) = client.outcome().await else { panic!("no stream") };
+            drop(client);
+            assert!(!sink.is_cancelled());
+            assert_eq!(sink.send(Bytes::from_static(b"a"), true), Sent::Done);
+            drop(reader);
+            assert!(sink.is_cancelled());
+            assert_eq!(sink.send(Bytes::from_static(b"b"), true), Sent::Gone);
+        });
     }
 }
