@@ -23,8 +23,8 @@ int h_later(drover_request *req, const drover_api *api, void *) {
 int h_later_twice(drover_request *req, const drover_api *api, void *) {
   codes_forget();
   auto *left = new std::atomic<int>(2);
-  for (int i = 0; i < 2; i++) {
-    drover_request *handle = api->defer(req);
+  drover_request *handles[] = {api->defer(req), api->defer(req)};
+  for (drover_request *handle : handles) {
     std::thread([=] {
       codes_note(api->respond(handle, 200, "text/plain", "once", 4));
       api->release(handle);

@@ -1,0 +1,185 @@
+# C handlers of a session that take their time: on the pool, from threads of their own, with deadlines, beside a busy R.
+
+# Starts curl and does not wait: status code and body come from got().
+ask <- function(server, path, ...) {
+  process <- processx::process$new(
+    "curl", c("-s", "--max-time", "20", "-w", "\n%{http_code}", ..., paste0(server$url, path)), stdout = "|"
+  )
+  list(process = process, got = function() {
+    process$wait(20000)
+    lines <- strsplit(process$read_all_output(), "\n")[[1L]]
+    list(status = as.integer(lines[[length(lines)]]), body = paste(lines[-length(lines)], collapse = "\n"))
+  })
+}
+
+test_that("an answer comes from another thread", {
+  server <- local_cpp_server(timeout = 5)
+  for (prefix in c("/", "/inline/")) {
+    response <- http(server, paste0(prefix, "h_later?ms=50"))
+    expect_identical(response[c("status", "body")], list(status = 200L, body = paste0(prefix, "h_later")))
+    expect_identical(response$headers[["server-timing"]], "later;dur=50.000")
+    expect_identical(http(server, paste0(prefix, "h_later_twice"))$body, "once")
+    expect_true(eventually(function() identical(sort(codes(server)), c(0L, DROVER[["done"]], 100L))))
+    expect_identical(http(server, paste0(prefix, "h_defer_then_fail"))$status, 500L)
+    expect_true(eventually(function() identical(codes(server), DROVER[["done"]])))
+    expect_identical(http(server, paste0(prefix, "h_dropped"))$status, 500L)
+  }
+  # many at once, over few threads
+  waiting <- lapply(1:15, function(i) ask(server, "/inline/h_later?ms=300"))
+  expect_identical(unique(vapply(waiting, function(one) one$got()$status, 0L)), 200L)
+})
+
+test_that("what is not answered in time is 504, and the handler is told", {
+  server <- local_cpp_server(timeout = 0.5, cpp_workers = 8L)
+  for (name in c("h_until_cancelled", "h_on_cancel", "h_later_cancelled", "h_later_on_cancel", "h_never", "old_block?ms=1500")) {
+    expect_identical(http(server, paste0("/", name))$status, 504L, info = name)
+    told <- switch(name,
+      h_until_cancelled = DROVER[["gone"]], h_on_cancel = unname(DROVER[c("ok", "ok", "gone")]),
+      h_later_cancelled = unname(DROVER[c("gone", "done")]), h_later_on_cancel = c(1L, DROVER[["gone"]])
+    )
+    if (is.null(told)) next
+    expect_true(eventually(function() identical(codes(server), told)), info = name)
+  }
+  for (name in c("h_later_cancelled", "h_later_on_cancel", "h_never")) {
+    expect_identical(http(server, paste0("/inline/", name))$status, 504L, info = name)
+  }
+  # there is nothing to be told before an inline handler has deferred
+  http(server, "/inline/h_on_cancel_inline")
+  expect_identical(codes(server), c(DROVER[["invalid"]], 0L))
+  expect_identical(http(server, "/h_text")$status, 200L)
+})
+
+test_that("a client that goes cancels its request", {
+  server <- local_cpp_server(timeout = 30)
+  for (name in c("h_until_cancelled", "h_later_cancelled")) {
+    processx::run("curl", c("-s", "--max-time", "1", paste0(server$url, "/", name)), error_on_status = FALSE)
+    expect_true(eventually(function() isTRUE(codes(server)[[1L]] == DROVER[["gone"]])), info = name)
+  }
+})
+
+test_that("a route has its own timeout, and the handler knows it", {
+  server <- local_cpp_server(timeout = 9, more = c(
+    "dr_get_cpp(app, '/short', package, 'h_block', interface = 'drover', timeout = 0.3)",
+    "dr_get_cpp(app, '/three', package, 'h_deadline', interface = 'drover', timeout = 3)"
+  ))
+  expect_identical(http(server, "/short?ms=1000")$status, 504L)
+  expect_identical(http(server, "/h_deadline")$body, "9")
+  expect_identical(http(server, "/three")$body, "3")
+  expect_identical(http(server, "/inline/h_deadline")$body, "none")
+})
+
+test_that("a pool that is blocked holds up nothing else", {
+  server <- local_cpp_server(timeout = 10, cpp_workers = 2L, queue_timeout = 0.4)
+  blocked <- lapply(1:2, function(i) ask(server, "/h_block?ms=3000"))
+  Sys.sleep(0.3)
+  expect_identical(http(server, "/inline/h_text")$status, 200L)
+  expect_identical(http(server, "/r")$body, "from R")
+  late <- http(server, "/h_text")
+  for (one in blocked) expect_true(one$process$is_alive())
+  expect_identical(late$status, 503L)
+  expect_true("retry-after" %in% names(late$headers))
+  for (one in blocked) expect_identical(one$got(), list(status = 200L, body = "waited"))
+  expect_identical(http(server, "/h_text")$status, 200L)
+})
+
+test_that("more than max_queue requests for the pool are refused", {
+  server <- local_cpp_server(cpp_workers = 1L, max_queue = 2L)
+  asked <- lapply(1:6, function(i) ask(server, "/h_block?ms=1000"))
+  status <- vapply(asked, function(one) one$got()$status, 0L)
+  expect_identical(sort(status), c(200L, 200L, 503L, 503L, 503L, 503L))
+})
+
+test_that("R that is busy delays no C handler, and C no R", {
+  server <- local_cpp_server()
+  http(server, "/r")
+  sleeping <- ask(server, "/r/sleep/3")
+  Sys.sleep(0.3)
+  for (path in c("/h_text", "/inline/h_text", "/old_text", "/h_later", "/old_stream")) {
+    expect_identical(http(server, path)$status, 200L, info = path)
+  }
+  # all of them were answered while R slept
+  expect_true(sleeping$process$is_alive())
+  expect_identical(sleeping$got()$body, "slept")
+})
+
+test_that("an inline handler that blocks is named in the log", {
+  server <- local_cpp_server()
+  expect_identical(http(server, "/inline/h_spin?ms=200")$status, 200L)
+  expect_match(server$wait_log("inline handler took")[[1L]], "WARN .*GET /inline/h_spin")
+})
+
+test_that("the limits of the server come before the handlers", {
+  server <- local_cpp_server(max_body = 1000)
+  file <- withr::local_tempfile()
+  writeBin(raw(1001), file)
+  for (path in c("/h_body", "/inline/h_body", "/old_body")) {
+    expect_identical(http(server, path, "--data-binary", paste0("@", file))$status, 413L, info = path)
+  }
+  expect_identical(http(server, "/h_text", "-H", paste0("X-Long: ", strrep("x", 9000)))$status, 431L)
+})
+
+test_that("data reaches the handlers, and is made once for those that share it", {
+  server <- local_cpp_server(more = c(
+    "calls <- 0",
+    "make <- function() { calls <<- calls + 1; drover.handlers::new_counter() }",
+    "for (path in c('/a', '/b')) dr_get_cpp(app, path, package, 'h_count', interface = 'drover', data = make)",
+    "dr_get_cpp(app, '/own', package, 'h_count', interface = 'drover', data = drover.handlers::new_counter(), inline = TRUE)",
+    "dr_get_cpp(app, '/text', package, 'h_data', interface = 'drover', data = 'm\\u00f6del')",
+    "dr_get_cpp(app, '/raw', package, 'h_data', interface = 'drover', data = as.raw(0:3), inline = TRUE)",
+    "dr_get_cpp(app, '/none', package, 'h_data', interface = 'drover')",
+    "dr_get(app, '/calls', function(req) { for (i in 1:3) gc(); calls })"
+  ))
+  counts <- vapply(c("/a", "/b", "/a", "/own"), function(path) http(server, path)$body, "")
+  expect_identical(unname(counts), c("1", "2", "3", "1"))
+  expect_identical(http(server, "/calls")$body, "1")
+  # what R has collected meanwhile was not this
+  expect_identical(http(server, "/a")$body, "4")
+  expect_identical(http(server, "/text")$body, "m\u00f6del")
+  expect_identical(http(server, "/raw")$raw, as.raw(0:3))
+  expect_identical(http(server, "/none")$body, "no data")
+})
+
+test_that("routes in R go first, streams last, and mounts have theirs", {
+  server <- local_cpp_server(more = c(
+    "dr_get_cpp_stream(app, '/which', package, 'old_stream')",
+    "dr_get_cpp(app, '/which', package, 'h_text', interface = 'drover')",
+    "dr_get_cpp(app, '/first', package, 'h_text', interface = 'drover', inline = TRUE)",
+    "dr_get(app, '/first', function(req) 'R')",
+    "api <- dr_app()",
+    "dr_use(api, function(req, nxt) stop('never'))",
+    "dr_post_cpp(api, '/echo/:id', package, 'h_echo', interface = 'drover')",
+    "dr_mount(app, '/api/:tenant', api)"
+  ))
+  expect_identical(http(server, "/which")$body, "Hello, World!")
+  expect_identical(http(server, "/first")$body, "R")
+  seen <- http_json(server, "/api/acme/echo/7", "-d", "x")
+  expect_identical(seen$params, c("acme", "7"))
+  expect_identical(seen$param_id, "7")
+})
+
+test_that("a session stops while handlers run, and serves again", {
+  local_handlers()
+  app <- dr_app()
+  dr_get_cpp(app, "/block", "drover.handlers", "h_block", interface = "drover")
+  dr_get_cpp(app, "/endless", "drover.handlers", "h_stream_endless", interface = "drover")
+  dr_get_cpp(app, "/never", "drover.handlers", "h_never", interface = "drover", inline = TRUE)
+  dr_get_cpp(
+    app, "/count", "drover.handlers", "h_count", interface = "drover", data = function() drover.handlers::new_counter()
+  )
+  withr::defer(dr_stop(graceful_timeout = 0))
+  for (i in 1:3) {
+    expect_message(dr_serve(app, port = 0L, log = "none", graceful_timeout = 0.3), "routes=0, cpp_routes=4, cpp_stream_routes=0")
+    server <- list(url = dr_url(), port = app$port)
+    # a new server, a new counter
+    expect_identical(http(server, "/count")$body, "1")
+    expect_identical(http(server, "/count")$body, "2")
+    asked <- lapply(c("/block?ms=700", "/endless", "/never"), function(path) ask(server, path))
+    Sys.sleep(0.2)
+    began <- now()
+    dr_stop()
+    expect_lt(now() - began, 5)
+    expect_false(dr_running())
+    gc()
+    for (one in asked) one$process$kill()
+  }
+})
