@@ -19,11 +19,13 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #define R_INTERFACE_PTRS
+#include <Rembedded.h> /* R_TempDir */
 #include <Rinterface.h>
 /* after Rinternals.h, whose types it uses */
 #include <R_ext/GraphicsEngine.h>
@@ -42,9 +44,19 @@ static struct {
   int stale;
 } p = {.control = -1, .lifeline = -1};
 
+/* R removes its folder of temporary files when it ends, after a crash as well. In a fork that folder is the parent's: R is left with
+ * the name, in a copy, and without what it would remove, which is where the name was. */
+static void keep_temporary_files(void) {
+  char *name = strdup(R_TempDir);
+  if (!name) return;
+  R_TempDir[0] = 0;
+  R_TempDir = name;
+}
+
 void drv_process_is_ours(int forked) {
   p.ours = 1;
   p.forked |= forked;
+  if (forked) keep_temporary_files();
 }
 
 int drv_process_here(void) { return p.ours; }

@@ -12,7 +12,7 @@
  *   --share F         share of requests that go to PATH2 (default 0.5), evenly spread
  *   --body TEXT       POST this, as JSON, instead of a GET
  *   --echo            a PATH may have {n}: it becomes the number of the request, and the body of a 200 must be that
- *                     number, so that an answer to another request is noticed
+ *                     number, or a path that ends with it, so that an answer to another request is noticed
  *   --hang-up MS      reset the connection that long after each request was sent, if the answer is not there
  *   --patience S      an answer that is not there after this counts as lost (default 30)
  *   --record FILE     write every request to FILE, as CSV
@@ -254,8 +254,11 @@ static void answer_complete(struct connection *c)
     struct request *r = &requests[c->request];
     if (echo && c->status == 200) {
         char wanted[32];
-        int length = snprintf(wanted, sizeof wanted, "%ld", c->request);
-        r->wrong = c->body_len != (size_t) length || memcmp(c->body, wanted, c->body_len) != 0;
+        size_t length = (size_t) snprintf(wanted, sizeof wanted, "/%ld", c->request) - 1;
+        /* without the slash, or with it and what is before */
+        size_t compared = c->body_len == length ? length : length + 1;
+        r->wrong = c->body_len < compared
+            || memcmp(c->body + c->body_len - compared, wanted + length + 1 - compared, compared) != 0;
     }
     finish(c, c->status);
     if (c->close)

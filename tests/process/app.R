@@ -16,6 +16,8 @@ dyn.load(Sys.getenv("FAULTS"))
 dr_get(app, "/text", function(req) "text")
 dr_get(app, "/n/<n>", function(req) req$params[["n"]])
 dr_get(app, "/pid", function(req) as.character(Sys.getpid()))
+dr_get(app, "/temp", function(req) tempdir())
+dr_get(app, "/mclapply", function(req) paste(parallel::mclapply(1:3, function(i) i^2), collapse = " "))
 dr_get(app, "/random", function(req) format(stats::runif(1), digits = 15))
 
 dr_get(app, "/sleep/<ms>", function(req) {

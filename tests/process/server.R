@@ -14,6 +14,23 @@ write_app <- function(lines, file = tempfile("app-", fileext = ".R")) {
   file
 }
 
+# An app with handlers in C: those of tests/handlers, which are installed when they are first asked for.
+c_app <- function() {
+  if (!requireNamespace("drover.handlers", quietly = TRUE)) {
+    library <- tempfile("library-")
+    source <- tempfile("handlers-")
+    dir.create(library)
+    dir.create(source)
+    # not where they are kept: what is compiled does not belong there
+    file.copy(file.path(root, "tests/handlers"), source, recursive = TRUE)
+    processx::run(file.path(R.home("bin"), "R"), c(
+      "CMD", "INSTALL", "--no-docs", "--no-test-load", paste0("--library=", library), file.path(source, "handlers")
+    ), env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)))
+    .libPaths(c(library, .libPaths()))
+  }
+  file.path(here, "c-app.R")
+}
+
 # Starts a command and remembers it. Gives list(process, pid, port, url, log(), marks): port and url are NULL when it
 # does not come to listen. `marks` is a folder for the app's handlers to leave files in.
 launch <- function(command, env = NULL, seconds = 30, wait = TRUE) {
@@ -22,7 +39,7 @@ launch <- function(command, env = NULL, seconds = 30, wait = TRUE) {
   dir.create(marks)
   process <- processx::process$new(command[1], command[-1], stdin = NULL, stdout = log_file, stderr = "2>&1",
     cleanup_tree = FALSE, env = c("current", MARKS = marks, FAULTS = compile(file.path(here, "faults.c"),
-      library = TRUE),
+      library = TRUE), R_APP = file.path(here, "app.R"),
       R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), env))
   log <- function() readLines(log_file, warn = FALSE)
   listening <- function() grep("drover listening on http://", log(), value = TRUE, fixed = TRUE)
