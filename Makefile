@@ -1,11 +1,12 @@
 # The commands of this repository. Each one installs by itself what it needs (Debian's packages, by apt) and builds
 # what has changed; the work is done by the scripts in tools/.
 
-.PHONY: help demo test bench check clean
+.PHONY: help demo test sanitize bench check clean
 
 help:
 	@echo "make demo    serve inst/examples/hello on http://127.0.0.1:8080 (another port: make demo PORT=9000)"
 	@echo "make test    everything that must pass, with one line of counts at the end"
+	@echo "make sanitize  a stage of make test on its own: C handlers under AddressSanitizer and ThreadSanitizer"
 	@echo "make bench   measure against nginx and other R servers; results in benchmarks/results/"
 	@echo "make check   R CMD check, without the manual"
 	@echo "make clean   remove what was built"
@@ -17,6 +18,10 @@ demo:
 # Some stages only: make test STAGES="architecture examples"
 test:
 	@tools/test.sh $(STAGES)
+
+sanitize:
+	@tools/setup.sh test
+	@tools/sanitize.sh
 
 bench:
 	@tools/bench.sh

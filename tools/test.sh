@@ -114,6 +114,7 @@ stage cargo-test 900 cargo test "${manifest[@]}" --workspace --locked --no-fail-
 # In a folder of its own: the flag is for all crates, and would have the others built anew each time.
 stage loom 600 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off cargo test "${manifest[@]}" --package shm --lib --release \
   --target-dir src/rust/target/loom --locked --quiet
+stage sanitize 600 tools/sanitize.sh
 stage architecture 60 Rscript tests/architecture/run.R
 package_stage testthat 900 Rscript tests/testthat-run.R
 package_stage conformance 300 Rscript tests/conformance/run.R

@@ -236,8 +236,8 @@ struct drover_api {
  * A response at once. To begin with, *out_status is 200 and the others are NULL and 0. Without *out_content_type the response is
  * application/octet-stream. *out_body may be NULL when *out_len is 0.
  *
- * 500 for the client, and the reason for the log, when: it returns anything but 0; it throws; *out_len is above 1 GiB, or not 0 without
- * *out_body; *out_status is not 200 to 599; *out_content_type holds characters that a header field must not.
+ * 500 for the client, and the reason for the log, when: it returns anything but 0; it throws; *out_len is above 1 GiB, or more than
+ * malloc() has given for *out_body (on Linux, where it can be asked); *out_status is not 200 to 599; *out_content_type holds characters that a header field must not.
  */
 typedef int (*drogonr_unary_handler_t)(const char *body, size_t body_len, const char *query,
                                        const char *const *path_params, size_t path_params_n,

@@ -42,12 +42,12 @@ int codes_note(int code);
   X(h_later) X(h_later_twice) X(h_later_cancelled) X(h_later_on_cancel) X(h_never) X(h_dropped) X(h_defer_then_fail) \
   X(h_stream) X(h_stream_endless) X(h_stream_fail) X(h_stream_throw) X(h_stream_break) X(h_stream_open) \
   X(h_stream_later) X(h_stream_order) X(h_stream_full) \
-  X(h_segfault) X(h_abort) X(h_exit) X(h_end_thread)
+  X(h_use_after_free) X(h_race) X(h_segfault) X(h_abort) X(h_exit) X(h_end_thread)
 
 /* --- handlers with drogonR's signature --- */
 #define UNARY_HANDLERS(X) \
   X(old_text) X(old_json) X(old_echo) X(old_body) X(old_respond) X(old_block) \
-  X(old_nonzero) X(old_nonzero_with_output) X(old_throw) X(old_empty) X(old_null_body) X(old_garbage_length) \
+  X(old_nonzero) X(old_nonzero_with_output) X(old_throw) X(old_empty) X(old_null_body) X(old_garbage_length) X(old_too_long) \
   X(old_bad_type)
 
 /* --- streaming ones --- */

@@ -23,6 +23,7 @@ int h_later(drover_request *req, const drover_api *api, void *) {
 int h_later_twice(drover_request *req, const drover_api *api, void *) {
   codes_forget();
   auto *left = new std::atomic<int>(2);
+  // both before the first answer: after it, there is nothing to defer
   drover_request *handles[] = {api->defer(req), api->defer(req)};
   for (drover_request *handle : handles) {
     std::thread([=] {

@@ -91,6 +91,14 @@ UNARY(old_garbage_length) {
   return 0;
 }
 
+/* a megabyte, of which there are some bytes */
+UNARY(old_too_long) {
+  UNUSED_INPUTS, (void)out_status;
+  answer("text/plain", "x", 1, out_body, out_len, out_content_type);
+  *out_len = 1000000;
+  return 0;
+}
+
 UNARY(old_bad_type) {
   UNUSED_INPUTS, (void)out_status;
   return answer("text/plain\r\nx-injected: 1", "x", 1, out_body, out_len, out_content_type);

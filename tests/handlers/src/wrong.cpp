@@ -49,6 +49,24 @@ int h_invalid(drover_request *req, const drover_api *api, void *) {
   return 0;
 }
 
+// For the sanitizers, which must see it.
+int h_use_after_free(drover_request *req, const drover_api *api, void *) {
+  // volatile, or the compiler sees it, too
+  char *volatile bytes = static_cast<char *>(std::malloc(10));
+  std::free(bytes);
+  return api->respond(req, 200, "text/plain", *bytes == 'x' ? "x" : "y", 1);
+}
+
+// The same, when it runs twice at once: both write to one variable, without order.
+int h_race(drover_request *req, const drover_api *api, void *) {
+  static volatile int turns;
+  for (int i = 0; i < 50; i++) {
+    turns = turns + 1;
+    sleep_ms(1);
+  }
+  return api->respond(req, 200, "text/plain", "raced", 5);
+}
+
 int h_segfault(drover_request *, const drover_api *, void *) {
   volatile int *nothing = reinterpret_cast<int *>(8);
   return *nothing;

@@ -50,7 +50,13 @@ fn response(
         None if len > 0 => return Err(format!("its body is NULL, and {len} bytes long")),
         None => Bytes::new(),
         Some(_) if len == 0 => Bytes::new(),
-        Some(memory) => Bytes::from_owner(Lent { memory, len }),
+        Some(memory) => {
+            let size = memory.size();
+            if len > size {
+                return Err(format!("the length {len} of its body is beyond the {size} bytes that it allocated"));
+            }
+            Bytes::from_owner(Lent { memory, len })
+        }
     };
     let head = Head { status, content_type: Some(content_type), headers: Vec::new() };
     Ok(Response { head, body })
@@ -69,6 +75,15 @@ impl Malloced {
         NonNull::new(at).map(Malloced)
     }
 
+    /// How many bytes there are; as many as anybody asks for where the system does not say.
+    fn size(&self) -> usize {
+        #[cfg(target_os = "linux")]
+        // SAFETY: it came from malloc(), by the header.
+        return unsafe { libc::malloc_usable_size(self.0.as_ptr().cast()) };
+        #[cfg(not(target_os = "linux"))]
+        return usize::MAX;
+    }
+
     /// What is there, up to the NUL that a handler ends a content type with.
     pub fn text(&self) -> &[u8] {
         // SAFETY: a handler gives a string that is ended by a NUL, by the header; it is ours, and does not change.
@@ -83,7 +98,7 @@ impl Drop for Malloced {
     }
 }
 
-/// A body in such memory.
+/// A body in such memory, which has at least `len` bytes.
 struct Lent {
     memory: Malloced,
     len: usize,
@@ -91,7 +106,7 @@ struct Lent {
 
 impl AsRef<[u8]> for Lent {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: the handler says that there are so many bytes, which nobody can check; `len` is below `isize::MAX`.
+        // SAFETY: there are so many, as was looked up (or, elsewhere than on Linux, as the handler says); `len` is below `isize::MAX`.
         unsafe { std::slice::from_raw_parts(self.memory.0.as_ptr().cast(), self.len) }
     }
 }

@@ -5,6 +5,7 @@
 
 mod answers;
 mod app;
+mod canary;
 mod client;
 mod header;
 mod later;
