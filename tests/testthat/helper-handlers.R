@@ -71,9 +71,14 @@ cpp_app_lines <- function() {
   )
 }
 
-local_cpp_server <- function(..., more = character(), frame = parent.frame()) {
+# Where handlers run: in the session that serves, or in one worker process of it.
+cpp_places <- c("session", "worker process")
+
+# See local_server(). `more`: further lines of the app.
+local_cpp_server <- function(place, ..., more = character(), frame = parent.frame()) {
   local_handlers(frame)
-  local_server(c(cpp_app_lines(), more), ..., frame = frame)
+  workers <- if (place == "session") 1L else c(1L, 1L)
+  local_server(c(cpp_app_lines(), more), workers = workers, ..., frame = frame)
 }
 
 # What the functions of the table returned in the last handler that notes it.
