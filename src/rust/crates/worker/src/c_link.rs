@@ -29,6 +29,9 @@ pub struct CRoute {
     pub timeout: Duration,
 }
 
+/// The threads of handlers are woken after so many requests for them, even in the middle of many.
+const FLUSH_AFTER: u32 = 32;
+
 /// See the module.
 pub struct CLink {
     requests: Consumer,
@@ -44,6 +47,8 @@ pub struct CLink {
     pace: Pace,
     /// replies of inline handlers were written since the server's bell was rung
     untold: bool,
+    /// requests that the threads of the handlers have not been woken for
+    unflushed: u32,
     message: Vec<u8>,
     reply: Vec<u8>,
 }
@@ -62,6 +67,7 @@ impl CLink {
             sinks: Vec::new(),
             pace: Pace::default(),
             untold: false,
+            unflushed: 0,
             message: Vec::new(),
             reply: Vec::new(),
         }
@@ -94,6 +100,7 @@ impl CLink {
             if self.requests.is_broken() {
                 return;
             }
+            self.flush();
             if self.untold || self.assembler.is_open() {
                 // the rest of a long message comes when the server knows that there is room
                 self.tell();
@@ -141,6 +148,10 @@ impl CLink {
                 let (sink, half) = sink(about, &self.outbox, &self.log, None);
                 self.remember(half);
                 self.handlers.submit(route.handler, message, received, sink);
+                self.unflushed += 1;
+                if self.unflushed >= FLUSH_AFTER {
+                    self.flush();
+                }
                 // the message has gone with it
                 return;
             }
@@ -162,6 +173,7 @@ impl CLink {
         if self.pace.must_tell_before(number) {
             self.tell();
         }
+        self.flush();
         self.pace.begin(number);
         let (outbox, log) = (&self.outbox, &self.log);
         let mut later = None;
@@ -212,6 +224,13 @@ impl CLink {
             self.sinks.resize(slot + 1, None);
         }
         self.sinks[slot] = Some(half);
+    }
+
+    /// Has the threads of the handlers begin with what they were given.
+    fn flush(&mut self) {
+        if std::mem::take(&mut self.unflushed) > 0 {
+            self.handlers.flush();
+        }
     }
 
     /// Rings for all replies of inline handlers that have not been rung for.

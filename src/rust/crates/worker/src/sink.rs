@@ -180,7 +180,7 @@ impl Half {
         });
     }
 
-    /// The whole answer; the state says that it is one's to give.
+    /// The whole answer; the state says that it is one's to give. The server is not woken for it.
     fn reply(&self, answer: &Answer, began: Instant) -> bool {
         if let Answer::Failure { status, why, .. } = answer {
             if !why.is_empty() {
@@ -196,7 +196,6 @@ impl Half {
             }
             self.outbox.reply(self.about.id, message, began.elapsed())
         });
-        self.outbox.tell();
         sent && !self.is_cancelled()
     }
 
@@ -214,6 +213,7 @@ impl Half {
                 drop(state);
                 let (detail, why) = ("".into(), "the C handler gave no answer".into());
                 self.reply(&Answer::Failure { status: 500, detail, why }, began);
+                self.outbox.tell();
             }
             Stage::Streaming if state.end.is_none() => {
                 state.pending.clear();
@@ -241,6 +241,12 @@ impl Sink for LinkSink {
     }
 
     fn answer(&self, answer: Answer) -> bool {
+        let wanted = self.answer_held(answer);
+        self.tell();
+        wanted
+    }
+
+    fn answer_held(&self, answer: Answer) -> bool {
         let mut state = self.0.state();
         if state.stage != Stage::Running {
             return false;
@@ -250,6 +256,10 @@ impl Sink for LinkSink {
         drop(state);
         drop(uncalled);
         self.0.reply(&answer, began)
+    }
+
+    fn tell(&self) {
+        self.0.outbox.tell();
     }
 
     fn begin(&self, head: Head) -> bool {
