@@ -58,7 +58,7 @@ service_start <- function(config, pool, source, call) {
   started <- TRUE
   list(
     port = as.integer(event$numbers), url = base_url(config$host, event$numbers),
-    counts = c(routes = loaded$numbers[[3L]], static = loaded$numbers[[4L]])
+    counts = c(routes = loaded$numbers[[3L]], cpp_routes = loaded$numbers[[4L]], static = loaded$numbers[[5L]])
   )
 }
 

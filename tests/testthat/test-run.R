@@ -18,7 +18,7 @@ test_that("the banner says how many workers and routes there are", {
   withr::defer(dr_stop())
   expect_message(
     dr_run(file, port = 0L, block = FALSE, log = "none"),
-    "^drover listening on http://127.0.0.1:[0-9]+ \\(threads=1, workers=1-3, routes=1, static=0\\)\n$"
+    "^drover listening on http://127.0.0.1:[0-9]+ \\(threads=1, workers=1-3, routes=1, cpp_routes=0, static=0\\)\n$"
   )
 })
 

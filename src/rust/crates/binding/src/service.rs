@@ -208,8 +208,9 @@ impl Answer {
 
     fn event(&mut self, event: Event) -> *const Node {
         let (what, text, numbers) = match event {
-            Event::Loaded { generation, seconds, routes, mounts } => {
-                ("loaded", None, vec![f64::from(generation), seconds, routes as f64, mounts as f64])
+            Event::Loaded { generation, seconds, routes, cpp_routes, mounts } => {
+                let counts = [routes, cpp_routes, mounts].map(|n| n as f64);
+                ("loaded", None, [&[f64::from(generation), seconds], &counts[..]].concat())
             }
             Event::WorkerReady { ready, of } => ("worker_ready", None, vec![ready as f64, of as f64]),
             Event::Listening(address) => ("listening", None, vec![f64::from(address.port())]),

@@ -116,7 +116,7 @@ async fn attend(
     banner: Banner,
     graceful_timeout: f64,
 ) -> Result<(), Error> {
-    let mut app = (0, 0);
+    let mut app = (0, 0, 0);
     let mut listening = false;
     let mut ending: Option<Instant> = None;
     while let Some(note) = notes.recv().await {
@@ -137,8 +137,8 @@ async fn attend(
             Note::Event => {
                 while let Some(event) = service.next_event(Duration::ZERO) {
                     match event {
-                        Event::Loaded { seconds, routes, mounts, .. } => {
-                            app = (routes, mounts);
+                        Event::Loaded { seconds, routes, cpp_routes, mounts, .. } => {
+                            app = (routes, cpp_routes, mounts);
                             if !listening {
                                 eprintln!("drover: {} loaded in {seconds:.1} s", banner.file);
                             }
@@ -149,10 +149,10 @@ async fn attend(
                         Event::Listening(address) => {
                             listening = true;
                             let Banner { threads, workers, .. } = &banner;
-                            let (routes, mounts) = app;
+                            let (routes, cpp_routes, mounts) = app;
                             eprintln!(
                                 "drover listening on {} (threads={threads}, workers={workers}, \
-                                 routes={routes}, static={mounts})",
+                                 routes={routes}, cpp_routes={cpp_routes}, static={mounts})",
                                 url(address)
                             );
                         }

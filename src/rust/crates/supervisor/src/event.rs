@@ -11,8 +11,10 @@ pub enum Event {
         generation: u32,
         /// how long that took
         seconds: f64,
-        /// its routes
+        /// its routes whose handlers are in R
         routes: usize,
+        /// and those whose handlers are in C
+        cpp_routes: usize,
         /// its static mounts
         mounts: usize,
     },

@@ -5,7 +5,7 @@ use crate::source::Launch;
 use crate::supervisor::Supervisor;
 use crate::worker_handle::Phase;
 use crate::{Event, Failure, Source, Start};
-use engine::AppConfig;
+use engine::{AppConfig, Runs};
 use shm::Channel;
 use std::io;
 use std::time::{Duration, Instant};
@@ -62,9 +62,11 @@ impl Supervisor {
             return self.generation_failed(number, Failure::Load, why, now);
         }
         let Some(generation) = self.generations.get_mut(&number) else { return };
-        let (routes, mounts) = (app.routes.len(), app.mounts.len());
+        let cpp_routes = app.routes.iter().filter(|route| route.runs != Runs::R).count();
+        let (routes, mounts) = (app.routes.len() - cpp_routes, app.mounts.len());
         generation.app = Some(app);
-        self.tell(Event::Loaded { generation: number, seconds: (now - since).as_secs_f64(), routes, mounts });
+        let seconds = (now - since).as_secs_f64();
+        self.tell(Event::Loaded { generation: number, seconds, routes, cpp_routes, mounts });
     }
 
     /// A zygote that was restarted has loaded another app than the one before: it begins a generation.
