@@ -18,9 +18,9 @@ report <- function(name, problems) {
 }
 
 # Runs the app in `file` and the steps of a transcript against it.
-run_app <- function(name, file, steps, folder = dirname(file), library = NULL) {
+run_app <- function(name, file, steps, folder = dirname(file), library = NULL, workers = NULL) {
   cat(name, "\n")
-  server <- start_app(file, library = library)
+  server <- start_app(file, library = library, workers = workers)
   on.exit(server$process$kill_tree())
   report(paste(name, "starts"), if (is.null(server$url)) paste(server$log(), collapse = "\n          "))
   if (is.null(server$url)) return(invisible())
@@ -46,10 +46,11 @@ run_example <- function(name) {
   installed <- install_app_packages(name, folder, strict = TRUE)
   if (length(installed$problems)) return(invisible())
   on.exit(unlink(installed$library, recursive = TRUE))
-  run_app(
-    name, file.path(folder, "app.R"), parse_transcript(readLines(requests, encoding = "UTF-8")),
-    library = installed$library
-  )
+  steps <- parse_transcript(readLines(requests, encoding = "UTF-8"))
+  run_app(name, file.path(folder, "app.R"), steps, library = installed$library)
+  # compiled code has something to prove in processes that are forked
+  if (is.null(installed)) return(invisible())
+  run_app(paste(name, "(drover serve)"), file.path(folder, "app.R"), steps, library = installed$library, workers = 2L)
 }
 
 run_page <- function(page) {
