@@ -101,16 +101,16 @@ needs_value <- function(default) is.symbol(default) && !nzchar(default)
 #' @section Where handlers run: In the process that runs the R handlers of the app: in this session, or in worker
 #' processes. There on one of `cpp_workers` threads (see [dr_serve()]), where they may block; or, with `inline = TRUE`,
 #' on the thread that has received the request. An inline handler must return at once, within microseconds: while it
-#' runs, all that this thread has to do waits. Several threads may be in a handler at the same time, and none of them may
-#' call R.
+#' runs, all that this thread has to do waits. Several threads may be in a handler at the same time, and none of them
+#' may call R.
 #'
-#' @section What applies: Limits, deadlines and logs apply as to other routes. Middleware and [dr_on_error()] do not: they
-#' are R. Errors of a handler are answered with 500. A handler that crashes takes its process with it: in a worker process
-#' it costs the requests that this process had begun, and another takes its place; in this session, the session.
+#' @section What applies: Limits, deadlines and logs apply as to other routes. Middleware and [dr_on_error()] do not:
+#' they are R. Errors of a handler are answered with 500. A handler that crashes takes its process with it: in a worker
+#' process it costs the requests that this process had begun, and another takes its place; in this session, the session.
 #'
-#' @section Which route answers: Routes in R go before these, however late they are registered, and `dr_get_cpp()` and its
-#' like before `dr_get_cpp_stream()` and `dr_post_cpp_stream()`; among each kind the one registered first answers. Static
-#' mounts come last. This holds for an app with all that is mounted in it.
+#' @section Which route answers: Routes in R go before these, however late they are registered, and `dr_get_cpp()` and
+#' its like before `dr_get_cpp_stream()` and `dr_post_cpp_stream()`; among each kind the one registered first answers.
+#' Static mounts come last. This holds for an app with all that is mounted in it.
 #'
 #' @param app An app, see [dr_app()].
 #' @param path The path: a single string, with placeholders as in [dr_get()].
@@ -122,14 +122,14 @@ needs_value <- function(default) is.symbol(default) && !nzchar(default)
 #' @param data For `interface = "drover"`: what the handler gets as its last argument. `NULL` for nothing; an external
 #'   pointer, for its address; a raw vector or a single string, for the address of a `drover_bytes` that holds their
 #'   bytes; or a function without arguments that returns one of these. The function is called in each process that runs
-#'   the handler, after [dr_on_worker_start()] hooks, and once when several routes have the same: it is the place to load
-#'   a model, and the one way to have an external pointer in worker processes that are not forks of this session.
+#'   the handler, after [dr_on_worker_start()] hooks, and once when several routes have the same: it is the place to
+#'   load a model, and the one way to have an external pointer in worker processes that are not forks of this session.
 #' @param content_type The media type of a stream: a single string. The handler may set another.
 #' @param timeout Longest time from the arrival of a request to its answer, in seconds: a single number > 0, or `NULL`
 #'   for the one that [dr_serve()] was given. When it is over the client gets 504, and the handler is told that its
-#'   request is cancelled. Of a stream, it is the time to its first byte.
-#' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler, with
-#'   a warning of class `drover_warning_overwrite`.
+#'   request is cancelled. Of an answer in pieces, it is the time until it begins.
+#' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,
+#'   with a warning of class `drover_warning_overwrite`.
 #' @section Errors: `drover_error_argument` when an argument is not as described, the package is not installed or cannot
 #'   be loaded, or it has registered no function of that name; `drover_error_running` while `app` is being served.
 #' @seealso [dr_get()] for handlers in R; `system.file("examples", "c-handlers", package = "drover")` has a package with

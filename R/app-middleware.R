@@ -7,9 +7,9 @@
 #' that returns without calling `nxt()` answers by itself.
 #'
 #' Middleware runs in the order of registration, the first outermost, around all routes of the app, including those
-#' registered before it and those of mounted apps, and around the [dr_not_found()] handler. It does not run for static
-#' files and for requests that the engine answers by itself (no such route, wrong method, malformed, too large, too
-#' many).
+#' registered before it and those of mounted apps, and around the [dr_not_found()] handler. It does not run for handlers
+#' in C ([dr_get_cpp()]), for static files, and for requests that the engine answers by itself (no such route, wrong
+#' method, malformed, too large, too many).
 #'
 #' `nxt()` gives the response in one form, whatever was returned further in: a list of class `dr_response` with `status`
 #' (integer), `body` (a string, a raw vector or `NULL`) and `headers` (named list). [dr_set_header()] and
@@ -50,8 +50,8 @@ dr_use <- function(app, middleware) {
 #' A bare string is sent with status 200, as from a handler: give the status, as in the example. An error that
 #' [dr_abort()] signalled carries its own in `err$status`.
 #'
-#' Errors that the engine answers by itself, such as an unknown path or a malformed body (`drover_error_body`), do not
-#' come here.
+#' Errors that the engine answers by itself, such as an unknown path or a malformed body (`drover_error_body`), and those
+#' of handlers in C, do not come here.
 #'
 #' @param app An app, see [dr_app()].
 #' @param fn A function of two arguments, the request and the error (a condition), or `NULL` to go back to the standard

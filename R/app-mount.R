@@ -22,14 +22,14 @@ app_tree <- function(app) {
 
 #' Mount an app below a path of another
 #'
-#' The routes and static mounts of `app2` answer below `prefix`. This is looked up when the server starts, so `app2` may
-#' get routes before and after it is mounted, and may be mounted in several places.
+#' The routes, in R and in C, and the static mounts of `app2` answer below `prefix`. This is looked up when the server
+#' starts, so `app2` may get routes before and after it is mounted, and may be mounted in several places.
 #'
-#' The middleware of `app2` runs inside that of `app`, for the routes of `app2` only. Errors of its routes go to its own
-#' [dr_on_error()] function or, when it has none, to that of `app`. Its start hooks run after those of `app`, its stop
-#' hooks before them, once each however often it is mounted. The path in `req$path` keeps the prefix. Requests that
-#' match nothing are answered by the [dr_not_found()] handler of the app that is served; that of a mounted app is not
-#' used.
+#' The middleware of `app2` runs inside that of `app`, for the routes in R of `app2` only. Errors of its routes go to
+#' its own [dr_on_error()] function or, when it has none, to that of `app`. Its start hooks run after those of `app`,
+#' its stop hooks before them, once each however often it is mounted. The path in `req$path` keeps the prefix. Requests
+#' that match nothing are answered by the [dr_not_found()] handler of the app that is served; that of a mounted app is
+#' not used.
 #'
 #' @param app An app, see [dr_app()].
 #' @param prefix A path such as `"/api"`: a single string. It may have placeholders, like the paths of [dr_get()]; their

@@ -46,7 +46,8 @@ add_route <- function(app, method, path, handler, timeout, call = sys.call(-1L))
 #'
 #' `*rest` as the last segment takes everything that is left, slashes included, or nothing.
 #'
-#' When several routes match a request, the one registered first answers it.
+#' When several routes match a request, the one registered first answers it. Handlers in C ([dr_get_cpp()]) come after
+#' all in R.
 #'
 #' @section Methods: A GET route also answers HEAD (the engine drops the body), unless there is a HEAD route. OPTIONS is
 #' answered by the engine, with the methods of the path in `Allow`, unless there is an OPTIONS route. A known path with
@@ -71,7 +72,8 @@ add_route <- function(app, method, path, handler, timeout, call = sys.call(-1L))
 #'   with a warning of class `drover_warning_overwrite`.
 #' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
 #'   is being served.
-#' @seealso [dr_mount()] for the routes of another app, [dr_static()] for files, [dr_not_found()].
+#' @seealso [dr_mount()] for the routes of another app, [dr_get_cpp()] for handlers in C, [dr_static()] for files,
+#'   [dr_not_found()].
 #' @examples
 #' app <- dr_app()
 #' dr_get(app, "/", function(req) "Hello")

@@ -1,6 +1,6 @@
 # From an app to what the engine is given: mounts followed, middleware put around handlers, once, when the server
-# starts. Not for registering (app-*.R) nor for starting (serve.R). Neighbour: natives.R, for what C handlers need in the
-# process that runs them.
+# starts. Not for registering (app-*.R) nor for starting (serve.R). Neighbour: natives.R, for what C handlers need in
+# the process that runs them.
 
 # Puts one middleware around what is further in. Lean: it runs for each request.
 wrap <- function(middleware, inner) {
@@ -90,7 +90,11 @@ native_field <- function(route, params) {
   list(
     package = route$package, callable = route$callable, data = route$data, content_type = route$content_type,
     # only streams have a type from the start
-    interface = if (!is.null(route$content_type)) "stream" else c(drogonR = "unary", drover = "drover")[[route$interface]],
+    interface = if (is.null(route$content_type)) {
+      c(drogonR = "unary", drover = "drover")[[route$interface]]
+    } else {
+      "stream"
+    },
     params = params, route = paste(route$method, route$path)
   )
 }

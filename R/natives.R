@@ -15,16 +15,17 @@ resolve_callable <- function(package, callable, call) {
     name <- encodeString(c(package, callable), quote = "\"")
     refuse(
       "callable", "R_GetCCallable(", name[[1L]], ", ", name[[2L]], ") failed: ", pointer, "; the package must call ",
-      "R_RegisterCCallable(", name[[1L]], ", ", name[[2L]], ", ...) in its R_init_", gsub(".", "_", package, fixed = TRUE),
-      "()"
+      "R_RegisterCCallable(", name[[1L]], ", ", name[[2L]], ", ...) in its ",
+      "R_init_", gsub(".", "_", package, fixed = TRUE), "()"
     )
   }
   pointer
 }
 
 # The C handlers of a compiled app, see compile_app(), for the engine of this process, in their order: lists of pointer
-# (external), interface, data (NULL, an external pointer or a raw vector), content_type ("" for none) and params. Whoever
-# calls this keeps the list for as long as a handler may run: it is what keeps `data` alive. Errors name the route.
+# (external), interface, data (NULL, an external pointer or a raw vector), content_type ("" for none) and params.
+# Whoever calls this keeps the list for as long as a handler may run: it is what keeps `data` alive. Errors name the
+# route.
 natives_for_engine <- function(compiled) {
   made <- list()
   value_of <- function(make, route) {
