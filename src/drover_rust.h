@@ -102,6 +102,7 @@ int32_t drv_cell_is_open(const drv_cell *);
 int32_t drv_process_fd(const drv_process *);
 /* serves C handlers, if there is a link for them; 0 and an error when that cannot be. All signals are blocked meanwhile */
 int32_t drv_process_serve_c(drv_process *, drv_natives, drv_error *error);
+int32_t drv_process_c_has_ended(drv_process *); /* none begins, none runs */
 void drv_process_tell_ready(const drv_process *);
 void drv_process_tell_failed(const drv_process *, drv_str why);
 int32_t drv_process_order(drv_process *); /* 0 none, 1 stop, 2 the server has ended */

@@ -38,6 +38,7 @@ static struct {
   int control; /* its channel's descriptor */
   int lifeline;
   int ours, forked;
+  int asked; /* the server wants it to end: nothing is left */
   /* when the next callback is due, in ms of the monotonic clock; INT64_MAX for never */
   int64_t due;
   /* R code has run since `due` was asked for; 2: more than a quick handler */
@@ -145,13 +146,15 @@ int drv_process_hear(void) {
     case 0:
       return stop;
     case 1:
-      stop = 1;
+      stop = p.asked = 1;
       break;
     default:
       drv_process_end_group();
     }
   }
 }
+
+int drv_process_c_is_through(void) { return !p.process || p.asked || drv_process_c_has_ended(p.process); }
 
 void drv_process_begins(void) {
   /* an interrupt that came too late for the last request is none for this one */

@@ -8,6 +8,7 @@
 #include "build.h"
 #include "intercept.h"
 #include "natives.h"
+#include "process.h"
 #include "signals.h"
 #include "worker.h"
 #include <R_ext/Rdynload.h>
@@ -49,7 +50,10 @@ void drv_call_later(void (*f)(void *), double seconds) {
 
 void drv_session_polls(void) { atomic_store(&polls, 1); }
 
-int drv_session_is_drained(void) { return session ? drv_session_drained(session) : !drv_worker_is_waiting_for_promises(); }
+int drv_session_is_drained(void) {
+  if (session) return drv_session_drained(session);
+  return !drv_worker_is_waiting_for_promises() && drv_process_c_is_through();
+}
 
 static void idle_callback(void *unused) {
   (void)unused;

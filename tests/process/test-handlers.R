@@ -177,6 +177,36 @@ test("a server that ends waits for handlers in C and their streams", function() 
   expect(identical(exit_status(server), 0L), "exit status ", exit_status(server))
 })
 
+test("SIGTERM to a worker: what runs in C comes to its end, and the worker is replaced", function() {
+  server <- serve_c(workers = 1, cpp_workers = 2)
+  pid <- wait_for_workers(server, 1)
+  waits <- list(ask_later(server, "/c/block?ms=1500"), ask_later(server, "/c/stream?n=20&ms=50"))
+  Sys.sleep(0.4)
+  send_signal(pid, tools::SIGTERM)
+  # it serves R until then, and gives back what it has not begun with
+  waits <- c(waits, lapply(c("/text", "/c/text"), ask_later, server = server))
+  for (wait in waits) expect(wait()$status == "200", "another status")
+  expect(wait_for(function() !is_alive(pid)), "it has not ended")
+  wait_for_workers(server, 1, but = pid)
+})
+
+test("what waits for threads brings more workers, and these go when they are not needed", function() {
+  server <- serve_c(workers = "1-3", cpp_workers = 1, check_unused = 0.5, max_age = 1)
+  wait_for_workers(server, 1)
+  waits <- lapply(rep("/c/block?ms=1500", 6), ask_later, server = server)
+  expect(wait_for(function() length(workers(server)) > 1L), "no more workers")
+  for (wait in waits) expect(wait()$status == "200", "another status")
+  expect(wait_for(function() length(workers(server)) == 1L), "they do not go")
+})
+
+test("max_requests counts handlers in C", function() {
+  server <- serve_c(workers = 1, max_requests = 200)
+  pid <- wait_for_workers(server, 1)
+  expect_account(load(server, "/c/text", connections = 4, requests = 400))
+  expect(wait_for(function() !is_alive(pid)), "it serves on")
+  expect(logged(server, "is replaced: it has served"), "the log does not say why")
+})
+
 test("the client of an endless stream goes: its handler is told, and its thread free", function() {
   server <- serve_c(workers = 1, cpp_workers = 1)
   for (i in 1:3) {

@@ -15,9 +15,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wire::control::{WorkerNews, WorkerOrder};
-use worker::{CLink, CRoute, Running, Worker};
+use worker::{CLink, CRest, CRoute, Running, Worker};
 
 /// The end of the channel, and which request runs.
 pub struct Process {
@@ -26,6 +26,10 @@ pub struct Process {
     message: Vec<u8>,
     log: Log,
     c: Option<CLinkParts>,
+    /// of the link of its handlers in C, once that is served, and when they were first asked to come to an end
+    rest: Option<(CRest, Option<Instant>)>,
+    /// how long that is waited for
+    graceful: Duration,
 }
 
 /// Where lines go, from any thread.
@@ -74,11 +78,12 @@ impl Process {
         let worker = Worker::new(WorkerEnd::attach(link)?).spooling(settings.upload_path.clone());
         let running = worker.running();
         let log = log_through(channel.clone());
+        let graceful = Duration::from_secs_f64(settings.limits.graceful_timeout);
         let c = c_link.map(|link| CLinkParts::new(link, app, settings)).transpose()?;
         let lines = log.clone();
         let lines = Box::new(move |level, text: &str| lines(level, text));
         let desk = Desk::new(worker, routes, settings.limits.clone(), settings.upload_path.clone(), lines).in_process();
-        Ok((Process { channel, running, message: Vec::new(), log, c }, desk))
+        Ok((Process { channel, running, message: Vec::new(), log, c, rest: None, graceful }, desk))
     }
 
     /// Starts the thread of the second link, if there is one. It has the signal mask of the caller.
@@ -92,9 +97,11 @@ impl Process {
         let natives = unsafe { natives.ready(threads, move |level, text| log(level, text)) }?;
         let handlers: Arc<dyn Handlers> = natives.ok_or_else(|| io::Error::other("the app has no handlers in C"))?;
         let log = self.log.clone();
-        let link = CLink::new(end, routes, handlers, Arc::new(move |line: &str| log(Level::Error, line)))
-            .spooling(folder)
-            .debugging(debug);
+        let link =
+            CLink::new(end, routes, handlers, Arc::new(move |level, line: &str| log(Level::from_number(level), line)))
+                .spooling(folder)
+                .debugging(debug);
+        self.rest = Some((link.rest(), None));
         let log = self.log.clone();
         std::thread::Builder::new().name("drover-c-link".into()).spawn(move || {
             link.run();
@@ -162,6 +169,22 @@ pub unsafe extern "C" fn drv_process_serve_c(process: *mut Process, natives: CNa
         unsafe { Error::put(error, 0, format!("handlers in C cannot be served: {e}")) };
     }
     i32::from(done.is_ok())
+}
+
+/// Handlers in C that run are to come to their end, and none is to begin: 1 when none runs any more, or they have been waited for long enough.
+///
+/// # Safety
+/// `process` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_process_c_has_ended(process: *mut Process) -> i32 {
+    // SAFETY: the caller's.
+    let process = unsafe { &mut *process };
+    shield(1, || match &mut process.rest {
+        None => 1,
+        Some((rest, since)) => {
+            i32::from(rest.stop() || since.get_or_insert_with(Instant::now).elapsed() >= process.graceful)
+        }
+    })
 }
 
 /// Tells the server that this worker takes requests.

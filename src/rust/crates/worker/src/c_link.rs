@@ -15,8 +15,17 @@ use std::time::{Duration, Instant};
 use wire::stream::Order;
 use wire::Request;
 
-/// Where lines about failures go.
-pub type LogLine = Arc<dyn Fn(&str) + Send + Sync>;
+/// Where lines go, with their level as [`wire::control::WorkerNews::Log`] has it.
+pub type LogLine = Arc<dyn Fn(u32, &str) + Send + Sync>;
+
+/// A client's fault, or nobody's; a handler's.
+pub(crate) const WARN: u32 = 1;
+pub(crate) const ERROR: u32 = 2;
+
+/// An inline handler that takes longer is named in the log: whatever else comes through the link waits for it.
+const LONG: Duration = Duration::from_millis(50);
+/// But not more often than this.
+const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// The handler of a route.
 #[derive(Debug, Clone, Copy)]
@@ -49,8 +58,20 @@ pub struct CLink {
     untold: bool,
     /// requests that the threads of the handlers have not been woken for
     unflushed: u32,
+    told_of_long: Option<Instant>,
     message: Vec<u8>,
     reply: Vec<u8>,
+}
+
+/// What runs at a link, for who wants to end its process.
+#[derive(Clone)]
+pub struct CRest(Arc<Outbox>);
+
+impl CRest {
+    /// From now on nothing is begun; the server gives it to others when this process has ended. Whether nothing runs any more.
+    pub fn stop(&self) -> bool {
+        self.0.stop()
+    }
 }
 
 impl CLink {
@@ -68,6 +89,7 @@ impl CLink {
             pace: Pace::default(),
             untold: false,
             unflushed: 0,
+            told_of_long: None,
             message: Vec::new(),
             reply: Vec::new(),
         }
@@ -90,6 +112,11 @@ impl CLink {
         if let Some(outbox) = Arc::get_mut(&mut self.outbox) {
             change(outbox);
         }
+    }
+
+    /// What runs at it, once it serves.
+    pub fn rest(&self) -> CRest {
+        CRest(self.outbox.clone())
     }
 
     /// Serves on this thread, until something has been written over the link.
@@ -157,8 +184,8 @@ impl CLink {
             }
             (_, request) => {
                 let why = request.err().map_or_else(|| "its route has no handler in C".to_owned(), |e| e.to_string());
-                (self.log)(&format!("a request cannot be served: {why}"));
-                if self.outbox.slots.start(id) {
+                (self.log)(ERROR, &format!("a request cannot be served: {why}"));
+                if self.outbox.start(id) {
                     self.fail(id);
                 }
             }
@@ -167,7 +194,7 @@ impl CLink {
     }
 
     fn run_inline(&mut self, id: RequestId, number: u32, route: CRoute, request: &Request<'_>, received: Instant) {
-        if !self.outbox.slots.start(id) {
+        if !self.outbox.start(id) {
             return; // taken back
         }
         if self.pace.must_tell_before(number) {
@@ -191,13 +218,19 @@ impl CLink {
             }
             (None, None) => self.fail(id),
         }
-        self.pace.end();
+        let took = self.pace.end();
+        if took >= LONG && self.told_of_long.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
+            self.told_of_long = Some(Instant::now());
+            let (who, took) = (About::new(id, request, None).who, took.as_millis());
+            let why = format!("{who} an inline handler took {took} ms: all handlers in C of its process waited for it");
+            (self.log)(WARN, &why);
+        }
     }
 
     fn answer(&mut self, id: RequestId, request: &Request<'_>, answer: &Answer) {
         if let Answer::Failure { status, why, .. } = answer {
             if !why.is_empty() {
-                (self.log)(&format!("{} {status} {why}", About::new(id, request, None).who));
+                (self.log)(ERROR, &format!("{} {status} {why}", About::new(id, request, None).who));
             }
         }
         self.reply.clear();
@@ -214,6 +247,7 @@ impl CLink {
     fn send_reply(&mut self, id: RequestId) {
         let took = self.pace.answered();
         self.outbox.reply(id, &mut self.reply, took);
+        self.outbox.finished();
         self.pace.replied();
         self.untold = true;
     }

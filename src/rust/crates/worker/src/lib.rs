@@ -12,5 +12,5 @@ mod sink;
 mod spool;
 mod worker;
 
-pub use c_link::{CLink, CRoute, LogLine};
+pub use c_link::{CLink, CRest, CRoute, LogLine};
 pub use worker::{Job, Running, Worker};

@@ -5,6 +5,7 @@ use crate::spool::{spooled, SPOOL_ABOVE};
 use exchange::{Answer, Head};
 use shm::{Bell, Producer, RequestId, Sending, Slots};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wire::{ContentType, ReplyBody, ReplyHead};
@@ -16,10 +17,14 @@ const GIVE_UP: Duration = Duration::from_secs(10);
 pub(crate) struct Outbox {
     ring: Mutex<Ring>,
     server_bell: Arc<Bell>,
-    pub(crate) slots: Slots,
+    slots: Slots,
     pub(crate) folder: Option<PathBuf>,
     /// clients are told why a handler failed
     pub(crate) debug: bool,
+    /// requests that have begun and have no whole answer
+    running: AtomicUsize,
+    /// nothing is begun any more
+    stopping: AtomicBool,
 }
 
 struct Ring {
@@ -31,7 +36,37 @@ struct Ring {
 impl Outbox {
     pub(crate) fn new(replies: Producer, server_bell: Arc<Bell>, slots: Slots) -> Self {
         let ring = Mutex::new(Ring { replies, over: false });
-        Outbox { ring, server_bell, slots, folder: None, debug: false }
+        Outbox {
+            ring,
+            server_bell,
+            slots,
+            folder: None,
+            debug: false,
+            running: AtomicUsize::new(0),
+            stopping: AtomicBool::new(false),
+        }
+    }
+
+    /// A handler begins with this request. `false` when it was taken back, or is to be: leave it alone.
+    pub(crate) fn start(&self, id: RequestId) -> bool {
+        // first, so that who asks whether any runs does not miss it
+        self.running.fetch_add(1, Ordering::SeqCst);
+        let begins = !self.stopping.load(Ordering::SeqCst) && self.slots.start(id);
+        if !begins {
+            self.finished();
+        }
+        begins
+    }
+
+    /// One that had begun has its whole answer.
+    pub(crate) fn finished(&self) {
+        self.running.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// From now on nothing is begun. Whether nothing runs any more.
+    pub(crate) fn stop(&self) -> bool {
+        self.stopping.store(true, Ordering::SeqCst);
+        self.running.load(Ordering::SeqCst) == 0
     }
 
     /// Sends a message. `false` when nobody takes it any more. The server hears of it at the next [`Outbox::tell`].

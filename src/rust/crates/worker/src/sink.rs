@@ -9,7 +9,7 @@
 //! Two halves: [`LinkSink`], which the handler has and whose drop tells that it has no answer, and [`Half`], which the thread of the link
 //! keeps until the slot is used again, for what the server says of the request. Lock order: a half's state, then the ring.
 
-use crate::c_link::LogLine;
+use crate::c_link::{LogLine, ERROR};
 use crate::outbox::{encode_head, failure, micros, Outbox};
 use bytes::Bytes;
 use exchange::{Answer, Head, Sent, Sink};
@@ -170,6 +170,7 @@ impl Half {
         if let (Stage::Streaming, Some(whole)) = (state.stage, state.end) {
             state.stage = Stage::Over;
             self.send(Part::End { whole: whole && !self.is_cancelled(), micros: micros(state.began.elapsed()) });
+            self.outbox.finished();
         }
     }
 
@@ -184,7 +185,7 @@ impl Half {
     fn reply(&self, answer: &Answer, began: Instant) -> bool {
         if let Answer::Failure { status, why, .. } = answer {
             if !why.is_empty() {
-                (self.log)(&format!("{} {status} {why}", self.about.who));
+                (self.log)(ERROR, &format!("{} {status} {why}", self.about.who));
             }
         }
         let sent = with_buffer(|message| {
@@ -196,13 +197,14 @@ impl Half {
             }
             self.outbox.reply(self.about.id, message, began.elapsed())
         });
+        self.outbox.finished();
         sent && !self.is_cancelled()
     }
 
     /// Nobody has the handler's half any more.
     fn left(&self) {
         let mut state = self.state();
-        if state.stage == Stage::Waiting && self.outbox.slots.start(self.about.id) {
+        if state.stage == Stage::Waiting && self.outbox.start(self.about.id) {
             state.stage = Stage::Running;
         }
         state.on_cancel = None;
@@ -229,7 +231,7 @@ impl Half {
 impl Sink for LinkSink {
     fn start(&self) -> bool {
         let half = &*self.0;
-        let begins = half.outbox.slots.start(half.about.id);
+        let begins = half.outbox.start(half.about.id);
         let mut state = half.state();
         state.stage = if begins { Stage::Running } else { Stage::Over };
         state.began = Instant::now();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use wire::stream::{worth, Order, Part, WINDOW};
 use wire::{BodyRef, Reply, ReplyBody, RequestHead};
-use worker::{CLink, CRoute};
+use worker::{CLink, CRest, CRoute};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const INLINE: u32 = 0;
@@ -43,6 +43,7 @@ struct Server {
     assembler: Assembler,
     sinks: Receiver<Submitted>,
     log: Arc<Mutex<Vec<String>>>,
+    rest: CRest,
     folder: tempfile::TempDir,
     uses: u32,
 }
@@ -68,11 +69,12 @@ impl Server {
             mine,
             vec![route(true), route(false), None],
             Arc::new(Fake { inline, submitted: Mutex::new(tell) }),
-            Arc::new(move |line: &str| lines.lock().unwrap().push(line.to_owned())),
+            Arc::new(move |_, line: &str| lines.lock().unwrap().push(line.to_owned())),
         )
         .spooling(folder.path().into());
+        let rest = link.rest();
         std::thread::spawn(move || link.run());
-        Server { end, assembler: Assembler::default(), sinks, log, folder, uses: 0 }
+        Server { end, assembler: Assembler::default(), sinks, log, rest, folder, uses: 0 }
     }
 
     fn send(&mut self, route: u32, path: &str) -> RequestId {
@@ -237,6 +239,40 @@ fn a_handler_that_answers_later_says_that_its_thread_is_free() {
     sink.yielded();
     assert_eq!(body(&server.hear().1).1, "x");
     assert!(server.is_silent());
+}
+
+#[test]
+fn a_process_that_is_to_end_begins_with_nothing_and_knows_when_nothing_runs() {
+    let mut server = Server::new(Box::new(|_, _| panic!("it is begun")));
+    let running = [server.send(POOL, "/answer"), server.send(POOL, "/stream")];
+    let sinks = [server.sink(), server.sink()];
+    assert!(sinks.iter().all(|sink| sink.start()) && sinks[1].begin(stream_head()));
+    assert!(!server.rest.stop());
+    let others = [server.send(POOL, "/pool"), server.send(INLINE, "/inline")];
+    let waits = server.sink();
+    assert!(!waits.start());
+    drop(waits);
+    sinks[0].answer(text("x"));
+    assert!(!server.rest.stop(), "the stream goes on");
+    sinks[1].end(true);
+    assert!(server.rest.stop());
+    // the server takes them back when the process has ended
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(others.iter().all(|&id| server.end.slots.revoke(id)) && !server.end.slots.revoke(running[0]));
+}
+
+#[test]
+fn an_inline_handler_that_takes_long_is_named_in_the_log() {
+    let mut server = Server::new(Box::new(|_, _| {
+        std::thread::sleep(Duration::from_millis(60));
+        Some(text("at last"))
+    }));
+    for _ in 0..2 {
+        server.send(INLINE, "/slow");
+        server.hear();
+    }
+    let log = server.log.lock().unwrap();
+    assert!(log.len() == 1 && log[0].contains("GET /slow an inline handler took"), "{log:?}");
 }
 
 #[test]
