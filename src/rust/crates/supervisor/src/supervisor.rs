@@ -245,6 +245,8 @@ impl Supervisor {
         let happened: Vec<Watched> =
             watched.into_iter().zip(&fds).filter(|(_, fd)| !fd.revents().is_empty()).map(|(what, _)| what).collect();
         let now = Instant::now();
+        // why the engine has killed a worker, before the end of that worker
+        self.hear_pool(now);
         for what in happened {
             match what {
                 Watched::Alarm => self.alarm.hear(),
@@ -256,7 +258,6 @@ impl Supervisor {
             }
         }
         self.obey(now);
-        self.hear_pool(now);
     }
 
     fn obey(&mut self, now: Instant) {

@@ -143,8 +143,9 @@ impl Dispatcher {
             }
             match seat.interrupted {
                 Some(i) if now >= i.kill_at && !seat.killed => {
-                    seat.kill();
+                    // told first, so that whoever sees its end knows why
                     let _ = self.shared.events.send(PoolEvent::Stuck(seat.worker));
+                    seat.kill();
                 }
                 Some(_) => {}
                 None => {

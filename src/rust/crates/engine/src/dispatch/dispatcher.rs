@@ -421,8 +421,8 @@ impl Dispatcher {
             seat.retiring |= self.generations.iter().any(|g| g.id == seat.generation && g.is_over());
             // what will never be answered keeps no process that is to end
             if seat.retiring && !seat.killed && seat.is_only_stuck() {
-                seat.kill();
                 let _ = self.shared.events.send(PoolEvent::GivenUp(seat.worker));
+                seat.kill();
             }
         }
         let free: Vec<usize> =
