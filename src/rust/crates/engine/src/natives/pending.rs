@@ -232,7 +232,11 @@ impl Sink for Handed {
         match writer.write(piece, wait) {
             Written::Done => Sent::Done,
             Written::Full => Sent::Full,
-            Written::Gone => Sent::Gone,
+            Written::Gone => {
+                // known here before the reader has told of it
+                self.shared.cancel();
+                Sent::Gone
+            }
         }
     }
 
