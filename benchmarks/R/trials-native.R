@@ -127,7 +127,18 @@ native_verdicts <- function(rows) {
     )
   }
   asked <- names(Filter(function(one) !is.null(one$asked), native_requests))
-  do.call(rbind, c(lapply(asked, one, FALSE), lapply(asked, one, TRUE)))
+  do.call(rbind, c(lapply(asked, one, FALSE), lapply(asked, one, TRUE), list(native_against_drogonR(ratio))))
+}
+
+# Both in the one case in which both were measured; ratios to nginx are compared, so that the round does not matter.
+native_against_drogonR <- function(ratio) {
+  title <- "C handler, inline text: CPU per request, against drogonR's C handlers"
+  theirs <- ratio[native_case("text by drogonR's own C handlers", 1L, 100L, FALSE)]
+  if (is.na(theirs)) {
+    return(verdict_row(title, "at most 1.0x", "not compared: drogonR is not installed, or did not start", NA))
+  }
+  ours <- ratio[[native_case("inline text", 1L, 100L, FALSE)]]
+  verdict_row(title, "at most 1.0x", sprintf("%.2fx", ours / theirs), ours <= theirs)
 }
 
 # All cases, one line each: what nginx takes, and the others as multiples of it.
