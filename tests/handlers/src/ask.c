@@ -32,7 +32,9 @@ long ask_number(drover_bytes query, const char *name, long otherwise) {
   return word[0] == '\0' ? otherwise : strtol(word, NULL, 10);
 }
 
+/* not at all for 0: the shortest sleep is too long for a handler that is to be quick */
 void sleep_ms(long ms) {
+  if (ms <= 0) return;
   struct timespec time = {ms / 1000, ms % 1000 * 1000000};
   nanosleep(&time, NULL);
 }

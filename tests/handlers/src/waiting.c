@@ -11,6 +11,15 @@ int h_block(drover_request *req, const drover_api *api, void *data) {
   return api->respond(req, 200, "text/plain", "waited", 6);
 }
 
+/* Answers, and then sleeps: ?ms=100 */
+int h_answer_and_block(drover_request *req, const drover_api *api, void *data) {
+  (void)data;
+  long ms = ask_number(api->query(req), "ms", 100);
+  int code = api->respond(req, 200, "text/plain", "answered", 8);
+  sleep_ms(ms);
+  return code;
+}
+
 /* ?ms=100 of work */
 int h_spin(drover_request *req, const drover_api *api, void *data) {
   (void)data;

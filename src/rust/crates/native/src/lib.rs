@@ -18,6 +18,7 @@ mod direct;
 mod draft;
 mod guard;
 mod handle;
+mod hold;
 mod pool;
 mod received;
 mod registry;
@@ -85,6 +86,7 @@ impl Handlers for Natives {
                 let mut message = Vec::new();
                 request.encode(&mut message);
                 self.submit(handler, message, Instant::now(), later());
+                self.flush();
                 None
             }
         }
@@ -94,6 +96,7 @@ impl Handlers for Natives {
         self.pool.submit(Job { handler, message, received, sink });
     }
 
-    // each is told to a thread as it comes
-    fn flush(&self) {}
+    fn flush(&self) {
+        self.pool.flush();
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::abi::{Handler, Span, StreamHandler, UnaryHandler};
 use crate::check;
+use crate::pool::pace::Pace;
 use exchange::Answer;
 use std::borrow::Cow;
 use std::ffi::c_void;
@@ -64,6 +65,7 @@ pub struct Entry {
     _bytes: Option<Box<Span>>,
     content_type: Option<Cow<'static, [u8]>>,
     pub params: Vec<String>,
+    pub pace: Pace,
 }
 
 // SAFETY: the addresses are only handed to handlers, which promise to be callable from any thread, several at once.
@@ -99,7 +101,7 @@ impl Entry {
             (None, UserData::Pointer(at)) => at,
             (None, _) => std::ptr::null_mut(),
         };
-        Ok(Entry { callee, data, _bytes: bytes, content_type, params: spec.params })
+        Ok(Entry { callee, data, _bytes: bytes, content_type, params: spec.params, pace: Pace::default() })
     }
 
     /// What it is given as `data`.

@@ -13,7 +13,7 @@ use crate::draft::Draft;
 use crate::handle::Form;
 use crate::received::Received;
 use crate::registry::{self, Registry};
-use crate::{api, turn};
+use crate::{api, hold, turn};
 use bytes::Bytes;
 use exchange::{Answer, RequestView, Sent, Sink};
 use std::borrow::Cow;
@@ -146,7 +146,7 @@ impl Shared {
         match self.enter(true) {
             Ok(state) if state.stage == Stage::Open => {
                 let draft = self.finish(state);
-                taken(self.sink.answer(answer(draft)))
+                taken(hold::answer(&self.sink, answer(draft)))
             }
             Ok(_) => Code::Done,
             Err(code) => code,

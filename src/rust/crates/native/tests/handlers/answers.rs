@@ -138,5 +138,6 @@ fn specs_that_cannot_be() {
     }
     let client = crate::client::Client::new();
     app.natives.submit(1, b"no request".to_vec(), std::time::Instant::now(), client.sink());
+    app.natives.flush();
     assert!(failure(&client).2.contains("malformed message"));
 }

@@ -109,7 +109,10 @@ impl App {
     pub fn call_for(&self, how: How, number: u32, ask: &Ask<'_>, client: &Client) {
         let message = ask.message();
         match how {
-            How::Pool => self.natives.submit(number, message, Instant::now(), client.sink()),
+            How::Pool => {
+                self.natives.submit(number, message, Instant::now(), client.sink());
+                self.natives.flush();
+            }
             How::Inline => {
                 let request = Request::decode(&message).unwrap();
                 if let Some(answer) = self.natives.run(number, &request, &mut || client.sink()) {
@@ -117,6 +120,18 @@ impl App {
                 }
             }
         }
+    }
+
+    /// Has the pool run the first handler for all of these, which are told to it together.
+    pub fn call_all(&self, asks: &[Ask<'_>]) -> Vec<Client> {
+        let submit = |ask: &Ask<'_>| {
+            let client = Client::new();
+            self.natives.submit(1, ask.message(), Instant::now(), client.sink());
+            client
+        };
+        let clients = asks.iter().map(submit).collect();
+        self.natives.flush();
+        clients
     }
 
     /// Calls the first handler.

@@ -12,6 +12,8 @@ pub const WINDOW: usize = 256 << 10;
 pub struct Seen {
     pub started: bool,
     pub answer: Option<Answer>,
+    /// an answer that is there and of which it was not told
+    held: Option<Answer>,
     pub head: Option<Head>,
     pub body: Vec<u8>,
     pub end: Option<bool>,
@@ -129,7 +131,7 @@ impl Line {
 
 impl Seen {
     fn complete(&self) -> bool {
-        self.answer.is_some() || self.end.is_some()
+        self.answer.is_some() || self.held.is_some() || self.end.is_some()
     }
 
     fn check(&mut self, ok: bool, what: &'static str) {
@@ -156,6 +158,27 @@ impl Sink for Line {
         });
         drop(call);
         !self.seen().cancelled
+    }
+
+    fn answer_held(&self, answer: Answer) -> bool {
+        let mut seen = self.seen();
+        let in_turn = !seen.complete() && seen.head.is_none();
+        seen.check(in_turn, "answer_held");
+        seen.held = Some(answer);
+        let call = seen.on_cancel.take();
+        let wanted = !seen.cancelled;
+        drop(seen);
+        drop(call);
+        wanted
+    }
+
+    /// Each is told by its own sink: those of others may have another thread.
+    fn tell(&self) {
+        self.change(|seen| {
+            if let Some(answer) = seen.held.take() {
+                seen.answer = Some(answer);
+            }
+        });
     }
 
     fn begin(&self, head: Head) -> bool {

@@ -11,6 +11,7 @@ mod header;
 mod later;
 mod library;
 mod old;
+mod pace;
 mod pool;
 mod races;
 mod requests;

@@ -1,0 +1,30 @@
+//! A thread that looks at those who run quick handlers: one that lasts gets others to do what waits behind it, and the answers
+//! that it holds are told.
+
+use super::Inner;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+/// How long what waits behind a handler that lasts, waits, and twice that at most. Each look costs a wake-up.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(1);
+
+impl Inner {
+    /// What the thread does, until the end.
+    pub(super) fn look_out(self: &Arc<Self>) {
+        loop {
+            let queue = self.queue();
+            let asleep = self.watch.wait_while(queue, |queue| !queue.is_watching() && !queue.is_stopping());
+            if asleep.unwrap_or_else(PoisonError::into_inner).is_stopping() {
+                return;
+            }
+            std::thread::sleep(BETWEEN_LOOKS);
+            let mut queue = self.queue();
+            let tell = queue.look();
+            let wake = queue.wake();
+            let given_up = self.look_after(&mut queue, wake);
+            drop(queue);
+            drop(given_up);
+            tell.iter().for_each(|sink| sink.tell());
+        }
+    }
+}

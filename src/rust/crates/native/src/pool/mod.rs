@@ -1,0 +1,137 @@
+//! The threads that run handlers which may block: first come, first served.
+//!
+//! Each wake-up of a thread costs more than a quick handler does. So requests are told to threads when whoever gives them is about to
+//! sleep (`flush`), a thread that is awake runs quick handlers in a row, and what they answered is told to the clients' side for many at a
+//! time. A handler that is slow, or not known yet, has a thread to itself, and holds up nobody: not those that wait, and not
+//! the answers before it. `pace` says which is which, and `lookout` sees when it was wrong.
+//!
+//! `queue` has the state and decides; `runner` is what a thread does. Threads are started when they are needed, up to the number that was asked
+//! for. They get no signals, and end when the pool does; a handler that does not return keeps its thread, and nobody waits for it.
+
+mod lookout;
+pub mod pace;
+mod queue;
+mod runner;
+
+pub use queue::Job;
+
+use crate::registry::Registry;
+use crate::signals;
+use queue::{Queue, Wake};
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// As a thread that C code starts usually has; pages that are not used cost nothing.
+const STACK: usize = 8 << 20;
+
+/// See the module.
+pub struct Pool(Arc<Inner>);
+
+struct Inner {
+    registry: Arc<Registry>,
+    queue: Mutex<Queue>,
+    /// there is something to do for a thread that sleeps, or the end
+    work: Condvar,
+    /// there is something to look at, or the end
+    watch: Condvar,
+    /// a thread has ended
+    ended: Condvar,
+}
+
+impl Pool {
+    /// A pool of so many threads at most, and at least one.
+    pub fn new(threads: usize, registry: Arc<Registry>) -> Self {
+        Pool(Arc::new(Inner {
+            registry,
+            queue: Mutex::new(Queue::new(threads.max(1))),
+            work: Condvar::new(),
+            watch: Condvar::new(),
+            ended: Condvar::new(),
+        }))
+    }
+
+    /// Has a thread do it, after [`Pool::flush`] at the latest. Once the pool stops, it is dropped, and its sink with it.
+    pub fn submit(&self, job: Job) {
+        let expected = self.0.registry.entry(job.handler).and_then(|entry| entry.pace.expected());
+        let refused = self.0.queue().push(job, expected);
+        drop(refused);
+    }
+
+    /// Threads begin with what was submitted.
+    pub fn flush(&self) {
+        let mut queue = self.0.queue();
+        let wake = queue.wake();
+        let given_up = self.0.look_after(&mut queue, wake);
+        drop(queue);
+        drop(given_up);
+    }
+
+    /// See [`crate::Natives::stop`].
+    pub fn stop(&self, patience: Duration) -> bool {
+        let dropped = self.0.queue().stop();
+        drop(dropped);
+        self.0.work.notify_all();
+        self.0.watch.notify_all();
+        let waiting = self.0.ended.wait_timeout_while(self.0.queue(), patience, |queue| queue.has_threads());
+        let (queue, _) = waiting.unwrap_or_else(PoisonError::into_inner);
+        !queue.has_threads()
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.stop(Duration::ZERO);
+    }
+}
+
+impl Inner {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        // nobody panics while holding it
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes and starts threads, as the queue has decided, and the lookout when there is something for it. What nobody will run is
+    /// given back, to be dropped when the lock is free: then the sinks tell.
+    fn look_after(self: &Arc<Self>, queue: &mut Queue, wake: Wake) -> VecDeque<Job> {
+        for _ in 0..wake.sleepers {
+            self.work.notify_one();
+        }
+        let given_up = (0..wake.new).flat_map(|_| self.start_runner(queue)).collect();
+        if queue.begin_watch() {
+            if queue.lookout_runs {
+                self.watch.notify_one();
+            } else {
+                self.start_lookout(queue);
+            }
+        }
+        given_up
+    }
+
+    /// Starts a thread that the queue counts on. When the system has none, those that there are have to do; without any, nobody will
+    /// run what waits.
+    fn start_runner(self: &Arc<Self>, queue: &mut Queue) -> VecDeque<Job> {
+        let (inner, me) = (self.clone(), queue.threads());
+        let thread = std::thread::Builder::new().name(format!("drover-c-{me}")).stack_size(STACK);
+        match signals::blocked(|| thread.spawn(move || inner.serve(me))) {
+            Ok(_) => {
+                queue.started();
+                VecDeque::new()
+            }
+            Err(e) => {
+                self.registry.log_general(2, &format!("a thread for C handlers could not be started: {e}"));
+                queue.not_started()
+            }
+        }
+    }
+
+    fn start_lookout(self: &Arc<Self>, queue: &mut Queue) {
+        let inner = self.clone();
+        let thread = std::thread::Builder::new().name("drover-c-look".to_owned());
+        match signals::blocked(|| thread.spawn(move || inner.look_out())) {
+            Ok(_) => queue.lookout_runs = true,
+            // nobody looks: then no handler is trusted to be quick
+            Err(_) => queue.trust_nobody(),
+        }
+    }
+}
