@@ -49,7 +49,7 @@ static const drv_str *texts(SEXP strings) {
 static drv_native one(SEXP handler) {
   SEXP data = VECTOR_ELT(handler, 2), params = VECTOR_ELT(handler, 4);
   drv_native out = {
-      .function = R_ExternalPtrAddrFn(VECTOR_ELT(handler, 0)),
+      .function = (void (*)(void))R_ExternalPtrAddrFn(VECTOR_ELT(handler, 0)),
       .interface = interface_of(VECTOR_ELT(handler, 1)),
       .content_type = drv_text(VECTOR_ELT(handler, 3)),
       .params = texts(params),
