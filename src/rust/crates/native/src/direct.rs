@@ -97,7 +97,7 @@ impl<'a> Direct<'a> {
             // it cannot fail: what is written is what is read
             let received = Received::new(message).unwrap_or_else(|e| panic!("a request that cannot be read: {e}"));
             let (draft, sink) = (self.draft.take(), (self.later.borrow_mut())());
-            Shared::new(self.registry.clone(), self.number, received, sink, draft, self.started_at())
+            Shared::new(self.registry.clone(), self.number, received, sink, draft, [self.started_at(); 2])
         });
         Some(opened)
     }

@@ -67,7 +67,7 @@ impl Shared {
         received: Received,
         sink: Arc<dyn Sink>,
         draft: Draft,
-        received_at: Instant,
+        [received_at, started_at]: [Instant; 2],
     ) -> Arc<Shared> {
         Arc::new_cyclic(|me| Shared {
             form: Form::Shared,
@@ -84,7 +84,7 @@ impl Shared {
             cancel: Cancel::default(),
             watched: AtomicBool::new(false),
             received_at,
-            started_at: Instant::now(),
+            started_at,
         })
     }
 

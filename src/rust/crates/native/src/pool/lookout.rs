@@ -21,9 +21,9 @@ impl Inner {
             let mut queue = self.queue();
             let tell = queue.look();
             let wake = queue.wake();
-            let given_up = self.look_after(&mut queue, wake);
+            let rest = self.look_after(&mut queue, wake);
             drop(queue);
-            drop(given_up);
+            rest.finish();
             tell.iter().for_each(|sink| sink.tell());
         }
     }

@@ -31,8 +31,6 @@ pub struct Pool(Arc<Inner>);
 struct Inner {
     registry: Arc<Registry>,
     queue: Mutex<Queue>,
-    /// there is something to do for a thread that sleeps, or the end
-    work: Condvar,
     /// there is something to look at, or the end
     watch: Condvar,
     /// a thread has ended
@@ -45,7 +43,6 @@ impl Pool {
         Pool(Arc::new(Inner {
             registry,
             queue: Mutex::new(Queue::new(threads.max(1))),
-            work: Condvar::new(),
             watch: Condvar::new(),
             ended: Condvar::new(),
         }))
@@ -62,16 +59,18 @@ impl Pool {
     pub fn flush(&self) {
         let mut queue = self.0.queue();
         let wake = queue.wake();
-        let given_up = self.0.look_after(&mut queue, wake);
+        let rest = self.0.look_after(&mut queue, wake);
         drop(queue);
-        drop(given_up);
+        rest.finish();
     }
 
     /// See [`crate::Natives::stop`].
     pub fn stop(&self, patience: Duration) -> bool {
-        let dropped = self.0.queue().stop();
+        let mut queue = self.0.queue();
+        let (dropped, beds) = (queue.stop(), queue.beds());
+        drop(queue);
         drop(dropped);
-        self.0.work.notify_all();
+        beds.iter().for_each(|bed| bed.notify_one());
         self.0.watch.notify_all();
         let waiting = self.0.ended.wait_timeout_while(self.0.queue(), patience, |queue| queue.has_threads());
         let (queue, _) = waiting.unwrap_or_else(PoisonError::into_inner);
@@ -85,18 +84,29 @@ impl Drop for Pool {
     }
 }
 
+/// What is done without the lock.
+#[must_use]
+struct Rest {
+    sleepers: Vec<Arc<Condvar>>,
+    /// what nobody will run: their sinks tell when they are dropped
+    _given_up: VecDeque<Job>,
+}
+
+impl Rest {
+    fn finish(self) {
+        self.sleepers.iter().for_each(|bed| bed.notify_one());
+    }
+}
+
 impl Inner {
     fn queue(&self) -> MutexGuard<'_, Queue> {
         // nobody panics while holding it
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes and starts threads, as the queue has decided, and the lookout when there is something for it. What nobody will run is
-    /// given back, to be dropped when the lock is free: then the sinks tell.
-    fn look_after(self: &Arc<Self>, queue: &mut Queue, wake: Wake) -> VecDeque<Job> {
-        for _ in 0..wake.sleepers {
-            self.work.notify_one();
-        }
+    /// Starts threads, as the queue has decided, and the lookout when there is something for it. What is left is to be finished when the
+    /// lock is free.
+    fn look_after(self: &Arc<Self>, queue: &mut Queue, wake: Wake) -> Rest {
         let given_up = (0..wake.new).flat_map(|_| self.start_runner(queue)).collect();
         if queue.begin_watch() {
             if queue.lookout_runs {
@@ -105,7 +115,7 @@ impl Inner {
                 self.start_lookout(queue);
             }
         }
-        given_up
+        Rest { sleepers: wake.sleepers, _given_up: given_up }
     }
 
     /// Starts a thread that the queue counts on. When the system has none, those that there are have to do; without any, nobody will

@@ -7,7 +7,7 @@ use super::pace::QUICK;
 use exchange::Sink;
 use std::collections::VecDeque;
 use std::sync::atomic::{fence, AtomicBool, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar};
 use std::time::{Duration, Instant};
 
 /// A request, and where its answer goes.
@@ -50,12 +50,15 @@ struct Runner {
     begun: u64,
     seen: u64,
     late: Arc<AtomicBool>,
+    /// where it sleeps, and whether it has been told to wake up and has not noticed yet
+    bed: Arc<Condvar>,
+    called: bool,
 }
 
-/// Threads to be woken, by who holds the lock.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// Threads to be woken, and how many to be started.
+#[derive(Debug, Default)]
 pub struct Wake {
-    pub sleepers: usize,
+    pub sleepers: Vec<Arc<Condvar>>,
     pub new: usize,
 }
 
@@ -76,10 +79,9 @@ pub struct Queue {
     quick_work: Duration,
     most: usize,
     runners: Vec<Runner>,
-    sleeping: usize,
+    /// those that sleep, in the order in which they fell asleep: the last one is the first to be woken, as it is warm
+    sleeping: Vec<usize>,
     looking: usize,
-    /// threads that have been told to wake up and have not noticed yet
-    called: usize,
     /// threads that run quick jobs
     quick_runs: usize,
     /// threads that have not ended
@@ -101,9 +103,8 @@ impl Queue {
             quick_work: Duration::ZERO,
             most,
             runners: Vec::new(),
-            sleeping: 0,
+            sleeping: Vec::new(),
             looking: 0,
-            called: 0,
             quick_runs: 0,
             alive: 0,
             stopping: false,
@@ -141,12 +142,14 @@ impl Queue {
     /// Decides who is to be woken for what waits. Those count as looking from now on.
     pub fn wake(&mut self) -> Wake {
         let lacking = self.wanted().saturating_sub(self.looking + self.quick_runs);
-        let sleepers = lacking.min(self.sleeping);
-        let new = (lacking - sleepers).min(self.most - self.runners.len());
-        self.sleeping -= sleepers;
-        self.called += sleepers;
-        self.looking += sleepers;
-        Wake { sleepers, new }
+        let woken = self.sleeping.split_off(self.sleeping.len().saturating_sub(lacking));
+        let new = (lacking - woken.len()).min(self.most - self.runners.len());
+        self.looking += woken.len();
+        let call = |me: usize| {
+            self.runners[me].called = true;
+            self.runners[me].bed.clone()
+        };
+        Wake { sleepers: woken.into_iter().rev().map(call).collect(), new }
     }
 
     /// The number of the next thread.
@@ -163,6 +166,8 @@ impl Queue {
             begun: 0,
             seen: 0,
             late: Arc::default(),
+            bed: Arc::default(),
+            called: false,
         });
         self.looking += 1;
         self.alive += 1;
@@ -260,19 +265,21 @@ impl Queue {
         std::mem::take(&mut self.runners[me].held)
     }
 
-    /// A thread that has looked goes to sleep.
-    pub fn sleep(&mut self) {
+    /// The thread `me`, which has looked, goes to sleep: there.
+    pub fn sleep(&mut self, me: usize) -> Arc<Condvar> {
         self.looking -= 1;
-        self.sleeping += 1;
+        self.sleeping.push(me);
+        self.runners[me].bed.clone()
     }
 
-    /// Whether a thread that sleeps has been told to wake up; it is then looking.
-    pub fn is_called(&mut self) -> bool {
-        let called = self.called > 0;
-        if called {
-            self.called -= 1;
-        }
-        called
+    /// Whether the thread `me`, which sleeps, has been told to wake up; it is then looking.
+    pub fn is_called(&mut self, me: usize) -> bool {
+        std::mem::take(&mut self.runners[me].called)
+    }
+
+    /// All that there are, for the end.
+    pub fn beds(&self) -> Vec<Arc<Condvar>> {
+        self.runners.iter().map(|runner| runner.bed.clone()).collect()
     }
 
     /// Nobody looks after handlers that last: all count as slow.
@@ -364,7 +371,7 @@ mod tests {
     fn wake(queue: &mut Queue) -> (usize, usize) {
         let wake = queue.wake();
         (0..wake.new).for_each(|_| queue.started());
-        (wake.sleepers, wake.new)
+        (wake.sleepers.len(), wake.new)
     }
 
     #[test]
@@ -388,11 +395,29 @@ mod tests {
         let begun = queue.take(0).unwrap();
         assert!(!begun.holds && queue.done(0, Duration::from_secs(1)).is_empty());
         assert!(queue.take(0).is_none());
-        queue.sleep();
-        assert!(!queue.is_called());
+        queue.sleep(0);
+        assert!(!queue.is_called(0));
         push(&mut queue, 2, None);
         assert_eq!(wake(&mut queue), (1, 1));
-        assert!(queue.is_called() && !queue.is_called());
+        assert!(queue.is_called(0) && !queue.is_called(0));
+    }
+
+    #[test]
+    fn who_fell_asleep_last_is_woken_first() {
+        let mut queue = Queue::new(4);
+        push(&mut queue, 3, None);
+        wake(&mut queue);
+        for me in 0..3 {
+            queue.take(me);
+            queue.done(me, Duration::ZERO);
+        }
+        let beds: Vec<_> = [1, 0, 2].map(|me| queue.sleep(me)).into();
+        push(&mut queue, 2, None);
+        let woken = queue.wake();
+        assert!(
+            woken.new == 0 && Arc::ptr_eq(&woken.sleepers[0], &beds[2]) && Arc::ptr_eq(&woken.sleepers[1], &beds[1])
+        );
+        assert!(queue.is_called(2) && queue.is_called(0) && !queue.is_called(1));
     }
 
     #[test]

@@ -16,6 +16,7 @@ impl Inner {
     pub(super) fn serve(self: &Arc<Self>, me: usize) {
         let mut queue = self.queue();
         hold::on_this_thread(queue.late(me));
+        let mut last_ended = None;
         while !queue.is_stopping() {
             let Some(begun) = queue.take(me) else {
                 let held = queue.held(me);
@@ -25,20 +26,25 @@ impl Inner {
                     queue = self.queue();
                     continue;
                 }
-                queue.sleep();
-                let woken = self.work.wait_while(queue, |queue| !queue.is_called() && !queue.is_stopping());
+                let bed = queue.sleep(me);
+                let woken = bed.wait_while(queue, |queue| !queue.is_called(me) && !queue.is_stopping());
                 queue = woken.unwrap_or_else(PoisonError::into_inner);
+                last_ended = None;
                 continue;
             };
             let wake = queue.wake();
-            // there is a thread, this one, so nothing is given up
-            self.look_after(&mut queue, wake);
+            let rest = self.look_after(&mut queue, wake);
             drop(queue);
+            rest.finish();
             begun.tell.iter().for_each(|sink| sink.tell());
-            let (handler, began) = (begun.job.handler, Instant::now());
+            let handler = begun.job.handler;
+            // in a row, the end of one is the beginning of the next: a look at the clock is not for nothing
+            let began = last_ended.take().filter(|_| begun.tell.is_empty()).unwrap_or_else(Instant::now);
             // a panic is a bug of ours; its message was printed, and the sink that was dropped tells the client
-            let _ = catch_unwind(AssertUnwindSafe(|| self.run(begun.job, begun.holds)));
-            let took = began.elapsed();
+            let _ = catch_unwind(AssertUnwindSafe(|| self.run(begun.job, begun.holds, began)));
+            let ended = Instant::now();
+            let took = ended.duration_since(began);
+            last_ended = Some(ended);
             if let Some(entry) = self.registry.entry(handler) {
                 entry.pace.took(took);
             }
@@ -48,6 +54,7 @@ impl Inner {
                 drop(queue);
                 tell.iter().for_each(|sink| sink.tell());
                 drop(tell);
+                last_ended = None;
                 queue = self.queue();
             }
         }
@@ -59,7 +66,7 @@ impl Inner {
     }
 
     /// Runs a handler. `holds`: its answer need not be told at once.
-    fn run(&self, Job { handler, message, received, sink }: Job, holds: bool) {
+    fn run(&self, Job { handler, message, received, sink }: Job, holds: bool, began: Instant) {
         if !sink.start() {
             return;
         }
@@ -80,7 +87,8 @@ impl Inner {
             hold::answer(&sink, answer);
             return;
         }
-        let shared = Shared::new(self.registry.clone(), handler, request, sink.clone(), Draft::default(), received);
+        let shared =
+            Shared::new(self.registry.clone(), handler, request, sink.clone(), Draft::default(), [received, began]);
         match entry.callee {
             Callee::Stream(function) => stream::call(function, entry, &shared),
             Callee::Drover(function) => {
