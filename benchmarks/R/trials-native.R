@@ -156,17 +156,23 @@ native_table <- function(rows) {
   matrix <- markdown_table(list(
     "connections" = cases$connections, "used for" = ifelse(cases$close, "one request", "many"),
     "I/O threads" = cases$threads, "nginx us" = column("nginx text", "cpu_us", "%.2f"),
+    "nginx again" = vapply(seq_len(nrow(cases)), function(i) {
+      us <- function(name) figure(name, "cpu_us", cases$threads[i], cases$connections[i], cases$close[i])
+      sprintf("%.2fx", us("nginx JSON") / us("nginx text"))
+    }, ""),
     "inline text" = column("inline text", "cpu_ratio", "%.2fx"),
     "inline JSON" = column("inline JSON", "cpu_ratio", "%.2fx"),
     "pool text" = column("pool text", "cpu_ratio", "%.2fx"),
     "nginx requests/s" = column("nginx text", "rps", "%.0f"),
     "inline text requests/s" = column("inline text", "rps", "%.0f"),
     "pool text requests/s" = column("pool text", "rps", "%.0f")
-  ), right = c(1L, 3:10))
+  ), right = c(1L, 3:11))
   others <- Filter(function(name) !is.na(figure(name, "cpu_us", 1L, 100L, FALSE)), names(native_others))
   of <- function(value, format) vapply(others, function(name) sprintf(format, figure(name, value, 1L, 100L, FALSE)), "")
   c(
-    "CPU time of C handlers per request, as multiples of nginx's `return 200` in the same round:", "", matrix,
+    "CPU time of C handlers per request, as multiples of nginx's `return 200` in the same round. \"nginx again\" is its",
+    "JSON as a multiple of its text, which cost it the same: how far that is off 1 is the noise of this machine.", "",
+    matrix,
     if (length(others) > 0L) c("", "1 I/O thread, 100 connections that are kept:", "", markdown_table(list(
       "handler" = others, "CPU us/request" = of("cpu_us", "%.2f"), "CPU / nginx" = of("cpu_ratio", "%.2fx"),
       "requests/s" = of("rps", "%.0f")

@@ -120,3 +120,13 @@ test_that("an app in a file has C routes", {
   expect_identical(jsonlite::fromJSON(fetch(server, "/x/7")$text)$params, "7")
   expect_identical(fetch(server, "/s")$text, "data: 1\n\ndata: 2\n\ndata: 3\n\n")
 })
+
+test_that("a worker process has cpp_workers threads for C handlers", {
+  local_handlers()
+  for (threads in 1:2) {
+    server <- serve_workers(handlers_app("h_block"), c(1L, 1L), cpp_workers = threads, queue_timeout = 0.5)
+    asked <- lapply(1:2, function(i, here) ask(server, "/h_block?ms=2000", here), environment())
+    expect_identical(sort(statuses(lapply(asked, client_response))), if (threads == 1L) c(200L, 503L) else c(200L, 200L))
+    dr_stop()
+  }
+})
