@@ -1,15 +1,17 @@
-//! Accepting connections: one task takes them and deals them to the I/O threads in turn, so that each has its share.
+//! Accepting connections: every I/O thread takes them from the one listener, and keeps them unless another has far fewer.
 
 use crate::observe::Level;
-use crate::server::{Command, Context};
+use crate::server::{Command, Context, Open};
 use rustix::io::fcntl_dupfd_cloexec;
+use rustix::net::SocketFlags;
 use std::io;
-use std::net::TcpStream;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::atomic::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::net::TcpListener;
+use tokio::io::unix::AsyncFd;
+use tokio::io::Interest;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::Notify;
 
@@ -17,66 +19,128 @@ use tokio::sync::Notify;
 const PAUSE: Duration = Duration::from_millis(50);
 const LOG_EVERY: Duration = Duration::from_secs(10);
 
+/// Connections taken before those that are open have their turn.
+const AT_A_TIME: usize = 32;
+
 /// R waits for its own sockets with `select()`, which knows no descriptor from 1024 on. Connections beyond the first
 /// few are moved up there, so that the low numbers stay for R however many clients there are.
 const LOW_DESCRIPTORS: i32 = 256;
 const SELECT_LIMIT: i32 = 1024;
 
-/// The task. At the last call it takes the connections that the kernel has accepted already, as their clients have been told so, and
-/// ends: the listener closes, and then all threads drain.
-pub async fn accept(
+/// The listener, as all threads have it. It closes when the last of them has left.
+pub(crate) struct Door {
     listener: TcpListener,
-    threads: Vec<UnboundedSender<Command>>,
     context: Arc<Context>,
-    last_call: Arc<Notify>,
-) {
-    let mut turn = 0;
-    let mut complained: Option<Instant> = None;
-    let mut deal = |io: TcpStream| {
-        let io = out_of_rs_way(io);
-        context.open.fetch_add(1, Ordering::Relaxed);
-        // a thread that has ended takes nothing: the server is stopping
-        let _ = threads[turn].send(Command::Serve(io));
-        turn = (turn + 1) % threads.len();
-    };
-    loop {
-        let next = async {
-            while context.open.load(Ordering::Relaxed) >= context.max_connections {
-                context.one_closed.notified().await;
-            }
-            listener.accept().await
-        };
-        let accepted = tokio::select! {
-            accepted = next => accepted,
-            () = last_call.notified() => break,
-        };
-        match accepted {
-            Ok((io, _)) => {
-                if let Ok(io) = io.into_std() {
-                    deal(io);
+    threads: Vec<UnboundedSender<Command>>,
+    complained: Mutex<Option<Instant>>,
+}
+
+impl Door {
+    /// For these threads, each of which is to run [`accept`].
+    pub fn new(listener: TcpListener, context: Arc<Context>, threads: Vec<UnboundedSender<Command>>) -> Arc<Self> {
+        Arc::new(Door { listener, context, threads, complained: Mutex::new(None) })
+    }
+
+    /// A connection that the kernel has accepted.
+    fn next(&self) -> io::Result<(TcpStream, SocketAddr)> {
+        let (io, peer) = rustix::net::acceptfrom_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
+        let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok()).ok_or(io::ErrorKind::ConnectionAborted)?;
+        Ok((out_of_rs_way(io).into(), peer))
+    }
+
+    /// Gives a connection to the thread that took it, or to one that has far fewer: an eighth of all, at least two.
+    fn deal(&self, me: usize, io: TcpStream, peer: SocketAddr, open: Open) {
+        let mine = self.context.open_of(me);
+        let slack = 1 + self.context.open() / 8;
+        let least = (0..self.threads.len()).map(|at| (self.context.open_of(at), at)).min();
+        let to = least.filter(|(n, _)| mine > n + slack).map_or(me, |(_, at)| at);
+        // counted at once, so that the next one is dealt by it
+        let open = open.of(to);
+        if to == me {
+            crate::http::spawn(io, peer, open);
+        } else {
+            // a thread that has ended takes nothing: the server is stopping
+            let _ = self.threads[to].send(Command::Serve(io, peer, open));
+        }
+    }
+
+    fn complain(&self, e: &io::Error) {
+        let mut complained = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
+        if complained.is_none_or(|at| at.elapsed() > LOG_EVERY) {
+            *complained = Some(Instant::now());
+            self.context.log.line(Level::Error, &format!("cannot accept connections: {e}"));
+        }
+    }
+
+    /// A thread accepts no more. When that was the last one, the door is closed, and all threads are told to drain: nobody is told to
+    /// come again before, as who did so would find nobody.
+    fn leave(self: Arc<Self>) {
+        let Some(Door { listener, context, threads, .. }) = Arc::into_inner(self) else { return };
+        drop(listener);
+        context.drains();
+        for thread in &threads {
+            let _ = thread.send(Command::Drain);
+        }
+        context.accepting.store(false, Ordering::Relaxed);
+    }
+}
+
+/// The door as a descriptor that a thread waits for.
+struct Handle(Arc<Door>);
+
+impl AsRawFd for Handle {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.listener.as_raw_fd()
+    }
+}
+
+/// The task of a thread, by its number. At the last call it takes the connections that the kernel has accepted already, as their clients
+/// have been told so, and ends.
+pub(crate) async fn accept(door: Arc<Door>, me: usize, last_call: Arc<Notify>) {
+    // deprecated for one that is unsafe, as the compiler cannot see that a descriptor stays what it is: the door keeps its own
+    #[allow(deprecated)]
+    let watched = AsyncFd::with_interest(Handle(door.clone()), Interest::READABLE);
+    let door = match watched {
+        Ok(handle) => {
+            drop(door);
+            loop {
+                tokio::select! {
+                    () = some(&handle, me) => {}
+                    () = last_call.notified() => break,
                 }
             }
+            handle.into_inner().0
+        }
+        Err(e) => {
+            door.complain(&e);
+            return door.leave();
+        }
+    };
+    // by the kernel's own word, not the runtime's, which may be behind
+    while let Ok((io, peer)) = door.next() {
+        door.deal(me, io, peer, door.context.enter());
+    }
+    door.leave();
+}
+
+/// Takes connections as they come, a few at a time.
+async fn some(handle: &AsyncFd<Handle>, me: usize) {
+    let door = &handle.get_ref().0;
+    let Ok(mut ready) = handle.readable().await else { return tokio::time::sleep(PAUSE).await };
+    for _ in 0..AT_A_TIME {
+        let Some(open) = door.context.try_enter() else { return door.context.one_closed.notified().await };
+        match door.next() {
+            Ok((io, peer)) => door.deal(me, io, peer, open),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return ready.clear_ready(),
             Err(e) if is_clients(&e) => {}
             Err(e) => {
-                if complained.is_none_or(|at| at.elapsed() > LOG_EVERY) {
-                    complained = Some(Instant::now());
-                    context.log.line(Level::Error, &format!("cannot accept connections: {e}"));
-                }
-                tokio::time::sleep(PAUSE).await;
+                drop(open);
+                door.complain(&e);
+                return tokio::time::sleep(PAUSE).await;
             }
         }
     }
-    // by the kernel's own word, not the runtime's, which may be behind
-    if let Ok(listener) = listener.into_std() {
-        while let Ok((io, _)) = listener.accept() {
-            deal(io);
-        }
-    }
-    context.drains();
-    for thread in &threads {
-        let _ = thread.send(Command::Drain);
-    }
-    context.accepting.store(false, Ordering::Relaxed);
+    tokio::task::yield_now().await;
 }
 
 /// Errors of one connection, gone before it was accepted.
@@ -84,10 +148,10 @@ fn is_clients(e: &io::Error) -> bool {
     matches!(e.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted)
 }
 
-fn out_of_rs_way(io: TcpStream) -> TcpStream {
+fn out_of_rs_way(io: OwnedFd) -> OwnedFd {
     if (LOW_DESCRIPTORS..SELECT_LIMIT).contains(&io.as_raw_fd()) {
         if let Ok(moved) = fcntl_dupfd_cloexec(&io, SELECT_LIMIT) {
-            return OwnedFd::into(moved);
+            return moved;
         }
     }
     io

@@ -7,8 +7,8 @@
 use crate::app::{App, Target};
 use crate::config::Runs;
 use crate::dispatch::{Errand, Outcome};
-use crate::http::{check_fields, now, receive, sweep, Connection, OpenRequest};
-use crate::natives::{gave, pending, Natives, Outcome as Settled};
+use crate::http::{check_fields, now, receive, sweep, Connection, OpenRequest, Received};
+use crate::natives::{gave, pending, Natives, Outcome as Settled, Pending};
 use crate::observe::Level;
 use crate::respond::{
     add_nosniff, failure, from_answer, from_asset, from_head, from_reply, from_stream, Body, Failure, Replied, Response,
@@ -16,6 +16,7 @@ use crate::respond::{
 use crate::server::Context;
 use crate::view::View;
 use ::http::header::{ALLOW, CONNECTION, CONTENT_LENGTH};
+use ::http::request::Parts;
 use ::http::{HeaderValue, Method, Request, StatusCode, Version};
 use bytes::Bytes;
 use exchange::{Answer, RequestView as _};
@@ -23,36 +24,65 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use router::{Match, MethodSet, Params, PathError};
 use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context as Task, Poll};
 use std::time::Instant;
 
 /// The route of requests that no route takes, when the app has a handler for them.
 pub const NOT_FOUND_ROUTE: u32 = u32::MAX;
 
-/// Answers a request.
-pub async fn handle(
-    request: Request<Incoming>,
-    connection: Arc<Connection>,
-    context: Arc<Context>,
-) -> Result<Response, Infallible> {
-    let open = OpenRequest::new(connection.clone());
-    let (head, body) = request.into_parts();
-    let exchange = Exchange { id: context.next_id(), head, connection: &connection, context: &context };
-    let mut body = body;
-    let mut response = match exchange.answer(&mut body).await {
-        Ok(response) => response,
-        Err(f) => exchange.fail(&f),
+/// Answers a request. What needs not to wait is done when this returns, and costs no task's state.
+pub fn handle(request: Request<Incoming>, connection: Arc<Connection>, context: &Arc<Context>) -> Answering {
+    let open = OpenRequest::new(connection);
+    let (head, mut body) = request.into_parts();
+    let exchange = Exchange { id: context.next_id(), head, connection: open.connection(), context };
+    let pending = match exchange.at_once(&body) {
+        AtOnce::Answer(answer) => {
+            let response = exchange.finish(answer);
+            return Answering::Now(Some(keep_open(response, &exchange.head, body, open)));
+        }
+        AtOnce::Pending(pending) => Some(pending),
+        AtOnce::Not => None,
     };
-    if exchange.head.method == Method::HEAD {
-        without_body(&mut response);
+    let Exchange { id, head, .. } = exchange;
+    let context = context.clone();
+    Answering::Later(Box::pin(async move {
+        let exchange = Exchange { id, head, connection: open.connection(), context: &context };
+        let answer = match pending {
+            Some(pending) => exchange.settled(pending.outcome().await),
+            None => exchange.answer(&mut body).await,
+        };
+        let response = exchange.finish(answer);
+        let head = exchange.head;
+        keep_open(response, &head, body, open)
+    }))
+}
+
+/// The response that a request will have.
+pub enum Answering {
+    /// taken when it is asked for
+    Now(Option<Response>),
+    Later(Pin<Box<dyn Future<Output = Response> + Send>>),
+}
+
+impl Future for Answering {
+    type Output = Result<Response, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<Self::Output> {
+        match &mut *self {
+            Answering::Now(response) => response.take().map_or(Poll::Pending, |response| Poll::Ready(Ok(response))),
+            Answering::Later(answering) => answering.as_mut().poll(cx).map(Ok),
+        }
     }
-    if context.is_draining() && exchange.head.version != Version::HTTP_2 {
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    // the request ends when its body has been handed over, not when its head is
+}
+
+/// The request ends when its body has been handed over, not when its head is.
+fn keep_open(response: Response, head: &Parts, body: Incoming, open: OpenRequest) -> Response {
     // and HTTP/2 gives up a body that was not read only then, as before it the client might never see the answer
-    let unread = (exchange.head.version == Version::HTTP_2 && !body.is_end_stream()).then_some(body);
-    Ok(response.map(|body| body.keeping(open, unread)))
+    let unread = (head.version == Version::HTTP_2 && !body.is_end_stream()).then_some(body);
+    response.map(|body| body.keeping(open, unread))
 }
 
 /// What the body's length would have been, without the body.
@@ -65,19 +95,58 @@ fn without_body(response: &mut Response) {
 
 struct Exchange<'a> {
     id: u64,
-    head: ::http::request::Parts,
-    connection: &'a Arc<Connection>,
-    context: &'a Arc<Context>,
+    head: Parts,
+    connection: &'a Connection,
+    context: &'a Context,
 }
 
 impl Exchange<'_> {
-    async fn answer(&self, body: &mut Incoming) -> Result<Response, Failure> {
+    /// The answer, if it needs neither a body nor anybody else.
+    fn at_once(&self, body: &Incoming) -> AtOnce {
         let head = &self.head;
-        check_fields(head, &self.context.limits)?;
+        if let Err(failure) = check_fields(head, &self.context.limits) {
+            return AtOnce::Answer(Err(failure));
+        }
         let path = head.uri.path();
         if path == "*" {
-            return server_wide(&head.method);
+            return AtOnce::Answer(server_wide(&head.method));
         }
+        let app = self.context.app();
+        let mut params = Params::new();
+        let route = match self.route(&app, path, &mut params) {
+            Ok(Routed::To(route)) => route,
+            Ok(Routed::Answer(response)) => return AtOnce::Answer(Ok(response)),
+            Err(failure) => return AtOnce::Answer(Err(failure)),
+        };
+        let target = app.target(route);
+        match (target.runs, &app.natives) {
+            (Runs::Inline, Some(natives)) if body.is_end_stream() => match router::decode(path) {
+                Ok(path) => self.call(natives, target, &self.view(route, &path, &params, &Received::Empty)),
+                Err(e) => AtOnce::Answer(Err(bad_path(e))),
+            },
+            _ => AtOnce::Not,
+        }
+    }
+
+    fn view<'v, 'p>(&'v self, route: u32, path: &'v str, params: &'v Params<'p>, body: &'v Received) -> View<'v, 'p> {
+        View { id: self.id, route, head: &self.head, connection: self.connection, path, params, body }
+    }
+
+    /// What every response has in common.
+    fn finish(&self, answer: Result<Response, Failure>) -> Response {
+        let mut response = answer.unwrap_or_else(|failure| self.fail(&failure));
+        if self.head.method == Method::HEAD {
+            without_body(&mut response);
+        }
+        if self.context.is_draining() && self.head.version != Version::HTTP_2 {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    /// The answer to a request that [`Exchange::at_once`] had none for.
+    async fn answer(&self, body: &mut Incoming) -> Result<Response, Failure> {
+        let path = self.head.uri.path();
         let mut received = None;
         loop {
             let app = self.context.app();
@@ -92,25 +161,24 @@ impl Exchange<'_> {
             }
             let Some(received) = &received else { continue };
             let decoded = router::decode(path).map_err(bad_path)?;
-            let view = View {
-                id: self.id,
-                route,
-                head,
-                connection: self.connection,
-                path: &decoded,
-                params: &params,
-                body: received,
-            };
+            let view = self.view(route, &decoded, &params, received);
             let target = app.target(route);
             match (target.runs, &app.natives) {
-                (Runs::Inline, Some(natives)) => return self.call(natives, target, &view).await,
+                (Runs::Inline, Some(natives)) => {
+                    return match self.call(natives, target, &view) {
+                        AtOnce::Answer(answer) => answer,
+                        AtOnce::Pending(pending) => self.settled(pending.outcome().await),
+                        AtOnce::Not => self.settled(Settled::Lost),
+                    };
+                }
                 (Runs::Pool, Some(natives)) => return self.hand_over(&app, natives, target, &view).await,
                 _ => {}
             }
             if let Some(response) = self.ask_worker(&app, target, &view).await? {
                 return Ok(response);
             }
-            // another generation of the app took over in the meantime
+            // another generation of the app took over in the meantime, or has, and the dispatcher of this thread is still to hear of it
+            tokio::task::yield_now().await;
         }
     }
 
@@ -139,8 +207,8 @@ impl Exchange<'_> {
         }
     }
 
-    /// The response of a C handler that is called here and now.
-    async fn call(&self, natives: &Natives, target: Target, view: &View<'_, '_>) -> Result<Response, Failure> {
+    /// Has a C handler answer here and now.
+    fn call(&self, natives: &Natives, target: Target, view: &View<'_, '_>) -> AtOnce {
         let mut later = None;
         let began = now();
         let answer = natives.handlers.run(target.handler, view, &mut || {
@@ -153,9 +221,9 @@ impl Exchange<'_> {
             self.log(Level::Warn, StatusCode::OK, &why);
         }
         match (answer, later) {
-            (Some(answer), _) => self.answered(answer),
-            (None, Some(pending)) => self.settled(pending.outcome().await),
-            (None, None) => self.settled(Settled::Lost),
+            (Some(answer), _) => AtOnce::Answer(self.answered(answer)),
+            (None, Some(pending)) => AtOnce::Pending(pending),
+            (None, None) => AtOnce::Answer(self.settled(Settled::Lost)),
         }
     }
 
@@ -267,6 +335,15 @@ fn waited_too_long() -> Failure {
 
 fn took_too_long() -> Failure {
     Failure::new(StatusCode::GATEWAY_TIMEOUT, "the handler took too long")
+}
+
+/// What came of a request so far.
+enum AtOnce {
+    Answer(Result<Response, Failure>),
+    /// a C handler was called, and answers later
+    Pending(Pending),
+    /// it has to wait
+    Not,
 }
 
 /// Where a request goes.

@@ -5,8 +5,10 @@
 
 use crate::app::App;
 use crate::config::{AppConfig, Settings};
+use crate::server::Apart;
 use exchange::Handlers;
 use shm::ServerEnd;
+use std::ops::Deref;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
@@ -93,10 +95,22 @@ pub(crate) enum PoolOrder {
     Gone(u32),
 }
 
+/// The app, for one I/O thread.
+pub(crate) struct Current(Arc<App>);
+
+impl Deref for Current {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        &self.0
+    }
+}
+
 /// What the threads of a server and the owners of its pool share.
 pub(crate) struct Shared {
-    /// requests route by this one
-    current: RwLock<Arc<App>>,
+    /// requests route by this one. Each I/O thread has a place for it, with a count of its own, so that no thread waits for a cache
+    /// line that another writes to for each request.
+    current: Vec<Apart<RwLock<Arc<Current>>>>,
     generations: Mutex<Vec<Arc<App>>>,
     settings: Settings,
     orders: UnboundedSender<PoolOrder>,
@@ -128,7 +142,9 @@ impl Pool {
         let (events, receiver) = unbounded_channel();
         let nothing = Arc::new(App::new(0, &AppConfig::default(), &settings, None)?);
         let shared = Shared {
-            current: RwLock::new(nothing),
+            current: (0..settings.threads.max(1))
+                .map(|_| Apart(RwLock::new(Arc::new(Current(nothing.clone())))))
+                .collect(),
             generations: Mutex::default(),
             orders,
             events,
@@ -142,10 +158,10 @@ impl Pool {
         Ok((Pool(Arc::new(shared)), obeyed))
     }
 
-    /// The app that requests are routed by now.
-    pub(crate) fn app(&self) -> Arc<App> {
+    /// The app that requests of an I/O thread are routed by now.
+    pub(crate) fn app(&self, thread: usize) -> Arc<Current> {
         // nobody panics while holding it
-        self.0.current.read().unwrap_or_else(|e| e.into_inner()).clone()
+        self.0.current[thread].0.read().unwrap_or_else(|e| e.into_inner()).clone()
     }
 
     /// Makes a generation of the app known. No request goes to it before [`Pool::switch_to`]. `natives` are its C handlers, when they are
@@ -169,7 +185,9 @@ impl Pool {
     pub fn switch_to(&self, generation: u32) {
         let mut generations = self.0.generations.lock().unwrap_or_else(|e| e.into_inner());
         let Some(app) = generations.iter().find(|app| app.generation == generation) else { return };
-        *self.0.current.write().unwrap_or_else(|e| e.into_inner()) = app.clone();
+        for current in &self.0.current {
+            *current.0.write().unwrap_or_else(|e| e.into_inner()) = Arc::new(Current(app.clone()));
+        }
         generations.retain(|app| app.generation >= generation);
         self.order(PoolOrder::Switch(generation));
     }

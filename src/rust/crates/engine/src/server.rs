@@ -1,17 +1,17 @@
 //! A running server: its threads, what they share, and its end.
 
-use crate::app::App;
 use crate::config::Settings;
 use crate::dispatch::{self, Dispatcher, Inbox, Queue};
-use crate::http::{serve, sweep};
-use crate::listener;
+use crate::http::{self, sweep};
+use crate::listener::{self, Door};
 use crate::natives;
 use crate::observe::{Level, Log};
-use crate::pool::Pool;
+use crate::pool::{Current, Pool};
 use admission::Limits;
 use rustix::io::Errno;
 use rustix::net::{sockopt, AddressFamily, SocketFlags, SocketType};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
+use std::cell::Cell;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::os::fd::OwnedFd;
@@ -19,6 +19,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 use tokio::sync::Notify;
 
@@ -26,6 +27,19 @@ use tokio::sync::Notify;
 const SPARE_DESCRIPTORS: u64 = 64;
 /// Connections that the kernel holds until they are accepted; it cuts this to its own limit.
 const BACKLOG: i32 = 4096;
+
+/// An I/O thread that is told to end does so within this, unless a C handler holds it that had promised not to block.
+const ENDS_WITHIN: Duration = Duration::from_secs(2);
+
+/// Names for requests that a thread takes at once.
+const IDS_AT_ONCE: u64 = 1024;
+
+thread_local! {
+    /// of this I/O thread, from 0
+    static NUMBER: Cell<usize> = const { Cell::new(0) };
+    /// the next name for a request, and how many there are left
+    static IDS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+}
 
 /// What all I/O threads share.
 pub struct Context {
@@ -36,26 +50,89 @@ pub struct Context {
     pub(crate) debug: bool,
     pub(crate) log: Log,
     pub(crate) max_connections: usize,
-    /// connections that are open
-    pub(crate) open: AtomicUsize,
+    /// connections that are open, in all and by thread
+    open: AtomicUsize,
+    open_by_thread: Vec<Apart<AtomicUsize>>,
     /// whether connections are accepted, or were and some may wait in the kernel
     pub(crate) accepting: AtomicBool,
-    /// rung when one closes
+    /// rung when one closes that stood in others' way
     pub(crate) one_closed: Notify,
     draining: AtomicBool,
     ids: AtomicU64,
 }
 
-impl Context {
-    /// A name for a request, of no meaning and not used before by this server.
-    pub(crate) fn next_id(&self) -> u64 {
-        // an odd multiplier walks through all 2^64 values before it repeats one
-        self.ids.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+/// In a cache line of its own, as threads write to it all the time. (Two lines: processors fetch them in pairs.)
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Apart<T>(pub T);
+
+/// A connection that is open, until dropped.
+pub(crate) struct Open {
+    context: Arc<Context>,
+    thread: Option<usize>,
+}
+
+impl Open {
+    /// On which thread.
+    pub fn of(mut self, thread: usize) -> Self {
+        self.context.open_by_thread[thread].0.fetch_add(1, Ordering::Relaxed);
+        self.thread = Some(thread);
+        self
     }
 
-    /// The app that a request is routed by.
-    pub(crate) fn app(&self) -> Arc<App> {
-        self.pool.app()
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread {
+            self.context.open_by_thread[thread].0.fetch_sub(1, Ordering::Relaxed);
+        }
+        if self.context.open.fetch_sub(1, Ordering::Relaxed) >= self.context.max_connections {
+            self.context.one_closed.notify_one();
+        }
+    }
+}
+
+impl Context {
+    /// Counts a connection as open.
+    pub(crate) fn enter(self: &Arc<Self>) -> Open {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        Open { context: self.clone(), thread: None }
+    }
+
+    /// Counts a connection as open, unless there are `max_connections`: then wait until `one_closed`.
+    pub(crate) fn try_enter(self: &Arc<Self>) -> Option<Open> {
+        let one_more = |open| (open < self.max_connections).then_some(open + 1);
+        self.open.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
+        Some(Open { context: self.clone(), thread: None })
+    }
+
+    /// Connections that are open.
+    pub(crate) fn open(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Of these, those of a thread.
+    pub(crate) fn open_of(&self, thread: usize) -> usize {
+        self.open_by_thread[thread].0.load(Ordering::Relaxed)
+    }
+
+    /// A name for a request, of no meaning and not used before by this server. For its I/O threads.
+    pub(crate) fn next_id(&self) -> u64 {
+        let (next, left) = IDS.get();
+        let (id, left) =
+            if left > 0 { (next, left) } else { (self.ids.fetch_add(IDS_AT_ONCE, Ordering::Relaxed), IDS_AT_ONCE) };
+        IDS.set((id.wrapping_add(1), left - 1));
+        // an odd multiplier walks through all 2^64 values before it repeats one
+        id.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    /// The app that a request of this I/O thread is routed by.
+    pub(crate) fn app(&self) -> Arc<Current> {
+        self.pool.app(NUMBER.get())
     }
 
     /// From now on answers are the last ones of their connections.
@@ -69,13 +146,12 @@ impl Context {
 }
 
 /// What an I/O thread is told.
-#[derive(Debug)]
 pub(crate) enum Command {
-    /// for the first thread: accept connections
-    Listen(TcpListener),
-    /// for the first thread: accept no more, then have all threads drain
+    /// accept connections
+    Listen(Arc<Door>),
+    /// accept no more; when no thread does, all are told to drain
     LastCall,
-    Serve(TcpStream),
+    Serve(TcpStream, SocketAddr, Open),
     Drain,
     Quit,
 }
@@ -124,6 +200,7 @@ impl Server {
         let log = Log::open(&settings.log).map_err(|e| StartError::Config(format!("log: {}: {e}", settings.log)))?;
         let (pool, orders) = Pool::new(settings.clone()).map_err(StartError::Config)?;
         let (post, posts) = unbounded_channel();
+        let threads = settings.threads.max(1);
         let context = Arc::new(Context {
             queue: Queue::new(pool.0.clone(), post.clone()),
             pool: pool.clone(),
@@ -132,6 +209,7 @@ impl Server {
             log: log.clone(),
             max_connections: settings.limits.max_connections.min(descriptors(settings.limits.max_connections)),
             open: AtomicUsize::new(0),
+            open_by_thread: (0..threads).map(|_| Apart::default()).collect(),
             accepting: AtomicBool::new(false),
             one_closed: Notify::new(),
             draining: AtomicBool::new(false),
@@ -142,11 +220,10 @@ impl Server {
             Dispatcher::new(pool.0.clone(), &context.limits, context.upload_path.clone(), log, post),
             Inbox { orders, posts },
         ));
-        let (starting, receivers): (Vec<_>, Vec<_>) = (0..settings.threads.max(1)).map(|_| unbounded_channel()).unzip();
+        let (starting, receivers): (Vec<_>, Vec<_>) = (0..threads).map(|_| unbounded_channel()).unzip();
         let mut server = Server { address, context, pool, socket: Mutex::new(Some(socket)), threads: Vec::new() };
         for (i, commands) in receivers.into_iter().enumerate() {
-            let thread =
-                Thread { commands, all: starting.clone(), context: server.context.clone(), dispatcher: home.take() };
+            let thread = Thread { number: i, commands, context: server.context.clone(), dispatcher: home.take() };
             let join = std::thread::Builder::new().name(format!("drover-io-{i}")).spawn(move || thread.run())?;
             server.threads.push(IoThread { commands: starting[i].clone(), join: Some(join) });
         }
@@ -161,8 +238,12 @@ impl Server {
         let Some(socket) = self.socket.lock().unwrap_or_else(|e| e.into_inner()).take() else { return Ok(()) };
         rustix::net::listen(&socket, BACKLOG)?;
         self.context.accepting.store(true, Ordering::Relaxed);
-        // a thread that has ended accepts nothing
-        let _ = self.threads[0].commands.send(Command::Listen(TcpListener::from(socket)));
+        let threads = self.threads.iter().map(|thread| thread.commands.clone()).collect();
+        let door = Door::new(TcpListener::from(socket), self.context.clone(), threads);
+        for thread in &self.threads {
+            // a thread that has ended accepts nothing
+            let _ = thread.commands.send(Command::Listen(door.clone()));
+        }
         Ok(())
     }
 
@@ -183,20 +264,18 @@ impl Server {
 
     /// Connections that are open.
     pub fn connections(&self) -> usize {
-        self.context.open.load(Ordering::Relaxed)
+        self.context.open()
     }
 
     /// Stops accepting; connections end as their requests are answered. Returns at once.
     pub fn drain(&self) {
-        if self.context.accepting.load(Ordering::Relaxed) {
-            // nobody is told to come again before the door is closed: who did so in between would find nobody
-            let _ = self.threads[0].commands.send(Command::LastCall);
-            return;
+        let accepting = self.context.accepting.load(Ordering::Relaxed);
+        if !accepting {
+            self.context.drains();
         }
-        self.context.drains();
         for thread in &self.threads {
             // a thread that has ended has nothing to drain
-            let _ = thread.commands.send(Command::Drain);
+            let _ = thread.commands.send(if accepting { Command::LastCall } else { Command::Drain });
         }
     }
 
@@ -211,10 +290,16 @@ impl Drop for Server {
         for thread in &self.threads {
             let _ = thread.commands.send(Command::Quit);
         }
-        for thread in &mut self.threads {
-            if let Some(join) = thread.join.take() {
+        let late = Instant::now() + ENDS_WITHIN;
+        for join in self.threads.iter_mut().filter_map(|thread| thread.join.take()) {
+            while !join.is_finished() && Instant::now() < late {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if join.is_finished() {
                 // a panic in it was printed by the panic hook
                 let _ = join.join();
+            } else {
+                self.context.log.line(Level::Error, "an I/O thread does not end: an inline handler blocks it");
             }
         }
         self.context.log.close();
@@ -238,6 +323,8 @@ fn bind_to(address: SocketAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+    // for its connections, which inherit it: without, a response in two writes waits 40 ms for the client's acknowledgement
+    sockopt::set_tcp_nodelay(&socket, true)?;
     // an address whose last connections are still dying is free; one that another socket listens on is not
     sockopt::set_socket_reuseaddr(&socket, true)?;
     rustix::net::bind(&socket, &address)?;
@@ -270,9 +357,8 @@ fn first_id() -> u64 {
 
 /// All that an I/O thread is given.
 struct Thread {
+    number: usize,
     commands: UnboundedReceiver<Command>,
-    /// to every thread, for who accepts
-    all: Vec<UnboundedSender<Command>>,
     context: Arc<Context>,
     /// for the first thread
     dispatcher: Option<(Dispatcher, Inbox)>,
@@ -305,6 +391,7 @@ impl Thread {
     }
 
     async fn serve(&mut self) {
+        NUMBER.set(self.number);
         if let Some((dispatcher, inbox)) = self.dispatcher.take() {
             dispatch::install(dispatcher, inbox);
         }
@@ -312,41 +399,14 @@ impl Thread {
         let last_call = Arc::new(Notify::new());
         while let Some(command) = self.commands.recv().await {
             match command {
-                Command::Listen(listener) => match tokio::net::TcpListener::from_std(listener) {
-                    Ok(l) => {
-                        let (all, context, last_call) = (self.all.clone(), self.context.clone(), last_call.clone());
-                        tokio::spawn(listener::accept(l, all, context, last_call));
-                    }
-                    Err(e) => {
-                        self.context.accepting.store(false, Ordering::Relaxed);
-                        self.context.log.line(Level::Error, &format!("cannot accept connections: {e}"));
-                    }
-                },
-                Command::Serve(io) => self.spawn(io),
+                Command::Listen(door) => {
+                    tokio::spawn(listener::accept(door, self.number, last_call.clone()));
+                }
+                Command::Serve(io, peer, open) => http::spawn(io, peer, open),
                 Command::LastCall => last_call.notify_one(),
                 Command::Drain => sweep::drain(),
                 Command::Quit => return,
             }
         }
-    }
-
-    fn spawn(&self, io: TcpStream) {
-        let context = self.context.clone();
-        let closed = Closed(context.clone());
-        let Ok(io) = io.set_nonblocking(true).and_then(|()| tokio::net::TcpStream::from_std(io)) else { return };
-        tokio::spawn(async move {
-            let _closed = closed;
-            serve(io, context).await;
-        });
-    }
-}
-
-/// Counts a connection as open until dropped.
-struct Closed(Arc<Context>);
-
-impl Drop for Closed {
-    fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
-        self.0.one_closed.notify_one();
     }
 }

@@ -48,6 +48,10 @@ pub struct Audit {
     head: Head,
     /// header sections that are complete
     heads: u64,
+    /// an empty line came where a request line should
+    stray: bool,
+    /// the client sends nothing after the last request that is complete
+    last: bool,
 }
 
 /// What is known of the header section that is being read.
@@ -63,6 +67,9 @@ struct Head {
     chunked: bool,
     /// bytes that the chunks have announced
     body: u64,
+    /// options of `Connection`
+    close: bool,
+    keep_alive: bool,
 }
 
 /// Chunk-size lines with their extensions, and trailers, need no more than this.
@@ -71,7 +78,7 @@ const MAX_TRAILER: usize = 4096;
 
 impl Audit {
     pub fn new() -> Self {
-        Audit { state: State::Head, line: Vec::new(), head: Head::default(), heads: 0 }
+        Audit { state: State::Head, line: Vec::new(), head: Head::default(), heads: 0, stray: false, last: false }
     }
 
     /// Whether the next byte would begin a new request.
@@ -82,6 +89,16 @@ impl Audit {
     /// Whether a header section is incomplete.
     pub fn in_head(&self) -> bool {
         self.state == State::Head && !self.between_requests()
+    }
+
+    /// Whether all bytes so far belong to complete requests.
+    pub fn is_clean(&self) -> bool {
+        self.between_requests() && !self.stray
+    }
+
+    /// Whether the client has said in its last header section that no request comes after it (RFC 9112 section 9.3).
+    pub fn was_last(&self) -> bool {
+        self.last
     }
 
     /// Header sections read completely.
@@ -183,6 +200,7 @@ impl Audit {
     fn request_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
         // RFC 9112 section 2.2: an empty line before the request line is to be ignored
         if line.is_empty() {
+            self.stray = true;
             return Ok(());
         }
         let mut parts = line.split(|&b| b == b' ');
@@ -227,12 +245,16 @@ impl Audit {
         if memchr(b'_', name).is_some() {
             return Err(refuse(400, "header name with an underscore"));
         }
-        if !value.iter().all(is_value) {
+        if !is_value(value) {
             return Err(refuse(400, "control character in a header value"));
         }
-        // only four names matter here, told apart by their lengths first
+        // only these names matter here, told apart by their lengths first
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"host") => self.host(value.trim_ascii()),
+            10 if name.eq_ignore_ascii_case(b"connection") => {
+                self.connection(value);
+                Ok(())
+            }
             14 if name.eq_ignore_ascii_case(b"content-length") => self.content_length(value.trim_ascii()),
             17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.transfer_encoding(value.trim_ascii()),
             _ => Ok(()),
@@ -245,6 +267,13 @@ impl Audit {
             Ok(())
         } else {
             Err(refuse(400, "malformed Host"))
+        }
+    }
+
+    fn connection(&mut self, value: &[u8]) {
+        for option in value.split(|&b| b == b',').map(<[u8]>::trim_ascii) {
+            self.head.close |= option.eq_ignore_ascii_case(b"close");
+            self.head.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
         }
     }
 
@@ -285,6 +314,8 @@ impl Audit {
             (false, _) => State::Head,
         };
         self.heads += 1;
+        self.stray = false;
+        self.last = head.close || (head.http10 && !head.keep_alive);
         Ok(())
     }
 
@@ -321,11 +352,7 @@ impl Audit {
             return Err(refuse(431, "trailers too long"));
         }
         match memchr(b':', line) {
-            Some(colon)
-                if colon > 0
-                    && line[..colon].iter().all(|&b| is_token(b))
-                    && line[colon + 1..].iter().all(is_value) =>
-            {
+            Some(colon) if colon > 0 && line[..colon].iter().all(|&b| is_token(b)) && is_value(&line[colon + 1..]) => {
                 Ok(())
             }
             _ => Err(refuse(400, "malformed trailer")),
@@ -338,25 +365,28 @@ fn is_token(b: u8) -> bool {
     TOKEN[b as usize]
 }
 
-const TOKEN: [bool; 256] = {
+const TOKEN: [bool; 256] = alphanumeric_or(b"!#$%&'*+-.^_`|~");
+/// `reg-name` (RFC 3986 section 3.2.2).
+const HOST: [bool; 256] = alphanumeric_or(b"-._~!$&'()*+,;=%");
+
+const fn alphanumeric_or(others: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
     let mut b = 0;
     while b < 256 {
         table[b] = (b as u8).is_ascii_alphanumeric();
         b += 1;
     }
-    let others = b"!#$%&'*+-.^_`|~";
     let mut i = 0;
     while i < others.len() {
         table[others[i] as usize] = true;
         i += 1;
     }
     table
-};
+}
 
-/// A byte of a field's value (RFC 9110 section 5.5), blanks included.
-fn is_value(b: &u8) -> bool {
-    (*b >= 0x20 && *b != 0x7f) || *b == b'\t'
+/// Bytes of a field's value (RFC 9110 section 5.5), blanks included. Looks at all of them, as that can be done many at a time.
+fn is_value(bytes: &[u8]) -> bool {
+    bytes.iter().fold(true, |sound, &b| sound & ((b >= 0x20 && b != 0x7f) || b == b'\t'))
 }
 
 /// Whether a target in absolute form names a host and no user (RFC 9110 section 4.2.4); true for other forms.
@@ -388,9 +418,7 @@ pub(super) fn is_host(value: &[u8]) -> bool {
             (&value[..end], &value[end..])
         }
     };
-    let name_ok = !name.is_empty()
-        && name.len() <= 255
-        && name.iter().all(|&b| b.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&b));
+    let name_ok = !name.is_empty() && name.len() <= 255 && name.iter().all(|&b| HOST[b as usize]);
     let port_ok = match port {
         [] => true,
         [b':', digits @ ..] => {
@@ -411,6 +439,7 @@ mod tests {
         let mut whole = Audit::new();
         let result = whole.read(bytes, &limits).map(|()| whole.heads());
         // the same, one byte at a time, must come to the same end
+        let (last, clean) = (whole.was_last(), whole.is_clean());
         let mut piecewise = Audit::new();
         let mut end = Ok(());
         for b in bytes.chunks(1) {
@@ -420,6 +449,9 @@ mod tests {
             }
         }
         assert_eq!(result.map_err(|(_, r)| r), end.map(|()| piecewise.heads()), "{:?}", String::from_utf8_lossy(bytes));
+        if result.is_ok() {
+            assert_eq!((last, clean), (piecewise.was_last(), piecewise.is_clean()));
+        }
         result
     }
 
@@ -490,6 +522,24 @@ mod tests {
         assert_eq!(why(with(&many).as_bytes()).1, "too many header fields");
         let large = (0..5).map(|i| format!("X{i}: {}", "a".repeat(8000))).collect::<Vec<_>>().join("\r\n");
         assert_eq!(why(with(&large).as_bytes()).1, "header section too large");
+    }
+
+    #[test]
+    fn a_client_says_that_a_request_is_its_last() {
+        let was_last = |head: &str| {
+            let mut audit = Audit::new();
+            audit.read(head.as_bytes(), &Limits::default()).unwrap();
+            audit.was_last() && audit.is_clean()
+        };
+        assert!(was_last("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"));
+        assert!(was_last("GET / HTTP/1.1\r\nHost: a\r\nCONNECTION: upgrade ,\tClose\r\n\r\n"));
+        assert!(was_last("GET / HTTP/1.0\r\n\r\n"));
+        assert!(!was_last("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"));
+        assert!(!was_last("GET / HTTP/1.1\r\nHost: a\r\nConnection: closed\r\n\r\n"));
+        let close = "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\n";
+        assert!(!was_last(close) && !was_last(&format!("{close}a")) && was_last(&format!("{close}ab")));
+        // what stands behind it is not of it
+        assert!(!was_last(&format!("{close}ab\r\n")) && !was_last(&format!("{close}abG")));
     }
 
     #[test]

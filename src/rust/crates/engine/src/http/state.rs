@@ -1,14 +1,17 @@
 //! What a connection is doing, since when, and what the server wants of it.
 //!
-//! All fields are used by the tasks of one I/O thread; they are atomics only because the runtime asks for `Send`.
+//! All fields are used by the tasks of one I/O thread; they are atomics only because the runtime asks for `Send`, and need no
+//! read-modify-write.
 //! Activities: `Idle` -> `Head` (first byte of a request) -> `Busy` (the pipeline has it) -> `Idle`.
 //! While `Busy`, a body may be coming in and a response may be going out, each with its own clock.
 
 use super::audit::Refusal;
 use rustix::time::{clock_gettime, ClockId};
-use std::net::SocketAddr;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::Waker;
 
 /// Milliseconds on a clock that only goes forward, never 0. The clock is the kernel's coarse one, a few ms behind: it costs a fifth of
@@ -24,28 +27,46 @@ pub fn now() -> u64 {
 pub enum Order {
     /// go on
     None = 0,
-    /// give up buffers until the client speaks again
-    Hibernate = 1,
     /// end when the requests in flight are answered
-    Drain = 2,
+    Drain = 1,
     /// end: the client has nothing to wait for, and has not ended the connection itself
-    Close = 3,
+    Close = 2,
     /// end: the header section did not come in time
-    HeaderTimeout = 4,
+    HeaderTimeout = 3,
     /// end: the client does not read its response
-    WriteTimeout = 5,
+    WriteTimeout = 4,
 }
 
 impl Order {
     fn from_u8(n: u8) -> Order {
         match n {
-            1 => Order::Hibernate,
-            2 => Order::Drain,
-            3 => Order::Close,
-            4 => Order::HeaderTimeout,
-            5 => Order::WriteTimeout,
+            1 => Order::Drain,
+            2 => Order::Close,
+            3 => Order::HeaderTimeout,
+            4 => Order::WriteTimeout,
             _ => Order::None,
         }
+    }
+}
+
+/// An IP address, whose text is made when somebody asks for it.
+#[derive(Debug)]
+pub struct Address {
+    ip: IpAddr,
+    text: OnceLock<String>,
+}
+
+impl Deref for Address {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.text.get_or_init(|| self.ip.to_canonical().to_string())
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
     }
 }
 
@@ -56,8 +77,8 @@ const BUSY: u8 = 2;
 /// See the module. Times are of [`now`]; 0 means "not".
 #[derive(Debug)]
 pub struct Connection {
-    /// the client's address
-    pub remote_addr: String,
+    /// the client's address, as text
+    pub remote_addr: Address,
     /// the client's port
     pub remote_port: u16,
     activity: AtomicU8,
@@ -79,14 +100,13 @@ pub struct Connection {
     /// whether there is one, and whether the requests before it are all answered
     refused: AtomicBool,
     refusal_reached: AtomicBool,
-    dormant: AtomicBool,
     http2: AtomicBool,
 }
 
 impl Connection {
     pub fn new(peer: SocketAddr) -> Self {
         Connection {
-            remote_addr: peer.ip().to_canonical().to_string(),
+            remote_addr: Address { ip: peer.ip(), text: OnceLock::new() },
             remote_port: peer.port(),
             activity: AtomicU8::new(IDLE),
             since: AtomicU64::new(now()),
@@ -104,7 +124,6 @@ impl Connection {
             refusal: Mutex::new(None),
             refused: AtomicBool::new(false),
             refusal_reached: AtomicBool::new(false),
-            dormant: AtomicBool::new(true),
             http2: AtomicBool::new(false),
         }
     }
@@ -118,7 +137,8 @@ impl Connection {
     pub fn bytes_came(&self, heads: u64, partial_head: bool) {
         self.heads.store(heads, Relaxed);
         self.partial_head.store(partial_head, Relaxed);
-        if self.activity.load(Relaxed) == IDLE {
+        // a head that is complete, the pipeline gets at once; what is none yet has to become one in time, be it but line ends
+        if self.activity.load(Relaxed) == IDLE && (partial_head || !self.is_behind()) {
             self.set(HEAD);
         }
     }
@@ -142,14 +162,16 @@ impl Connection {
 
     /// The pipeline has a request.
     fn request_begins(&self) {
-        self.begun.fetch_add(1, Relaxed);
-        self.open.fetch_add(1, Relaxed);
+        self.begun.store(self.begun.load(Relaxed) + 1, Relaxed);
+        self.open.store(self.open.load(Relaxed) + 1, Relaxed);
         self.activity.store(BUSY, Relaxed);
     }
 
     /// The response of a request is with the HTTP library, or the client has gone.
     fn request_ends(&self) {
-        if self.open.fetch_sub(1, Relaxed) == 1 {
+        let open = self.open.load(Relaxed).saturating_sub(1);
+        self.open.store(open, Relaxed);
+        if open == 0 {
             self.set(if self.partial_head.load(Relaxed) { HEAD } else { IDLE });
             if self.refused.load(Relaxed) {
                 // the library waits to read on, and no byte will wake it
@@ -168,25 +190,11 @@ impl Connection {
         self.heads.load(Relaxed) > self.begun.load(Relaxed)
     }
 
-    /// The HTTP/1.1 library has it from now on, with nothing read.
-    pub fn wakes_up(&self) {
-        self.dormant.store(false, Relaxed);
-        self.heads.store(0, Relaxed);
-        self.begun.store(0, Relaxed);
-    }
-
-    /// It has given up its buffers.
-    pub fn goes_dormant(&self) {
-        self.dormant.store(true, Relaxed);
-    }
-
-    /// Whether nothing of a request is read or under way, and nothing of a response has to be written, though there
-    /// are buffers for it.
-    pub fn at_rest(&self) -> bool {
-        !self.dormant.load(Relaxed)
-            && self.activity.load(Relaxed) == IDLE
+    /// Whether nothing of a request is read or under way, and nothing of a response has to be written.
+    pub fn is_at_rest(&self) -> bool {
+        self.activity.load(Relaxed) == IDLE
             && self.open_requests() == 0
-            && self.heads.load(Relaxed) == self.begun.load(Relaxed)
+            && !self.is_behind()
             && self.write_blocked_since.load(Relaxed) == 0
     }
 
@@ -229,7 +237,7 @@ impl Connection {
 
     /// Some of the body has come.
     pub fn body_moves(&self, bytes: usize) {
-        self.body_bytes.fetch_add(bytes as u64, Relaxed);
+        self.body_bytes.store(self.body_bytes.load(Relaxed) + bytes as u64, Relaxed);
         self.body_moved.store(now(), Relaxed);
     }
 
@@ -272,11 +280,6 @@ impl Connection {
     /// What the connection is to do.
     pub fn order(&self) -> Order {
         Order::from_u8(self.order.load(Relaxed))
-    }
-
-    /// The order to hibernate has been followed, or could not be.
-    pub fn hibernated(&self) {
-        let _ = self.order.compare_exchange(Order::Hibernate as u8, Order::None as u8, Relaxed, Relaxed);
     }
 
     /// The task to wake when there is an order.
@@ -327,6 +330,11 @@ impl OpenRequest {
     pub fn new(connection: Arc<Connection>) -> Self {
         connection.request_begins();
         OpenRequest(connection)
+    }
+
+    /// On which connection.
+    pub fn connection(&self) -> &Connection {
+        &self.0
     }
 }
 

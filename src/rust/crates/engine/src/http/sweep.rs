@@ -1,6 +1,7 @@
 //! Ends what takes too long: one task for each I/O thread looks at all its connections and requests now and then, so that
 //! a request costs no timer. It sleeps while there is nothing to look at.
 
+use super::machine;
 use super::state::{now, Connection, Order};
 use crate::dispatch;
 use admission::Limits;
@@ -18,8 +19,6 @@ const SLOW: Duration = Duration::from_millis(250);
 const CALM: u32 = 40;
 /// Looks without a request out before memory may be given back.
 const QUIET: u32 = 8;
-/// An idle connection gives its buffers back after this many ms.
-const HIBERNATE_AFTER: u64 = 500;
 
 /// A connection that was told to end, and has no request, gets this many ms to do so.
 const DRAIN_FOR: u64 = 1000;
@@ -27,11 +26,14 @@ const DRAIN_FOR: u64 = 1000;
 /// its answer with the news that it is the last one.
 const LAST_CALL: u64 = 250;
 
-/// After so many connections gave up their buffers, the memory is worth giving back.
-const WORTH_GIVING_BACK: u32 = 256;
+/// So many machines of the HTTP library that are not needed any more make memory worth giving back.
+const WORTH_GIVING_BACK: usize = 256;
+
+/// A look takes in this many connections at least, and no less than the share of all that makes a whole round in [`SLOW`]: ten
+/// thousand of them, each a few cache lines that nobody else needs, are too many to look at as often as deadlines of requests want.
+const SHARE: usize = 256;
 
 thread_local! {
-    static HIBERNATED: Cell<u32> = const { Cell::new(0) };
     static CONNECTIONS: RefCell<Slab<Arc<Connection>>> = const { RefCell::new(Slab::new()) };
     static SLOWED: Cell<bool> = const { Cell::new(true) };
     static DRAINING: Cell<bool> = const { Cell::new(false) };
@@ -51,11 +53,6 @@ impl Drop for Registered {
     fn drop(&mut self) {
         CONNECTIONS.with(|c| c.borrow_mut().try_remove(self.0));
     }
-}
-
-/// A connection has given up its buffers.
-pub fn hibernated() {
-    HIBERNATED.with(|n| n.set(n.get() + 1));
 }
 
 /// A request is out: look more often.
@@ -87,20 +84,17 @@ fn for_each(mut f: impl FnMut(&Connection)) {
 pub async fn run(limits: Arc<Limits>) {
     let wake = WAKE.with(Arc::clone);
     let mut calm = 0;
-    let mut hibernated_before = 0;
+    let mut next = 0;
     loop {
         let busy = dispatch::expire();
         calm = if busy { 0 } else { calm + 1 };
         let slow = calm >= CALM && !DRAINING.with(Cell::get);
         SLOWED.with(|s| s.set(slow));
-        look(&limits);
-        // the allocator keeps what a crowd of connections needed: when the crowd is quiet, its memory goes back
-        let hibernated = HIBERNATED.with(Cell::get);
-        if calm >= QUIET && hibernated >= WORTH_GIVING_BACK && hibernated == hibernated_before {
-            HIBERNATED.with(|n| n.set(0));
+        next = look(&limits, next, slow);
+        // the allocator keeps what a crowd of requests needed: when the crowd is gone, its memory goes back
+        if calm >= QUIET && machine::rest() >= WORTH_GIVING_BACK {
             shm::give_back();
         }
-        hibernated_before = hibernated;
         if !slow {
             tokio::time::sleep(FAST).await;
         } else if CONNECTIONS.with(|c| c.borrow().is_empty()) {
@@ -117,31 +111,41 @@ fn ms(seconds: f64) -> u64 {
     (seconds * 1000.0) as u64
 }
 
-fn look(limits: &Limits) {
+/// Looks at connections from place `from` on: at all of them, or at a share. Gives the place to go on from.
+fn look(limits: &Limits, from: usize, all: bool) -> usize {
     let now = now();
     let keep_alive = if DRAINING.with(Cell::get) { LAST_CALL } else { ms(limits.keep_alive) };
-    for_each(|c| {
-        if c.head_for(now).is_some_and(|t| t > ms(limits.header_timeout)) {
-            c.give(Order::HeaderTimeout);
+    CONNECTIONS.with(|connections| {
+        let connections = connections.borrow();
+        let places = connections.capacity();
+        let share = (places / (SLOW.as_millis() / FAST.as_millis()) as usize).max(SHARE);
+        let (from, to) =
+            if all || from >= places { (0, if all { places } else { share }) } else { (from, from + share) };
+        for connection in (from..to.min(places)).filter_map(|at| connections.get(at)) {
+            look_at(connection, limits, now, keep_alive);
         }
-        if c.write_blocked_for(now).is_some_and(|t| t > ms(limits.write_timeout)) {
-            c.give(Order::WriteTimeout);
+        to
+    })
+}
+
+fn look_at(c: &Connection, limits: &Limits, now: u64, keep_alive: u64) {
+    if c.head_for(now).is_some_and(|t| t > ms(limits.header_timeout)) {
+        c.give(Order::HeaderTimeout);
+    }
+    if c.write_blocked_for(now).is_some_and(|t| t > ms(limits.write_timeout)) {
+        c.give(Order::WriteTimeout);
+    }
+    if let Some((total, still, bytes)) = c.body_progress(now) {
+        let slow = total > ms(limits.body_timeout) && bytes * 1000 / total.max(1) < limits.min_body_rate;
+        if still > ms(limits.body_timeout) || slow {
+            c.body_is_late();
         }
-        if let Some((total, still, bytes)) = c.body_progress(now) {
-            let slow = total > ms(limits.body_timeout) && bytes * 1000 / total.max(1) < limits.min_body_rate;
-            if still > ms(limits.body_timeout) || slow {
-                c.body_is_late();
-            }
+    }
+    if let Some(idle) = c.idle_for(now) {
+        if c.order() == Order::Drain && idle > DRAIN_FOR {
+            c.give(Order::Close);
+        } else if idle > keep_alive {
+            c.give(Order::Drain);
         }
-        if let Some(idle) = c.idle_for(now) {
-            let too_long = idle > keep_alive;
-            if c.order() == Order::Drain && idle > DRAIN_FOR {
-                c.give(Order::Close);
-            } else if too_long {
-                c.give(Order::Drain);
-            } else if idle > HIBERNATE_AFTER && c.at_rest() {
-                c.give(Order::Hibernate);
-            }
-        }
-    });
+    }
 }

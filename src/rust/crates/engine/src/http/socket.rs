@@ -1,0 +1,129 @@
+//! A client's socket. The runtime gets to know it only when something has to be waited for: a connection whose request is here
+//! when it is accepted, and that ends with its answer, costs the four system calls that it must.
+//!
+//! States: `Fresh` -> `Watched`, when a task is about to wait for it.
+
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream as Fresh;
+use std::pin::Pin;
+use std::task::{ready, Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream as Watched;
+
+/// See the module.
+pub struct Socket {
+    io: Io,
+    /// a fresh socket had fewer bytes than there was room for: it will hardly have more yet
+    drained: bool,
+    /// who reads was told to wait, though nothing wakes it yet
+    unwatched: bool,
+}
+
+enum Io {
+    Fresh(Fresh),
+    Watched(Watched),
+    /// only in between
+    None,
+}
+
+impl Socket {
+    /// The socket, which must not block.
+    pub fn new(io: Fresh) -> Self {
+        Socket { io: Io::Fresh(io), drained: false, unwatched: false }
+    }
+
+    /// Reads what is there. After `Pending` call [`Socket::watch`] before the task waits.
+    pub fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
+        match &mut self.io {
+            Io::Watched(io) => {
+                let mut buf = ReadBuf::new(into);
+                ready!(Pin::new(io).poll_read(cx, &mut buf))?;
+                Poll::Ready(Ok(buf.filled().len()))
+            }
+            Io::Fresh(io) if !self.drained => match io.read(into) {
+                Ok(n) => {
+                    self.drained = n < into.len();
+                    Poll::Ready(Ok(n))
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.wait(),
+                Err(e) => Poll::Ready(Err(e)),
+            },
+            Io::Fresh(_) => self.wait(),
+            Io::None => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        }
+    }
+
+    fn wait<T>(&mut self) -> Poll<T> {
+        self.drained = true;
+        self.unwatched = true;
+        Poll::Pending
+    }
+
+    /// Has the task woken when there is more to read, if a read was told to wait.
+    ///
+    /// # Errors
+    /// When the runtime cannot take the socket.
+    pub fn watch(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        if !std::mem::take(&mut self.unwatched) {
+            return Ok(());
+        }
+        if self.watched()?.poll_read_ready(cx).is_ready() {
+            cx.waker().wake_by_ref();
+        }
+        Ok(())
+    }
+
+    fn watched(&mut self) -> io::Result<&mut Watched> {
+        self.io = match std::mem::replace(&mut self.io, Io::None) {
+            Io::Fresh(io) => Io::Watched(Watched::from_std(io)?),
+            other => other,
+        };
+        match &mut self.io {
+            Io::Watched(io) => Ok(io),
+            _ => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    /// The socket, for who waits in the runtime's way.
+    ///
+    /// # Errors
+    /// When the runtime cannot take it.
+    pub fn into_watched(mut self) -> io::Result<Watched> {
+        self.watched()?;
+        match self.io {
+            Io::Watched(io) => Ok(io),
+            _ => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    /// Writes what the kernel takes.
+    pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if let Io::Fresh(io) = &mut self.io {
+            match io.write(bytes) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                result => return Poll::Ready(result),
+            }
+        }
+        Pin::new(self.watched()?).poll_write(cx, bytes)
+    }
+
+    /// Writes what the kernel takes of these.
+    pub fn poll_write_vectored(&mut self, cx: &mut Context<'_>, bufs: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        if let Io::Fresh(io) = &mut self.io {
+            match io.write_vectored(bufs) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                result => return Poll::Ready(result),
+            }
+        }
+        Pin::new(self.watched()?).poll_write_vectored(cx, bufs)
+    }
+
+    /// Writes what the kernel takes at once: a last effort.
+    pub fn try_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.io {
+            Io::Fresh(io) => io.write(bytes),
+            Io::Watched(io) => io.try_write(bytes),
+            Io::None => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! How connections begin and end, seen by clients: what is closed at once, what is read on before, and what happens when there are
+//! no descriptors or places left.
+
+use admission::Limits;
+use engine::{AppConfig, Server, Settings};
+use rustix::net::sockopt;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+struct Service {
+    server: Server,
+    _folder: tempfile::TempDir,
+}
+
+impl Service {
+    /// Answers everything with 404.
+    fn new(threads: usize, limits: Limits) -> Service {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings {
+            host: "127.0.0.1".into(),
+            port: 0,
+            threads,
+            cpp_workers: 1,
+            debug: false,
+            case_sensitive: false,
+            log: "none".into(),
+            upload_path: folder.path().into(),
+            limits,
+        };
+        let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
+        server.pool().add_generation(1, &AppConfig::default(), None).unwrap();
+        server.pool().switch_to(1);
+        server.listen().unwrap();
+        Service { server, _folder: folder }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let client = TcpStream::connect(self.server.address()).unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        client
+    }
+
+    fn until_open(&self, n: usize) {
+        let late = Instant::now() + PATIENCE;
+        while self.server.connections() != n {
+            assert!(Instant::now() < late, "{} connections are open, not {n}", self.server.connections());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+fn send(client: &mut TcpStream, request: &str) {
+    client.write_all(request.as_bytes()).unwrap();
+}
+
+/// The answer to what was sent, as far as its length says.
+fn answer(client: &mut TcpStream) -> String {
+    let mut text = String::new();
+    let mut byte = [0];
+    let whole = |text: &str| {
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "))?;
+        (body.len() == length.parse().ok()?).then_some(())
+    };
+    while whole(&text).is_none() {
+        assert_eq!(client.read(&mut byte).unwrap(), 1, "the answer ends early: {text}");
+        text.push(byte[0] as char);
+    }
+    text
+}
+
+fn rest(client: &mut TcpStream) -> String {
+    let mut text = String::new();
+    client.read_to_string(&mut text).unwrap();
+    text
+}
+
+const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+const LAST: &str = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+
+#[test]
+fn a_connection_ends_with_the_answer_to_the_last_request_that_its_client_announced() {
+    let service = Service::new(1, Limits::default());
+    for request in [LAST, "GET / HTTP/1.0\r\n\r\n"] {
+        let mut client = service.connect();
+        send(&mut client, request);
+        assert!(rest(&mut client).starts_with("HTTP/1."));
+        // the client has not closed its side: nobody waits for that
+        service.until_open(0);
+    }
+}
+
+#[test]
+fn what_a_client_still_sends_after_its_last_request_is_read_so_that_it_gets_the_answer() {
+    let service = Service::new(1, Limits::default());
+    let mut client = service.connect();
+    send(&mut client, &format!("{LAST}{}", GET.repeat(100)));
+    assert_eq!(rest(&mut client).matches("HTTP/1.1 404").count(), 1);
+    // and this does not meet a closed socket, whose reset would take the answer away
+    assert_eq!(service.server.connections(), 1);
+    send(&mut client, GET);
+    drop(client);
+    service.until_open(0);
+}
+
+#[test]
+fn a_refused_request_is_answered_though_more_of_it_comes() {
+    let service = Service::new(1, Limits::default());
+    let mut client = service.connect();
+    send(&mut client, &format!("{GET}BAD\r\n{}", "x".repeat(50_000)));
+    let all = rest(&mut client);
+    assert!(all.starts_with("HTTP/1.1 404") && all.contains("HTTP/1.1 400"), "{all}");
+}
+
+#[test]
+fn clients_that_take_turns_get_their_own_answers() {
+    let service = Service::new(2, Limits::default());
+    let mut clients: Vec<_> = (0..50).map(|_| service.connect()).collect();
+    for round in 0..3 {
+        // each leaves a request half sent, one after the other, and none may be given the half of another
+        for (i, client) in clients.iter_mut().enumerate() {
+            let path = format!("/{round}-{i}");
+            send(client, &format!("GET {path} HTTP/1.1\r\nHost: a\r\n"));
+        }
+        for client in &mut clients {
+            send(client, "\r\n");
+        }
+        for client in &mut clients {
+            assert!(answer(client).starts_with("HTTP/1.1 404"));
+        }
+        // an empty line between two requests is nobody's
+        for client in clients.iter_mut().skip(round).step_by(3) {
+            send(client, "\r\n");
+        }
+        for client in &mut clients {
+            send(client, GET);
+            assert!(answer(client).starts_with("HTTP/1.1 404"));
+        }
+    }
+}
+
+#[test]
+fn bytes_that_begin_as_http2_does_but_are_not() {
+    let service = Service::new(1, Limits::default());
+    let mut client = service.connect();
+    for piece in ["P", "R", "O", "PFIND / HTTP/1.1\r\nHost: a\r\n\r\n"] {
+        send(&mut client, piece);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(answer(&mut client).starts_with("HTTP/1.1 404"));
+    // one that ends there is gone without a word
+    let mut client = service.connect();
+    send(&mut client, "PR");
+    client.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(rest(&mut client), "");
+}
+
+#[test]
+fn a_client_that_has_said_all_it_will_say_gets_its_answer() {
+    let service = Service::new(1, Limits::default());
+    let mut client = service.connect();
+    send(&mut client, GET);
+    client.shutdown(Shutdown::Write).unwrap();
+    assert!(rest(&mut client).starts_with("HTTP/1.1 404"));
+    service.until_open(0);
+}
+
+#[test]
+fn connections_do_not_wait_for_acknowledgements() {
+    let service = Service::new(1, Limits::default());
+    let mut client = service.connect();
+    send(&mut client, GET);
+    answer(&mut client);
+    let mine = client.local_addr().unwrap();
+    let accepted = descriptors().into_iter().find(|&fd| peer(fd) == Some(mine)).expect("the server's end");
+    // SAFETY: it is open as long as the connection is, which nobody ends here.
+    let accepted = unsafe { BorrowedFd::borrow_raw(accepted) };
+    assert!(sockopt::tcp_nodelay(accepted).unwrap());
+}
+
+fn descriptors() -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc/self/fd").unwrap();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+fn peer(fd: i32) -> Option<SocketAddr> {
+    // SAFETY: the worst is that it is not open any more, which the call reports.
+    let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+    SocketAddr::try_from(rustix::net::getpeername(fd).ok()??).ok()
+}
+
+#[test]
+fn places_are_given_to_those_who_wait_as_others_leave() {
+    for threads in [1, 2] {
+        let limits = Limits { max_connections: 2, ..Limits::default() };
+        let service = Service::new(threads, limits);
+        let mut first: Vec<_> = (0..2).map(|_| service.connect()).collect();
+        for client in &mut first {
+            send(client, GET);
+            answer(client);
+        }
+        let mut waiting = service.connect();
+        send(&mut waiting, GET);
+        waiting.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        let nothing = waiting.read(&mut [0]).unwrap_err();
+        assert!(matches!(nothing.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut));
+        drop(first.pop());
+        waiting.set_read_timeout(Some(PATIENCE)).unwrap();
+        assert!(answer(&mut waiting).starts_with("HTTP/1.1 404"));
+        // and again, many times, with everybody in a hurry
+        drop((first, waiting));
+        let address = service.server.address();
+        let crowd: Vec<_> = (0..8)
+            .map(|_| {
+                std::thread::spawn(move || {
+                    for _ in 0..50 {
+                        let mut client = TcpStream::connect(address).unwrap();
+                        client.set_read_timeout(Some(PATIENCE)).unwrap();
+                        send(&mut client, LAST);
+                        assert!(rest(&mut client).starts_with("HTTP/1.1 404"));
+                    }
+                })
+            })
+            .collect();
+        for one in crowd {
+            one.join().unwrap();
+        }
+        service.until_open(0);
+    }
+}
+
+#[test]
+fn a_server_that_is_told_to_end_answers_those_who_had_connected() {
+    for threads in [1, 2] {
+        let service = Service::new(threads, Limits::default());
+        let mut clients: Vec<_> = (0..20).map(|_| service.connect()).collect();
+        service.server.drain();
+        for client in &mut clients {
+            // whether it was taken before or at the last call
+            send(client, GET);
+            assert!(answer(client).starts_with("HTTP/1.1 404"));
+        }
+        drop(clients);
+        let late = Instant::now() + PATIENCE;
+        while !service.server.is_drained() {
+            assert!(Instant::now() < late, "not drained");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(TcpStream::connect(service.server.address()).is_err(), "the door is open");
+    }
+}
