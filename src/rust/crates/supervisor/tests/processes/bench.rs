@@ -23,6 +23,11 @@ pub fn app(name: &str) -> String {
     )
 }
 
+/// The same with a handler in C, at `/in-c`.
+pub fn app_in_c(name: &str) -> String {
+    app(name).replacen('[', r#"[{"methods":["GET"],"pattern":"/in-c","handler":1,"runs":"pool"},"#, 1)
+}
+
 /// A service and the folder that says what its processes do.
 pub struct Bench {
     pub service: Service,

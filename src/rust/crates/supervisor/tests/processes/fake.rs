@@ -142,8 +142,10 @@ impl Zygote {
 /// A worker, given its ends.
 #[expect(clippy::zombie_processes, reason = "what it starts is to be left behind")]
 fn work(folder: &std::path::Path, fds: Vec<OwnedFd>) -> ! {
-    let [control, segment, server_bell, worker_bell] = <[OwnedFd; 4]>::try_from(fds).expect("four descriptors");
-    let control = Channel::from(control);
+    let mut fds = fds.into_iter();
+    let control = Channel::from(fds.next().expect("a control channel"));
+    let mut link = || Some([fds.next()?, fds.next()?, fds.next()?]);
+    let (link, c_link) = (link().expect("a link"), link());
     let tell = |news: WorkerNews<'_>| {
         let mut message = Vec::new();
         news.encode(&mut message);
@@ -160,11 +162,15 @@ fn work(folder: &std::path::Path, fds: Vec<OwnedFd>) -> ! {
         },
         _ => {}
     }
-    let mut end = WorkerEnd::attach([segment, server_bell, worker_bell]).unwrap();
+    let mut end = WorkerEnd::attach(link).unwrap();
+    let mut c_end = c_link.map(|link| WorkerEnd::attach(link).unwrap());
     tell(WorkerNews::Ready);
     let mut assembler = Assembler::default();
     let mut stubborn = false;
     loop {
+        if let Some(c_end) = &mut c_end {
+            answer_in_c(c_end);
+        }
         let got = end.requests.receive(&mut assembler, |word, bytes| {
             let path = Request::decode(bytes).unwrap().head.path.to_vec();
             (RequestId::from_word(word), String::from_utf8(path).unwrap())
@@ -199,11 +205,23 @@ fn work(folder: &std::path::Path, fds: Vec<OwnedFd>) -> ! {
             _ if path == "/stubborn" => stubborn = true,
             _ => {}
         }
-        let mut message = Vec::new();
-        let body = std::process::id().to_string();
-        let head = ReplyHead { status: 200, content_type: ContentType::Text };
-        head.encode(ReplyBody::Bytes(body.as_bytes()), std::iter::empty, &mut message);
-        end.replies.send(id.to_word(), &message, &mut Sending::default());
-        end.server_bell.ring();
+        reply(&mut end, id, &std::process::id().to_string());
+    }
+}
+
+fn reply(end: &mut WorkerEnd, id: RequestId, body: &str) {
+    let mut message = Vec::new();
+    let head = ReplyHead { status: 200, content_type: ContentType::Text };
+    head.encode(ReplyBody::Bytes(body.as_bytes()), std::iter::empty, &mut message);
+    end.replies.send(id.to_word(), &message, &mut Sending::default());
+    end.server_bell.ring();
+}
+
+/// Its handlers in C: says that they are.
+fn answer_in_c(end: &mut WorkerEnd) {
+    while let Some(id) = end.requests.receive(&mut Assembler::default(), |word, _| RequestId::from_word(word)) {
+        if end.slots.start(id) {
+            reply(end, id, &format!("in C {}", std::process::id()));
+        }
     }
 }

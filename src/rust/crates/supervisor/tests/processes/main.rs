@@ -3,7 +3,7 @@
 mod bench;
 mod fake;
 
-use bench::{app, ask, is_running, until, wait_for, Bench, Folder};
+use bench::{app, app_in_c, ask, is_running, until, wait_for, Bench, Folder};
 use rustix::process::{kill_process, Pid, Signal};
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
@@ -57,6 +57,33 @@ fn starts_serves_and_ends() {
     assert_eq!(wait_for(&service, |event| *event == Event::Stopped), [Event::Stopped]);
     assert_eq!(folder.running(), [] as [i32; 0]);
     assert_eq!(service.status(), []);
+}
+
+#[test]
+fn workers_of_an_app_with_handlers_in_c_have_a_link_for_them() {
+    for start in [Start::Fork, Start::Spawn] {
+        let folder = Folder::new();
+        folder.set("app", &app_in_c("one"));
+        let service = folder.start(|options| (options.n_min, options.n_max, options.start) = (1, 1, start));
+        let events = wait_for(&service, |event| matches!(event, Event::Listening(_)));
+        assert!(matches!(events[0], Event::Loaded { routes: 2, cpp_routes: 1, .. }), "{events:?}");
+        let pid =
+            || ask(service.address(), "/in-c").and_then(|(_, body)| body.strip_prefix("in C ")?.parse::<i32>().ok());
+        let first = pid().expect("an answer of C");
+        assert_eq!(ask(service.address(), "/x"), Some((200, first.to_string())));
+        assert_eq!(service.status()[0].requests, 2);
+        // the next one has it, too
+        signal(first, Signal::KILL);
+        until("another answers", || pid().is_some_and(|pid| pid != first));
+        // and those of an app that has none do not
+        folder.set("app", &app("one"));
+        service.reload(folder.source());
+        wait_for(&service, |event| matches!(event, Event::Reloaded { .. }));
+        until("R answers", || ask(service.address(), "/in-c").is_some_and(|(_, body)| !body.starts_with("in C")));
+        service.stop(None);
+        wait_for(&service, |event| *event == Event::Stopped);
+        folder.assert_empty();
+    }
 }
 
 /// What is told when it cannot be started, and that nothing is left of it.
