@@ -120,7 +120,7 @@ struct drover_api {
   drover_bytes (*target)(drover_request *req);
   /* as sent, without the '?'; ptr is NULL when there is no '?' */
   drover_bytes (*query)(drover_request *req);
-  /* the first header field of this name, in any case */
+  /* the first header field of this name, in any case; for cookies, which may come in several, there is cookie() */
   drover_bytes (*header)(drover_request *req, const char *name);
   size_t (*header_count)(drover_request *req);
   /* header fields in the order in which they came; names are in lower case. Returns 1, or 0 when there are not so many. */

@@ -20,8 +20,9 @@ pub struct Job {
 
 /// Answers that are held until they are told, at most: with what the quickest handlers take, a fraction of a millisecond.
 const MOST_HELD: usize = 32;
-/// Work of quick jobs that one thread is left with before another is woken for it: some times what it takes to wake one.
-const ENOUGH_WORK: Duration = Duration::from_micros(250);
+/// Work of quick jobs that one thread is left with before another is woken for it. Each wake-up costs, and takes what is in the caches
+/// elsewhere; what waits longer than this is more than one thread can do.
+const ENOUGH_WORK: Duration = Duration::from_millis(1);
 /// Looks without anything to look at before the lookout sleeps: it is not woken for each batch of requests.
 const IDLE_LOOKS: u32 = 20;
 
@@ -383,7 +384,7 @@ mod tests {
         push(&mut queue, 2, None);
         assert_eq!(wake(&mut queue), (0, 2));
         // so much that one thread is not enough
-        push(&mut queue, 30, Some(Duration::from_micros(20)));
+        push(&mut queue, 60, Some(Duration::from_micros(20)));
         assert_eq!(wake(&mut queue), (0, 1), "there are no more than four");
     }
 

@@ -1,4 +1,4 @@
-//! What is wrong on purpose: `tools/sanitize.sh` runs these to see that its sanitizers see it. Nothing else may.
+//! What ends the process, on purpose: run by `tools/sanitize.sh`, to see that its sanitizers see it, and by tests in a process of its own.
 
 use crate::app::{response, App, Ask, How};
 
@@ -16,4 +16,10 @@ fn threads() {
     clients.iter().for_each(|client| {
         response(client);
     });
+}
+
+#[test]
+#[ignore = "ends the process: for wrong::ending_the_thread_ends_the_process"]
+fn end_of_the_thread() {
+    response(&App::new("h_end_thread").call(How::Pool, &Ask::default()));
 }

@@ -49,3 +49,17 @@ fn what_cannot_be_is_refused() {
         assert_eq!((&codes[..11], codes[11]), (&[INVALID; 11][..], OK));
     });
 }
+
+/// `pthread_exit()` would unwind the server's frames; nobody can stop it, so it is told and the process ends.
+#[test]
+fn ending_the_thread_ends_the_process() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let this = std::env::current_exe().unwrap();
+    let ended = std::process::Command::new(this)
+        .args(["--ignored", "--exact", "--nocapture", "canary::end_of_the_thread"])
+        .output()
+        .unwrap();
+    assert_eq!(ended.status.signal(), Some(libc::SIGABRT));
+    let told = String::from_utf8_lossy(&ended.stderr);
+    assert!(told.contains("drover: a C handler has ended the thread that it was called in"), "{told}");
+}
