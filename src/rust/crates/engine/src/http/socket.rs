@@ -3,11 +3,13 @@
 //!
 //! States: `Fresh` -> `Watched`, when a task is about to wait for it.
 
-use std::io::{self, Read as _, Write as _};
+use rustix::net::{RecvFlags, SendFlags};
+use std::io::{self, Write as _};
 use std::net::TcpStream as Fresh;
+use std::os::fd::AsFd;
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncWrite, Interest};
 use tokio::net::TcpStream as Watched;
 
 /// See the module.
@@ -35,12 +37,21 @@ impl Socket {
     /// Reads what is there. After `Pending` call [`Socket::watch`] before the task waits.
     pub fn poll_read(&mut self, cx: &mut Context<'_>, into: &mut [u8]) -> Poll<io::Result<usize>> {
         match &mut self.io {
-            Io::Watched(io) => {
-                let mut buf = ReadBuf::new(into);
-                ready!(Pin::new(io).poll_read(cx, &mut buf))?;
-                Poll::Ready(Ok(buf.filled().len()))
-            }
-            Io::Fresh(io) if !self.drained => match io.read(into) {
+            Io::Watched(io) => loop {
+                ready!(io.poll_read_ready(cx))?;
+                match io.try_io(Interest::READABLE, || receive(&*io, into)) {
+                    Ok(n) => {
+                        if n > 0 && n < into.len() {
+                            // that was all: the kernel need not be asked again, as what comes next is news
+                            let _ = io.try_io(Interest::READABLE, || Err::<(), _>(io::ErrorKind::WouldBlock.into()));
+                        }
+                        return Poll::Ready(Ok(n));
+                    }
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                    Err(e) => return Poll::Ready(Err(e)),
+                }
+            },
+            Io::Fresh(io) if !self.drained => match receive(&*io, into) {
                 Ok(n) => {
                     self.drained = n < into.len();
                     Poll::Ready(Ok(n))
@@ -98,13 +109,20 @@ impl Socket {
 
     /// Writes what the kernel takes.
     pub fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        if let Io::Fresh(io) = &mut self.io {
-            match io.write(bytes) {
+        if let Io::Fresh(io) = &self.io {
+            match send(io, bytes) {
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
                 result => return Poll::Ready(result),
             }
         }
-        Pin::new(self.watched()?).poll_write(cx, bytes)
+        let io = self.watched()?;
+        loop {
+            ready!(io.poll_write_ready(cx))?;
+            match io.try_io(Interest::WRITABLE, || send(&*io, bytes)) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                result => return Poll::Ready(result),
+            }
+        }
     }
 
     /// Writes what the kernel takes of these.
@@ -126,4 +144,13 @@ impl Socket {
             Io::None => Err(io::ErrorKind::NotConnected.into()),
         }
     }
+}
+
+/// These two ask the kernel directly: the C library's calls are points where a thread may be cancelled, which costs some.
+fn receive(io: impl AsFd, into: &mut [u8]) -> io::Result<usize> {
+    Ok(rustix::net::recv(io, into, RecvFlags::empty())?.0)
+}
+
+fn send(io: impl AsFd, bytes: &[u8]) -> io::Result<usize> {
+    Ok(rustix::net::send(io, bytes, SendFlags::NOSIGNAL)?)
 }
