@@ -13,7 +13,7 @@ ask <- function(server, path, ...) {
 }
 
 test_that("an answer comes from another thread", {
-  server <- local_cpp_server(timeout = 5)
+  server <- local_cpp_server("session", timeout = 5)
   for (prefix in c("/", "/inline/")) {
     response <- http(server, paste0(prefix, "h_later?ms=50"))
     expect_identical(response[c("status", "body")], list(status = 200L, body = paste0(prefix, "h_later")))
@@ -30,7 +30,7 @@ test_that("an answer comes from another thread", {
 })
 
 test_that("what is not answered in time is 504, and the handler is told", {
-  server <- local_cpp_server(timeout = 0.5, cpp_workers = 8L)
+  server <- local_cpp_server("session", timeout = 0.5, cpp_workers = 8L)
   for (name in c("h_until_cancelled", "h_on_cancel", "h_later_cancelled", "h_later_on_cancel", "h_never", "old_block?ms=1500")) {
     expect_identical(http(server, paste0("/", name))$status, 504L, info = name)
     told <- switch(name,
@@ -50,7 +50,7 @@ test_that("what is not answered in time is 504, and the handler is told", {
 })
 
 test_that("a client that goes cancels its request", {
-  server <- local_cpp_server(timeout = 30)
+  server <- local_cpp_server("session", timeout = 30)
   for (name in c("h_until_cancelled", "h_later_cancelled")) {
     processx::run("curl", c("-s", "--max-time", "1", paste0(server$url, "/", name)), error_on_status = FALSE)
     expect_true(eventually(function() isTRUE(codes(server)[[1L]] == DROVER[["gone"]])), info = name)
@@ -58,7 +58,7 @@ test_that("a client that goes cancels its request", {
 })
 
 test_that("a route has its own timeout, and the handler knows it", {
-  server <- local_cpp_server(timeout = 9, more = c(
+  server <- local_cpp_server("session", timeout = 9, more = c(
     "dr_get_cpp(app, '/short', package, 'h_block', interface = 'drover', timeout = 0.3)",
     "dr_get_cpp(app, '/three', package, 'h_deadline', interface = 'drover', timeout = 3)"
   ))
@@ -69,7 +69,7 @@ test_that("a route has its own timeout, and the handler knows it", {
 })
 
 test_that("a pool that is blocked holds up nothing else", {
-  server <- local_cpp_server(timeout = 10, cpp_workers = 2L, queue_timeout = 0.4)
+  server <- local_cpp_server("session", timeout = 10, cpp_workers = 2L, queue_timeout = 0.4)
   blocked <- lapply(1:2, function(i) ask(server, "/h_block?ms=3000"))
   Sys.sleep(0.3)
   expect_identical(http(server, "/inline/h_text")$status, 200L)
@@ -83,14 +83,14 @@ test_that("a pool that is blocked holds up nothing else", {
 })
 
 test_that("more than max_queue requests for the pool are refused", {
-  server <- local_cpp_server(cpp_workers = 1L, max_queue = 2L)
+  server <- local_cpp_server("session", cpp_workers = 1L, max_queue = 2L)
   asked <- lapply(1:6, function(i) ask(server, "/h_block?ms=1000"))
   status <- vapply(asked, function(one) one$got()$status, 0L)
   expect_identical(sort(status), c(200L, 200L, 503L, 503L, 503L, 503L))
 })
 
 test_that("R that is busy delays no C handler, and C no R", {
-  server <- local_cpp_server()
+  server <- local_cpp_server("session")
   http(server, "/r")
   sleeping <- ask(server, "/r/sleep/3")
   Sys.sleep(0.3)
@@ -103,13 +103,13 @@ test_that("R that is busy delays no C handler, and C no R", {
 })
 
 test_that("an inline handler that blocks is named in the log", {
-  server <- local_cpp_server()
+  server <- local_cpp_server("session")
   expect_identical(http(server, "/inline/h_spin?ms=200")$status, 200L)
   expect_match(server$wait_log("inline handler took")[[1L]], "WARN .*GET /inline/h_spin")
 })
 
 test_that("the limits of the server come before the handlers", {
-  server <- local_cpp_server(max_body = 1000)
+  server <- local_cpp_server("session", max_body = 1000)
   file <- withr::local_tempfile()
   writeBin(raw(1001), file)
   for (path in c("/h_body", "/inline/h_body", "/old_body")) {
@@ -119,7 +119,7 @@ test_that("the limits of the server come before the handlers", {
 })
 
 test_that("data reaches the handlers, and is made once for those that share it", {
-  server <- local_cpp_server(more = c(
+  server <- local_cpp_server("session", more = c(
     "calls <- 0",
     "make <- function() { calls <<- calls + 1; drover.handlers::new_counter() }",
     "for (path in c('/a', '/b')) dr_get_cpp(app, path, package, 'h_count', interface = 'drover', data = make)",
@@ -140,7 +140,7 @@ test_that("data reaches the handlers, and is made once for those that share it",
 })
 
 test_that("routes in R go first, streams last, and mounts have theirs", {
-  server <- local_cpp_server(more = c(
+  server <- local_cpp_server("session", more = c(
     "dr_get_cpp_stream(app, '/which', package, 'old_stream')",
     "dr_get_cpp(app, '/which', package, 'h_text', interface = 'drover')",
     "dr_get_cpp(app, '/first', package, 'h_text', interface = 'drover', inline = TRUE)",

@@ -4,9 +4,11 @@
 leave_early <- function(path, server) {
   client <- raw_client(server$port)
   client_send(client, request_bytes(path))
-  started <- client_fill(client, 10)
+  deadline <- now() + 10
+  # a signal may end a wait early
+  while (!client_fill(client, 1) && !client$closed && now() < deadline) NULL
+  expect_gt(length(client$buffer), 0)
   client_close(client)
-  expect_true(started, info = path)
 }
 
 for (place in cpp_places) {
