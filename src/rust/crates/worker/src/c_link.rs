@@ -164,13 +164,13 @@ impl CLink {
     }
 
     fn begin(&mut self, id: RequestId) {
-        let received = Instant::now();
         let number = Request::peek(&self.message);
         let message = std::mem::take(&mut self.message);
         let route = self.routes.get(number as usize).copied().flatten();
         match (route, Request::decode(&message)) {
-            (Some(route), Ok(request)) if route.inline => self.run_inline(id, number, route, &request, received),
+            (Some(route), Ok(request)) if route.inline => self.run_inline(id, number, route, &request),
             (Some(route), Ok(request)) => {
+                let received = Instant::now();
                 let about = About::new(id, &request, received.checked_add(route.timeout));
                 let (sink, half) = sink(about, &self.outbox, &self.log, None);
                 self.remember(half);
@@ -193,7 +193,7 @@ impl CLink {
         self.message = message;
     }
 
-    fn run_inline(&mut self, id: RequestId, number: u32, route: CRoute, request: &Request<'_>, received: Instant) {
+    fn run_inline(&mut self, id: RequestId, number: u32, route: CRoute, request: &Request<'_>) {
         if !self.outbox.start(id) {
             return; // taken back
         }
@@ -205,8 +205,9 @@ impl CLink {
         let (outbox, log) = (&self.outbox, &self.log);
         let mut later = None;
         let answer = self.handlers.run(route.handler, request, &mut || {
-            let about = About::new(id, request, received.checked_add(route.timeout));
-            let (sink, half) = sink(about, outbox, log, Some(received));
+            let began = Instant::now();
+            let about = About::new(id, request, began.checked_add(route.timeout));
+            let (sink, half) = sink(about, outbox, log, Some(began));
             later = Some(half);
             sink
         });
@@ -221,7 +222,7 @@ impl CLink {
         let took = self.pace.end();
         if took >= LONG && self.told_of_long.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
             self.told_of_long = Some(Instant::now());
-            let (who, took) = (About::new(id, request, None).who, took.as_millis());
+            let (who, took) = (About::new(id, request, None).who(), took.as_millis());
             let why = format!("{who} an inline handler took {took} ms: all handlers in C of its process waited for it");
             (self.log)(WARN, &why);
         }
@@ -230,7 +231,7 @@ impl CLink {
     fn answer(&mut self, id: RequestId, request: &Request<'_>, answer: &Answer) {
         if let Answer::Failure { status, why, .. } = answer {
             if !why.is_empty() {
-                (self.log)(ERROR, &format!("{} {status} {why}", About::new(id, request, None).who));
+                (self.log)(ERROR, &format!("{} {status} {why}", About::new(id, request, None).who()));
             }
         }
         self.reply.clear();

@@ -35,16 +35,22 @@ pub(crate) fn never_wait_here() {
 /// What is known of a request beside its message: for its log lines and its sink.
 pub(crate) struct About {
     pub(crate) id: RequestId,
-    /// as log lines begin
-    pub(crate) who: Box<str>,
+    number: u64,
+    /// address, method and path, for log lines: most requests have none
+    who: Box<[u8]>,
     pub(crate) deadline: Option<Instant>,
 }
 
 impl About {
     pub(crate) fn new(id: RequestId, request: &Request<'_>, deadline: Option<Instant>) -> Self {
         let head = &request.head;
-        let [addr, method, path] = [head.remote_addr, head.method, head.path].map(String::from_utf8_lossy);
-        About { id, who: format!("id={:016x} {addr} {method} {path}", head.id).into(), deadline }
+        let who = [head.remote_addr, head.method, head.path].join(&b' ').into();
+        About { id, number: head.id, who, deadline }
+    }
+
+    /// As log lines begin.
+    pub(crate) fn who(&self) -> String {
+        format!("id={:016x} {}", self.number, String::from_utf8_lossy(&self.who))
     }
 }
 
@@ -185,7 +191,7 @@ impl Half {
     fn reply(&self, answer: &Answer, began: Instant) -> bool {
         if let Answer::Failure { status, why, .. } = answer {
             if !why.is_empty() {
-                (self.log)(ERROR, &format!("{} {status} {why}", self.about.who));
+                (self.log)(ERROR, &format!("{} {status} {why}", self.about.who()));
             }
         }
         let sent = with_buffer(|message| {
