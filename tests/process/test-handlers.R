@@ -141,6 +141,19 @@ test("a handler that never returns: its worker is replaced first, and killed wit
   expect(c_pid(server) != pid, "it answers")
 })
 
+test("an inline handler that breaks its promise and blocks: others go to other processes, and its own is replaced", function() {
+  server <- serve_c(workers = 2, cpp_workers = 2, kill_after = 0.5, queue_timeout = 20)
+  pids <- wait_for_workers(server, 2)
+  load <- start_load(server, "/c/inline", path2 = "/c/text", connections = 4)
+  late <- ask(server, "/c/block-inline?ms=100000")
+  expect(late$status == "504" && late$seconds < 3, "status ", late$status, " after ", late$seconds)
+  expect(wait_for(function() sum(is_alive(pids)) == 1L, 15), "its worker lives")
+  for (account in end_load(load)) {
+    expect_account(account)
+    expect(account[["max_us"]] < 9e5, "others waited for it: ", attr(account, "line"))
+  }
+})
+
 test("workers are killed under load of R and C: what had begun gets 502, nothing is lost or mixed up", function() {
   server <- serve_c(workers = 3, threads = 2, queue_timeout = 20)
   load <- start_load(server, "/n/{n}", path2 = "/c/later/{n}?ms=5", echo = TRUE, connections = 16)
