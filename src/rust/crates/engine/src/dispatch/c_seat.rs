@@ -364,6 +364,11 @@ impl CSeat {
         news
     }
 
+    /// Whether anything that it has can still become late.
+    pub(super) fn has_deadlines(&self) -> bool {
+        self.len > 0 && self.all().any(|held| held.due != u64::MAX && !held.stuck)
+    }
+
     /// Whether handlers that are stuck are all that it has.
     pub(super) fn is_only_stuck(&self) -> bool {
         self.len > 0 && self.all().all(|held| held.stuck)

@@ -103,7 +103,7 @@ impl Dispatcher {
         }
     }
 
-    /// Tells clients that have waited too long so, and ends what runs too long. `true` while any request is out.
+    /// Tells clients that have waited too long so, and ends what runs too long. `true` while any request is out that has a deadline.
     pub(super) fn expire(&mut self) -> bool {
         let now = now();
         let over: Vec<(Key, Outcome)> = self
@@ -131,7 +131,7 @@ impl Dispatcher {
         }
         self.enforce(now);
         self.let_go();
-        !self.entries.is_empty() || self.seats.iter().any(|(_, s)| !s.is_empty())
+        !self.entries.is_empty() || self.seats.iter().any(|(_, s)| s.has_deadlines())
     }
 
     /// Interrupts what is over its deadline, and kills what did not heed that.

@@ -122,6 +122,11 @@ impl Placed {
         self.assigned.is_empty() && self.later.is_empty() && self.c.as_ref().is_none_or(CSeat::is_empty)
     }
 
+    /// Whether any request that it has can become late: a body that is being streamed cannot.
+    pub(super) fn has_deadlines(&self) -> bool {
+        !(self.assigned.is_empty() && self.later.is_empty()) || self.c.as_ref().is_some_and(CSeat::has_deadlines)
+    }
+
     /// Whether all that it still has are handlers in C that do not end.
     pub(super) fn is_only_stuck(&self) -> bool {
         self.assigned.is_empty() && self.later.is_empty() && self.c.as_ref().is_some_and(CSeat::is_only_stuck)
