@@ -2,11 +2,10 @@
 
 use crate::observe::Level;
 use crate::server::{Command, Context, Open};
-use rustix::io::fcntl_dupfd_cloexec;
 use rustix::net::SocketFlags;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -21,11 +20,6 @@ const LOG_EVERY: Duration = Duration::from_secs(10);
 
 /// Connections taken before those that are open have their turn.
 const AT_A_TIME: usize = 32;
-
-/// R waits for its own sockets with `select()`, which knows no descriptor from 1024 on. Connections beyond the first
-/// few are moved up there, so that the low numbers stay for R however many clients there are.
-const LOW_DESCRIPTORS: i32 = 256;
-const SELECT_LIMIT: i32 = 1024;
 
 /// The listener, as all threads have it. It closes when the last of them has left.
 pub(crate) struct Door {
@@ -45,7 +39,7 @@ impl Door {
     fn next(&self) -> io::Result<(TcpStream, SocketAddr)> {
         let (io, peer) = rustix::net::acceptfrom_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC)?;
         let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok()).ok_or(io::ErrorKind::ConnectionAborted)?;
-        Ok((out_of_rs_way(io).into(), peer))
+        Ok((io.into(), peer))
     }
 
     /// Gives a connection to the thread that took it, or to one that has far fewer: an eighth of all, at least two.
@@ -146,13 +140,4 @@ async fn some(handle: &AsyncFd<Handle>, me: usize) {
 /// Errors of one connection, gone before it was accepted.
 fn is_clients(e: &io::Error) -> bool {
     matches!(e.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted)
-}
-
-fn out_of_rs_way(io: OwnedFd) -> OwnedFd {
-    if (LOW_DESCRIPTORS..SELECT_LIMIT).contains(&io.as_raw_fd()) {
-        if let Ok(moved) = fcntl_dupfd_cloexec(&io, SELECT_LIMIT) {
-            return moved;
-        }
-    }
-    io
 }

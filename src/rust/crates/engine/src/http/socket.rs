@@ -3,14 +3,20 @@
 //!
 //! States: `Fresh` -> `Watched`, when a task is about to wait for it.
 
+use rustix::io::fcntl_dupfd_cloexec;
 use rustix::net::{RecvFlags, SendFlags};
 use std::io::{self, Write as _};
 use std::net::TcpStream as Fresh;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::pin::Pin;
 use std::task::{ready, Context, Poll};
 use tokio::io::{AsyncWrite, Interest};
 use tokio::net::TcpStream as Watched;
+
+/// R waits for its own sockets with `select()`, which knows no descriptor from 1024 on. Connections beyond the first
+/// few are moved up there, so that the low numbers stay for R however many clients there are. Those that end at once need no move.
+const LOW_DESCRIPTORS: i32 = 256;
+const SELECT_LIMIT: i32 = 1024;
 
 /// See the module.
 pub struct Socket {
@@ -86,7 +92,7 @@ impl Socket {
 
     fn watched(&mut self) -> io::Result<&mut Watched> {
         self.io = match std::mem::replace(&mut self.io, Io::None) {
-            Io::Fresh(io) => Io::Watched(Watched::from_std(io)?),
+            Io::Fresh(io) => Io::Watched(Watched::from_std(out_of_rs_way(io))?),
             other => other,
         };
         match &mut self.io {
@@ -144,6 +150,15 @@ impl Socket {
             Io::None => Err(io::ErrorKind::NotConnected.into()),
         }
     }
+}
+
+fn out_of_rs_way(io: Fresh) -> Fresh {
+    if (LOW_DESCRIPTORS..SELECT_LIMIT).contains(&io.as_raw_fd()) {
+        if let Ok(moved) = fcntl_dupfd_cloexec(&io, SELECT_LIMIT) {
+            return moved.into();
+        }
+    }
+    io
 }
 
 /// These two ask the kernel directly: the C library's calls are points where a thread may be cancelled, which costs some.
