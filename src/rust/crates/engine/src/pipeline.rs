@@ -6,9 +6,9 @@
 
 use crate::app::{App, Target};
 use crate::config::Runs;
-use crate::dispatch::{Errand, Outcome};
+use crate::dispatch::{Errand, Outcome, Ticket};
 use crate::http::{check_fields, now, receive, sweep, Connection, OpenRequest, Received};
-use crate::natives::{gave, pending, Natives, Outcome as Settled, Pending};
+use crate::natives::{gave, pending, Natives, Outcome as Settled, Pending, Place};
 use crate::observe::Level;
 use crate::respond::{
     add_nosniff, failure, from_answer, from_asset, from_head, from_reply, from_stream, Body, Failure, Replied, Response,
@@ -38,21 +38,26 @@ pub fn handle(request: Request<Incoming>, connection: Arc<Connection>, context: 
     let open = OpenRequest::new(connection);
     let (head, mut body) = request.into_parts();
     let exchange = Exchange { id: context.next_id(), head, connection: open.connection(), context };
-    let pending = match exchange.at_once(&body) {
-        AtOnce::Answer(answer) => {
+    let waiting = match exchange.at_once(&body) {
+        Some(Step::Answer(answer)) => {
             let response = exchange.finish(answer);
             return Answering::Now(Some(keep_open(response, &exchange.head, body, open)));
         }
-        AtOnce::Pending(pending) => Some(pending),
-        AtOnce::Not => None,
+        Some(Step::Wait(waiting)) => Some(waiting),
+        None => None,
     };
     let Exchange { id, head, .. } = exchange;
     let context = context.clone();
     Answering::Later(Box::pin(async move {
         let exchange = Exchange { id, head, connection: open.connection(), context: &context };
-        let answer = match pending {
-            Some(pending) => exchange.settled(pending.outcome().await),
-            None => exchange.answer(&mut body).await,
+        let answer = match waiting {
+            Some(waiting) => exchange.wait(waiting).await,
+            None => None,
+        };
+        let answer = match answer {
+            Some(answer) => answer,
+            // in a box of its own: the one around it, which most requests need, stays of a size that costs little to allocate
+            None => Box::pin(exchange.answer(&mut body)).await,
         };
         let response = exchange.finish(answer);
         let head = exchange.head;
@@ -101,31 +106,24 @@ struct Exchange<'a> {
 }
 
 impl Exchange<'_> {
-    /// The answer, if it needs neither a body nor anybody else.
-    fn at_once(&self, body: &Incoming) -> AtOnce {
+    /// How far it gets without waiting for anything. `None` when its body is to be received first.
+    fn at_once(&self, body: &Incoming) -> Option<Step> {
         let head = &self.head;
         if let Err(failure) = check_fields(head, &self.context.limits) {
-            return AtOnce::Answer(Err(failure));
+            return Some(Step::Answer(Err(failure)));
         }
         let path = head.uri.path();
         if path == "*" {
-            return AtOnce::Answer(server_wide(&head.method));
+            return Some(Step::Answer(server_wide(&head.method)));
         }
         let app = self.context.app();
         let mut params = Params::new();
-        let route = match self.route(&app, path, &mut params) {
-            Ok(Routed::To(route)) => route,
-            Ok(Routed::Answer(response)) => return AtOnce::Answer(Ok(response)),
-            Err(failure) => return AtOnce::Answer(Err(failure)),
-        };
-        let target = app.target(route);
-        match (target.runs, &app.natives) {
-            (Runs::Inline, Some(natives)) if body.is_end_stream() => match router::decode(path) {
-                Ok(path) => self.call(natives, target, &self.view(route, &path, &params, &Received::Empty)),
-                Err(e) => AtOnce::Answer(Err(bad_path(e))),
-            },
-            _ => AtOnce::Not,
-        }
+        Some(match self.route(&app, path, &mut params) {
+            Ok(Routed::To(_)) if !body.is_end_stream() => return None,
+            Ok(Routed::To(route)) => self.hand_over(&app, route, path, &params, &Received::Empty),
+            Ok(Routed::Answer(response)) => Step::Answer(Ok(response)),
+            Err(failure) => Step::Answer(Err(failure)),
+        })
     }
 
     fn view<'v, 'p>(&'v self, route: u32, path: &'v str, params: &'v Params<'p>, body: &'v Received) -> View<'v, 'p> {
@@ -144,7 +142,7 @@ impl Exchange<'_> {
         response
     }
 
-    /// The answer to a request that [`Exchange::at_once`] had none for.
+    /// The answer to a request that has a body, or that another generation of the app is to answer after all.
     async fn answer(&self, body: &mut Incoming) -> Result<Response, Failure> {
         let path = self.head.uri.path();
         let mut received = None;
@@ -160,26 +158,51 @@ impl Exchange<'_> {
                 received = Some(receive(body, self.connection, limits, &self.context.upload_path).await?);
             }
             let Some(received) = &received else { continue };
-            let decoded = router::decode(path).map_err(bad_path)?;
-            let view = self.view(route, &decoded, &params, received);
-            let target = app.target(route);
-            match (target.runs, &app.natives) {
-                (Runs::Inline, Some(natives)) => {
-                    return match self.call(natives, target, &view) {
-                        AtOnce::Answer(answer) => answer,
-                        AtOnce::Pending(pending) => self.settled(pending.outcome().await),
-                        AtOnce::Not => self.settled(Settled::Lost),
-                    };
-                }
-                (Runs::Pool, Some(natives)) => return self.hand_over(&app, natives, target, &view).await,
-                _ => {}
+            let waiting = match self.hand_over(&app, route, path, &params, received) {
+                Step::Answer(answer) => return answer,
+                Step::Wait(waiting) => waiting,
+            };
+            if let Some(answer) = self.wait(waiting).await {
+                return answer;
             }
-            if let Some(response) = self.ask_worker(&app, target, &view).await? {
-                return Ok(response);
-            }
-            // another generation of the app took over in the meantime, or has, and the dispatcher of this thread is still to hear of it
-            tokio::task::yield_now().await;
         }
+    }
+
+    /// Has the handler of the route answer: a C handler of this process, now or later, or a worker.
+    fn hand_over(&self, app: &App, route: u32, path: &str, params: &Params<'_>, received: &Received) -> Step {
+        let decoded = match router::decode(path) {
+            Ok(decoded) => decoded,
+            Err(e) => return Step::Answer(Err(bad_path(e))),
+        };
+        let view = self.view(route, &decoded, params, received);
+        let target = app.target(route);
+        match (target.runs, &app.natives) {
+            (Runs::Inline, Some(natives)) => self.call(natives, target, &view),
+            (Runs::Pool, Some(natives)) => self.submit(app, natives, target, &view),
+            _ => self.ask_worker(app, target, &view),
+        }
+    }
+
+    /// What came of it; `None` when the app that routed the request is not served any more.
+    async fn wait(&self, waiting: Waiting) -> Option<Result<Response, Failure>> {
+        let outcome = match waiting {
+            Waiting::Native(pending, _place) => return Some(self.settled(pending.outcome().await)),
+            Waiting::Worker(ticket) => ticket.await,
+        };
+        Some(match outcome {
+            Outcome::Reply(message) => self.respond(message),
+            Outcome::Stream(head, reader) => self.replied(from_head(&head, reader)),
+            Outcome::QueueTimeout => Err(waited_too_long()),
+            Outcome::Timeout => Err(took_too_long()),
+            Outcome::WorkerDied => {
+                Err(Failure::new(StatusCode::BAD_GATEWAY, "the worker ended before it had answered"))
+            }
+            Outcome::Stale => {
+                // another generation of the app took over in the meantime, or has, and the dispatcher of this thread is still to hear of it
+                tokio::task::yield_now().await;
+                return None;
+            }
+        })
     }
 
     fn route<'p>(&self, app: &App, path: &'p str, params: &mut Params<'p>) -> Result<Routed, Failure> {
@@ -207,8 +230,8 @@ impl Exchange<'_> {
         }
     }
 
-    /// Has a C handler answer here and now.
-    fn call(&self, natives: &Natives, target: Target, view: &View<'_, '_>) -> AtOnce {
+    /// Calls a C handler here and now.
+    fn call(&self, natives: &Natives, target: Target, view: &View<'_, '_>) -> Step {
         let mut later = None;
         let began = now();
         let answer = natives.handlers.run(target.handler, view, &mut || {
@@ -221,27 +244,34 @@ impl Exchange<'_> {
             self.log(Level::Warn, StatusCode::OK, &why);
         }
         match (answer, later) {
-            (Some(answer), _) => AtOnce::Answer(self.answered(answer)),
-            (None, Some(pending)) => AtOnce::Pending(pending),
-            (None, None) => AtOnce::Answer(self.settled(Settled::Lost)),
+            (Some(answer), _) => Step::Answer(self.answered(answer)),
+            (None, Some(pending)) => Step::Wait(Waiting::Native(pending, None)),
+            (None, None) => Step::Answer(self.settled(Settled::Lost)),
         }
     }
 
-    /// The response of a C handler that a thread of the pool runs.
-    async fn hand_over(
-        &self,
-        app: &App,
-        natives: &Natives,
-        target: Target,
-        view: &View<'_, '_>,
-    ) -> Result<Response, Failure> {
-        let _place = natives.place().ok_or_else(queue_is_full)?;
+    /// Has a thread of the pool call a C handler.
+    fn submit(&self, app: &App, natives: &Natives, target: Target, view: &View<'_, '_>) -> Step {
+        let Some(place) = natives.place() else { return Step::Answer(Err(queue_is_full())) };
         let mut message = Vec::with_capacity(512);
         view.encode(&mut message);
         let (pending, sink) = pending(Some(app.queue_timeout), target.longest());
         natives.handlers.submit(target.handler, message, Instant::now(), sink);
         gave(&natives.handlers);
-        self.settled(pending.outcome().await)
+        Step::Wait(Waiting::Native(pending, Some(place)))
+    }
+
+    /// Queues the request for a worker.
+    fn ask_worker(&self, app: &App, target: Target, view: &View<'_, '_>) -> Step {
+        let errand =
+            Errand { generation: app.generation, route: view.route, runs: target.runs, timeout: target.timeout };
+        match self.context.queue.submit(errand, |out| view.encode(out)) {
+            Some(ticket) => {
+                sweep::hurry();
+                Step::Wait(Waiting::Worker(ticket))
+            }
+            None => Step::Answer(Err(queue_is_full())),
+        }
     }
 
     fn settled(&self, outcome: Settled) -> Result<Response, Failure> {
@@ -265,24 +295,6 @@ impl Exchange<'_> {
                 let detail = if self.context.debug && !why.is_empty() { why } else { detail };
                 Err(Failure::new(status, detail))
             }
-        }
-    }
-
-    /// The response of a worker; `None` when the app that routed the request is not served any more.
-    async fn ask_worker(&self, app: &App, target: Target, view: &View<'_, '_>) -> Result<Option<Response>, Failure> {
-        let errand =
-            Errand { generation: app.generation, route: view.route, runs: target.runs, timeout: target.timeout };
-        let ticket = self.context.queue.submit(errand, |out| view.encode(out)).ok_or_else(queue_is_full)?;
-        sweep::hurry();
-        match ticket.await {
-            Outcome::Reply(message) => self.respond(message).map(Some),
-            Outcome::Stream(head, reader) => self.replied(from_head(&head, reader)).map(Some),
-            Outcome::QueueTimeout => Err(waited_too_long()),
-            Outcome::Timeout => Err(took_too_long()),
-            Outcome::WorkerDied => {
-                Err(Failure::new(StatusCode::BAD_GATEWAY, "the worker ended before it had answered"))
-            }
-            Outcome::Stale => Ok(None),
         }
     }
 
@@ -338,12 +350,18 @@ fn took_too_long() -> Failure {
 }
 
 /// What came of a request so far.
-enum AtOnce {
+enum Step {
     Answer(Result<Response, Failure>),
-    /// a C handler was called, and answers later
-    Pending(Pending),
-    /// it has to wait
-    Not,
+    /// others have it
+    Wait(Waiting),
+}
+
+/// Who has it.
+enum Waiting {
+    /// a C handler of this process; one of the pool takes a place in its queue
+    Native(Pending, Option<Place>),
+    /// the queue, or a worker
+    Worker(Ticket),
 }
 
 /// Where a request goes.

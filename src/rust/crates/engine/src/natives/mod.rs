@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Natives {
     pub handlers: Arc<dyn Handlers>,
     /// requests that wait for a thread of the pool, or run on one
-    outstanding: AtomicUsize,
+    outstanding: Arc<AtomicUsize>,
     most: usize,
     /// when an inline handler was last said to block, by the clock of [`crate::now_ms`]
     complained: AtomicU64,
@@ -30,12 +30,12 @@ const COMPLAIN_EVERY: u64 = 10_000;
 impl Natives {
     /// Of which at most `max_queue` requests may be out.
     pub fn new(handlers: Arc<dyn Handlers>, max_queue: usize) -> Self {
-        Natives { handlers, outstanding: AtomicUsize::new(0), most: max_queue, complained: AtomicU64::new(0) }
+        Natives { handlers, outstanding: Arc::default(), most: max_queue, complained: AtomicU64::new(0) }
     }
 
     /// A place in the queue of the pool, kept until dropped. `None` when it is full.
-    pub fn place(&self) -> Option<Place<'_>> {
-        let place = Place(&self.outstanding);
+    pub fn place(&self) -> Option<Place> {
+        let place = Place(self.outstanding.clone());
         (place.0.fetch_add(1, Ordering::Relaxed) < self.most).then_some(place)
     }
 
@@ -51,9 +51,9 @@ impl Natives {
 }
 
 /// See [`Natives::place`].
-pub struct Place<'a>(&'a AtomicUsize);
+pub struct Place(Arc<AtomicUsize>);
 
-impl Drop for Place<'_> {
+impl Drop for Place {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
