@@ -2,11 +2,13 @@
 //! no descriptors or places left.
 
 use admission::Limits;
-use engine::{AppConfig, Server, Settings};
+use engine::{AppConfig, RouteConfig, Runs, Server, Settings};
+use exchange::{Answer, Handlers, Head, RequestView, Response, Sink};
 use rustix::net::sockopt;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::BorrowedFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -166,6 +168,40 @@ fn a_client_that_has_said_all_it_will_say_gets_its_answer() {
     send(&mut client, GET);
     client.shutdown(Shutdown::Write).unwrap();
     assert!(rest(&mut client).starts_with("HTTP/1.1 404"));
+    service.until_open(0);
+}
+
+#[test]
+fn so_does_one_whose_answer_is_still_being_written_when_its_end_is_seen() {
+    const SIZE: usize = 32 << 20;
+    struct Large;
+    impl Handlers for Large {
+        fn run(&self, _: u32, _: &dyn RequestView, _: &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer> {
+            let head = Head { status: 200, content_type: None, headers: Vec::new() };
+            Some(Answer::Response(Response { head, body: vec![b'x'; SIZE].into() }))
+        }
+        fn submit(&self, _: u32, _: Vec<u8>, _: Instant, _: Arc<dyn Sink>) {}
+        fn flush(&self) {}
+    }
+    let service = Service::new(1, Limits::default());
+    let route = RouteConfig {
+        methods: vec!["GET".into()],
+        pattern: "/large".into(),
+        handler: 1,
+        runs: Runs::Inline,
+        timeout: None,
+    };
+    let app = AppConfig { routes: vec![route], ..AppConfig::default() };
+    service.server.pool().add_generation(2, &app, Some(Arc::new(Large))).unwrap();
+    service.server.pool().switch_to(2);
+    let mut client = service.connect();
+    send(&mut client, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
+    // there is more of it than fits into any buffer on its way
+    let mut first = [0];
+    client.read_exact(&mut first).unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    let text = rest(&mut client);
+    assert_eq!(text.split_once("\r\n\r\n").map(|(_, body)| body.len()), Some(SIZE));
     service.until_open(0);
 }
 

@@ -115,7 +115,8 @@ impl Client {
         } else {
             self.machine = Some(machine);
         }
-        if line.is_ended() {
+        // a client that has ended its side still gets what it has asked for
+        if line.is_ended() && line.is_written() {
             return Poll::Ready(Ended::Complete);
         }
         if line.is_http2() {

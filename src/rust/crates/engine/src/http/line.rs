@@ -112,6 +112,11 @@ impl Line {
         self.ended
     }
 
+    /// Whether the kernel has taken all that was to be written.
+    pub fn is_written(&self) -> bool {
+        self.held.is_empty() && !self.state.is_write_blocked()
+    }
+
     /// Whether nothing of a request is read or under way, nothing of a response has to be written, and the library waits for a next
     /// request with nothing of it read: then any other library of the same kind could take its place.
     pub fn is_at_rest(&self) -> bool {

@@ -195,7 +195,12 @@ impl Connection {
         self.activity.load(Relaxed) == IDLE
             && self.open_requests() == 0
             && !self.is_behind()
-            && self.write_blocked_since.load(Relaxed) == 0
+            && !self.is_write_blocked()
+    }
+
+    /// Whether the kernel takes no more of a response for now.
+    pub fn is_write_blocked(&self) -> bool {
+        self.write_blocked_since.load(Relaxed) != 0
     }
 
     /// For how long, in ms, it has waited for a request; `None` when it does something.

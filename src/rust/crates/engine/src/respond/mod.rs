@@ -15,12 +15,16 @@ pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written};
 pub use reply::{discard, from_head, from_reply, Replied};
 use reply::{fields, is_bodiless, is_final};
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::header::X_CONTENT_TYPE_OPTIONS;
+use http::{HeaderMap, HeaderValue};
 
 /// A response on its way out.
 pub type Response = http::Response<Body>;
 
+// made by the compiler, not for each response
+const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+
 /// No response is to be taken for another type than it says.
 pub(crate) fn add_nosniff(headers: &mut HeaderMap) {
-    headers.insert(HeaderName::from_static("x-content-type-options"), HeaderValue::from_static("nosniff"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
 }
