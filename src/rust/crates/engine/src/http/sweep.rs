@@ -3,7 +3,7 @@
 
 use super::machine;
 use super::state::{now, Connection, Order};
-use crate::dispatch;
+use crate::{dispatch, natives};
 use admission::Limits;
 use slab::Slab;
 use std::cell::{Cell, RefCell};
@@ -86,7 +86,7 @@ pub async fn run(limits: Arc<Limits>) {
     let mut calm = 0;
     let mut next = 0;
     loop {
-        let busy = dispatch::expire();
+        let busy = dispatch::expire() | natives::expire();
         calm = if busy { 0 } else { calm + 1 };
         let slow = calm >= CALM && !DRAINING.with(Cell::get);
         SLOWED.with(|s| s.set(slow));

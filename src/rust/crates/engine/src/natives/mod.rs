@@ -6,7 +6,7 @@ mod home;
 mod pending;
 
 pub use home::{gave, leave, on_park, on_unpark};
-pub use pending::{pending, Outcome, Pending};
+pub use pending::{expire, pending, Outcome, Pending};
 
 use exchange::Handlers;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

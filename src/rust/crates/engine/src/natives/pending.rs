@@ -9,14 +9,16 @@
 //! know as cancelled.
 
 use super::home::{mailbox, Mailbox};
+use crate::http::{now, sweep};
 use crate::respond::{pipe, PipeReader, PipeWriter, Reading, Written};
 use bytes::Bytes;
 use exchange::{Answer, Head, Sent, Sink};
+use slab::Slab;
+use std::cell::RefCell;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Poll, Waker};
-use std::time::Duration;
-use tokio::time::{timeout_at, Instant};
+use std::time::{Duration, Instant};
 
 /// What came of the request.
 pub enum Outcome {
@@ -50,6 +52,9 @@ struct Shared {
     state: Mutex<State>,
     /// of the I/O thread that waits for it
     mailbox: Option<Arc<Mailbox>>,
+    /// until when it may wait for a thread, and until when for its answer, by the clock of [`now`]
+    begin_by: u64,
+    deadline: u64,
 }
 
 impl Shared {
@@ -76,15 +81,37 @@ impl Shared {
         }
     }
 
-    /// Whether no thread had begun with it, and none will.
-    fn take_back(&self) -> bool {
+    /// Whether its time is over at `now`.
+    fn is_overdue(&self, now: u64) -> bool {
+        now >= self.deadline || (now >= self.begin_by && self.state().stage == Stage::Waiting)
+    }
+
+    /// Its time is over: unless it was answered just now, its client is told so, and its handler.
+    fn expire(&self, now: u64) {
         let mut state = self.state();
         let waits = state.stage == Stage::Waiting;
+        if !(waits || state.stage == Stage::Running) {
+            return;
+        }
+        state.outcome = Some(if now >= self.deadline {
+            Outcome::Timeout
+        } else if waits {
+            Outcome::QueueTimeout
+        } else {
+            return;
+        });
         if waits {
             state.stage = Stage::Over;
-            state.cancelled = true;
         }
-        waits
+        state.cancelled = true;
+        let (call, waker) = (state.on_cancel.take(), state.waker.take());
+        drop(state);
+        if let Some(call) = call {
+            call();
+        }
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 
     fn cancel(&self) {
@@ -104,18 +131,32 @@ impl Shared {
     }
 }
 
+thread_local! {
+    /// what this I/O thread waits for
+    static OUT: RefCell<Slab<Arc<Shared>>> = const { RefCell::new(Slab::new()) };
+}
+
+/// Ends the wait for what takes too long. `true` while this thread waits for anything.
+pub fn expire() -> bool {
+    let now = now();
+    let (any, overdue) = OUT.with_borrow(|out| {
+        let overdue = out.iter().filter(|(_, shared)| shared.is_overdue(now)).map(|(_, shared)| shared.clone());
+        (!out.is_empty(), overdue.collect::<Vec<_>>())
+    });
+    overdue.iter().for_each(|shared| shared.expire(now));
+    any
+}
+
 /// The client's side.
 pub struct Pending {
     shared: Arc<Shared>,
-    /// until when it may wait for a thread
-    begin_by: Option<Instant>,
-    deadline: Instant,
+    /// in `OUT`
+    key: usize,
 }
 
 /// The handler's side.
 struct Handed {
     shared: Arc<Shared>,
-    deadline: Instant,
 }
 
 /// Both sides of a request that is to be answered within `in_all`. It waits for a thread for at most `in_queue`; `None`
@@ -123,33 +164,22 @@ struct Handed {
 pub fn pending(in_queue: Option<Duration>, in_all: Duration) -> (Pending, Arc<dyn Sink>) {
     let stage = if in_queue.is_some() { Stage::Waiting } else { Stage::Running };
     let state = State { stage, outcome: None, waker: None, cancelled: false, on_cancel: None, writer: None };
-    let shared = Arc::new(Shared { state: Mutex::new(state), mailbox: mailbox() });
-    let now = Instant::now();
-    let (begin_by, deadline) = (in_queue.filter(|most| *most < in_all).map(|most| now + most), now + in_all);
-    (Pending { shared: shared.clone(), begin_by, deadline }, Arc::new(Handed { shared, deadline }))
+    let now = now();
+    let after = |time: Duration| now.saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+    let shared = Arc::new(Shared {
+        state: Mutex::new(state),
+        mailbox: mailbox(),
+        begin_by: in_queue.map_or(u64::MAX, after),
+        deadline: after(in_all),
+    });
+    let key = OUT.with_borrow_mut(|out| out.insert(shared.clone()));
+    sweep::hurry();
+    (Pending { shared: shared.clone(), key }, Arc::new(Handed { shared }))
 }
 
 impl Pending {
     /// Waits for the outcome.
     pub async fn outcome(&self) -> Outcome {
-        if let Some(begin_by) = self.begin_by {
-            if let Ok(outcome) = timeout_at(begin_by, self.ready()).await {
-                return outcome;
-            }
-            if self.shared.take_back() {
-                return Outcome::QueueTimeout;
-            }
-        }
-        match timeout_at(self.deadline, self.ready()).await {
-            Ok(outcome) => outcome,
-            Err(_) => {
-                self.shared.cancel();
-                Outcome::Timeout
-            }
-        }
-    }
-
-    async fn ready(&self) -> Outcome {
         poll_fn(|cx| {
             let mut state = self.shared.state();
             match state.outcome.take() {
@@ -166,6 +196,7 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
+        OUT.with_borrow_mut(|out| out.try_remove(self.key));
         // one that streams is given up by its reader
         let streams = self.shared.state().stage == Stage::Streaming;
         if !streams {
@@ -255,8 +286,9 @@ impl Sink for Handed {
         self.shared.state().cancelled
     }
 
-    fn deadline(&self) -> Option<std::time::Instant> {
-        Some(self.deadline.into_std())
+    fn deadline(&self) -> Option<Instant> {
+        let left = self.shared.deadline.saturating_sub(now());
+        Instant::now().checked_add(Duration::from_millis(left))
     }
 
     fn on_cancel(&self, call: Box<dyn FnOnce() + Send>) {
@@ -315,7 +347,15 @@ mod tests {
     fn on_io_thread(test: impl Future<Output = ()>) {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().on_thread_park(on_park).on_thread_unpark(on_unpark).build().unwrap();
-        runtime.block_on(test);
+        runtime.block_on(async {
+            let looks = async {
+                loop {
+                    tokio::time::sleep(Duration::from_millis(2)).await;
+                    expire();
+                }
+            };
+            tokio::select! { () = test => {}, () = looks => {} }
+        });
         leave();
     }
 
