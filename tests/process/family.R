@@ -28,12 +28,15 @@ family <- function() {
   pids <- list.files("/proc", "^[0-9]+$")
   rows <- lapply(pids, function(pid) {
     if (pid == Sys.getpid()) return(NULL)
-    bytes <- tryCatch(suppressWarnings(readBin(file.path("/proc", pid, "environ"), raw(), 65536)),
-      error = function(e) raw())
+    # nothing when it has ended in the meantime
+    bytes_of <- function(file, n) {
+      tryCatch(suppressWarnings(readBin(file.path("/proc", pid, file), raw(), n)), error = function(e) raw())
+    }
+    bytes <- bytes_of("environ", 65536)
     if (!length(grepRaw(mark, bytes, fixed = TRUE))) return(NULL)
     stat <- process_stat(pid)
     if (is.null(stat) || stat$state %in% c("Z", "X")) return(NULL)
-    words <- readBin(file.path("/proc", pid, "cmdline"), raw(), 4096)
+    words <- bytes_of("cmdline", 4096)
     words[words == 0] <- charToRaw(" ")
     data.frame(stat, command = trimws(rawToChar(words)))
   })

@@ -367,6 +367,27 @@ fn what_was_handed_ahead_is_taken_back_from_handlers_that_turn_out_slow() {
 }
 
 #[test]
+fn nothing_waits_behind_a_stream_that_goes_on() {
+    let service = Service::new(1, 1, Limits::default());
+    let streaming = Fake::attach(&service, 1, 1);
+    service.warm_up(&streaming, "/pool/x");
+    let _stream = service.ask("/pool/x");
+    let (id, _) = streaming.begins();
+    let behind: Vec<Client> = (0..5).map(|_| service.ask("/pool/x")).collect();
+    streaming.head(id);
+    let free = Fake::eager(&service, 2, 1);
+    let began = Instant::now();
+    while free.stats.requests.load(Ordering::Relaxed) < 5 {
+        assert!(began.elapsed() < PATIENCE, "they wait");
+        streaming.part(id, Part::Piece(b"piece"));
+        std::thread::sleep(Duration::from_micros(300));
+    }
+    for client in behind {
+        assert_eq!(client.answer(), (200, "2".into()));
+    }
+}
+
+#[test]
 fn a_dead_worker_costs_what_it_had_begun_and_nothing_else() {
     let service = Service::new(1, 4, Limits::default());
     let doomed = Fake::attach(&service, 1, 1);

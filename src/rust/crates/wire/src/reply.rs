@@ -115,6 +115,13 @@ impl<'a> Reply<'a> {
         r.u32().and_then(|micros| Ok((micros, r.u32()?))).unwrap_or_default()
     }
 
+    /// Whether an encoded reply is the head of a stream. Of one that is none, hardly more is looked at than that it is none.
+    pub fn is_head(bytes: &[u8]) -> bool {
+        let mut r = Reader::new(bytes);
+        let kind = r.bytes(3 * 4).and_then(|_| r.u32());
+        kind == Ok(STREAM) && Reply::decode(bytes).is_ok()
+    }
+
     /// Reads a message.
     ///
     /// # Errors
@@ -183,6 +190,7 @@ mod tests {
             let r = Reply::decode(&out).unwrap();
             assert_eq!((r.micros, Reply::peek(&out)), (77, (77, 201)));
             assert_eq!((r.status, r.content_type, r.body), (201, ContentType::Json, body));
+            assert_eq!(Reply::is_head(&out), body == ReplyBody::Stream);
             assert_eq!(r.headers().collect::<Vec<_>>(), headers);
             for at in 0..out.len() {
                 for value in [0, 1, 0x7f, 0xff] {

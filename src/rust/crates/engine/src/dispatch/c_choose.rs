@@ -48,8 +48,12 @@ pub(super) fn choose(seats: &Slab<Placed>, generation: u32, runs: Runs, expected
             _ => pool(c, expected, &now),
         };
         let Some(fit) = fit else { continue };
-        // the one used last is the warmest
-        let rank = (fit, -(c.running() as i64), seat.last_turn);
+        let rank = match fit {
+            // always the same one, so that the others sleep
+            Fit::Together => (fit, -(at as i64), 0),
+            // the one used last is the warmest
+            _ => (fit, -(c.running() as i64), seat.last_turn),
+        };
         if best.is_none_or(|(known, _)| rank > known) {
             best = Some((rank, at));
         }

@@ -44,7 +44,7 @@ pub(super) struct Load {
     pub n: usize,
     /// microseconds that they are expected to take in all
     pub micros: u64,
-    /// when the last of them was answered, or when the first came if it was idle
+    /// when a thread of them was last free again, or when the first came if it was idle
     since: Instant,
 }
 
@@ -69,7 +69,7 @@ impl Load {
         self.micros = if self.n == 0 { 0 } else { self.micros.saturating_sub(u64::from(expected.unwrap_or(UNKNOWN))) };
     }
 
-    /// For how long nothing has been answered.
+    /// For how long no thread has become free.
     pub fn quiet_for(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.since)
     }
@@ -290,11 +290,14 @@ impl CSeat {
         }
         let (id, message) = self.line.receive()?;
         let Some(held) = self.get(id) else { return Some(Said::Reply { request: None, message }) };
-        let (runs, later) = (held.runs, held.later);
-        if !later {
-            self.load(runs).since = now;
-        }
+        let runs = held.runs;
+        let before = self.load(runs).n;
         let said = self.understand(id, message);
+        let load = self.load(runs);
+        if load.n < before {
+            // a thread is free again: a piece of a stream is no such thing
+            load.since = now;
+        }
         self.broken |= said.is_none();
         said
     }
@@ -327,8 +330,7 @@ impl CSeat {
         if Part::decode(&message).is_ok() {
             return None;
         }
-        let is_head = wire::Reply::decode(&message).is_ok_and(|reply| reply.body == wire::ReplyBody::Stream);
-        if is_head {
+        if wire::Reply::is_head(&message) {
             let request = held.request;
             return Some(Said::Head { request, message });
         }
