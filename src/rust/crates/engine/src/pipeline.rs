@@ -253,7 +253,7 @@ impl Exchange<'_> {
     /// Has a thread of the pool call a C handler.
     fn submit(&self, app: &App, natives: &Natives, target: Target, view: &View<'_, '_>) -> Step {
         let Some(place) = natives.place() else { return Step::Answer(Err(queue_is_full())) };
-        let mut message = Vec::with_capacity(512);
+        let mut message = natives.handlers.buffer();
         view.encode(&mut message);
         let (pending, sink) = pending(Some(app.queue_timeout), target.longest());
         natives.handlers.submit(target.handler, message, Instant::now(), sink);

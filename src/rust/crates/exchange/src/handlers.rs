@@ -14,6 +14,12 @@ pub trait Handlers: Send + Sync {
     /// long, is the caller's to decide: it says so in [`Sink::start`].
     fn submit(&self, handler: u32, message: Vec<u8>, received: Instant, sink: Arc<dyn Sink>);
 
+    /// An empty buffer for a message that is to be submitted: one that was used before, where there is one. Memory that one thread gets
+    /// and another frees is dear.
+    fn buffer(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
     /// Threads are to begin with what this thread has submitted. Whoever submits calls it before it sleeps, so that many requests that
     /// came together wake a thread once.
     fn flush(&self);

@@ -11,7 +11,7 @@ use crate::handle::Form;
 use crate::received::Received;
 use crate::registry::{self, Registry};
 use crate::shared::Shared;
-use crate::{api, guard};
+use crate::{api, buffers, guard};
 use exchange::{Answer, RequestView, Sink};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
@@ -92,7 +92,7 @@ impl<'a> Direct<'a> {
             return None;
         }
         let opened = self.opened.get_or_init(|| {
-            let mut message = Vec::new();
+            let mut message = buffers::take();
             self.request.encode(&mut message);
             // it cannot fail: what is written is what is read
             let received = Received::new(message).unwrap_or_else(|e| panic!("a request that cannot be read: {e}"));

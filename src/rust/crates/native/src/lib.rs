@@ -11,6 +11,7 @@
 mod abi;
 mod api;
 mod body;
+mod buffers;
 mod cancel;
 mod check;
 mod cookie;
@@ -83,7 +84,7 @@ impl Handlers for Natives {
             }
             // it waits for its client
             Callee::Stream(_) => {
-                let mut message = Vec::new();
+                let mut message = self.buffer();
                 request.encode(&mut message);
                 self.submit(handler, message, Instant::now(), later());
                 self.flush();
@@ -94,6 +95,10 @@ impl Handlers for Natives {
 
     fn submit(&self, handler: u32, message: Vec<u8>, received: Instant, sink: Arc<dyn Sink>) {
         self.pool.submit(Job { handler, message, received, sink });
+    }
+
+    fn buffer(&self) -> Vec<u8> {
+        buffers::take()
     }
 
     fn flush(&self) {

@@ -1,5 +1,6 @@
 //! A request that outlives the call it came by: its message, and what was read of it, together.
 
+use crate::buffers;
 use wire::{Request, WireError};
 
 /// See the module.
@@ -7,7 +8,14 @@ pub struct Received {
     /// Borrows from `message`, whatever its lifetime says: it never leaves this struct with that lifetime.
     request: Request<'static>,
     /// Not touched while `request` is there; the bytes do not move when this struct does.
-    _message: Vec<u8>,
+    message: Vec<u8>,
+}
+
+impl Drop for Received {
+    fn drop(&mut self) {
+        // nobody looks at `request` any more
+        buffers::give_back(std::mem::take(&mut self.message));
+    }
 }
 
 impl Received {
@@ -16,9 +24,9 @@ impl Received {
     /// # Errors
     /// When it is none.
     pub fn new(message: Vec<u8>) -> Result<Self, WireError> {
-        // SAFETY: the bytes are on the heap, where they stay, unchanged, until `_message` is dropped, which is after `request`.
+        // SAFETY: the bytes are on the heap, where they stay, unchanged, until this is dropped.
         let bytes: &'static [u8] = unsafe { std::slice::from_raw_parts(message.as_ptr(), message.len()) };
-        Ok(Received { request: Request::decode(bytes)?, _message: message })
+        Ok(Received { request: Request::decode(bytes)?, message })
     }
 
     /// The request.
