@@ -1,0 +1,299 @@
+//! Workers that are threads of the test, the server that they are of, and its clients.
+
+use admission::Limits;
+use engine::{AppConfig, PoolEvent, RouteConfig, Runs, Seat, Server, Settings};
+use rustix::process::{pidfd_open, Pid, PidfdFlags};
+use shm::{pair, Assembler, RequestId, Sending, WorkerEnd};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use wire::stream::{Order, Part};
+use wire::{ContentType, ReplyBody, ReplyHead, Request};
+
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The C link of a worker. It tells the test what it is given, and begins with nothing by itself unless it is `eager`: then it answers at
+/// once.
+pub struct Fake {
+    pub worker: u32,
+    pub link: Arc<Mutex<WorkerEnd>>,
+    pub requests: Receiver<(RequestId, String)>,
+    pub orders: Receiver<(RequestId, Order)>,
+    pub eager: Arc<AtomicBool>,
+    pub stats: Arc<engine::WorkerStats>,
+    /// R's end, of which nothing is asked
+    _r: WorkerEnd,
+    /// its process, which does nothing
+    pub process: Option<Child>,
+}
+
+impl Fake {
+    pub fn attach(service: &Service, worker: u32, generation: u32) -> Fake {
+        Self::new(service, worker, generation, None, false)
+    }
+
+    /// One that answers at once whatever it is given.
+    pub fn eager(service: &Service, worker: u32, generation: u32) -> Fake {
+        Self::new(service, worker, generation, None, true)
+    }
+
+    /// One that can be killed.
+    pub fn mortal(service: &Service, worker: u32) -> Fake {
+        Self::new(service, worker, 1, Some(Command::new("sleep").arg("1000").spawn().unwrap()), false)
+    }
+
+    pub fn new(service: &Service, worker: u32, generation: u32, process: Option<Child>, eager: bool) -> Fake {
+        let (end, r) = pair(None).unwrap();
+        let (c_end, link) = pair(None).unwrap();
+        let stats = Arc::<engine::WorkerStats>::default();
+        let pidfd = process.as_ref().map(|p| {
+            let pid = Pid::from_raw(p.id() as i32).unwrap();
+            Arc::new(pidfd_open(pid, PidfdFlags::empty()).unwrap())
+        });
+        service.server.pool().attach(Seat {
+            worker,
+            generation,
+            end,
+            c_end: Some(c_end),
+            process: pidfd,
+            stats: stats.clone(),
+        });
+        let link = Arc::new(Mutex::new(link));
+        let eager = Arc::new(AtomicBool::new(eager));
+        let (tell, requests) = channel();
+        let (pass_on, orders) = channel();
+        let (mine, is_eager) = (link.clone(), eager.clone());
+        std::thread::spawn(move || Self::run(worker, &mine, &is_eager, &tell, &pass_on));
+        Fake { worker, link, requests, orders, eager, stats, _r: r, process }
+    }
+
+    pub fn run(
+        worker: u32,
+        link: &Mutex<WorkerEnd>,
+        eager: &AtomicBool,
+        tell: &Sender<(RequestId, String)>,
+        pass_on: &Sender<(RequestId, Order)>,
+    ) {
+        let mut assembler = Assembler::default();
+        loop {
+            let mut end = link.lock().unwrap();
+            let got = end.requests.receive(&mut assembler, |word, bytes| {
+                let said = Order::decode(bytes)
+                    .ok_or_else(|| String::from_utf8(Request::decode(bytes).unwrap().head.path.to_vec()).unwrap());
+                (RequestId::from_word(word), said)
+            });
+            let listens = match got {
+                None => {
+                    drop(end);
+                    std::thread::sleep(Duration::from_micros(200));
+                    true
+                }
+                Some((id, Ok(order))) => pass_on.send((id, order)).is_ok(),
+                Some((id, Err(_))) if eager.load(Ordering::Relaxed) => {
+                    if end.slots.start(id) {
+                        Self::say(&mut end, id, &reply(&worker.to_string()));
+                    }
+                    true
+                }
+                Some((id, Err(path))) => tell.send((id, path)).is_ok(),
+            };
+            if !listens {
+                return;
+            }
+        }
+    }
+
+    pub fn say(end: &mut WorkerEnd, id: RequestId, message: &[u8]) {
+        let mut sending = Sending::default();
+        let began = Instant::now();
+        while !end.replies.send(id.to_word(), message, &mut sending) {
+            end.server_bell.ring();
+            assert!(began.elapsed() < PATIENCE, "the server does not read");
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        end.server_bell.ring();
+    }
+
+    pub fn send(&self, id: RequestId, message: &[u8]) {
+        Self::say(&mut self.link.lock().unwrap(), id, message);
+    }
+
+    /// What it is given next.
+    pub fn takes(&self) -> (RequestId, String) {
+        self.requests.recv_timeout(PATIENCE).expect("the worker was given a request")
+    }
+
+    /// What it is given next, and begins with.
+    pub fn begins(&self) -> (RequestId, String) {
+        let (id, path) = self.takes();
+        assert!(self.start(id), "it was taken back");
+        (id, path)
+    }
+
+    pub fn start(&self, id: RequestId) -> bool {
+        self.link.lock().unwrap().slots.start(id)
+    }
+
+    pub fn gets_nothing(&self) -> bool {
+        std::thread::sleep(Duration::from_millis(30));
+        self.requests.try_recv().is_err()
+    }
+
+    pub fn is_told(&self) -> (RequestId, Order) {
+        self.orders.recv_timeout(PATIENCE).expect("the worker was told something")
+    }
+
+    pub fn reply(&self, id: RequestId) {
+        self.send(id, &reply(&self.worker.to_string()));
+    }
+
+    pub fn head(&self, id: RequestId) {
+        let mut message = Vec::new();
+        let head = ReplyHead { status: 200, content_type: ContentType::Octet };
+        head.encode(ReplyBody::Stream, std::iter::empty, &mut message);
+        self.send(id, &message);
+    }
+
+    pub fn part(&self, id: RequestId, part: Part<'_>) {
+        let mut message = Vec::new();
+        part.encode(&mut message);
+        self.send(id, &message);
+    }
+
+    /// Whether its process ends within some seconds.
+    pub fn dies(&mut self) -> bool {
+        let process = self.process.as_mut().unwrap();
+        let began = Instant::now();
+        while began.elapsed() < PATIENCE {
+            if process.try_wait().unwrap().is_some() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        false
+    }
+}
+
+impl Drop for Fake {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
+}
+
+pub fn reply(body: &str) -> Vec<u8> {
+    let mut message = Vec::new();
+    let head = ReplyHead { status: 200, content_type: ContentType::Text };
+    head.encode(ReplyBody::Bytes(body.as_bytes()), std::iter::empty, &mut message);
+    message
+}
+
+pub struct Service {
+    pub server: Server,
+    events: tokio::sync::mpsc::UnboundedReceiver<PoolEvent>,
+    _folder: tempfile::TempDir,
+}
+
+pub fn app() -> AppConfig {
+    let route = |pattern: &str, runs, timeout| RouteConfig {
+        methods: vec!["ANY".into()],
+        pattern: pattern.into(),
+        handler: 1,
+        runs,
+        timeout,
+    };
+    let routes = vec![
+        route("/r/*path", Runs::R, None),
+        route("/inline/*path", Runs::Inline, None),
+        route("/pool/*path", Runs::Pool, None),
+        route("/late/*path", Runs::Pool, Some(0.1)),
+    ];
+    AppConfig { routes, ..AppConfig::default() }
+}
+
+impl Service {
+    pub fn new(io_threads: usize, cpp_workers: usize, limits: Limits) -> Service {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings {
+            host: "127.0.0.1".into(),
+            port: 0,
+            threads: io_threads,
+            cpp_workers,
+            debug: false,
+            case_sensitive: false,
+            log: "none".into(),
+            upload_path: folder.path().into(),
+            limits,
+        };
+        let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
+        let events = server.pool().events().unwrap();
+        server.pool().add_generation(1, &app(), None).unwrap();
+        server.pool().switch_to(1);
+        server.listen().unwrap();
+        Service { server, events, _folder: folder }
+    }
+
+    pub fn ask(&self, path: &str) -> Client {
+        let mut stream = TcpStream::connect(self.server.address()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        Client(stream)
+    }
+
+    pub fn event(&mut self) -> PoolEvent {
+        let began = Instant::now();
+        loop {
+            match self.events.try_recv() {
+                Ok(event) => return event,
+                Err(_) if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(1)),
+                Err(e) => panic!("no event: {e}"),
+            }
+        }
+    }
+
+    pub fn until_waiting(&self, n: usize) {
+        let began = Instant::now();
+        while self.server.pool().waiting() != n {
+            assert!(began.elapsed() < PATIENCE, "{} wait, not {n}", self.server.pool().waiting());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Has a worker answer quick requests until their route is known as quick.
+    pub fn warm_up(&self, fake: &Fake, path: &str) {
+        fake.eager.store(true, Ordering::Relaxed);
+        for _ in 0..50 {
+            assert_eq!(self.ask(path).answer(), (200, fake.worker.to_string()));
+        }
+        fake.eager.store(false, Ordering::Relaxed);
+    }
+}
+
+pub struct Client(pub TcpStream);
+
+impl Client {
+    pub fn rest(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        // a connection that breaks has sent what it has
+        let _ = self.0.read_to_end(&mut bytes);
+        bytes
+    }
+
+    /// Status and body.
+    pub fn answer(mut self) -> (u16, String) {
+        let text = String::from_utf8_lossy(&self.rest()).into_owned();
+        (text[9..12].parse().unwrap(), text.split_once("\r\n\r\n").unwrap().1.to_owned())
+    }
+
+    /// Reads so many bytes.
+    pub fn read(&mut self, n: usize) {
+        let mut bytes = vec![0; n];
+        self.0.read_exact(&mut bytes).unwrap();
+    }
+}
