@@ -12,19 +12,18 @@ library_of_std() { echo "$(rustc --print target-libdir)"/libstd-*.so; }
 
 # The mangled name of a function of the standard library, by the end of its pattern.
 name_in_std() {
-  nm --dynamic --defined-only "$(library_of_std)" | awk '{ print $3 }' | grep --extended-regexp "$1" ||
-    fail "this toolchain's standard library has no $1: tools/sanitize/std-sync.c has to learn what it has instead"
+  nm --dynamic --defined-only "$(library_of_std)" | awk '{ print $3 }' | grep --extended-regexp "$1"
 }
 
-# Compiles std-sync.c; prints the linker's flags for it.
+# Compiles std-sync.c; prints the linker's flags for it. Fails when the standard library names its functions otherwise.
 std_sync() {
   local lock wait timeout once symbol
-  lock=$(name_in_std '3sys4sync5mutex5futex.*5Mutex14lock_contended$')
-  wait=$(name_in_std '3sys4sync7condvar5futex.*7Condvar4wait$')
-  timeout=$(name_in_std '3sys4sync7condvar5futex.*7Condvar12wait_timeout$')
-  once=$(name_in_std '3sys4sync4once5futex.*4Once4call$')
+  lock=$(name_in_std '3sys4sync5mutex5futex.*5Mutex14lock_contended$') || return 1
+  wait=$(name_in_std '3sys4sync7condvar5futex.*7Condvar4wait$') || return 1
+  timeout=$(name_in_std '3sys4sync7condvar5futex.*7Condvar12wait_timeout$') || return 1
+  once=$(name_in_std '3sys4sync4once5futex.*4Once4call$') || return 1
   cc -c -O1 "-DLOCK=$lock" "-DWAIT=$wait" "-DWAIT_TIMEOUT=$timeout" "-DONCE=$once" \
-    tools/sanitize/std-sync.c -o "$folder/std-sync.o"
+    tools/sanitize/std-sync.c -o "$folder/std-sync.o" || return 1
   printf -- '-Clink-arg=%s' "$folder/std-sync.o"
   for symbol in "$lock" "$wait" "$timeout" "$once" __tsan_atomic64_fetch_sub; do
     printf -- ' -Clink-arg=-Wl,--wrap=%s' "$symbol"
@@ -69,7 +68,11 @@ for sanitizer in "${@:-address thread}"; do
       echo "0 passed, 0 failed, 1 skipped"
       continue
     fi
-    if [ "$sanitizer" = thread ]; then link=$(std_sync); fi
+    if [ "$sanitizer" = thread ] && ! link=$(std_sync); then
+      echo "SKIPPED: tools/sanitize/std-sync.c does not know the standard library of this Rust toolchain: $(rustc --version)"
+      echo "0 passed, 0 failed, 1 skipped"
+      continue
+    fi
     sees "$canary" "$text" && tests || status=1
   done
 done
