@@ -63,9 +63,10 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The first outcome counts: a handler that is told of a timeout may let go of its request before the client has looked.
     fn settle(&self, outcome: Outcome) {
         let mut state = self.state();
-        state.outcome = Some(outcome);
+        state.outcome.get_or_insert(outcome);
         let waker = state.waker.take();
         drop(state);
         match (waker, &self.mailbox) {
@@ -408,6 +409,17 @@ mod tests {
             drop(client);
             assert_eq!(calls.load(Ordering::Relaxed), 1);
             assert!(!sink.answer(answer()) && !sink.begin(head()));
+        });
+    }
+
+    #[test]
+    fn a_timeout_stays_one_when_the_handler_lets_go_at_once() {
+        on_io_thread(async {
+            let (client, sink) = pending(None, Duration::from_millis(2));
+            let held = Mutex::new(Some(sink.clone()));
+            sink.on_cancel(Box::new(move || drop(held.lock().unwrap().take())));
+            drop(sink);
+            assert!(matches!(client.outcome().await, Outcome::Timeout));
         });
     }
 
