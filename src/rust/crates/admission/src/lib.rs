@@ -5,4 +5,4 @@
 
 mod limits;
 
-pub use limits::Limits;
+pub use limits::{ms, Limits};

@@ -55,6 +55,11 @@ pub struct Limits {
     pub max_streams: u32,
 }
 
+/// Seconds of a setting, as the milliseconds that clocks count in.
+pub fn ms(seconds: f64) -> u64 {
+    (seconds * 1000.0) as u64
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Limits {

@@ -4,10 +4,10 @@
 use crate::assets::Mounts;
 use crate::config::{AppConfig, Runs, Settings};
 use crate::natives::Natives;
+use admission::ms;
 use exchange::Handlers;
 use router::{MethodSet, Pattern, Router, RouterBuilder};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// See the module.
 pub struct App {
@@ -17,8 +17,8 @@ pub struct App {
     pub(crate) has_not_found: bool,
     /// the C handlers, when they run in this process
     pub(crate) natives: Option<Natives>,
-    /// longest wait for a thread of theirs
-    pub(crate) queue_timeout: Duration,
+    /// longest wait for a thread of theirs, in ms
+    pub(crate) queue_timeout: u64,
     targets: Vec<Target>,
     not_found: Target,
 }
@@ -53,9 +53,10 @@ impl App {
             builder.add(methods, pattern, i as u32);
         }
         let mounts = config.mounts.iter().map(|m| (m.mount.clone(), m.dir.clone())).collect();
-        let target = |handler, runs, timeout: Option<f64>| {
-            let timeout = (timeout.unwrap_or(settings.limits.timeout) * 1000.0) as u64;
-            Target { handler, runs, timeout }
+        let target = |handler, runs, timeout: Option<f64>| Target {
+            handler,
+            runs,
+            timeout: ms(timeout.unwrap_or(settings.limits.timeout)),
         };
         let limits = &settings.limits;
         Ok(App {
@@ -64,7 +65,7 @@ impl App {
             mounts: Mounts::new(mounts).map_err(|e| format!("static: {e}"))?,
             has_not_found: config.not_found > 0,
             natives: natives.map(|handlers| Natives::new(handlers, limits.max_queue)),
-            queue_timeout: Duration::from_secs_f64(limits.queue_timeout),
+            queue_timeout: ms(limits.queue_timeout),
             targets: config.routes.iter().map(|r| target(r.handler, r.runs, r.timeout)).collect(),
             not_found: target(config.not_found, Runs::R, None),
         })
@@ -73,12 +74,5 @@ impl App {
     /// What is at the end of a route.
     pub(crate) fn target(&self, route: u32) -> Target {
         self.targets.get(route as usize).copied().unwrap_or(self.not_found)
-    }
-}
-
-impl Target {
-    /// The longest time to the answer.
-    pub(crate) fn longest(self) -> Duration {
-        Duration::from_millis(self.timeout)
     }
 }

@@ -235,7 +235,7 @@ impl Exchange<'_> {
         let mut later = None;
         let began = now();
         let answer = natives.handlers.run(target.handler, view, &mut || {
-            let (pending, sink) = pending(None, target.longest());
+            let (pending, sink) = pending(None, target.timeout);
             later = Some(pending);
             sink
         });
@@ -255,7 +255,7 @@ impl Exchange<'_> {
         let Some(place) = natives.place() else { return Step::Answer(Err(queue_is_full())) };
         let mut message = natives.handlers.buffer();
         view.encode(&mut message);
-        let (pending, sink) = pending(Some(app.queue_timeout), target.longest());
+        let (pending, sink) = pending(Some(app.queue_timeout), target.timeout);
         natives.handlers.submit(target.handler, message, Instant::now(), sink);
         gave(&natives.handlers);
         Step::Wait(Waiting::Native(pending, Some(place)))

@@ -1,8 +1,10 @@
 //! How connections begin and end, seen by clients: what is closed at once, what is read on before, and what happens when there are
 //! no descriptors or places left.
 
+mod settings;
+
 use admission::Limits;
-use engine::{AppConfig, RouteConfig, Runs, Server, Settings};
+use engine::{AppConfig, RouteConfig, Runs, Server};
 use exchange::{Answer, Handlers, Head, RequestView, Response, Sink};
 use rustix::net::sockopt;
 use std::io::{ErrorKind, Read, Write};
@@ -22,17 +24,7 @@ impl Service {
     /// Answers everything with 404.
     fn new(threads: usize, limits: Limits) -> Service {
         let folder = tempfile::tempdir().unwrap();
-        let settings = Settings {
-            host: "127.0.0.1".into(),
-            port: 0,
-            threads,
-            cpp_workers: 1,
-            debug: false,
-            case_sensitive: false,
-            log: "none".into(),
-            upload_path: folder.path().into(),
-            limits,
-        };
+        let settings = settings::local(folder.path(), threads, limits);
         let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
         server.pool().add_generation(1, &AppConfig::default(), None).unwrap();
         server.pool().switch_to(1);

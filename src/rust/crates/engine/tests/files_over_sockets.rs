@@ -1,7 +1,9 @@
 //! Static files as clients get them: a server without routes and without a worker, and one connection kept alive.
 
+mod settings;
+
 use admission::Limits;
-use engine::{AppConfig, MountConfig, Server, Settings};
+use engine::{AppConfig, MountConfig, Server};
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -28,17 +30,7 @@ impl Client {
         std::fs::write(folder.path().join("d/index.html"), "<p>d").unwrap();
         std::fs::write(folder.path().join("small.txt"), "0123456789").unwrap();
         std::fs::write(folder.path().join("large.bin"), large()).unwrap();
-        let settings = Settings {
-            host: "127.0.0.1".into(),
-            port: 0,
-            threads: 1,
-            cpp_workers: 4,
-            debug: false,
-            case_sensitive: false,
-            log: "none".into(),
-            upload_path: folder.path().into(),
-            limits: Limits::default(),
-        };
+        let settings = settings::local(folder.path(), 1, Limits::default());
         let mount = MountConfig { mount: "/f".into(), dir: folder.path().to_str().unwrap().into() };
         let app = AppConfig { mounts: vec![mount], ..AppConfig::default() };
         let server = Server::bind(settings).unwrap_or_else(|error| panic!("{error:?}"));

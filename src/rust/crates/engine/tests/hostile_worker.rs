@@ -1,8 +1,10 @@
 //! A worker that user code has corrupted writes whatever it likes into its link, wherever it likes. The server lives, and those
 //! whose requests go to another worker notice nothing.
 
+mod settings;
+
 use admission::Limits;
-use engine::{AppConfig, PoolEvent, RouteConfig, Seat, Server, Settings};
+use engine::{AppConfig, PoolEvent, RouteConfig, Seat, Server};
 use shm::{Assembler, RequestId, Sending, ServerEnd, WorkerEnd};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -27,17 +29,7 @@ impl Random {
 
 fn server() -> (Server, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings {
-        host: "127.0.0.1".into(),
-        port: 0,
-        threads: 1,
-        cpp_workers: 4,
-        debug: false,
-        case_sensitive: false,
-        log: "none".into(),
-        upload_path: folder.path().into(),
-        limits: Limits { timeout: 0.2, queue_timeout: 5.0, ..Limits::default() },
-    };
+    let settings = settings::local(folder.path(), 1, Limits { timeout: 0.2, queue_timeout: 5.0, ..Limits::default() });
     let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
     let route = RouteConfig {
         methods: vec!["GET".into()],

@@ -1,8 +1,10 @@
 //! The pool as clients see it: workers that are threads of the test, which hold their replies until they are told, so that
 //! what goes where is known and nothing has to be timed.
 
+mod settings;
+
 use admission::Limits;
-use engine::{AppConfig, Pool, PoolEvent, RouteConfig, Seat, Server, Settings};
+use engine::{AppConfig, Pool, PoolEvent, RouteConfig, Seat, Server};
 use shm::{Assembler, RequestId, Sending, WorkerEnd};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -103,17 +105,7 @@ fn app(timeout: Option<f64>) -> AppConfig {
 impl Service {
     fn new(threads: usize, limits: Limits) -> Service {
         let folder = tempfile::tempdir().unwrap();
-        let settings = Settings {
-            host: "127.0.0.1".into(),
-            port: 0,
-            threads,
-            cpp_workers: 4,
-            debug: false,
-            case_sensitive: false,
-            log: "none".into(),
-            upload_path: folder.path().into(),
-            limits,
-        };
+        let settings = settings::local(folder.path(), threads, limits);
         let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
         let events = server.pool().events().unwrap();
         server.pool().add_generation(1, &app(None), None).unwrap();

@@ -25,7 +25,7 @@ use crate::http::{now, sweep};
 use crate::observe::{Level, Log};
 use crate::pool::{PoolEvent, PoolOrder, Seat, Shared};
 use crate::respond::discard;
-use admission::Limits;
+use admission::{ms, Limits};
 use bytes::Bytes;
 use shm::Bell;
 use slab::Slab;
@@ -45,10 +45,6 @@ const RING_AFTER: u32 = 64;
 struct Choice {
     at: usize,
     expected: Option<u32>,
-}
-
-fn ms(seconds: f64) -> u64 {
-    (seconds * 1000.0) as u64
 }
 
 /// See the module.

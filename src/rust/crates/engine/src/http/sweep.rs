@@ -4,7 +4,7 @@
 use super::machine;
 use super::state::{now, Connection, Order};
 use crate::{dispatch, natives};
-use admission::Limits;
+use admission::{ms, Limits};
 use slab::Slab;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -104,11 +104,6 @@ pub async fn run(limits: Arc<Limits>) {
             calm = 0;
         }
     }
-}
-
-/// Seconds of a setting.
-fn ms(seconds: f64) -> u64 {
-    (seconds * 1000.0) as u64
 }
 
 /// Looks at connections from place `from` on: at all of them, or at a share. Gives the place to go on from.

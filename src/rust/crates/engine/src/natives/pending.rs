@@ -160,18 +160,17 @@ struct Handed {
     shared: Arc<Shared>,
 }
 
-/// Both sides of a request that is to be answered within `in_all`. It waits for a thread for at most `in_queue`; `None`
+/// Both sides of a request that is to be answered within `in_all` ms. It waits for a thread for at most `in_queue` ms; `None`
 /// when its handler has begun already.
-pub fn pending(in_queue: Option<Duration>, in_all: Duration) -> (Pending, Arc<dyn Sink>) {
+pub fn pending(in_queue: Option<u64>, in_all: u64) -> (Pending, Arc<dyn Sink>) {
     let stage = if in_queue.is_some() { Stage::Waiting } else { Stage::Running };
     let state = State { stage, outcome: None, waker: None, cancelled: false, on_cancel: None, writer: None };
     let now = now();
-    let after = |time: Duration| now.saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
     let shared = Arc::new(Shared {
         state: Mutex::new(state),
         mailbox: mailbox(),
-        begin_by: in_queue.map_or(u64::MAX, after),
-        deadline: after(in_all),
+        begin_by: in_queue.map_or(u64::MAX, |most| now + most),
+        deadline: now + in_all,
     });
     let key = OUT.with_borrow_mut(|out| out.insert(shared.clone()));
     sweep::hurry();
@@ -337,11 +336,11 @@ mod tests {
     }
 
     fn queued(in_queue: u64, in_all: u64) -> (Pending, Arc<dyn Sink>) {
-        pending(Some(Duration::from_millis(in_queue)), Duration::from_millis(in_all))
+        pending(Some(in_queue), in_all)
     }
 
     fn begun() -> (Pending, Arc<dyn Sink>) {
-        pending(None, Duration::from_secs(5))
+        pending(None, 5000)
     }
 
     /// Runs a test as an I/O thread would.
@@ -415,7 +414,7 @@ mod tests {
     #[test]
     fn a_timeout_stays_one_when_the_handler_lets_go_at_once() {
         on_io_thread(async {
-            let (client, sink) = pending(None, Duration::from_millis(2));
+            let (client, sink) = pending(None, 2);
             let held = Mutex::new(Some(sink.clone()));
             sink.on_cancel(Box::new(move || drop(held.lock().unwrap().take())));
             drop(sink);

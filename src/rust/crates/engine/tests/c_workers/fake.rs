@@ -1,5 +1,6 @@
 //! Workers that are threads of the test, the server that they are of, and its clients.
 
+use crate::settings::local;
 use admission::Limits;
 use engine::{AppConfig, PoolEvent, RouteConfig, Runs, Seat, Server, Settings};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
@@ -220,17 +221,7 @@ pub fn app() -> AppConfig {
 impl Service {
     pub fn new(io_threads: usize, cpp_workers: usize, limits: Limits) -> Service {
         let folder = tempfile::tempdir().unwrap();
-        let settings = Settings {
-            host: "127.0.0.1".into(),
-            port: 0,
-            threads: io_threads,
-            cpp_workers,
-            debug: false,
-            case_sensitive: false,
-            log: "none".into(),
-            upload_path: folder.path().into(),
-            limits,
-        };
+        let settings = Settings { cpp_workers, ..local(folder.path(), io_threads, limits) };
         let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
         let events = server.pool().events().unwrap();
         server.pool().add_generation(1, &app(), None).unwrap();

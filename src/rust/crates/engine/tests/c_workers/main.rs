@@ -2,6 +2,8 @@
 //! where is known and nothing has to be timed.
 
 mod fake;
+#[path = "../settings/mod.rs"]
+mod settings;
 
 use admission::Limits;
 use engine::PoolEvent;

@@ -1,0 +1,20 @@
+//! Settings of servers that tests start.
+
+use admission::Limits;
+use engine::Settings;
+use std::path::Path;
+
+/// On a free port of this machine, without a log, with uploads in `folder`.
+pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
+    Settings {
+        host: "127.0.0.1".into(),
+        port: 0,
+        threads,
+        cpp_workers: 4,
+        debug: false,
+        case_sensitive: false,
+        log: "none".into(),
+        upload_path: folder.into(),
+        limits,
+    }
+}
