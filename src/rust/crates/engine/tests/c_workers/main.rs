@@ -49,8 +49,9 @@ fn requests_go_to_the_worker_with_the_fewest() {
     let service = Service::new(1, 2, Limits::default());
     let fakes = [Fake::attach(&service, 1, 1), Fake::attach(&service, 2, 1)];
     let clients: Vec<Client> = (0..4).map(|_| service.ask("/pool/x")).collect();
-    for fake in &fakes {
-        let ids = [fake.begins().0, fake.begins().0];
+    // all before the first answer: from then on the route is known to be quick, and quick ones stay together
+    let begun = fakes.each_ref().map(|fake| [fake.begins().0, fake.begins().0]);
+    for (fake, ids) in fakes.iter().zip(begun) {
         ids.into_iter().for_each(|id| fake.reply(id));
     }
     for client in clients {
