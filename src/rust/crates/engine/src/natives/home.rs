@@ -2,12 +2,12 @@
 //! sleeps; only while it sleeps is it woken. What it gives to them is told to them before it sleeps, too: so a batch of requests costs one
 //! wake-up there and one back, however many they are.
 
+use super::pending::deliver;
+use super::Outcome;
 use exchange::Handlers;
 use shm::{Bell, Watched};
 use std::cell::RefCell;
-use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Waker;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Threads are told of requests after this many, even in the middle of a turn, so that they work alongside.
 const FLUSH_AFTER: u32 = 32;
@@ -18,46 +18,81 @@ thread_local! {
 
 struct Home {
     mailbox: Arc<Mailbox>,
-    _watched: Watched,
+    watched: Option<Watched>,
+    /// for the messages that are looked at: their memory goes back and forth between here and the mailbox
+    messages: Vec<Message>,
     /// who was given requests since this thread last looked, and how many
     unflushed: Option<Arc<dyn Handlers>>,
     given: u32,
 }
 
-/// Where tasks of an I/O thread are named that may go on.
+/// What came of a request.
+pub struct Message {
+    /// which: its key and its id
+    pub place: (usize, u64),
+    pub outcome: Outcome,
+}
+
+/// What has come for an I/O thread. Written by whoever answers, emptied by that thread.
 pub struct Mailbox {
-    bell: Arc<Bell>,
-    wakers: Mutex<Vec<Waker>>,
+    /// There is none while the system has no descriptor for it: then messages are noticed by the sweep.
+    bell: OnceLock<Arc<Bell>>,
+    /// `None` when the thread has gone
+    messages: Mutex<Option<Vec<Message>>>,
 }
 
 impl Mailbox {
-    /// The task may go on; the thread may sleep on until [`Mailbox::ring`].
-    pub fn put(&self, waker: Waker) {
+    fn messages(&self) -> MutexGuard<'_, Option<Vec<Message>>> {
         // nobody panics while holding it
-        self.wakers.lock().unwrap_or_else(PoisonError::into_inner).push(waker);
+        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The thread may sleep on until [`Mailbox::ring`].
+    pub fn put(&self, message: Message) {
+        let unwanted = match &mut *self.messages() {
+            Some(messages) => {
+                messages.push(message);
+                None
+            }
+            None => Some(message),
+        };
+        // without the lock: its drop may call what users wrote
+        drop(unwanted);
     }
 
     /// Wakes the thread if it sleeps.
     pub fn ring(&self) {
-        self.bell.ring();
-    }
-
-    /// Has the tasks that were named go on. `true` if there was any.
-    fn look(&self) -> bool {
-        let wakers = std::mem::take(&mut *self.wakers.lock().unwrap_or_else(PoisonError::into_inner));
-        let any = !wakers.is_empty();
-        // on their own thread this is cheap
-        wakers.into_iter().for_each(Waker::wake);
-        any
+        if let Some(bell) = self.bell.get() {
+            bell.ring();
+        }
     }
 }
 
 impl Home {
-    fn new() -> io::Result<Self> {
-        let bell = Arc::new(Bell::alone()?);
-        let watched = Watched::new(bell.clone())?;
-        let mailbox = Arc::new(Mailbox { bell, wakers: Mutex::default() });
-        Ok(Home { mailbox, _watched: watched, unflushed: None, given: 0 })
+    fn new() -> Self {
+        let mailbox = Mailbox { bell: OnceLock::new(), messages: Mutex::new(Some(Vec::new())) };
+        Home { mailbox: Arc::new(mailbox), watched: None, messages: Vec::new(), unflushed: None, given: 0 }
+    }
+
+    /// Has a bell end the sleep of this thread, if there can be one.
+    fn hang_bell(&mut self) {
+        let Ok(bell) = Bell::alone().map(Arc::new) else { return };
+        if let Ok(watched) = Watched::new(bell.clone()) {
+            self.watched = Some(watched);
+            // there was none, and nobody else makes one
+            let _ = self.mailbox.bell.set(bell);
+        }
+    }
+
+    /// Has the tasks go on for which something has come. `true` if there was any.
+    fn look(&mut self) -> bool {
+        if let Some(messages) = &mut *self.mailbox.messages() {
+            std::mem::swap(messages, &mut self.messages);
+        }
+        let any = !self.messages.is_empty();
+        // what is not wanted is dropped, without the lock
+        self.messages.drain(..).for_each(|message| drop(deliver(message)));
+        any
     }
 
     fn flush(&mut self) {
@@ -68,13 +103,14 @@ impl Home {
     }
 }
 
-/// This thread's mailbox. `None` when the system has no descriptor for one: then its tasks are woken one by one.
-pub fn mailbox() -> Option<Arc<Mailbox>> {
+/// This thread's mailbox.
+pub fn mailbox() -> Arc<Mailbox> {
     HOME.with_borrow_mut(|home| {
-        if home.is_none() {
-            *home = Home::new().ok();
+        let home = home.get_or_insert_with(Home::new);
+        if home.watched.is_none() {
+            home.hang_bell();
         }
-        home.as_ref().map(|home| home.mailbox.clone())
+        home.mailbox.clone()
     })
 }
 
@@ -92,28 +128,40 @@ pub fn gave(handlers: &Arc<dyn Handlers>) {
     });
 }
 
+/// Has the tasks of this thread go on for which something has come.
+pub fn look() {
+    HOME.with_borrow_mut(|home| home.as_mut().map(Home::look));
+}
+
 /// Hook of the runtime: the thread is about to sleep. Tasks that may go on keep it from that.
 pub fn on_park() {
     HOME.with_borrow_mut(|home| {
         let Some(home) = home else { return };
         home.flush();
-        if !home.mailbox.look() {
-            home.mailbox.bell.doze();
-            home.mailbox.look();
+        if home.look() {
+            return;
+        }
+        if let Some(bell) = home.mailbox.bell.get() {
+            bell.doze();
+            home.look();
         }
     });
 }
 
 /// Hook of the runtime: the thread is awake again.
 pub fn on_unpark() {
-    HOME.with_borrow(|home| {
+    HOME.with_borrow_mut(|home| {
         let Some(home) = home else { return };
-        home.mailbox.bell.stay_awake();
-        home.mailbox.look();
+        if let Some(bell) = home.mailbox.bell.get() {
+            bell.stay_awake();
+        }
+        home.look();
     });
 }
 
-/// Forgets all, before the runtime of this thread ends.
+/// Forgets all, before the runtime of this thread ends. What comes from now on is dropped.
 pub fn leave() {
-    drop(HOME.take());
+    let Some(home) = HOME.take() else { return };
+    let unread = home.mailbox.messages().take();
+    drop((unread, home));
 }

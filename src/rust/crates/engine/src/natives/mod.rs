@@ -2,6 +2,7 @@
 //! otherwise. Neighbours: `exchange` (what they see and say), `pipeline` (who calls), `dispatch` (the way to those that run in
 //! worker processes instead).
 
+mod handed;
 mod home;
 mod pending;
 

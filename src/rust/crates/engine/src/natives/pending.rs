@@ -1,24 +1,19 @@
-//! A request that a C handler of this process answers later: the handler's side, a [`Sink`], and the future of what comes of it.
+//! A request that a C handler of this process answers later, as its I/O thread knows it: the future of what comes of it. The other side is
+//! `handed`; what it says arrives by `home`.
 //!
-//! ```text
-//! Waiting ─start▶ Running ─answer▶ Over
-//!    │ taken back     ├─begin▶ Streaming ─end▶ Over
-//!    └──▶ Over        └─the last of the handler's side is dropped: Lost
-//! ```
-//! The client's side gives up by dropping [`Pending`], at a timeout, or by dropping the reader of the stream: that is what handlers
-//! know as cancelled.
+//! All here belongs to one thread, and costs no lock. The client's side gives up by dropping [`Pending`], at a timeout, or by dropping the
+//! reader of the stream: that is what handlers know as cancelled.
 
-use super::home::{mailbox, Mailbox};
+use super::handed::Handed;
+use super::home::{look, mailbox, Message};
 use crate::http::{now, sweep};
-use crate::respond::{pipe, PipeReader, PipeWriter, Reading, Written};
-use bytes::Bytes;
-use exchange::{Answer, Head, Sent, Sink};
+use crate::respond::PipeReader;
+use exchange::{Answer, Head, Sink};
 use slab::Slab;
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
 
 /// What came of the request.
 pub enum Outcome {
@@ -31,164 +26,104 @@ pub enum Outcome {
     Timeout,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Waiting,
-    Running,
-    Streaming,
-    Over,
-}
-
-struct State {
-    stage: Stage,
+/// A request that this thread waits for.
+struct Awaited {
+    /// places are used again: what comes for an earlier one is not for this one
+    id: u64,
+    handed: Weak<Handed>,
+    /// the earlier of its times; see [`Handed::expire`]
+    look_at: u64,
     outcome: Option<Outcome>,
     waker: Option<Waker>,
-    cancelled: bool,
-    on_cancel: Option<Box<dyn FnOnce() + Send>>,
-    writer: Option<Arc<PipeWriter>>,
 }
 
-struct Shared {
-    state: Mutex<State>,
-    /// of the I/O thread that waits for it
-    mailbox: Option<Arc<Mailbox>>,
-    /// until when it may wait for a thread, and until when for its answer, by the clock of [`now`]
-    begin_by: u64,
-    deadline: u64,
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        // nobody panics while holding it
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The first outcome counts: a handler that is told of a timeout may let go of its request before the client has looked.
-    fn settle(&self, outcome: Outcome) {
-        let mut state = self.state();
-        state.outcome.get_or_insert(outcome);
-        let waker = state.waker.take();
-        drop(state);
-        match (waker, &self.mailbox) {
-            (Some(waker), Some(mailbox)) => mailbox.put(waker),
-            (Some(waker), None) => waker.wake(),
-            (None, _) => {}
-        }
-    }
-
-    fn ring(&self) {
-        if let Some(mailbox) = &self.mailbox {
-            mailbox.ring();
-        }
-    }
-
-    /// Whether its time is over at `now`.
-    fn is_overdue(&self, now: u64) -> bool {
-        now >= self.deadline || (now >= self.begin_by && self.state().stage == Stage::Waiting)
-    }
-
-    /// Its time is over: unless it was answered just now, its client is told so, and its handler.
-    fn expire(&self, now: u64) {
-        let mut state = self.state();
-        let waits = state.stage == Stage::Waiting;
-        if !(waits || state.stage == Stage::Running) {
-            return;
-        }
-        state.outcome = Some(if now >= self.deadline {
-            Outcome::Timeout
-        } else if waits {
-            Outcome::QueueTimeout
-        } else {
-            return;
-        });
-        if waits {
-            state.stage = Stage::Over;
-        }
-        state.cancelled = true;
-        let (call, waker) = (state.on_cancel.take(), state.waker.take());
-        drop(state);
-        if let Some(call) = call {
-            call();
-        }
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    fn cancel(&self) {
-        let mut state = self.state();
-        if state.stage == Stage::Over {
-            return;
-        }
-        if state.stage == Stage::Waiting {
-            state.stage = Stage::Over;
-        }
-        state.cancelled = true;
-        let call = state.on_cancel.take();
-        drop(state);
-        if let Some(call) = call {
-            call();
-        }
-    }
+#[derive(Default)]
+struct Out {
+    awaited: Slab<Awaited>,
+    last_id: u64,
 }
 
 thread_local! {
-    /// what this I/O thread waits for
-    static OUT: RefCell<Slab<Arc<Shared>>> = const { RefCell::new(Slab::new()) };
-}
-
-/// Ends the wait for what takes too long. `true` while this thread waits for anything.
-pub fn expire() -> bool {
-    let now = now();
-    let (any, overdue) = OUT.with_borrow(|out| {
-        let overdue = out.iter().filter(|(_, shared)| shared.is_overdue(now)).map(|(_, shared)| shared.clone());
-        (!out.is_empty(), overdue.collect::<Vec<_>>())
-    });
-    overdue.iter().for_each(|shared| shared.expire(now));
-    any
+    static OUT: RefCell<Out> = RefCell::default();
 }
 
 /// The client's side.
 pub struct Pending {
-    shared: Arc<Shared>,
     /// in `OUT`
     key: usize,
-}
-
-/// The handler's side.
-struct Handed {
-    shared: Arc<Shared>,
 }
 
 /// Both sides of a request that is to be answered within `in_all` ms. It waits for a thread for at most `in_queue` ms; `None`
 /// when its handler has begun already.
 pub fn pending(in_queue: Option<u64>, in_all: u64) -> (Pending, Arc<dyn Sink>) {
-    let stage = if in_queue.is_some() { Stage::Waiting } else { Stage::Running };
-    let state = State { stage, outcome: None, waker: None, cancelled: false, on_cancel: None, writer: None };
-    let now = now();
-    let shared = Arc::new(Shared {
-        state: Mutex::new(state),
-        mailbox: mailbox(),
-        begin_by: in_queue.map_or(u64::MAX, |most| now + most),
-        deadline: now + in_all,
+    let (now, mailbox) = (now(), mailbox());
+    let (begin_by, deadline) = (in_queue.map(|most| now + most), now + in_all);
+    let (key, handed) = OUT.with_borrow_mut(|out| {
+        out.last_id += 1;
+        let (id, place) = (out.last_id, out.awaited.vacant_entry());
+        let key = place.key();
+        let handed = Handed::new(mailbox, (key, id), begin_by, deadline);
+        let look_at = begin_by.map_or(deadline, |by| by.min(deadline));
+        place.insert(Awaited { id, handed: handed.weak(), look_at, outcome: None, waker: None });
+        (key, handed)
     });
-    let key = OUT.with_borrow_mut(|out| out.insert(shared.clone()));
     sweep::hurry();
-    (Pending { shared: shared.clone(), key }, Arc::new(Handed { shared }))
+    (Pending { key }, handed)
+}
+
+/// A message has come: its task goes on. One that nobody waits for is given back, for its drop may call what users wrote.
+pub fn deliver(message: Message) -> Option<Message> {
+    let (key, id) = message.place;
+    let waker = OUT.with_borrow_mut(|out| match out.awaited.get_mut(key).filter(|awaited| awaited.id == id) {
+        // the first one counts: a handler that is told of a timeout may let go of its request before the client has looked
+        Some(awaited) if awaited.outcome.is_none() => {
+            awaited.outcome = Some(message.outcome);
+            Ok(awaited.waker.take())
+        }
+        _ => Err(message),
+    });
+    match waker {
+        Ok(Some(waker)) => waker.wake(),
+        Ok(None) => {}
+        Err(message) => return Some(message),
+    }
+    None
+}
+
+/// Ends the wait for what takes too long. `true` while this thread waits for anything.
+pub fn expire() -> bool {
+    // where there is no bell
+    look();
+    let now = now();
+    let (any, due) = OUT.with_borrow(|out| {
+        let due = out.awaited.iter().filter(|(_, awaited)| now >= awaited.look_at);
+        let due = due.map(|(key, awaited)| ((key, awaited.id), awaited.handed.clone()));
+        (!out.awaited.is_empty(), due.collect::<Vec<_>>())
+    });
+    for (place, handed) in due {
+        // what is gone has said how it ended, and is to be heard of
+        if let Some(outcome) = handed.upgrade().and_then(|handed| handed.expire(now)) {
+            deliver(Message { place, outcome });
+        }
+    }
+    any
 }
 
 impl Pending {
     /// Waits for the outcome.
     pub async fn outcome(&self) -> Outcome {
         poll_fn(|cx| {
-            let mut state = self.shared.state();
-            match state.outcome.take() {
-                Some(outcome) => Poll::Ready(outcome),
-                None => {
-                    state.waker = Some(cx.waker().clone());
-                    Poll::Pending
-                }
-            }
+            OUT.with_borrow_mut(|out| match out.awaited.get_mut(self.key) {
+                Some(awaited) => match awaited.outcome.take() {
+                    Some(outcome) => Poll::Ready(outcome),
+                    None => {
+                        awaited.waker = Some(cx.waker().clone());
+                        Poll::Pending
+                    }
+                },
+                // it is there until this is dropped, on its thread
+                None => Poll::Ready(Outcome::Lost),
+            })
         })
         .await
     }
@@ -196,126 +131,9 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        OUT.with_borrow_mut(|out| out.try_remove(self.key));
-        // one that streams is given up by its reader
-        let streams = self.shared.state().stage == Stage::Streaming;
-        if !streams {
-            self.shared.cancel();
-        }
-    }
-}
-
-impl Sink for Handed {
-    fn start(&self) -> bool {
-        let mut state = self.shared.state();
-        let waits = state.stage == Stage::Waiting;
-        if waits {
-            state.stage = Stage::Running;
-        }
-        waits
-    }
-
-    fn answer(&self, answer: Answer) -> bool {
-        let wanted = self.answer_held(answer);
-        self.tell();
-        wanted
-    }
-
-    fn answer_held(&self, answer: Answer) -> bool {
-        let mut state = self.shared.state();
-        let wanted = !state.cancelled;
-        state.stage = Stage::Over;
-        let uncalled = state.on_cancel.take();
-        drop(state);
-        drop(uncalled);
-        if wanted {
-            self.shared.settle(Outcome::Answer(answer));
-        }
-        wanted
-    }
-
-    fn tell(&self) {
-        self.shared.ring();
-    }
-
-    fn begin(&self, head: Head) -> bool {
-        let shared: Weak<Shared> = Arc::downgrade(&self.shared);
-        let (writer, reader) = pipe(Some(Box::new(move |reading| {
-            if let (Reading::Left, Some(shared)) = (reading, shared.upgrade()) {
-                shared.cancel();
-            }
-        })));
-        let mut state = self.shared.state();
-        if state.cancelled {
-            drop(state);
-            return false;
-        }
-        state.stage = Stage::Streaming;
-        state.writer = Some(Arc::new(writer));
-        drop(state);
-        self.shared.settle(Outcome::Stream(head, reader));
-        self.shared.ring();
-        true
-    }
-
-    fn send(&self, piece: Bytes, wait: bool) -> Sent {
-        let Some(writer) = self.shared.state().writer.clone() else { return Sent::Gone };
-        match writer.write(piece, wait) {
-            Written::Done => Sent::Done,
-            Written::Full => Sent::Full,
-            Written::Gone => {
-                // known here before the reader has told of it
-                self.shared.cancel();
-                Sent::Gone
-            }
-        }
-    }
-
-    fn end(&self, whole: bool) {
-        let mut state = self.shared.state();
-        state.stage = Stage::Over;
-        let (writer, uncalled) = (state.writer.take(), state.on_cancel.take());
-        drop(state);
-        drop(uncalled);
-        if let Some(writer) = writer {
-            writer.end(whole);
-        }
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.shared.state().cancelled
-    }
-
-    fn deadline(&self) -> Option<Instant> {
-        let left = self.shared.deadline.saturating_sub(now());
-        Instant::now().checked_add(Duration::from_millis(left))
-    }
-
-    fn on_cancel(&self, call: Box<dyn FnOnce() + Send>) {
-        let mut state = self.shared.state();
-        let replaced = match (state.cancelled, state.stage) {
-            (true, _) => {
-                drop(state);
-                return call();
-            }
-            (false, Stage::Over) => None,
-            (false, _) => state.on_cancel.replace(call),
-        };
-        drop(state);
-        drop(replaced);
-    }
-}
-
-impl Drop for Handed {
-    fn drop(&mut self) {
-        let stage = self.shared.state().stage;
-        match stage {
-            Stage::Waiting | Stage::Running => {
-                self.shared.settle(Outcome::Lost);
-                self.shared.ring();
-            }
-            Stage::Streaming => self.end(false),
-            Stage::Over => {}
+        let awaited = OUT.with_borrow_mut(|out| out.awaited.try_remove(self.key));
+        if let Some(handed) = awaited.and_then(|awaited| awaited.handed.upgrade()) {
+            handed.give_up();
         }
     }
 }
@@ -324,8 +142,12 @@ impl Drop for Handed {
 mod tests {
     use super::super::{leave, on_park, on_unpark};
     use super::*;
+    use bytes::Bytes;
+    use exchange::Sent;
     use std::future::Future;
     use std::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::Mutex;
+    use std::time::Duration;
 
     fn head() -> Head {
         Head { status: 200, content_type: None, headers: Vec::new() }
@@ -429,6 +251,49 @@ mod tests {
             drop(sink);
             assert!(matches!(client.outcome().await, Outcome::Lost));
         });
+    }
+
+    #[test]
+    fn what_came_for_one_that_has_gone_is_not_taken_for_the_next_ones() {
+        on_io_thread(async {
+            let (gone, sink) = begun();
+            assert!(sink.answer_held(Answer::Failure { status: 500, detail: "".into(), why: "".into() }));
+            let key = gone.key;
+            drop(gone);
+            let (client, sink) = begun();
+            assert_eq!(client.key, key, "its place is used again");
+            sink.answer(answer());
+            assert!(matches!(client.outcome().await, Outcome::Answer(Answer::Response(_))));
+        });
+    }
+
+    #[test]
+    fn a_stream_that_nobody_has_taken_is_given_up() {
+        on_io_thread(async {
+            let (client, sink) = begun();
+            assert!(sink.begin(head()));
+            drop(client);
+            assert!(!sink.is_cancelled(), "its reader is under way");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            assert!(sink.is_cancelled());
+        });
+    }
+
+    #[test]
+    fn a_stream_to_a_thread_that_has_gone_is_given_up() {
+        let (before, after) = (Mutex::new(None), Mutex::new(None));
+        on_io_thread(async {
+            let (client, sink) = begun();
+            assert!(sink.begin(head()));
+            *before.lock().unwrap() = Some((client, sink));
+            *after.lock().unwrap() = Some(begun());
+        });
+        for (stream, begins) in [(before, false), (after, true)] {
+            let (client, sink) = stream.into_inner().unwrap().unwrap();
+            assert!(!begins || sink.begin(head()));
+            assert!(sink.is_cancelled());
+            drop(client);
+        }
     }
 
     #[test]

@@ -1,0 +1,230 @@
+//! The handler's side of a request that is answered later: a [`Sink`]. What comes of the request goes to the mailbox of the I/O thread
+//! that waits for it.
+//!
+//! ```text
+//! Waiting ─start▶ Running ─answer▶ Over
+//!    │ taken back     ├─begin▶ Streaming ─end▶ Over
+//!    └──▶ Over        └─the last of the handler's side is dropped: Lost
+//! ```
+//! Stage, and whether it is cancelled, are under one lock, which both sides take. The I/O thread knows it by a `Weak`: so its memory is given
+//! back where it came from, after the answer has arrived, and not by the thread of the handler, for which that is dear.
+
+use super::home::{Mailbox, Message};
+use super::Outcome;
+use crate::http::now;
+use crate::respond::{pipe, PipeWriter, Reading, Written};
+use bytes::Bytes;
+use exchange::{Answer, Head, Sent, Sink};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Waiting,
+    Running,
+    Streaming,
+    Over,
+}
+
+struct State {
+    stage: Stage,
+    cancelled: bool,
+    on_cancel: Option<Box<dyn FnOnce() + Send>>,
+    writer: Option<Arc<PipeWriter>>,
+}
+
+/// See the module.
+pub struct Handed {
+    state: Mutex<State>,
+    me: Weak<Handed>,
+    mailbox: Arc<Mailbox>,
+    /// what the I/O thread knows it by
+    place: (usize, u64),
+    /// until when it may wait for a thread, and until when for its answer, by the clock of [`now`]
+    begin_by: Option<u64>,
+    deadline: u64,
+}
+
+impl Handed {
+    /// Of a request that the I/O thread of this mailbox knows by `place`. Without `begin_by`, its handler has begun already.
+    pub fn new(mailbox: Arc<Mailbox>, place: (usize, u64), begin_by: Option<u64>, deadline: u64) -> Arc<Self> {
+        let stage = if begin_by.is_some() { Stage::Waiting } else { Stage::Running };
+        let state = Mutex::new(State { stage, cancelled: false, on_cancel: None, writer: None });
+        Arc::new_cyclic(|me| Handed { state, me: me.clone(), mailbox, place, begin_by, deadline })
+    }
+
+    /// As the client's side keeps it.
+    pub fn weak(&self) -> Weak<Self> {
+        self.me.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // nobody panics while holding it
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn settle(&self, outcome: Outcome) {
+        self.mailbox.put(Message { place: self.place, outcome });
+    }
+
+    /// Its time is over if it is at `now`: unless it was answered just now, its handler is told so, and what its client is to be told is
+    /// returned.
+    pub fn expire(&self, now: u64) -> Option<Outcome> {
+        let mut state = self.state();
+        let waits = state.stage == Stage::Waiting;
+        let outcome = match state.stage {
+            Stage::Waiting | Stage::Running if now >= self.deadline => Outcome::Timeout,
+            Stage::Waiting if self.begin_by.is_some_and(|by| now >= by) => Outcome::QueueTimeout,
+            _ => return None,
+        };
+        if waits {
+            state.stage = Stage::Over;
+        }
+        state.cancelled = true;
+        let call = state.on_cancel.take();
+        drop(state);
+        if let Some(call) = call {
+            call();
+        }
+        Some(outcome)
+    }
+
+    /// The client's side waits for no answer any more. One that streams is given up by its reader.
+    pub fn give_up(&self) {
+        if self.state().stage != Stage::Streaming {
+            self.cancel();
+        }
+    }
+
+    fn cancel(&self) {
+        let mut state = self.state();
+        if state.stage == Stage::Over {
+            return;
+        }
+        if state.stage == Stage::Waiting {
+            state.stage = Stage::Over;
+        }
+        state.cancelled = true;
+        let call = state.on_cancel.take();
+        drop(state);
+        if let Some(call) = call {
+            call();
+        }
+    }
+}
+
+impl Sink for Handed {
+    fn start(&self) -> bool {
+        let mut state = self.state();
+        let waits = state.stage == Stage::Waiting;
+        if waits {
+            state.stage = Stage::Running;
+        }
+        waits
+    }
+
+    fn answer(&self, answer: Answer) -> bool {
+        let wanted = self.answer_held(answer);
+        self.tell();
+        wanted
+    }
+
+    fn answer_held(&self, answer: Answer) -> bool {
+        let mut state = self.state();
+        let wanted = !state.cancelled;
+        state.stage = Stage::Over;
+        let uncalled = state.on_cancel.take();
+        drop(state);
+        drop(uncalled);
+        if wanted {
+            self.settle(Outcome::Answer(answer));
+        }
+        wanted
+    }
+
+    fn tell(&self) {
+        self.mailbox.ring();
+    }
+
+    fn begin(&self, head: Head) -> bool {
+        let me = self.weak();
+        let (writer, reader) = pipe(Some(Box::new(move |reading| {
+            if let (Reading::Left, Some(handed)) = (reading, me.upgrade()) {
+                handed.cancel();
+            }
+        })));
+        let mut state = self.state();
+        if state.cancelled {
+            drop(state);
+            return false;
+        }
+        state.stage = Stage::Streaming;
+        state.writer = Some(Arc::new(writer));
+        drop(state);
+        self.settle(Outcome::Stream(head, reader));
+        self.mailbox.ring();
+        true
+    }
+
+    fn send(&self, piece: Bytes, wait: bool) -> Sent {
+        let Some(writer) = self.state().writer.clone() else { return Sent::Gone };
+        match writer.write(piece, wait) {
+            Written::Done => Sent::Done,
+            Written::Full => Sent::Full,
+            Written::Gone => {
+                // known here before the reader has told of it
+                self.cancel();
+                Sent::Gone
+            }
+        }
+    }
+
+    fn end(&self, whole: bool) {
+        let mut state = self.state();
+        state.stage = Stage::Over;
+        let (writer, uncalled) = (state.writer.take(), state.on_cancel.take());
+        drop(state);
+        drop(uncalled);
+        if let Some(writer) = writer {
+            writer.end(whole);
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.state().cancelled
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let left = self.deadline.saturating_sub(now());
+        Instant::now().checked_add(Duration::from_millis(left))
+    }
+
+    fn on_cancel(&self, call: Box<dyn FnOnce() + Send>) {
+        let mut state = self.state();
+        let replaced = match (state.cancelled, state.stage) {
+            (true, _) => {
+                drop(state);
+                return call();
+            }
+            (false, Stage::Over) => None,
+            (false, _) => state.on_cancel.replace(call),
+        };
+        drop(state);
+        drop(replaced);
+    }
+}
+
+impl Drop for Handed {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        match state.stage {
+            Stage::Waiting | Stage::Running if state.cancelled => {}
+            Stage::Waiting | Stage::Running => {
+                self.settle(Outcome::Lost);
+                self.mailbox.ring();
+            }
+            Stage::Streaming => self.end(false),
+            Stage::Over => {}
+        }
+    }
+}
