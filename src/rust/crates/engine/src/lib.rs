@@ -8,6 +8,7 @@ mod app;
 pub mod assets;
 mod config;
 mod dispatch;
+mod head;
 mod http;
 mod listener;
 mod natives;
@@ -20,6 +21,7 @@ mod view;
 
 pub use config::{AppConfig, MountConfig, RouteConfig, Runs, Settings};
 
+pub use head::Fields;
 pub use observe::{Level, Log};
 pub use pipeline::NOT_FOUND_ROUTE;
 pub use pool::{Pool, PoolEvent, Seat, WorkerStats};

@@ -1,4 +1,4 @@
-//! The one file that knows the order: what happens to a request between the HTTP library and the response.
+//! The one file that knows the order: what happens to a request between its header section and its response.
 //!
 //! checks of the header section -> router -> static files -> 404 / 405 / OPTIONS -> body, within its limits -> C handler of this process, or
 //! queue -> worker -> response.
@@ -7,7 +7,8 @@
 use crate::app::{App, Target};
 use crate::config::Runs;
 use crate::dispatch::{Errand, Outcome, Ticket};
-use crate::http::{check_fields, now, receive, sweep, Connection, OpenRequest, Received};
+use crate::head::Head;
+use crate::http::{check_fields, now, receive, sweep, Connection, Incoming, OpenRequest, Received};
 use crate::natives::{gave, pending, Natives, Outcome as Settled, Pending, Place};
 use crate::observe::Level;
 use crate::respond::{
@@ -15,13 +16,10 @@ use crate::respond::{
 };
 use crate::server::Context;
 use crate::view::View;
-use ::http::header::{ALLOW, CONNECTION, CONTENT_LENGTH};
-use ::http::request::Parts;
-use ::http::{HeaderValue, Method, Request, StatusCode, Version};
+use ::http::header::{ALLOW, CONTENT_LENGTH};
+use ::http::{HeaderValue, Method, StatusCode};
 use bytes::Bytes;
 use exchange::{Answer, RequestView as _};
-use http_body::Body as _;
-use hyper::body::Incoming;
 use router::{Match, MethodSet, Params, PathError};
 use std::convert::Infallible;
 use std::future::Future;
@@ -34,14 +32,13 @@ use std::time::Instant;
 pub const NOT_FOUND_ROUTE: u32 = u32::MAX;
 
 /// Answers a request. What needs not to wait is done when this returns, and costs no task's state.
-pub fn handle(request: Request<Incoming>, connection: Arc<Connection>, context: &Arc<Context>) -> Answering {
+pub fn handle(head: Head, mut body: Incoming, connection: Arc<Connection>, context: &Arc<Context>) -> Answering {
     let open = OpenRequest::new(connection);
-    let (head, mut body) = request.into_parts();
     let exchange = Exchange { id: context.next_id(), head, connection: open.connection(), context };
     let waiting = match exchange.at_once(&body) {
         Some(Step::Answer(answer)) => {
             let response = exchange.finish(answer);
-            return Answering::Now(Some(keep_open(response, &exchange.head, body, open)));
+            return Answering::Now(Some(keep_open(response, body, open)));
         }
         Some(Step::Wait(waiting)) => Some(waiting),
         None => None,
@@ -60,8 +57,7 @@ pub fn handle(request: Request<Incoming>, connection: Arc<Connection>, context: 
             None => Box::pin(exchange.answer(&mut body)).await,
         };
         let response = exchange.finish(answer);
-        let head = exchange.head;
-        keep_open(response, &head, body, open)
+        keep_open(response, body, open)
     }))
 }
 
@@ -84,9 +80,9 @@ impl Future for Answering {
 }
 
 /// The request ends when its body has been handed over, not when its head is.
-fn keep_open(response: Response, head: &Parts, body: Incoming, open: OpenRequest) -> Response {
+fn keep_open(response: Response, body: Incoming, open: OpenRequest) -> Response {
     // and HTTP/2 gives up a body that was not read only then, as before it the client might never see the answer
-    let unread = (head.version == Version::HTTP_2 && !body.is_end_stream()).then_some(body);
+    let unread = body.into_unread();
     response.map(|body| body.keeping(open, unread))
 }
 
@@ -100,7 +96,7 @@ fn without_body(response: &mut Response) {
 
 struct Exchange<'a> {
     id: u64,
-    head: Parts,
+    head: Head,
     connection: &'a Connection,
     context: &'a Context,
 }
@@ -112,15 +108,14 @@ impl Exchange<'_> {
         if let Err(failure) = check_fields(head, &self.context.limits) {
             return Some(Step::Answer(Err(failure)));
         }
-        let path = head.uri.path();
+        let path = head.path();
         if path == "*" {
             return Some(Step::Answer(server_wide(&head.method)));
         }
         let app = self.context.app();
         let mut params = Params::new();
         Some(match self.route(&app, path, &mut params) {
-            Ok(Routed::To(_)) if !body.is_end_stream() => return None,
-            Ok(Routed::To(route)) => self.hand_over(&app, route, path, &params, &Received::Empty),
+            Ok(Routed::To(route)) => self.hand_over(&app, route, path, &params, body.here()?),
             Ok(Routed::Answer(response)) => Step::Answer(Ok(response)),
             Err(failure) => Step::Answer(Err(failure)),
         })
@@ -136,15 +131,12 @@ impl Exchange<'_> {
         if self.head.method == Method::HEAD {
             without_body(&mut response);
         }
-        if self.context.is_draining() && self.head.version != Version::HTTP_2 {
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
         response
     }
 
     /// The answer to a request that has a body, or that another generation of the app is to answer after all.
     async fn answer(&self, body: &mut Incoming) -> Result<Response, Failure> {
-        let path = self.head.uri.path();
+        let path = self.head.path();
         let mut received = None;
         loop {
             let app = self.context.app();
@@ -210,7 +202,7 @@ impl Exchange<'_> {
         match app.router.find(router::Method::from_name(head.method.as_str()), path, params) {
             Match::Found { target, .. } => Ok(Routed::To(target)),
             Match::BadPath(e) => Err(bad_path(e)),
-            other => match app.mounts.respond(&head.method, path, &head.headers) {
+            other => match app.mounts.respond(&head.method, path, &head.fields) {
                 Some(Ok(asset)) => from_asset(asset).map(Routed::Answer),
                 Some(Err(e)) => Err(self.internal(format!("a static file cannot be read: {e}"))),
                 None => self.unrouted(app, other),
@@ -299,7 +291,7 @@ impl Exchange<'_> {
     }
 
     fn respond(&self, message: Bytes) -> Result<Response, Failure> {
-        self.replied(from_reply(message, &self.head.method, &self.head.headers, &self.context.upload_path))
+        self.replied(from_reply(message, &self.head.method, &self.head.fields, &self.context.upload_path))
     }
 
     fn replied(&self, replied: Replied) -> Result<Response, Failure> {
@@ -322,11 +314,11 @@ impl Exchange<'_> {
         if !everyday && f.status != StatusCode::INTERNAL_SERVER_ERROR {
             self.log(Level::Warn, f.status, &f.detail);
         }
-        failure(f, &self.head.headers, self.id)
+        failure(f, &self.head.fields, self.id)
     }
 
     fn log(&self, level: Level, status: StatusCode, text: &str) {
-        let (method, path) = (&self.head.method, self.head.uri.path());
+        let (method, path) = (&self.head.method, self.head.path());
         let line =
             format!("id={:016x} {} {method} {path} {} {text}", self.id, self.connection.remote_addr, status.as_u16());
         self.context.log.line(level, &line);

@@ -1,11 +1,9 @@
 //! A request as handlers see it, while it is here: head, params and body where they were received. It is what C handlers in this process
 //! read, and what the message to a worker is made of.
 
+use crate::head::{Head, Version};
 use crate::http::{Connection, Received};
 use exchange::RequestView;
-use http::header::HOST;
-use http::request::Parts;
-use http::Version;
 use router::Params;
 use std::os::unix::ffi::OsStrExt;
 use wire::{BodyRef, RequestHead, FLAG_HTTP2};
@@ -14,21 +12,12 @@ use wire::{BodyRef, RequestHead, FLAG_HTTP2};
 pub struct View<'a, 'p> {
     pub id: u64,
     pub route: u32,
-    pub head: &'a Parts,
+    pub head: &'a Head,
     pub connection: &'a Connection,
     /// decoded
     pub path: &'a str,
     pub params: &'a Params<'p>,
     pub body: &'a Received,
-}
-
-impl View<'_, '_> {
-    fn fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        // an HTTP/2 request names its host as authority: handlers find it where HTTP/1.1 has it
-        let authority = self.head.uri.authority().filter(|_| !self.head.headers.contains_key(HOST));
-        let host = authority.map(|a| (&b"host"[..], a.as_str().as_bytes()));
-        host.into_iter().chain(self.head.headers.iter().map(|(n, v)| (n.as_str().as_bytes(), v.as_bytes())))
-    }
 }
 
 impl RequestView for View<'_, '_> {
@@ -41,7 +30,7 @@ impl RequestView for View<'_, '_> {
     }
 
     fn target(&self) -> &[u8] {
-        self.head.uri.path_and_query().map_or("/", |t| t.as_str()).as_bytes()
+        self.head.target().as_bytes()
     }
 
     fn path(&self) -> &[u8] {
@@ -57,7 +46,7 @@ impl RequestView for View<'_, '_> {
     }
 
     fn is_http2(&self) -> bool {
-        self.head.version == Version::HTTP_2
+        self.head.version == Version::Http2
     }
 
     fn param(&self, at: usize) -> Option<&[u8]> {
@@ -69,19 +58,19 @@ impl RequestView for View<'_, '_> {
     }
 
     fn header_at(&self, at: usize) -> Option<(&[u8], &[u8])> {
-        self.fields().nth(at)
+        self.head.fields.nth(at)
     }
 
     fn header_count(&self) -> usize {
-        self.fields().count()
+        self.head.fields.len()
     }
 
     fn header(&self, name: &[u8]) -> Option<&[u8]> {
-        self.fields().find(|(n, _)| *n == name).map(|(_, value)| value)
+        self.head.fields.named(name).next()
     }
 
     fn each_header(&self, f: &mut dyn FnMut(&[u8], &[u8])) {
-        self.fields().for_each(|(name, value)| f(name, value));
+        self.head.fields.iter().for_each(|(name, value)| f(name, value));
     }
 
     fn body(&self) -> BodyRef<'_> {
@@ -105,6 +94,6 @@ impl RequestView for View<'_, '_> {
             body: self.body(),
         };
         let params: smallvec::SmallVec<[&[u8]; 4]> = self.params.iter().map(|p| p.as_bytes()).collect();
-        message.encode(&params, || self.fields(), out);
+        message.encode(&params, || self.head.fields.iter(), out);
     }
 }

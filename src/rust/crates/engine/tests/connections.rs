@@ -1,79 +1,20 @@
 //! How connections begin and end, seen by clients: what is closed at once, what is read on before, and what happens when there are
 //! no descriptors or places left.
 
+mod service;
 mod settings;
 
 use admission::Limits;
-use engine::{AppConfig, RouteConfig, Runs, Server};
+use engine::{RouteConfig, Runs};
 use exchange::{Answer, Handlers, Head, RequestView, Response, Sink};
 use rustix::net::sockopt;
-use std::io::{ErrorKind, Read, Write};
+use service::{answer, rest, send, Service, GET, PATIENCE};
+use std::io::{ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(10);
-
-struct Service {
-    server: Server,
-    _folder: tempfile::TempDir,
-}
-
-impl Service {
-    /// Answers everything with 404.
-    fn new(threads: usize, limits: Limits) -> Service {
-        let folder = tempfile::tempdir().unwrap();
-        let settings = settings::local(folder.path(), threads, limits);
-        let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
-        server.pool().add_generation(1, &AppConfig::default(), None).unwrap();
-        server.pool().switch_to(1);
-        server.listen().unwrap();
-        Service { server, _folder: folder }
-    }
-
-    fn connect(&self) -> TcpStream {
-        let client = TcpStream::connect(self.server.address()).unwrap();
-        client.set_read_timeout(Some(PATIENCE)).unwrap();
-        client
-    }
-
-    fn until_open(&self, n: usize) {
-        let late = Instant::now() + PATIENCE;
-        while self.server.connections() != n {
-            assert!(Instant::now() < late, "{} connections are open, not {n}", self.server.connections());
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-}
-
-fn send(client: &mut TcpStream, request: &str) {
-    client.write_all(request.as_bytes()).unwrap();
-}
-
-/// The answer to what was sent, as far as its length says.
-fn answer(client: &mut TcpStream) -> String {
-    let mut text = String::new();
-    let mut byte = [0];
-    let whole = |text: &str| {
-        let (head, body) = text.split_once("\r\n\r\n")?;
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "))?;
-        (body.len() == length.parse().ok()?).then_some(())
-    };
-    while whole(&text).is_none() {
-        assert_eq!(client.read(&mut byte).unwrap(), 1, "the answer ends early: {text}");
-        text.push(byte[0] as char);
-    }
-    text
-}
-
-fn rest(client: &mut TcpStream) -> String {
-    let mut text = String::new();
-    client.read_to_string(&mut text).unwrap();
-    text
-}
-
-const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const LAST: &str = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
 #[test]
@@ -183,9 +124,7 @@ fn so_does_one_whose_answer_is_still_being_written_when_its_end_is_seen() {
         runs: Runs::Inline,
         timeout: None,
     };
-    let app = AppConfig { routes: vec![route], ..AppConfig::default() };
-    service.server.pool().add_generation(2, &app, Some(Arc::new(Large))).unwrap();
-    service.server.pool().switch_to(2);
+    service.serves(vec![route], Arc::new(Large));
     let mut client = service.connect();
     send(&mut client, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
     // there is more of it than fits into any buffer on its way

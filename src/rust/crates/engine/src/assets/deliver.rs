@@ -4,6 +4,7 @@ use super::media_type;
 use super::range::{parts, total, Parts};
 use super::root::{open_file, Opened};
 use super::validators::{Validators, Verdict};
+use crate::head::Fields;
 use bytes::Bytes;
 use http::header::{ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
@@ -58,7 +59,7 @@ pub fn file_response(
     status: StatusCode,
     mut headers: HeaderMap,
     method: &Method,
-    request: &HeaderMap,
+    request: &Fields,
 ) -> io::Result<Response<AssetBody>> {
     let opened = open_file(path)?;
     if !headers.contains_key(CONTENT_TYPE) {
@@ -73,7 +74,7 @@ pub(super) fn deliver(
     status: StatusCode,
     mut headers: HeaderMap,
     method: &Method,
-    request: &HeaderMap,
+    request: &Fields,
 ) -> io::Result<Response<AssetBody>> {
     let size = opened.size();
     let validators = Validators::new(&opened, &headers, SystemTime::now());

@@ -2,8 +2,9 @@
 //!
 //! Not for compressing: a form is served only when its file lies beside the original (`app.js.br` beside `app.js`).
 
+use crate::head::{ascii, Fields};
 use http::header::ACCEPT_ENCODING;
-use http::{HeaderMap, HeaderValue};
+use http::HeaderValue;
 use smallvec::SmallVec;
 
 /// A content coding that a file may be stored in.
@@ -45,13 +46,13 @@ impl Coding {
 }
 
 /// The codings that the client accepts and does not like less than the plain file, best first.
-pub(super) fn accepted(request: &HeaderMap) -> SmallVec<[Coding; 3]> {
+pub(super) fn accepted(request: &Fields) -> SmallVec<[Coding; 3]> {
     // quality in thousandths, when given
     let mut named = [None; CODINGS.len()];
     let mut identity = None;
     let mut any = None;
-    for value in request.get_all(ACCEPT_ENCODING) {
-        for (name, quality) in value.to_str().unwrap_or_default().split(',').filter_map(preference) {
+    for value in request.all(&ACCEPT_ENCODING) {
+        for (name, quality) in ascii(value).unwrap_or_default().split(',').filter_map(preference) {
             match CODINGS.iter().position(|coding| coding.is_named(name)) {
                 Some(at) => named[at] = Some(quality),
                 None if name == "*" => any = Some(quality),
@@ -117,11 +118,8 @@ mod tests {
             (&["deflate, compress"], &[]),
         ];
         for (values, codings) in table {
-            let mut headers = HeaderMap::new();
-            for value in values {
-                headers.append(ACCEPT_ENCODING, HeaderValue::from_static(value));
-            }
-            assert_eq!(accepted(&headers).as_slice(), codings, "{values:?}");
+            let fields = values.iter().map(|value| (ACCEPT_ENCODING, value)).collect();
+            assert_eq!(accepted(&fields).as_slice(), codings, "{values:?}");
         }
     }
 }

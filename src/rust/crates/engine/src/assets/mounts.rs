@@ -4,6 +4,7 @@ use super::deliver::{deliver, refusal, response, AssetBody};
 use super::path::{target, Target, INDEX};
 use super::root::{Opened, Root};
 use super::{encoding, media_type};
+use crate::head::Fields;
 use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, LOCATION, VARY};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use router::Pattern;
@@ -46,7 +47,7 @@ impl Mounts {
         &self,
         method: &Method,
         raw_path: &str,
-        headers: &HeaderMap,
+        headers: &Fields,
     ) -> Option<io::Result<Response<AssetBody>>> {
         let (mount, rest) = self.mounts.iter().find_map(|mount| Some((mount, mount.rest(raw_path)?)))?;
         let allow = || HeaderMap::from_iter([(ALLOW, HeaderValue::from_static(METHODS))]);
@@ -79,13 +80,7 @@ impl Mount {
         }
     }
 
-    fn serve(
-        &self,
-        method: &Method,
-        raw_path: &str,
-        rest: &str,
-        request: &HeaderMap,
-    ) -> io::Result<Response<AssetBody>> {
+    fn serve(&self, method: &Method, raw_path: &str, rest: &str, request: &Fields) -> io::Result<Response<AssetBody>> {
         let (path, redirect) = match target(rest) {
             Ok(Target::Named(path)) => (path, true),
             Ok(Target::Index(path)) => (path.into(), false),
@@ -114,13 +109,7 @@ impl Mount {
         }
     }
 
-    fn deliver(
-        &self,
-        plain: Opened,
-        path: &str,
-        method: &Method,
-        request: &HeaderMap,
-    ) -> io::Result<Response<AssetBody>> {
+    fn deliver(&self, plain: Opened, path: &str, method: &Method, request: &Fields) -> io::Result<Response<AssetBody>> {
         let media_type = media_type::of(path);
         let mut headers = HeaderMap::with_capacity(8);
         headers.insert(CONTENT_TYPE, media_type.header);

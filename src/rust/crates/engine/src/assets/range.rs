@@ -1,7 +1,7 @@
 //! The parts of a file that a client asks for (RFC 9110 section 14).
 
+use crate::head::{ascii, Fields};
 use http::header::RANGE;
-use http::HeaderMap;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -21,12 +21,12 @@ pub(super) enum Parts {
 
 /// The parts that `request` asks for of a file of `size` bytes. A malformed header asks for nothing (section 14.2); so
 /// does any header on an empty file, which has no byte to name.
-pub(super) fn parts(request: &HeaderMap, size: u64) -> Parts {
-    let mut values = request.get_all(RANGE).iter();
+pub(super) fn parts(request: &Fields, size: u64) -> Parts {
+    let mut values = request.all(&RANGE);
     let (Some(value), None) = (values.next(), values.next()) else {
         return Parts::Whole;
     };
-    let ranges = value.to_str().ok().and_then(|text| satisfiable(text, size));
+    let ranges = ascii(value).and_then(|text| satisfiable(text, size));
     match ranges {
         None => Parts::Whole,
         Some(_) if size == 0 => Parts::Whole,
@@ -83,11 +83,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn ask(values: &[&str], size: u64) -> Parts {
-        let mut headers = HeaderMap::new();
-        for value in values {
-            headers.append(RANGE, value.parse().unwrap());
-        }
-        parts(&headers, size)
+        parts(&values.iter().map(|value| (RANGE, value)).collect(), size)
     }
 
     fn ranges(ranges: &[(u64, u64)]) -> Parts {

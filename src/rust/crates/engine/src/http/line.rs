@@ -1,97 +1,107 @@
-//! The line to a client: its socket, and what is known of the bytes that go through.
+//! The line to a client: its socket, what has been read and not been used, and what is to be written.
 //!
-//! Reading goes through a buffer of the thread, where the audit sees the bytes first; what it refuses never reaches the
-//! library, which sees the stream end just before. Both directions keep the connection's clocks.
+//! Buffers belong to the thread. A task has them for its turn ([`Line::begin`] to [`Line::rest`]); between turns a connection holds
+//! only bytes that are left, so ten thousand idle ones cost little more than their sockets.
 //!
-//! Writing goes straight through, unless a further request is already here: then its answer joins this one in a single write.
-//! (The library's own `pipeline_flush` would not do: it writes nothing while any byte is unread, so what stands behind a
-//! `Connection: close`, or half of a request, keeps an answer from ever being written.)
-//!
-//! Neighbours: `stream` is what the library has of it; `connection` waits for it.
+//! Neighbours: `h1` and `h2` speak on it.
 
-use super::audit::Audit;
+use super::h1::{BodyReader, Piece, Refusal};
 use super::socket::Socket;
 use super::state::Connection;
 use admission::Limits;
-use hyper::rt::ReadBufCursor;
-use std::cell::RefCell;
+use bytes::{Buf, Bytes};
+use std::cell::Cell;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::task::{ready, Context, Poll};
 
-/// Bytes read at a time. One buffer for all connections of a thread.
-const SCRATCH: usize = 64 << 10;
-
-/// What a client with prior knowledge of HTTP/2 begins with (RFC 9113 section 3.4). Three bytes tell it from any method.
-const PREFACE: &[u8] = b"PRI";
-/// The client's preface and the header of its first frame (RFC 9113 sections 3.4 and 4.1).
-const HTTP2_BEGINNING: usize = 24 + 9;
-
-/// What counts as a small answer, in bytes.
-const SMALL: usize = 1024;
-/// Answers wait for the next one up to this many bytes.
-const MAX_HELD: usize = 16 << 10;
+/// Bytes read at a time: few, as a client may send what nobody waits for yet, and more while a body is being received.
+const READ: usize = 16 << 10;
+const READ_OF_BODY: usize = 64 << 10;
+/// So many bytes that are to be sent are written before more is added.
+const FULL: usize = 16 << 10;
+/// A body up to this many bytes is copied to stand behind its head: that costs less than what the kernel does for a vector of them.
+const COPIED: usize = 4 << 10;
+/// A thread keeps a buffer of at most so many bytes.
+const KEPT: usize = 256 << 10;
 
 thread_local! {
-    static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; SCRATCH]);
-}
-
-/// What the client speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Version {
-    /// not known before its first bytes
-    Unknown,
-    Http1,
-    Http2,
+    static INPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    static OUTPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 /// See the module.
 pub struct Line {
     socket: Socket,
     state: Arc<Connection>,
-    limits: Arc<Limits>,
-    audit: Audit,
-    version: Version,
-    /// the client has ended its side, with nothing under way
+    input: Input,
+    output: Output,
+    /// reads the body of the HTTP/1.1 request that is under way
+    pub body: BodyReader,
+    /// the client has ended its side
     ended: bool,
-    /// the library has asked for more since it was given something
-    starved: bool,
-    /// answers that wait for the next one
-    held: Vec<u8>,
-    /// first bytes that the library has not got: they do not tell the version yet, or tell HTTP/2
-    early: Vec<u8>,
-    /// bytes of an HTTP/2 connection's beginning that are still to come
-    unsettled: usize,
+}
+
+/// `bytes[from..to]` has been read and not been used.
+#[derive(Default)]
+struct Input {
+    bytes: Vec<u8>,
+    from: usize,
+    to: usize,
+}
+
+/// `head[sent..]`, and then `body`, is to be written.
+#[derive(Default)]
+struct Output {
+    head: Vec<u8>,
+    sent: usize,
+    body: Bytes,
 }
 
 impl Line {
-    pub fn new(socket: Socket, state: Arc<Connection>, limits: Arc<Limits>) -> Self {
-        Line {
-            socket,
-            state,
-            limits,
-            audit: Audit::new(),
-            version: Version::Unknown,
-            ended: false,
-            starved: false,
-            held: Vec::new(),
-            early: Vec::new(),
-            unsettled: HTTP2_BEGINNING,
+    pub fn new(socket: Socket, state: Arc<Connection>) -> Self {
+        let (input, output) = (Input::default(), Output::default());
+        Line { socket, state, input, output, body: BodyReader::none(), ended: false }
+    }
+
+    /// The task's turn begins.
+    pub fn begin(&mut self) {
+        let mut buffer = INPUT.take();
+        if buffer.is_empty() {
+            buffer.resize(READ_OF_BODY, 0);
+        }
+        let left = std::mem::take(&mut self.input).into_left();
+        if buffer.len() < left.len() {
+            buffer.resize(left.len(), 0);
+        }
+        buffer[..left.len()].copy_from_slice(&left);
+        self.input = Input { bytes: buffer, from: 0, to: left.len() };
+        if self.output.head.is_empty() {
+            self.output.head = OUTPUT.take();
         }
     }
 
-    /// Whose line it is.
-    pub fn connection(&self) -> &Arc<Connection> {
-        &self.state
+    /// The task's turn ends: only what is left stays.
+    pub fn rest(&mut self) {
+        let left = self.input.unused().to_vec();
+        let to = left.len();
+        let buffer = std::mem::replace(&mut self.input, Input { bytes: left, from: 0, to }).bytes;
+        if buffer.len() <= KEPT {
+            INPUT.set(buffer);
+        }
+        if self.output.is_empty() {
+            let mut buffer = std::mem::take(&mut self.output.head);
+            buffer.clear();
+            self.output.sent = 0;
+            if buffer.capacity() <= KEPT {
+                OUTPUT.set(buffer);
+            }
+        }
     }
 
-    /// The socket alone, once nothing is to be said any more.
-    pub fn into_socket(mut self) -> Socket {
-        if !self.held.is_empty() {
-            // the library has failed without its last flush: a best effort, as after any failure
-            let _ = self.socket.try_write(&self.held);
-        }
-        self.socket
+    /// Whether the runtime knows the socket.
+    pub fn is_watched(&self) -> bool {
+        self.socket.is_watched()
     }
 
     /// Before the task waits: it will be woken when there is something to read.
@@ -102,232 +112,168 @@ impl Line {
         self.socket.watch(cx)
     }
 
-    /// Whether the client began with the preface of HTTP/2.
-    pub fn is_http2(&self) -> bool {
-        self.version == Version::Http2
-    }
-
-    /// Whether the client has ended its side with nothing under way.
-    pub fn is_ended(&self) -> bool {
-        self.ended
-    }
-
-    /// Whether the kernel has taken all that was to be written.
-    pub fn is_written(&self) -> bool {
-        self.held.is_empty() && !self.state.is_write_blocked()
-    }
-
-    /// Whether nothing of a request is read or under way, nothing of a response has to be written, and the library waits for a next
-    /// request with nothing of it read: then any other library of the same kind could take its place.
-    pub fn is_at_rest(&self) -> bool {
-        self.starved
-            && self.audit.is_clean()
-            && self.held.is_empty()
-            && self.early.is_empty()
-            && self.state.is_at_rest()
-            && !self.state.is_refused()
-    }
-
-    /// Whether the client has said that it sends nothing any more, and all that it had sent is answered. Then the
-    /// connection may be closed without reading on: no byte can come that would make the kernel reset it.
-    pub fn is_complete(&self) -> bool {
-        self.ended
-            || (self.audit.was_last() && self.audit.is_clean() && !self.state.is_behind() && !self.state.is_refused())
-    }
-
-    /// The library's wish to read.
-    pub fn poll_read(&mut self, cx: &mut Context<'_>, mut buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        if self.is_http2() {
-            return self.poll_read_http2(cx, buf);
+    /// The socket alone, once nothing is to be said any more.
+    pub fn into_socket(mut self) -> Socket {
+        if !self.output.is_empty() {
+            // the connection has failed: a best effort
+            let _ = self.socket.try_write(&self.output.head[self.output.sent..]);
         }
-        if self.state.is_refused() {
-            return self.refused();
-        }
-        BUFFER.with(|buffer| {
-            let mut buffer = buffer.borrow_mut();
-            let want = buf.remaining().min(SCRATCH).saturating_sub(self.early.len());
-            loop {
-                self.starved = true;
-                let n = ready!(self.socket.poll_read(cx, &mut buffer[..want]))?;
-                if n == 0 {
-                    return self.end();
+        self.socket
+    }
+
+    /// What has been read and not been used.
+    pub fn input(&self) -> &[u8] {
+        self.input.unused()
+    }
+
+    /// So many bytes of it are used now.
+    pub fn consume(&mut self, n: usize) {
+        self.input.from += n;
+    }
+
+    /// Gives to `take` what is there of the body. `true` when that was the last of it.
+    ///
+    /// # Errors
+    /// A refusal, or the error of `take`.
+    pub fn read_body<E: From<Refusal>>(
+        &mut self,
+        limits: &Limits,
+        mut take: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        loop {
+            let (used, piece) = self.body.read(self.input.unused(), limits)?;
+            match piece {
+                Piece::Data(bytes) => take(bytes)?,
+                Piece::Wanting | Piece::End => {
+                    let has_ended = piece == Piece::End;
+                    self.consume(used);
+                    return Ok(has_ended);
                 }
-                let bytes = &buffer[..n];
-                if self.version == Version::Http1 || (self.early.is_empty() && bytes[0] != PREFACE[0]) {
-                    self.version = Version::Http1;
-                    return self.pass(bytes, &mut buf);
-                }
-                self.early.extend_from_slice(bytes);
-                match self.recognise() {
-                    Version::Unknown => continue,
-                    Version::Http2 => return Poll::Pending,
-                    Version::Http1 => {}
-                }
-                let early = std::mem::take(&mut self.early);
-                return self.pass(&early, &mut buf);
             }
-        })
-    }
-
-    /// No byte will come any more.
-    fn end(&mut self) -> Poll<io::Result<()>> {
-        let quiet = self.audit.between_requests() && self.state.open_requests() == 0 && !self.state.is_behind();
-        if !quiet {
-            return Poll::Ready(Ok(()));
+            self.consume(used);
         }
-        // the library need not know: the task will see it
-        self.ended = true;
-        Poll::Pending
     }
 
-    /// What the first bytes tell of the version.
-    fn recognise(&mut self) -> Version {
-        let n = self.early.len().min(PREFACE.len());
-        if self.early[..n] != PREFACE[..n] {
-            self.version = Version::Http1;
-        } else if n == PREFACE.len() {
-            self.version = Version::Http2;
+    /// Whether the client has ended its side.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Reads what is there behind what was read before. Gives the number of bytes; 0 when the client has ended its side.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if self.ended {
+            return Poll::Ready(Ok(0));
+        }
+        let most = if self.body.has_ended() { READ } else { READ_OF_BODY };
+        let n = ready!(self.socket.poll_read(cx, self.input.room(most)))?;
+        self.input.to += n;
+        self.ended = n == 0;
+        Poll::Ready(Ok(n))
+    }
+
+    /// Where to write what is to be sent. A body that is held back stands behind it: see [`Line::push`].
+    pub fn output(&mut self) -> &mut Vec<u8> {
+        debug_assert!(self.output.body.is_empty(), "what comes behind a body waits for it");
+        &mut self.output.head
+    }
+
+    /// Adds bytes behind [`Line::output`]. Long ones are not copied: then [`Line::is_full`] until they are written.
+    pub fn push(&mut self, bytes: Bytes) {
+        if bytes.len() <= COPIED {
+            self.output().extend_from_slice(&bytes);
         } else {
-            self.state.bytes_came(0, true);
+            self.output.body = bytes;
         }
-        self.version
     }
 
-    /// Hands to the library what the audit lets pass.
-    fn pass(&mut self, bytes: &[u8], buf: &mut ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        let pass = match self.audit.read(bytes, &self.limits) {
-            Ok(()) => {
-                self.state.bytes_came(self.audit.heads(), self.audit.in_head());
-                bytes.len()
-            }
-            Err((sound, refusal)) => {
-                self.state.bytes_came(self.audit.heads(), false);
-                let in_body = !self.audit.between_requests() && !self.audit.in_head();
-                self.state.refuse(refusal, in_body);
-                sound
-            }
-        };
-        if pass == 0 {
-            return self.refused();
-        }
-        self.starved = false;
-        buf.put_slice(&bytes[..pass]);
-        Poll::Ready(Ok(()))
+    /// Whether what is to be sent has to be written before more is added.
+    pub fn is_full(&self) -> bool {
+        !self.output.body.is_empty() || self.output.head.len() >= FULL
     }
 
-    /// What to tell the library after a refusal.
-    fn refused(&self) -> Poll<io::Result<()>> {
-        if self.state.refusal().is_some_and(|(_, in_body)| in_body) {
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "refused")));
-        }
-        // a request before the refused one is still to be answered: the end of the stream would look like its client's end
-        if self.state.open_requests() > 0 || self.state.is_behind() {
-            return Poll::Pending;
-        }
-        self.state.refusal_reached();
-        Poll::Ready(Ok(()))
+    /// Whether nothing is left to be used or to be written.
+    pub fn is_idle(&self) -> bool {
+        self.input.unused().is_empty() && self.output.is_empty()
     }
 
-    /// Whether an answer may wait, because the library has another whole header section and will come with its answer,
-    /// or come to flush while that is being made.
-    fn holds(&self) -> bool {
-        self.version == Version::Http1 && self.state.open_requests() == 0 && self.state.is_behind()
-    }
-
-    fn write_held(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.held.is_empty() {
-            let poll = self.socket.poll_write(cx, &self.held);
+    /// Writes all that is to be sent.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.output.is_empty() {
+            let Output { head, sent, body } = &self.output;
+            let poll = match (&head[*sent..], &body[..]) {
+                (head, []) => self.socket.poll_write(cx, head),
+                ([], body) => self.socket.poll_write(cx, body),
+                (head, body) => self.socket.poll_write_vectored(cx, &[IoSlice::new(head), IoSlice::new(body)]),
+            };
             match ready!(self.note(poll))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                n => drop(self.held.drain(..n)),
+                n => self.output.advance(n),
             }
         }
-        // an idle connection keeps no buffer
-        self.held = Vec::new();
+        self.output.head.clear();
+        self.output.sent = 0;
         Poll::Ready(Ok(()))
+    }
+
+    /// Writes past the output, which is empty.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn poll_write(&mut self, cx: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let poll = match bufs {
+            [one] => self.socket.poll_write(cx, one),
+            _ => self.socket.poll_write_vectored(cx, bufs),
+        };
+        self.note(poll)
     }
 
     fn note<T>(&self, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         self.state.wrote(poll.is_ready());
         poll
     }
+}
 
-    pub fn poll_write(&mut self, cx: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        if !self.held.is_empty() || self.holds() {
-            let size = bufs.iter().map(|buf| buf.len()).sum::<usize>();
-            if self.held.len() + size <= MAX_HELD {
-                bufs.iter().for_each(|buf| self.held.extend_from_slice(buf));
-                return Poll::Ready(Ok(size));
-            }
-            ready!(self.write_held(cx))?;
-        }
-        let poll = match bufs {
-            [one] => self.socket.poll_write(cx, one),
-            _ => BUFFER.with(|buffer| match joined(bufs, &mut buffer.borrow_mut()[..SMALL]) {
-                Some(all) => self.socket.poll_write(cx, all),
-                None => self.socket.poll_write_vectored(cx, bufs),
-            }),
-        };
-        self.note(poll)
+impl Input {
+    fn unused(&self) -> &[u8] {
+        &self.bytes[self.from..self.to]
     }
 
-    pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.held.is_empty() || self.holds() {
-            return Poll::Ready(Ok(()));
-        }
-        self.write_held(cx)
+    fn into_left(mut self) -> Vec<u8> {
+        self.bytes.truncate(self.to);
+        self.bytes.drain(..self.from);
+        self.bytes
     }
 
-    /// The library is through. `connection` ends the sending side itself, in its own time.
-    pub fn poll_shutdown(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.write_held(cx)
-    }
-
-    /// No audit, as the framing of HTTP/2 is binary.
-    fn poll_read_http2(&mut self, cx: &mut Context<'_>, mut buf: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        if !self.early.is_empty() {
-            let n = self.early.len().min(buf.remaining());
-            buf.put_slice(&self.early[..n]);
-            self.early.drain(..n);
-            self.settle(n);
-            return Poll::Ready(Ok(()));
+    /// Room for at most so many bytes behind what was read.
+    fn room(&mut self, most: usize) -> &mut [u8] {
+        if self.from > 0 {
+            self.bytes.copy_within(self.from..self.to, 0);
+            self.to -= self.from;
+            self.from = 0;
         }
-        let poll: Poll<io::Result<usize>> = BUFFER.with(|buffer| {
-            let mut buffer = buffer.borrow_mut();
-            let want = buf.remaining().min(SCRATCH);
-            let n = ready!(self.socket.poll_read(cx, &mut buffer[..want]))?;
-            buf.put_slice(&buffer[..n]);
-            Poll::Ready(Ok(n))
-        });
-        if poll.is_pending() {
-            self.socket.watch(cx)?;
+        if self.to == self.bytes.len() {
+            // a limit on lines above the usual
+            self.bytes.resize(2 * self.to + READ, 0);
         }
-        let n = ready!(poll)?;
-        if n > 0 {
-            self.settle(n);
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    /// HTTP/2 begins with a preface and the client's settings; only then may the connection idle.
-    fn settle(&mut self, bytes: usize) {
-        if self.unsettled > 0 {
-            self.unsettled = self.unsettled.saturating_sub(bytes);
-            if self.unsettled == 0 {
-                self.state.settled();
-            } else {
-                self.state.bytes_came(0, true);
-            }
-        }
+        let end = self.bytes.len().min(self.to + most);
+        &mut self.bytes[self.to..end]
     }
 }
 
-/// Head and body of a small answer side by side: copying them costs less than what the kernel does for a vector of them.
-fn joined<'b>(bufs: &[IoSlice<'_>], space: &'b mut [u8]) -> Option<&'b [u8]> {
-    let mut size = 0;
-    for buf in bufs {
-        space.get_mut(size..size + buf.len())?.copy_from_slice(buf);
-        size += buf.len();
+impl Output {
+    fn is_empty(&self) -> bool {
+        self.sent == self.head.len() && self.body.is_empty()
     }
-    Some(&space[..size])
+
+    fn advance(&mut self, n: usize) {
+        let of_head = n.min(self.head.len() - self.sent);
+        self.sent += of_head;
+        self.body.advance(n - of_head);
+    }
 }

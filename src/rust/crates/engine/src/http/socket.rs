@@ -35,9 +35,14 @@ enum Io {
 }
 
 impl Socket {
-    /// The socket, which must not block.
-    pub fn new(io: Fresh) -> Self {
-        Socket { io: Io::Fresh(io), drained: false, unwatched: false }
+    /// The socket, which must not block. `look`: something may be here already.
+    pub fn new(io: Fresh, look: bool) -> Self {
+        Socket { io: Io::Fresh(io), drained: !look, unwatched: false }
+    }
+
+    /// Whether the runtime knows it.
+    pub fn is_watched(&self) -> bool {
+        matches!(self.io, Io::Watched(_))
     }
 
     /// Reads what is there. After `Pending` call [`Socket::watch`] before the task waits.

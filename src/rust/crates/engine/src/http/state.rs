@@ -2,10 +2,9 @@
 //!
 //! All fields are used by the tasks of one I/O thread; they are atomics only because the runtime asks for `Send`, and need no
 //! read-modify-write.
-//! Activities: `Idle` -> `Head` (first byte of a request) -> `Busy` (the pipeline has it) -> `Idle`.
+//! Activities: `Idle` -> `Head` (a part of a header section) -> `Busy` (the pipeline has it) -> `Idle`.
 //! While `Busy`, a body may be coming in and a response may be going out, each with its own clock.
 
-use super::audit::Refusal;
 use rustix::time::{clock_gettime, ClockId};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -70,6 +69,10 @@ impl fmt::Display for Address {
     }
 }
 
+const WATCH_NOT: u8 = 0;
+const WATCH_WANTED: u8 = 1;
+const WATCH_NOW: u8 = 2;
+
 const IDLE: u8 = 0;
 const HEAD: u8 = 1;
 const BUSY: u8 = 2;
@@ -83,23 +86,17 @@ pub struct Connection {
     pub remote_port: u16,
     activity: AtomicU8,
     since: AtomicU64,
-    /// requests begun, and of these not yet answered
-    begun: AtomicU64,
+    /// requests without a whole response
     open: AtomicU32,
-    /// header sections that have been read from the socket, and whether the next has begun
-    heads: AtomicU64,
-    partial_head: AtomicBool,
     write_blocked_since: AtomicU64,
     body_began: AtomicU64,
     body_moved: AtomicU64,
     body_bytes: AtomicU64,
     body_late: AtomicBool,
     order: AtomicU8,
+    /// whether the socket of a client that waits for its answer is to be watched
+    watch: AtomicU8,
     waker: Mutex<Option<Waker>>,
-    refusal: Mutex<Option<(Refusal, bool)>>,
-    /// whether there is one, and whether the requests before it are all answered
-    refused: AtomicBool,
-    refusal_reached: AtomicBool,
     http2: AtomicBool,
 }
 
@@ -110,20 +107,15 @@ impl Connection {
             remote_port: peer.port(),
             activity: AtomicU8::new(IDLE),
             since: AtomicU64::new(now()),
-            begun: AtomicU64::new(0),
             open: AtomicU32::new(0),
-            heads: AtomicU64::new(0),
-            partial_head: AtomicBool::new(false),
             write_blocked_since: AtomicU64::new(0),
             body_began: AtomicU64::new(0),
             body_moved: AtomicU64::new(0),
             body_bytes: AtomicU64::new(0),
             body_late: AtomicBool::new(false),
             order: AtomicU8::new(Order::None as u8),
+            watch: AtomicU8::new(WATCH_NOT),
             waker: Mutex::new(None),
-            refusal: Mutex::new(None),
-            refused: AtomicBool::new(false),
-            refusal_reached: AtomicBool::new(false),
             http2: AtomicBool::new(false),
         }
     }
@@ -133,12 +125,9 @@ impl Connection {
         self.since.store(now(), Relaxed);
     }
 
-    /// Bytes have come: `heads` header sections are complete, and perhaps a further one has begun.
-    pub fn bytes_came(&self, heads: u64, partial_head: bool) {
-        self.heads.store(heads, Relaxed);
-        self.partial_head.store(partial_head, Relaxed);
-        // a head that is complete, the pipeline gets at once; what is none yet has to become one in time, be it but line ends
-        if self.activity.load(Relaxed) == IDLE && (partial_head || !self.is_behind()) {
+    /// Bytes have come that are no whole header section: they have to become one in time, be they but line ends.
+    pub fn head_comes(&self) {
+        if self.activity.load(Relaxed) == IDLE {
             self.set(HEAD);
         }
     }
@@ -154,7 +143,6 @@ impl Connection {
 
     /// An HTTP/2 connection is set up and may idle.
     pub fn settled(&self) {
-        self.partial_head.store(false, Relaxed);
         if self.activity.load(Relaxed) == HEAD {
             self.set(IDLE);
         }
@@ -162,45 +150,17 @@ impl Connection {
 
     /// The pipeline has a request.
     fn request_begins(&self) {
-        self.begun.store(self.begun.load(Relaxed) + 1, Relaxed);
         self.open.store(self.open.load(Relaxed) + 1, Relaxed);
         self.activity.store(BUSY, Relaxed);
     }
 
-    /// The response of a request is with the HTTP library, or the client has gone.
+    /// The response of a request is handed over, or the client has gone.
     fn request_ends(&self) {
         let open = self.open.load(Relaxed).saturating_sub(1);
         self.open.store(open, Relaxed);
         if open == 0 {
-            self.set(if self.partial_head.load(Relaxed) { HEAD } else { IDLE });
-            if self.refused.load(Relaxed) {
-                // the library waits to read on, and no byte will wake it
-                self.wake();
-            }
+            self.set(IDLE);
         }
-    }
-
-    /// Requests without a whole response.
-    pub fn open_requests(&self) -> u32 {
-        self.open.load(Relaxed)
-    }
-
-    /// Whether the HTTP/1.1 library has a header section that the pipeline has not got yet.
-    pub fn is_behind(&self) -> bool {
-        self.heads.load(Relaxed) > self.begun.load(Relaxed)
-    }
-
-    /// Whether nothing of a request is read or under way, and nothing of a response has to be written.
-    pub fn is_at_rest(&self) -> bool {
-        self.activity.load(Relaxed) == IDLE
-            && self.open_requests() == 0
-            && !self.is_behind()
-            && !self.is_write_blocked()
-    }
-
-    /// Whether the kernel takes no more of a response for now.
-    pub fn is_write_blocked(&self) -> bool {
-        self.write_blocked_since.load(Relaxed) != 0
     }
 
     /// For how long, in ms, it has waited for a request; `None` when it does something.
@@ -274,6 +234,23 @@ impl Connection {
         self.body_late.load(Relaxed)
     }
 
+    /// Whether a client that waits for its answer has done so for long enough for its socket to be watched: if not, the task is woken
+    /// when it has.
+    pub fn is_worth_watching(&self) -> bool {
+        if self.watch.load(Relaxed) == WATCH_NOT {
+            self.watch.store(WATCH_WANTED, Relaxed);
+        }
+        self.watch.load(Relaxed) == WATCH_NOW
+    }
+
+    /// Somebody has looked at it now and then, and finds it still there.
+    pub fn has_stayed(&self) {
+        if self.watch.load(Relaxed) == WATCH_WANTED {
+            self.watch.store(WATCH_NOW, Relaxed);
+            self.wake();
+        }
+    }
+
     /// Tells the connection's task what to do; a weightier order replaces a lighter one.
     pub fn give(&self, order: Order) {
         if order as u8 > self.order.load(Relaxed) {
@@ -299,32 +276,6 @@ impl Connection {
         if let Some(waker) = &*self.waker.lock().unwrap_or_else(PoisonError::into_inner) {
             waker.wake_by_ref();
         }
-    }
-
-    /// Bytes were refused: nothing more is read. `in_body`: those of a request that the pipeline has, and answers.
-    pub fn refuse(&self, refusal: Refusal, in_body: bool) {
-        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some((refusal, in_body));
-        self.refused.store(true, Relaxed);
-    }
-
-    /// Whether bytes were refused.
-    pub fn is_refused(&self) -> bool {
-        self.refused.load(Relaxed)
-    }
-
-    /// Why bytes were refused, if they were, and whether in a body.
-    pub fn refusal(&self) -> Option<(Refusal, bool)> {
-        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Every request before the refused bytes is answered, and the library has read on.
-    pub fn refusal_reached(&self) {
-        self.refusal_reached.store(true, Relaxed);
-    }
-
-    /// Whether the refusal is what is to be answered now. It is not when an answer before it ended the connection.
-    pub fn is_refusal_reached(&self) -> bool {
-        self.refusal_reached.load(Relaxed)
     }
 }
 

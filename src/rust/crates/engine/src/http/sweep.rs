@@ -1,7 +1,6 @@
 //! Ends what takes too long: one task for each I/O thread looks at all its connections and requests now and then, so that
 //! a request costs no timer. It sleeps while there is nothing to look at.
 
-use super::machine;
 use super::state::{now, Connection, Order};
 use crate::{dispatch, natives};
 use admission::{ms, Limits};
@@ -26,7 +25,7 @@ const DRAIN_FOR: u64 = 1000;
 /// its answer with the news that it is the last one.
 const LAST_CALL: u64 = 250;
 
-/// So many machines of the HTTP library that are not needed any more make memory worth giving back.
+/// So many connections that have ended make memory worth giving back.
 const WORTH_GIVING_BACK: usize = 256;
 
 /// A look takes in this many connections at least, and no less than the share of all that makes a whole round in [`SLOW`]: ten
@@ -36,6 +35,8 @@ const SHARE: usize = 256;
 thread_local! {
     static CONNECTIONS: RefCell<Slab<Arc<Connection>>> = const { RefCell::new(Slab::new()) };
     static SLOWED: Cell<bool> = const { Cell::new(true) };
+    /// connections that have ended since memory was last given back
+    static ENDED: Cell<usize> = const { Cell::new(0) };
     static DRAINING: Cell<bool> = const { Cell::new(false) };
     static WAKE: Arc<Notify> = Arc::new(Notify::new());
 }
@@ -52,6 +53,7 @@ pub fn register(connection: &Arc<Connection>) -> Registered {
 impl Drop for Registered {
     fn drop(&mut self) {
         CONNECTIONS.with(|c| c.borrow_mut().try_remove(self.0));
+        ENDED.set(ENDED.get() + 1);
     }
 }
 
@@ -85,14 +87,18 @@ pub async fn run(limits: Arc<Limits>) {
     let wake = WAKE.with(Arc::clone);
     let mut calm = 0;
     let mut next = 0;
+    let mut ended = 0;
     loop {
         let busy = dispatch::expire() | natives::expire();
         calm = if busy { 0 } else { calm + 1 };
         let slow = calm >= CALM && !DRAINING.with(Cell::get);
         SLOWED.with(|s| s.set(slow));
         next = look(&limits, next, slow);
-        // the allocator keeps what a crowd of requests needed: when the crowd is gone, its memory goes back
-        if calm >= QUIET && machine::rest() >= WORTH_GIVING_BACK {
+        // the allocator keeps what a crowd of connections needed: when the crowd is gone, its memory goes back
+        let going = ENDED.get() - std::mem::replace(&mut ended, ENDED.get());
+        if calm >= QUIET && going == 0 && ended >= WORTH_GIVING_BACK {
+            ENDED.set(0);
+            ended = 0;
             shm::give_back();
         }
         if !slow {
@@ -124,6 +130,7 @@ fn look(limits: &Limits, from: usize, all: bool) -> usize {
 }
 
 fn look_at(c: &Connection, limits: &Limits, now: u64, keep_alive: u64) {
+    c.has_stayed();
     if c.head_for(now).is_some_and(|t| t > ms(limits.header_timeout)) {
         c.give(Order::HeaderTimeout);
     }

@@ -73,6 +73,15 @@ impl Body {
         }
     }
 
+    /// All of it, if it is here.
+    pub fn take_bytes(&mut self) -> Option<Bytes> {
+        match &mut self.source {
+            Source::Empty => Some(Bytes::new()),
+            Source::Bytes(bytes) => Some(std::mem::take(bytes)),
+            Source::File(_) | Source::Pipe(_) => None,
+        }
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)

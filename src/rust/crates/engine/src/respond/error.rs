@@ -1,7 +1,8 @@
 //! Error responses that the server makes itself: problem details (RFC 9457) when the client accepts JSON, short text otherwise.
 
 use super::{add_nosniff, Body, Response};
-use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use crate::head::{ascii, Fields};
+use http::header::{ACCEPT, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use std::fmt::Write;
 
@@ -36,8 +37,8 @@ impl Failure {
     }
 }
 
-/// The response for a failure. `accept` are the headers of the request, `id` names it in the log.
-pub fn failure(f: &Failure, accept: &HeaderMap, id: u64) -> Response {
+/// The response for a failure. `accept` are the fields of the request, `id` names it in the log.
+pub fn failure(f: &Failure, accept: &Fields, id: u64) -> Response {
     let (content_type, text) = if accepts_json(accept) {
         ("application/problem+json", problem(f, id))
     } else {
@@ -123,13 +124,11 @@ fn quote(s: &str, out: &mut String) {
 }
 
 /// Whether `Accept` names JSON. `*/*`, which every command-line client sends, does not.
-fn accepts_json(headers: &HeaderMap) -> bool {
-    headers.get_all(http::header::ACCEPT).iter().filter_map(|v| v.to_str().ok()).flat_map(|v| v.split(',')).any(
-        |range| {
-            let kind = range.split(';').next().unwrap_or_default().trim();
-            kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
-        },
-    )
+fn accepts_json(request: &Fields) -> bool {
+    request.all(&ACCEPT).filter_map(ascii).flat_map(|v| v.split(',')).any(|range| {
+        let kind = range.split(';').next().unwrap_or_default().trim();
+        kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
+    })
 }
 
 #[cfg(test)]
@@ -138,13 +137,9 @@ mod tests {
 
     #[test]
     fn json_only_where_it_is_named() {
-        let with = |accept: &'static str| {
-            let mut h = HeaderMap::new();
-            h.insert(http::header::ACCEPT, HeaderValue::from_static(accept));
-            accepts_json(&h)
-        };
+        let with = |accept| accepts_json(&Fields::from_iter([(ACCEPT, accept)]));
         assert!(with("text/html, application/json;q=0.5") && with("application/problem+json"));
-        assert!(!with("*/*") && !with("text/html") && !accepts_json(&HeaderMap::new()));
+        assert!(!with("*/*") && !with("text/html") && !accepts_json(&Fields::default()));
     }
 
     #[test]

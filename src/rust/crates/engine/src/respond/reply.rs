@@ -3,6 +3,7 @@
 
 use super::{add_nosniff, from_asset, Body, Failure, PipeReader, Response};
 use crate::assets;
+use crate::head::Fields;
 use bytes::{Buf, Bytes};
 use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -24,7 +25,7 @@ pub enum Replied {
 
 /// Reads the message of a reply. `method` and `request` are those of the request, for files (ranges, conditions); long bodies
 /// are in the folder `spool`.
-pub fn from_reply(mut message: Bytes, method: &Method, request: &HeaderMap, spool: &Path) -> Replied {
+pub fn from_reply(mut message: Bytes, method: &Method, request: &Fields, spool: &Path) -> Replied {
     let reply = match Reply::decode(&message) {
         Ok(reply) => reply,
         Err(e) => return Replied::Wrong(format!("the reply of the worker is unreadable: {e}")),
@@ -154,7 +155,7 @@ pub(super) fn fields<'h>(
     Ok(())
 }
 
-fn file(path: &[u8], status: StatusCode, headers: HeaderMap, method: &Method, request: &HeaderMap) -> Replied {
+fn file(path: &[u8], status: StatusCode, headers: HeaderMap, method: &Method, request: &Fields) -> Replied {
     use std::os::unix::ffi::OsStrExt;
     let path = Path::new(std::ffi::OsStr::from_bytes(path));
     match assets::file_response(path, status, headers, method, request) {

@@ -1,0 +1,214 @@
+//! Writing of HTTP/1.1 responses: the head, and the framing of a body.
+
+use crate::http::line::Line;
+use crate::respond::Response;
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING};
+use http::{HeaderMap, StatusCode};
+use rustix::time::{clock_gettime, ClockId};
+use std::cell::Cell;
+use std::time::{Duration, UNIX_EPOCH};
+
+/// What the request says of its response.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    /// for the head alone
+    pub head_only: bool,
+    /// in HTTP/1.0
+    pub http10: bool,
+    /// that the connection goes on, and whether it does
+    pub keep_alive: bool,
+}
+
+/// How the end of a response's body is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framed {
+    /// it has none
+    Bodiless,
+    /// so many bytes are left
+    Length(u64),
+    Chunks,
+    /// by the end of the connection, which HTTP/1.0 has nothing better for
+    Close,
+}
+
+/// How the body of a response will be framed.
+pub fn framing(response: &Response, asked: Asked) -> Framed {
+    if asked.head_only || is_bodiless(response.status()) {
+        return Framed::Bodiless;
+    }
+    match response.body().len() {
+        Some(n) => Framed::Length(n),
+        None if asked.http10 => Framed::Close,
+        None => Framed::Chunks,
+    }
+}
+
+fn is_bodiless(status: StatusCode) -> bool {
+    status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+}
+
+/// Appends the head of a response.
+pub fn head(response: &Response, framed: Framed, asked: Asked, out: &mut Vec<u8>) {
+    let (status, headers) = (response.status(), response.headers());
+    out.extend_from_slice(if asked.http10 { b"HTTP/1.0 " } else { b"HTTP/1.1 " });
+    out.extend_from_slice(status.as_str().as_bytes());
+    out.push(b' ');
+    out.extend_from_slice(status.canonical_reason().unwrap_or_default().as_bytes());
+    out.extend_from_slice(b"\r\n");
+    for (name, value) in headers {
+        // these are said below
+        if name == CONNECTION || name == CONTENT_LENGTH || name == TRANSFER_ENCODING {
+            continue;
+        }
+        field(name.as_str().as_bytes(), value.as_bytes(), out);
+    }
+    match framed {
+        Framed::Length(n) => length(n, out),
+        Framed::Chunks => field(b"transfer-encoding", b"chunked", out),
+        Framed::Close => {}
+        // what the answer to a GET would have
+        Framed::Bodiless => {
+            if let Some(n) = headers.get(CONTENT_LENGTH).filter(|_| !is_bodiless(status)) {
+                field(b"content-length", n.as_bytes(), out);
+            }
+        }
+    }
+    match (asked.keep_alive, asked.http10) {
+        (false, false) => field(b"connection", b"close", out),
+        (true, true) => field(b"connection", b"keep-alive", out),
+        _ => {}
+    }
+    if !headers.contains_key(DATE) {
+        date(out);
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+fn field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(name);
+    out.extend_from_slice(b": ");
+    out.extend_from_slice(value);
+    out.extend_from_slice(b"\r\n");
+}
+
+fn length(n: u64, out: &mut Vec<u8>) {
+    field(b"content-length", itoa::Buffer::new().format(n).as_bytes(), out);
+}
+
+/// Whether the handler, or who refused, wants the connection to end.
+pub fn wants_close(headers: &HeaderMap) -> bool {
+    headers.get(CONNECTION).is_some_and(|options| options.as_bytes().eq_ignore_ascii_case(b"close"))
+}
+
+impl Framed {
+    /// Adds a piece of the body to what is to be sent. `false` when it has no place in it.
+    pub fn write(&mut self, piece: Bytes, line: &mut Line) -> bool {
+        match self {
+            _ if piece.is_empty() => {}
+            Framed::Length(left) if *left < piece.len() as u64 => return false,
+            Framed::Length(left) => {
+                *left -= piece.len() as u64;
+                line.push(piece);
+            }
+            Framed::Chunks => {
+                // copied, as what stands behind a chunk is not to wait for the next one
+                let out = line.output();
+                chunk_size(piece.len(), out);
+                out.extend_from_slice(&piece);
+                out.extend_from_slice(b"\r\n");
+            }
+            Framed::Close | Framed::Bodiless => line.push(piece),
+        }
+        true
+    }
+
+    /// Adds what stands behind the last piece. `false` when the body is not whole.
+    pub fn end(&self, line: &mut Line) -> bool {
+        if *self == Framed::Chunks {
+            line.output().extend_from_slice(b"0\r\n\r\n");
+        }
+        !matches!(self, Framed::Length(1..))
+    }
+}
+
+fn chunk_size(size: usize, out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let significant = (usize::BITS - size.leading_zeros()).div_ceil(4).max(1);
+    out.extend((0..significant).rev().map(|at| DIGITS[size >> (4 * at) & 15]));
+    out.extend_from_slice(b"\r\n");
+}
+
+const DATE_FIELD: usize = 37;
+
+thread_local! {
+    /// the second, and the field for it
+    static NOW: Cell<(i64, [u8; DATE_FIELD])> = const { Cell::new((-1, [0; DATE_FIELD])) };
+}
+
+/// Appends the date, whose text a thread makes once for a second.
+fn date(out: &mut Vec<u8>) {
+    let second = clock_gettime(ClockId::RealtimeCoarse).tv_sec;
+    let (of, mut text) = NOW.get();
+    if of != second {
+        let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(u64::try_from(second).unwrap_or(0)));
+        let field = format!("date: {date}\r\n");
+        // RFC 9110 section 5.6.7: such a date has 29 characters
+        let Ok(made) = <[u8; DATE_FIELD]>::try_from(field.as_bytes()) else { return };
+        text = made;
+        NOW.set((second, text));
+    }
+    out.extend_from_slice(&text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::respond::Body;
+
+    const ASKED: Asked = Asked { head_only: false, http10: false, keep_alive: true };
+
+    fn text(response: &Response, asked: Asked) -> String {
+        let mut out = Vec::new();
+        head(response, framing(response, asked), asked, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn lengths_are_told_where_a_body_may_be() {
+        let with = |status| {
+            let mut response = Response::new(Body::bytes("abc"));
+            *response.status_mut() = StatusCode::from_u16(status).unwrap();
+            response
+        };
+        assert!(text(&with(200), ASKED).starts_with("HTTP/1.1 200 OK\r\ncontent-length: 3\r\ndate: "));
+        assert!(!text(&with(204), ASKED).contains("content-length"));
+        assert!(!text(&with(304), ASKED).contains("content-length"));
+        assert!(text(&with(299), ASKED).starts_with("HTTP/1.1 299 \r\n"));
+        let head_only = Asked { head_only: true, ..ASKED };
+        assert_eq!(framing(&with(200), head_only), Framed::Bodiless);
+        let empty = Response::new(Body::empty());
+        assert!(text(&empty, ASKED).contains("content-length: 0\r\n"));
+        assert!(!text(&empty, head_only).contains("content-length"));
+    }
+
+    #[test]
+    fn connections_that_end_or_go_on_against_their_version_are_told() {
+        let response = Response::new(Body::empty());
+        let old = Asked { http10: true, ..ASKED };
+        assert!(!text(&response, ASKED).contains("connection"));
+        assert!(text(&response, Asked { keep_alive: false, ..ASKED }).contains("connection: close\r\n"));
+        assert!(text(&response, old).contains("connection: keep-alive\r\n"));
+        let last = text(&response, Asked { keep_alive: false, ..old });
+        assert!(last.starts_with("HTTP/1.0 200") && !last.contains("connection"));
+    }
+
+    #[test]
+    fn sizes_of_chunks_are_hexadecimal() {
+        for size in [1, 15, 16, 255, 4096, 65_537, usize::MAX] {
+            let mut out = Vec::new();
+            chunk_size(size, &mut out);
+            assert_eq!(out, format!("{size:x}\r\n").as_bytes());
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! A server on this machine, and clients that speak HTTP/1.1 byte by byte.
+
+use crate::settings;
+use admission::Limits;
+use engine::{AppConfig, RouteConfig, Server};
+use exchange::Handlers;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+pub struct Service {
+    pub server: Server,
+    _folder: tempfile::TempDir,
+}
+
+impl Service {
+    /// Answers everything with 404.
+    pub fn new(threads: usize, limits: Limits) -> Service {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = settings::local(folder.path(), threads, limits);
+        let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
+        server.pool().add_generation(1, &AppConfig::default(), None).unwrap();
+        server.pool().switch_to(1);
+        server.listen().unwrap();
+        Service { server, _folder: folder }
+    }
+
+    /// From now on these routes, whose handlers are C handlers of this process.
+    pub fn serves(&self, routes: Vec<RouteConfig>, handlers: Arc<dyn Handlers>) {
+        let app = AppConfig { routes, ..AppConfig::default() };
+        self.server.pool().add_generation(2, &app, Some(handlers)).unwrap();
+        self.server.pool().switch_to(2);
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let client = TcpStream::connect(self.server.address()).unwrap();
+        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        client
+    }
+
+    pub fn until_open(&self, n: usize) {
+        let late = Instant::now() + PATIENCE;
+        while self.server.connections() != n {
+            assert!(Instant::now() < late, "{} connections are open, not {n}", self.server.connections());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+pub fn send(client: &mut TcpStream, request: &str) {
+    client.write_all(request.as_bytes()).unwrap();
+}
+
+/// The answer to what was sent, as far as its length says.
+pub fn answer(client: &mut TcpStream) -> String {
+    let mut text = String::new();
+    let mut byte = [0];
+    let whole = |text: &str| {
+        let (head, body) = text.split_once("\r\n\r\n")?;
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "))?;
+        (body.len() == length.parse().ok()?).then_some(())
+    };
+    while whole(&text).is_none() {
+        assert_eq!(client.read(&mut byte).unwrap(), 1, "the answer ends early: {text}");
+        text.push(byte[0] as char);
+    }
+    text
+}
+
+pub fn rest(client: &mut TcpStream) -> String {
+    let mut text = String::new();
+    client.read_to_string(&mut text).unwrap();
+    text
+}
+
+pub const GET: &str = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
