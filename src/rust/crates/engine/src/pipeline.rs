@@ -12,12 +12,12 @@ use crate::http::{check_fields, now, receive, sweep, Connection, Incoming, OpenR
 use crate::natives::{gave, pending, Natives, Outcome as Settled, Pending, Place};
 use crate::observe::Level;
 use crate::respond::{
-    add_nosniff, failure, from_answer, from_asset, from_head, from_reply, from_stream, Body, Failure, Replied, Response,
+    failure, from_answer, from_asset, from_head, from_reply, from_stream, Body, Failure, Replied, Response,
 };
 use crate::server::Context;
 use crate::view::View;
-use ::http::header::{ALLOW, CONTENT_LENGTH};
-use ::http::{HeaderValue, Method, StatusCode};
+use ::http::header::ALLOW;
+use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use bytes::Bytes;
 use exchange::{Answer, RequestView as _};
 use router::{Match, MethodSet, Params, PathError};
@@ -68,14 +68,16 @@ pub enum Answering {
     Later(Pin<Box<dyn Future<Output = Response> + Send>>),
 }
 
+/// As HTTP/2's library has it.
 impl Future for Answering {
-    type Output = Result<Response, Infallible>;
+    type Output = Result<::http::Response<Body>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<Self::Output> {
-        match &mut *self {
-            Answering::Now(response) => response.take().map_or(Poll::Pending, |response| Poll::Ready(Ok(response))),
-            Answering::Later(answering) => answering.as_mut().poll(cx).map(Ok),
-        }
+        let response = match &mut *self {
+            Answering::Now(response) => response.take().map_or(Poll::Pending, Poll::Ready),
+            Answering::Later(answering) => answering.as_mut().poll(cx),
+        };
+        response.map(|response| Ok(response.into_http2()))
     }
 }
 
@@ -83,14 +85,14 @@ impl Future for Answering {
 fn keep_open(response: Response, body: Incoming, open: OpenRequest) -> Response {
     // and HTTP/2 gives up a body that was not read only then, as before it the client might never see the answer
     let unread = body.into_unread();
-    response.map(|body| body.keeping(open, unread))
+    Response { body: response.body.keeping(open, unread), ..response }
 }
 
 /// What the body's length would have been, without the body.
 fn without_body(response: &mut Response) {
-    let body = std::mem::replace(response.body_mut(), Body::empty());
+    let body = std::mem::replace(&mut response.body, Body::empty());
     if let Some(len) = body.len().filter(|len| *len > 0) {
-        response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(len));
+        response.fields.length = Some(len);
     }
 }
 
@@ -377,9 +379,6 @@ fn allow(set: MethodSet) -> HeaderValue {
 }
 
 fn options(set: MethodSet) -> Response {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    response.headers_mut().insert(ALLOW, allow(set));
-    add_nosniff(response.headers_mut());
-    response
+    let headers = HeaderMap::from_iter([(ALLOW, allow(set))]);
+    Response { status: StatusCode::NO_CONTENT, fields: headers.into(), body: Body::empty() }
 }

@@ -1,11 +1,8 @@
 //! The response that a C handler of this process answers with. What it set is checked as that of a worker is: see `reply`.
 
-use super::{fields, is_bodiless, is_final, Body, PipeReader, Response};
+use super::{is_bodiless, is_final, Body, PipeReader, Response, ResponseFields};
 use bytes::Bytes;
 use exchange::Head;
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue};
-use std::borrow::Cow;
 
 /// The response of this head and body, or why there can be none.
 pub fn from_answer(head: Head, body: Bytes) -> Result<Response, String> {
@@ -19,26 +16,16 @@ pub fn from_stream(head: Head, body: PipeReader) -> Result<Response, String> {
 
 fn with_body(head: Head, body: Body) -> Result<Response, String> {
     let status = is_final(head.status)?;
-    let mut headers = HeaderMap::with_capacity(4);
-    if let Some(content_type) = head.content_type {
-        let bytes = match content_type {
-            Cow::Borrowed(text) => Bytes::from_static(text),
-            Cow::Owned(text) => text.into(),
-        };
-        let value = HeaderValue::from_maybe_shared(bytes).map_err(|_| "the handler set an invalid content type")?;
-        headers.insert(CONTENT_TYPE, value);
-    }
-    fields(head.headers.iter().map(|(name, value)| (&name[..], &value[..])), &mut headers)?;
-    let mut response = Response::new(if is_bodiless(status) { Body::empty() } else { body });
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    Ok(response)
+    let given = || head.headers.iter().map(|(name, value)| (&name[..], &value[..]));
+    let fields = ResponseFields::of_handler(head.content_type.as_deref(), given)?;
+    Ok(Response { status, fields, body: if is_bodiless(status) { Body::empty() } else { body } })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use http::StatusCode;
+    use std::borrow::Cow;
 
     fn head(status: u16, content_type: &'static [u8]) -> Head {
         Head { status, content_type: Some(Cow::Borrowed(content_type)), headers: Vec::new() }
@@ -53,7 +40,7 @@ mod tests {
         split.headers.push((b"x-a".to_vec(), b"1\r\nx-b: 2".to_vec()));
         assert!(answer(split).is_err());
         let sound = answer(head(404, b"a/b")).unwrap();
-        assert_eq!((sound.status(), sound.body().len()), (StatusCode::NOT_FOUND, Some(1)));
-        assert!(answer(head(204, b"a/b")).unwrap().body().is_empty());
+        assert_eq!((sound.status, sound.body.len()), (StatusCode::NOT_FOUND, Some(1)));
+        assert!(answer(head(204, b"a/b")).unwrap().body.is_empty());
     }
 }

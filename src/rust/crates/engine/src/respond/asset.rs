@@ -1,17 +1,16 @@
 //! The response that a static file or `dr_file()` gives.
 
-use super::{add_nosniff, Body, Failure, Response};
+use super::{Body, Failure, Response};
 use crate::assets::AssetBody;
 
 /// The response of `asset`, or the failure that it was refused with.
 pub fn from_asset(asset: http::Response<AssetBody>) -> Result<Response, Failure> {
-    let (mut head, body) = asset.into_parts();
+    let (head, body) = asset.into_parts();
     let body = match body {
         AssetBody::Refused => return Err(Failure { headers: head.headers, ..Failure::new(head.status, "") }),
         AssetBody::Empty => Body::empty(),
         AssetBody::Bytes(bytes) => Body::bytes(bytes),
         AssetBody::File { file, offset, len } => Body::file(file, offset, len),
     };
-    add_nosniff(&mut head.headers);
-    Ok(Response::from_parts(head, body))
+    Ok(Response { status: head.status, fields: head.headers.into(), body })
 }

@@ -1,8 +1,8 @@
 //! Error responses that the server makes itself: problem details (RFC 9457) when the client accepts JSON, short text otherwise.
 
-use super::{add_nosniff, Body, Response};
+use super::{Body, Response, ResponseFields};
 use crate::head::{ascii, Fields};
-use http::header::{ACCEPT, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use std::fmt::Write;
 
@@ -44,20 +44,15 @@ pub fn failure(f: &Failure, accept: &Fields, id: u64) -> Response {
     } else {
         ("text/plain; charset=utf-8", short(f, id))
     };
-    let mut response = Response::new(Body::bytes(text));
-    *response.status_mut() = f.status;
-    *response.headers_mut() = f.headers.clone();
-    let headers = response.headers_mut();
+    let mut headers = f.headers.clone();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    add_nosniff(headers);
     if f.status == StatusCode::SERVICE_UNAVAILABLE && !headers.contains_key(RETRY_AFTER) {
         headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
-    if f.close {
-        headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    response
+    let mut fields = ResponseFields::from(headers);
+    fields.close |= f.close;
+    Response { status: f.status, fields, body: Body::bytes(text) }
 }
 
 /// A whole response as bytes, for a connection that no HTTP layer speaks on any more.

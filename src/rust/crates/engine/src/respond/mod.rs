@@ -4,6 +4,7 @@ mod answer;
 mod asset;
 mod body;
 mod error;
+mod fields;
 mod pipe;
 mod reply;
 
@@ -11,20 +12,26 @@ pub use answer::{from_answer, from_stream};
 pub use asset::from_asset;
 pub use body::Body;
 pub use error::{failure, plain_head, Failure};
+pub use fields::ResponseFields;
 pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written};
 pub use reply::{discard, from_head, from_reply, Replied};
-use reply::{fields, is_bodiless, is_final};
+use reply::{is_bodiless, is_final};
 
-use http::header::X_CONTENT_TYPE_OPTIONS;
-use http::{HeaderMap, HeaderValue};
+use http::StatusCode;
 
 /// A response on its way out.
-pub type Response = http::Response<Body>;
+pub struct Response {
+    pub status: StatusCode,
+    pub fields: ResponseFields,
+    pub body: Body,
+}
 
-// made by the compiler, not for each response
-const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
-
-/// No response is to be taken for another type than it says.
-pub(crate) fn add_nosniff(headers: &mut HeaderMap) {
-    headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+impl Response {
+    /// As HTTP/2's library has it.
+    pub fn into_http2(self) -> http::Response<Body> {
+        let mut response = http::Response::new(self.body);
+        *response.status_mut() = self.status;
+        *response.headers_mut() = self.fields.to_map();
+        response
+    }
 }

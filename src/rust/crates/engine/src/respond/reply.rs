@@ -1,12 +1,11 @@
 //! The response that a worker's reply describes. What a handler set is checked here: a header that would split the response,
 //! or a status that is not one, becomes 500.
 
-use super::{add_nosniff, from_asset, Body, Failure, PipeReader, Response};
+use super::{from_asset, Body, Failure, PipeReader, Response, ResponseFields};
 use crate::assets;
 use crate::head::Fields;
 use bytes::{Buf, Bytes};
-use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io;
@@ -30,14 +29,14 @@ pub fn from_reply(mut message: Bytes, method: &Method, request: &Fields, spool: 
         Ok(reply) => reply,
         Err(e) => return Replied::Wrong(format!("the reply of the worker is unreadable: {e}")),
     };
-    let (status, headers) = match head_of(&reply) {
+    let (status, fields) = match head_of(&reply) {
         Ok(head) => head,
         Err(why) => return Replied::Wrong(why),
     };
     match reply.body {
         ReplyBody::Failure(detail) => {
             let mut failure = Failure::new(status, String::from_utf8_lossy(detail));
-            failure.headers = headers;
+            failure.headers = fields.to_map();
             Replied::Failure(failure)
         }
         ReplyBody::Bytes(bytes) => {
@@ -45,20 +44,12 @@ pub fn from_reply(mut message: Bytes, method: &Method, request: &Fields, spool: 
             let before = message.len() - bytes.len();
             message.advance(before);
             let body = if is_bodiless(status) { Body::empty() } else { Body::bytes(message) };
-            let mut response = Response::new(body);
-            *response.status_mut() = status;
-            *response.headers_mut() = headers;
-            Replied::Response(response)
+            Replied::Response(Response { status, fields, body })
         }
         ReplyBody::Stream => Replied::Wrong("the worker streams where it cannot".to_owned()),
-        ReplyBody::File(path) => file(path, status, headers, method, request),
+        ReplyBody::File(path) => file(path, status, fields.to_map(), method, request),
         ReplyBody::Spooled(name) => match take(spool, name) {
-            Ok((file, len)) => {
-                let mut response = Response::new(Body::file(file, 0, len));
-                *response.status_mut() = status;
-                *response.headers_mut() = headers;
-                Replied::Response(response)
-            }
+            Ok((file, len)) => Replied::Response(Response { status, fields, body: Body::file(file, 0, len) }),
             Err(e) => Replied::Wrong(format!("the body of the reply cannot be read: {e}")),
         },
     }
@@ -68,19 +59,24 @@ pub fn from_reply(mut message: Bytes, method: &Method, request: &Fields, spool: 
 pub fn from_head(message: &[u8], reader: PipeReader) -> Replied {
     let head = Reply::decode(message).map_err(|e| format!("the reply of the worker is unreadable: {e}"));
     match head.and_then(|reply| head_of(&reply)) {
-        Ok((status, headers)) => {
-            let mut response = Response::new(if is_bodiless(status) { Body::empty() } else { Body::pipe(reader) });
-            *response.status_mut() = status;
-            *response.headers_mut() = headers;
-            Replied::Response(response)
+        Ok((status, fields)) => {
+            let body = if is_bodiless(status) { Body::empty() } else { Body::pipe(reader) };
+            Replied::Response(Response { status, fields, body })
         }
         Err(why) => Replied::Wrong(why),
     }
 }
 
-/// Status and headers, checked.
-fn head_of(reply: &Reply<'_>) -> Result<(StatusCode, HeaderMap), String> {
-    Ok((is_final(reply.status)?, headers_of(reply)?))
+/// Status and fields, checked.
+fn head_of(reply: &Reply<'_>) -> Result<(StatusCode, ResponseFields), String> {
+    let content_type: Option<&[u8]> = match reply.content_type {
+        ContentType::None => None,
+        ContentType::Text => Some(b"text/plain; charset=utf-8"),
+        ContentType::Json => Some(b"application/json"),
+        ContentType::Html => Some(b"text/html; charset=utf-8"),
+        ContentType::Octet => Some(b"application/octet-stream"),
+    };
+    Ok((is_final(reply.status)?, ResponseFields::of_handler(content_type, || reply.headers())?))
 }
 
 /// Opens the file of a spooled body, and removes its name. Only plain names of workers' making are touched.
@@ -102,22 +98,6 @@ pub fn discard(message: &[u8], spool: &Path) {
     }
 }
 
-fn headers_of(reply: &Reply<'_>) -> Result<HeaderMap, String> {
-    let mut headers = HeaderMap::with_capacity(4);
-    let content_type = match reply.content_type {
-        ContentType::None => None,
-        ContentType::Text => Some("text/plain; charset=utf-8"),
-        ContentType::Json => Some("application/json"),
-        ContentType::Html => Some("text/html; charset=utf-8"),
-        ContentType::Octet => Some("application/octet-stream"),
-    };
-    if let Some(content_type) = content_type {
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    }
-    fields(reply.headers(), &mut headers)?;
-    Ok(headers)
-}
-
 /// The status, when it is one that ends an exchange.
 pub(super) fn is_final(status: u16) -> Result<StatusCode, String> {
     match StatusCode::from_u16(status) {
@@ -129,30 +109,6 @@ pub(super) fn is_final(status: u16) -> Result<StatusCode, String> {
 /// Whether responses of this status have no body, whatever the handler gave.
 pub(super) fn is_bodiless(status: StatusCode) -> bool {
     matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
-}
-
-/// Adds what a handler set, and what every response has.
-pub(super) fn fields<'h>(
-    given: impl Iterator<Item = (&'h [u8], &'h [u8])>,
-    headers: &mut HeaderMap,
-) -> Result<(), String> {
-    for (name, value) in given {
-        let wrong =
-            |what| format!("the handler set a header with an invalid {what}: {}", String::from_utf8_lossy(name));
-        let name = HeaderName::from_bytes(name).map_err(|_| wrong("name"))?;
-        // framing is the server's: a length or coding of the handler's could only contradict it
-        if [CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION].contains(&name) {
-            continue;
-        }
-        let value = HeaderValue::from_bytes(value).map_err(|_| wrong("value"))?;
-        if name == CONTENT_TYPE {
-            headers.insert(name, value);
-        } else {
-            headers.append(name, value);
-        }
-    }
-    add_nosniff(headers);
-    Ok(())
 }
 
 fn file(path: &[u8], status: StatusCode, headers: HeaderMap, method: &Method, request: &Fields) -> Replied {

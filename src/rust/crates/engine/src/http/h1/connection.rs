@@ -291,10 +291,10 @@ impl Client {
             && !self.open.context().is_draining()
             && framed != Framed::Close
             && can_skip
-            && !encode::wants_close(response.headers());
+            && !response.fields.close;
         self.asked.keep_alive = keep_alive;
         encode::head(&response, framed, self.asked, line.output());
-        let mut body = response.into_body();
+        let mut body = response.body;
         match (framed, body.take_bytes()) {
             (Framed::Bodiless, _) => {}
             (Framed::Length(_), Some(bytes)) => line.push(bytes),

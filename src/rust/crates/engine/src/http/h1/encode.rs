@@ -3,8 +3,7 @@
 use crate::http::line::Line;
 use crate::respond::Response;
 use bytes::Bytes;
-use http::header::{CONNECTION, CONTENT_LENGTH, DATE, TRANSFER_ENCODING};
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use rustix::time::{clock_gettime, ClockId};
 use std::cell::Cell;
 use std::time::{Duration, UNIX_EPOCH};
@@ -34,10 +33,10 @@ pub enum Framed {
 
 /// How the body of a response will be framed.
 pub fn framing(response: &Response, asked: Asked) -> Framed {
-    if asked.head_only || is_bodiless(response.status()) {
+    if asked.head_only || is_bodiless(response.status) {
         return Framed::Bodiless;
     }
-    match response.body().len() {
+    match response.body.len() {
         Some(n) => Framed::Length(n),
         None if asked.http10 => Framed::Close,
         None => Framed::Chunks,
@@ -50,55 +49,39 @@ fn is_bodiless(status: StatusCode) -> bool {
 
 /// Appends the head of a response.
 pub fn head(response: &Response, framed: Framed, asked: Asked, out: &mut Vec<u8>) {
-    let (status, headers) = (response.status(), response.headers());
+    let (status, fields) = (response.status, &response.fields);
     out.extend_from_slice(if asked.http10 { b"HTTP/1.0 " } else { b"HTTP/1.1 " });
     out.extend_from_slice(status.as_str().as_bytes());
     out.push(b' ');
     out.extend_from_slice(status.canonical_reason().unwrap_or_default().as_bytes());
     out.extend_from_slice(b"\r\n");
-    for (name, value) in headers {
-        // these are said below
-        if name == CONNECTION || name == CONTENT_LENGTH || name == TRANSFER_ENCODING {
-            continue;
-        }
-        field(name.as_str().as_bytes(), value.as_bytes(), out);
-    }
+    out.extend_from_slice(fields.text());
     match framed {
         Framed::Length(n) => length(n, out),
-        Framed::Chunks => field(b"transfer-encoding", b"chunked", out),
+        Framed::Chunks => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),
         Framed::Close => {}
         // what the answer to a GET would have
         Framed::Bodiless => {
-            if let Some(n) = headers.get(CONTENT_LENGTH).filter(|_| !is_bodiless(status)) {
-                field(b"content-length", n.as_bytes(), out);
+            if let Some(n) = fields.length.filter(|_| !is_bodiless(status)) {
+                length(n, out);
             }
         }
     }
     match (asked.keep_alive, asked.http10) {
-        (false, false) => field(b"connection", b"close", out),
-        (true, true) => field(b"connection", b"keep-alive", out),
+        (false, false) => out.extend_from_slice(b"connection: close\r\n"),
+        (true, true) => out.extend_from_slice(b"connection: keep-alive\r\n"),
         _ => {}
     }
-    if !headers.contains_key(DATE) {
+    if !fields.has_date() {
         date(out);
     }
     out.extend_from_slice(b"\r\n");
 }
 
-fn field(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(name);
-    out.extend_from_slice(b": ");
-    out.extend_from_slice(value);
-    out.extend_from_slice(b"\r\n");
-}
-
 fn length(n: u64, out: &mut Vec<u8>) {
-    field(b"content-length", itoa::Buffer::new().format(n).as_bytes(), out);
-}
-
-/// Whether the handler, or who refused, wants the connection to end.
-pub fn wants_close(headers: &HeaderMap) -> bool {
-    headers.get(CONNECTION).is_some_and(|options| options.as_bytes().eq_ignore_ascii_case(b"close"))
+    out.extend_from_slice(b"content-length: ");
+    out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());
+    out.extend_from_slice(b"\r\n");
 }
 
 impl Framed {
@@ -164,7 +147,7 @@ fn date(out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::respond::Body;
+    use crate::respond::{Body, ResponseFields};
 
     const ASKED: Asked = Asked { head_only: false, http10: false, keep_alive: true };
 
@@ -174,27 +157,27 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
+    fn with(status: u16) -> Response {
+        let status = StatusCode::from_u16(status).unwrap();
+        Response { status, fields: ResponseFields::default(), body: Body::bytes("abc") }
+    }
+
     #[test]
     fn lengths_are_told_where_a_body_may_be() {
-        let with = |status| {
-            let mut response = Response::new(Body::bytes("abc"));
-            *response.status_mut() = StatusCode::from_u16(status).unwrap();
-            response
-        };
         assert!(text(&with(200), ASKED).starts_with("HTTP/1.1 200 OK\r\ncontent-length: 3\r\ndate: "));
         assert!(!text(&with(204), ASKED).contains("content-length"));
         assert!(!text(&with(304), ASKED).contains("content-length"));
         assert!(text(&with(299), ASKED).starts_with("HTTP/1.1 299 \r\n"));
         let head_only = Asked { head_only: true, ..ASKED };
         assert_eq!(framing(&with(200), head_only), Framed::Bodiless);
-        let empty = Response::new(Body::empty());
+        let empty = Response { body: Body::empty(), ..with(200) };
         assert!(text(&empty, ASKED).contains("content-length: 0\r\n"));
         assert!(!text(&empty, head_only).contains("content-length"));
     }
 
     #[test]
     fn connections_that_end_or_go_on_against_their_version_are_told() {
-        let response = Response::new(Body::empty());
+        let response = Response { body: Body::empty(), ..with(200) };
         let old = Asked { http10: true, ..ASKED };
         assert!(!text(&response, ASKED).contains("connection"));
         assert!(text(&response, Asked { keep_alive: false, ..ASKED }).contains("connection: close\r\n"));

@@ -11,7 +11,7 @@ mod tests;
 
 pub use body::{BodyReader, Piece};
 pub use connection::{Client, Ended};
-pub use head::{is_host, HeadReader};
+pub use head::{is_host, is_token, is_value, HeadReader};
 
 use crate::respond::Failure;
 use http::StatusCode;
