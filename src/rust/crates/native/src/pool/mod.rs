@@ -17,7 +17,7 @@ pub use queue::Job;
 
 use crate::registry::Registry;
 use crate::signals;
-use queue::{Queue, Wake};
+use queue::{Queue, Waiting, Wake};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,6 +30,9 @@ pub struct Pool(Arc<Inner>);
 
 struct Inner {
     registry: Arc<Registry>,
+    /// What was submitted since the last flush. Apart from the queue, whose lock threads of the pool take all the time: who submits would fetch
+    /// it from another processor for each job.
+    submitted: Mutex<Vec<Waiting>>,
     queue: Mutex<Queue>,
     /// there is something to look at, or the end
     watch: Condvar,
@@ -42,34 +45,41 @@ impl Pool {
     pub fn new(threads: usize, registry: Arc<Registry>) -> Self {
         Pool(Arc::new(Inner {
             registry,
+            submitted: Mutex::default(),
             queue: Mutex::new(Queue::new(threads.max(1))),
             watch: Condvar::new(),
             ended: Condvar::new(),
         }))
     }
 
-    /// Has a thread do it, after [`Pool::flush`] at the latest. Once the pool stops, it is dropped, and its sink with it.
+    /// Has a thread do it, after [`Pool::flush`]. Once the pool stops, it is dropped, and its sink with it.
     pub fn submit(&self, job: Job) {
         let expected = self.0.registry.entry(job.handler).and_then(|entry| entry.pace.expected());
-        let refused = self.0.queue().push(job, expected);
-        drop(refused);
+        self.0.submitted().push(Waiting { job, quick: expected });
     }
 
     /// Threads begin with what was submitted.
     pub fn flush(&self) {
+        let mut submitted = self.0.submitted();
         let mut queue = self.0.queue();
+        queue.push(&mut submitted);
+        // what is left was refused: its drop calls others, and is not for under a lock
+        let refused = if submitted.is_empty() { Vec::new() } else { std::mem::take(&mut *submitted) };
+        drop(submitted);
         let wake = queue.wake();
         let rest = self.0.look_after(&mut queue, wake);
         drop(queue);
         rest.finish();
+        drop(refused);
     }
 
     /// See [`crate::Natives::stop`].
     pub fn stop(&self, patience: Duration) -> bool {
+        let submitted = std::mem::take(&mut *self.0.submitted());
         let mut queue = self.0.queue();
         let (dropped, beds) = (queue.stop(), queue.beds());
         drop(queue);
-        drop(dropped);
+        drop((submitted, dropped));
         beds.iter().for_each(|bed| bed.notify_one());
         self.0.watch.notify_all();
         let waiting = self.0.ended.wait_timeout_while(self.0.queue(), patience, |queue| queue.has_threads());
@@ -99,6 +109,11 @@ impl Rest {
 }
 
 impl Inner {
+    fn submitted(&self) -> MutexGuard<'_, Vec<Waiting>> {
+        // nobody panics while holding it; it is taken before `queue`, never after
+        self.submitted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue> {
         // nobody panics while holding it
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
@@ -143,5 +158,29 @@ impl Inner {
             // nobody looks: then no handler is trusted to be quick
             Err(_) => queue.trust_nobody(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::queue::tests::Nobody;
+    use super::*;
+    use exchange::Sink;
+    use std::time::Instant;
+
+    #[test]
+    fn what_nobody_will_run_is_dropped() {
+        // SAFETY: no specs, no functions.
+        let registry = unsafe { Registry::new(Vec::new(), Arc::new(|_, _| {})) }.unwrap();
+        let pool = Pool::new(1, Arc::new(registry));
+        let sink: Arc<dyn Sink> = Arc::new(Nobody);
+        let submit =
+            || pool.submit(Job { handler: 1, message: Vec::new(), received: Instant::now(), sink: sink.clone() });
+        submit();
+        assert!(pool.stop(Duration::ZERO), "nobody was told of it");
+        assert_eq!(Arc::strong_count(&sink), 1);
+        submit();
+        pool.flush();
+        assert_eq!(Arc::strong_count(&sink), 1);
     }
 }

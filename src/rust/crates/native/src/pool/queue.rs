@@ -26,10 +26,11 @@ const ENOUGH_WORK: Duration = Duration::from_millis(1);
 /// Looks without anything to look at before the lookout sleeps: it is not woken for each batch of requests.
 const IDLE_LOOKS: u32 = 20;
 
-struct Waiting {
-    job: Job,
+/// A job that no thread has taken.
+pub struct Waiting {
+    pub job: Job,
     /// what it is expected to take, if it is quick
-    quick: Option<Duration>,
+    pub quick: Option<Duration>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -116,18 +117,19 @@ impl Queue {
         }
     }
 
-    /// Takes a job, or gives it back when there is no use.
-    pub fn push(&mut self, job: Job, expected: Option<Duration>) -> Option<Job> {
+    /// Takes these jobs, or leaves them when there is no use.
+    pub fn push(&mut self, jobs: &mut Vec<Waiting>) {
         if self.stopping {
-            return Some(job);
+            return;
         }
-        let quick = expected.filter(|_| self.trusting);
-        match quick {
-            Some(work) => self.quick_work += work,
-            None => self.slow += 1,
+        for Waiting { job, quick } in jobs.drain(..) {
+            let quick = quick.filter(|_| self.trusting);
+            match quick {
+                Some(work) => self.quick_work += work,
+                None => self.slow += 1,
+            }
+            self.jobs.push_back(Waiting { job, quick });
         }
-        self.jobs.push_back(Waiting { job, quick });
-        None
     }
 
     /// How many threads should be looking: one for each job that is not quick, and enough for the others.
@@ -331,13 +333,13 @@ impl Queue {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use bytes::Bytes;
     use exchange::{Answer, Head, Sent};
 
     /// Notes nothing: only which it is matters here.
-    struct Nobody;
+    pub struct Nobody;
 
     impl Sink for Nobody {
         fn start(&self) -> bool {
@@ -361,11 +363,15 @@ mod tests {
 
     const QUICKLY: Option<Duration> = Some(Duration::from_micros(1));
 
+    fn jobs(n: usize, quick: Option<Duration>) -> Vec<Waiting> {
+        let job = || Job { handler: 1, message: Vec::new(), received: Instant::now(), sink: Arc::new(Nobody) };
+        (0..n).map(|_| Waiting { job: job(), quick }).collect()
+    }
+
     fn push(queue: &mut Queue, n: usize, expected: Option<Duration>) {
-        for _ in 0..n {
-            let job = Job { handler: 1, message: Vec::new(), received: Instant::now(), sink: Arc::new(Nobody) };
-            assert!(queue.push(job, expected).is_none());
-        }
+        let mut jobs = jobs(n, expected);
+        queue.push(&mut jobs);
+        assert!(jobs.is_empty());
     }
 
     /// Sleepers and new ones that are woken; new ones start.
@@ -482,7 +488,8 @@ mod tests {
         assert_eq!(wake(&mut queue), (0, 3));
         assert!(!queue.begin_watch() && !queue.take(0).unwrap().holds);
         assert_eq!(queue.stop().len(), 2);
-        let job = Job { handler: 1, message: Vec::new(), received: Instant::now(), sink: Arc::new(Nobody) };
-        assert!(queue.push(job, None).is_some(), "it is the end");
+        let mut late = jobs(1, None);
+        queue.push(&mut late);
+        assert_eq!(late.len(), 1, "it is the end");
     }
 }
