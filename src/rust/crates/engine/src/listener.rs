@@ -1,11 +1,15 @@
 //! Accepting connections: every I/O thread takes them from the one listener, and keeps them unless another has far fewer.
 
+use crate::http::nursery;
 use crate::observe::Level;
 use crate::server::{Command, Context, Open};
+use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::net::SocketFlags;
+use std::future::poll_fn;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
+use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -42,6 +46,12 @@ impl Door {
         Ok((io.into(), peer))
     }
 
+    /// Whether a connection waits to be accepted.
+    fn has_more(&self) -> bool {
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&at_once)) != Ok(0)
+    }
+
     /// Gives a connection to the thread that took it, or to one that has far fewer: an eighth of all, at least two.
     fn deal(&self, me: usize, io: TcpStream, peer: SocketAddr, open: Open) {
         let mine = self.context.open_of(me);
@@ -51,7 +61,7 @@ impl Door {
         // counted at once, so that the next one is dealt by it
         let open = open.of(to);
         if to == me {
-            crate::http::spawn(io, peer, open);
+            nursery::receive(io, peer, open);
         } else {
             // a thread that has ended takes nothing: the server is stopping
             let _ = self.threads[to].send(Command::Serve(io, peer, open));
@@ -97,10 +107,13 @@ pub(crate) async fn accept(door: Arc<Door>, me: usize, last_call: Arc<Notify>) {
     let door = match watched {
         Ok(handle) => {
             drop(door);
+            let mut last_call = pin!(last_call.notified());
+            let mut crowd = true;
             loop {
                 tokio::select! {
-                    () = some(&handle, me) => {}
-                    () = last_call.notified() => break,
+                    biased;
+                    () = &mut last_call => break,
+                    () = some(&handle, me, &mut crowd) => {}
                 }
             }
             handle.into_inner().0
@@ -117,11 +130,19 @@ pub(crate) async fn accept(door: Arc<Door>, me: usize, last_call: Arc<Notify>) {
     door.leave();
 }
 
-/// Takes connections as they come, a few at a time.
-async fn some(handle: &AsyncFd<Handle>, me: usize) {
+/// Takes connections as they come, a few at a time. `crowd`: there was more than one the last time.
+async fn some(handle: &AsyncFd<Handle>, me: usize, crowd: &mut bool) {
     let door = &handle.get_ref().0;
-    let Ok(mut ready) = handle.readable().await else { return tokio::time::sleep(PAUSE).await };
-    for _ in 0..AT_A_TIME {
+    let Ok(mut ready) = poll_fn(|cx| handle.poll_read_ready(cx)).await else {
+        return tokio::time::sleep(PAUSE).await;
+    };
+    let was_crowd = std::mem::replace(crowd, false);
+    for n in 0..AT_A_TIME {
+        // to accept a connection that is not there costs nearly as much as one that is: where they come one by one, the kernel is asked first
+        if n == 1 && !was_crowd && !door.has_more() {
+            return ready.clear_ready();
+        }
+        *crowd = n > 1;
         let Some(open) = door.context.try_enter() else { return door.context.one_closed.notified().await };
         match door.next() {
             Ok((io, peer)) => door.deal(me, io, peer, open),

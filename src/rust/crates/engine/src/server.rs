@@ -2,7 +2,7 @@
 
 use crate::config::Settings;
 use crate::dispatch::{self, Dispatcher, Inbox, Queue};
-use crate::http::{self, sweep};
+use crate::http::{nursery, sweep};
 use crate::listener::{self, Door};
 use crate::natives;
 use crate::observe::{Level, Log};
@@ -396,6 +396,7 @@ impl Thread {
             }
             Err(e) => self.context.log.line(Level::Error, &format!("an I/O thread cannot start: {e}")),
         }
+        nursery::close();
         dispatch::uninstall();
         natives::leave();
     }
@@ -405,6 +406,9 @@ impl Thread {
         if let Some((dispatcher, inbox)) = self.dispatcher.take() {
             dispatch::install(dispatcher, inbox);
         }
+        if let Err(e) = nursery::open() {
+            self.context.log.line(Level::Warn, &format!("new connections cost more than they must: {e}"));
+        }
         tokio::spawn(sweep::run(self.context.limits.clone()));
         let last_call = Arc::new(Notify::new());
         while let Some(command) = self.commands.recv().await {
@@ -412,7 +416,7 @@ impl Thread {
                 Command::Listen(door) => {
                     tokio::spawn(listener::accept(door, self.number, last_call.clone()));
                 }
-                Command::Serve(io, peer, open) => http::spawn(io, peer, open),
+                Command::Serve(io, peer, open) => nursery::receive(io, peer, open),
                 Command::LastCall => last_call.notify_one(),
                 Command::Drain => sweep::drain(),
                 Command::Quit => return,

@@ -220,3 +220,45 @@ fn a_server_that_is_told_to_end_answers_those_who_had_connected() {
         assert!(TcpStream::connect(service.server.address()).is_err(), "the door is open");
     }
 }
+
+#[test]
+fn connections_are_served_whenever_their_first_bytes_come() {
+    let service = Service::new(1, Limits::default());
+    for late in [Duration::ZERO, Duration::from_millis(10), Duration::from_millis(300)] {
+        // more than are looked after at a time; some go without a word, some begin and go
+        let mut clients: Vec<_> = (0..100).map(|_| service.connect()).collect();
+        std::thread::sleep(late);
+        drop(clients.split_off(80));
+        for client in &mut clients[60..] {
+            send(client, "GET / HT");
+        }
+        drop(clients.split_off(70));
+        for (i, client) in clients.iter_mut().enumerate().take(60) {
+            send(client, if i % 2 == 0 { LAST } else { GET });
+        }
+        for client in &mut clients[60..] {
+            send(client, "TP/1.1\r\nHost: a\r\n\r\n");
+        }
+        for client in &mut clients {
+            assert!(answer(client).starts_with("HTTP/1.1 404"));
+        }
+        for client in clients.iter_mut().skip(61) {
+            send(client, GET);
+            assert!(answer(client).starts_with("HTTP/1.1 404"));
+        }
+        drop(clients);
+        service.until_open(0);
+    }
+}
+
+#[test]
+fn silent_connections_end_in_time() {
+    let limits = Limits { keep_alive: 0.4, header_timeout: 0.4, ..Limits::default() };
+    let service = Service::new(1, limits);
+    let mut silent = service.connect();
+    let mut slow = service.connect();
+    send(&mut slow, "G");
+    assert_eq!(rest(&mut silent), "");
+    assert!(rest(&mut slow).starts_with("HTTP/1.1 408"));
+    service.until_open(0);
+}

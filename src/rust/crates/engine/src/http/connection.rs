@@ -1,20 +1,15 @@
-//! One connection, from its first byte to its end: HTTP/1.1, as far as one knows, or HTTP/2, if the client begins with it.
+//! A connection that has a task, to its end: HTTP/1.1, as far as one knows, or HTTP/2, if the client begins with it.
+//! Neighbour: `nursery`, where it began.
 
 use super::h1::{Client, Ended};
 use super::h2;
-use super::line::Line;
 use super::socket::Socket;
 use super::state::Connection;
 use super::sweep;
 use crate::observe::Level;
 use crate::respond::{plain_head, Failure};
-use crate::server::{Context as Server, Open};
-use std::cell::Cell;
+use crate::server::Context as Server;
 use std::future::poll_fn;
-use std::net::{SocketAddr, TcpStream};
-use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::sync::{Arc, LazyLock};
-use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -22,70 +17,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 4 << 20;
 
-/// Is woken before there is a task.
-struct Nobody;
-
-impl Wake for Nobody {
-    fn wake(self: Arc<Self>) {}
-}
-
-static NOBODY: LazyLock<Waker> = LazyLock::new(|| Arc::new(Nobody).into());
-
-thread_local! {
-    static EARLY: Early = const { Early { score: Cell::new(0) } };
-}
-
-/// Whether requests tend to be here when their connection is: so it is when there are more than the thread can keep up with.
-struct Early {
-    /// above 0 when they were lately
-    score: Cell<i32>,
-}
-
-impl Early {
-    const MOST: i32 = 8;
-
-    /// Whether to look. When it is of no use mostly, it is tried now and then.
-    fn is_worth_a_look(&self) -> bool {
-        let score = self.score.get();
-        if score < 0 {
-            self.score.set(score + 1);
-        }
-        score >= 0
-    }
-
-    fn note(&self, was_here: bool) {
-        let score = self.score.get();
-        self.score.set(if was_here {
-            (score + 2).min(Self::MOST)
-        } else if score > 0 {
-            score - 1
-        } else {
-            -Self::MOST
-        });
-    }
-}
-
-/// Has this thread serve a connection to its end.
-pub fn spawn(io: TcpStream, peer: SocketAddr, open: Open) {
-    let state = Arc::new(Connection::new(peer));
-    let early = EARLY.with(Early::is_worth_a_look);
-    let line = Line::new(Socket::new(io, early), state.clone());
-    let mut client = Client::new(Box::new(line), state, open);
-    if !early {
-        drop(tokio::spawn(serve(client)));
-        return;
-    }
-    // what came with the connection is answered here and now: one that ends with that needs no task. A panic is one client's.
-    let first = catch_unwind(AssertUnwindSafe(|| client.turn(&mut Context::from_waker(&NOBODY))));
-    EARLY.with(|early| early.note(!client.is_new()));
-    match first {
-        Ok(Poll::Ready(Ended::Complete)) | Err(_) => {}
-        Ok(Poll::Ready(ended)) => drop(tokio::spawn(end(client, ended))),
-        Ok(Poll::Pending) => drop(tokio::spawn(serve(client))),
-    }
-}
-
-async fn serve(mut client: Client) {
+/// Serves it to its end, in a task of its own.
+pub async fn serve(mut client: Client) {
     let registered = sweep::register(client.state());
     let mut known = false;
     let ended = poll_fn(|cx| {
@@ -104,7 +37,8 @@ async fn serve(mut client: Client) {
     }
 }
 
-async fn end(client: Client, ended: Ended) {
+/// What is left to do when it has ended so.
+pub async fn end(client: Client, ended: Ended) {
     // and with it the request under way
     let (line, state, open) = client.into_line();
     match ended {

@@ -12,6 +12,7 @@ use admission::Limits;
 use bytes::{Buf, Bytes};
 use std::cell::Cell;
 use std::io::{self, IoSlice};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::task::{ready, Context, Poll};
 
@@ -97,6 +98,11 @@ impl Line {
                 OUTPUT.set(buffer);
             }
         }
+    }
+
+    /// The socket, while the runtime does not know it: the next read looks for what is there.
+    pub fn fresh_socket(&mut self) -> Option<&TcpStream> {
+        self.socket.fresh()
     }
 
     /// Whether the runtime knows the socket.

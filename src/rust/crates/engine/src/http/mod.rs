@@ -1,6 +1,6 @@
 //! HTTP: from a socket to requests, and back.
 //!
-//! A connection's way: `connection` begins and ends it; `h1` or `h2` speaks on its `line`, which is a `socket` with buffers, and calls
+//! A connection's way: `nursery` until its first bytes are here, then, if it goes on, `connection`; `h1` or `h2` speaks on its `line`, which is a `socket` with buffers, and calls
 //! `pipeline`. `state` is what a connection is doing, `sweep` ends those that take too long at it.
 
 mod body;
@@ -10,12 +10,12 @@ mod h1;
 mod h2;
 mod lent;
 mod line;
+pub(crate) mod nursery;
 mod socket;
 mod state;
 pub(crate) mod sweep;
 
 pub(crate) use body::{receive, Incoming, Received};
-pub(crate) use connection::spawn;
 pub(crate) use fields::check as check_fields;
 pub(crate) use h1::{is_token, is_value};
 pub(crate) use state::{now, Connection, OpenRequest};

@@ -35,9 +35,20 @@ enum Io {
 }
 
 impl Socket {
-    /// The socket, which must not block. `look`: something may be here already.
-    pub fn new(io: Fresh, look: bool) -> Self {
-        Socket { io: Io::Fresh(io), drained: !look, unwatched: false }
+    /// The socket, which must not block.
+    pub fn new(io: Fresh) -> Self {
+        Socket { io: Io::Fresh(io), drained: false, unwatched: false }
+    }
+
+    /// The socket, if somebody else may wait for its first bytes: the next read looks for them.
+    pub fn fresh(&mut self) -> Option<&Fresh> {
+        match &self.io {
+            Io::Fresh(io) if !is_in_rs_way(io) => {
+                self.drained = false;
+                Some(io)
+            }
+            _ => None,
+        }
     }
 
     /// Whether the runtime knows it.
@@ -157,8 +168,12 @@ impl Socket {
     }
 }
 
+fn is_in_rs_way(io: &Fresh) -> bool {
+    (LOW_DESCRIPTORS..SELECT_LIMIT).contains(&io.as_raw_fd())
+}
+
 fn out_of_rs_way(io: Fresh) -> Fresh {
-    if (LOW_DESCRIPTORS..SELECT_LIMIT).contains(&io.as_raw_fd()) {
+    if is_in_rs_way(&io) {
         if let Ok(moved) = fcntl_dupfd_cloexec(&io, SELECT_LIMIT) {
             return moved.into();
         }

@@ -1,6 +1,7 @@
 //! Ends what takes too long: one task for each I/O thread looks at all its connections and requests now and then, so that
 //! a request costs no timer. It sleeps while there is nothing to look at.
 
+use super::nursery;
 use super::state::{now, Connection, Order};
 use crate::{dispatch, natives};
 use admission::{ms, Limits};
@@ -70,6 +71,7 @@ pub fn hurry() {
 /// request that is on its way.
 pub fn drain() {
     DRAINING.with(|d| d.set(true));
+    nursery::rest(true);
     for_each(|c| {
         if c.is_http2() {
             c.give(Order::Drain);
@@ -89,6 +91,7 @@ pub async fn run(limits: Arc<Limits>) {
     let mut next = 0;
     let mut ended = 0;
     loop {
+        nursery::rest(DRAINING.get());
         let busy = dispatch::expire() | natives::expire();
         calm = if busy { 0 } else { calm + 1 };
         let slow = calm >= CALM && !DRAINING.with(Cell::get);

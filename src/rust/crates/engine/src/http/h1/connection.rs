@@ -23,6 +23,7 @@ use http::{Method, StatusCode};
 use http_body::Body as _;
 use std::future::Future;
 use std::io;
+use std::net::TcpStream;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{ready, Context, Poll};
@@ -101,6 +102,11 @@ impl Client {
     /// Whether nothing has come that could be of a request.
     pub fn is_new(&self) -> bool {
         self.new
+    }
+
+    /// Its socket, while the runtime does not know it: the next turn looks for what is there.
+    pub fn new_socket(&mut self) -> Option<&TcpStream> {
+        here(&mut self.line).fresh_socket()
     }
 
     /// Its line, when there is nothing more to do in HTTP/1.1.

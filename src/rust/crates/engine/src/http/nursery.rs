@@ -1,0 +1,216 @@
+//! Connections that have sent nothing yet, of one I/O thread.
+//!
+//! A task, and the runtime's memory for a socket, cost more than to answer a request: too much for a connection that has only one. So
+//! new connections wait here together, the thread is woken when bytes of any of them are here, and most of those with one request end in
+//! that turn. What goes on for longer gets a task (`connection`), as does who lets the thread wait for its first byte.
+
+use super::connection::{end, serve};
+use super::h1::{Client, Ended};
+use super::line::Line;
+use super::socket::Socket;
+use super::state::{now, Connection};
+use super::sweep;
+use crate::server::Open;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use rustix::event::Timespec;
+use slab::Slab;
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll, Wake, Waker};
+use tokio::io::unix::AsyncFd;
+use tokio::io::Interest;
+
+/// How long one may stay, in ms: a request that comes with its connection comes sooner.
+const STAYS: u64 = 100;
+/// Connections looked after before tasks have their turn.
+const AT_A_TIME: usize = 32;
+
+thread_local! {
+    static NURSERY: RefCell<Option<Nursery>> = const { RefCell::new(None) };
+    static EARLY: Early = const { Early { score: Cell::new(0) } };
+}
+
+struct Nursery {
+    epoll: Handle,
+    waiting: Slab<Waiting>,
+}
+
+struct Waiting {
+    client: Client,
+    since: u64,
+}
+
+/// The set of their sockets.
+#[derive(Clone)]
+struct Handle(Arc<OwnedFd>);
+
+impl AsRawFd for Handle {
+    fn as_raw_fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+/// Whether requests tend to be here when their connection is accepted: so it is when there are more than the thread can keep up with.
+struct Early {
+    /// not below 0 when they were lately
+    score: Cell<i32>,
+}
+
+impl Early {
+    const MOST: i32 = 8;
+
+    /// Whether to look. When it is of no use mostly, it is tried now and then.
+    fn is_worth_a_look(&self) -> bool {
+        let score = self.score.get();
+        if score < 0 {
+            self.score.set(score + 1);
+        }
+        score >= 0
+    }
+
+    fn note(&self, was_here: bool) {
+        let score = self.score.get();
+        self.score.set(if was_here {
+            (score + 2).min(Self::MOST)
+        } else if score > 0 {
+            score - 1
+        } else {
+            -Self::MOST
+        });
+    }
+}
+
+/// Is woken where there is no task.
+struct Nobody;
+
+impl Wake for Nobody {
+    fn wake(self: Arc<Self>) {}
+}
+
+static NOBODY: LazyLock<Waker> = LazyLock::new(|| Arc::new(Nobody).into());
+
+/// Opens that of this thread, in the context of its runtime. Without one, every connection has a task from the beginning.
+///
+/// # Errors
+/// When the system has no descriptor for it.
+pub fn open() -> io::Result<()> {
+    let epoll = Handle(Arc::new(epoll::create(CreateFlags::CLOEXEC)?));
+    // deprecated for one that is unsafe, as the compiler cannot see that a descriptor stays what it is: the handle keeps its own
+    #[allow(deprecated)]
+    let watched = AsyncFd::with_interest(epoll.clone(), Interest::READABLE)?;
+    NURSERY.set(Some(Nursery { epoll, waiting: Slab::new() }));
+    tokio::spawn(look_after(watched));
+    Ok(())
+}
+
+/// Closes it, and the connections in it.
+pub fn close() {
+    drop(NURSERY.take());
+}
+
+/// Takes a new connection, to be served by this thread to its end.
+pub fn receive(io: TcpStream, peer: SocketAddr, open: Open) {
+    let state = Arc::new(Connection::new(peer));
+    let look = EARLY.with(Early::is_worth_a_look);
+    let line = Line::new(Socket::new(io), state.clone());
+    let client = Client::new(Box::new(line), state, open);
+    if !look {
+        return wait(client);
+    }
+    let was_here = first_turn(client, wait);
+    EARLY.with(|early| early.note(was_here));
+}
+
+/// Has it do what can be done at once. `true` when something of a request was here; otherwise `if_not` gets it.
+fn first_turn(mut client: Client, if_not: impl FnOnce(Client)) -> bool {
+    // a panic is one client's
+    let turn = catch_unwind(AssertUnwindSafe(|| client.turn(&mut Context::from_waker(&NOBODY))));
+    match turn {
+        Ok(Poll::Ready(Ended::Complete)) | Err(_) => {}
+        Ok(Poll::Ready(ended)) => drop(tokio::spawn(end(client, ended))),
+        Ok(Poll::Pending) if client.is_new() => {
+            if_not(client);
+            return false;
+        }
+        Ok(Poll::Pending) => go_on(client),
+    }
+    true
+}
+
+/// Gives it a task.
+fn go_on(client: Client) {
+    drop(tokio::spawn(serve(client)));
+}
+
+/// Has it wait here for its first bytes.
+fn wait(mut client: Client) {
+    let refused = NURSERY.with_borrow_mut(|nursery| {
+        let Some(nursery) = nursery else { return Some(client) };
+        let Some(socket) = client.new_socket() else { return Some(client) };
+        let entry = nursery.waiting.vacant_entry();
+        let data = EventData::new_u64(entry.key() as u64);
+        // once only: it leaves with its first event
+        if epoll::add(&nursery.epoll.0, socket, data, EventFlags::IN | EventFlags::ONESHOT).is_err() {
+            return Some(client);
+        }
+        entry.insert(Waiting { client, since: now() });
+        None
+    });
+    match refused {
+        Some(client) => go_on(client),
+        None => sweep::hurry(),
+    }
+}
+
+/// The task.
+async fn look_after(watched: AsyncFd<Handle>) {
+    loop {
+        let Ok(mut ready) = watched.readable().await else { return };
+        let more = look(&watched.get_ref().0, || ready.clear_ready());
+        if more {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// Looks after those whose first bytes are here. `true` when there may be more of them; when there are not, `all_seen` is called before.
+fn look(epoll: &OwnedFd, all_seen: impl FnOnce()) -> bool {
+    let mut space = [const { MaybeUninit::<Event>::uninit() }; AT_A_TIME];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let Ok((events, _)) = epoll::wait(epoll, &mut space, Some(&at_once)) else { return true };
+    let more = events.len() == AT_A_TIME;
+    if !more {
+        all_seen();
+    }
+    for event in events {
+        let key = event.data.u64() as usize;
+        let waiting = NURSERY.with_borrow_mut(|nursery| nursery.as_mut()?.waiting.try_remove(key));
+        if let Some(Waiting { client, .. }) = waiting {
+            first_turn(client, go_on);
+        }
+    }
+    more
+}
+
+/// Gives a task to those that have waited for long, or to `all`.
+pub fn rest(all: bool) {
+    let before = if all { u64::MAX } else { now().saturating_sub(STAYS) };
+    let leaving: Vec<_> = NURSERY.with_borrow_mut(|nursery| {
+        let Some(nursery) = nursery else { return Vec::new() };
+        let keys: Vec<_> = nursery.waiting.iter().filter(|(_, w)| w.since <= before).map(|(key, _)| key).collect();
+        let waiting = keys.into_iter().map(|key| nursery.waiting.remove(key).client);
+        let gone = |client: &mut Client| {
+            if let Some(socket) = client.new_socket() {
+                // its number may be given to another one, which must not be taken for it
+                let _ = epoll::delete(&nursery.epoll.0, socket);
+            }
+        };
+        waiting.map(|mut client| (gone(&mut client), client).1).collect()
+    });
+    leaving.into_iter().for_each(go_on);
+}
