@@ -1,8 +1,8 @@
-//! Accepting connections: every I/O thread takes them from the one listener, and keeps them unless another has far fewer.
+//! Accepting connections: every I/O thread takes them from the one listener. Neighbour: `http::nursery`, which gets them.
 
 use crate::http::nursery;
 use crate::observe::Level;
-use crate::server::{Command, Context, Open};
+use crate::server::{Command, Context};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::net::SocketFlags;
 use std::future::poll_fn;
@@ -10,12 +10,11 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, RawFd};
 use std::pin::pin;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::Notify;
 
 /// After an error that a moment may mend (no descriptors left), and between two log lines about it.
@@ -25,18 +24,24 @@ const LOG_EVERY: Duration = Duration::from_secs(10);
 /// Connections taken before those that are open have their turn.
 const AT_A_TIME: usize = 32;
 
+/// A thread that so many times, one after the other, has found no more than one connection steps back for so long. Others may be kept from
+/// accepting by what they do: so it is not long.
+const FOR_FEW: u32 = 8;
+const STEP_BACK: Duration = Duration::from_millis(3);
+
 /// The listener, as all threads have it. It closes when the last of them has left.
 pub(crate) struct Door {
     listener: TcpListener,
     context: Arc<Context>,
-    threads: Vec<UnboundedSender<Command>>,
+    /// threads that wait for connections
+    waiting: AtomicUsize,
     complained: Mutex<Option<Instant>>,
 }
 
 impl Door {
-    /// For these threads, each of which is to run [`accept`].
-    pub fn new(listener: TcpListener, context: Arc<Context>, threads: Vec<UnboundedSender<Command>>) -> Arc<Self> {
-        Arc::new(Door { listener, context, threads, complained: Mutex::new(None) })
+    /// For all I/O threads, each of which is to run [`accept`].
+    pub fn new(listener: TcpListener, context: Arc<Context>) -> Arc<Self> {
+        Arc::new(Door { listener, context, waiting: AtomicUsize::new(0), complained: Mutex::new(None) })
     }
 
     /// A connection that the kernel has accepted.
@@ -52,20 +57,10 @@ impl Door {
         poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&at_once)) != Ok(0)
     }
 
-    /// Gives a connection to the thread that took it, or to one that has far fewer: an eighth of all, at least two.
-    fn deal(&self, me: usize, io: TcpStream, peer: SocketAddr, open: Open) {
-        let mine = self.context.open_of(me);
-        let slack = 1 + self.context.open() / 8;
-        let least = (0..self.threads.len()).map(|at| (self.context.open_of(at), at)).min();
-        let to = least.filter(|(n, _)| mine > n + slack).map_or(me, |(_, at)| at);
-        // counted at once, so that the next one is dealt by it
-        let open = open.of(to);
-        if to == me {
-            nursery::receive(io, peer, open);
-        } else {
-            // a thread that has ended takes nothing: the server is stopping
-            let _ = self.threads[to].send(Command::Serve(io, peer, open));
-        }
+    /// A thread waits no more for a while, if that leaves another one that does.
+    fn step_back(&self) -> bool {
+        let one_less = |waiting| (waiting > 1).then(|| waiting - 1);
+        self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok()
     }
 
     fn complain(&self, e: &io::Error) {
@@ -79,11 +74,11 @@ impl Door {
     /// A thread accepts no more. When that was the last one, the door is closed, and all threads are told to drain: nobody is told to
     /// come again before, as who did so would find nobody.
     fn leave(self: Arc<Self>) {
-        let Some(Door { listener, context, threads, .. }) = Arc::into_inner(self) else { return };
+        let Some(Door { listener, context, .. }) = Arc::into_inner(self) else { return };
         drop(listener);
         context.drains();
-        for thread in &threads {
-            let _ = thread.send(Command::Drain);
+        for thread in 0..context.threads() {
+            context.tell(thread, Command::Drain);
         }
         context.accepting.store(false, Ordering::Relaxed);
     }
@@ -98,40 +93,58 @@ impl AsRawFd for Handle {
     }
 }
 
-/// The task of a thread, by its number. At the last call it takes the connections that the kernel has accepted already, as their clients
+/// The task of a thread. At the last call it takes the connections that the kernel has accepted already, as their clients
 /// have been told so, and ends.
-pub(crate) async fn accept(door: Arc<Door>, me: usize, last_call: Arc<Notify>) {
-    // deprecated for one that is unsafe, as the compiler cannot see that a descriptor stays what it is: the door keeps its own
-    #[allow(deprecated)]
-    let watched = AsyncFd::with_interest(Handle(door.clone()), Interest::READABLE);
-    let door = match watched {
-        Ok(handle) => {
-            drop(door);
-            let mut last_call = pin!(last_call.notified());
-            let mut crowd = true;
-            loop {
-                tokio::select! {
-                    biased;
-                    () = &mut last_call => break,
-                    () = some(&handle, me, &mut crowd) => {}
-                }
-            }
-            handle.into_inner().0
-        }
-        Err(e) => {
+///
+/// The kernel wakes every thread that waits, for each connection. Where they come one by one, one thread can do with less: so the others step
+/// back for a moment, again and again.
+pub(crate) async fn accept(door: Arc<Door>, last_call: Arc<Notify>) {
+    let mut last_call = pin!(last_call.notified());
+    loop {
+        let stepped_back = tokio::select! {
+            biased;
+            () = &mut last_call => break,
+            stepped_back = wait(&door) => stepped_back,
+        };
+        if let Err(e) = stepped_back {
             door.complain(&e);
             return door.leave();
         }
-    };
+        tokio::select! {
+            biased;
+            () = &mut last_call => break,
+            () = tokio::time::sleep(STEP_BACK) => {}
+        }
+    }
     // by the kernel's own word, not the runtime's, which may be behind
     while let Ok((io, peer)) = door.next() {
-        door.deal(me, io, peer, door.context.enter());
+        nursery::receive(io, peer, door.context.enter());
     }
     door.leave();
 }
 
+/// Waits for connections, and takes them, until the thread steps back.
+///
+/// # Errors
+/// When the runtime cannot watch the listener.
+async fn wait(door: &Arc<Door>) -> io::Result<()> {
+    // deprecated for one that is unsafe, as the compiler cannot see that a descriptor stays what it is: the door keeps its own
+    #[allow(deprecated)]
+    let handle = AsyncFd::with_interest(Handle(door.clone()), Interest::READABLE)?;
+    door.waiting.fetch_add(1, Ordering::Relaxed);
+    let mut crowd = true;
+    let mut for_few = 0;
+    loop {
+        some(&handle, &mut crowd).await;
+        for_few = if crowd { 0 } else { for_few + 1 };
+        if for_few >= FOR_FEW && door.step_back() {
+            return Ok(());
+        }
+    }
+}
+
 /// Takes connections as they come, a few at a time. `crowd`: there was more than one the last time.
-async fn some(handle: &AsyncFd<Handle>, me: usize, crowd: &mut bool) {
+async fn some(handle: &AsyncFd<Handle>, crowd: &mut bool) {
     let door = &handle.get_ref().0;
     let Ok(mut ready) = poll_fn(|cx| handle.poll_read_ready(cx)).await else {
         return tokio::time::sleep(PAUSE).await;
@@ -142,10 +155,12 @@ async fn some(handle: &AsyncFd<Handle>, me: usize, crowd: &mut bool) {
         if n == 1 && !was_crowd && !door.has_more() {
             return ready.clear_ready();
         }
-        *crowd = n > 1;
         let Some(open) = door.context.try_enter() else { return door.context.one_closed.notified().await };
         match door.next() {
-            Ok((io, peer)) => door.deal(me, io, peer, open),
+            Ok((io, peer)) => {
+                *crowd = n > 0;
+                nursery::receive(io, peer, open);
+            }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return ready.clear_ready(),
             Err(e) if is_clients(&e) => {}
             Err(e) => {

@@ -2,7 +2,7 @@
 
 use crate::config::Settings;
 use crate::dispatch::{self, Dispatcher, Inbox, Queue};
-use crate::http::{nursery, sweep};
+use crate::http::{self, nursery, sweep, Client};
 use crate::listener::{self, Door};
 use crate::natives;
 use crate::observe::{Level, Log};
@@ -13,11 +13,11 @@ use rustix::net::{sockopt, AddressFamily, SocketFlags, SocketType};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 use std::cell::Cell;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
@@ -58,7 +58,9 @@ pub struct Context {
     pub(crate) debug: bool,
     pub(crate) log: Log,
     pub(crate) max_connections: usize,
-    /// connections that are open, in all and by thread
+    /// where its I/O threads are told what to do
+    threads: OnceLock<Vec<UnboundedSender<Command>>>,
+    /// connections that are open, and of these those that have settled on a thread
     open: AtomicUsize,
     open_by_thread: Vec<Apart<AtomicUsize>>,
     /// whether connections are accepted, or were and some may wait in the kernel
@@ -81,11 +83,10 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    /// On which thread.
-    pub fn of(mut self, thread: usize) -> Self {
+    /// It stays, on this thread.
+    pub fn settle(&mut self, thread: usize) {
         self.context.open_by_thread[thread].0.fetch_add(1, Ordering::Relaxed);
         self.thread = Some(thread);
-        self
     }
 
     pub fn context(&self) -> &Arc<Context> {
@@ -123,9 +124,24 @@ impl Context {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Of these, those of a thread.
-    pub(crate) fn open_of(&self, thread: usize) -> usize {
-        self.open_by_thread[thread].0.load(Ordering::Relaxed)
+    /// The thread on which a connection of this one is to stay: this one, unless another has far fewer: an eighth of all, at least two.
+    pub(crate) fn place(&self) -> usize {
+        let of = |thread: usize| self.open_by_thread[thread].0.load(Ordering::Relaxed);
+        let slack = 1 + self.open() / 8;
+        let least = (0..self.open_by_thread.len()).map(|thread| (of(thread), thread)).min();
+        least.filter(|(n, _)| of(this_thread()) > n + slack).map_or(this_thread(), |(_, thread)| thread)
+    }
+
+    /// Tells a thread. One that has ended hears nothing: the server is stopping.
+    pub(crate) fn tell(&self, thread: usize, command: Command) {
+        if let Some(commands) = self.threads.get().and_then(|threads| threads.get(thread)) {
+            let _ = commands.send(command);
+        }
+    }
+
+    /// How many threads there are.
+    pub(crate) fn threads(&self) -> usize {
+        self.open_by_thread.len()
     }
 
     /// A name for a request, of no meaning and not used before by this server. For its I/O threads.
@@ -140,7 +156,7 @@ impl Context {
 
     /// The app that a request of this I/O thread is routed by.
     pub(crate) fn app(&self) -> Arc<Current> {
-        self.pool.app(NUMBER.get())
+        self.pool.app(this_thread())
     }
 
     /// From now on answers are the last ones of their connections.
@@ -153,13 +169,19 @@ impl Context {
     }
 }
 
+/// The number of this I/O thread.
+pub(crate) fn this_thread() -> usize {
+    NUMBER.get()
+}
+
 /// What an I/O thread is told.
 pub(crate) enum Command {
     /// accept connections
     Listen(Arc<Door>),
     /// accept no more; when no thread does, all are told to drain
     LastCall,
-    Serve(TcpStream, SocketAddr, Open),
+    /// serve a connection that another thread took
+    Serve(Box<Client>),
     Drain,
     Quit,
 }
@@ -188,13 +210,7 @@ pub struct Server {
     pool: Pool,
     /// bound, until it listens
     socket: Mutex<Option<OwnedFd>>,
-    threads: Vec<IoThread>,
-}
-
-#[derive(Debug)]
-struct IoThread {
-    commands: UnboundedSender<Command>,
-    join: Option<JoinHandle<()>>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 impl Server {
@@ -216,6 +232,7 @@ impl Server {
             debug: settings.debug,
             log: log.clone(),
             max_connections: settings.limits.max_connections.min(descriptors(settings.limits.max_connections)),
+            threads: OnceLock::new(),
             open: AtomicUsize::new(0),
             open_by_thread: (0..threads).map(|_| Apart::default()).collect(),
             accepting: AtomicBool::new(false),
@@ -229,11 +246,12 @@ impl Server {
             Inbox { orders, posts },
         ));
         let (starting, receivers): (Vec<_>, Vec<_>) = (0..threads).map(|_| unbounded_channel()).unzip();
+        context.threads.get_or_init(|| starting);
         let mut server = Server { address, context, pool, socket: Mutex::new(Some(socket)), threads: Vec::new() };
         for (i, commands) in receivers.into_iter().enumerate() {
             let thread = Thread { number: i, commands, context: server.context.clone(), dispatcher: home.take() };
             let join = std::thread::Builder::new().name(format!("drover-io-{i}")).spawn(move || thread.run())?;
-            server.threads.push(IoThread { commands: starting[i].clone(), join: Some(join) });
+            server.threads.push(join);
         }
         Ok(server)
     }
@@ -246,11 +264,9 @@ impl Server {
         let Some(socket) = self.socket.lock().unwrap_or_else(|e| e.into_inner()).take() else { return Ok(()) };
         rustix::net::listen(&socket, BACKLOG)?;
         self.context.accepting.store(true, Ordering::Relaxed);
-        let threads = self.threads.iter().map(|thread| thread.commands.clone()).collect();
-        let door = Door::new(TcpListener::from(socket), self.context.clone(), threads);
-        for thread in &self.threads {
-            // a thread that has ended accepts nothing
-            let _ = thread.commands.send(Command::Listen(door.clone()));
+        let door = Door::new(TcpListener::from(socket), self.context.clone());
+        for thread in 0..self.threads.len() {
+            self.context.tell(thread, Command::Listen(door.clone()));
         }
         Ok(())
     }
@@ -281,9 +297,8 @@ impl Server {
         if !accepting {
             self.context.drains();
         }
-        for thread in &self.threads {
-            // a thread that has ended has nothing to drain
-            let _ = thread.commands.send(if accepting { Command::LastCall } else { Command::Drain });
+        for thread in 0..self.threads.len() {
+            self.context.tell(thread, if accepting { Command::LastCall } else { Command::Drain });
         }
     }
 
@@ -295,11 +310,11 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        for thread in &self.threads {
-            let _ = thread.commands.send(Command::Quit);
+        for thread in 0..self.threads.len() {
+            self.context.tell(thread, Command::Quit);
         }
         let late = Instant::now() + ENDS_WITHIN;
-        for join in self.threads.iter_mut().filter_map(|thread| thread.join.take()) {
+        for join in self.threads.drain(..) {
             while !join.is_finished() && Instant::now() < late {
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -414,9 +429,9 @@ impl Thread {
         while let Some(command) = self.commands.recv().await {
             match command {
                 Command::Listen(door) => {
-                    tokio::spawn(listener::accept(door, self.number, last_call.clone()));
+                    tokio::spawn(listener::accept(door, last_call.clone()));
                 }
-                Command::Serve(io, peer, open) => nursery::receive(io, peer, open),
+                Command::Serve(client) => http::spawn(*client),
                 Command::LastCall => last_call.notify_one(),
                 Command::Drain => sweep::drain(),
                 Command::Quit => return,

@@ -262,3 +262,37 @@ fn silent_connections_end_in_time() {
     assert!(rest(&mut slow).starts_with("HTTP/1.1 408"));
     service.until_open(0);
 }
+
+#[test]
+fn an_inline_handler_that_blocks_its_thread_keeps_nobody_from_another_one() {
+    struct Blocks;
+    impl Handlers for Blocks {
+        fn run(&self, _: u32, _: &dyn RequestView, _: &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer> {
+            std::thread::sleep(Duration::from_secs(2));
+            None
+        }
+        fn submit(&self, _: u32, _: Vec<u8>, _: Instant, _: Arc<dyn Sink>) {}
+        fn flush(&self) {}
+    }
+    let service = Service::new(2, Limits::default());
+    let route =
+        RouteConfig { methods: vec!["GET".into()], pattern: "/".into(), handler: 1, runs: Runs::Inline, timeout: None };
+    service.serves(vec![route], Arc::new(Blocks));
+    // one after the other, so that one thread has stepped back when the other is blocked
+    for _ in 0..50 {
+        let mut client = service.connect();
+        send(&mut client, "GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        rest(&mut client);
+    }
+    let mut blocked = service.connect();
+    send(&mut blocked, GET);
+    std::thread::sleep(Duration::from_millis(50));
+    let began = Instant::now();
+    for _ in 0..20 {
+        let mut client = service.connect();
+        send(&mut client, "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n");
+        assert!(answer(&mut client).starts_with("HTTP/1.1 404"));
+    }
+    assert!(began.elapsed() < Duration::from_secs(1), "new connections waited for the thread that was blocked");
+    assert!(answer(&mut blocked).starts_with("HTTP/1.1 500"));
+}

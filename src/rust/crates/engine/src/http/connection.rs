@@ -17,8 +17,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 4 << 20;
 
-/// Serves it to its end, in a task of its own.
-pub async fn serve(mut client: Client) {
+/// Has this thread serve it to its end, in a task of its own.
+pub fn spawn(client: Client) {
+    tokio::spawn(serve(client));
+}
+
+async fn serve(mut client: Client) {
     let registered = sweep::register(client.state());
     let mut known = false;
     let ended = poll_fn(|cx| {

@@ -12,7 +12,6 @@ use admission::Limits;
 use bytes::{Buf, Bytes};
 use std::cell::Cell;
 use std::io::{self, IoSlice};
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::task::{ready, Context, Poll};
 
@@ -100,9 +99,9 @@ impl Line {
         }
     }
 
-    /// The socket, while the runtime does not know it: the next read looks for what is there.
-    pub fn fresh_socket(&mut self) -> Option<&TcpStream> {
-        self.socket.fresh()
+    /// The socket, for who waits for it in another way than the task.
+    pub fn socket(&mut self) -> &mut Socket {
+        &mut self.socket
     }
 
     /// Whether the runtime knows the socket.

@@ -16,6 +16,7 @@ mod state;
 pub(crate) mod sweep;
 
 pub(crate) use body::{receive, Incoming, Received};
+pub(crate) use connection::spawn;
 pub(crate) use fields::check as check_fields;
-pub(crate) use h1::{is_token, is_value};
+pub(crate) use h1::{is_token, is_value, Client};
 pub(crate) use state::{now, Connection, OpenRequest};

@@ -4,13 +4,13 @@
 //! new connections wait here together, the thread is woken when bytes of any of them are here, and most of those with one request end in
 //! that turn. What goes on for longer gets a task (`connection`), as does who lets the thread wait for its first byte.
 
-use super::connection::{end, serve};
+use super::connection::{end, spawn};
 use super::h1::{Client, Ended};
 use super::line::Line;
 use super::socket::Socket;
 use super::state::{now, Connection};
 use super::sweep;
-use crate::server::Open;
+use crate::server::{Command, Open};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::Timespec;
 use slab::Slab;
@@ -25,8 +25,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-/// How long one may stay, in ms: a request that comes with its connection comes sooner.
-const STAYS: u64 = 100;
+/// How long one may stay, in ms: a request that comes with its connection comes sooner, unless its client has very many to send.
+const STAYS: u64 = 1000;
+/// So many of them may have descriptors that are for R, which leaves it some: they go soon.
+const IN_RS_WAY: usize = 384;
 /// Connections looked after before tasks have their turn.
 const AT_A_TIME: usize = 32;
 
@@ -38,11 +40,21 @@ thread_local! {
 struct Nursery {
     epoll: Handle,
     waiting: Slab<Waiting>,
+    in_rs_way: usize,
+}
+
+impl Nursery {
+    fn leave(&mut self, key: usize) -> Option<Client> {
+        let Waiting { client, in_rs_way, .. } = self.waiting.try_remove(key)?;
+        self.in_rs_way -= usize::from(in_rs_way);
+        Some(client)
+    }
 }
 
 struct Waiting {
     client: Client,
     since: u64,
+    in_rs_way: bool,
 }
 
 /// The set of their sockets.
@@ -103,7 +115,7 @@ pub fn open() -> io::Result<()> {
     // deprecated for one that is unsafe, as the compiler cannot see that a descriptor stays what it is: the handle keeps its own
     #[allow(deprecated)]
     let watched = AsyncFd::with_interest(epoll.clone(), Interest::READABLE)?;
-    NURSERY.set(Some(Nursery { epoll, waiting: Slab::new() }));
+    NURSERY.set(Some(Nursery { epoll, waiting: Slab::new(), in_rs_way: 0 }));
     tokio::spawn(look_after(watched));
     Ok(())
 }
@@ -142,23 +154,31 @@ fn first_turn(mut client: Client, if_not: impl FnOnce(Client)) -> bool {
     true
 }
 
-/// Gives it a task.
-fn go_on(client: Client) {
-    drop(tokio::spawn(serve(client)));
+/// Gives it a task, on this thread or on another.
+fn go_on(mut client: Client) {
+    match client.settle() {
+        Some(other) => client.server().clone().tell(other, Command::Serve(Box::new(client))),
+        None => spawn(client),
+    }
 }
 
 /// Has it wait here for its first bytes.
 fn wait(mut client: Client) {
     let refused = NURSERY.with_borrow_mut(|nursery| {
         let Some(nursery) = nursery else { return Some(client) };
-        let Some(socket) = client.new_socket() else { return Some(client) };
+        if nursery.in_rs_way >= IN_RS_WAY && client.socket().is_in_rs_way() {
+            client.socket().step_aside();
+        }
+        let in_rs_way = client.socket().is_in_rs_way();
+        let Some(socket) = client.socket().fresh() else { return Some(client) };
         let entry = nursery.waiting.vacant_entry();
         let data = EventData::new_u64(entry.key() as u64);
         // once only: it leaves with its first event
         if epoll::add(&nursery.epoll.0, socket, data, EventFlags::IN | EventFlags::ONESHOT).is_err() {
             return Some(client);
         }
-        entry.insert(Waiting { client, since: now() });
+        entry.insert(Waiting { client, since: now(), in_rs_way });
+        nursery.in_rs_way += usize::from(in_rs_way);
         None
     });
     match refused {
@@ -189,28 +209,27 @@ fn look(epoll: &OwnedFd, all_seen: impl FnOnce()) -> bool {
     }
     for event in events {
         let key = event.data.u64() as usize;
-        let waiting = NURSERY.with_borrow_mut(|nursery| nursery.as_mut()?.waiting.try_remove(key));
-        if let Some(Waiting { client, .. }) = waiting {
+        if let Some(client) = NURSERY.with_borrow_mut(|nursery| nursery.as_mut()?.leave(key)) {
             first_turn(client, go_on);
         }
     }
     more
 }
 
-/// Gives a task to those that have waited for long, or to `all`.
-pub fn rest(all: bool) {
-    let before = if all { u64::MAX } else { now().saturating_sub(STAYS) };
+/// Gives a task to those that have waited for long, or for more than `most` ms.
+pub fn rest(most: u64) {
+    let before = now().saturating_sub(STAYS.min(most));
     let leaving: Vec<_> = NURSERY.with_borrow_mut(|nursery| {
         let Some(nursery) = nursery else { return Vec::new() };
         let keys: Vec<_> = nursery.waiting.iter().filter(|(_, w)| w.since <= before).map(|(key, _)| key).collect();
-        let waiting = keys.into_iter().map(|key| nursery.waiting.remove(key).client);
-        let gone = |client: &mut Client| {
-            if let Some(socket) = client.new_socket() {
-                // its number may be given to another one, which must not be taken for it
+        let mut leaving: Vec<_> = keys.into_iter().filter_map(|key| nursery.leave(key)).collect();
+        for client in &mut leaving {
+            if let Some(socket) = client.socket().fresh() {
+                // its key will be another's
                 let _ = epoll::delete(&nursery.epoll.0, socket);
             }
-        };
-        waiting.map(|mut client| (gone(&mut client), client).1).collect()
+        }
+        leaving
     });
     leaving.into_iter().for_each(go_on);
 }

@@ -40,14 +40,26 @@ impl Socket {
         Socket { io: Io::Fresh(io), drained: false, unwatched: false }
     }
 
-    /// The socket, if somebody else may wait for its first bytes: the next read looks for them.
+    /// The socket, if the runtime does not know it: then somebody else may wait for its first bytes, and the next read looks for them.
     pub fn fresh(&mut self) -> Option<&Fresh> {
         match &self.io {
-            Io::Fresh(io) if !is_in_rs_way(io) => {
+            Io::Fresh(io) => {
                 self.drained = false;
                 Some(io)
             }
             _ => None,
+        }
+    }
+
+    /// Whether it has one of the descriptors that are for R.
+    pub fn is_in_rs_way(&self) -> bool {
+        matches!(&self.io, Io::Fresh(io) if is_in_rs_way(io))
+    }
+
+    /// Gives it another one, if it is new and the system has one.
+    pub fn step_aside(&mut self) {
+        if let Io::Fresh(io) = std::mem::replace(&mut self.io, Io::None) {
+            self.io = Io::Fresh(out_of_rs_way(io));
         }
     }
 

@@ -71,7 +71,7 @@ pub fn hurry() {
 /// request that is on its way.
 pub fn drain() {
     DRAINING.with(|d| d.set(true));
-    nursery::rest(true);
+    nursery::rest(0);
     for_each(|c| {
         if c.is_http2() {
             c.give(Order::Drain);
@@ -91,7 +91,7 @@ pub async fn run(limits: Arc<Limits>) {
     let mut next = 0;
     let mut ended = 0;
     loop {
-        nursery::rest(DRAINING.get());
+        nursery::rest(if DRAINING.get() { 0 } else { ms(limits.keep_alive) });
         let busy = dispatch::expire() | natives::expire();
         calm = if busy { 0 } else { calm + 1 };
         let slow = calm >= CALM && !DRAINING.with(Cell::get);

@@ -13,17 +13,17 @@ use super::{BodyReader, HeadReader};
 use crate::head::{Head, Version};
 use crate::http::body::Incoming;
 use crate::http::line::Line;
+use crate::http::socket::Socket;
 use crate::http::state::{Connection, Order};
 use crate::http::{h2, lent};
 use crate::observe::Level;
 use crate::pipeline::{self, Answering};
 use crate::respond::{Body, Failure, Response};
-use crate::server::Open;
+use crate::server::{this_thread, Context as Server, Open};
 use http::{Method, StatusCode};
 use http_body::Body as _;
 use std::future::Future;
 use std::io;
-use std::net::TcpStream;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{ready, Context, Poll};
@@ -104,9 +104,23 @@ impl Client {
         self.new
     }
 
-    /// Its socket, while the runtime does not know it: the next turn looks for what is there.
-    pub fn new_socket(&mut self) -> Option<&TcpStream> {
-        here(&mut self.line).fresh_socket()
+    /// Its socket, for who waits for it in another way than a task.
+    pub fn socket(&mut self) -> &mut Socket {
+        here(&mut self.line).socket()
+    }
+
+    /// It stays. Gives the thread that is to have it, if that is another: one can, while nothing of a request is under way and the
+    /// runtime of this thread does not know the socket.
+    pub fn settle(&mut self) -> Option<usize> {
+        let movable = matches!(self.doing, Doing::Reading) && !here(&mut self.line).is_watched();
+        let thread = if movable { self.open.context().place() } else { this_thread() };
+        self.open.settle(thread);
+        (thread != this_thread()).then_some(thread)
+    }
+
+    /// Whose server it is of.
+    pub fn server(&self) -> &Arc<Server> {
+        self.open.context()
     }
 
     /// Its line, when there is nothing more to do in HTTP/1.1.
