@@ -27,7 +27,7 @@ use tokio::io::Interest;
 
 /// How long one may stay, in ms: a request that comes with its connection comes sooner, unless its client has very many to send.
 const STAYS: u64 = 1000;
-/// So many of them may have descriptors that are for R, which leaves it some: they go soon.
+/// So many of them, of all threads, may have descriptors that are for R, which leaves it some: they go soon.
 const IN_RS_WAY: usize = 384;
 /// Connections looked after before tasks have their turn.
 const AT_A_TIME: usize = 32;
@@ -125,7 +125,7 @@ pub fn close() {
     drop(NURSERY.take());
 }
 
-/// Takes a new connection, to be served by this thread to its end.
+/// Takes a new connection.
 pub fn receive(io: TcpStream, peer: SocketAddr, open: Open) {
     let state = Arc::new(Connection::new(peer));
     let look = EARLY.with(Early::is_worth_a_look);
@@ -166,7 +166,7 @@ fn go_on(mut client: Client) {
 fn wait(mut client: Client) {
     let refused = NURSERY.with_borrow_mut(|nursery| {
         let Some(nursery) = nursery else { return Some(client) };
-        if nursery.in_rs_way >= IN_RS_WAY && client.socket().is_in_rs_way() {
+        if nursery.in_rs_way >= IN_RS_WAY / client.server().threads() && client.socket().is_in_rs_way() {
             client.socket().step_aside();
         }
         let in_rs_way = client.socket().is_in_rs_way();

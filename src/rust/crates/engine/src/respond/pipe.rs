@@ -131,7 +131,7 @@ impl PipeReader {
         let Some(piece) = state.pieces.pop_front() else {
             return match state.end {
                 Some(true) => Poll::Ready(None),
-                // the HTTP library drops what it has not flushed when a body fails, and flushes when it has to wait: so it waits once
+                // HTTP/2's library drops what it has not flushed when a body fails, and flushes when it has to wait: so it waits once
                 Some(false) if !state.failing => {
                     state.failing = true;
                     cx.waker().wake_by_ref();
