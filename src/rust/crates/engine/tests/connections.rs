@@ -104,19 +104,19 @@ fn a_client_that_has_said_all_it_will_say_gets_its_answer() {
     service.until_open(0);
 }
 
-#[test]
-fn so_does_one_whose_answer_is_still_being_written_when_its_end_is_seen() {
-    const SIZE: usize = 32 << 20;
+const LARGE: usize = 32 << 20;
+
+/// `/large` has an answer of [`LARGE`] bytes: there is more of it than fits into any buffer on its way.
+fn serves_large(service: &Service) {
     struct Large;
     impl Handlers for Large {
         fn run(&self, _: u32, _: &dyn RequestView, _: &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer> {
             let head = Head { status: 200, content_type: None, headers: Vec::new() };
-            Some(Answer::Response(Response { head, body: vec![b'x'; SIZE].into() }))
+            Some(Answer::Response(Response { head, body: vec![b'x'; LARGE].into() }))
         }
         fn submit(&self, _: u32, _: Vec<u8>, _: Instant, _: Arc<dyn Sink>) {}
         fn flush(&self) {}
     }
-    let service = Service::new(1, Limits::default());
     let route = RouteConfig {
         methods: vec!["GET".into()],
         pattern: "/large".into(),
@@ -125,14 +125,34 @@ fn so_does_one_whose_answer_is_still_being_written_when_its_end_is_seen() {
         timeout: None,
     };
     service.serves(vec![route], Arc::new(Large));
+}
+
+fn body_size(text: &str) -> Option<usize> {
+    text.split_once("\r\n\r\n").map(|(_, body)| body.len())
+}
+
+#[test]
+fn so_does_one_whose_answer_is_still_being_written_when_its_end_is_seen() {
+    let service = Service::new(1, Limits::default());
+    serves_large(&service);
     let mut client = service.connect();
     send(&mut client, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
-    // there is more of it than fits into any buffer on its way
     let mut first = [0];
     client.read_exact(&mut first).unwrap();
     client.shutdown(Shutdown::Write).unwrap();
-    let text = rest(&mut client);
-    assert_eq!(text.split_once("\r\n\r\n").map(|(_, body)| body.len()), Some(SIZE));
+    assert_eq!(body_size(&rest(&mut client)), Some(LARGE));
+    service.until_open(0);
+}
+
+#[test]
+fn a_client_that_takes_its_time_for_a_large_answer_is_not_idle() {
+    let service = Service::new(1, Limits { keep_alive: 0.3, ..Limits::default() });
+    serves_large(&service);
+    let mut client = service.connect();
+    send(&mut client, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n");
+    client.read_exact(&mut [0]).unwrap();
+    std::thread::sleep(Duration::from_millis(1800));
+    assert_eq!(body_size(&rest(&mut client)), Some(LARGE));
     service.until_open(0);
 }
 

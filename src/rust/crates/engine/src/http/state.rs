@@ -165,7 +165,8 @@ impl Connection {
 
     /// For how long, in ms, it has waited for a request; `None` when it does something.
     pub fn idle_for(&self, now: u64) -> Option<u64> {
-        (self.activity.load(Relaxed) == IDLE).then(|| now.saturating_sub(self.since.load(Relaxed)))
+        let is_idle = self.activity.load(Relaxed) == IDLE && self.write_blocked_since.load(Relaxed) == 0;
+        is_idle.then(|| now.saturating_sub(self.since.load(Relaxed)))
     }
 
     /// For how long, in ms, a header section has been coming.
@@ -178,6 +179,10 @@ impl Connection {
         if progress {
             if self.write_blocked_since.load(Relaxed) != 0 {
                 self.write_blocked_since.store(0, Relaxed);
+                if self.activity.load(Relaxed) == IDLE {
+                    // it was not, while its client was still to take the answer
+                    self.since.store(now(), Relaxed);
+                }
             }
         } else if self.write_blocked_since.load(Relaxed) == 0 {
             self.write_blocked_since.store(now(), Relaxed);
