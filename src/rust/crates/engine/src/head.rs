@@ -119,13 +119,6 @@ impl Content {
         }
     }
 
-    /// Sets a target whose first `path` bytes are the path.
-    pub fn set_whole_target(&mut self, target: &str, path: usize) {
-        self.target.clear();
-        self.target.push_str(target);
-        self.path = path;
-    }
-
     /// The path as it was sent; empty when the client named only an authority, `*` for the server as a whole.
     pub fn path(&self) -> &str {
         &self.target[..self.path]

@@ -77,9 +77,7 @@ impl Door {
         let Some(Door { listener, context, .. }) = Arc::into_inner(self) else { return };
         drop(listener);
         context.drains();
-        for thread in 0..context.threads() {
-            context.tell(thread, Command::Drain);
-        }
+        context.tell_all(|| Command::Drain);
         context.accepting.store(false, Ordering::Relaxed);
     }
 }

@@ -139,6 +139,11 @@ impl Context {
         }
     }
 
+    /// Tells all threads.
+    pub(crate) fn tell_all(&self, command: impl Fn() -> Command) {
+        (0..self.threads()).for_each(|thread| self.tell(thread, command()));
+    }
+
     /// How many threads there are.
     pub(crate) fn threads(&self) -> usize {
         self.open_by_thread.len()
@@ -265,9 +270,7 @@ impl Server {
         rustix::net::listen(&socket, BACKLOG)?;
         self.context.accepting.store(true, Ordering::Relaxed);
         let door = Door::new(TcpListener::from(socket), self.context.clone());
-        for thread in 0..self.threads.len() {
-            self.context.tell(thread, Command::Listen(door.clone()));
-        }
+        self.context.tell_all(|| Command::Listen(door.clone()));
         Ok(())
     }
 
@@ -297,9 +300,7 @@ impl Server {
         if !accepting {
             self.context.drains();
         }
-        for thread in 0..self.threads.len() {
-            self.context.tell(thread, if accepting { Command::LastCall } else { Command::Drain });
-        }
+        self.context.tell_all(|| if accepting { Command::LastCall } else { Command::Drain });
     }
 
     /// Whether all connections have ended.
@@ -310,9 +311,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        for thread in 0..self.threads.len() {
-            self.context.tell(thread, Command::Quit);
-        }
+        self.context.tell_all(|| Command::Quit);
         let late = Instant::now() + ENDS_WITHIN;
         for join in self.threads.drain(..) {
             while !join.is_finished() && Instant::now() < late {

@@ -69,6 +69,14 @@ fn pause() {
     std::thread::sleep(Duration::from_millis(30));
 }
 
+fn until_called(fake: &Fake) {
+    let late = Instant::now() + PATIENCE;
+    while fake.kept.lock().unwrap().is_empty() {
+        assert!(Instant::now() < late, "the handler was not called");
+        pause();
+    }
+}
+
 #[test]
 fn bodies_are_received_however_they_come() {
     let (service, _) = serve();
@@ -166,11 +174,7 @@ fn bodies_without_a_length_come_in_chunks_or_end_the_connection() {
 
     let mut old = service.connect();
     send(&mut old, "GET /pieces HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-    let late = Instant::now() + PATIENCE;
-    while fake.kept.lock().unwrap().is_empty() {
-        assert!(Instant::now() < late, "the handler was not called");
-        pause();
-    }
+    until_called(&fake);
     end();
     let text = rest(&mut old);
     assert!(text.starts_with("HTTP/1.0 200 OK\r\n") && text.ends_with("\r\n\r\nfirstsecond"), "{text}");
@@ -182,11 +186,7 @@ fn a_body_that_breaks_off_is_not_taken_for_a_whole_one() {
     let (service, fake) = serve();
     let mut client = service.connect();
     send(&mut client, "GET /pieces HTTP/1.1\r\nHost: a\r\n\r\n");
-    let late = Instant::now() + PATIENCE;
-    while fake.kept.lock().unwrap().is_empty() {
-        assert!(Instant::now() < late, "the handler was not called");
-        pause();
-    }
+    until_called(&fake);
     fake.kept.lock().unwrap().drain(..).for_each(|sink| sink.end(false));
     let text = rest(&mut client);
     assert!(text.ends_with("6\r\nsecond\r\n"), "{text}");
@@ -204,11 +204,8 @@ fn handlers_hear_of_clients_that_go() {
                 answer(&mut client);
             }
             send(&mut client, &format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
+            until_called(&fake);
             let late = Instant::now() + PATIENCE;
-            while fake.kept.lock().unwrap().is_empty() {
-                assert!(Instant::now() < late, "the handler was not called");
-                pause();
-            }
             let sink = fake.kept.lock().unwrap().pop().unwrap();
             assert!(!sink.is_cancelled());
             client.shutdown(Shutdown::Both).unwrap();

@@ -90,9 +90,7 @@ impl Line {
             INPUT.set(buffer);
         }
         if self.output.is_empty() {
-            let mut buffer = std::mem::take(&mut self.output.head);
-            buffer.clear();
-            self.output.sent = 0;
+            let buffer = std::mem::take(&mut self.output.head);
             if buffer.capacity() <= KEPT {
                 OUTPUT.set(buffer);
             }

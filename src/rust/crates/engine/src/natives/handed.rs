@@ -70,22 +70,13 @@ impl Handed {
     /// Its time is over if it is at `now`: unless it was answered just now, its handler is told so, and what its client is to be told is
     /// returned.
     pub fn expire(&self, now: u64) -> Option<Outcome> {
-        let mut state = self.state();
-        let waits = state.stage == Stage::Waiting;
+        let state = self.state();
         let outcome = match state.stage {
             Stage::Waiting | Stage::Running if now >= self.deadline => Outcome::Timeout,
             Stage::Waiting if self.begin_by.is_some_and(|by| now >= by) => Outcome::QueueTimeout,
             _ => return None,
         };
-        if waits {
-            state.stage = Stage::Over;
-        }
-        state.cancelled = true;
-        let call = state.on_cancel.take();
-        drop(state);
-        if let Some(call) = call {
-            call();
-        }
+        cancel(state);
         Some(outcome)
     }
 
@@ -97,19 +88,23 @@ impl Handed {
     }
 
     fn cancel(&self) {
-        let mut state = self.state();
-        if state.stage == Stage::Over {
-            return;
+        let state = self.state();
+        if state.stage != Stage::Over {
+            cancel(state);
         }
-        if state.stage == Stage::Waiting {
-            state.stage = Stage::Over;
-        }
-        state.cancelled = true;
-        let call = state.on_cancel.take();
-        drop(state);
-        if let Some(call) = call {
-            call();
-        }
+    }
+}
+
+/// Nobody wants the answer any more. The handler is told without the lock, as it may ask back.
+fn cancel(mut state: MutexGuard<'_, State>) {
+    if state.stage == Stage::Waiting {
+        state.stage = Stage::Over;
+    }
+    state.cancelled = true;
+    let call = state.on_cancel.take();
+    drop(state);
+    if let Some(call) = call {
+        call();
     }
 }
 

@@ -14,8 +14,8 @@ pub use body::Body;
 pub use error::{failure, plain_head, Failure};
 pub use fields::ResponseFields;
 pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written};
-pub use reply::{discard, from_head, from_reply, Replied};
-use reply::{is_bodiless, is_final};
+use reply::is_final;
+pub use reply::{discard, from_head, from_reply, is_bodiless, Replied};
 
 use http::StatusCode;
 

@@ -107,8 +107,8 @@ pub(super) fn is_final(status: u16) -> Result<StatusCode, String> {
 }
 
 /// Whether responses of this status have no body, whatever the handler gave.
-pub(super) fn is_bodiless(status: StatusCode) -> bool {
-    matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+pub fn is_bodiless(status: StatusCode) -> bool {
+    status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
 fn file(path: &[u8], status: StatusCode, headers: HeaderMap, method: &Method, request: &Fields) -> Replied {

@@ -1,9 +1,8 @@
 //! Writing of HTTP/1.1 responses: the head, and the framing of a body.
 
 use crate::http::line::Line;
-use crate::respond::Response;
+use crate::respond::{is_bodiless, Response};
 use bytes::Bytes;
-use http::StatusCode;
 use rustix::time::{clock_gettime, ClockId};
 use std::cell::Cell;
 use std::time::{Duration, UNIX_EPOCH};
@@ -41,10 +40,6 @@ pub fn framing(response: &Response, asked: Asked) -> Framed {
         None if asked.http10 => Framed::Close,
         None => Framed::Chunks,
     }
-}
-
-fn is_bodiless(status: StatusCode) -> bool {
-    status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
 /// Appends the head of a response.
@@ -148,6 +143,7 @@ fn date(out: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use crate::respond::{Body, ResponseFields};
+    use http::StatusCode;
 
     const ASKED: Asked = Asked { head_only: false, http10: false, keep_alive: true };
 

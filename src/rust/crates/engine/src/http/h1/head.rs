@@ -244,7 +244,8 @@ fn set_target(target: &[u8], head: &mut Head) -> Option<Option<Box<str>>> {
     if target.first() == Some(&b'/') {
         let path = target.iter().position(|&b| !PATH[b as usize]).unwrap_or(target.len());
         if target[path..].first().is_none_or(|&b| b == b'?') && target[path..].iter().all(|&b| QUERY[b as usize]) {
-            head.set_whole_target(std::str::from_utf8(target).ok()?, path);
+            let target = std::str::from_utf8(target).ok()?;
+            head.set_target(&target[..path], target.get(path + 1..));
             return Some(None);
         }
     }
