@@ -6,6 +6,7 @@
 
 mod app;
 pub mod assets;
+mod budget;
 mod config;
 mod dispatch;
 mod head;

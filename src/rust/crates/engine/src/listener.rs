@@ -153,7 +153,7 @@ async fn some(handle: &AsyncFd<Handle>, crowd: &mut bool) {
         if n == 1 && !was_crowd && !door.has_more() {
             return ready.clear_ready();
         }
-        let Some(open) = door.context.try_enter() else { return door.context.one_closed.notified().await };
+        let Some(open) = door.context.try_enter() else { return door.context.budget.one_freed.notified().await };
         match door.next() {
             Ok((io, peer)) => {
                 *crowd = n > 0;

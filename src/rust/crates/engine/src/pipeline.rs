@@ -21,11 +21,9 @@ use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use bytes::Bytes;
 use exchange::{Answer, RequestView as _};
 use router::{Match, MethodSet, Params, PathError};
-use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as Task, Poll};
 use std::time::Instant;
 
 /// The route of requests that no route takes, when the app has a handler for them.
@@ -68,22 +66,9 @@ pub enum Answering {
     Later(Pin<Box<dyn Future<Output = Response> + Send>>),
 }
 
-/// As HTTP/2's library has it.
-impl Future for Answering {
-    type Output = Result<::http::Response<Body>, Infallible>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Task<'_>) -> Poll<Self::Output> {
-        let response = match &mut *self {
-            Answering::Now(response) => response.take().map_or(Poll::Pending, Poll::Ready),
-            Answering::Later(answering) => answering.as_mut().poll(cx),
-        };
-        response.map(|response| Ok(response.into_http2()))
-    }
-}
-
 /// The request ends when its body has been handed over, not when its head is.
 fn keep_open(response: Response, body: Incoming, open: OpenRequest) -> Response {
-    // and HTTP/2 gives up a body that was not read only then, as before it the client might never see the answer
+    // and an HTTP/2 body that was not read is given up only then, as before it the client might never see the answer
     let unread = body.into_unread();
     Response { body: response.body.keeping(open, unread), ..response }
 }
@@ -129,11 +114,22 @@ impl Exchange<'_> {
 
     /// What every response has in common.
     fn finish(&self, answer: Result<Response, Failure>) -> Response {
+        let answer = answer.and_then(|response| self.with_place(response));
         let mut response = answer.unwrap_or_else(|failure| self.fail(&failure));
         if self.head.method == Method::HEAD {
             without_body(&mut response);
         }
         response
+    }
+
+    /// Its open file, if there is one, takes a place among all that the server may have.
+    fn with_place(&self, mut response: Response) -> Result<Response, Failure> {
+        if response.body.is_file() && self.head.method != Method::HEAD {
+            let place = self.context.budget.file();
+            let none = || Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many files are being sent");
+            response.body.occupy(place.ok_or_else(none)?);
+        }
+        Ok(response)
     }
 
     /// The answer to a request that has a body, or that another generation of the app is to answer after all.
@@ -148,8 +144,7 @@ impl Exchange<'_> {
                 Routed::Answer(response) => return Ok(response),
             };
             if received.is_none() {
-                let limits = &self.context.limits;
-                received = Some(receive(body, self.connection, limits, &self.context.upload_path).await?);
+                received = Some(receive(body, self.connection, self.context).await?);
             }
             let Some(received) = &received else { continue };
             let waiting = match self.hand_over(&app, route, path, &params, received) {

@@ -1,5 +1,6 @@
 //! A running server: its threads, what they share, and its end.
 
+use crate::budget::Budget;
 use crate::config::Settings;
 use crate::dispatch::{self, Dispatcher, Inbox, Queue};
 use crate::http::{self, nursery, sweep, Client};
@@ -23,7 +24,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 use tokio::sync::Notify;
 
-/// Descriptors that are not connections: files being sent, what R opens, the server's own.
+/// Descriptors that are neither connections nor files being sent or received: what R opens, the server's own.
 const SPARE_DESCRIPTORS: u64 = 64;
 /// Connections that the kernel holds until they are accepted; it cuts this to its own limit.
 const BACKLOG: i32 = 4096;
@@ -57,7 +58,8 @@ pub struct Context {
     pub(crate) upload_path: PathBuf,
     pub(crate) debug: bool,
     pub(crate) log: Log,
-    pub(crate) max_connections: usize,
+    max_connections: usize,
+    pub(crate) budget: Arc<Budget>,
     /// where its I/O threads are told what to do
     threads: OnceLock<Vec<UnboundedSender<Command>>>,
     /// connections that are open, and of these those that have settled on a thread
@@ -65,8 +67,6 @@ pub struct Context {
     open_by_thread: Vec<Apart<AtomicUsize>>,
     /// whether connections are accepted, or were and some may wait in the kernel
     pub(crate) accepting: AtomicBool,
-    /// rung when one closes that stood in others' way
-    pub(crate) one_closed: Notify,
     draining: AtomicBool,
     ids: AtomicU64,
 }
@@ -99,8 +99,8 @@ impl Drop for Open {
         if let Some(thread) = self.thread {
             self.context.open_by_thread[thread].0.fetch_sub(1, Ordering::Relaxed);
         }
-        if self.context.open.fetch_sub(1, Ordering::Relaxed) >= self.context.max_connections {
-            self.context.one_closed.notify_one();
+        if self.context.open.fetch_sub(1, Ordering::Relaxed) >= self.context.most_connections() {
+            self.context.budget.one_freed.notify_one();
         }
     }
 }
@@ -112,9 +112,15 @@ impl Context {
         Open { context: self.clone(), thread: None }
     }
 
-    /// Counts a connection as open, unless there are `max_connections`: then wait until `one_closed`.
+    /// Connections that there may be now.
+    fn most_connections(&self) -> usize {
+        self.max_connections.min(self.budget.connections())
+    }
+
+    /// Counts a connection as open, unless there are as many as there may be: then wait until the budget's `one_freed`.
     pub(crate) fn try_enter(self: &Arc<Self>) -> Option<Open> {
-        let one_more = |open| (open < self.max_connections).then_some(open + 1);
+        let most = self.most_connections();
+        let one_more = |open| (open < most).then_some(open + 1);
         self.open.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
         Some(Open { context: self.clone(), thread: None })
     }
@@ -230,18 +236,20 @@ impl Server {
         let (pool, orders) = Pool::new(settings.clone()).map_err(StartError::Config)?;
         let (post, posts) = unbounded_channel();
         let threads = settings.threads.max(1);
+        let descriptors = descriptors(settings.limits.max_connections);
+        let max_connections = settings.limits.max_connections.min(descriptors);
         let context = Arc::new(Context {
             queue: Queue::new(pool.0.clone(), post.clone()),
             pool: pool.clone(),
             upload_path: settings.upload_path,
             debug: settings.debug,
             log: log.clone(),
-            max_connections: settings.limits.max_connections.min(descriptors(settings.limits.max_connections)),
+            max_connections,
+            budget: Budget::new(descriptors, max_connections),
             threads: OnceLock::new(),
             open: AtomicUsize::new(0),
             open_by_thread: (0..threads).map(|_| Apart::default()).collect(),
             accepting: AtomicBool::new(false),
-            one_closed: Notify::new(),
             draining: AtomicBool::new(false),
             ids: AtomicU64::new(first_id()),
             limits: Arc::new(settings.limits),
@@ -354,7 +362,8 @@ fn bind_to(address: SocketAddr) -> Result<(OwnedFd, SocketAddr), Errno> {
     Ok((socket, bound))
 }
 
-/// Raises the soft limit of descriptors as far as `connections` need and the system allows; gives the connections that then fit.
+/// Raises the soft limit of descriptors as far as `connections` need and the system allows; gives how many there are then for them and for
+/// files.
 fn descriptors(connections: usize) -> usize {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let wanted = connections as u64 + 4 * SPARE_DESCRIPTORS;
@@ -423,7 +432,7 @@ impl Thread {
         if let Err(e) = nursery::open() {
             self.context.log.line(Level::Warn, &format!("new connections cost more than they must: {e}"));
         }
-        tokio::spawn(sweep::run(self.context.limits.clone()));
+        tokio::spawn(sweep::run(self.context.limits.clone(), self.context.budget.clone()));
         let last_call = Arc::new(Notify::new());
         while let Some(command) = self.commands.recv().await {
             match command {

@@ -77,7 +77,7 @@ impl RequestView for View<'_, '_> {
         match self.body {
             Received::Empty => BodyRef::Inline(&[]),
             Received::Memory(bytes) => BodyRef::Inline(bytes),
-            Received::Spooled(file, len) => BodyRef::Spooled { path: file.path().as_os_str().as_bytes(), len: *len },
+            Received::Spooled(file, len) => BodyRef::Spooled { path: file.as_os_str().as_bytes(), len: *len },
         }
     }
 

@@ -4,18 +4,19 @@ use super::h1::BodyReader;
 use super::lent;
 use super::line::Line;
 use super::state::Connection;
+use super::transfer::Transfer;
+use crate::budget::{BodyRoom, FilePlace};
 use crate::respond::Failure;
+use crate::server::Context as Server;
 use admission::Limits;
 use bytes::Bytes;
+use h2::RecvStream;
 use http::StatusCode;
-use http_body::Body as _;
-use hyper::body as http2;
 use std::future::poll_fn;
 use std::io::{self, Write};
-use std::path::Path;
-use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{ready, Context, Poll};
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempPath};
 
 /// A body that is here.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub enum Received {
     /// in memory
     Memory(Bytes),
     /// in a file, which goes when this is dropped
-    Spooled(NamedTempFile, u64),
+    Spooled(TempPath, u64),
 }
 
 /// The body of a request as the pipeline gets it.
@@ -35,8 +36,19 @@ pub enum Incoming {
     /// of HTTP/1.1: it is read from the line of the task, and so many bytes are announced
     Coming(u64),
     /// of HTTP/2
-    Http2(http2::Incoming),
+    Http2(Stream),
 }
+
+/// See [`Incoming::Http2`].
+pub struct Stream {
+    pub body: RecvStream,
+    /// bytes that the client has said will come; 0 when it has not
+    pub announced: u64,
+    pub transfer: Arc<Transfer>,
+}
+
+/// What was not read of the body of an HTTP/2 request: the library gives it up when this is dropped.
+pub type Unread = RecvStream;
 
 impl Incoming {
     /// That of a request whose header section has just been read. One that came with it, and is small, is taken at once.
@@ -59,15 +71,15 @@ impl Incoming {
     pub fn here(&self) -> Option<&Received> {
         match self {
             Incoming::Here(received) => Some(received),
-            Incoming::Http2(body) if body.is_end_stream() => Some(&Received::Empty),
+            Incoming::Http2(stream) if stream.body.is_end_stream() => Some(&Received::Empty),
             Incoming::Coming(_) | Incoming::Http2(_) => None,
         }
     }
 
-    /// What was not read of an HTTP/2 body: the library gives it up when it is dropped.
-    pub fn into_unread(self) -> Option<http2::Incoming> {
+    /// What was not read of it.
+    pub fn into_unread(self) -> Option<Unread> {
         match self {
-            Incoming::Http2(body) if !body.is_end_stream() => Some(body),
+            Incoming::Http2(stream) if !stream.body.is_end_stream() => Some(stream.body),
             _ => None,
         }
     }
@@ -76,33 +88,30 @@ impl Incoming {
 /// Reads the whole body.
 ///
 /// # Errors
-/// The failure to answer with: 413 too large, 408 too slow, 400 malformed, 507 no room on disk.
-pub async fn receive(
-    body: &mut Incoming,
-    state: &Connection,
-    limits: &Limits,
-    spool_in: &Path,
-) -> Result<Received, Failure> {
-    let announced = match body {
+/// The failure to answer with: 413 too large, 408 too slow, 400 malformed, 503 too many files open, 507 no room on disk.
+pub async fn receive(body: &mut Incoming, state: &Connection, server: &Server) -> Result<Received, Failure> {
+    let (announced, stream) = match body {
         Incoming::Here(received) => return Ok(std::mem::replace(received, Received::Empty)),
-        Incoming::Coming(announced) => *announced,
-        Incoming::Http2(body) => body.size_hint().lower(),
+        Incoming::Coming(announced) => (*announced, None),
+        Incoming::Http2(stream) => (stream.announced, Some(stream.transfer.clone())),
     };
-    let mut store = Store::new(announced, limits, spool_in);
-    if announced > limits.max_body {
+    let transfer = stream.as_deref().unwrap_or(&state.transfer);
+    let mut store = Store::new(announced, server);
+    if announced > server.limits.max_body {
         return Err(store.too_large());
     }
-    state.body_begins();
-    let _clock = Clock(state);
+    transfer.body_begins();
+    let _clock = Clock(transfer);
     poll_fn(|cx| {
-        if state.is_body_late() {
+        transfer.set_waker(cx.waker());
+        if transfer.is_body_late() {
             return Poll::Ready(Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "the body came too slowly").closing()));
         }
         match body {
             Incoming::Here(_) => Poll::Ready(Ok(())),
-            Incoming::Coming(_) => lent::borrow(|line| poll_http1(line, cx, state, limits, &mut store))
+            Incoming::Coming(_) => lent::borrow(|line| poll_http1(line, cx, transfer, &mut store))
                 .unwrap_or_else(|| Poll::Ready(Err(ended_early()))),
-            Incoming::Http2(body) => poll_http2(body, cx, state, &mut store),
+            Incoming::Http2(stream) => poll_http2(&mut stream.body, cx, &mut store),
         }
     })
     .await?;
@@ -110,7 +119,7 @@ pub async fn receive(
 }
 
 /// Stops the body's clock however the wait for it ends.
-struct Clock<'a>(&'a Connection);
+struct Clock<'a>(&'a Transfer);
 
 impl Drop for Clock<'_> {
     fn drop(&mut self) {
@@ -121,8 +130,7 @@ impl Drop for Clock<'_> {
 fn poll_http1(
     line: &mut Line,
     cx: &mut Context<'_>,
-    state: &Connection,
-    limits: &Limits,
+    transfer: &Transfer,
     store: &mut Store<'_>,
 ) -> Poll<Result<(), Failure>> {
     if line.body.is_expected() && line.input().is_empty() {
@@ -131,35 +139,26 @@ fn poll_http1(
     }
     line.body.begins();
     loop {
-        if line.read_body(limits, |piece| store.add(piece))? {
+        let server = store.server;
+        if line.read_body(&server.limits, |piece| store.add(piece))? {
             return Poll::Ready(Ok(()));
         }
         match ready!(line.poll_fill(cx)) {
-            Ok(n) if n > 0 => state.body_moves(n),
+            Ok(n) if n > 0 => transfer.body_moves(n),
             _ => return Poll::Ready(Err(ended_early())),
         }
     }
 }
 
-fn poll_http2(
-    body: &mut http2::Incoming,
-    cx: &mut Context<'_>,
-    state: &Connection,
-    store: &mut Store<'_>,
-) -> Poll<Result<(), Failure>> {
-    loop {
-        match ready!(Pin::new(&mut *body).poll_frame(cx)) {
-            None => return Poll::Ready(Ok(())),
-            // trailers are read and ignored
-            Some(Ok(frame)) => {
-                if let Ok(piece) = frame.into_data() {
-                    state.body_moves(piece.len());
-                    store.add(&piece)?;
-                }
-            }
-            Some(Err(_)) => return Poll::Ready(Err(ended_early())),
-        }
+/// Trailers are left to the library. The clock is told of bytes when they are read from the socket: see `h2`.
+fn poll_http2(body: &mut RecvStream, cx: &mut Context<'_>, store: &mut Store<'_>) -> Poll<Result<(), Failure>> {
+    while let Some(piece) = ready!(body.poll_data(cx)) {
+        let piece = piece.map_err(|_| ended_early())?;
+        // an error is the connection's end, which the next poll tells
+        let _ = body.flow_control().release_capacity(piece.len());
+        store.add(&piece)?;
     }
+    Poll::Ready(Ok(()))
 }
 
 fn ended_early() -> Failure {
@@ -169,64 +168,70 @@ fn ended_early() -> Failure {
 struct Store<'a> {
     len: u64,
     announced: u64,
-    limits: &'a Limits,
-    spool_in: &'a Path,
+    server: &'a Server,
     place: Place,
 }
 
 enum Place {
-    Memory(Vec<u8>),
-    File(NamedTempFile),
+    Memory(Vec<u8>, BodyRoom),
+    File { file: NamedTempFile, _place: FilePlace },
 }
 
 /// Room is made at once for an announced body of up to this many bytes: who announces more has to send it first.
 const MADE_AT_ONCE: u64 = 64 << 10;
 
 impl<'a> Store<'a> {
-    fn new(announced: u64, limits: &'a Limits, spool_in: &'a Path) -> Self {
-        Store { len: 0, announced, limits, spool_in, place: Place::Memory(Vec::new()) }
+    fn new(announced: u64, server: &'a Server) -> Self {
+        Store { len: 0, announced, server, place: Place::Memory(Vec::new(), server.budget.body()) }
     }
 
     fn too_large(&self) -> Failure {
-        let detail = format!("the body may have at most {} bytes", self.limits.max_body);
+        let detail = format!("the body may have at most {} bytes", self.server.limits.max_body);
         Failure::new(StatusCode::PAYLOAD_TOO_LARGE, detail).closing()
     }
 
     fn add(&mut self, piece: &[u8]) -> Result<(), Failure> {
         self.len += piece.len() as u64;
-        if self.len > self.limits.max_body {
+        if self.len > self.server.limits.max_body {
             return Err(self.too_large());
         }
-        self.write(piece).map_err(|e| {
-            Failure::new(StatusCode::INSUFFICIENT_STORAGE, format!("the body could not be stored: {}", e.kind()))
-                .closing()
-        })
-    }
-
-    fn write(&mut self, piece: &[u8]) -> io::Result<()> {
-        match &mut self.place {
-            Place::File(file) => file.write_all(piece)?,
-            Place::Memory(so_far) if self.len.max(self.announced) > self.limits.spool_above => {
-                let mut file = NamedTempFile::new_in(self.spool_in)?;
-                file.write_all(so_far)?;
-                file.write_all(piece)?;
-                self.place = Place::File(file);
-            }
-            Place::Memory(so_far) => {
+        if let Place::Memory(so_far, room) = &mut self.place {
+            if self.len.max(self.announced) <= self.server.limits.spool_above && room.grow(piece.len()) {
                 if so_far.is_empty() {
                     so_far.reserve_exact((self.announced.min(MADE_AT_ONCE) as usize).max(piece.len()));
                 }
                 so_far.extend_from_slice(piece);
+                return Ok(());
             }
+            let so_far = std::mem::take(so_far);
+            self.place = self.file(&so_far)?;
         }
-        Ok(())
+        match &mut self.place {
+            Place::File { file, .. } => file.write_all(piece).map_err(not_stored),
+            Place::Memory(..) => Ok(()),
+        }
     }
 
+    /// A file that begins with these bytes.
+    fn file(&self, so_far: &[u8]) -> Result<Place, Failure> {
+        let place = self.server.budget.file().ok_or_else(|| {
+            Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many bodies are being received").closing()
+        })?;
+        let mut file = NamedTempFile::new_in(&self.server.upload_path).map_err(not_stored)?;
+        file.write_all(so_far).map_err(not_stored)?;
+        Ok(Place::File { file, _place: place })
+    }
+
+    /// The whole body. A file is closed: who reads it knows its name.
     fn finish(self) -> Received {
         match self.place {
-            Place::Memory(bytes) if bytes.is_empty() => Received::Empty,
-            Place::Memory(bytes) => Received::Memory(bytes.into()),
-            Place::File(file) => Received::Spooled(file, self.len),
+            Place::Memory(bytes, _) if bytes.is_empty() => Received::Empty,
+            Place::Memory(bytes, _) => Received::Memory(bytes.into()),
+            Place::File { file, .. } => Received::Spooled(file.into_temp_path(), self.len),
         }
     }
+}
+
+fn not_stored(e: io::Error) -> Failure {
+    Failure::new(StatusCode::INSUFFICIENT_STORAGE, format!("the body could not be stored: {}", e.kind())).closing()
 }

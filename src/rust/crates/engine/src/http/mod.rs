@@ -1,10 +1,11 @@
 //! HTTP: from a socket to requests, and back.
 //!
 //! A connection's way: `nursery` until its first bytes are here, then, if it goes on, `connection`; `h1` or `h2` speaks on its `line`, which is a `socket` with buffers, and calls
-//! `pipeline`. `state` is what a connection is doing, `sweep` ends those that take too long at it.
+//! `pipeline`. `state` is what a connection is doing, `transfer` how a request's body and response move, `sweep` ends what takes too long.
 
 mod body;
 mod connection;
+mod date;
 mod fields;
 mod h1;
 mod h2;
@@ -14,8 +15,9 @@ pub(crate) mod nursery;
 mod socket;
 mod state;
 pub(crate) mod sweep;
+mod transfer;
 
-pub(crate) use body::{receive, Incoming, Received};
+pub(crate) use body::{receive, Incoming, Received, Unread};
 pub(crate) use connection::spawn;
 pub(crate) use fields::check as check_fields;
 pub(crate) use h1::{is_token, is_value, Client};

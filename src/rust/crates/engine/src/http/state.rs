@@ -3,14 +3,15 @@
 //! All fields are used by the tasks of one I/O thread; they are atomics only because the runtime asks for `Send`, and need no
 //! read-modify-write.
 //! Activities: `Idle` -> `Head` (a part of a header section) -> `Busy` (the pipeline has it) -> `Idle`.
-//! While `Busy`, a body may be coming in and a response may be going out, each with its own clock.
+//! While `Busy`, bodies may be coming in and responses may be going out, each with its own clock: see `transfer`.
 
+use super::transfer::Transfer;
 use rustix::time::{clock_gettime, ClockId};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 
 /// Milliseconds on a clock that only goes forward, never 0. The clock is the kernel's coarse one, a few ms behind: it costs a fifth of
@@ -32,8 +33,10 @@ pub enum Order {
     Close = 2,
     /// end: the header section did not come in time
     HeaderTimeout = 3,
+    /// end: the client floods the server with frames
+    Calm = 4,
     /// end: the client does not read its response
-    WriteTimeout = 4,
+    WriteTimeout = 5,
 }
 
 impl Order {
@@ -42,7 +45,8 @@ impl Order {
             1 => Order::Drain,
             2 => Order::Close,
             3 => Order::HeaderTimeout,
-            4 => Order::WriteTimeout,
+            4 => Order::Calm,
+            5 => Order::WriteTimeout,
             _ => Order::None,
         }
     }
@@ -89,10 +93,12 @@ pub struct Connection {
     /// requests without a whole response
     open: AtomicU32,
     write_blocked_since: AtomicU64,
-    body_began: AtomicU64,
-    body_moved: AtomicU64,
-    body_bytes: AtomicU64,
-    body_late: AtomicBool,
+    /// since when a part of a header section has been here of HTTP/2, where requests may be under way beside it
+    part_since: AtomicU64,
+    /// the request of HTTP/1.1
+    pub transfer: Transfer,
+    /// the requests of HTTP/2, by stream
+    streams: Mutex<Vec<(u32, Arc<Transfer>)>>,
     order: AtomicU8,
     /// whether the socket of a client that waits for its answer is to be watched
     watch: AtomicU8,
@@ -109,10 +115,9 @@ impl Connection {
             since: AtomicU64::new(now()),
             open: AtomicU32::new(0),
             write_blocked_since: AtomicU64::new(0),
-            body_began: AtomicU64::new(0),
-            body_moved: AtomicU64::new(0),
-            body_bytes: AtomicU64::new(0),
-            body_late: AtomicBool::new(false),
+            part_since: AtomicU64::new(0),
+            transfer: Transfer::default(),
+            streams: Mutex::default(),
             order: AtomicU8::new(Order::None as u8),
             watch: AtomicU8::new(WATCH_NOT),
             waker: Mutex::new(None),
@@ -171,7 +176,20 @@ impl Connection {
 
     /// For how long, in ms, a header section has been coming.
     pub fn head_for(&self, now: u64) -> Option<u64> {
-        (self.activity.load(Relaxed) == HEAD).then(|| now.saturating_sub(self.since.load(Relaxed)))
+        let since = match self.activity.load(Relaxed) {
+            HEAD => self.since.load(Relaxed),
+            _ => self.part_since.load(Relaxed),
+        };
+        (since != 0).then(|| now.saturating_sub(since))
+    }
+
+    /// Whether the last that has come of HTTP/2 is a part of something, and that not of a body.
+    pub fn has_part(&self, has: bool) {
+        if !has {
+            self.part_since.store(0, Relaxed);
+        } else if self.part_since.load(Relaxed) == 0 {
+            self.part_since.store(now(), Relaxed);
+        }
     }
 
     /// A write made progress, or could not.
@@ -197,46 +215,28 @@ impl Connection {
         }
     }
 
-    /// A body is expected from now on.
-    pub fn body_begins(&self) {
-        let now = now();
-        self.body_bytes.store(0, Relaxed);
-        self.body_moved.store(now, Relaxed);
-        self.body_began.store(now, Relaxed);
+    /// Calls `f` for each request under way, and its stream in HTTP/2.
+    pub fn for_each_transfer(&self, mut f: impl FnMut(u32, &Transfer)) {
+        f(0, &self.transfer);
+        self.streams().iter().for_each(|(stream, transfer)| f(*stream, transfer));
     }
 
-    /// Some of the body has come.
-    pub fn body_moves(&self, bytes: usize) {
-        self.body_bytes.store(self.body_bytes.load(Relaxed) + bytes as u64, Relaxed);
-        self.body_moved.store(now(), Relaxed);
+    /// A stream of HTTP/2 has a request from now on, until its guard is dropped.
+    pub fn stream(self: &Arc<Self>, stream: u32) -> OpenStream {
+        let transfer = Arc::new(Transfer::default());
+        self.streams().push((stream, transfer.clone()));
+        OpenStream { connection: self.clone(), stream, transfer }
     }
 
-    /// The body is here, or given up.
-    pub fn body_ends(&self) {
-        self.body_began.store(0, Relaxed);
-    }
-
-    /// Time in ms since the body began, time since it last moved, and bytes so far.
-    pub fn body_progress(&self, now: u64) -> Option<(u64, u64, u64)> {
-        match self.body_began.load(Relaxed) {
-            0 => None,
-            began => Some((
-                now.saturating_sub(began),
-                now.saturating_sub(self.body_moved.load(Relaxed)),
-                self.body_bytes.load(Relaxed),
-            )),
+    /// Bytes of the body of a stream's request have come.
+    pub fn body_moves(&self, stream: u32, bytes: usize) {
+        if let Some((_, transfer)) = self.streams().iter().find(|(known, _)| *known == stream) {
+            transfer.body_moves(bytes);
         }
     }
 
-    /// Ends the wait for a body that comes too slowly.
-    pub fn body_is_late(&self) {
-        self.body_late.store(true, Relaxed);
-        self.wake();
-    }
-
-    /// Whether the wait for the body is over.
-    pub fn is_body_late(&self) -> bool {
-        self.body_late.load(Relaxed)
+    fn streams(&self) -> MutexGuard<'_, Vec<(u32, Arc<Transfer>)>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a client that waits for its answer has done so for long enough for its socket to be watched: if not, the task is woken
@@ -302,5 +302,25 @@ impl OpenRequest {
 impl Drop for OpenRequest {
     fn drop(&mut self) {
         self.0.request_ends();
+    }
+}
+
+/// A stream of HTTP/2 whose request is under way, until dropped.
+pub struct OpenStream {
+    connection: Arc<Connection>,
+    stream: u32,
+    transfer: Arc<Transfer>,
+}
+
+impl OpenStream {
+    /// How its body and its response move.
+    pub fn transfer(&self) -> &Arc<Transfer> {
+        &self.transfer
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.connection.streams().retain(|(stream, _)| *stream != self.stream);
     }
 }

@@ -3,6 +3,7 @@
 
 use super::nursery;
 use super::state::{now, Connection, Order};
+use crate::budget::Budget;
 use crate::{dispatch, natives};
 use admission::{ms, Limits};
 use slab::Slab;
@@ -25,6 +26,9 @@ const DRAIN_FOR: u64 = 1000;
 /// When the server ends, a connection is kept for this many ms after its last answer: the client's next request may be under way, and gets
 /// its answer with the news that it is the last one.
 const LAST_CALL: u64 = 250;
+
+/// When what bodies and responses hold is scarce, those that stall get this part of their time.
+const HURRIED: u64 = 5;
 
 /// So many connections that have ended make memory worth giving back.
 const WORTH_GIVING_BACK: usize = 256;
@@ -85,7 +89,7 @@ fn for_each(mut f: impl FnMut(&Connection)) {
 }
 
 /// The task. Runs as long as its thread.
-pub async fn run(limits: Arc<Limits>) {
+pub async fn run(limits: Arc<Limits>, budget: Arc<Budget>) {
     let wake = WAKE.with(Arc::clone);
     let mut calm = 0;
     let mut next = 0;
@@ -96,7 +100,7 @@ pub async fn run(limits: Arc<Limits>) {
         calm = if busy { 0 } else { calm + 1 };
         let slow = calm >= CALM && !DRAINING.with(Cell::get);
         SLOWED.with(|s| s.set(slow));
-        next = look(&limits, next, slow);
+        next = look(&limits, &budget, next, slow);
         // the allocator keeps what a crowd of connections needed: when the crowd is gone, its memory goes back
         let going = ENDED.get() - std::mem::replace(&mut ended, ENDED.get());
         if calm >= QUIET && going == 0 && ended >= WORTH_GIVING_BACK {
@@ -116,8 +120,9 @@ pub async fn run(limits: Arc<Limits>) {
 }
 
 /// Looks at connections from place `from` on: at all of them, or at a share. Gives the place to go on from.
-fn look(limits: &Limits, from: usize, all: bool) -> usize {
+fn look(limits: &Limits, budget: &Budget, from: usize, all: bool) -> usize {
     let now = now();
+    let scarce = budget.is_scarce();
     let keep_alive = if DRAINING.with(Cell::get) { LAST_CALL } else { ms(limits.keep_alive) };
     CONNECTIONS.with(|connections| {
         let connections = connections.borrow();
@@ -126,13 +131,13 @@ fn look(limits: &Limits, from: usize, all: bool) -> usize {
         let (from, to) =
             if all || from >= places { (0, if all { places } else { share }) } else { (from, from + share) };
         for connection in (from..to.min(places)).filter_map(|at| connections.get(at)) {
-            look_at(connection, limits, now, keep_alive);
+            look_at(connection, limits, now, keep_alive, scarce);
         }
         to
     })
 }
 
-fn look_at(c: &Connection, limits: &Limits, now: u64, keep_alive: u64) {
+fn look_at(c: &Connection, limits: &Limits, now: u64, keep_alive: u64, scarce: bool) {
     c.has_stayed();
     if c.head_for(now).is_some_and(|t| t > ms(limits.header_timeout)) {
         c.give(Order::HeaderTimeout);
@@ -140,12 +145,11 @@ fn look_at(c: &Connection, limits: &Limits, now: u64, keep_alive: u64) {
     if c.write_blocked_for(now).is_some_and(|t| t > ms(limits.write_timeout)) {
         c.give(Order::WriteTimeout);
     }
-    if let Some((total, still, bytes)) = c.body_progress(now) {
-        let slow = total > ms(limits.body_timeout) && bytes * 1000 / total.max(1) < limits.min_body_rate;
-        if still > ms(limits.body_timeout) || slow {
-            c.body_is_late();
-        }
-    }
+    let patience = |seconds| ms(seconds) / if scarce { HURRIED } else { 1 };
+    c.for_each_transfer(|_, transfer| {
+        transfer.check_body(now, patience(limits.body_timeout), limits.min_body_rate);
+        transfer.check_response(now, patience(limits.write_timeout));
+    });
     if let Some(idle) = c.idle_for(now) {
         if c.order() == Order::Drain && idle > DRAIN_FOR {
             c.give(Order::Close);

@@ -1,11 +1,11 @@
 //! The body of a response: nothing, bytes, a piece of a file that is read as it is sent, or what comes through a pipe.
 
 use super::PipeReader;
-use crate::http::OpenRequest;
+use crate::budget::FilePlace;
+use crate::http::{OpenRequest, Unread};
 use bytes::Bytes;
-use http_body::{Frame, SizeHint};
-use hyper::body::Incoming;
 use std::fs::File;
+use std::future::Future as _;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::pin::Pin;
@@ -13,13 +13,13 @@ use std::sync::Arc;
 use std::task::{ready, Context, Poll};
 use tokio::task::JoinHandle;
 
-/// Bytes of a file read at a time: large enough to need few turns, small enough that many downloads fit in memory.
-const PIECE: u64 = 128 << 10;
+/// Most bytes of a file read at a time: large enough to need few turns, small enough that many downloads fit in memory.
+const PIECE: usize = 128 << 10;
 
 /// See the module.
 pub struct Body {
     source: Source,
-    _until_end: Option<(OpenRequest, Option<Incoming>)>,
+    _until_end: Option<(OpenRequest, Option<Unread>)>,
 }
 
 enum Source {
@@ -34,6 +34,7 @@ struct Piecewise {
     offset: u64,
     left: u64,
     reading: Option<JoinHandle<io::Result<Bytes>>>,
+    place: Option<FilePlace>,
 }
 
 impl Body {
@@ -54,7 +55,7 @@ impl Body {
         if len == 0 {
             return Body::empty();
         }
-        let piecewise = Piecewise { file: Arc::new(file), offset, left: len, reading: None };
+        let piecewise = Piecewise { file: Arc::new(file), offset, left: len, reading: None, place: None };
         Body { source: Source::File(piecewise), _until_end: None }
     }
 
@@ -87,20 +88,46 @@ impl Body {
         self.len() == Some(0)
     }
 
+    /// Whether it is read from an open file.
+    pub fn is_file(&self) -> bool {
+        matches!(self.source, Source::File(_))
+    }
+
+    /// Keeps the place that the server has for its open file, until the body is dropped.
+    pub fn occupy(&mut self, place: FilePlace) {
+        if let Source::File(file) = &mut self.source {
+            file.place = Some(place);
+        }
+    }
+
     /// Keeps the request open, and what was not read of its body, until this body has been handed over whole, or dropped.
-    pub fn keeping(mut self, open: OpenRequest, unread: Option<Incoming>) -> Self {
+    pub fn keeping(mut self, open: OpenRequest, unread: Option<Unread>) -> Self {
         self._until_end = Some((open, unread));
         self
+    }
+
+    /// The next bytes, no more than `most` of them when they come from a file; `None` after the last ones.
+    pub fn poll(&mut self, cx: &mut Context<'_>, most: usize) -> Poll<Option<io::Result<Bytes>>> {
+        match &mut self.source {
+            Source::Empty => Poll::Ready(None),
+            Source::Bytes(bytes) => {
+                let bytes = std::mem::take(bytes);
+                self.source = Source::Empty;
+                Poll::Ready(Some(Ok(bytes)))
+            }
+            Source::File(file) => file.poll(cx, most.min(PIECE)),
+            Source::Pipe(pipe) => pipe.poll(cx),
+        }
     }
 }
 
 impl Piecewise {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+    fn poll(&mut self, cx: &mut Context<'_>, most: usize) -> Poll<Option<io::Result<Bytes>>> {
         if self.left == 0 {
             return Poll::Ready(None);
         }
         let reading = self.reading.get_or_insert_with(|| {
-            let (file, offset, size) = (self.file.clone(), self.offset, self.left.min(PIECE) as usize);
+            let (file, offset, size) = (self.file.clone(), self.offset, self.left.min(most as u64) as usize);
             tokio::task::spawn_blocking(move || {
                 let mut piece = vec![0; size];
                 let n = file.read_at(&mut piece, offset)?;
@@ -122,33 +149,5 @@ impl Piecewise {
             }
             Err(e) => Err(e),
         }))
-    }
-}
-
-use std::future::Future as _;
-
-impl http_body::Body for Body {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        match &mut self.source {
-            Source::Empty => Poll::Ready(None),
-            Source::Bytes(b) => {
-                let b = std::mem::take(b);
-                self.source = Source::Empty;
-                Poll::Ready(Some(Ok(Frame::data(b))))
-            }
-            Source::File(f) => f.poll(cx).map(|piece| piece.map(|r| r.map(Frame::data))),
-            Source::Pipe(p) => p.poll(cx).map(|piece| piece.map(|r| r.map(Frame::data))),
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.is_empty()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.len().map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }

@@ -25,13 +25,3 @@ pub struct Response {
     pub fields: ResponseFields,
     pub body: Body,
 }
-
-impl Response {
-    /// As HTTP/2's library has it.
-    pub fn into_http2(self) -> http::Response<Body> {
-        let mut response = http::Response::new(self.body);
-        *response.status_mut() = self.status;
-        *response.headers_mut() = self.fields.to_map();
-        response
-    }
-}

@@ -20,8 +20,6 @@ struct State {
     held: usize,
     /// the writer's last word: whether the body is whole
     end: Option<bool>,
-    /// the next read fails
-    failing: bool,
     reader_gone: bool,
     waker: Option<Waker>,
 }
@@ -131,12 +129,6 @@ impl PipeReader {
         let Some(piece) = state.pieces.pop_front() else {
             return match state.end {
                 Some(true) => Poll::Ready(None),
-                // HTTP/2's library drops what it has not flushed when a body fails, and flushes when it has to wait: so it waits once
-                Some(false) if !state.failing => {
-                    state.failing = true;
-                    cx.waker().wake_by_ref();
-                    Poll::Pending
-                }
                 Some(false) => Poll::Ready(Some(Err(io::Error::other("the body was not completed")))),
                 None => {
                     state.waker = Some(cx.waker().clone());
@@ -186,7 +178,6 @@ mod tests {
         assert!(matches!(read(&reader), Poll::Ready(None)));
         let (writer, reader) = pipe(None);
         drop(writer);
-        assert!(read(&reader).is_pending());
         assert!(matches!(read(&reader), Poll::Ready(Some(Err(_)))));
     }
 

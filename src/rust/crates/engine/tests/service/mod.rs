@@ -1,4 +1,6 @@
 //! A server on this machine, and clients that speak HTTP/1.1 byte by byte.
+// each of the programs that share it uses some of it
+#![allow(dead_code)]
 
 use crate::settings;
 use admission::Limits;
@@ -30,7 +32,11 @@ impl Service {
 
     /// From now on these routes, whose handlers are C handlers of this process.
     pub fn serves(&self, routes: Vec<RouteConfig>, handlers: Arc<dyn Handlers>) {
-        let app = AppConfig { routes, ..AppConfig::default() };
+        self.runs(AppConfig { routes, ..AppConfig::default() }, handlers);
+    }
+
+    /// From now on this app.
+    pub fn runs(&self, app: AppConfig, handlers: Arc<dyn Handlers>) {
         self.server.pool().add_generation(2, &app, Some(handlers)).unwrap();
         self.server.pool().switch_to(2);
     }

@@ -21,7 +21,6 @@ use crate::pipeline::{self, Answering};
 use crate::respond::{Body, Failure, Response};
 use crate::server::{this_thread, Context as Server, Open};
 use http::{Method, StatusCode};
-use http_body::Body as _;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -165,7 +164,7 @@ impl Client {
                     matches!(self.doing, Doing::Reading) && !self.reader.has_begun() && here(&mut self.line).is_idle();
                 idle.then(|| self.after_last())
             }
-            Order::Close => Some(Ended::Complete),
+            Order::Close | Order::Calm => Some(Ended::Complete),
             Order::HeaderTimeout => {
                 let failure = Failure::new(StatusCode::REQUEST_TIMEOUT, "the header section came too slowly");
                 Some(Ended::Refused(failure))
@@ -335,11 +334,10 @@ impl Client {
                 ready!(line.poll_flush(cx))?;
             }
             let Doing::Sending(body, framed) = &mut self.doing else { return Poll::Ready(Ok(None)) };
-            match Pin::new(body).poll_frame(cx) {
+            match body.poll(cx, usize::MAX) {
                 Poll::Pending => return self.while_waiting(cx),
-                Poll::Ready(Some(Ok(frame))) => {
-                    // we send no trailers
-                    if !frame.into_data().is_ok_and(|piece| framed.write(piece, line)) {
+                Poll::Ready(Some(Ok(piece))) => {
+                    if !framed.write(piece, line) {
                         break false;
                     }
                 }
@@ -360,25 +358,26 @@ impl Client {
         } else if here(&mut self.line).body.has_ended() {
             Doing::Reading
         } else {
-            self.state.body_begins();
+            self.state.transfer.body_begins();
             Doing::Skipping
         };
     }
 
     /// Reads on to the next request.
     fn skip(&mut self, cx: &mut Context<'_>) -> Step {
+        self.state.transfer.set_waker(cx.waker());
         loop {
             let line = here(&mut self.line);
             let skipped = line.read_body(&self.open.context().limits, |_| Ok::<(), Failure>(()));
-            if !matches!(skipped, Ok(false)) || self.state.is_body_late() {
-                self.state.body_ends();
+            if !matches!(skipped, Ok(false)) || self.state.transfer.is_body_late() {
+                self.state.transfer.body_ends();
                 self.doing = if matches!(skipped, Ok(true)) { Doing::Reading } else { Doing::Ending };
                 return Poll::Ready(Ok(None));
             }
             ready!(line.poll_flush(cx))?;
             match ready!(line.poll_fill(cx))? {
                 0 => return Poll::Ready(Ok(Some(Ended::Complete))),
-                n => self.state.body_moves(n),
+                n => self.state.transfer.body_moves(n),
             }
         }
     }

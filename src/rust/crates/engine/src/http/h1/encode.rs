@@ -1,11 +1,9 @@
 //! Writing of HTTP/1.1 responses: the head, and the framing of a body.
 
+use crate::http::date;
 use crate::http::line::Line;
 use crate::respond::{is_bodiless, Response};
 use bytes::Bytes;
-use rustix::time::{clock_gettime, ClockId};
-use std::cell::Cell;
-use std::time::{Duration, UNIX_EPOCH};
 
 /// What the request says of its response.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +66,9 @@ pub fn head(response: &Response, framed: Framed, asked: Asked, out: &mut Vec<u8>
         _ => {}
     }
     if !fields.has_date() {
-        date(out);
+        out.extend_from_slice(b"date: ");
+        out.extend_from_slice(&date::text());
+        out.extend_from_slice(b"\r\n");
     }
     out.extend_from_slice(b"\r\n");
 }
@@ -115,28 +115,6 @@ fn chunk_size(size: usize, out: &mut Vec<u8>) {
     let significant = (usize::BITS - size.leading_zeros()).div_ceil(4).max(1);
     out.extend((0..significant).rev().map(|at| DIGITS[size >> (4 * at) & 15]));
     out.extend_from_slice(b"\r\n");
-}
-
-const DATE_FIELD: usize = 37;
-
-thread_local! {
-    /// the second, and the field for it
-    static NOW: Cell<(i64, [u8; DATE_FIELD])> = const { Cell::new((-1, [0; DATE_FIELD])) };
-}
-
-/// Appends the date, whose text a thread makes once for a second.
-fn date(out: &mut Vec<u8>) {
-    let second = clock_gettime(ClockId::RealtimeCoarse).tv_sec;
-    let (of, mut text) = NOW.get();
-    if of != second {
-        let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(u64::try_from(second).unwrap_or(0)));
-        let field = format!("date: {date}\r\n");
-        // RFC 9110 section 5.6.7: such a date has 29 characters
-        let Ok(made) = <[u8; DATE_FIELD]>::try_from(field.as_bytes()) else { return };
-        text = made;
-        NOW.set((second, text));
-    }
-    out.extend_from_slice(&text);
 }
 
 #[cfg(test)]

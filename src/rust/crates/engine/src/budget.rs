@@ -1,0 +1,120 @@
+//! What all connections together may hold beyond their sockets: open files, and bodies in memory that are not complete.
+//!
+//! Each holder has a guard, which gives back what it holds when it is dropped. When half of a resource is in use it is scarce: then
+//! clients that let the server wait get less time (`http::sweep`), so that those who stall make room for those who do not.
+//! Neighbours: `server` (connections, which share the descriptors), `pipeline` and `http::body` (who ask).
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// Bytes of incomplete bodies that are kept in memory, of all requests together; what comes beyond that goes to disk. Enough for 500 bodies
+/// of the usual `spool_above` at a time, little enough for the smallest machine.
+const MAX_BODIES: u64 = 64 << 20;
+
+/// See the module.
+pub struct Budget {
+    /// descriptors that connections and files share
+    descriptors: usize,
+    max_files: usize,
+    files: AtomicUsize,
+    bodies: AtomicU64,
+    /// rung when a connection or a file closes that stood in a new connection's way
+    pub one_freed: Notify,
+}
+
+impl Budget {
+    /// For a process that may have so many descriptors for connections and files. Files get at most half of them, or all that
+    /// `max_connections` leave: whatever clients do to files, connections are accepted.
+    pub fn new(descriptors: usize, max_connections: usize) -> Arc<Self> {
+        let max_files = descriptors.saturating_sub(max_connections).max(descriptors / 2);
+        let (files, bodies) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Arc::new(Budget { descriptors, max_files, files, bodies, one_freed: Notify::new() })
+    }
+
+    /// Connections that fit beside the files that are open.
+    pub fn connections(&self) -> usize {
+        self.descriptors.saturating_sub(self.files.load(Relaxed))
+    }
+
+    /// A place for an open file; `None` when there is none left.
+    pub fn file(self: &Arc<Self>) -> Option<FilePlace> {
+        let one_more = |files| (files < self.max_files).then_some(files + 1);
+        self.files.fetch_update(Relaxed, Relaxed, one_more).ok()?;
+        Some(FilePlace(self.clone()))
+    }
+
+    /// Room in memory for a body that is still to come.
+    pub fn body(self: &Arc<Self>) -> BodyRoom {
+        BodyRoom { budget: self.clone(), bytes: 0 }
+    }
+
+    /// Whether clients that stall take what others need.
+    pub fn is_scarce(&self) -> bool {
+        2 * self.files.load(Relaxed) > self.max_files || 2 * self.bodies.load(Relaxed) > MAX_BODIES
+    }
+}
+
+/// The place of an open file, free again when this is dropped.
+pub struct FilePlace(Arc<Budget>);
+
+impl Drop for FilePlace {
+    fn drop(&mut self) {
+        self.0.files.fetch_sub(1, Relaxed);
+        self.0.one_freed.notify_one();
+    }
+}
+
+/// What a body takes of the memory for incomplete ones, free again when this is dropped.
+pub struct BodyRoom {
+    budget: Arc<Budget>,
+    bytes: u64,
+}
+
+impl BodyRoom {
+    /// Takes room for so many bytes more. `false` when there is none.
+    pub fn grow(&mut self, bytes: usize) -> bool {
+        let bytes = bytes as u64;
+        let more = |taken: u64| taken.checked_add(bytes).filter(|all| *all <= MAX_BODIES);
+        let fits = self.budget.bodies.fetch_update(Relaxed, Relaxed, more).is_ok();
+        self.bytes += if fits { bytes } else { 0 };
+        fits
+    }
+}
+
+impl Drop for BodyRoom {
+    fn drop(&mut self) {
+        self.budget.bodies.fetch_sub(self.bytes, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_leave_half_of_the_descriptors_to_connections() {
+        let budget = Budget::new(10, 10);
+        let mut places: Vec<_> = std::iter::from_fn(|| budget.file()).collect();
+        assert_eq!((places.len(), budget.connections(), budget.is_scarce()), (5, 5, true));
+        places.truncate(2);
+        assert_eq!((budget.connections(), budget.is_scarce()), (8, false));
+        assert_eq!(std::iter::from_fn(|| budget.file()).map(std::mem::forget).count(), 3);
+        // where few connections are allowed, files may have what is left
+        let budget = Budget::new(100, 10);
+        assert_eq!(std::iter::from_fn(|| budget.file()).map(std::mem::forget).count(), 90);
+    }
+
+    #[test]
+    fn bodies_get_what_is_left_of_the_memory() {
+        let budget = Budget::new(10, 10);
+        let (mut first, mut second) = (budget.body(), budget.body());
+        assert!(first.grow(MAX_BODIES as usize / 2) && !budget.is_scarce());
+        assert!(second.grow(MAX_BODIES as usize / 2) && budget.is_scarce());
+        assert!(!second.grow(1) && !first.grow(usize::MAX));
+        drop(first);
+        assert!(second.grow(1) && budget.is_scarce());
+        drop(second);
+        assert!(!budget.is_scarce());
+    }
+}
