@@ -69,7 +69,7 @@ server <- new.env(parent = emptyenv())
 #'   attack brings about, get 400.
 #' @param header_timeout From the first byte of a request to the end of its header section, in seconds.
 #' @param body_timeout Longest pause within a body, in seconds.
-#' @param min_body_rate Slowest body on average, in bytes per second, once `body_timeout` seconds have passed; 0 allows
+#' @param min_body_rate Slowest body in bytes per second, over each span of `body_timeout` seconds; 0 allows
 #'   any.
 #' @param write_timeout Longest time without progress while a response is sent, in seconds.
 #' @param keep_alive Longest idle time between two requests of a connection, in seconds.

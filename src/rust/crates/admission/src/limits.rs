@@ -33,7 +33,7 @@ pub struct Limits {
     pub header_timeout: f64,
     /// longest pause within a body
     pub body_timeout: f64,
-    /// slowest body, on average, after `body_timeout` has passed once
+    /// slowest body, over each span of `body_timeout`
     pub min_body_rate: u64,
     /// longest time without progress while a response is written
     pub write_timeout: f64,
