@@ -56,9 +56,8 @@ add_route <- function(app, method, path, handler, timeout, call = sys.call(-1L))
 #' @section What a handler returns: A string (sent as `text/plain`), a raw vector (`application/octet-stream`), a
 #' response ([dr_response()], [dr_json()], [dr_file()], ...), a list, data frame or other vector (sent as JSON, single
 #' values without brackets), `NULL` (204 No Content), a condition that carries a status ([dr_abort()]), or a promise of
-#' one of these. A list whose names are all among `status`, `body` and `headers`, with at least one of the first two, is
-#' taken as a response; to send such a list as JSON, use [dr_json()]. Anything else, and any error, is answered with
-#' 500, without a reason for the client and with one in the log.
+#' one of these. Lists are data, whatever their names are: only [dr_response()] and its like make responses. Anything
+#' else, and any error, is answered with 500, without a reason for the client and with one in the log.
 #'
 #' @param app An app, see [dr_app()].
 #' @param path The path: a single string.

@@ -10,24 +10,30 @@
 #'
 #' Printing an app shows its route table.
 #'
+#' @param list_responses `TRUE` to take a plain list whose names are all among `status`, `body` and `headers`, with at
+#'   least one of the first two, as a response when a handler, a middleware or an error handler of this app returns it.
+#'   For programs written for drogonR. Do not return what clients send then: a client could set the status and the
+#'   headers of the answer. `FALSE`: lists are data, and are sent as JSON.
 #' @returns An app: an environment of class `dr_app`. Its fields are for reading: `routes` (a named list; names like
 #'   `"GET /x"`; each element a list with `method`, `path`, `param_names` and `handler`), `cpp_routes` and
 #'   `cpp_stream_routes` (likewise, with `package` and `callable` instead of `handler`, see [dr_get_cpp()]),
 #'   `middleware` (a list of functions), `static_mounts` (a list of lists with `mount` and `dir`), `mounts` (a list of
 #'   lists with `prefix` and `app`), `on_error` and `not_found` (a function or `NULL`), `on_start`, `on_stop`,
-#'   `on_worker_start` and `on_worker_stop` (lists of functions), `port` (the port of the last [dr_serve()], or `NULL`)
+#'   `on_worker_start` and `on_worker_stop` (lists of functions), `list_responses`, `port` (the port of the last [dr_serve()], or `NULL`)
 #'   and `serving` (`TRUE` while it is served).
 #' @seealso [dr_get()], [dr_use()], [dr_static()], [dr_mount()], [dr_serve()]
 #' @examples
 #' app <- dr_app()
 #' dr_get(app, "/hello/:name", function(req) paste0("Hello, ", dr_param(req, "name"), "!"))
 #' app
+#' @section Errors: `drover_error_argument` when `list_responses` is not `TRUE` or `FALSE`.
 #' @export
-dr_app <- function() {
+dr_app <- function(list_responses = FALSE) {
+  check_flag(list_responses, "list_responses")
   app <- list2env(list(
     routes = list(), cpp_routes = list(), cpp_stream_routes = list(), middleware = list(), static_mounts = list(),
     mounts = list(), on_error = NULL, not_found = NULL, on_start = list(), on_stop = list(), on_worker_start = list(),
-    on_worker_stop = list(), port = NULL, serving = FALSE
+    on_worker_stop = list(), list_responses = list_responses, port = NULL, serving = FALSE
   ), parent = emptyenv())
   class(app) <- "dr_app"
   app

@@ -18,14 +18,20 @@ join_path <- function(prefix, path) {
   if (nzchar(prefix) && path == "/") prefix else paste0(prefix, path)
 }
 
+# Functions of an app whose plain lists may be responses, or as they are. NULL stays NULL.
+reading_lists <- function(app, fn) {
+  if (is.null(fn) || !app$list_responses) return(fn)
+  function(...) read_list_response(fn(...))
+}
+
 # The routes of an app and of all that is mounted in it, in order: lists of method, path, handler, timeout (seconds or
 # NULL), middleware (a list, outermost first) and on_error. An app's own routes go before those of the apps mounted in
 # it.
 app_routes <- function(app, prefix = "", middleware = list(), on_error = NULL) {
-  middleware <- c(middleware, app$middleware)
-  if (!is.null(app$on_error)) on_error <- app$on_error
+  middleware <- c(middleware, app_middleware(app))
+  if (!is.null(app$on_error)) on_error <- reading_lists(app, app$on_error)
   own <- lapply(unname(app$routes), function(route) list(
-    method = route$method, path = join_path(prefix, route$path), handler = route$handler,
+    method = route$method, path = join_path(prefix, route$path), handler = reading_lists(app, route$handler),
     timeout = route$timeout, middleware = middleware, on_error = on_error
   ))
   mounted <- lapply(app$mounts, function(mount) {
@@ -44,6 +50,8 @@ app_cpp_routes <- function(app, field, prefix = "") {
   mounted <- lapply(app$mounts, function(mount) app_cpp_routes(mount$app, field, paste0(prefix, mount$prefix)))
   c(own, unlist(mounted, recursive = FALSE))
 }
+
+app_middleware <- function(app) lapply(app$middleware, function(one) reading_lists(app, one))
 
 # The static mounts likewise: lists of mount and dir.
 app_statics <- function(app, prefix = "") {
@@ -66,7 +74,7 @@ static_dir <- function(static, call) {
 not_found_handler <- function(handler) {
   force(handler)
   as_missing <- function(value) {
-    bare <- !is_response_list(value)
+    bare <- !is_response(value)
     response <- as_response(value)
     if (bare) response$status <- 404L
     response
@@ -115,8 +123,8 @@ compile_app <- function(app, call = sys.call(-1L)) {
   not_found <- NULL
   if (!is.null(app$not_found)) {
     not_found <- length(handlers) + 1L
-    handlers[[not_found]] <- compose(app$middleware, not_found_handler(app$not_found))
-    on_error[not_found] <- list(app$on_error)
+    handlers[[not_found]] <- compose(app_middleware(app), not_found_handler(reading_lists(app, app$not_found)))
+    on_error[not_found] <- list(reading_lists(app, app$on_error))
   }
   runs <- vapply(cpp, function(route) if (isTRUE(route$inline)) "inline" else "pool", "")
   static <- lapply(app_statics(app), static_dir, call = call)

@@ -49,7 +49,7 @@ test_that("nxt() gives a response, whatever the handler returned", {
   expect_identical(run_with("hi"), list(status = 200L, body = "hi", headers = text))
   expect_identical(run_with(NULL), list(status = 204L, body = NULL, headers = list()))
   expect_identical(run_with(as.raw(1))$headers, list("Content-Type" = "application/octet-stream"))
-  expect_identical(run_with(list(status = 201, body = "made"))$status, 201L)
+  expect_identical(run_with(list(status = 201, body = "made"))$status, 200L)
   expect_identical(run_with(list(ok = TRUE))$body, "{\"ok\":true}")
 })
 
@@ -115,7 +115,8 @@ test_that("a not-found handler answers 404 unless it returns a response", {
   expect_identical(answer(list(error = "none"))$status, 404L)
   expect_identical(answer(NULL)$status, 404L)
   expect_identical(answer(dr_html("front page"))$status, 200L)
-  expect_identical(answer(list(status = 410L, body = "gone"))$status, 410L)
+  expect_identical(answer(list(status = 410L, body = "gone"))$status, 404L)
+  expect_identical(answer(list(status = 410L, body = "gone"), dr_app(list_responses = TRUE))$status, 410L)
   marked <- dr_use(dr_app(), function(req, nxt) dr_set_header(nxt(), "X-Mark", "yes"))
   expect_identical(answer("x", marked)$headers[["X-Mark"]], "yes")
 })

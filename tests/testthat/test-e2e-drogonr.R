@@ -6,7 +6,7 @@ test_that("a program written for drogonR runs", {
     items <- new.env()
     items$all <- list(list(id = 1L, name = "first"))
 
-    app <- dr_app()
+    app <- dr_app(list_responses = TRUE)
     dr_use(app, function(req, nxt) {
       if (startsWith(req$path, "/admin") && is.null(dr_header(req, "X-Token"))) {
         return(list(status = 401L, body = "token needed", headers = list("WWW-Authenticate" = "Token")))

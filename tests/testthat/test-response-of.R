@@ -31,14 +31,19 @@ test_that("lists, data frames and vectors are JSON", {
   expect_identical(body(list(status = 1L, body = "x", other = 2L)), "{\"status\":1,\"body\":\"x\",\"other\":2}")
 })
 
-test_that("a list with the names of a response is one", {
+test_that("a list with the names of a response is data, and a response only for apps that ask for it", {
   by_hand <- list(status = 201, body = "x", headers = list("X-A" = "1"))
-  expect_identical(as_response(by_hand), dr_text("x", 201L, list("X-A" = "1")))
-  expect_identical(as_response(list(body = as.raw(1))), dr_response(as.raw(1)))
-  expect_identical(as_response(list(status = 202L)), dr_text("", 202L))
-  expect_null(as_response(list(status = 204L, body = NULL))$body)
-  expect_argument_error(as_response(list(status = 1000, body = "x")), "in 200..599, not 1000", fixed = TRUE)
-  expect_argument_error(as_response(list(body = 1:3)), "`body` must be a single string")
+  expect_identical(as_response(by_hand)$body, "{\"status\":201,\"body\":\"x\",\"headers\":{\"X-A\":\"1\"}}")
+  read <- drover:::read_list_response
+  expect_identical(read(by_hand), dr_text("x", 201L, list("X-A" = "1")))
+  expect_identical(read(list(body = as.raw(1))), dr_response(as.raw(1)))
+  expect_identical(read(list(status = 202L)), dr_text("", 202L))
+  expect_null(read(list(status = 204L, body = NULL))$body)
+  for (other in list(list(headers = 1), list(status = 1, x = 2), list(), "x", NULL, data.frame(status = 1))) {
+    expect_identical(read(other), other)
+  }
+  expect_argument_error(read(list(status = 1000, body = "x")), "in 200..599, not 1000", fixed = TRUE)
+  expect_argument_error(read(list(body = 1:3)), "`body` must be a single string")
 })
 
 test_that("what cannot be sent is an error that says what it is", {

@@ -40,7 +40,6 @@ fn try_value(value: Sexp, out: &mut Vec<u8>) -> Option<()> {
             Some(())
         }
         kind::LIST if is_response(attributes.class) => response(value, attributes.names, out),
-        kind::LIST if bare && looks_like_response(attributes.names) => None,
         kind::LIST | kind::LOGICAL | kind::INTEGER | kind::DOUBLE | kind::STRING => {
             // classes that are more than data (a promise, a connection) are for R to see
             if !bare && !is_data(attributes.class) {
@@ -82,17 +81,6 @@ fn is_response(class: Sexp) -> bool {
 
 fn is_data(class: Sexp) -> bool {
     [&b"data.frame"[..], b"factor", b"Date", b"POSIXct"].iter().any(|name| class_is(class, name))
-}
-
-/// A list that only R code can tell from a response: it has the names of one.
-fn looks_like_response(names: Sexp) -> bool {
-    if names.is_null() {
-        return false;
-    }
-    // SAFETY: the names of a protected value are a character vector.
-    unsafe { r::elements::<Sexp>(names) }.is_some_and(|names| {
-        !names.is_empty() && names.iter().all(|n| matches!(r::bytes(*n), b"status" | b"body" | b"headers"))
-    })
 }
 
 /// Name and value of a header field.
