@@ -56,7 +56,7 @@ NULL
 #' @export
 dr_on_worker_start <- function(app, fn) {
   check_app_open(app)
-  check_function(fn, "fn")
+  check_hook(fn)
   app$on_worker_start[[length(app$on_worker_start) + 1L]] <- fn
   invisible(app)
 }
@@ -65,7 +65,7 @@ dr_on_worker_start <- function(app, fn) {
 #' @export
 dr_on_worker_stop <- function(app, fn) {
   check_app_open(app)
-  check_function(fn, "fn")
+  check_hook(fn)
   app$on_worker_stop[[length(app$on_worker_stop) + 1L]] <- fn
   invisible(app)
 }
@@ -74,7 +74,7 @@ dr_on_worker_stop <- function(app, fn) {
 #' @export
 dr_on_start <- function(app, fn) {
   check_app_open(app)
-  check_function(fn, "fn")
+  check_hook(fn)
   app$on_start[[length(app$on_start) + 1L]] <- fn
   invisible(app)
 }
@@ -83,7 +83,7 @@ dr_on_start <- function(app, fn) {
 #' @export
 dr_on_stop <- function(app, fn) {
   check_app_open(app)
-  check_function(fn, "fn")
+  check_hook(fn)
   app$on_stop[[length(app$on_stop) + 1L]] <- fn
   invisible(app)
 }

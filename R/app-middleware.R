@@ -36,7 +36,7 @@
 #' @export
 dr_use <- function(app, middleware) {
   check_app_open(app)
-  check_function(middleware, "middleware")
+  check_takes(middleware, "middleware", 2L, "two arguments, the request and `nxt`")
   app$middleware[[length(app$middleware) + 1L]] <- middleware
   invisible(app)
 }
@@ -69,6 +69,7 @@ dr_use <- function(app, middleware) {
 dr_on_error <- function(app, fn) {
   check_app_open(app)
   if (!is.null(fn) && !is.function(fn)) stop_argument("fn", "NULL or a function(req, err)", fn, sys.call())
+  check_takes(fn, "fn", 2L, "two arguments, the request and the error", null = TRUE)
   app$on_error <- fn
   invisible(app)
 }
@@ -85,7 +86,7 @@ dr_on_error <- function(app, fn) {
 #' a static mount is answered with 404 by the engine.
 #'
 #' @param app An app, see [dr_app()]. The one given to [dr_serve()] counts; handlers of mounted apps are not used.
-#' @param handler A function of one argument, the request, or `NULL` to go back to the standard answer.
+#' @param handler A function of one argument, the request, or of none, or `NULL` to go back to the standard answer.
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
 #'   is being served.
@@ -95,7 +96,7 @@ dr_on_error <- function(app, fn) {
 #' @export
 dr_not_found <- function(app, handler) {
   check_app_open(app)
-  check_function(handler, "handler", null = TRUE)
+  check_handler(handler, null = TRUE)
   app$not_found <- handler
   invisible(app)
 }

@@ -17,7 +17,7 @@ parse_path <- function(path, call, arg = "path") {
 add_route <- function(app, method, path, handler, timeout, call = sys.call(-1L)) {
   check_app_open(app, call = call)
   parsed <- parse_path(path, call)
-  check_function(handler, "handler", call = call)
+  check_handler(handler, call = call)
   if (!is.null(timeout)) check_seconds(timeout, "timeout", call = call)
   key <- paste(method, path)
   if (!is.null(app$routes[[key]])) {
@@ -61,7 +61,7 @@ add_route <- function(app, method, path, handler, timeout, call = sys.call(-1L))
 #'
 #' @param app An app, see [dr_app()].
 #' @param path The path: a single string.
-#' @param handler A function of one argument, the request (`req`, see [dr_header()] and [request]).
+#' @param handler A function of one argument, the request (`req`, see [dr_header()] and [request]), or of none.
 #' @param timeout Longest time from the arrival of a request to its answer, in seconds: a single number > 0, or `NULL`
 #'   for the one that [dr_serve()] was given. When it is over the client gets 504, and the handler is interrupted if it
 #'   runs in a worker process.

@@ -46,6 +46,40 @@ check_function <- function(x, arg, null = FALSE, call = sys.call(-1L)) {
   stop_argument(arg, if (null) "NULL or a function" else "a function", x, call)
 }
 
+# What a function declares: `required`, the names without a default; `most`, the number it takes by position. NULL for
+# the few primitives that do not say.
+arity <- function(x) {
+  declared <- formals(args(x))
+  if (is.null(args(x))) return(NULL)
+  dots <- names(declared) == "..."
+  is_required <- vapply(declared, function(default) is.symbol(default) && !nzchar(as.character(default)), NA)
+  list(required = names(declared)[is_required & !dots], most = if (any(dots)) Inf else length(declared))
+}
+
+# A function that is called with `n` arguments by position. Found out when it is registered: the first request would be
+# too late. `what`: those arguments, in words; `or_none`: without arguments it is fine as well.
+check_takes <- function(x, arg, n, what, null = FALSE, or_none = FALSE, call = sys.call(-1L)) {
+  check_function(x, arg, null, call)
+  if (is.null(x)) return(invisible())
+  takes <- arity(x)
+  if (is.null(takes) || (or_none && takes$most == 0)) return(invisible())
+  if (takes$most >= n && length(takes$required) <= n) return(invisible())
+  given <- paste(names(formals(args(x))), collapse = ", ")
+  hint <- if (any(c("res", "response") %in% takes$required)) {
+    "; what it returns is the response, see dr_response() and dr_json()"
+  }
+  problem <- sprintf("`%s` must be a function of %s, not function(%s)%s", arg, what, given, hint %||% "")
+  stop_drover("argument", problem, call = call, argument = arg)
+}
+
+check_handler <- function(x, arg = "handler", null = FALSE, call = sys.call(-1L)) {
+  check_takes(x, arg, 1L, "one argument, the request, or of none", null, or_none = TRUE, call = call)
+}
+
+check_hook <- function(x, arg = "fn", null = FALSE, call = sys.call(-1L)) {
+  check_takes(x, arg, 0L, "no arguments", null, call = call)
+}
+
 is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
 
 check_string <- function(x, arg, null = FALSE, call = sys.call(-1L)) {

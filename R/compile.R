@@ -18,6 +18,12 @@ join_path <- function(prefix, path) {
   if (nzchar(prefix) && path == "/") prefix else paste0(prefix, path)
 }
 
+# A handler may have no argument: it is called with one all the same.
+with_request <- function(handler) {
+  force(handler)
+  if (identical(arity(handler)$most, 0L)) function(req) handler() else handler
+}
+
 # Functions of an app whose plain lists may be responses, or as they are. NULL stays NULL.
 reading_lists <- function(app, fn) {
   if (is.null(fn) || !app$list_responses) return(fn)
@@ -31,7 +37,7 @@ app_routes <- function(app, prefix = "", middleware = list(), on_error = NULL) {
   middleware <- c(middleware, app_middleware(app))
   if (!is.null(app$on_error)) on_error <- reading_lists(app, app$on_error)
   own <- lapply(unname(app$routes), function(route) list(
-    method = route$method, path = join_path(prefix, route$path), handler = reading_lists(app, route$handler),
+    method = route$method, path = join_path(prefix, route$path), handler = reading_lists(app, with_request(route$handler)),
     timeout = route$timeout, middleware = middleware, on_error = on_error
   ))
   mounted <- lapply(app$mounts, function(mount) {
@@ -123,7 +129,7 @@ compile_app <- function(app, call = sys.call(-1L)) {
   not_found <- NULL
   if (!is.null(app$not_found)) {
     not_found <- length(handlers) + 1L
-    handlers[[not_found]] <- compose(app_middleware(app), not_found_handler(reading_lists(app, app$not_found)))
+    handlers[[not_found]] <- compose(app_middleware(app), not_found_handler(reading_lists(app, with_request(app$not_found))))
     on_error[not_found] <- list(reading_lists(app, app$on_error))
   }
   runs <- vapply(cpp, function(route) if (isTRUE(route$inline)) "inline" else "pool", "")

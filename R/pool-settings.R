@@ -26,8 +26,8 @@ serving_arguments <- function(frame, call) {
   pool <- mget(names(pool_checks), envir = frame)
   check_settings(settings, limits, call)
   check_workers(frame$workers, call)
-  check_function(frame$on_worker_start, "on_worker_start", null = TRUE, call = call)
-  check_function(frame$on_worker_stop, "on_worker_stop", null = TRUE, call = call)
+  check_hook(frame$on_worker_start, "on_worker_start", null = TRUE, call = call)
+  check_hook(frame$on_worker_stop, "on_worker_stop", null = TRUE, call = call)
   check_flag(frame$block, "block", call)
   for (name in names(pool_checks)) pool_checks[[name]](pool[[name]], name, call = call)
   pool$n_min <- frame$workers[[1L]]

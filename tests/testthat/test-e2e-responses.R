@@ -4,6 +4,7 @@ test_that("every kind of value has its response", {
     app <- dr_app()
     add <- function(path, value) dr_get(app, path, function(req) value)
     add("/text", "caf\u00e9")
+    dr_get(app, "/none", function() "no argument")
     add("/latin1", iconv("caf\u00e9", "UTF-8", "latin1"))
     add("/raw", as.raw(c(0, 1, 255)))
     add("/null", NULL)
@@ -53,6 +54,7 @@ test_that("every kind of value has its response", {
   text <- "text/plain; charset=utf-8"
   json <- "application/json"
   check("/text", 200L, text, "caf\u00e9")
+  check("/none", 200L, text, "no argument")
   check("/latin1", 200L, text, "caf\u00e9")
   expect_identical(get("/raw")$raw, as.raw(c(0, 1, 255)))
   expect_identical(get("/raw")$headers[["content-type"]], "application/octet-stream")
