@@ -115,7 +115,8 @@ run_callbacks <- function() {
 callbacks <- function(unused) {
   tryCatch(
     {
-      later::run_now(0)
+      # in a worker process nothing interrupts them, but R looks for time limits only where it looks for interrupts
+      allowInterrupts(later::run_now(0))
       outcomes$quiet
     },
     error = function(condition) {

@@ -34,7 +34,8 @@ worker_process <- function(number, compiled, hooks) {
   0L
 }
 
-# NULL, or the message of the first that failed. Warnings are logged: nobody would ever see them.
+# NULL, or the message of the first that failed. Warnings are logged: nobody would ever see them. Time limits that a
+# hook sets hold, which R sees to where it looks for interrupts.
 run_worker_hooks <- function(hooks) {
   warn <- function(condition) {
     log_line("warn", paste("warning:", describe_condition(condition)))
@@ -42,7 +43,7 @@ run_worker_hooks <- function(hooks) {
   }
   tryCatch(
     {
-      for (hook in hooks) withCallingHandlers(hook(), warning = warn)
+      for (hook in hooks) withCallingHandlers(allowInterrupts(hook()), warning = warn)
       NULL
     },
     error = function(error) valid_text(conditionMessage(error))

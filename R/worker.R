@@ -103,14 +103,17 @@ fail_request <- function(condition) {
   if (is.function(on_error) && !is_body_error(condition)) {
     answered <- tryCatch(
       {
-        .Call(C_worker_answer, on_error(state[[4L]], condition))
+        # code of the app again: in a worker process it can be interrupted, like the handler
+        .Call(C_worker_answer, allowInterrupts(on_error(state[[4L]], condition)))
         TRUE
       },
       error = function(second) {
         log_line("error", paste("500 dr_on_error() failed:", describe_condition(second)), request = TRUE)
         FALSE
-      }
+      },
+      interrupt = function(interrupt) NA
     )
+    if (is.na(answered)) return(if (in_process()) interrupt_request() else reply_failure(condition, trace))
     if (answered && is_http_error(condition)) return(invisible())
     if (answered) return(log_failure(condition, trace, TRUE))
   }

@@ -6,6 +6,10 @@
  *   SIGIO    the control channel has something to say: when it is the end of the server, this process's group dies, whatever R is
  *            doing. A zygote that loads its app has the same lifeline
  *
+ * Interrupts are R's, and a jump: they are let in where a handler runs, and nowhere else. Outside, R holds them back
+ * (R_interrupts_suspended); every context that a handler's failure can jump to was begun in that state, and R restores it with the
+ * context, so that what deals with the failure is safe, too. What arrives there is forgotten before the next handler.
+ *
  * Neighbours: worker.c (the loop), zygote.c (which forks), rust/crates/binding/src/process.rs (the control channel).
  */
 #define _GNU_SOURCE /* F_SETSIG and the like */
@@ -39,6 +43,8 @@ static struct {
   int lifeline;
   int ours, forked;
   int asked; /* the server wants it to end: nothing is left */
+  /* a handler runs, or what answers for one that failed: an interrupt may be noted */
+  volatile sig_atomic_t handling;
   /* when the next callback is due, in ms of the monotonic clock; INT64_MAX for never */
   int64_t due;
   /* R code has run since `due` was asked for; 2: more than a quick handler */
@@ -78,9 +84,12 @@ void drv_process_end_group(void) {
 
 /* ---- signals -------------------------------------------------------------------------------------------------- */
 
+/* On the main thread only: what it notes is read and cleared there. A thread of a package passes the signal on. */
 static void on_interrupt(int signal) {
-  (void)signal;
-  if (drv_process_is_interrupted(p.process)) R_interrupts_pending = 1;
+  int saved = errno;
+  if (syscall(SYS_gettid) != getpid()) syscall(SYS_tgkill, getpid(), getpid(), signal);
+  else if (p.handling && drv_process_is_interrupted(p.process)) R_interrupts_pending = 1;
+  errno = saved;
 }
 
 static void on_hang_up(int signal) { (void)signal; }
@@ -157,11 +166,29 @@ int drv_process_hear(void) {
 int drv_process_c_is_through(void) { return !p.process || p.asked || drv_process_c_has_ended(p.process); }
 
 void drv_process_begins(void) {
-  /* an interrupt that came too late for the last request is none for this one */
-  if (p.process) R_interrupts_pending = 0;
+  if (!p.process) return;
+  p.handling = 1;
+  R_interrupts_suspended = FALSE;
 }
 
-void drv_process_handled(int quick) { p.stale |= quick ? 1 : 2; }
+void drv_process_is_between(void) {
+  if (!p.process) return;
+  R_interrupts_suspended = TRUE;
+  /* in this order: none is noted after the last has been forgotten */
+  p.handling = 0;
+  R_interrupts_pending = 0;
+}
+
+void drv_process_check_events(void) {
+  if (p.process) R_interrupts_suspended = FALSE;
+  R_CheckUserInterrupt();
+  if (p.process) R_interrupts_suspended = TRUE;
+}
+
+void drv_process_handled(int quick) {
+  drv_process_is_between();
+  p.stale |= quick ? 1 : 2;
+}
 
 static int64_t now_ms(void) {
   struct timespec t;

@@ -24,8 +24,10 @@ int drv_process_forked(void);
 int drv_process_control(void);                /* the control channel's descriptor, or -1 */
 int drv_process_c_is_through(void);           /* no C handler runs, or it does not matter */
 int drv_process_hear(void);                   /* reads it: 1 when this worker is to stop */
-void drv_process_begins(void);                /* a handler is about to run */
+void drv_process_begins(void);                /* a handler is about to run: it can be interrupted */
+void drv_process_is_between(void);            /* no handler runs: nothing can be */
 void drv_process_handled(int quick);          /* one has run */
+void drv_process_check_events(void);          /* no handler runs: R looks for what else there is, a time limit that is over */
 int drv_process_callbacks_due_in(int longest); /* ms until a callback of 'later' is due */
 int drv_process_patience(int longest);        /* ms to sleep */
 int drv_process_patience_is_over(int longest); /* having slept so long: whether anything is due */

@@ -260,7 +260,7 @@ SEXP drv_worker_run(SEXP mode_) {
       w.unseen = 0;
       if (drv_hygiene_is_disturbed()) repair();
     }
-    R_CheckUserInterrupt();
+    drv_process_check_events();
     int64_t now = now_ns();
     if (handler) {
       if (now - looked < LOOK_EVERY_NS) continue;
@@ -305,9 +305,12 @@ static void call_guard(void *data) {
 /* Runs guard(mode). An outcome that no R code saw coming is ABORTED. */
 SEXP drv_worker_guarded(SEXP guard, SEXP mode) {
   guarded g = {guard, mode, R_NilValue};
+  /* before the contexts that a handler may jump to */
+  drv_process_is_between();
   w.guarded++;
   Rboolean done = R_ToplevelExec(call_guard, &g);
   w.guarded--;
+  drv_process_is_between();
   return done ? g.outcome : Rf_ScalarInteger(ABORTED);
 }
 

@@ -22,6 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,6 +64,32 @@ static void be_deaf(void) {
   sigemptyset(&action.sa_mask);
   const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
+}
+
+/* What runs the app's code gets along with less than its session. No program that it starts gains rights (sudo and the like fail). A crash
+ * leaves no dump of memory, which holds what clients have sent: a limit of 1 byte, as of 0 a program that takes dumps through a pipe
+ * would not hear; the hard limit stays, for who looks for a bug. */
+static void be_modest(void) {
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  struct rlimit core;
+  if (getrlimit(RLIMIT_CORE, &core)) return;
+  core.rlim_cur = core.rlim_max ? 1 : 0;
+  setrlimit(RLIMIT_CORE, &core);
+}
+
+/* Points by which a process and its children are better candidates than others when the system runs out of memory: a worker's end costs a
+ * request, a zygote's the next fork, the server's everything. Added, up to the most there is. */
+enum { OOM_ZYGOTE = 300, OOM_WORKER = 200, OOM_MOST = 1000 };
+
+static void go_before(int points) {
+  FILE *file = fopen("/proc/self/oom_score_adj", "r+e");
+  if (!file) return;
+  int score;
+  if (fscanf(file, "%d", &score) == 1) {
+    rewind(file);
+    fprintf(file, "%d", score + points < OOM_MOST ? score + points : OOM_MOST);
+  }
+  fclose(file);
 }
 
 static void no_stdin(void) {
@@ -119,6 +147,8 @@ SEXP drv_zygote_fork(SEXP body) {
     drv_descriptors_drop_strange(fds[1]);
     drv_worker_is_meant();
     drv_process_is_ours(1);
+    be_modest();
+    go_before(OOM_ZYGOTE);
     R_isForkedChild = TRUE;
     R_Interactive = FALSE;
     drop_input_handlers();
@@ -144,6 +174,12 @@ SEXP drv_zygote_adopt(SEXP settings) {
   if (fd < 0) return Rf_mkString("standard input is not a control channel");
   no_stdin();
   be_deaf();
+  /* it was started by a thread that blocks all signals, and would never be interrupted */
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  be_modest();
+  go_before(OOM_ZYGOTE);
   drv_process_is_ours(0);
   /* until there is a loop that sees the channel's end */
   drv_process_hold(fd);
@@ -188,13 +224,21 @@ static void note_child(pid_t pid, uint32_t worker) {
   z.children[z.n++] = (struct child){pid, worker};
 }
 
-/* Only its own: what the app has started is the app's to wait for. */
+/* Only its own: what the app has started is the app's to wait for. What a worker's handlers have started goes with it, while its number
+ * cannot have become another group's: before it is waited for. */
 static void reap(void) {
   for (size_t i = z.n; i-- > 0;) {
+    pid_t child = z.children[i].pid;
+    siginfo_t end = {.si_pid = 0};
+    if (waitid(P_PID, (id_t)child, &end, WEXITED | WNOHANG | WNOWAIT) == 0) {
+      if (end.si_pid == 0) continue;
+      kill(-child, SIGKILL);
+    } else if (errno == EINTR) {
+      continue;
+    }
     int status;
-    pid_t pid = waitpid(z.children[i].pid, &status, WNOHANG);
-    if (pid == 0 || (pid < 0 && errno == EINTR)) continue;
-    drv_zygote_exited(z.zygote, z.children[i].worker, (uint32_t)z.children[i].pid, pid < 0 ? 0 : (uint32_t)status);
+    pid_t pid = waitpid(child, &status, WNOHANG);
+    drv_zygote_exited(z.zygote, z.children[i].worker, (uint32_t)child, pid < 0 ? 0 : (uint32_t)status);
     z.children[i] = z.children[--z.n];
   }
 }
@@ -213,6 +257,7 @@ static drv_process *be_worker(drv_desk **desk) {
   }
   drv_zygote_free(z.zygote);
   z.zygote = NULL;
+  go_before(OOM_WORKER);
   return process;
 }
 

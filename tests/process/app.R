@@ -54,6 +54,15 @@ dr_get(app, "/impatient/<ms>", function(req) {
   "in time"
 }, timeout = 1)
 
+# An error whose message takes its time, in compiled code: the handler has failed, and its answer is being made.
+conditionMessage.slow_to_tell <- function(c) {
+  .C("deaf_sleep", 15L)
+  "told"
+}
+dr_get(app, "/fail-slowly", function(req) {
+  stop(structure(class = c("slow_to_tell", "error", "condition"), list(message = "", call = NULL)))
+})
+
 # Hangs: one that R can interrupt, and those that it cannot.
 dr_get(app, "/loop", function(req) {
   mark("begun")

@@ -25,6 +25,14 @@ void deaf(int *seconds)
         continue;
 }
 
+/* The same for some milliseconds, asleep. */
+void deaf_sleep(int *milliseconds)
+{
+    struct timespec left = {*milliseconds / 1000, *milliseconds % 1000 * 1000000L};
+    while (nanosleep(&left, &left) != 0)
+        continue;
+}
+
 /* Writes over the memory that it shares with the server, again and again, for some milliseconds. */
 void scribble(int *milliseconds)
 {

@@ -24,6 +24,16 @@ test("a client that goes away frees the only worker", function() {
   expect(!file.exists(file.path(server$marks, "slept")), "it slept to its end")
 })
 
+test("clients that go away while the answer to an error is made: no worker ends of it", function() {
+  server <- serve(workers = 4)
+  pids <- wait_for_workers(server, 4)
+  account <- load(server, "/fail-slowly", connections = 4, hang_up = 5, seconds = 6)
+  expect(account[["hung_up"]] > 300, attr(account, "line"))
+  expect(setequal(workers(server), pids), "workers were replaced: ", paste(grep("worker", server$log(), value = TRUE),
+    collapse = "\n    "))
+  expect_account(load(server, "/n/{n}", echo = TRUE, connections = 8, requests = 1000))
+})
+
 test("a request whose client goes away while it waits is never run", function() {
   server <- serve(workers = 1, queue_timeout = 20)
   running <- ask_later(server, "/sleep/1500")

@@ -20,6 +20,27 @@ test("an endless loop: 504 at the deadline, on.exit runs", function() {
   expect(marked(server, "ended"), "on.exit did not run")
 })
 
+# The same where a session starts fresh R processes, from a thread that blocks all signals.
+for (way in c("dr_serve(start = 'spawn')", "dr_run()")) local({
+  way <- way
+  test(paste("an endless loop in a worker of", way, "is interrupted, on.exit runs"), function() {
+    how <- "workers = 2L, timeout = 1, kill_after = 20, queue_timeout = 20"
+    server <- serve_session(if (way == "dr_run()") {
+      sprintf("dr_run(%s, port = 0L, %s, block = TRUE)", deparse(file.path(here, "app.R")), how)
+    } else {
+      sprintf("serve(start = 'spawn', %s)", how)
+    })
+    blocked <- vapply(setdiff(family()$pid, server$pid), function(pid) {
+      sub("^SigBlk:\\s*", "", grep("^SigBlk:", read_proc(pid, "status"), value = TRUE))
+    }, "")
+    # a zygote hears of the end of its children by a descriptor, and blocks SIGCHLD
+    expect(all(blocked %in% c("0000000000000000", "0000000000010000")), "signals are blocked: ", toString(blocked))
+    answer <- ask(server, "/loop")
+    expect(answer$status == "504" && answer$seconds < 10, "status ", answer$status, " after ", answer$seconds, " s")
+    expect(marked(server, "ended", 5), "on.exit did not run")
+  })
+})
+
 for (path in c("/deaf", "/system", "/stubborn")) local({
   path <- path
   test(paste("a handler that does not heed an interrupt is killed:", path), function() {
