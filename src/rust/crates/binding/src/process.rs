@@ -9,7 +9,7 @@ use crate::shield::{shield, Error};
 use crate::zygote::WorkerSettings;
 use engine::{AppConfig, Level, Runs};
 use exchange::Handlers;
-use shm::{Channel, Received, WorkerEnd};
+use shm::{Channel, Received, WorkerEnd, FDS};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ struct CLinkParts {
 }
 
 impl CLinkParts {
-    fn new(link: [OwnedFd; 3], app: &AppConfig, settings: &WorkerSettings) -> io::Result<Self> {
+    fn new(link: [OwnedFd; FDS], app: &AppConfig, settings: &WorkerSettings) -> io::Result<Self> {
         let route = |r: &engine::RouteConfig| {
             let timeout = Duration::from_secs_f64(r.timeout.unwrap_or(settings.limits.timeout));
             (r.runs != Runs::R).then_some(CRoute { handler: r.handler, inline: r.runs == Runs::Inline, timeout })
@@ -68,8 +68,8 @@ impl Process {
     /// When the descriptors are not those of a link, or the app's patterns are wrong.
     pub(crate) fn new(
         control: OwnedFd,
-        link: [OwnedFd; 3],
-        c_link: Option<[OwnedFd; 3]>,
+        link: [OwnedFd; FDS],
+        c_link: Option<[OwnedFd; FDS]>,
         app: &AppConfig,
         settings: &WorkerSettings,
     ) -> io::Result<(Process, Desk)> {

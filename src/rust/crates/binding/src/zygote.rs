@@ -9,7 +9,7 @@ use crate::shield::{lent, shield, Error};
 use admission::Limits;
 use engine::AppConfig;
 use serde::Deserialize;
-use shm::{Channel, Received};
+use shm::{Channel, LinkFds, Received};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -89,8 +89,7 @@ impl Zygote {
         let mut fds = order.fds.into_iter();
         let wrong = "a worker was given descriptors that are none of its";
         let control = fds.next().ok_or(wrong)?;
-        let mut link = || Some([fds.next()?, fds.next()?, fds.next()?]);
-        let (link, c_link) = (link().ok_or(wrong)?, link());
+        let (link, c_link) = (LinkFds::take(&mut fds).ok_or(wrong)?, LinkFds::take(&mut fds));
         Process::new(control, link, c_link, app, &self.settings).map_err(|e| e.to_string())
     }
 }

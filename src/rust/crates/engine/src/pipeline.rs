@@ -22,6 +22,7 @@ use bytes::Bytes;
 use exchange::{Answer, RequestView as _};
 use router::{Match, MethodSet, Params, PathError};
 use std::future::Future;
+use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
@@ -179,7 +180,7 @@ impl Exchange<'_> {
             Waiting::Worker(ticket) => ticket.await,
         };
         Some(match outcome {
-            Outcome::Reply(message) => self.respond(message),
+            Outcome::Reply(message, spooled) => self.respond(message, spooled),
             Outcome::Stream(head, reader) => self.replied(from_head(&head, reader)),
             Outcome::QueueTimeout => Err(waited_too_long()),
             Outcome::Timeout => Err(took_too_long()),
@@ -287,8 +288,8 @@ impl Exchange<'_> {
         }
     }
 
-    fn respond(&self, message: Bytes) -> Result<Response, Failure> {
-        self.replied(from_reply(message, &self.head.method, &self.head.fields, &self.context.upload_path))
+    fn respond(&self, message: Bytes, spooled: Option<OwnedFd>) -> Result<Response, Failure> {
+        self.replied(from_reply(message, spooled, &self.head.method, &self.head.fields))
     }
 
     fn replied(&self, replied: Replied) -> Result<Response, Failure> {

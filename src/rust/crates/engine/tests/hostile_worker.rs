@@ -8,11 +8,12 @@ use engine::{AppConfig, PoolEvent, RouteConfig, Seat, Server};
 use shm::{Assembler, RequestId, Sending, ServerEnd, WorkerEnd};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wire::{ContentType, ReplyBody, ReplyHead};
 
 /// Numbers that are the same in every run.
@@ -100,6 +101,7 @@ fn worker(
 fn replies_that_are_no_replies_are_500_and_the_next_is_served() {
     let (server, folder) = server();
     std::fs::write(folder.path().join("secret"), "not for clients").unwrap();
+    let secret = File::open(folder.path().join("secret")).unwrap();
     let stop = Arc::<AtomicBool>::default();
     let mut random = Random(1);
     let thread = worker(&server, 1, &stop, move |end, _, id| match random.next() % 4 {
@@ -113,8 +115,14 @@ fn replies_that_are_no_replies_are_500_and_the_next_is_served() {
             );
             end.server_bell.ring();
         }
-        1 => reply(end, id, ReplyBody::Spooled(b"secret")),
-        2 => reply(end, id, ReplyBody::Spooled(b"../drover-reply-x")),
+        1 => reply(end, id, ReplyBody::Spooled),
+        2 => {
+            // of another request, and what is no file
+            let other = RequestId { slot: id.slot + 1, ..id };
+            end.files.send(other, secret.as_fd()).unwrap();
+            end.files.send(id, File::open("/dev/zero").unwrap().as_fd()).unwrap();
+            reply(end, id, ReplyBody::Spooled);
+        }
         _ => {
             // of requests that it never had, before its own
             for slot in [0, 5, 2047, u32::MAX] {
@@ -138,9 +146,69 @@ fn replies_that_are_no_replies_are_500_and_the_next_is_served() {
         }
     }
     assert!(seen[0] > 10 && seen[1] > 10, "{seen:?}");
-    assert!(folder.path().join("secret").exists());
     stop.store(true, Ordering::Relaxed);
     thread.join().unwrap();
+}
+
+/// A socket that waits, when it is closed, until its peer has read all that was written, which it never does.
+fn lingering() -> (OwnedFd, TcpListener) {
+    let peer = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut socket = TcpStream::connect(peer.local_addr().unwrap()).unwrap();
+    rustix::net::sockopt::set_socket_linger(&socket, Some(Duration::from_secs(60))).unwrap();
+    socket.set_nonblocking(true).unwrap();
+    while socket.write(&[0; 65536]).is_ok() {}
+    (socket.into(), peer)
+}
+
+#[test]
+fn a_socket_in_place_of_a_file_keeps_no_thread_of_the_server() {
+    let (server, _folder) = server();
+    let stop = Arc::<AtomicBool>::default();
+    let mut peers = Vec::new();
+    let thread = worker(&server, 1, &stop, move |end, _, id| {
+        let (socket, peer) = lingering();
+        end.files.send(id, socket.as_fd()).unwrap();
+        // shared, so that the server closes the last of them
+        std::thread::spawn(move || drop(socket)).join().unwrap();
+        peers.push(peer);
+        reply(end, id, ReplyBody::Spooled);
+    });
+    let began = Instant::now();
+    for _ in 0..3 {
+        assert_eq!(ask(&server, "/x").0, 500);
+    }
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    stop.store(true, Ordering::Relaxed);
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_worker_that_writes_for_ever_does_not_keep_the_thread() {
+    let (server, _folder) = server();
+    let stop = Arc::<AtomicBool>::default();
+    let talking = Arc::<AtomicBool>::default();
+    let (until, talks) = (stop.clone(), talking.clone());
+    let thread = worker(&server, 1, &stop, move |end, _, _| {
+        talks.store(true, Ordering::Relaxed);
+        while !until.load(Ordering::Relaxed) {
+            let stranger = RequestId { slot: 9, generation: 9 };
+            if !end.replies.send(stranger.to_word(), &[], &mut Sending::default()) {
+                end.server_bell.ring();
+            }
+        }
+    });
+    // 504: its own request is never answered
+    assert_eq!(ask(&server, "/talk").0, 504);
+    assert!(talking.load(Ordering::Relaxed));
+    let good = worker(&server, 2, &stop, |end, _, id| reply(end, id, ReplyBody::Bytes(b"good")));
+    server.pool().retire(1);
+    for _ in 0..50 {
+        assert_eq!(ask(&server, "/good"), (200, "good".into()));
+    }
+    stop.store(true, Ordering::Relaxed);
+    for thread in [thread, good] {
+        thread.join().unwrap();
+    }
 }
 
 #[test]

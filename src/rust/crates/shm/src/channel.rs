@@ -11,7 +11,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 /// Descriptors that one message may carry.
-const MOST_FDS: usize = 8;
+const MOST_FDS: usize = 16;
 
 /// One end. Non-blocking; sockets of it are readable when a message, or the end, is there.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //!
 //! A link is all that two ends share: a ring of requests one way, a ring of replies the other, a table of slots and a
 //! bell for each end. Each ring has one writer and one reader. The same code serves when both ends are threads of one process.
-//! A [`Channel`] passes the rare messages of their lives: orders, news, descriptors.
+//! A [`Channel`] passes the rare messages of their lives: orders, news, descriptors; [`Files`] what is too long for a ring.
 //! Neighbours: `wire` gives the bytes a meaning; `engine` is the server's end, `worker` the other.
 
 // What only links use is not reached by the models.
@@ -10,6 +10,8 @@
 
 mod bell;
 mod channel;
+#[cfg(not(loom))]
+mod files;
 mod interrupt;
 #[cfg(not(loom))]
 mod link;
@@ -26,9 +28,11 @@ mod watch;
 
 pub use bell::{Bell, Ring};
 pub use channel::{Channel, Received};
+#[cfg(not(loom))]
+pub use files::{let_go, Files};
 pub use interrupt::Interrupt;
 #[cfg(not(loom))]
-pub use link::{pair, LinkFds, ServerEnd, WorkerEnd};
+pub use link::{pair, LinkFds, ServerEnd, WorkerEnd, FDS};
 pub use memory::give_back;
 #[cfg(loom)]
 pub use model::Segment;

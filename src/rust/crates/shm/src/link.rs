@@ -1,11 +1,11 @@
 //! All that the server and one worker share: two rings, the slots, a bell for each end and the word that names the request to
-//! be interrupted, in one segment. The worker may be a thread of the server's process, or a process that got the
+//! be interrupted, in one segment; and the way of files. The worker may be a thread of the server's process, or a process that got the
 //! descriptors.
 //!
 //! A link is used by one worker only and goes with it: whatever a dead or hostile worker left in it harms no other.
 
 use crate::ring::{ring, Consumer, Producer, CONTROL};
-use crate::{Bell, Interrupt, Ring, Segment, Slots};
+use crate::{Bell, Channel, Files, Interrupt, Ring, Segment, Slots};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -40,6 +40,8 @@ pub struct ServerEnd {
     pub worker_bell: Arc<Bell>,
     /// names the request to be interrupted
     pub interrupt: Interrupt,
+    /// files of replies, from the worker
+    pub files: Files,
 }
 
 /// The worker's end: it receives requests and sends replies.
@@ -57,19 +59,30 @@ pub struct WorkerEnd {
     pub server_bell: Arc<Bell>,
     /// names the request to be interrupted
     pub interrupt: Interrupt,
+    /// files of replies, to the server
+    pub files: Files,
 }
 
-/// What a worker process is sent to make its end of: the segment, the server's bell, the worker's bell, in this order.
+/// What a worker process is sent to make its end of: the segment, the server's bell, the worker's bell, the way of files, in this order.
 #[derive(Debug)]
 pub struct LinkFds {
     segment: Arc<Segment>,
     bells: [Arc<Bell>; 2],
+    files: Files,
 }
+
+/// Descriptors of a link.
+pub const FDS: usize = 4;
 
 impl LinkFds {
     /// The descriptors, to be sent.
-    pub fn borrow(&self) -> [BorrowedFd<'_>; 3] {
-        [self.segment.as_fd(), self.bells[0].as_fd(), self.bells[1].as_fd()]
+    pub fn borrow(&self) -> [BorrowedFd<'_>; FDS] {
+        [self.segment.as_fd(), self.bells[0].as_fd(), self.bells[1].as_fd(), self.files.0.as_fd()]
+    }
+
+    /// One link's, of those that were sent. `None` when there are not enough.
+    pub fn take(from: &mut impl Iterator<Item = OwnedFd>) -> Option<[OwnedFd; FDS]> {
+        Some([from.next()?, from.next()?, from.next()?, from.next()?])
     }
 }
 
@@ -81,7 +94,7 @@ impl ServerEnd {
     pub fn new() -> io::Result<(ServerEnd, LinkFds)> {
         let (server, worker) = pair(None)?;
         let segment = worker.slots.segment().clone();
-        Ok((server, LinkFds { segment, bells: [worker.server_bell, worker.bell] }))
+        Ok((server, LinkFds { segment, bells: [worker.server_bell, worker.bell], files: worker.files }))
     }
 }
 
@@ -90,7 +103,7 @@ impl WorkerEnd {
     ///
     /// # Errors
     /// When they are not those of a link.
-    pub fn attach([segment, server_bell, worker_bell]: [OwnedFd; 3]) -> io::Result<WorkerEnd> {
+    pub fn attach([segment, server_bell, worker_bell, files]: [OwnedFd; FDS]) -> io::Result<WorkerEnd> {
         let segment = Arc::new(Segment::attach(segment)?);
         if segment.len() != SIZE {
             return Err(io::Error::other("not the segment of a link: its size is another"));
@@ -104,6 +117,7 @@ impl WorkerEnd {
             bell: Arc::new(Bell::at(&segment, WORKER_ASLEEP, worker_bell, None)),
             server_bell: Arc::new(Bell::at(&segment, SERVER_ASLEEP, server_bell, None)),
             interrupt: Interrupt::new(&segment, INTERRUPT),
+            files: Files(Channel::from(files)),
         })
     }
 }
@@ -120,6 +134,7 @@ pub fn pair(wake: Option<Arc<dyn Ring>>) -> io::Result<(ServerEnd, WorkerEnd)> {
     let bell = Arc::new(Bell::new(&segment, SERVER_ASLEEP, None)?);
     let worker_bell = Arc::new(Bell::new(&segment, WORKER_ASLEEP, wake)?);
     let interrupt = Interrupt::new(&segment, INTERRUPT);
+    let (files_out, files_in) = Files::pair()?;
     let server = ServerEnd {
         requests: requests_in,
         replies: replies_out,
@@ -127,6 +142,7 @@ pub fn pair(wake: Option<Arc<dyn Ring>>) -> io::Result<(ServerEnd, WorkerEnd)> {
         bell: bell.clone(),
         worker_bell: worker_bell.clone(),
         interrupt: interrupt.clone(),
+        files: files_out,
     };
     let worker = WorkerEnd {
         requests: requests_out,
@@ -135,6 +151,7 @@ pub fn pair(wake: Option<Arc<dyn Ring>>) -> io::Result<(ServerEnd, WorkerEnd)> {
         bell: worker_bell,
         server_bell: bell,
         interrupt,
+        files: files_in,
     };
     Ok((server, worker))
 }
@@ -168,6 +185,6 @@ mod tests {
     #[test]
     fn other_descriptors_are_refused() {
         let fd = || Segment::new(4096).unwrap().as_fd().try_clone_to_owned().unwrap();
-        assert!(WorkerEnd::attach([fd(), fd(), fd()]).is_err());
+        assert!(WorkerEnd::attach([fd(), fd(), fd(), fd()]).is_err());
     }
 }

@@ -1,58 +1,24 @@
-//! Files that workers have left in the folder for uploads when they were killed: long replies that were not finished, and
-//! parts of bodies that a handler was reading. Each is called `drover-KIND-PID-RANDOM`.
+//! Files that workers have left in the folder for uploads when they were killed: parts of bodies that a handler was reading. Each is
+//! called `drover-upload-PID-RANDOM`. Whole bodies are the server's own, and long replies are in files without names.
 
 use std::fs;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
-/// How long a file may still be of use: the server opens a long reply as soon as it reads of it, and then removes its name.
-const IN_USE: Duration = Duration::from_secs(1);
-
-/// The processes that have ended, until what they left has been removed.
+/// The folder for uploads.
 #[derive(Debug)]
-pub struct Leftovers {
-    folder: PathBuf,
-    ended: Vec<(i32, Instant)>,
-}
+pub struct Leftovers(PathBuf);
 
 impl Leftovers {
-    /// In the folder for uploads.
+    /// In this folder.
     pub fn new(folder: PathBuf) -> Self {
-        Leftovers { folder, ended: Vec::new() }
+        Leftovers(folder)
     }
 
-    /// This process has ended.
-    pub fn expect(&mut self, pid: i32, now: Instant) {
-        self.ended.push((pid, now + IN_USE));
-    }
-
-    /// When to look.
-    pub fn due(&self) -> Option<Instant> {
-        self.ended.first().map(|&(_, due)| due)
-    }
-
-    /// Removes what processes have left whose time has come.
-    pub fn sweep(&mut self, now: Instant) {
-        let (due, rest): (Vec<_>, Vec<_>) = self.ended.drain(..).partition(|&(_, due)| due <= now);
-        self.ended = rest;
-        if !due.is_empty() {
-            self.remove(|pid| due.iter().any(|&(ended, _)| ended == pid));
-        }
-    }
-
-    /// Removes what all of them have left: nothing is in use any more.
-    pub fn sweep_all(&mut self) {
-        let ended = std::mem::take(&mut self.ended);
-        if !ended.is_empty() {
-            self.remove(|pid| ended.iter().any(|&(ended, _)| ended == pid));
-        }
-    }
-
-    fn remove(&self, has_ended: impl Fn(i32) -> bool) {
+    /// Removes what this process, which has ended, has left.
+    pub fn sweep(&self, pid: i32) {
         // what cannot be read or removed is left to whoever looks after the folder
-        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
-            let left = entry.file_name().to_str().and_then(owner).is_some_and(&has_ended);
-            if left {
+        for entry in fs::read_dir(&self.0).into_iter().flatten().flatten() {
+            if entry.file_name().to_str().and_then(owner) == Some(pid) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -61,8 +27,7 @@ impl Leftovers {
 
 /// The process that a file of this name is of.
 fn owner(name: &str) -> Option<i32> {
-    let (_kind, rest) = name.strip_prefix("drover-")?.split_once('-')?;
-    let (pid, _random) = rest.split_once('-')?;
+    let (pid, _random) = name.strip_prefix("drover-upload-")?.split_once('-')?;
     pid.parse().ok()
 }
 
@@ -73,36 +38,18 @@ mod tests {
     #[test]
     fn what_the_dead_have_left_goes_and_what_others_need_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let names = [
-            "drover-reply-12-aB",
-            "drover-upload-12-x-y",
-            "drover-reply-123-aB",
-            "drover-body-zZ",
-            "12",
-            "drover-12-a",
-            "drover-body-12",
-        ];
-        for name in names {
+        let stay = ["12", "drover-12-a", "drover-upload-123-aB", "drover-upload-12", ".tmpxY"];
+        for name in stay.iter().chain(&["drover-upload-12-aB", "drover-upload-12-x-y"]) {
             fs::write(folder.path().join(name), "").unwrap();
         }
-        let left = || {
-            let mut left: Vec<String> = fs::read_dir(folder.path())
-                .unwrap()
-                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-                .collect();
-            left.sort();
-            left
-        };
-        let now = Instant::now();
-        let mut leftovers = Leftovers::new(folder.path().into());
-        assert_eq!(leftovers.due(), None);
-        leftovers.expect(12, now);
-        leftovers.sweep(now);
-        assert_eq!(left().len(), names.len());
-        leftovers.sweep(leftovers.due().unwrap());
-        assert_eq!(left(), ["12", "drover-12-a", "drover-body-12", "drover-body-zZ", "drover-reply-123-aB"]);
-        leftovers.expect(123, now);
-        leftovers.sweep_all();
-        assert_eq!(left(), ["12", "drover-12-a", "drover-body-12", "drover-body-zZ"]);
+        Leftovers::new(folder.path().into()).sweep(12);
+        let mut left: Vec<String> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        let mut stay = stay.map(str::to_owned);
+        stay.sort();
+        assert_eq!(left, stay);
     }
 }

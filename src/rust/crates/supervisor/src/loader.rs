@@ -2,7 +2,7 @@
 //! has told of the app.
 
 use engine::AppConfig;
-use shm::{Channel, LinkFds, Received};
+use shm::{let_go, Channel, LinkFds, Received};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use wire::control::ZygoteOrder;
@@ -87,7 +87,11 @@ impl AsFd for Loader {
 /// The next message of a channel; `false` when there is none now. `open` becomes `false` at the end.
 pub fn receive(channel: &Channel, open: &mut bool, message: &mut Vec<u8>) -> bool {
     match channel.receive(message) {
-        Ok(Received::Message(..)) => true,
+        Ok(Received::Message(_, fds)) => {
+            // nobody has a reason to send any
+            let_go(fds);
+            true
+        }
         Ok(Received::Nothing) => false,
         Ok(Received::End) | Err(_) => {
             *open = false;

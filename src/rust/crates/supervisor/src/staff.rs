@@ -297,7 +297,7 @@ impl Supervisor {
         }
         let reaped = worker.process.as_ref().map_or(Exit::Unknown, |process| {
             process.kill();
-            self.leftovers.expect(process.pid(), now);
+            self.leftovers.sweep(process.pid());
             process.reap()
         });
         if self.replacing == Some(id) {

@@ -176,10 +176,9 @@ impl Supervisor {
             self.wait();
             self.look_at_clock(Instant::now());
         };
-        let Supervisor { server, outlet, mut leftovers, .. } = self;
-        // the port is free when the end is told, and nothing is left
+        let Supervisor { server, outlet, .. } = self;
+        // the port is free when the end is told
         drop(server);
-        leftovers.sweep_all();
         outlet.tell(last);
     }
 
@@ -295,7 +294,6 @@ impl Supervisor {
         due.extend(self.unexplained.iter().map(|e| e.deadline));
         due.extend(self.generations.values().filter_map(Generation::due));
         due.extend(self.look_at_staff);
-        due.extend(self.leftovers.due());
         due.extend(self.turnover_due());
         due.extend(self.ending_due());
         due.into_iter().min()
@@ -307,7 +305,6 @@ impl Supervisor {
         self.look_at_generations(now);
         self.look_at_turnover(now);
         self.look_at_ending(now);
-        self.leftovers.sweep(now);
     }
 
     fn write_board(&self) {

@@ -37,8 +37,8 @@ pub enum ReplyBody<'a> {
     Bytes(&'a [u8]),
     /// absolute path of a file that the server sends itself
     File(&'a [u8]),
-    /// name of a file in the server's folder for spooled bodies, which holds the body, and which the server removes
-    Spooled(&'a [u8]),
+    /// it is in a file, whose descriptor was sent before this
+    Spooled,
     /// what follows in messages of their own: see [`stream`](crate::stream)
     Stream,
     /// no response of the handler's: the server makes an error of the status, with this detail for the client
@@ -65,7 +65,7 @@ impl ReplyHead {
             ReplyBody::Bytes(_) => BYTES,
             ReplyBody::File(_) => FILE,
             ReplyBody::Failure(_) => FAILURE,
-            ReplyBody::Spooled(_) => SPOOLED,
+            ReplyBody::Spooled => SPOOLED,
             ReplyBody::Stream => STREAM,
         };
         let count_at = out.len() + 4 * 4;
@@ -80,7 +80,7 @@ impl ReplyHead {
         H: Iterator<Item = (&'h [u8], &'h [u8])>,
     {
         self.encode_before_body(body, headers, out);
-        if let ReplyBody::Bytes(b) | ReplyBody::File(b) | ReplyBody::Failure(b) | ReplyBody::Spooled(b) = body {
+        if let ReplyBody::Bytes(b) | ReplyBody::File(b) | ReplyBody::Failure(b) = body {
             out.extend_from_slice(b);
         }
     }
@@ -117,9 +117,17 @@ impl<'a> Reply<'a> {
 
     /// Whether an encoded reply is the head of a stream. Of one that is none, hardly more is looked at than that it is none.
     pub fn is_head(bytes: &[u8]) -> bool {
+        Self::kind(bytes) == Ok(STREAM) && Reply::decode(bytes).is_ok()
+    }
+
+    /// Whether an encoded reply says that its body is in a file. Nothing else of it is looked at.
+    pub fn is_spooled(bytes: &[u8]) -> bool {
+        Self::kind(bytes) == Ok(SPOOLED)
+    }
+
+    fn kind(bytes: &[u8]) -> Result<u32, WireError> {
         let mut r = Reader::new(bytes);
-        let kind = r.bytes(3 * 4).and_then(|_| r.u32());
-        kind == Ok(STREAM) && Reply::decode(bytes).is_ok()
+        r.bytes(3 * 4).and_then(|_| r.u32())
     }
 
     /// Reads a message.
@@ -149,7 +157,7 @@ impl<'a> Reply<'a> {
             BYTES => ReplyBody::Bytes(r.rest()),
             FILE => ReplyBody::File(r.rest()),
             FAILURE => ReplyBody::Failure(r.rest()),
-            SPOOLED => ReplyBody::Spooled(r.rest()),
+            SPOOLED if r.rest().is_empty() => ReplyBody::Spooled,
             STREAM if r.rest().is_empty() => ReplyBody::Stream,
             _ => return Err(WireError("unknown kind of body")),
         };
@@ -180,7 +188,7 @@ mod tests {
             ReplyBody::Bytes(b"{}"),
             ReplyBody::File(b"/f"),
             ReplyBody::Failure(b""),
-            ReplyBody::Spooled(b"f"),
+            ReplyBody::Spooled,
             ReplyBody::Stream,
         ];
         for body in bodies {
@@ -191,6 +199,7 @@ mod tests {
             assert_eq!((r.micros, Reply::peek(&out)), (77, (77, 201)));
             assert_eq!((r.status, r.content_type, r.body), (201, ContentType::Json, body));
             assert_eq!(Reply::is_head(&out), body == ReplyBody::Stream);
+            assert_eq!(Reply::is_spooled(&out), body == ReplyBody::Spooled);
             assert_eq!(r.headers().collect::<Vec<_>>(), headers);
             for at in 0..out.len() {
                 for value in [0, 1, 0x7f, 0xff] {

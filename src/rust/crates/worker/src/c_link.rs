@@ -81,7 +81,7 @@ impl CLink {
             requests: end.requests,
             assembler: Assembler::default(),
             bell: end.bell,
-            outbox: Arc::new(Outbox::new(end.replies, end.server_bell, end.slots)),
+            outbox: Arc::new(Outbox::new(end.replies, end.files, end.server_bell, end.slots)),
             routes,
             handlers,
             log,

@@ -10,6 +10,7 @@ mod outbox;
 mod pace;
 mod sink;
 mod spool;
+mod wait;
 mod worker;
 
 pub use c_link::{CLink, CRest, CRoute, LogLine};

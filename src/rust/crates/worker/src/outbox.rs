@@ -1,17 +1,16 @@
 //! Where the replies of handlers in C go, from whichever thread: the ring of the link, one message after the other. Long bodies go through
 //! files, as in `worker`.
 
-use crate::spool::{spooled, SPOOL_ABOVE};
+use crate::spool::{self, spooled, SPOOL_ABOVE};
+use crate::wait::Wait;
 use exchange::{Answer, Head};
-use shm::{Bell, Producer, RequestId, Sending, Slots};
+use shm::{Bell, Files, Producer, RequestId, Sending, Slots};
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wire::{ContentType, ReplyBody, ReplyHead};
-
-/// How long a message waits for the server to make room for it. It never stops reading, unless it is gone.
-const GIVE_UP: Duration = Duration::from_secs(10);
 
 /// See the module.
 pub(crate) struct Outbox {
@@ -29,13 +28,14 @@ pub(crate) struct Outbox {
 
 struct Ring {
     replies: Producer,
+    files: Files,
     /// the server has stopped reading: a part of a message may be there, and nothing can follow it
     over: bool,
 }
 
 impl Outbox {
-    pub(crate) fn new(replies: Producer, server_bell: Arc<Bell>, slots: Slots) -> Self {
-        let ring = Mutex::new(Ring { replies, over: false });
+    pub(crate) fn new(replies: Producer, files: Files, server_bell: Arc<Bell>, slots: Slots) -> Self {
+        let ring = Mutex::new(Ring { replies, files, over: false });
         Outbox {
             ring,
             server_bell,
@@ -71,17 +71,28 @@ impl Outbox {
 
     /// Sends a message. `false` when nobody takes it any more. The server hears of it at the next [`Outbox::tell`].
     pub(crate) fn send(&self, id: RequestId, message: &[u8]) -> bool {
+        self.send_with(id, message, None)
+    }
+
+    fn send_with(&self, id: RequestId, message: &[u8], file: Option<&File>) -> bool {
         // nobody panics while holding it
         let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut sending = Sending::default();
-        let mut progress = None::<(usize, Instant)>;
-        while !ring.over && !ring.replies.send(id.to_word(), message, &mut sending) {
-            self.server_bell.ring();
-            match progress {
-                Some((sent, since)) if sent == sending.sent() => ring.over = since.elapsed() > GIVE_UP,
-                _ => progress = Some((sending.sent(), Instant::now())),
+        let mut message = message;
+        let failure;
+        if let Some(file) = file.filter(|_| !ring.over) {
+            // files come in the order of their messages
+            match Wait::at(&self.server_bell).send_file(&ring.files, id, file) {
+                Ok(sent) => ring.over = !sent,
+                Err(_) => {
+                    failure = spool::failure(500, b"");
+                    message = &failure;
+                }
             }
-            std::thread::sleep(Duration::from_micros(50));
+        }
+        let mut sending = Sending::default();
+        let mut wait = Wait::at(&self.server_bell);
+        while !ring.over && !ring.replies.send(id.to_word(), message, &mut sending) {
+            ring.over = !wait.more(sending.sent());
         }
         !ring.over
     }
@@ -90,9 +101,9 @@ impl Outbox {
     pub(crate) fn reply(&self, id: RequestId, message: &mut [u8], took: Duration) -> bool {
         let micros = micros(took);
         if message.len() > SPOOL_ABOVE {
-            let mut short = spooled(message, self.folder.as_deref());
+            let (mut short, file) = spooled(message, self.folder.as_deref());
             wire::stamp(&mut short, micros);
-            return self.send(id, &short);
+            return self.send_with(id, &short, file.as_ref());
         }
         wire::stamp(message, micros);
         self.send(id, message)

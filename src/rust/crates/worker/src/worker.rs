@@ -1,17 +1,15 @@
 //! Taking requests and replying.
 
 use crate::pace::Pace;
-use crate::spool::{spooled, SPOOL_ABOVE};
+use crate::spool::{failure, spooled, SPOOL_ABOVE};
+use crate::wait::Wait;
 use shm::{Assembler, Interrupt, RequestId, Sending, WorkerEnd};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wire::Request;
-
-/// How long a reply waits for the server to make room for it. It never stops reading, unless it is gone.
-const GIVE_UP: Duration = Duration::from_secs(10);
 
 /// A request that was taken: who is to get the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,7 +122,14 @@ impl Worker {
         }
         let micros = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
         if message.len() > SPOOL_ABOVE {
-            let mut short = spooled(message, self.folder.as_deref());
+            let (mut short, file) = spooled(message, self.folder.as_deref());
+            if let Some(file) = file {
+                match Wait::at(&self.end.server_bell).send_file(&self.end.files, job.0, &file) {
+                    Ok(true) => {}
+                    Ok(false) => return false,
+                    Err(_) => short = failure(500, b""),
+                }
+            }
             wire::stamp(&mut short, micros);
             return self.send(job, &short);
         }
@@ -134,16 +139,11 @@ impl Worker {
 
     fn send(&mut self, job: Job, message: &[u8]) -> bool {
         let mut sending = Sending::default();
-        let mut progress = (0, None::<Instant>);
+        let mut wait = Wait::at(&self.end.server_bell);
         while !self.end.replies.send(job.0.to_word(), message, &mut sending) {
-            self.end.server_bell.ring();
-            if progress.1.is_none() || progress.0 != sending.sent() {
-                progress = (sending.sent(), Some(Instant::now()));
-            }
-            if progress.1.is_some_and(|since| since.elapsed() > GIVE_UP) {
+            if !wait.more(sending.sent()) {
                 return false;
             }
-            std::thread::sleep(Duration::from_micros(50));
         }
         self.untold = true;
         self.pace.replied();

@@ -281,10 +281,11 @@ fn a_long_answer_waits_in_a_file() {
     server.send(POOL, "/long");
     let sink = server.sink();
     assert!(sink.start() && sink.answer(text(&"x".repeat(3 << 20))));
-    let (_, message) = server.hear();
-    let ReplyBody::Spooled(name) = Reply::decode(&message).unwrap().body else { panic!("it is not in a file") };
-    let path = server.folder.path().join(std::str::from_utf8(name).unwrap());
-    assert_eq!(std::fs::metadata(path).unwrap().len(), 3 << 20);
+    let (id, message) = server.hear();
+    assert_eq!(Reply::decode(&message).unwrap().body, ReplyBody::Spooled);
+    let file = std::fs::File::from(server.end.files.receive(id).unwrap());
+    assert_eq!(file.metadata().unwrap().len(), 3 << 20);
+    assert!(std::fs::read_dir(server.folder.path()).unwrap().next().is_none(), "it has a name");
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::config::Runs;
 use bytes::Bytes;
 use shm::{RequestId, ServerEnd};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 use wire::stream::{Order, Part};
 
@@ -97,6 +98,7 @@ pub(super) enum Said {
         /// `None` when it is not, or not any more, one that it has
         request: Option<Assigned>,
         message: Bytes,
+        file: Option<OwnedFd>,
     },
     /// the head of a stream; the dispatcher gives it a pipe by [`CSeat::begin`]
     Head { request: Assigned, message: Bytes },
@@ -283,13 +285,17 @@ impl CSeat {
         }
     }
 
-    /// The next thing it says, read at `now`.
-    pub(super) fn receive(&mut self, now: Instant) -> Option<Said> {
+    /// The next thing it says, read at `now`, and how many bytes that took.
+    pub(super) fn receive(&mut self, now: Instant) -> Option<(usize, Said)> {
         if self.broken {
             return None;
         }
         let (id, message) = self.line.receive()?;
-        let Some(held) = self.get(id) else { return Some(Said::Reply { request: None, message }) };
+        let len = message.len();
+        let Some(held) = self.get(id) else {
+            let file = self.line.file_of(id, &message);
+            return Some((len, Said::Reply { request: None, message, file }));
+        };
         let runs = held.runs;
         let before = self.load(runs).n;
         let said = self.understand(id, message);
@@ -299,7 +305,7 @@ impl CSeat {
             load.since = now;
         }
         self.broken |= said.is_none();
-        said
+        said.map(|said| (len, said))
     }
 
     /// `None` when that cannot be said.
@@ -334,8 +340,9 @@ impl CSeat {
             let request = held.request;
             return Some(Said::Head { request, message });
         }
+        let file = self.line.file_of(id, &message);
         let request = self.free(id);
-        Some(Said::Reply { request, message })
+        Some(Said::Reply { request, message, file })
     }
 
     fn free(&mut self, id: RequestId) -> Option<Assigned> {

@@ -24,13 +24,11 @@ use crate::config::Runs;
 use crate::http::{now, sweep};
 use crate::observe::{Level, Log};
 use crate::pool::{PoolEvent, PoolOrder, Seat, Shared};
-use crate::respond::discard;
 use admission::{ms, Limits};
 use bytes::Bytes;
 use shm::Bell;
 use slab::Slab;
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use std::task::Waker;
@@ -39,6 +37,13 @@ use tokio::sync::mpsc::UnboundedSender;
 
 /// Ring a worker's bell after this many requests, even in the middle of a turn, so that it works alongside.
 const RING_AFTER: u32 = 64;
+
+/// What is read from one worker in a turn, in bytes, and what a message counts beside its own: far more than a turn of a worker that only
+/// answers comes to, so that one that writes without end gets no more of the thread than others.
+const READ_AT_ONCE: usize = 512 << 10;
+const MESSAGE: usize = 256;
+/// The ring of a worker that has died is empty after so many turns, unless somebody still writes to it.
+const LAST_TURNS: usize = 64;
 
 /// Which seat a request gets, and how many microseconds it is expected to take there.
 #[derive(Clone, Copy)]
@@ -60,15 +65,13 @@ pub struct Dispatcher {
     max_queue: usize,
     pub(super) queue_timeout: u64,
     pub(super) kill_after: u64,
-    /// where workers leave long bodies
-    spool: PathBuf,
     /// to itself, from wherever a streamed body is read
     post: UnboundedSender<Post>,
 }
 
 impl Dispatcher {
     /// Without any worker.
-    pub fn new(shared: Arc<Shared>, limits: &Limits, spool: PathBuf, log: Log, post: UnboundedSender<Post>) -> Self {
+    pub fn new(shared: Arc<Shared>, limits: &Limits, log: Log, post: UnboundedSender<Post>) -> Self {
         Dispatcher {
             shared,
             entries: Entries::default(),
@@ -80,7 +83,6 @@ impl Dispatcher {
             max_queue: limits.max_queue,
             queue_timeout: ms(limits.queue_timeout),
             kill_after: ms(limits.kill_after),
-            spool,
             post,
         }
     }
@@ -296,7 +298,7 @@ impl Dispatcher {
 
     // ---- workers -------------------------------------------------------------------------------------------------
 
-    /// Reads all replies that are there, and gives the workers that are free their next requests. `true` if there was any.
+    /// Reads the replies that are there, and gives the workers that are free their next requests. `true` if there was any.
     pub(super) fn drain(&mut self) -> bool {
         let mut any = false;
         for at in 0..self.seats.capacity() {
@@ -316,24 +318,38 @@ impl Dispatcher {
 
     fn read(&mut self, at: usize) {
         let now = Instant::now();
-        while let Some(reply) = self.seats[at].receive(now) {
+        let mut left = READ_AT_ONCE;
+        while left > 0 {
+            let Some(reply) = self.seats[at].receive(now) else { break };
+            left = left.saturating_sub(MESSAGE + reply.message.len());
             self.answer(at, reply);
         }
+        self.has_read(at, left);
+    }
+
+    /// So much of a turn was left.
+    fn has_read(&mut self, at: usize, left: usize) {
         self.seats[at].was_used();
         self.seats[at].kill_if_broken();
+        if left == 0 {
+            super::read_on();
+        }
     }
 
     fn read_c(&mut self, at: usize) {
         let now = Instant::now();
-        while let Some(said) = self.seats[at].c.as_mut().and_then(|c| c.receive(now)) {
+        let mut left = READ_AT_ONCE;
+        while left > 0 {
+            let Some((len, said)) = self.seats[at].c.as_mut().and_then(|c| c.receive(now)) else { break };
+            left = left.saturating_sub(MESSAGE + len);
             match said {
                 Said::Aside => {}
-                Said::Reply { request, message } => {
+                Said::Reply { request, message, file } => {
                     if request.is_some() {
                         let (micros, status) = wire::Reply::peek(&message);
                         self.seats[at].count(micros, status);
                     }
-                    self.answer(at, Reply { request, message });
+                    self.answer(at, Reply { request, message, file });
                 }
                 Said::Head { request, message } => self.begin_stream(at, request, message),
                 Said::End { request, micros } => {
@@ -342,8 +358,7 @@ impl Dispatcher {
                 }
             }
         }
-        self.seats[at].was_used();
-        self.seats[at].kill_if_broken();
+        self.has_read(at, left);
     }
 
     /// A response whose body comes piece by piece has begun. A client that has gone leaves the pipe at once, and that is posted.
@@ -358,12 +373,9 @@ impl Dispatcher {
     }
 
     fn answer(&mut self, at: usize, reply: Reply) {
-        let Some(request) = reply.request.filter(|r| self.entries.get(r.key).is_some()) else {
-            discard(&reply.message, &self.spool);
-            return;
-        };
+        let Some(request) = reply.request.filter(|r| self.entries.get(r.key).is_some()) else { return };
         self.took(at, request.route, wire::Reply::peek(&reply.message).0);
-        self.settle(request.key, Outcome::Reply(reply.message));
+        self.settle(request.key, Outcome::Reply(reply.message, reply.file));
     }
 
     fn took(&mut self, at: usize, route: u32, micros: u32) {
@@ -493,8 +505,13 @@ impl Dispatcher {
     fn gone(&mut self, worker: u32) {
         let Some(at) = self.find(worker) else { return };
         // what it has answered counts
-        self.read(at);
-        self.read_c(at);
+        for _ in 0..LAST_TURNS {
+            self.read(at);
+            self.read_c(at);
+            if !self.seats[at].has_news() && !self.seats[at].c.as_ref().is_some_and(CSeat::has_news) {
+                break;
+            }
+        }
         let seat = self.seats.remove(at);
         let generation = seat.generation;
         let (unbegun, lost) = seat.bury();
@@ -606,5 +623,59 @@ impl Dispatcher {
             seat.bells().for_each(Bell::stay_awake);
         }
         self.drain();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::app::App;
+    use crate::config::{AppConfig, Settings};
+    use crate::pool::Pool;
+    use shm::{Assembler, RequestId, Sending};
+    use tokio::sync::mpsc::unbounded_channel;
+
+    fn settings() -> Settings {
+        Settings {
+            host: "127.0.0.1".into(),
+            port: 0,
+            threads: 1,
+            cpp_workers: 1,
+            debug: false,
+            case_sensitive: false,
+            log: "none".into(),
+            upload_path: "/".into(),
+            limits: Limits::default(),
+        }
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_worker_that_has_much_to_say_is_not_heard_to_the_end_in_one_turn() {
+        let settings = settings();
+        let (pool, _orders) = Pool::new(settings.clone()).unwrap();
+        let (post, _posts) = unbounded_channel();
+        let log = Log::open("none").unwrap();
+        let mut dispatcher = Dispatcher::new(pool.0.clone(), &settings.limits, log, post);
+        let app = App::new(1, &AppConfig::default(), &settings, None).unwrap();
+        dispatcher.obey(PoolOrder::Add(Arc::new(app)));
+        let (end, mut worker) = shm::pair(None).unwrap();
+        let seat = Seat { worker: 1, generation: 1, end, c_end: None, process: None, stats: Arc::default() };
+        dispatcher.obey(PoolOrder::Attach(Box::new(seat)));
+        pool.0.outstanding.fetch_add(1, Relaxed);
+        let errand = Errand { generation: 1, route: 0, runs: Runs::R, timeout: 60_000 };
+        dispatcher.submit(errand, |message| message.extend_from_slice(b"request"));
+        let id = worker.requests.receive(&mut Assembler::default(), |word, _| RequestId::from_word(word)).unwrap();
+        assert!(worker.slots.start(id));
+        let nobody = RequestId { slot: 9, generation: 9 };
+        let mut said = 0;
+        while worker.replies.send(nobody.to_word(), &[], &mut Sending::default()) {
+            said += 1;
+        }
+        assert!(said > 2 * READ_AT_ONCE / MESSAGE, "{said}");
+        let mut turns = 0;
+        while dispatcher.drain() {
+            turns += 1;
+        }
+        assert!(turns >= said * MESSAGE / READ_AT_ONCE, "{said} messages in {turns} turns");
     }
 }

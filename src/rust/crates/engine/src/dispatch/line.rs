@@ -7,6 +7,7 @@ use bytes::Bytes;
 use shm::{Assembler, Bell, RequestId, Sending, ServerEnd, Watched};
 use std::collections::VecDeque;
 use std::io;
+use std::os::fd::OwnedFd;
 
 pub(super) struct Line {
     pub end: ServerEnd,
@@ -129,6 +130,11 @@ impl Line {
         self.end
             .replies
             .receive(&mut self.assembler, |word, bytes| (RequestId::from_word(word), Bytes::copy_from_slice(bytes)))
+    }
+
+    /// The file with the body of a reply, when it says that there is one. Asked of every reply, wanted or not: it goes when it is dropped.
+    pub(super) fn file_of(&self, id: RequestId, reply: &[u8]) -> Option<OwnedFd> {
+        wire::Reply::is_spooled(reply).then(|| self.end.files.receive(id)).flatten()
     }
 
     /// Whether it has written what is no message.

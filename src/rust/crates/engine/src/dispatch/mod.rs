@@ -29,10 +29,16 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, Notify};
 
 thread_local! {
     static DISPATCHER: RefCell<Option<Dispatcher>> = const { RefCell::new(None) };
+    static READ_ON: Arc<Notify> = Arc::new(Notify::new());
+}
+
+/// A worker may have said more than was read: the rest is read when others have had their turn.
+fn read_on() {
+    READ_ON.with(|more| more.notify_one());
 }
 
 /// Where a request is to go, and how long it may take.
@@ -133,6 +139,13 @@ pub struct Inbox {
 pub fn install(dispatcher: Dispatcher, mut inbox: Inbox) {
     DISPATCHER.with(|d| *d.borrow_mut() = Some(dispatcher));
     tokio::spawn(check::run());
+    let more = READ_ON.with(Arc::clone);
+    tokio::spawn(async move {
+        loop {
+            more.notified().await;
+            with(Dispatcher::drain);
+        }
+    });
     tokio::spawn(async move {
         loop {
             tokio::select! {

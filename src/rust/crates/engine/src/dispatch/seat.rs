@@ -51,6 +51,8 @@ pub(super) struct Reply {
     /// `None` when it is not, or not any more, one that it has
     pub request: Option<Assigned>,
     pub message: Bytes,
+    /// with its body, when that is long
+    pub file: Option<OwnedFd>,
 }
 
 pub(super) struct Placed {
@@ -230,32 +232,31 @@ impl Placed {
         self.line.has_begun(id)
     }
 
-    /// The next reply, as read at `now`.
+    /// The next thing that it says, read at `now`: a reply, or what is none, of no request.
     pub(super) fn receive(&mut self, now: Instant) -> Option<Reply> {
-        loop {
-            let (id, message) = self.line.receive()?;
-            let found = self.position(id).and_then(|at| self.take(at));
-            if found.is_some() {
-                self.began = now;
-                self.settle_interrupt(id);
-            }
-            if message.is_empty() {
-                // its handler has returned, and will answer later
-                self.later.extend(found);
-                self.count_in_flight();
-                continue;
-            }
-            let request = found.or_else(|| {
-                let at = self.later.iter().position(|a| a.id == id)?;
-                Some(self.later.swap_remove(at))
-            });
-            if request.is_some() {
-                self.line.release(id);
-                let (micros, status) = wire::Reply::peek(&message);
-                self.count(micros, status);
-            }
-            return Some(Reply { request, message });
+        let (id, message) = self.line.receive()?;
+        let found = self.position(id).and_then(|at| self.take(at));
+        if found.is_some() {
+            self.began = now;
+            self.settle_interrupt(id);
         }
+        if message.is_empty() {
+            // its handler has returned, and will answer later
+            self.later.extend(found);
+            self.count_in_flight();
+            return Some(Reply { request: None, message, file: None });
+        }
+        let request = found.or_else(|| {
+            let at = self.later.iter().position(|a| a.id == id)?;
+            Some(self.later.swap_remove(at))
+        });
+        if request.is_some() {
+            self.line.release(id);
+            let (micros, status) = wire::Reply::peek(&message);
+            self.count(micros, status);
+        }
+        let file = self.line.file_of(id, &message);
+        Some(Reply { request, message, file })
     }
 
     /// Forgets requests that were to be answered later and were not by their deadline: a promise may never come to its end.

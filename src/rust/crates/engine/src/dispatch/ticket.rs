@@ -6,6 +6,7 @@ use super::{with, Post};
 use crate::respond::PipeReader;
 use bytes::Bytes;
 use std::future::Future;
+use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::UnboundedSender;
@@ -13,8 +14,8 @@ use tokio::sync::oneshot;
 
 /// What came of a request.
 pub enum Outcome {
-    /// the worker's reply, a message of `wire`
-    Reply(Bytes),
+    /// the worker's reply, a message of `wire`, and the file with its body when that is long
+    Reply(Bytes, Option<OwnedFd>),
     /// the head of its reply, such a message too, and the body, which is still to come
     Stream(Bytes, PipeReader),
     /// it waited longer for a worker than `queue_timeout`

@@ -15,7 +15,7 @@ pub use error::{failure, plain_head, Failure};
 pub use fields::ResponseFields;
 pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written};
 use reply::is_final;
-pub use reply::{discard, from_head, from_reply, is_bodiless, Replied};
+pub use reply::{from_head, from_reply, is_bodiless, Replied};
 
 use http::StatusCode;
 

@@ -6,9 +6,9 @@ use crate::assets;
 use crate::head::Fields;
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, Method, StatusCode};
-use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use wire::{ContentType, Reply, ReplyBody};
 
@@ -22,9 +22,9 @@ pub enum Replied {
     Wrong(String),
 }
 
-/// Reads the message of a reply. `method` and `request` are those of the request, for files (ranges, conditions); long bodies
-/// are in the folder `spool`.
-pub fn from_reply(mut message: Bytes, method: &Method, request: &Fields, spool: &Path) -> Replied {
+/// Reads the message of a reply, whose body is in `spooled` when it is long. `method` and `request` are those of the request, for files
+/// (ranges, conditions).
+pub fn from_reply(mut message: Bytes, spooled: Option<OwnedFd>, method: &Method, request: &Fields) -> Replied {
     let reply = match Reply::decode(&message) {
         Ok(reply) => reply,
         Err(e) => return Replied::Wrong(format!("the reply of the worker is unreadable: {e}")),
@@ -48,7 +48,7 @@ pub fn from_reply(mut message: Bytes, method: &Method, request: &Fields, spool: 
         }
         ReplyBody::Stream => Replied::Wrong("the worker streams where it cannot".to_owned()),
         ReplyBody::File(path) => file(path, status, fields.to_map(), method, request),
-        ReplyBody::Spooled(name) => match take(spool, name) {
+        ReplyBody::Spooled => match measured(spooled) {
             Ok((file, len)) => Replied::Response(Response { status, fields, body: Body::file(file, 0, len) }),
             Err(e) => Replied::Wrong(format!("the body of the reply cannot be read: {e}")),
         },
@@ -79,23 +79,11 @@ fn head_of(reply: &Reply<'_>) -> Result<(StatusCode, ResponseFields), String> {
     Ok((is_final(reply.status)?, ResponseFields::of_handler(content_type, || reply.headers())?))
 }
 
-/// Opens the file of a spooled body, and removes its name. Only plain names of workers' making are touched.
-fn take(spool: &Path, name: &[u8]) -> io::Result<(File, u64)> {
-    let name = std::str::from_utf8(name).ok().filter(|n| n.starts_with("drover-reply-") && !n.contains('/'));
-    let path = spool.join(name.ok_or_else(|| io::Error::other("its name is not one of ours"))?);
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(&path, flags, Mode::empty())?);
-    std::fs::remove_file(&path)?;
+/// A file that a worker has sent, and its length.
+fn measured(file: Option<OwnedFd>) -> io::Result<(File, u64)> {
+    let file = File::from(file.ok_or_else(|| io::Error::other("no regular file came with it"))?);
     let len = file.metadata()?.len();
     Ok((file, len))
-}
-
-/// A reply that nobody wants: what it left in the folder `spool` goes.
-pub fn discard(message: &[u8], spool: &Path) {
-    if let Ok(Reply { body: ReplyBody::Spooled(name), .. }) = Reply::decode(message) {
-        // one that is not there needs no removing
-        let _ = take(spool, name);
-    }
 }
 
 /// The status, when it is one that ends an exchange.

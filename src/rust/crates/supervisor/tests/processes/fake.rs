@@ -5,7 +5,7 @@
 //! `app` (the app as JSON, or a word: `fail`, `exit`, `hang`) and `start` (`ready`, `fail`, `exit`, `hang`).
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
-use shm::{Assembler, Channel, Received, RequestId, Sending, WorkerEnd};
+use shm::{Assembler, Channel, LinkFds, Received, RequestId, Sending, WorkerEnd};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
@@ -144,8 +144,7 @@ impl Zygote {
 fn work(folder: &std::path::Path, fds: Vec<OwnedFd>) -> ! {
     let mut fds = fds.into_iter();
     let control = Channel::from(fds.next().expect("a control channel"));
-    let mut link = || Some([fds.next()?, fds.next()?, fds.next()?]);
-    let (link, c_link) = (link().expect("a link"), link());
+    let (link, c_link) = (LinkFds::take(&mut fds).expect("a link"), LinkFds::take(&mut fds));
     let tell = |news: WorkerNews<'_>| {
         let mut message = Vec::new();
         news.encode(&mut message);
