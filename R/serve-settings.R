@@ -39,17 +39,19 @@ check_log <- function(log, call) {
   if (dir.exists(log) || !dir.exists(dirname(path.expand(log)))) stop_argument("log", right, log, call)
 }
 
-# The settings as the engine takes them: paths absolute, the folder for uploads made.
+# The settings as the engine takes them: paths absolute, the server's own folder for large bodies made. It goes in
+# end_serving(), or with the session.
 prepare_settings <- function(settings) {
   if (!settings$log %in% c("stderr", "none")) {
     settings$log <- file.path(normalizePath(dirname(settings$log)), basename(settings$log))
   }
-  folder <- settings$upload_path %||% file.path(tempdir(), "drover-uploads")
-  # uploads are no business of other users of the machine
-  if (!dir.exists(folder) && !dir.create(folder, showWarnings = FALSE, recursive = TRUE, mode = "0700")) {
+  # not in this session's tempdir(), where the next server would not find what this one left when it was killed
+  beneath <- path.expand(settings$upload_path %||% dirname(tempdir()))
+  folder <- .Call(C_uploads_make, beneath)
+  if (is.list(folder)) {
     stop_drover("argument", paste0("`upload_path` must be a folder that exists or can be made, not ",
-      encodeString(folder, quote = "\"")), argument = "upload_path")
+      encodeString(beneath, quote = "\""), ": ", folder[[1L]]), argument = "upload_path")
   }
-  settings$upload_path <- normalizePath(folder)
+  settings$upload_path <- folder
   settings
 }

@@ -68,6 +68,7 @@ typedef struct drv_desk drv_desk;       /* where a worker takes requests and lea
 typedef struct drv_cell drv_cell;       /* the request behind a `req` object */
 typedef struct drv_process drv_process; /* a worker process's end of its control channel */
 typedef struct drv_zygote drv_zygote;   /* a zygote's */
+typedef struct drv_uploads drv_uploads; /* the folder for large bodies */
 typedef struct drv_service drv_service; /* a server whose workers are processes */
 struct SEXPREC;
 
@@ -119,6 +120,11 @@ int32_t drv_zygote_order(drv_zygote *, uint32_t *worker); /* enum todo in zygote
 drv_process *drv_zygote_worker(drv_zygote *, drv_desk **desk, drv_error *error);
 void drv_zygote_made(drv_zygote *, uint32_t pid, drv_str why);
 void drv_zygote_exited(const drv_zygote *, uint32_t worker, uint32_t pid, uint32_t status);
+
+/* uploads.rs. NULL and an error when there can be none beneath that folder */
+drv_uploads *drv_uploads_new(drv_str beneath, drv_error *error);
+drv_str drv_uploads_path(const drv_uploads *);
+void drv_uploads_free(drv_uploads *);
 
 /* service.rs. A source is a zygote when `pid` is not 0, otherwise a program. `wake` is called from another thread. */
 typedef struct {

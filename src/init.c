@@ -6,6 +6,7 @@
 #include "service.h"
 #include "session.h"
 #include "signals.h"
+#include "uploads.h"
 #include "values.h"
 #include "worker.h"
 #include "zygote.h"
@@ -47,6 +48,8 @@ static const R_CallMethodDef calls[] = {
     CALL("signals_catch", drv_signals_catch, 0),
     CALL("signals_release", drv_signals_release, 0),
     CALL("signals_take", drv_signals_take, 0),
+    CALL("uploads_make", drv_uploads_make, 1),
+    CALL("uploads_remove", drv_uploads_remove, 0),
     CALL("worker_answer", drv_worker_answer, 1),
     CALL("worker_app", drv_worker_app, 3),
     CALL("worker_fail", drv_worker_fail, 3),

@@ -40,7 +40,10 @@ dr_get(app, "/busy/<ms>", function(req) {
   "done"
 })
 
+spooled <- raw(1.2e6)
+dr_get(app, "/spooled", function(req) spooled)
 dr_get(app, "/big", function(req) strrep("0123456789", 2e6))
+dr_get(app, "/file", function(req) dr_file(req$query[["path"]]))
 dr_post(app, "/upload", function(req) "received")
 
 # Ends of a worker.
@@ -90,6 +93,10 @@ dr_get(app, "/scribble/<ms>", function(req) {
 dr_get(app, "/babble", function(req) {
   .C("babble")
   "babbled"
+})
+dr_get(app, "/meddle", function(req) {
+  .C("meddle", Sys.getenv("FOLDER"), 3L)
+  "meddled"
 })
 dr_get(app, "/close", function(req) {
   .C("close_all")

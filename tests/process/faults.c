@@ -1,9 +1,11 @@
 /* What code of other packages may do to a worker: called by app.R through .C(). No R in it, as in most of such code. */
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,6 +57,33 @@ void scribble(int *milliseconds)
             fclose(maps);
         clock_gettime(CLOCK_MONOTONIC, &now);
     } while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+}
+
+/* Has a child put a pipe in the place of every long answer that it finds in the folder, or in one beneath it, for some seconds. */
+static void meddle_in(const char *folder, int depth)
+{
+    char path[4096];
+    struct dirent *entry;
+    DIR *files = opendir(folder);
+    while (files != NULL && (entry = readdir(files)) != NULL) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (strncmp(entry->d_name, "drover-reply-", 13) == 0 && unlink(path) == 0)
+            mkfifo(path, 0600);
+        else if (entry->d_name[0] != '.' && depth > 0)
+            meddle_in(path, depth - 1);
+    }
+    if (files != NULL)
+        closedir(files);
+}
+
+void meddle(char **folder, int *seconds)
+{
+    time_t end = time(NULL) + *seconds;
+    if (fork() != 0)
+        return;
+    while (time(NULL) < end)
+        meddle_in(*folder, 1);
+    _exit(0);
 }
 
 /* Sends what is no message, of all lengths up to a kilobyte, on every socket that it has. */

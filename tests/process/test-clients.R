@@ -46,14 +46,21 @@ test("a request whose client goes away while it waits is never run", function() 
   expect(!file.exists(file.path(server$marks, "begun")), "it was run")
 })
 
-test("clients that go away within a long answer", function() {
-  server <- serve(workers = 2)
+test("clients that go away before a long answer is there, or within it: nothing of it stays", function() {
+  folder <- tempfile("uploads-")
+  dir.create(folder)
+  server <- serve(workers = 2, threads = 2, upload_path = folder)
   ask(server, "/text")
   before <- descriptors(server$pid)
-  load(server, "/big", connections = 8, hang_up = 15, seconds = 3)
+  load(server, "/big", connections = 8, hang_up = 15, seconds = 2)
+  # some leave in the very moment in which their answer comes
+  account <- load(server, "/spooled", connections = 16, hang_up = 10, seconds = 4)
+  expect(account[["hung_up"]] > 100, attr(account, "line"))
   expect(ask(server, "/text")$status == "200", "another status")
   expect(wait_for(function() descriptors(server$pid) <= before + 1L), "descriptors: ", before, ", then ",
     descriptors(server$pid))
+  left <- function() list.files(folder, recursive = TRUE, all.files = TRUE)
+  expect(wait_for(function() !length(left())), length(left()), " files are left")
   expect_account(load(server, "/n/{n}", echo = TRUE, connections = 8, requests = 1000))
 })
 

@@ -18,4 +18,5 @@ mod request;
 mod service;
 mod session;
 mod shield;
+mod uploads;
 mod zygote;

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod exit;
+mod modesty;
 mod options;
 mod r;
 mod serve;
@@ -30,6 +31,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return if e.use_stderr() { exit::Code::Usage.into() } else { ExitCode::SUCCESS };
         }
     };
+    modesty::be_modest();
     match serve::serve(&serve, pool) {
         Ok(()) => ExitCode::SUCCESS,
         Err(exit::Error { code, message }) => {

@@ -3,12 +3,12 @@
 use crate::exit::{Code, Error};
 use crate::options::Serve;
 use crate::r::Recipe;
+use engine::Uploads;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use supervisor::{Event, Failure, PoolOptions, Service};
-use tempfile::TempDir;
 use tokio::signal::unix::{signal, SignalKind};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 
@@ -43,9 +43,8 @@ impl Drop for Doorbell {
 /// When it cannot be started; nothing is then left running.
 pub fn serve(options: &Serve, pool: PoolOptions) -> Result<(), Error> {
     let recipe = Recipe::new(options.r(), options.file())?;
-    // gone with the last use of it
-    let (uploads, _folder) = uploads(options.upload_path())?;
-    let settings = options.settings(uploads);
+    let uploads = uploads(options.upload_path())?;
+    let settings = options.settings(uploads.path().to_owned());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
     runtime.block_on(async {
         let (notes, told) = unbounded_channel();
@@ -74,22 +73,11 @@ fn system(e: std::io::Error) -> Error {
     Error::new(Code::System, e.to_string())
 }
 
-/// The folder for uploads; one of the program's own goes when it is dropped.
-fn uploads(wanted: Option<&Path>) -> Result<(PathBuf, Option<TempDir>), Error> {
-    let wrong =
-        |folder: &Path, e| Error::new(Code::System, format!("no folder for uploads: {}: {e}", folder.display()));
-    match wanted {
-        Some(folder) => {
-            std::fs::create_dir_all(folder).map_err(|e| wrong(folder, e))?;
-            let folder = std::path::absolute(folder).map_err(|e| wrong(folder, e))?;
-            Ok((folder, None))
-        }
-        None => {
-            // for this user only
-            let folder = tempfile::Builder::new().prefix("drover-uploads-").tempdir().map_err(system)?;
-            Ok((folder.path().to_owned(), Some(folder)))
-        }
-    }
+/// The folder for large bodies, which goes when it is dropped.
+fn uploads(wanted: Option<&Path>) -> Result<Uploads, Error> {
+    let place = wanted.map_or_else(std::env::temp_dir, Path::to_owned);
+    Uploads::beneath(&place)
+        .map_err(|e| Error::new(Code::System, format!("no folder for uploads: {}: {e}", place.display())))
 }
 
 /// `4`, or `1-3`.

@@ -18,6 +18,7 @@ mod pipeline;
 mod pool;
 mod respond;
 mod server;
+mod uploads;
 mod view;
 
 pub use config::{AppConfig, MountConfig, RouteConfig, Runs, Settings};
@@ -27,6 +28,7 @@ pub use observe::{Level, Log};
 pub use pipeline::NOT_FOUND_ROUTE;
 pub use pool::{Pool, PoolEvent, Seat, WorkerStats};
 pub use server::{Server, StartError};
+pub use uploads::Uploads;
 
 /// Milliseconds on the server's clock, which only goes forward: the clock of [`WorkerStats`].
 pub fn now_ms() -> u64 {

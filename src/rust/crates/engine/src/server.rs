@@ -6,7 +6,7 @@ use crate::dispatch::{self, Dispatcher, Inbox, Queue};
 use crate::http::{self, nursery, sweep, Client};
 use crate::listener::{self, Door};
 use crate::natives;
-use crate::observe::{Level, Log};
+use crate::observe::{is_root_of_the_machine, Level, Log, WARNING};
 use crate::pool::{Current, Pool};
 use admission::Limits;
 use rustix::io::Errno;
@@ -254,10 +254,7 @@ impl Server {
             ids: AtomicU64::new(first_id()),
             limits: Arc::new(settings.limits),
         });
-        let mut home = Some((
-            Dispatcher::new(pool.0.clone(), &context.limits, context.upload_path.clone(), log, post),
-            Inbox { orders, posts },
-        ));
+        let mut home = Some((Dispatcher::new(pool.0.clone(), &context.limits, log, post), Inbox { orders, posts }));
         let (starting, receivers): (Vec<_>, Vec<_>) = (0..threads).map(|_| unbounded_channel()).unzip();
         context.threads.get_or_init(|| starting);
         let mut server = Server { address, context, pool, socket: Mutex::new(Some(socket)), threads: Vec::new() };
@@ -276,6 +273,9 @@ impl Server {
     pub fn listen(&self) -> io::Result<()> {
         let Some(socket) = self.socket.lock().unwrap_or_else(|e| e.into_inner()).take() else { return Ok(()) };
         rustix::net::listen(&socket, BACKLOG)?;
+        if is_root_of_the_machine() {
+            self.context.log.line(Level::Warn, WARNING);
+        }
         self.context.accepting.store(true, Ordering::Relaxed);
         let door = Door::new(TcpListener::from(socket), self.context.clone());
         self.context.tell_all(|| Command::Listen(door.clone()));

@@ -1,8 +1,10 @@
 //! A process that may be no child of ours: signalled and watched through a descriptor that cannot come to mean another one.
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use rustix::process::{
-    kill_process_group, pidfd_open, pidfd_send_signal, waitid, Pid, PidfdFlags, Signal, WaitId, WaitIdOptions,
+    kill_process_group, pidfd_open, pidfd_send_signal, test_kill_process, waitid, Pid, PidfdFlags, Signal, WaitId,
+    WaitIdOptions,
 };
 use std::fmt;
 use std::io;
@@ -48,9 +50,13 @@ impl Process {
 
     /// Ends it and all that it has started and that did not move to a group of its own.
     pub fn kill(&self) {
-        let _ = pidfd_send_signal(&self.fd, Signal::KILL);
-        // the group has this number as long as anything is in it
-        let _ = kill_process_group(self.pid, Signal::KILL);
+        // until somebody has waited for it, its number is its own
+        let has_number = pidfd_send_signal(&self.fd, Signal::KILL).is_ok();
+        // A zygote kills the groups of its workers before it waits for them. Init, where they go without a zygote, does not: what is left of a
+        // group then keeps the number from being given to another process
+        if has_number || test_kill_process(self.pid) == Err(Errno::SRCH) {
+            let _ = kill_process_group(self.pid, Signal::KILL);
+        }
     }
 
     /// Whether it has ended.
@@ -173,6 +179,37 @@ mod tests {
         }
         assert_eq!(process.reap(), Exit::Signal(9));
         assert_eq!(process.reap(), Exit::Unknown);
+    }
+
+    fn leader() -> std::process::Child {
+        Command::new("sleep").arg("1000").process_group(0).spawn().unwrap()
+    }
+
+    #[test]
+    fn a_group_that_has_got_its_number_is_left_alone() {
+        let mut gone = leader();
+        let process = Process::open(gone.id() as i32).unwrap();
+        gone.kill().unwrap();
+        gone.wait().unwrap();
+        // who may say which number comes next is root
+        for _ in 0..200 {
+            if std::fs::write("/proc/sys/kernel/ns_last_pid", (gone.id() - 1).to_string()).is_err() {
+                return;
+            }
+            let mut other = leader();
+            let is_same = other.id() == gone.id();
+            if is_same {
+                process.kill();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(if is_same { 100 } else { 0 }));
+            let lives = other.try_wait().unwrap().is_none();
+            other.kill().unwrap();
+            other.wait().unwrap();
+            assert!(lives, "it was killed in another's place");
+            if is_same {
+                return;
+            }
+        }
     }
 
     #[test]

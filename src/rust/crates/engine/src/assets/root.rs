@@ -8,7 +8,7 @@
 //! starts again.
 
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{fstat, open, openat, openat2, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::fs::{fstat, fstatfs, open, openat, openat2, FileType, Mode, OFlags, ResolveFlags, Stat, PROC_SUPER_MAGIC};
 use rustix::io::Errno;
 use std::io;
 use std::path::Path;
@@ -54,11 +54,15 @@ impl Opened {
 /// Opens any regular file, following links: for a path that the app chose.
 pub(super) fn open_file(path: &Path) -> io::Result<Opened> {
     let opened = Opened::new(open(path, READ, Mode::empty())?)?;
-    if opened.is_file() {
-        Ok(opened)
-    } else {
-        Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+    let wrong = |why| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    if !opened.is_file() {
+        return wrong("not a regular file");
     }
+    // said to be empty, and reading one may wait for something to happen
+    if opened.size() == 0 && fstatfs(&opened.fd)?.f_type == PROC_SUPER_MAGIC {
+        return wrong("a file of /proc");
+    }
+    Ok(opened)
 }
 
 /// How paths beneath a root are followed.

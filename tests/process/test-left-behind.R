@@ -1,0 +1,60 @@
+# What a server that was killed has left on disk, and the next one.
+
+# Begins an upload that does not end, of which the server has a file in the folder.
+spool <- function(server, folder) {
+  before <- length(list.files(folder, recursive = TRUE, all.files = TRUE))
+  start_client("curl", c("-s", "-H", "Expect:", "--limit-rate", "300k", "-X", "POST", "-T", body_of(900e3),
+    paste0(server$url, "/upload")))
+  expect(wait_for(function() length(list.files(folder, recursive = TRUE, all.files = TRUE)) > before), "nothing is spooled")
+}
+
+body_of <- function(bytes) {
+  file <- tempfile("body-")
+  writeBin(raw(bytes), file)
+  file
+}
+
+left_in <- function(folder) list.files(folder, recursive = TRUE, all.files = TRUE, include.dirs = TRUE, no.. = TRUE)
+
+for (way in c("drover serve", "dr_serve(workers = 1L)", "dr_serve(workers = 2L)")) local({
+  way <- way
+  test(paste("what a server has left that was killed goes with the next, and what one has that lives stays:", way), function() {
+    folder <- tempfile("uploads-")
+    start <- function() {
+      if (way == "drover serve") return(serve(workers = 1, upload_path = folder))
+      serve_session(sprintf("serve(%s, upload_path = %s)", sub("dr_serve\\((.*)\\)", "\\1", way), deparse(folder)))
+    }
+    killed <- start()
+    expect(identical(file.info(folder)$mode, as.octmode("700")), "the folder is for others, too")
+    spool(killed, folder)
+    dead <- left_in(folder)
+    alive <- start()
+    spool(alive, folder)
+    expect(all(dead %in% left_in(folder)), "what a living server has is removed")
+    send_signal(killed$pid, tools::SIGKILL)
+    killed$process$wait(5000)
+    # its processes hold its folder as long as they live
+    expect(wait_for(function() !any(family()$parent == killed$pid | family()$pid == killed$pid)), "it lives")
+    Sys.sleep(1)
+    mine <- setdiff(left_in(folder), dead)
+    expect(all(dead %in% left_in(folder)), "it was removed by somebody else")
+    last <- start()
+    expect(!any(dead %in% left_in(folder)), "left: ", toString(intersect(dead, left_in(folder))))
+    expect(all(dirname(mine)[dirname(mine) != "."] %in% left_in(folder)), "what a living server has is removed")
+    for (server in list(alive, last)) {
+      send_signal(server$pid, tools::SIGTERM)
+      expect(!is.na(exit_status(server, 40)), "it does not end")
+    }
+    expect(!length(left_in(folder)), "left: ", toString(left_in(folder)))
+  })
+})
+
+test("a session that ends without dr_stop() leaves nothing", function() {
+  temporary <- tempfile("tmp-")
+  dir.create(temporary)
+  server <- launch(c(file.path(R.home("bin"), "Rscript"), "--vanilla", write_app(c(
+    "app <- dr_app()", "dr_get(app, '/', function(req) 'x')", "dr_serve(app, port = 0L)", "quit('no', 3L)"
+  ))), env = c(TMPDIR = temporary), wait = FALSE)
+  expect(identical(exit_status(server, 30), 3L), "another exit status")
+  expect(!length(list.files(temporary)), "left: ", toString(list.files(temporary)))
+})
