@@ -57,6 +57,8 @@ dr_get(app, "/impatient/<ms>", function(req) {
   "in time"
 }, timeout = 1)
 
+dr_get(app, "/fail", function(req) stop("on purpose"))
+
 # An error whose message takes its time, in compiled code: the handler has failed, and its answer is being made.
 conditionMessage.slow_to_tell <- function(c) {
   .C("deaf_sleep", 15L)

@@ -20,7 +20,7 @@ compiled <- new.env()
 compile <- function(source, library = FALSE) {
   if (is.null(compiled[[source]])) {
     target <- tempfile(sub("\\.c$", "-", basename(source)), fileext = if (library) ".so" else "")
-    flags <- c("-O1", "-D_GNU_SOURCE", if (library) c("-shared", "-fPIC"))
+    flags <- c("-O1", "-D_GNU_SOURCE", "-pthread", if (library) c("-shared", "-fPIC"))
     processx::run("cc", c(flags, "-o", target, source))
     assign(source, target, compiled)
   }
@@ -94,6 +94,19 @@ end_load <- function(client, stop = TRUE, seconds = 60) {
     account
   })
   if (length(accounts) == 1L) accounts[[1]] else accounts
+}
+
+# Starts clients that leave at every moment of a request's life, by tests/process/leaver.c.
+start_storm <- function(server, paths, seconds, clients = 24L) {
+  start_client(compile(file.path(here, "leaver.c")), c(server$port, seconds, clients, Sys.getpid(), paths), stdout = "|")
+}
+
+# Waits for the end of a storm: how many have left at which moment, a named vector.
+end_storm <- function(storm, seconds = 60) {
+  storm$wait(seconds * 1000)
+  expect(!storm$is_alive(), "the storm does not end")
+  pairs <- strsplit(strsplit(trimws(storm$read_all_output()), " ", fixed = TRUE)[[1]], "=", fixed = TRUE)
+  stats::setNames(as.numeric(vapply(pairs, `[`, "", 2L)), vapply(pairs, `[`, "", 1L))
 }
 
 # Load from the start to its end.

@@ -1,7 +1,7 @@
 # Process tests: what happens to requests, processes, memory and descriptors when things are killed, hang, run out or
 # are replaced. Against the installed package and its `drover` program.
 #   Rscript tests/process/run.R [PATTERN]     PATTERN: of the names of tests or of their files
-# Neighbours: family.R finds and ends processes, server.R starts servers, client.R sends requests, app.R is the app,
+# Neighbours: family.R finds and ends processes, server.R starts servers, client.R sends requests, storm.R has those that leave, app.R is the app,
 # faults.c what an app does wrong in C, c-app.R the same app with handlers in C; the tests are in test-*.R.
 #
 # Every test starts servers of its own and leaves nothing running: what it leaves fails it, and is killed by its pid.
@@ -9,7 +9,7 @@
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 root <- dirname(dirname(here))
-for (file in c("family.R", "server.R", "client.R")) source(file.path(here, file))
+for (file in c("family.R", "server.R", "client.R", "storm.R")) source(file.path(here, file))
 
 tests <- list()
 

@@ -68,11 +68,11 @@ serve <- function(app = file.path(here, "app.R"), ..., wrapper = NULL, env = NUL
   server
 }
 
-# Starts an R session that runs these lines, with `serve(app, ...)` for dr_serve(block = TRUE) of app.R on a free port.
-serve_session <- function(lines) {
+# Starts an R session that runs these lines, with `serve(...)` for dr_serve(block = TRUE) of `app` on a free port.
+serve_session <- function(lines, app = file.path(here, "app.R")) {
   file <- tempfile("session-", fileext = ".R")
   writeLines(c(
-    sprintf("app <- source(%s)$value", deparse(file.path(here, "app.R"))),
+    sprintf("app <- source(%s)$value", deparse(app)),
     "serve <- function(...) dr_serve(app, port = 0L, ..., block = TRUE)",
     lines
   ), file)

@@ -120,3 +120,63 @@ test("uploads and long answers while workers are killed: no file is left, and no
   left <- function() list.files(folder, recursive = TRUE)
   expect(wait_for(function() !length(left())), "left: ", toString(left()))
 })
+
+# How long each storm is, in seconds.
+storm_seconds <- as.numeric(Sys.getenv("STORM_SECONDS", "5"))
+
+# The ways to start a server with handlers in R and in C, by functions of the folder for uploads.
+settings <- "threads = 2L, max_queue = 64L, kill_after = 20, log = 'none', upload_path = "
+in_session <- function(how) {
+  function(folder) {
+    call <- sprintf(how, paste0(settings, deparse(folder)))
+    serve_session(c(sprintf("c_app <- %s", deparse(c_app())), call), app = c_app())
+  }
+}
+ways <- list(
+  "drover serve" = function(folder) {
+    serve(c_app(), workers = 2, threads = 2, max_queue = 64, kill_after = 20, log = "none", upload_path = folder)
+  },
+  "dr_run()" = in_session("dr_run(c_app, port = 0L, workers = 2L, block = TRUE, %s)"),
+  "dr_serve(workers = 2)" = in_session("serve(workers = 2L, %s)"),
+  "dr_serve(start = 'spawn')" = in_session(paste(
+    "serve(workers = 2L, start = 'spawn', on_worker_start = function() dyn.load(Sys.getenv('FAULTS')), %s)"
+  )),
+  "dr_serve(workers = 1)" = in_session("serve(workers = 1L, %s)")
+)
+
+for (way in names(ways)) local({
+  way <- way
+  test(paste("clients that leave at every moment, on every kind of answer: nothing is left of them:", way), function() {
+    folder <- tempfile("uploads-")
+    server <- ways[[way]](folder)
+    paths <- storm_paths(storm_file())
+    # what is made at the first use is made
+    end_storm(start_storm(server, paths, 2))
+    expect_account(load(server, "/n/{n}", echo = TRUE, connections = 8, requests = 500))
+    before <- census(server)
+    held <- nameless(before$pid)
+    left <- end_storm(start_storm(server, paths, storm_seconds))
+    expect(all(left > 10), "too few have left: ", toString(paste(names(left), left)))
+    # every place in the queue and every slot is free
+    expect(wait_for(function() ask(server, "/text")$status == "200"), "it does not serve")
+    Sys.sleep(0.5)
+    expect_account(load(server, "/n/{n}", echo = TRUE, connections = 60, requests = 6000))
+    expect_account(load(server, "/c/later/3", connections = 60, requests = 600))
+    after <- census(server)
+    expect(setequal(after$pid, before$pid), "processes were ", toString(before$pid), ", and are ", toString(after$pid))
+    steady <- function() {
+      after <<- census(server)
+      now <- after[match(before$pid, after$pid), ]
+      # threads that read files or run handlers in C come as they are needed, a few of them
+      all(now$descriptors <= before$descriptors + 2L) && all(now$threads <= before$threads + 8L)
+    }
+    show <- function(table) paste(utils::capture.output(print(table)), collapse = "\n    ")
+    expect(wait_for(steady), "descriptors or threads are left:\n    ", show(before), "\n    ", show(after))
+    expect(!length(files_in(folder)), "files are left: ", toString(files_in(folder)))
+    expect(wait_for(function() length(nameless(after$pid)) <= length(held)), "files are held: ",
+      toString(nameless(after$pid)))
+    grown <- after$resident - before$resident[match(after$pid, before$pid)]
+    # an average of some 10 kB for each client that left would be more
+    expect(all(grown < 32e6), "memory grew:\n    ", show(before), "\n    ", show(after))
+  })
+})
