@@ -6,14 +6,16 @@ use super::h2;
 use super::socket::Socket;
 use super::state::Connection;
 use super::sweep;
-use crate::observe::Level;
 use crate::respond::{plain_head, Failure};
 use crate::server::Context as Server;
+use admission::ms;
 use std::future::poll_fn;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// After an answer that ends a connection, what the client still sends is read for this long, so that the answer is not lost to a reset.
+/// After an answer that ends a connection, what the client still sends is read for this long, so that the answer is not lost to a reset. And
+/// a client that is refused has as long to make room for the refusal, should it not have read what it got before: it is still counted
+/// as open, and would keep others out.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 4 << 20;
 
@@ -61,10 +63,13 @@ pub async fn end(client: Client, ended: Ended) {
 /// Tells why no request could be made of the bytes, and ends the connection.
 async fn refuse(socket: Socket, failure: Failure, state: &Connection, server: &Server) {
     let id = server.next_id();
-    let line = format!("id={id:016x} {} - {} {}", state.remote_addr, failure.status.as_u16(), failure.detail);
-    server.log.line(Level::Warn, &line);
+    server
+        .log
+        .of_client(|| format!("id={id:016x} {} - {} {}", state.remote_addr, failure.status.as_u16(), failure.detail));
     let Ok(mut io) = socket.into_watched() else { return };
-    if io.write_all(&plain_head(&failure, id)).await.is_ok() {
+    let text = plain_head(&failure, id);
+    let most = LINGER.min(Duration::from_millis(ms(server.limits.write_timeout)));
+    if let Ok(Ok(())) = tokio::time::timeout(most, io.write_all(&text)).await {
         drain(io).await;
     }
 }

@@ -174,13 +174,14 @@ impl Connection {
         is_idle.then(|| now.saturating_sub(self.since.load(Relaxed)))
     }
 
-    /// For how long, in ms, a header section has been coming.
+    /// For how long, in ms, a header section has been coming. Nothing of one is read while answers before it cannot be written.
     pub fn head_for(&self, now: u64) -> Option<u64> {
         let since = match self.activity.load(Relaxed) {
             HEAD => self.since.load(Relaxed),
             _ => self.part_since.load(Relaxed),
         };
-        (since != 0).then(|| now.saturating_sub(since))
+        let is_coming = since != 0 && self.write_blocked_since.load(Relaxed) == 0;
+        is_coming.then(|| now.saturating_sub(since))
     }
 
     /// Whether the last that has come of HTTP/2 is a part of something, and that not of a body.
@@ -197,8 +198,8 @@ impl Connection {
         if progress {
             if self.write_blocked_since.load(Relaxed) != 0 {
                 self.write_blocked_since.store(0, Relaxed);
-                if self.activity.load(Relaxed) == IDLE {
-                    // it was not, while its client was still to take the answer
+                if self.activity.load(Relaxed) != BUSY {
+                    // its client was still to take an answer: its time for something else begins now
                     self.since.store(now(), Relaxed);
                 }
             }

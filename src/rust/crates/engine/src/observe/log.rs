@@ -1,19 +1,27 @@
 //! The log: one line for each event, written by a thread of its own so that a slow disk or terminal never holds up a
-//! request. When the writer falls behind, lines are dropped and counted.
+//! request. When the writer falls behind, lines are dropped and counted. Of what clients do wrong, which they can do as often as they like, a
+//! few lines a second are written, and the others counted.
 //!
 //! Never a body, an `Authorization` or a `Cookie`; control characters are escaped, so a line is a line whatever a client sent.
 
+use crate::http::now;
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{sync_channel, SyncSender, TrySendError};
+use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 /// Lines that may wait for the writer. At 200 bytes a line: 800 kB.
 const WAITING: usize = 4096;
+
+/// Lines about clients that may come at once, and the ms for which each of them counts: 10 a second, or 200 MB a day.
+const CLIENTS_AT_ONCE: u64 = 100;
+const CLIENT_COUNTS_FOR: u64 = 100;
+/// The writer says how many it has left out when so much time has passed since the first line.
+const SUM_UP_AFTER: Duration = Duration::from_secs(1);
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +61,74 @@ pub struct Log(Option<Arc<Inner>>);
 struct Inner {
     lines: Mutex<Option<SyncSender<String>>>,
     dropped: AtomicU64,
+    clients: Arc<Allowance>,
     writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// How many lines about clients may be written.
+#[derive(Debug, Default)]
+struct Allowance {
+    /// when those that were written count no more, on the clock of [`now`]
+    counts_until: AtomicU64,
+    left_out: AtomicU64,
+}
+
+impl Allowance {
+    /// Whether another one may be.
+    fn take(&self, now: u64) -> bool {
+        let most = now + (CLIENTS_AT_ONCE - 1) * CLIENT_COUNTS_FOR;
+        let next = |until: u64| (until <= most).then(|| until.max(now) + CLIENT_COUNTS_FOR);
+        let may = self.counts_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok();
+        if !may {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+        may
+    }
+
+    /// What is to be said of those that were not written.
+    fn sum_up(&self) -> Option<String> {
+        let left_out = self.left_out.swap(0, Ordering::Relaxed);
+        (left_out > 0).then(|| {
+            let mut line = beginning(Level::Warn);
+            let most = 1000 / CLIENT_COUNTS_FOR;
+            let _ = writeln!(line, "{left_out} more lines about clients left out: {most} a second are written");
+            line
+        })
+    }
+}
+
+/// The writer. Sums up when it has been quiet, too: nobody need do anything wrong for it to be told what was before.
+fn write_all(mut out: Box<dyn Write + Send>, lines: &Receiver<String>, clients: &Allowance) {
+    let mut sum_up_at = None;
+    loop {
+        let line = match sum_up_at {
+            None => lines.recv().map_err(RecvTimeoutError::from),
+            Some(at) => lines.recv_timeout(Instant::saturating_duration_since(&at, Instant::now())),
+        };
+        let now = Instant::now();
+        // nowhere left to complain when the log itself cannot be written
+        if let Ok(line) = &line {
+            let _ = out.write_all(line.as_bytes());
+            sum_up_at.get_or_insert(now + SUM_UP_AFTER);
+        }
+        let has_ended = line == Err(RecvTimeoutError::Disconnected);
+        if has_ended || sum_up_at.is_some_and(|at| at <= now) {
+            let sum = clients.sum_up();
+            sum_up_at = sum.is_some().then(|| now + SUM_UP_AFTER);
+            if let Some(line) = sum {
+                let _ = out.write_all(line.as_bytes());
+            }
+        }
+        if has_ended {
+            let _ = out.flush();
+            return;
+        }
+    }
+}
+
+/// What a line begins with.
+fn beginning(level: Level) -> String {
+    format!("{} drover {} ", humantime::format_rfc3339_millis(SystemTime::now()), level.name())
 }
 
 impl Log {
@@ -68,19 +143,23 @@ impl Log {
             path => Box::new(OpenOptions::new().create(true).append(true).open(path)?),
         };
         let (lines, waiting) = sync_channel::<String>(WAITING);
-        let writer = std::thread::Builder::new().name("drover-log".into()).spawn(move || {
-            let mut out = out;
-            for line in waiting {
-                // nowhere left to complain when the log itself cannot be written
-                let _ = out.write_all(line.as_bytes());
-            }
-            let _ = out.flush();
-        })?;
+        let clients = Arc::<Allowance>::default();
+        let counted = clients.clone();
+        let writer =
+            std::thread::Builder::new().name("drover-log".into()).spawn(move || write_all(out, &waiting, &counted))?;
         Ok(Log(Some(Arc::new(Inner {
             lines: Mutex::new(Some(lines)),
             dropped: AtomicU64::new(0),
+            clients,
             writer: Mutex::new(Some(writer)),
         }))))
+    }
+
+    /// Logs what a client did wrong, or has it counted when there is too much of that.
+    pub fn of_client(&self, text: impl FnOnce() -> String) {
+        if self.0.as_ref().is_some_and(|inner| inner.clients.take(now())) {
+            self.line(Level::Warn, &text());
+        }
     }
 
     /// Logs one event.
@@ -89,7 +168,7 @@ impl Log {
         let Ok(lines) = inner.lines.lock() else { return };
         let Some(lines) = lines.as_ref() else { return };
         let dropped = inner.dropped.swap(0, Ordering::Relaxed);
-        let mut line = format!("{} drover {} ", humantime::format_rfc3339_millis(SystemTime::now()), level.name());
+        let mut line = beginning(level);
         if dropped > 0 {
             let _ = write!(line, "({dropped} lines dropped before this one) ");
         }
@@ -143,5 +222,60 @@ mod tests {
         let text = std::fs::read_to_string(path).unwrap();
         assert_eq!(text.lines().count(), 1);
         assert!(text.ends_with("drover WARN GET /\\r\\nINJECTED \\u{1b}[31m\\u{85}\n"), "{text}");
+    }
+
+    /// How many lines of those about clients were written, and how many the log says it has left out.
+    fn written_and_left_out(text: &str) -> (u64, u64) {
+        let left_out = |line: &str| {
+            let (_, rest) = line.split_once("drover WARN ")?;
+            rest.split_once(" more lines about clients left out: 10 a second are written")?.0.parse::<u64>().ok()
+        };
+        let left_out: Vec<_> = text.lines().map(left_out).collect();
+        (left_out.iter().filter(|n| n.is_none()).count() as u64, left_out.iter().flatten().sum())
+    }
+
+    #[test]
+    fn of_what_clients_do_a_few_lines_are_written_and_the_others_counted() {
+        const ALL: u64 = 20_000;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let log = Log::open(path.to_str().unwrap()).unwrap();
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let log = log.clone();
+                std::thread::spawn(move || (0..ALL / 4).for_each(|_| log.of_client(|| "wrong".to_owned())))
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let text = || std::fs::read_to_string(&path).unwrap();
+        // without anything else being logged
+        let late = Instant::now() + Duration::from_secs(20);
+        while {
+            let (written, left_out) = written_and_left_out(&text());
+            written + left_out < ALL
+        } {
+            assert!(Instant::now() < late, "{}", text());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let (written, left_out) = written_and_left_out(&text());
+        assert_eq!(written + left_out, ALL);
+        assert!((CLIENTS_AT_ONCE..CLIENTS_AT_ONCE + 200).contains(&written), "{written}");
+        // what others say is not held up by it, nor is what was left out forgotten at the end
+        (0..1000).for_each(|_| log.of_client(|| "wrong".to_owned()));
+        log.line(Level::Warn, "heard");
+        log.close();
+        assert!(text().contains("drover WARN heard\n"));
+        let (written, left_out) = written_and_left_out(&text());
+        assert_eq!(written + left_out, ALL + 1000 + 1);
+    }
+
+    #[test]
+    fn after_a_while_lines_about_clients_may_come_at_once_again() {
+        let allowance = Allowance::default();
+        let taken = |now| (0..1000).filter(|_| allowance.take(now)).count() as u64;
+        let now = 1_000_000;
+        assert_eq!(taken(now), CLIENTS_AT_ONCE);
+        assert_eq!((taken(now), taken(now + 99), taken(now + 100), taken(now + 1100)), (0, 0, 1, 10));
+        assert_eq!(taken(now + 1_000_000), CLIENTS_AT_ONCE);
     }
 }

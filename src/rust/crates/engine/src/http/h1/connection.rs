@@ -137,7 +137,8 @@ impl Client {
         match here(&mut self.line).watch(cx) {
             Ok(()) => Poll::Pending,
             Err(e) => {
-                self.log(Level::Error, &format!("cannot be served: {e}"));
+                let line = format!("{} cannot be served: {e}", self.state.remote_addr);
+                self.open.context().log.line(Level::Error, &line);
                 Poll::Ready(Ended::Complete)
             }
         }
@@ -170,14 +171,10 @@ impl Client {
                 Some(Ended::Refused(failure))
             }
             Order::WriteTimeout => {
-                self.log(Level::Warn, "write timeout");
+                self.open.context().log.of_client(|| format!("{} write timeout", self.state.remote_addr));
                 Some(Ended::Complete)
             }
         }
-    }
-
-    fn log(&self, level: Level, text: &str) {
-        self.open.context().log.line(level, &format!("{} {text}", self.state.remote_addr));
     }
 
     fn go_on(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {

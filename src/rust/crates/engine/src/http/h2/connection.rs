@@ -7,7 +7,6 @@ use super::stream::{self, Stream};
 use crate::http::lent;
 use crate::http::line::Line;
 use crate::http::state::{Connection, Order};
-use crate::observe::Level;
 use crate::server::Context as Server;
 use h2::server::{Builder, Connection as Machine, Handshake, SendResponse};
 use h2::{Reason, RecvStream};
@@ -122,7 +121,7 @@ impl Serving<'_> {
     }
 
     fn log(&self, text: &str) {
-        self.server.log.line(Level::Warn, &format!("{} {text}", self.state.remote_addr));
+        self.server.log.of_client(|| format!("{} {text}", self.state.remote_addr));
     }
 
     /// Goes on until something has to be waited for.

@@ -206,8 +206,7 @@ impl Future for Stream {
         self.open.transfer().set_waker(cx.waker());
         if self.open.transfer().is_response_late() {
             self.send.send_reset(Reason::CANCEL);
-            let line = format!("{} write timeout of a stream", self.connection.remote_addr);
-            self.server.log.line(Level::Warn, &line);
+            self.server.log.of_client(|| format!("{} write timeout of a stream", self.connection.remote_addr));
             return Poll::Ready(());
         }
         // who has reset the stream wants no more of it
