@@ -1,0 +1,93 @@
+//! Memory that a crowd of connections needed goes back to the system when the crowd has gone, though nobody comes after it.
+//! Alone in its process, which it measures.
+
+mod service;
+mod settings;
+
+use admission::Limits;
+use engine::{RouteConfig, Runs};
+use exchange::{Answer, Handlers, RequestView, Sink};
+use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
+use service::{answer, rest, send, Service, GET, PATIENCE};
+use std::net::Shutdown;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Takes bodies, and never answers.
+struct Silent;
+
+impl Handlers for Silent {
+    fn run(&self, _: u32, _: &dyn RequestView, _: &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer> {
+        None
+    }
+    fn submit(&self, _: u32, _: Vec<u8>, _: Instant, _: Arc<dyn Sink>) {}
+    fn flush(&self) {}
+}
+
+/// Bytes of this process in memory.
+fn resident() -> usize {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    pages.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
+/// Has a crowd of `size` send this each, wait for an answer or not, and go, when it needs `expected` bytes at least. Gives by how much memory had
+/// grown, and by how much in the end.
+fn crowd(service: &Service, size: usize, text: &str, has_answer: bool, expected: usize) -> (usize, usize) {
+    let before = resident();
+    let grown = || resident().saturating_sub(before);
+    let until = |done: &dyn Fn() -> bool| {
+        let late = Instant::now() + PATIENCE;
+        while !done() && Instant::now() < late {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    let mut clients: Vec<_> = (0..size).map(|_| service.connect()).collect();
+    for client in &mut clients {
+        send(client, text);
+        if has_answer {
+            answer(client);
+        }
+    }
+    until(&|| grown() >= expected);
+    let most = grown();
+    // long enough for the server to look at them seldom
+    std::thread::sleep(Duration::from_millis(1500));
+    drop(clients);
+    service.until_open(0);
+    until(&|| grown() <= most / 3);
+    (most, grown())
+}
+
+#[test]
+fn memory_of_a_crowd_goes_back_though_nothing_comes_after_it() {
+    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
+    let service = Service::new(1, Limits { keep_alive: 60.0, ..Limits::default() });
+    let route = RouteConfig {
+        methods: vec!["POST".into()],
+        pattern: "/".into(),
+        handler: 1,
+        runs: Runs::Inline,
+        timeout: None,
+    };
+    service.serves(vec![route], Arc::new(Silent));
+    // what is needed once and kept
+    let mut some: Vec<_> = (0..400).map(|_| service.connect()).collect();
+    for client in &mut some {
+        send(client, GET);
+        answer(client);
+    }
+    for mut client in some {
+        client.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(rest(&mut client), "");
+    }
+    service.until_open(0);
+    let body = format!("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 30000\r\n\r\n{}", "x".repeat(29_999));
+    for (what, size, text, has_answer, expected) in
+        [("idle", 4000, GET, true, 4 << 20), ("bodies", 1000, &body, false, 30 << 20)]
+    {
+        let (most, left) = crowd(&service, size, text, has_answer, expected);
+        assert!(most >= expected, "{what}: only {most} bytes");
+        assert!(left <= most / 3, "{what}: {most} bytes, of which {left} are left");
+    }
+}
