@@ -44,6 +44,22 @@ dr_post(app, "/multipart", counted(function(req) {
   paste(c(pairs(req$form), files), collapse = "|")
 }))
 
+# What clients of HTTP/2 leave unread: an answer that R made, and a file, each of 1 MB.
+files <- file.path(tempdir(), "files")
+dir.create(files)
+writeBin(raw(1e6), file.path(files, "large.bin"))
+dr_static(app, "/files", files)
+dr_get(app, "/large", counted(function(req) raw(1e6)))
+dr_get(app, "/late", counted(function(req) {
+  Sys.sleep(0.3)
+  "late"
+}))
+
 message("pid ", Sys.getpid())
-# Timeouts are short, so that the cases which wait for them end soon; everything else is the default.
-dr_serve(app, port = 0L, block = TRUE, header_timeout = 2, body_timeout = 2)
+# Timeouts are short, so that the cases which wait for them end soon; everything else is the default, or what a case
+# asks for on the command line: NAME=VALUE.
+settings <- list(header_timeout = 2, body_timeout = 2, write_timeout = 2)
+for (argument in strsplit(commandArgs(trailingOnly = TRUE), "=", fixed = TRUE)) {
+  settings[[argument[1]]] <- as.numeric(argument[2])
+}
+do.call(dr_serve, c(list(app, port = 0L, block = TRUE), settings))

@@ -1,56 +1,14 @@
 # Plays the protocol cases against a server and says which fail. Usage and the format of a case: README.md.
 # Base R only: it must run where nothing but R and the package is installed.
-# Neighbours: case.R reads the files, client.R plays them, app.R is the server's app.
+# Neighbours: server.R starts the server, app.R is its app; case.R reads requests/ and floods/, client.R plays them;
+# frames-case.R, frames-client.R and frames-judge.R do the same for frames/.
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
-source(file.path(here, "case.R"))
-source(file.path(here, "client.R"))
-
-# Starts app.R in a process of its own, on a free port. Value: list(host, port, pid, log = file).
-start_server <- function() {
-  log <- tempfile("conformance-", fileext = ".log")
-  file.create(log)
-  system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(file.path(here, "app.R"))),
-          stdout = FALSE, stderr = log, wait = FALSE)
-  listening <- "drover listening on http://127\\.0\\.0\\.1:([0-9]+)"
-  for (attempt in seq_len(300)) {
-    lines <- readLines(log, warn = FALSE)
-    ready <- grep(listening, lines, value = TRUE)
-    pid <- grep("^pid [0-9]+$", lines, value = TRUE)
-    if (length(ready) && length(pid)) {
-      port <- sub(paste0(".*", listening, ".*"), "\\1", ready[1])
-      return(list(host = "127.0.0.1", port = as.integer(port), pid = as.integer(sub("pid ", "", pid[1])), log = log))
-    }
-    Sys.sleep(0.1)
-  }
-  stop("the server is not ready after 30 s; it wrote:\n", paste(lines, collapse = "\n"))
+for (file in c("server.R", "case.R", "client.R", "frames-case.R", "frames-client.R", "frames-judge.R")) {
+  source(file.path(here, file))
 }
-
-# The body of a GET, or NULL when it is not answered with 200.
-get_text <- function(server, path) {
-  request <- paste0("GET ", path, " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-  case <- list(steps = list(list(send = charToRaw(request))), status = statuses("200"), close = "yes", hang_up = FALSE)
-  answers <- tryCatch(play(server, case)$answers, error = function(e) list())
-  if (length(answers) == 1 && answers[[1]]$status == "200") text_of(answers[[1]]$body)
-}
-
-log_lines <- function(server, from = 0) {
-  if (is.null(server$log)) return(character())
-  con <- file(server$log, "rb")
-  on.exit(close(con))
-  seek(con, from)
-  readLines(con, warn = FALSE)
-}
-
-# Waits until `enough(lines)` for the log written after byte `from`, at most 5 s: the log may lag behind the answer.
-await_log <- function(server, from, enough) {
-  for (attempt in 1:101) {
-    lines <- log_lines(server, from)
-    if (enough(lines)) break
-    Sys.sleep(0.05)
-  }
-  lines
-}
+# the bytes of frames, and what a process holds
+for (file in c("helper-h2-frames.R", "helper-raw-http.R")) source(file.path(dirname(here), "testthat", file))
 
 # What is wrong with the answers, as text; nothing when they are as the case says.
 judge_answers <- function(case, got) {
@@ -129,16 +87,41 @@ run_case <- function(file, server) {
   wrong
 }
 
+# A case of frames/, on a server of its own when it asks for settings or measures memory.
+run_frames <- function(file, server) {
+  case <- read_frames_case(file)
+  if (length(case$settings) || any(vapply(case$expect, function(e) e$kind == "memory", NA))) {
+    server <- start_server(case$settings)
+    on.exit(end_server(server))
+    get_text(server, "/ok")
+  }
+  from <- file.size(server$log)
+  record <- play_frames(server, case)
+  record$log <- log_lines(server, from)
+  wrong <- unlist(lapply(case$expect, judge_expectation, record = record))
+  if (!length(wrong)) {
+    # a case whose expectations cannot fail shows nothing
+    for (expected in case$expect) {
+      if (!length(judge_expectation(break_expectation(expected), record))) wrong <- c(wrong, paste("cannot fail:", expected$kind))
+    }
+  }
+  c(wrong, grep("panicked", record$log, value = TRUE), if (!identical(get_text(server, "/ok"), "ok")) {
+    "afterwards the server does not answer GET /ok"
+  })
+}
+
 main <- function(args) {
   own <- length(args) < 2
   server <- if (own) start_server() else list(host = args[1], port = as.integer(args[2]))
-  if (own) on.exit(tools::pskill(server$pid))
+  if (own) on.exit(end_server(server))
   pattern <- c(if (own) args else args[-(1:2)], "")[1]
-  files <- list.files(file.path(here, c("requests", "floods")), "\\.http$", full.names = TRUE)
+  # frames/ looks at the server's process, so it must be ours
+  files <- list.files(file.path(here, c("requests", "floods", if (own) "frames")), "\\.(http|frames)$", full.names = TRUE)
   files <- files[grepl(pattern, substring(files, nchar(here) + 2))]
   failed <- 0
   for (file in files) {
-    wrong <- tryCatch(run_case(file, server), error = function(e) conditionMessage(e))
+    run <- if (endsWith(file, ".frames")) run_frames else run_case
+    wrong <- tryCatch(run(file, server), error = function(e) conditionMessage(e))
     if (!length(wrong)) next
     failed <- failed + 1
     cat(substring(file, nchar(here) + 2), ": ", paste(wrong, collapse = "; "), "\n", sep = "")

@@ -7,8 +7,10 @@ h2_types <- c(DATA = 0L, HEADERS = 1L, PRIORITY = 2L, RST_STREAM = 3L, SETTINGS 
 be_bytes <- function(x, n) as.raw((x %/% 256^((n - 1):0)) %% 256)
 from_be <- function(bytes) sum(as.numeric(bytes) * 256^((length(bytes) - 1):0))
 
+# `type`: a name of h2_types, or a number that nothing else has.
 h2_frame <- function(type, flags = 0L, stream = 0, payload = raw()) {
-  c(be_bytes(length(payload), 3), as.raw(c(h2_types[[type]], flags)), be_bytes(stream, 4), payload)
+  code <- if (is.character(type)) h2_types[[type]] else type
+  c(be_bytes(length(payload), 3), as.raw(c(code, flags)), be_bytes(stream, 4), payload)
 }
 
 # An integer of RFC 7541 section 5.1 with a prefix of 7 bits.

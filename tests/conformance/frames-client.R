@@ -1,0 +1,148 @@
+# Plays a case of frames/ on its connections, and records what comes and when, while another client goes on asking and
+# the server's memory is watched. Not for judging the record: frames-judge.R.
+
+# Value: the record, list(connections = list of what each saw; memory_mb, the most that the server grew by meanwhile;
+# descriptors and left, how many more it holds at the end and once the client has gone; runs, of handlers; slowest, the
+# longest that another client waited; seconds; settled, whether a second has passed since the last frame was sent).
+# Times are seconds since the connections were opened. It ends when what is expected has come, or is late.
+play_frames <- function(server, case) {
+  before <- process_measure(server$pid)
+  ran <- as.integer(get_text(server, "/count"))
+  watch <- new.env()
+  watch$start <- now()
+  watch$peak_kb <- before$rss_kb
+  watch$slowest <- 0
+  # when another client last asked
+  watch$asked <- if (case$expect[[1]]$kind == "others") -Inf else Inf
+  watch$connections <- lapply(seq_len(case$connections), function(i) open_connection(server))
+  on.exit(for (connection in watch$connections) hang_up(connection))
+
+  for (step in case$steps) {
+    for (connection in watch$connections) {
+      if (!is.null(step$send)) send_bytes(connection, step$send, case$reads, watch)
+      if (!is.null(step$hang_up)) hang_up(connection)
+    }
+    look_around(server, watch, case$reads, if (is.null(step$pause)) 0 else step$pause)
+  }
+  sent <- now() - watch$start
+  record <- function() {
+    seconds <- now() - watch$start
+    list(connections = lapply(watch$connections, as.list), seconds = seconds, settled = seconds > sent + 1,
+      memory_mb = (watch$peak_kb - before$rss_kb) / 1024, slowest = watch$slowest)
+  }
+  awaited <- Filter(function(expected) expected$kind %in% c("stream", "connection"), case$expect)
+  within <- vapply(awaited, `[[`, 0, "within")
+  patience <- max(within[is.finite(within)] + 0.5, if (any(is.infinite(within))) sent + 5)
+  repeat {
+    look_around(server, watch, TRUE, 0.1)
+    if (now() - watch$start > patience || !length(unlist(lapply(awaited, judge_expectation, record())))) break
+  }
+  measure <- function() process_measure(server$pid)$fds - before$fds
+  settle <- function(most) {
+    for (attempt in 1:40) if (measure() <= most) break else Sys.sleep(0.05)
+    measure()
+  }
+  got <- record()
+  got$descriptors <- settle(case$connections)
+  for (connection in watch$connections) hang_up(connection)
+  got$left <- settle(0)
+  got$runs <- as.integer(get_text(server, "/count")) - ran
+  got
+}
+
+open_connection <- function(server) {
+  connection <- new.env()
+  connection$socket <- connect(server)
+  connection$buffer <- raw()
+  connection$closed <- Inf
+  connection$goaway <- NULL
+  connection$streams <- list()
+  connection
+}
+
+hang_up <- function(connection) {
+  if (is.null(connection$socket)) return()
+  close(connection$socket)
+  connection$socket <- NULL
+}
+
+# Sends in pieces and listens between them, unless the client never reads; then what the server does not take within
+# half a second is not sent.
+send_bytes <- function(connection, bytes, reads, watch) {
+  for (from in seq(1, length(bytes), 16384)) {
+    if (is.null(connection$socket) || is.finite(connection$closed)) return()
+    if (!socketSelect(list(connection$socket), write = TRUE, timeout = 0.5)) return()
+    piece <- bytes[from:min(length(bytes), from + 16383)]
+    sent <- tryCatch({
+      writeBin(piece, connection$socket)
+      TRUE
+    }, error = function(e) FALSE, warning = function(w) FALSE)
+    # what came before the end of the connection is still to be read
+    if (reads || !sent) read_frames(connection, watch$start, 0)
+  }
+}
+
+# For so many seconds: reads what comes, asks for /ok as another client, and looks at the server's memory.
+look_around <- function(server, watch, reads, seconds) {
+  end <- now() + seconds
+  repeat {
+    if (now() - watch$asked > 0.1) {
+      watch$asked <- now()
+      answered <- identical(get_text(server, "/ok"), "ok")
+      watch$slowest <- max(watch$slowest, if (answered) now() - watch$asked else Inf)
+      watch$peak_kb <- max(watch$peak_kb, process_measure(server$pid)$rss_kb)
+    }
+    left <- max(min(end - now(), 0.1), 0)
+    open <- Filter(function(c) !is.null(c$socket) && is.infinite(c$closed), watch$connections)
+    if (!reads || !length(open)) {
+      Sys.sleep(left)
+    } else {
+      ready <- socketSelect(lapply(open, `[[`, "socket"), write = FALSE, timeout = left)
+      for (connection in open[ready]) read_frames(connection, watch$start, 0)
+    }
+    if (now() >= end) return()
+  }
+}
+
+# Reads what is there, and records the frames that are whole.
+read_frames <- function(connection, start, seconds) {
+  if (is.null(connection$socket) || is.finite(connection$closed)) return()
+  repeat {
+    got <- receive(connection$socket, seconds)
+    if (is.null(got)) {
+      connection$closed <- now() - start
+      break
+    }
+    if (!length(got)) break
+    connection$buffer <- c(connection$buffer, got)
+    if (length(connection$buffer) > 1e6) break
+  }
+  bytes <- connection$buffer
+  at <- 0
+  while (length(bytes) >= at + 9 && length(bytes) >= at + 9 + (size <- from_be(bytes[at + 1:3]))) {
+    payload <- if (size) bytes[at + 9 + seq_len(size)] else raw()
+    record_frame(connection, as.integer(bytes[at + 4]), as.integer(bytes[at + 5]), from_be(bytes[at + 6:9]), payload, now() - start)
+    at <- at + 9 + size
+  }
+  if (at) connection$buffer <- bytes[-seq_len(at)]
+}
+
+# What is kept of a frame: of a stream the times of its status, end and reset, its body's first bytes; the first GOAWAY
+# that has an error.
+record_frame <- function(connection, type, flags, stream, payload, time) {
+  name <- as.character(stream)
+  seen <- connection$streams[[name]]
+  if (type == h2_types[["HEADERS"]] && is.null(seen$status)) {
+    seen$status <- list(time = time, what = as.character(h2_status(list(payload = payload))))
+  }
+  if (type == h2_types[["DATA"]] && length(seen$body$bytes) < 1000) {
+    seen$body <- list(time = time, bytes = c(seen$body$bytes, utils::head(payload, 1000)))
+  }
+  if (type %in% h2_types[c("HEADERS", "DATA")] && bitwAnd(flags, 1L)) seen$end <- list(time = time)
+  if (type == h2_types[["RST_STREAM"]] && is.null(seen$reset)) seen$reset <- list(time = time, what = from_be(payload))
+  if (stream) connection$streams[[name]] <- seen
+  if (type == h2_types[["GOAWAY"]]) {
+    code <- from_be(payload[5:8])
+    if (is.null(connection$goaway) || connection$goaway$what == 0) connection$goaway <- list(time = time, what = code)
+  }
+}
