@@ -89,6 +89,7 @@ error_code <- function(name) {
 read_program <- function(lines) {
   state <- new.env()
   state$stream <- -1
+  state$encoded <- list()
   at <- 1
   block <- function() {
     steps <- list()
@@ -153,8 +154,9 @@ frame_bytes <- function(text, state) {
   if (type == "GOAWAY") return(h2_frame("GOAWAY", payload = c(be_bytes(0, 4), be_bytes(error_code(rest[1]), 4))))
   if (type == "FRAME") return(any_frame(rest))
   streams <- switch(rest[1], "+" = state$stream <- state$stream + 2, "." = state$stream, stream_numbers(rest[1]))
-  # what follows does not depend on the stream: its number is bytes 6 to 9 of the frame
-  bytes <- stream_frame(type, rest[-1])
+  # the rest is encoded once for all repetitions and streams, whose number is bytes 6 to 9 of the frame
+  bytes <- state$encoded[[text]]
+  if (is.null(bytes)) bytes <- state$encoded[[text]] <- stream_frame(type, rest[-1])
   unlist_raw(lapply(streams, function(stream) c(bytes[1:5], be_bytes(stream, 4), bytes[-(1:9)])))
 }
 

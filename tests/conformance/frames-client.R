@@ -3,7 +3,7 @@
 
 # Value: the record, list(connections = list of what each saw; memory_mb, the most that the server grew by meanwhile;
 # descriptors and left, how many more it holds at the end and once the client has gone; runs, of handlers; slowest, the
-# longest that another client waited; seconds; settled, whether a second has passed since the last frame was sent).
+# longest that another client waited; seconds; settled, whether half a second has passed since the last frame was sent).
 # Times are seconds since the connections were opened. It ends when what is expected has come, or is late.
 play_frames <- function(server, case) {
   before <- process_measure(server$pid)
@@ -27,7 +27,7 @@ play_frames <- function(server, case) {
   sent <- now() - watch$start
   record <- function() {
     seconds <- now() - watch$start
-    list(connections = lapply(watch$connections, as.list), seconds = seconds, settled = seconds > sent + 1,
+    list(connections = lapply(watch$connections, as.list), seconds = seconds, settled = seconds > sent + 0.5,
       memory_mb = (watch$peak_kb - before$rss_kb) / 1024, slowest = watch$slowest)
   }
   awaited <- Filter(function(expected) expected$kind %in% c("stream", "connection"), case$expect)
