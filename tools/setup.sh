@@ -14,6 +14,9 @@ case "$purpose" in
   *) fail "unknown purpose '$purpose': run, test or bench" ;;
 esac
 
+# h2spec, a stage of the tests, is built by Go: by the one that is there, or by Debian's
+if [ "$purpose" = test ] && ! command -v go > /dev/null 2>&1; then packages="$packages golang-go"; fi
+
 command -v cargo > /dev/null 2>&1 ||
   fail "a Rust toolchain is needed, and there is no cargo on the PATH or in $cargo_home/bin: see https://rustup.rs"
 

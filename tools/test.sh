@@ -117,7 +117,8 @@ stage loom 600 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off cargo te
 stage sanitize 600 tools/sanitize.sh
 stage architecture 60 Rscript tests/architecture/run.R
 package_stage testthat 900 Rscript tests/testthat-run.R
-package_stage conformance 300 Rscript tests/conformance/run.R
+package_stage conformance 600 Rscript tests/conformance/run.R
+package_stage h2spec 300 tools/h2spec.sh
 package_stage examples 300 Rscript tests/examples/run.R
 package_stage process 600 Rscript tests/process/run.R
 

@@ -1,0 +1,11 @@
+# The app that h2spec talks to: an answer long enough to be held back by a small window, and one to a body.
+# Prints its process id, then serves on a free port until it is ended.
+
+suppressPackageStartupMessages(library(drover))
+
+app <- dr_app()
+dr_get(app, "/", function(req) strrep("h2spec ", 100))
+dr_post(app, "/", function(req) format(length(req$raw)))
+
+message("pid ", Sys.getpid())
+dr_serve(app, port = 0L, block = TRUE)
