@@ -139,6 +139,37 @@ for (crate in setdiff(known$crate, "cli")) {
   ))
 }
 
+# The oldest Rust that is promised, everywhere the same, and no crate that is built for users needs a newer one.
+version_in <- function(file, pattern) {
+  line <- grep(pattern, readLines(file, encoding = "UTF-8", warn = FALSE), value = TRUE)
+  if (length(line)) sub(paste0(".*", pattern, ".*"), "\\1", line[[1L]]) else "none"
+}
+promised <- version_in("src/rust/Cargo.toml", "rust-version = \"([0-9.]+)\"")
+others <- c(
+  configure = version_in("configure", "^minimum=([0-9.]+)"), DESCRIPTION = version_in("DESCRIPTION", "rustc >= ([0-9.]+)"),
+  README.md = version_in("README.md", "Rust >= ([0-9.]+)"),
+  "docs/getting-started.md" = version_in("docs/getting-started.md", "Rust toolchain \\(([0-9.]+)")
+)
+check(paste("Rust", promised, "is promised everywhere"), {
+  wrong <- others[others != promised]
+  if (length(wrong)) paste(names(wrong), "says", wrong)
+})
+
+# For this system only: other ones have crates of their own, which are not there to be read.
+newer_crates <- function(promised) {
+  cargo <- function(...) system2("cargo", c(..., "--locked", "--offline", "--manifest-path", "src/rust/Cargo.toml"), stdout = TRUE)
+  host <- sub("host: ", "", grep("^host: ", system2("rustc", "-vV", stdout = TRUE), value = TRUE))
+  built <- cargo("tree", "--edges", "normal,build", "-p", "binding", "-p", "cli", "--prefix", "none", "--target", host)
+  built <- unique(sub("^(\\S+) v(\\S+).*", "\\1 \\2", built[nzchar(built)]))
+  all <- jsonlite::fromJSON(cargo("metadata", "--format-version", "1", "--filter-platform", host), simplifyVector = FALSE)$packages
+  unlist(lapply(all, function(package) {
+    name <- paste(package$name, package$version)
+    needs <- package$rust_version
+    if (name %in% built && !is.null(needs) && numeric_version(needs) > promised) paste(name, "needs", needs)
+  }))
+}
+check(paste("every crate that is built works with Rust", promised), newer_crates(promised))
+
 # One topic per file, small enough to keep in mind.
 long <- function(files, most) {
   n <- vapply(files, function(file) length(readLines(file, warn = FALSE)), 0L)
