@@ -1,12 +1,13 @@
 # The commands of this repository. Each one installs by itself what it needs (Debian's packages, by apt) and builds
 # what has changed; the work is done by the scripts in tools/.
 
-.PHONY: help demo test sanitize bench check clean
+.PHONY: help demo test sanitize soak bench check clean
 
 help:
 	@echo "make demo    serve inst/examples/hello on http://127.0.0.1:8080 (another port: make demo PORT=9000)"
 	@echo "make test    everything that must pass, with one line of counts at the end"
 	@echo "make sanitize  a stage of make test on its own: C handlers under AddressSanitizer and ThreadSanitizer"
+	@echo "make soak    mixed requests and faults for MINUTES=10, and a table of what grew"
 	@echo "make bench   measure against nginx and other R servers; results in benchmarks/results/"
 	@echo "make check   R CMD check, without the manual"
 	@echo "make clean   remove what was built"
@@ -22,6 +23,9 @@ test:
 sanitize:
 	@tools/setup.sh test
 	@tools/sanitize.sh
+
+soak:
+	@tools/soak.sh "$(or $(MINUTES),10)"
 
 bench:
 	@tools/bench.sh

@@ -9,33 +9,13 @@
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 root <- dirname(dirname(here))
-for (file in c("family.R", "server.R", "client.R", "storm.R")) source(file.path(here, file))
+for (file in c("checks.R", "family.R", "server.R", "client.R", "storm.R")) source(file.path(here, file))
 
 tests <- list()
 
 # Registers a test: a function without arguments that calls expect().
 test <- function(name, body) {
   tests[[length(tests) + 1L]] <<- list(name = name, body = body, file = current_file)
-}
-
-# Fails the test with a text when `ok` is not TRUE.
-expect <- function(ok, ...) {
-  if (!isTRUE(ok)) stop(structure(class = c("failed", "error", "condition"), list(message = paste0(...), call = NULL)))
-}
-
-# Leaves the test out: what it needs is not there.
-skip <- function(...) {
-  stop(structure(class = c("skipped", "condition"), list(message = paste0(...), call = NULL)))
-}
-
-# TRUE as soon as `condition()` is, FALSE after some seconds.
-wait_for <- function(condition, seconds = 10) {
-  deadline <- Sys.time() + seconds
-  while (!isTRUE(condition())) {
-    if (Sys.time() > deadline) return(FALSE)
-    Sys.sleep(0.02)
-  }
-  TRUE
 }
 
 # Runs one test: NULL, or a list of class "failed" or "skipped" with a message.
