@@ -120,7 +120,7 @@ package_stage testthat 900 Rscript tests/testthat-run.R
 package_stage conformance 600 Rscript tests/conformance/run.R
 package_stage h2spec 300 tools/h2spec.sh
 package_stage examples 300 Rscript tests/examples/run.R
-package_stage process 600 Rscript tests/process/run.R
+package_stage process 900 Rscript tests/process/run.R
 
 if [ -z "$summary" ]; then fail "no stage is called '$selected'"; fi
 printf '\n== summary\n%s\n%d passed, %d failed\n' "$summary" "$passed" "$failed"

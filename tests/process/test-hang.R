@@ -52,6 +52,20 @@ for (path in c("/deaf", "/system", "/stubborn")) local({
   })
 })
 
+test("dr_on_error() that does not end: 504 at the deadline, it is interrupted, and the worker lives", function() {
+  server <- serve(write_app(c(
+    "app <- dr_app()", "mark <- function(name) file.create(file.path(Sys.getenv('MARKS'), name))",
+    "dr_get(app, '/fail', function(req) stop('no'))", "dr_get(app, '/pid', function(req) as.character(Sys.getpid()))",
+    "dr_on_error(app, function(req, condition) { on.exit(mark('ended')); repeat NULL })", "app"
+  )), workers = 1, timeout = 1, kill_after = 20, queue_timeout = 20)
+  pid <- wait_for_workers(server, 1)
+  answer <- ask(server, "/fail")
+  expect(answer$status == "504" && answer$seconds < 10, "status ", answer$status, " after ", answer$seconds, " s")
+  expect(marked(server, "ended", 5), "on.exit did not run")
+  expect(logged(server, "GET /fail interrupted"), "it was not interrupted")
+  expect(!any(grepl("exited with status [1-9]", server$log())), "the worker has died")
+})
+
 test("a route may have a deadline of its own", function() {
   server <- serve(workers = 2, timeout = 20)
   patient <- ask_later(server, "/sleep/2000")

@@ -25,7 +25,8 @@ for (way in c("drover serve", "dr_serve(workers = 1L)", "dr_serve(workers = 2L)"
       serve_session(sprintf("serve(%s, upload_path = %s)", sub("dr_serve\\((.*)\\)", "\\1", way), deparse(folder)))
     }
     killed <- start()
-    expect(identical(file.info(folder)$mode, as.octmode("700")), "the folder is for others, too")
+    modes <- file.info(c(folder, list.files(folder, full.names = TRUE)))$mode
+    expect(length(modes) == 2L && all(modes == as.octmode("700")), "the folder is for others, too: ", toString(modes))
     spool(killed, folder)
     dead <- left_in(folder)
     alive <- start()

@@ -7,10 +7,10 @@
 
 use rustix::fs::{flock, fstat, open, openat, stat, unlinkat, AtFlags, Dir, FlockOperation, Mode, OFlags};
 use rustix::process::geteuid;
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, Permissions};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -37,8 +37,10 @@ impl Uploads {
         DirBuilder::new().recursive(true).mode(0o700).create(place)?;
         let place = std::path::absolute(place)?;
         remove_leftovers(&place);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(PREFIX).permissions(Permissions::from_mode(0o700));
         for _ in 0..ATTEMPTS {
-            let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(&place)?;
+            let folder = builder.tempdir_in(&place)?;
             let Ok(lock) = open(folder.path(), FOLDER, Mode::empty()) else { continue };
             let taken = flock(&lock, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK);
             let is_there =
@@ -86,7 +88,7 @@ fn remove_if_dead(place: &Path, name: &Path) -> rustix::io::Result<()> {
 mod tests {
     use super::*;
     use std::fs;
-    use std::os::unix::fs::{symlink, PermissionsExt};
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn a_folder_is_private_and_goes_with_its_server() {

@@ -13,22 +13,17 @@ pub fn is_root_of_the_machine() -> bool {
     geteuid().is_root() && !is_contained(Path::new("/"))
 }
 
-/// Whether the system with this root folder is a container's: its makers leave files, map its users to others, or lay its root over another.
+/// Whether the system with this root folder is a container's: its makers leave files, give its first process variables, or map its users
+/// to others.
 fn is_contained(root: &Path) -> bool {
-    let left = [".dockerenv", "run/.containerenv", "run/systemd/container", "var/run/secrets/kubernetes.io"];
-    let read = |file| fs::read_to_string(root.join(file)).unwrap_or_default();
+    let variables = fs::read(root.join("proc/1/environ")).unwrap_or_default();
+    let known: [&[u8]; 2] = [b"container=", b"KUBERNETES_SERVICE_HOST="];
+    let marked = variables.split(|byte| *byte == 0).any(|variable| known.iter().any(|name| variable.starts_with(name)));
+    let left = [".dockerenv", "run/.containerenv", "run/systemd/container"].iter().any(|file| root.join(file).exists());
     // "0 0 4294967295": every number stands for itself
-    let users = read("proc/self/uid_map");
-    let is_mapped = !users.is_empty() && !users.split_whitespace().eq(["0", "0", "4294967295"]);
-    left.iter().any(|file| root.join(file).exists()) || is_mapped || is_layered(&read("proc/self/mountinfo"))
-}
-
-/// Whether the root of this table of mounts lies over another: proc(5) has the fields.
-fn is_layered(mounts: &str) -> bool {
-    mounts.lines().any(|mount| {
-        let kind = mount.split(" - ").nth(1).and_then(|rest| rest.split(' ').next());
-        mount.split(' ').nth(4) == Some("/") && kind == Some("overlay")
-    })
+    let users = fs::read_to_string(root.join("proc/self/uid_map")).unwrap_or_default();
+    let mapped = !users.is_empty() && !users.split_whitespace().eq(["0", "0", "4294967295"]);
+    marked || left || mapped
 }
 
 #[cfg(test)]
@@ -36,27 +31,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_container_shows_by_files_users_or_layers() {
+    fn a_container_shows_by_files_variables_or_users() {
         let root = tempfile::tempdir().unwrap();
-        let contained = || is_contained(root.path());
-        let proc = root.path().join("proc/self");
-        fs::create_dir_all(&proc).unwrap();
-        assert!(!contained());
-        for (file, plain, container) in [
-            ("uid_map", "         0          0 4294967295\n", "         0     100000      65536\n"),
-            (
-                "mountinfo",
-                "1 2 8:1 / / rw - ext4 /dev/sda rw\n3 1 0:4 / /a rw - overlay overlay rw\n",
-                "1 2 0:3 / / rw shared:1 - overlay overlay rw\n",
-            ),
-        ] {
-            fs::write(proc.join(file), plain).unwrap();
-            assert!(!contained(), "{plain}");
-            fs::write(proc.join(file), container).unwrap();
-            assert!(contained(), "{container}");
-            fs::write(proc.join(file), plain).unwrap();
-        }
-        fs::write(root.path().join(".dockerenv"), "").unwrap();
-        assert!(contained());
+        let is = |expected| assert_eq!(is_contained(root.path()), expected);
+        let write = |file: &str, text| {
+            let path = root.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        is(false);
+        write("proc/1/environ", "HOME=/\0a_container=no\0");
+        write("proc/self/uid_map", "         0          0 4294967295\n");
+        is(false);
+        write("proc/self/uid_map", "         0     100000      65536\n");
+        is(true);
+        write("proc/self/uid_map", "         0          0 4294967295\n");
+        write("proc/1/environ", "HOME=/\0container=lxc\0");
+        is(true);
+        write("proc/1/environ", "");
+        is(false);
+        write(".dockerenv", "");
+        is(true);
     }
 }
