@@ -10,7 +10,7 @@ h2_errors <- c("NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERR
 h2_settings <- c("header_table_size", "enable_push", "max_concurrent_streams", "initial_window_size", "max_frame_size",
   "max_header_list_size")
 
-# Value: list(file, settings, connections, reads, steps, expect = list of records for judge_expectation()).
+# Value: list(file, settings, open_files, connections, reads, steps, expect = list of records for judge_expectation()).
 read_frames_case <- function(file) {
   lines <- readLines(file, warn = FALSE)
   if (!grepl("^# ", lines[1])) stop("the first line must say what the case is about")
@@ -35,6 +35,7 @@ read_frames_case <- function(file) {
         words <- strsplit(strsplit(value, " ", fixed = TRUE)[[1]], "=", fixed = TRUE)
         case$settings <- stats::setNames(vapply(words, `[`, "", 2), vapply(words, `[`, "", 1))
       },
+      "open-files" = case$open_files <- as.integer(value),
       connections = case$connections <- as.integer(value),
       reads = case$reads <- value == "yes",
       memory = expect <- c(expect, list(list(kind = "memory", megabytes = as.numeric(value)))),

@@ -1,16 +1,19 @@
 # Plays a case of frames/ on its connections, and records what comes and when, while another client goes on asking and
 # the server's memory is watched. Not for judging the record: frames-judge.R.
 
-# Value: the record, list(connections = list of what each saw; memory_mb, the most that the server grew by meanwhile;
-# descriptors and left, how many more it holds at the end and once the client has gone; runs, of handlers; slowest, the
-# longest that another client waited; seconds; settled, whether half a second has passed since the last frame was sent).
+# Value: the record, list(connections = list of what each saw; memory_mb and most_descriptors, the most that the server
+# grew by meanwhile; descriptors and left, how many more it holds at the end and once the client has gone; held, when it
+# last had half of the connections; runs, of handlers; slowest, the longest that another client waited; seconds;
+# settled, whether half a second has passed since the last frame was sent).
 # Times are seconds since the connections were opened. It ends when what is expected has come, or is late.
 play_frames <- function(server, case) {
+  ran <- handler_runs(server)
   before <- process_measure(server$pid)
-  ran <- as.integer(get_text(server, "/count"))
   watch <- new.env()
   watch$start <- now()
-  watch$peak_kb <- before$rss_kb
+  watch$before <- watch$peak <- before
+  watch$held <- 0
+  watch$looked <- -Inf
   watch$slowest <- 0
   # when another client last asked
   watch$asked <- if (case$expect[[1]]$kind == "others") -Inf else Inf
@@ -28,7 +31,8 @@ play_frames <- function(server, case) {
   record <- function() {
     seconds <- now() - watch$start
     list(connections = lapply(watch$connections, as.list), seconds = seconds, settled = seconds > sent + 0.5,
-      memory_mb = (watch$peak_kb - before$rss_kb) / 1024, slowest = watch$slowest)
+      memory_mb = (watch$peak$rss_kb - before$rss_kb) / 1024,
+      most_descriptors = watch$peak$fds - before$fds, held = watch$held, slowest = watch$slowest)
   }
   awaited <- Filter(function(expected) expected$kind %in% c("stream", "connection"), case$expect)
   within <- vapply(awaited, `[[`, 0, "within")
@@ -46,8 +50,14 @@ play_frames <- function(server, case) {
   got$descriptors <- settle(case$connections)
   for (connection in watch$connections) hang_up(connection)
   got$left <- settle(0)
-  got$runs <- as.integer(get_text(server, "/count")) - ran
+  got$runs <- handler_runs(server) - ran
   got
+}
+
+# NA when the app does not count them.
+handler_runs <- function(server) {
+  count <- get_text(server, "/count")
+  if (length(count)) as.integer(count) else NA_integer_
 }
 
 open_connection <- function(server) {
@@ -82,7 +92,7 @@ send_bytes <- function(connection, bytes, reads, watch) {
   }
 }
 
-# For so many seconds: reads what comes, asks for /ok as another client, and looks at the server's memory.
+# For so many seconds: reads what comes, asks for /ok as another client, and looks at what the server's process holds.
 look_around <- function(server, watch, reads, seconds) {
   end <- now() + seconds
   repeat {
@@ -90,7 +100,12 @@ look_around <- function(server, watch, reads, seconds) {
       watch$asked <- now()
       answered <- identical(get_text(server, "/ok"), "ok")
       watch$slowest <- max(watch$slowest, if (answered) now() - watch$asked else Inf)
-      watch$peak_kb <- max(watch$peak_kb, process_measure(server$pid)$rss_kb)
+    }
+    if (now() - watch$looked > 0.1) {
+      watch$looked <- now()
+      measured <- process_measure(server$pid)
+      watch$peak <- Map(max, watch$peak, measured)
+      if (measured$fds > watch$before$fds + length(watch$connections) / 2) watch$held <- now() - watch$start
     }
     left <- max(min(end - now(), 0.1), 0)
     open <- Filter(function(c) !is.null(c$socket) && is.infinite(c$closed), watch$connections)

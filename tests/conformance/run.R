@@ -87,11 +87,11 @@ run_case <- function(file, server) {
   wrong
 }
 
-# A case of frames/, on a server of its own when it asks for settings or measures memory.
+# A case of frames/, on a server of its own when it asks for one of its kind or measures memory.
 run_frames <- function(file, server) {
   case <- read_frames_case(file)
-  if (length(case$settings) || any(vapply(case$expect, function(e) e$kind == "memory", NA))) {
-    server <- start_server(case$settings)
+  if (length(case$settings) || length(case$open_files) || any(vapply(case$expect, function(e) e$kind == "memory", NA))) {
+    server <- start_server(case$settings, open_files = case$open_files)
     on.exit(end_server(server))
     get_text(server, "/ok")
   }

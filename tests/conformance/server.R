@@ -2,13 +2,14 @@
 # Not for what is sent to it (client.R, frames-client.R) or for judging that (run.R, frames-judge.R).
 
 # Starts an app of this folder in a process of its own, on a free port. `settings`: arguments of dr_serve() that replace
-# those of app.R, as text: c(body_timeout = "1"). Value: list(host, port, pid, log = file).
-start_server <- function(settings = character(), app = file.path(here, "app.R")) {
+# those of app.R, as text: c(body_timeout = "1"). `open_files`: its limit of descriptors.
+# Value: list(host, port, pid, log = file).
+start_server <- function(settings = character(), app = file.path(here, "app.R"), open_files = NULL) {
   log <- tempfile("conformance-", fileext = ".log")
   file.create(log)
-  system2(file.path(R.home("bin"), "Rscript"),
-          shQuote(c("--vanilla", app, if (length(settings)) paste0(names(settings), "=", settings))),
-          stdout = FALSE, stderr = log, wait = FALSE)
+  words <- c(file.path(R.home("bin"), "Rscript"), "--vanilla", app, if (length(settings)) paste0(names(settings), "=", settings))
+  command <- paste(c(if (length(open_files)) paste("ulimit -n", open_files, "&&"), "exec", shQuote(words)), collapse = " ")
+  system2("sh", c("-c", shQuote(command)), stdout = FALSE, stderr = log, wait = FALSE)
   listening <- "drover listening on http://127\\.0\\.0\\.1:([0-9]+)"
   for (attempt in seq_len(300)) {
     lines <- readLines(log, warn = FALSE)
