@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds h2spec, pinned by tests/h2spec/go.mod and go.sum, and runs it: a stage of tools/test.sh. Where its source cannot
-# be fetched it says so and is skipped; a source that is not the pinned one is a failure.
+# Builds h2spec, pinned by tests/h2spec/go.mod and go.sum, and runs it: a stage of tools/test.sh. Where its source
+# cannot be fetched it says so and is skipped; a source that is not the pinned one is a failure.
 # Not for judging what h2spec finds: tests/h2spec/run.R.
 
 . "$(dirname "$0")/lib.sh"
@@ -18,7 +18,9 @@ if ! command -v go > /dev/null 2>&1; then
 fi
 if ! fetched=$(timeout 120 go mod download 2>&1); then
   echo "$fetched"
-  case "$fetched" in *"SECURITY ERROR"* | *"checksum mismatch"*) fail "the source of h2spec is not the one that go.sum names" ;; esac
+  case "$fetched" in
+    *"SECURITY ERROR"* | *"checksum mismatch"*) fail "the source of h2spec is not the one that go.sum names" ;;
+  esac
   echo "skipped: the source of h2spec cannot be fetched"
   echo "0 passed, 0 failed, 1 skipped"
   exit 0

@@ -3,7 +3,8 @@
 # measured; and, when it has so many figures that the report needs them in another form, table: lines of Markdown. Not for requests that are answered as fast as can be: scenarios.R.
 
 # In the order of the report.
-trial_names <- c("workers", "cpu", "slow", "sleeps", "waits", "fork", "memory", "overload", "kill", "reload", "native")
+trial_names <- c("workers", "cpu", "slow", "sleeps", "waits", "fork", "memory", "overload", "kill", "reload", "native",
+  "attacks", "slow_clients")
 
 run_trials <- function(bench, names) {
   unknown <- setdiff(names, trial_names)

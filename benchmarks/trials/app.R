@@ -37,4 +37,14 @@ dr_get(app, "/collect", function(req) {
   as.character(Sys.getpid())
 })
 
+# What attackers ask for: tests/conformance/app.R has the same paths.
+dr_get(app, "/get", function(req) "got")
+dr_post(app, "/echo", function(req) format(length(req$raw)))
+dr_get(app, "/large", function(req) raw(1e6))
+files <- file.path(tempdir(), "files")
+dir.create(files)
+writeBin(raw(1e6), file.path(files, "large.bin"))
+writeBin(raw(2e7), file.path(files, "huge.bin"))
+dr_static(app, "/files", files)
+
 app

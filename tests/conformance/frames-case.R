@@ -3,12 +3,14 @@
 # Frames are written by tests/testthat/helper-h2-frames.R.
 
 # Error codes of RFC 9113, section 7, from 0.
-h2_errors <- c("NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
-  "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
-  "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED")
+h2_errors <- c("NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT",
+  "STREAM_CLOSED", "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR",
+  "ENHANCE_YOUR_CALM", "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED")
 # Settings of section 6.5.2, from 1.
 h2_settings <- c("header_table_size", "enable_push", "max_concurrent_streams", "initial_window_size", "max_frame_size",
   "max_header_list_size")
+
+outcome_names <- c("status", "body", "end", "reset", "goaway", "closed", "open", "silent")
 
 # Value: list(file, settings, open_files, connections, reads, steps, expect = list of records for judge_expectation()).
 read_frames_case <- function(file) {
@@ -67,7 +69,7 @@ read_frames_expectation <- function(subject, text) {
   record$outcomes <- lapply(strsplit(text, " | ", fixed = TRUE)[[1]], function(outcome) {
     name <- sub(" .*", "", outcome)
     what <- if (name == outcome) NULL else substring(outcome, nchar(name) + 2)
-    if (!name %in% c("status", "body", "end", "reset", "goaway", "closed", "open", "silent")) stop("unknown outcome: ", outcome)
+    if (!name %in% outcome_names) stop("unknown outcome: ", outcome)
     if (name %in% c("reset", "goaway") && !is.null(what)) what <- error_code(what)
     list(name = name, what = what)
   })
@@ -99,7 +101,9 @@ read_program <- function(lines) {
       at <<- at + 1
       steps <- c(steps, list(if (startsWith(line, "> ")) list(frame = substring(line, 3))
         else if (line == "hang up") list(hang_up = TRUE)
-        else if (startsWith(line, "pause: ")) list(ramp = as.numeric(strsplit(substring(line, 8), "-", fixed = TRUE)[[1]]))
+        else if (startsWith(line, "pause: ")) {
+          list(ramp = as.numeric(strsplit(substring(line, 8), "-", fixed = TRUE)[[1]]))
+        }
         else {
           words <- strsplit(line, " ", fixed = TRUE)[[1]]
           inner <- block()
@@ -123,8 +127,11 @@ write_out <- function(steps, state, share) {
       return(list(list(pause = step$ramp[1] + share * (step$ramp[length(step$ramp)] - step$ramp[1]))))
     }
     if (!is.null(step$hang_up)) return(list(step))
-    once <- function(i) c(write_out(step$steps, state, i / step$times), if (length(step$every)) list(list(pause = step$every)))
-    changes <- any(vapply(step$steps, function(inner) is.null(inner$frame) || grepl("^[A-Z_]+ [+.]( |$)", inner$frame), NA))
+    once <- function(i) {
+      c(write_out(step$steps, state, i / step$times), if (length(step$every)) list(list(pause = step$every)))
+    }
+    is_new <- function(inner) is.null(inner$frame) || grepl("^[A-Z_]+ [+.]( |$)", inner$frame)
+    changes <- any(vapply(step$steps, is_new, NA))
     # what is the same each time is encoded once
     if (!changes && !length(step$every)) {
       return(list(list(send = rep(unlist_raw(lapply(once(0), `[[`, "send")), step$times))))
@@ -149,7 +156,7 @@ frame_bytes <- function(text, state) {
   if (type == "RAW") return(unescape(substring(text, 5)))
   if (type == "PREFACE") return(charToRaw("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"))
   # without a table that grows, what the server answers can be read by itself
-  if (type == "OPEN") return(c(frame_bytes("PREFACE"), frame_bytes(paste(c("SETTINGS header_table_size=0", rest), collapse = " "))))
+  if (type == "OPEN") return(c(frame_bytes("PREFACE"), settings_frame(c("header_table_size=0", rest))))
   if (type == "SETTINGS") return(settings_frame(rest))
   if (type == "PING") return(h2_frame("PING", if ("ack" %in% rest) 1L else 0L, payload = charToRaw("12345678")))
   if (type == "GOAWAY") return(h2_frame("GOAWAY", payload = c(be_bytes(0, 4), be_bytes(error_code(rest[1]), 4))))
@@ -194,14 +201,16 @@ stream_frame <- function(type, words) {
 
 data_bytes <- function(words) {
   if (!length(words)) return(raw())
-  if (startsWith(words[1], "text=")) charToRaw(sub("text=", "", words[1])) else rep(charToRaw("a"), as.integer(words[1]))
+  if (startsWith(words[1], "text=")) return(charToRaw(sub("text=", "", words[1])))
+  rep(charToRaw("a"), as.integer(words[1]))
 }
 
 # A header block: METHOD PATH stands for the four pseudo-headers; NAME=VALUE is a literal, +NAME=VALUE one that is added
 # to the table, @N*COUNT so many references to its entry N; {{TEXT*COUNT}} and escapes are those of case.R.
 fields_block <- function(words) {
   if (length(words) >= 2 && grepl("^[A-Z]+$", words[1])) {
-    words <- c(paste0(":method=", words[1]), ":scheme=http", paste0(":path=", words[2]), ":authority=localhost", words[-(1:2)])
+    target <- c(paste0(":method=", words[1]), ":scheme=http", paste0(":path=", words[2]), ":authority=localhost")
+    words <- c(target, words[-(1:2)])
   }
   unlist_raw(lapply(words, function(word) {
     if (grepl("^@[0-9]+", word)) {

@@ -136,7 +136,8 @@ read_frames <- function(connection, start, seconds) {
   at <- 0
   while (length(bytes) >= at + 9 && length(bytes) >= at + 9 + (size <- from_be(bytes[at + 1:3]))) {
     payload <- if (size) bytes[at + 9 + seq_len(size)] else raw()
-    record_frame(connection, as.integer(bytes[at + 4]), as.integer(bytes[at + 5]), from_be(bytes[at + 6:9]), payload, now() - start)
+    record_frame(connection, as.integer(bytes[at + 4]), as.integer(bytes[at + 5]), from_be(bytes[at + 6:9]), payload,
+      now() - start)
     at <- at + 9 + size
   }
   if (at) connection$buffer <- bytes[-seq_len(at)]

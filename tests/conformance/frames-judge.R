@@ -21,7 +21,8 @@ judge_expectation <- function(expected, record) {
     others = if (record$slowest > expected$seconds) {
       sprintf("another client's GET /ok took %.1f s, not at most %g", record$slowest, expected$seconds)
     },
-    log = if (!any(grepl(expected$pattern, record$log, perl = TRUE))) paste("no log line matches", expected$pattern))
+    log = if (!any(grepl(expected$pattern, record$log, perl = TRUE))) paste("no log line matches", expected$pattern)
+  )
 }
 
 # At most one complaint for each connection: of the first stream for which none of the outcomes came in time.
@@ -41,13 +42,18 @@ judge_connection <- function(expected, connection, number, record) {
 
 # When an outcome came about; NA when it has not.
 outcome_time <- function(outcome, seen, connection, seconds) {
-  time_of <- function(event) if (is.null(event) || !is.null(outcome$what) && !identical(event$what, outcome$what)) NA_real_ else event$time
+  time_of <- function(event) {
+    is_other <- is.null(event) || !is.null(outcome$what) && !identical(event$what, outcome$what)
+    if (is_other) NA_real_ else event$time
+  }
+  matches <- function(body) length(body) && grepl(outcome$what, text_of(body$bytes), perl = TRUE)
   switch(outcome$name,
     status = time_of(seen$status),
     reset = time_of(seen$reset),
     end = time_of(seen$end),
-    body = if (length(seen$body) && grepl(outcome$what, text_of(seen$body$bytes), perl = TRUE)) seen$body$time else NA_real_,
-    goaway = if (is.null(outcome$what) && identical(connection$goaway$what, 0)) NA_real_ else time_of(connection$goaway),
+    body = if (matches(seen$body)) seen$body$time else NA_real_,
+    # without a code, any but NO_ERROR
+    goaway = if (length(outcome$what) || !identical(connection$goaway$what, 0)) time_of(connection$goaway) else NA_real_,
     closed = if (is.finite(connection$closed)) connection$closed else NA_real_,
     open = if (is.finite(connection$closed) || length(connection$goaway)) NA_real_ else seconds,
     silent = if (length(seen)) NA_real_ else seconds)
@@ -81,8 +87,8 @@ break_expectation <- function(expected) {
       expected$outcomes <- lapply(expected$outcomes, function(outcome) {
         # of several outcomes, the opposite of one may be another
         if (alone && outcome$name %in% names(opposite)) return(list(name = opposite[[outcome$name]]))
-        switch(outcome$name, status = list(name = "status", what = "299"), body = list(name = "body", what = "^no body has this$"),
-          list(name = "goaway", what = length(h2_errors)))
+        switch(outcome$name, status = list(name = "status", what = "299"),
+          body = list(name = "body", what = "^no body has this$"), list(name = "goaway", what = length(h2_errors)))
       })
     },
     memory = expected$megabytes <- -1,

@@ -1,14 +1,11 @@
 # Plays the protocol cases against a server and says which fail. Usage and the format of a case: README.md.
 # Base R only: it must run where nothing but R and the package is installed.
 # Neighbours: server.R starts the server, app.R is its app; case.R reads requests/ and floods/, client.R plays them;
-# frames-case.R, frames-client.R and frames-judge.R do the same for frames/.
+# frames-run.R and its neighbours do the same for frames/.
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
-for (file in c("server.R", "case.R", "client.R", "frames-case.R", "frames-client.R", "frames-judge.R")) {
-  source(file.path(here, file))
-}
-# the bytes of frames, and what a process holds
-for (file in c("helper-h2-frames.R", "helper-raw-http.R")) source(file.path(dirname(here), "testthat", file))
+for (file in c("server.R", "case.R", "client.R", "frames-run.R")) source(file.path(here, file))
+source_frames(dirname(here))
 
 # What is wrong with the answers, as text; nothing when they are as the case says.
 judge_answers <- function(case, got) {
@@ -87,41 +84,25 @@ run_case <- function(file, server) {
   wrong
 }
 
-# A case of frames/, on a server of its own when it asks for one of its kind or measures memory.
-run_frames <- function(file, server) {
-  case <- read_frames_case(file)
-  if (length(case$settings) || length(case$open_files) || any(vapply(case$expect, function(e) e$kind == "memory", NA))) {
-    server <- start_server(case$settings, open_files = case$open_files)
-    on.exit(end_server(server))
-    get_text(server, "/ok")
-  }
-  from <- file.size(server$log)
-  record <- play_frames(server, case)
-  record$log <- log_lines(server, from)
-  wrong <- unlist(lapply(case$expect, judge_expectation, record = record))
-  if (!length(wrong)) {
-    # a case whose expectations cannot fail shows nothing
-    for (expected in case$expect) {
-      if (!length(judge_expectation(break_expectation(expected), record))) wrong <- c(wrong, paste("cannot fail:", expected$kind))
-    }
-  }
-  c(wrong, grep("panicked", record$log, value = TRUE), if (!identical(get_text(server, "/ok"), "ok")) {
-    "afterwards the server does not answer GET /ok"
-  })
-}
-
 main <- function(args) {
   own <- length(args) < 2
   server <- if (own) start_server() else list(host = args[1], port = as.integer(args[2]))
   if (own) on.exit(end_server(server))
   pattern <- c(if (own) args else args[-(1:2)], "")[1]
   # frames/ looks at the server's process, so it must be ours
-  files <- list.files(file.path(here, c("requests", "floods", if (own) "frames")), "\\.(http|frames)$", full.names = TRUE)
+  folders <- file.path(here, c("requests", "floods", if (own) "frames"))
+  files <- list.files(folders, "\\.(http|frames)$", full.names = TRUE)
   files <- files[grepl(pattern, substring(files, nchar(here) + 2))]
+  # of its own: what floods leave in a log is not to be counted by other cases
+  if (any(endsWith(files, ".frames"))) {
+    frames_server <- start_server()
+    on.exit(end_server(frames_server), add = TRUE)
+  }
   failed <- 0
   for (file in files) {
-    run <- if (endsWith(file, ".frames")) run_frames else run_case
-    wrong <- tryCatch(run(file, server), error = function(e) conditionMessage(e))
+    wrong <- tryCatch(
+      if (endsWith(file, ".frames")) run_frames(file, frames_server) else run_case(file, server),
+      error = function(e) conditionMessage(e))
     if (!length(wrong)) next
     failed <- failed + 1
     cat(substring(file, nchar(here) + 2), ": ", paste(wrong, collapse = "; "), "\n", sep = "")

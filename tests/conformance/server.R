@@ -7,8 +7,10 @@
 start_server <- function(settings = character(), app = file.path(here, "app.R"), open_files = NULL) {
   log <- tempfile("conformance-", fileext = ".log")
   file.create(log)
-  words <- c(file.path(R.home("bin"), "Rscript"), "--vanilla", app, if (length(settings)) paste0(names(settings), "=", settings))
-  command <- paste(c(if (length(open_files)) paste("ulimit -n", open_files, "&&"), "exec", shQuote(words)), collapse = " ")
+  words <- c(file.path(R.home("bin"), "Rscript"), "--vanilla", app,
+             if (length(settings)) paste0(names(settings), "=", settings))
+  limit <- if (length(open_files)) paste("ulimit -n", open_files, "&&")
+  command <- paste(c(limit, "exec", shQuote(words)), collapse = " ")
   system2("sh", c("-c", shQuote(command)), stdout = FALSE, stderr = log, wait = FALSE)
   listening <- "drover listening on http://127\\.0\\.0\\.1:([0-9]+)"
   for (attempt in seq_len(300)) {

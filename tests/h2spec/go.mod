@@ -1,5 +1,5 @@
-// Pins h2spec and what it is built of, for tools/h2spec.sh. The newest version that Go's tools can fetch: later ones are
-// tagged v2.3.0 to v2.6.0, but call themselves a module of version 1.
+// Pins h2spec and what it is built of, for tools/h2spec.sh. The newest version that Go's tools can fetch: later ones
+// are tagged v2.3.0 to v2.6.0, but call themselves a module of version 1.
 module drover/h2spec
 
 go 1.19
