@@ -24,6 +24,7 @@ dr_get(app, "/query", counted(function(req) pairs(req$query)))
 dr_get(app, "/cookies", counted(function(req) pairs(req$cookies)))
 dr_get(app, "/header", counted(function(req) paste(req$headers[names(req$headers) == "x-test"], collapse = "|")))
 dr_get(app, "/target", counted(function(req) paste(req$path, req$url)))
+dr_get(app, "/host", counted(function(req) req$host))
 dr_get(app, "/param/<id>", counted(function(req) req$params[["id"]]))
 dr_get(app, "/number/<n:int>", counted(function(req) format(req$params[["n"]] + 1L)))
 dr_get(app, "/rest/*path", counted(function(req) req$params[["path"]]))
@@ -31,6 +32,20 @@ dr_put(app, "/resource", counted(function(req) "put"))
 dr_delete(app, "/resource", counted(function(req) NULL))
 dr_get(app, "/error", counted(function(req) stop("a secret of the server")))
 dr_get(app, "/teapot", counted(function(req) dr_abort(418, "short and stout")))
+
+dr_get(app, "/reset", counted(function(req) dr_text("what a 205 cannot have", 205L)))
+dr_get(app, "/no-content", counted(function(req) dr_text("what a 204 cannot have", 204L)))
+# fields that are the server's, and too many of one's own
+dr_get(app, "/own-framing", counted(function(req) {
+  dr_text("own", headers = list(
+    Connection = "close, X-Test", "Content-Length" = 1, "Keep-Alive" = "timeout=9", "Proxy-Connection" = "close", TE = "gzip",
+    Trailer = "X-Test", "Transfer-Encoding" = "gzip", Upgrade = "h2c", "X-Test" = "kept"
+  ))
+}))
+dr_get(app, "/many-fields/<n:int>", counted(function(req) {
+  n <- req$params[["n"]]
+  dr_text("many", headers = stats::setNames(as.list(rep("1", n)), paste0("X-", seq_len(n))))
+}))
 
 # the type and length of what the JSON became: enough to see that it was read
 dr_post(app, "/json", counted(function(req) {

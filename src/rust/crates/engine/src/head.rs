@@ -170,6 +170,15 @@ impl Fields {
         self.spans.push(Span { at: at as u32, name: name as u32, value: value.len() as u32 });
     }
 
+    /// Gives the first field of this name, which is in lower case, another value, or adds it.
+    pub fn set(&mut self, name: &[u8], value: &[u8]) {
+        let known = self.iter().position(|(n, _)| n == name);
+        self.push(name, value);
+        if let Some(known) = known {
+            self.spans.swap_remove(known);
+        }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.spans.len()
@@ -238,6 +247,11 @@ mod tests {
         assert_eq!(fields.all(&HOST).collect::<Vec<_>>(), [b"a", b"b"]);
         assert_eq!((fields.len(), fields.nth(1), fields.nth(3)), (3, Some((&b"x"[..], &b""[..])), None));
         assert_eq!(fields.named(b"x").next(), Some(&b""[..]));
+        fields.set(b"host", b"other");
+        assert_eq!(fields.all(&HOST).collect::<Vec<_>>(), [&b"other"[..], b"b"]);
+        assert_eq!((fields.len(), fields.nth(1)), (3, Some((&b"x"[..], &b""[..]))));
+        fields.set(b"y", b"z");
+        assert_eq!((fields.len(), fields.nth(3)), (4, Some((&b"y"[..], &b"z"[..]))));
     }
 
     #[test]

@@ -12,7 +12,8 @@ use crate::http::{check_fields, now, receive, sweep, Connection, Incoming, OpenR
 use crate::natives::{gave, pending, Natives, Outcome as Settled, Pending, Place};
 use crate::observe::Level;
 use crate::respond::{
-    failure, from_answer, from_asset, from_head, from_reply, from_stream, Body, Failure, Replied, Response,
+    failure, from_answer, from_asset, from_head, from_reply, from_stream, may_have_content, Body, Failure, Replied,
+    Response,
 };
 use crate::server::Context;
 use crate::view::View;
@@ -102,6 +103,11 @@ impl Exchange<'_> {
         }
         let app = self.context.app();
         let mut params = Params::new();
+        if matches!(head.method, Method::CONNECT | Method::TRACE) {
+            let refused = refused_method(&app, path, &mut params);
+            // what comes behind CONNECT may be meant for who is at the other end of the tunnel
+            return Some(Step::Answer(Err(Failure { close: head.method == Method::CONNECT, ..refused })));
+        }
         Some(match self.route(&app, path, &mut params) {
             Ok(Routed::To(route)) => self.hand_over(&app, route, path, &params, body.here()?),
             Ok(Routed::Answer(response)) => Step::Answer(Ok(response)),
@@ -117,6 +123,9 @@ impl Exchange<'_> {
     fn finish(&self, answer: Result<Response, Failure>) -> Response {
         let answer = answer.and_then(|response| self.with_place(response));
         let mut response = answer.unwrap_or_else(|failure| self.fail(&failure));
+        if !may_have_content(response.status) {
+            response.body = Body::empty();
+        }
         if self.head.method == Method::HEAD {
             without_body(&mut response);
         }
@@ -212,9 +221,7 @@ impl Exchange<'_> {
     fn unrouted(&self, app: &App, found: Match) -> Result<Routed, Failure> {
         match found {
             Match::MethodNotAllowed(set) if self.head.method == Method::OPTIONS => Ok(Routed::Answer(options(set))),
-            Match::MethodNotAllowed(set) => {
-                Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, "").with(ALLOW, allow(set)))
-            }
+            Match::MethodNotAllowed(set) => Err(not_allowed(set)),
             _ if app.has_not_found => Ok(Routed::To(NOT_FOUND_ROUTE)),
             _ => Err(Failure::new(StatusCode::NOT_FOUND, "")),
         }
@@ -307,19 +314,24 @@ impl Exchange<'_> {
     }
 
     fn fail(&self, f: &Failure) -> Response {
-        // 404 and 405 are everyday; what a worker fails with, it has logged with its reason
-        let everyday = matches!(f.status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED);
-        if !everyday && f.status != StatusCode::INTERNAL_SERVER_ERROR {
-            self.log(Level::Warn, f.status, &f.detail);
+        match f.status {
+            // 404 and 405 are everyday; what a worker fails with, it has logged with its reason
+            StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::INTERNAL_SERVER_ERROR => {}
+            status if status.is_client_error() || status == StatusCode::SERVICE_UNAVAILABLE => {
+                self.context.log.of_client(|| self.line(status, &f.detail));
+            }
+            status => self.log(Level::Warn, status, &f.detail),
         }
         failure(f, &self.head.fields, self.id)
     }
 
     fn log(&self, level: Level, status: StatusCode, text: &str) {
+        self.context.log.line(level, &self.line(status, text));
+    }
+
+    fn line(&self, status: StatusCode, text: &str) -> String {
         let (method, path) = (&self.head.method, self.head.path());
-        let line =
-            format!("id={:016x} {} {method} {path} {} {text}", self.id, self.connection.remote_addr, status.as_u16());
-        self.context.log.line(level, &line);
+        format!("id={:016x} {} {method} {path} {} {text}", self.id, self.connection.remote_addr, status.as_u16())
     }
 }
 
@@ -368,6 +380,18 @@ fn server_wide(method: &Method) -> Result<Response, Failure> {
         Method::OPTIONS => Ok(options(MethodSet::ANY)),
         _ => Err(Failure::new(StatusCode::BAD_REQUEST, "the target * is for OPTIONS only")),
     }
+}
+
+/// `TRACE` shows a client's secrets to scripts, and `CONNECT` is for proxies: no route has them, not even one for any method.
+fn refused_method<'p>(app: &App, path: &'p str, params: &mut Params<'p>) -> Failure {
+    match app.router.find(router::Method::Other, path, params) {
+        Match::MethodNotAllowed(set) => not_allowed(set),
+        _ => not_allowed(MethodSet::ANY),
+    }
+}
+
+fn not_allowed(set: MethodSet) -> Failure {
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "").with(ALLOW, allow(set))
 }
 
 fn allow(set: MethodSet) -> HeaderValue {

@@ -87,6 +87,17 @@ fn bytes_that_begin_as_http2_does_but_are_not() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(answer(&mut client).starts_with("HTTP/1.1 404"));
+    // no request line of HTTP/2's preface is one of HTTP/1.1, unless it says that it is
+    for (text, status) in [
+        ("PRI / HTTP/1.1\r\nHost: a\r\n\r\n", "404"),
+        ("PRI * HTTP/1.1\r\nHost: a\r\n\r\n", "400"),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\rX", "505"),
+        ("\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "505"),
+    ] {
+        let mut client = service.connect();
+        send(&mut client, text);
+        assert!(answer(&mut client).starts_with(&format!("HTTP/1.1 {status} ")), "{text:?}");
+    }
     // one that ends there is gone without a word
     let mut client = service.connect();
     send(&mut client, "PR");

@@ -1,19 +1,20 @@
 //! Checks of a request that came through HTTP/2, whose header section the library reads, and of what both versions share.
 
-use super::h1::is_host;
+use super::h1::{expectations, is_continue, is_host, is_target};
 use crate::head::{Head, Version};
 use crate::respond::Failure;
 use admission::Limits;
-use http::header::HOST;
-use http::{Method, StatusCode};
+use http::header::{EXPECT, HOST};
+use http::StatusCode;
 
 /// Whether the request may go on to the router.
 ///
 /// # Errors
 /// The failure to answer with.
 pub fn check(request: &Head, limits: &Limits) -> Result<(), Failure> {
-    if matches!(request.method, Method::CONNECT | Method::TRACE) {
-        return Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, ""));
+    // RFC 9110 section 10.1.1
+    if !request.fields.all(&EXPECT).flat_map(expectations).all(is_continue) {
+        return Err(Failure::new(StatusCode::EXPECTATION_FAILED, ""));
     }
     if request.version == Version::Http2 {
         http2(request, limits)?;
@@ -28,6 +29,10 @@ fn bad(why: &str) -> Failure {
 fn http2(request: &Head, limits: &Limits) -> Result<(), Failure> {
     if request.target().len() > limits.max_request_line {
         return Err(Failure::new(StatusCode::URI_TOO_LONG, ""));
+    }
+    // a fragment is the library's to drop
+    if !request.target().bytes().all(is_target) {
+        return Err(bad("malformed request target"));
     }
     let fields = &request.fields;
     // RFC 9113 section 8.3.1: a request names its authority, which is its Host here, or has Host

@@ -19,6 +19,26 @@ pub struct ResponseFields {
 /// Room for the usual ones.
 const USUAL: usize = 128;
 
+/// A handler may set this many: HTTP/2's library cannot hold more than 24,576 different ones.
+const MOST: usize = 16 << 10;
+
+/// Fields that are the server's to set, as what a handler says could only contradict it: those that frame the message, and those that
+/// are about the connection, with which HTTP/2 does not even begin a response (RFC 9113 section 8.2.2). `native` refuses the same of
+/// C handlers.
+const OF_THE_SERVER: [&str; 11] = [
+    "connection",
+    "content-length",
+    "content-type",
+    "http2-settings",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "x-content-type-options",
+];
+
 impl ResponseFields {
     /// Those that a handler gave, each checked, its content type unless it gives it as a field, and what every response has.
     ///
@@ -28,6 +48,9 @@ impl ResponseFields {
         content_type: Option<&[u8]>,
         given: impl Fn() -> G,
     ) -> Result<Self, String> {
+        if given().nth(MOST).is_some() {
+            return Err(format!("the handler set more than {MOST} headers"));
+        }
         let mut fields = ResponseFields { text: Vec::with_capacity(USUAL), ..ResponseFields::default() };
         // the last one counts
         let own = given().filter(|(name, _)| is(name, &CONTENT_TYPE)).last().map(|(_, value)| value);
@@ -46,9 +69,7 @@ impl ResponseFields {
             if !is_value(value) {
                 return Err(wrong("value"));
             }
-            // framing is the server's: a length or coding of the handler's could only contradict it
-            let skipped = [CONTENT_TYPE, CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, X_CONTENT_TYPE_OPTIONS];
-            if !skipped.iter().any(|known| is(name, known)) {
+            if !OF_THE_SERVER.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes())) {
                 fields.has_date |= is(name, &DATE);
                 fields.push(name, value);
             }
@@ -88,7 +109,8 @@ impl ResponseFields {
             if let (Ok(name), Ok(value)) =
                 (HeaderName::from_bytes(&line[..colon]), HeaderValue::from_bytes(&line[colon + 2..]))
             {
-                map.append(name, value);
+                // never too many for it: see `MOST`
+                let _ = map.try_append(name, value);
             }
         }
         if let Some(length) = self.length {
@@ -141,9 +163,19 @@ mod tests {
             assert!(text(b"a/b", &[(name, value)]).is_err(), "{name:?}: {value:?}");
         }
         assert!(text(b"a/b\r\n", &[]).is_err());
-        let framing = [("Content-Length", "1"), ("transfer-encoding", "chunked"), ("Connection", "close")];
-        assert_eq!(text(b"a/b", &framing).unwrap(), text(b"a/b", &[]).unwrap());
+        for name in OF_THE_SERVER.into_iter().filter(|name| *name != "content-type") {
+            assert_eq!(text(b"a/b", &[(name, "1"), (&name.to_uppercase(), "2")]), text(b"a/b", &[]), "{name}");
+        }
         assert_eq!(text(b"a/b", &[("content-type", "c/d"), ("Content-Type", "e/f")]), text(b"e/f", &[]));
+    }
+
+    #[test]
+    fn as_many_fields_as_http2_takes_and_no_more() {
+        let names: Vec<_> = (0..=MOST).map(|i| format!("x-{i}")).collect();
+        let given =
+            |n: usize| ResponseFields::of_handler(None, || names[..n].iter().map(|name| (name.as_bytes(), &b"1"[..])));
+        assert_eq!(given(MOST).unwrap().to_map().len(), MOST + 1);
+        assert_eq!(given(MOST + 1).unwrap_err(), "the handler set more than 16384 headers");
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod error;
 mod fields;
 mod pipe;
 mod reply;
+mod status;
 
 pub use answer::{from_answer, from_stream};
 pub use asset::from_asset;
@@ -14,8 +15,8 @@ pub use body::Body;
 pub use error::{failure, plain_head, Failure};
 pub use fields::ResponseFields;
 pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written};
-use reply::is_final;
-pub use reply::{from_head, from_reply, is_bodiless, Replied};
+pub use reply::{from_head, from_reply, Replied};
+pub use status::{is_bodiless, may_have_content};
 
 use http::StatusCode;
 

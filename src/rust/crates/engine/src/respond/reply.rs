@@ -1,6 +1,7 @@
 //! The response that a worker's reply describes. What a handler set is checked here: a header that would split the response,
 //! or a status that is not one, becomes 500.
 
+use super::status::is_final;
 use super::{from_asset, Body, Failure, PipeReader, Response, ResponseFields};
 use crate::assets;
 use crate::head::Fields;
@@ -43,8 +44,7 @@ pub fn from_reply(mut message: Bytes, spooled: Option<OwnedFd>, method: &Method,
             // the body is the end of the message: it stays where it is
             let before = message.len() - bytes.len();
             message.advance(before);
-            let body = if is_bodiless(status) { Body::empty() } else { Body::bytes(message) };
-            Replied::Response(Response { status, fields, body })
+            Replied::Response(Response { status, fields, body: Body::bytes(message) })
         }
         ReplyBody::Stream => Replied::Wrong("the worker streams where it cannot".to_owned()),
         ReplyBody::File(path) => file(path, status, fields.to_map(), method, request),
@@ -59,10 +59,7 @@ pub fn from_reply(mut message: Bytes, spooled: Option<OwnedFd>, method: &Method,
 pub fn from_head(message: &[u8], reader: PipeReader) -> Replied {
     let head = Reply::decode(message).map_err(|e| format!("the reply of the worker is unreadable: {e}"));
     match head.and_then(|reply| head_of(&reply)) {
-        Ok((status, fields)) => {
-            let body = if is_bodiless(status) { Body::empty() } else { Body::pipe(reader) };
-            Replied::Response(Response { status, fields, body })
-        }
+        Ok((status, fields)) => Replied::Response(Response { status, fields, body: Body::pipe(reader) }),
         Err(why) => Replied::Wrong(why),
     }
 }
@@ -84,19 +81,6 @@ fn measured(file: Option<OwnedFd>) -> io::Result<(File, u64)> {
     let file = File::from(file.ok_or_else(|| io::Error::other("no regular file came with it"))?);
     let len = file.metadata()?.len();
     Ok((file, len))
-}
-
-/// The status, when it is one that ends an exchange.
-pub(super) fn is_final(status: u16) -> Result<StatusCode, String> {
-    match StatusCode::from_u16(status) {
-        Ok(s) if !s.is_informational() => Ok(s),
-        _ => Err(format!("the handler's status {status} is not a final one")),
-    }
-}
-
-/// Whether responses of this status have no body, whatever the handler gave.
-pub fn is_bodiless(status: StatusCode) -> bool {
-    status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
 fn file(path: &[u8], status: StatusCode, headers: HeaderMap, method: &Method, request: &Fields) -> Replied {

@@ -147,7 +147,7 @@ impl BodyReader {
         Ok(n)
     }
 
-    /// `1*HEXDIG [ ";" extension ]` (RFC 9112 section 7.1).
+    /// `1*HEXDIG [ chunk-ext ]` (RFC 9112 section 7.1).
     fn chunk_size(&mut self, line: &[u8], limits: &Limits) -> Result<u64, Refusal> {
         let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();
         // sixteen digits would be 2^64 and more
@@ -155,8 +155,7 @@ impl BodyReader {
             return Err(refuse(400, "malformed chunk size"));
         }
         let extension = &line[digits..];
-        let sound = extension.iter().all(|&b| b == b'\t' || (0x20..0x7f).contains(&b) || b >= 0x80);
-        if !sound || !matches!(extension.trim_ascii_start().first(), None | Some(b';')) {
+        if !are_extensions(extension) {
             return Err(refuse(400, "malformed chunk extension"));
         }
         self.extensions += extension.len();
@@ -170,6 +169,50 @@ impl BodyReader {
             return Err(refuse(413, "the chunks are longer than a body may be"));
         }
         Ok(size)
+    }
+}
+
+/// `*( BWS ";" BWS token [ BWS "=" BWS ( token / quoted-string ) ] )` (RFC 9112 section 7.1.1).
+fn are_extensions(mut rest: &[u8]) -> bool {
+    while !rest.is_empty() {
+        let Some(extension) = after(rest, b';').and_then(after_token) else { return false };
+        rest = match after(extension, b'=') {
+            None => extension,
+            Some(value) => match after_quoted(value).or_else(|| after_token(value)) {
+                Some(rest) => rest,
+                None => return false,
+            },
+        };
+    }
+    true
+}
+
+/// What comes after `BWS mark BWS`, if that is here.
+fn after(text: &[u8], mark: u8) -> Option<&[u8]> {
+    after_blanks(text).strip_prefix(&[mark]).map(after_blanks)
+}
+
+fn after_blanks(text: &[u8]) -> &[u8] {
+    let n = text.iter().take_while(|b| matches!(b, b' ' | b'\t')).count();
+    &text[n..]
+}
+
+fn after_token(text: &[u8]) -> Option<&[u8]> {
+    let n = text.iter().take_while(|&&b| is_token(b)).count();
+    (n > 0).then(|| &text[n..])
+}
+
+/// RFC 9110 section 5.6.4.
+fn after_quoted(text: &[u8]) -> Option<&[u8]> {
+    let mut rest = text.strip_prefix(b"\"")?;
+    loop {
+        rest = match rest {
+            [b'"', rest @ ..] => return Some(rest),
+            [b'\\', b, rest @ ..] if is_value(&[*b]) => rest,
+            [b'\\', ..] => return None,
+            [b, rest @ ..] if is_value(&[*b]) => rest,
+            _ => return None,
+        }
     }
 }
 

@@ -2,15 +2,19 @@
 //!
 //! What two parsers could read in two ways is a way to smuggle a request past a proxy, so it is refused: bare line feeds, two
 //! lengths, a length beside a transfer coding, a missing or second `Host`, names with `_` (which CGI-style names confuse with `-`), and
-//! sizes beyond the limits. Neighbours: `body` (what comes after it), `connection` (who feeds it).
+//! sizes beyond the limits. Neighbours: `target`, `body` (what comes after it), `connection` (who feeds it).
 
-use super::refuse;
-use super::Refusal;
+use super::target::{alphanumeric_or, is_host, set_target};
+use super::{refuse, Refusal};
 use crate::head::{Head, Version};
 use admission::Limits;
 use http::header::HOST;
-use http::{Method, Uri};
-use memchr::{memchr, memmem};
+use http::Method;
+use memchr::memchr;
+
+/// A method may have this many bytes: twice what the longest registered one has. What is longer is refused when it is, however much
+/// is still to come.
+const MAX_METHOD: usize = 40;
 
 /// What a header section says of what comes after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,13 +51,26 @@ struct Known {
     size: usize,
     hosts: u32,
     length: Option<u64>,
-    chunked: bool,
+    codings: Codings,
     /// options of `Connection`
     close: bool,
     keep_alive: bool,
     expects_continue: bool,
     /// the authority of a target in absolute form
     authority: Option<Box<str>>,
+}
+
+/// What `Transfer-Encoding` says in all its fields (RFC 9112 section 6.1).
+#[derive(Debug, Default)]
+struct Codings {
+    /// there is one
+    any: bool,
+    /// the last one is `chunked`
+    chunked: bool,
+    /// there is another
+    others: bool,
+    /// one is none, or comes after `chunked`
+    malformed: bool,
 }
 
 impl HeadReader {
@@ -70,6 +87,7 @@ impl HeadReader {
         let mut at = 0;
         loop {
             let rest = &input[at..];
+            let method = if self.head.is_none() { method(rest, limits)? } else { 0 };
             let Some(end) = memchr(b'\n', rest) else {
                 self.too_long(rest.len(), limits)?;
                 return Ok((at, None));
@@ -85,7 +103,7 @@ impl HeadReader {
                 None if line.is_empty() => self.stray = true,
                 None => {
                     let mut head = Head::new();
-                    self.known.authority = request_line(line, &mut head)?;
+                    self.known.authority = request_line(line, method, &mut head)?;
                     self.head = Some(head);
                 }
                 Some(head) if line.is_empty() => {
@@ -142,7 +160,7 @@ impl Known {
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"host") => self.host(value)?,
             6 if name.eq_ignore_ascii_case(b"expect") => {
-                self.expects_continue |= value.eq_ignore_ascii_case(b"100-continue");
+                self.expects_continue |= expectations(value).any(is_continue);
             }
             10 if name.eq_ignore_ascii_case(b"connection") => self.connection(value),
             14 if name.eq_ignore_ascii_case(b"content-length") => self.content_length(value)?,
@@ -172,7 +190,9 @@ impl Known {
     }
 
     fn content_length(&mut self, value: &[u8]) -> Result<(), Refusal> {
-        let length = (!value.is_empty() && value.iter().all(u8::is_ascii_digit))
+        // one number has one form: others take leading zeros for octal, or leave them out
+        let is_number = matches!(value, [b'0'] | [b'1'..=b'9', ..]) && value.iter().all(u8::is_ascii_digit);
+        let length = is_number
             .then(|| std::str::from_utf8(value).ok()?.parse::<u64>().ok())
             .flatten()
             .ok_or(refuse(400, "malformed Content-Length"))?;
@@ -183,16 +203,11 @@ impl Known {
     }
 
     fn transfer_encoding(&mut self, value: &[u8], version: Version) -> Result<(), Refusal> {
-        if self.chunked {
-            return Err(refuse(400, "repeated Transfer-Encoding"));
-        }
+        // RFC 9112 section 6.1: a sign of faulty framing, whatever it says
         if version == Version::Http10 {
             return Err(refuse(400, "Transfer-Encoding in HTTP/1.0"));
         }
-        if !value.eq_ignore_ascii_case(b"chunked") {
-            return Err(refuse(501, "Transfer-Encoding not supported"));
-        }
-        self.chunked = true;
+        self.codings.add(value);
         Ok(())
     }
 
@@ -201,12 +216,13 @@ impl Known {
         if self.hosts > 1 || (self.hosts == 0 && !http10) {
             return Err(refuse(400, if self.hosts == 0 { "missing Host" } else { "repeated Host" }));
         }
-        if let Some(authority) = self.authority.filter(|_| self.hosts == 0) {
-            head.fields.push(HOST.as_str().as_bytes(), authority.as_bytes());
+        // RFC 9112 section 3.2.2: the host of the target counts, and what the client gives as Host does not
+        if let Some(authority) = self.authority {
+            head.fields.set(HOST.as_str().as_bytes(), authority.as_bytes());
         }
-        let body = match (self.chunked, self.length) {
+        let body = match (self.codings.any, self.length) {
             (true, Some(_)) => return Err(refuse(400, "both Content-Length and Transfer-Encoding")),
-            (true, None) => BodyLength::Chunked,
+            (true, None) => self.codings.are_chunked_alone().map(|()| BodyLength::Chunked)?,
             (false, length) => BodyLength::Fixed(length.unwrap_or(0)),
         };
         let framing = Framing {
@@ -218,47 +234,70 @@ impl Known {
     }
 }
 
-/// `method SP target SP HTTP/1.x` (RFC 9112 section 3). Gives the authority of a target in absolute form.
-fn request_line(line: &[u8], head: &mut Head) -> Result<Option<Box<str>>, Refusal> {
-    let mut parts = line.split(|&b| b == b' ');
-    let (Some(method), Some(target), Some(version), None) = (parts.next(), parts.next(), parts.next(), parts.next())
-    else {
+impl Codings {
+    /// `#transfer-coding`, here without the empty elements that a list may have: others do not take them.
+    fn add(&mut self, value: &[u8]) {
+        self.any = true;
+        for coding in value.split(|&b| b == b',').map(<[u8]>::trim_ascii) {
+            let name = coding.split(|&b| b == b';').next().unwrap_or_default().trim_ascii_end();
+            self.malformed |= self.chunked || name.is_empty() || !name.iter().all(|&b| is_token(b));
+            // which has no parameters
+            self.chunked = coding.eq_ignore_ascii_case(b"chunked");
+            self.others |= !self.chunked;
+        }
+    }
+
+    /// RFC 9112 section 6.3: where `chunked` is not the last one, nobody knows where the body ends.
+    fn are_chunked_alone(&self) -> Result<(), Refusal> {
+        if self.malformed || !self.chunked {
+            return Err(refuse(400, "Transfer-Encoding that does not end in chunked"));
+        }
+        if self.others {
+            return Err(refuse(501, "Transfer-Encoding not supported"));
+        }
+        Ok(())
+    }
+}
+
+/// The length of the method at the beginning of a request line, of which more may come; 0 while that is not known, and for an
+/// empty line.
+fn method(line: &[u8], limits: &Limits) -> Result<usize, Refusal> {
+    let most = MAX_METHOD.min(limits.max_request_line);
+    let n = line.iter().take(most + 1).take_while(|&&b| is_token(b)).count();
+    if n > most {
+        return Err(refuse(501, "method too long"));
+    }
+    match &line[n..] {
+        [] => Ok(0),
+        [b' ', ..] if n > 0 => Ok(n),
+        [b'\r'] | [b'\r', b'\n', ..] if n == 0 => Ok(0),
+        [b'\n', ..] => Err(refuse(400, "line not ended by CR LF")),
+        [b' ' | b'\r', ..] => Err(refuse(400, "malformed request line")),
+        _ => Err(refuse(400, "malformed method")),
+    }
+}
+
+/// `method SP target SP HTTP/1.x` (RFC 9112 section 3), with a method of so many bytes. Gives the authority of a target in absolute form.
+fn request_line(line: &[u8], method: usize, head: &mut Head) -> Result<Option<Box<str>>, Refusal> {
+    let (method, rest) = line.split_at(method);
+    let mut parts = rest.split(|&b| b == b' ').skip(1);
+    let (Some(target), Some(version), None) = (parts.next(), parts.next(), parts.next()) else {
         return Err(refuse(400, "malformed request line"));
     };
-    if method.is_empty() || !method.iter().all(|&b| is_token(b)) {
-        return Err(refuse(400, "malformed method"));
-    }
     head.method = Method::from_bytes(method).map_err(|_| refuse(400, "malformed method"))?;
     head.version = match version {
         b"HTTP/1.1" => Version::Http11,
         b"HTTP/1.0" => Version::Http10,
-        v if v.starts_with(b"HTTP/") => return Err(refuse(505, "HTTP version not supported")),
+        [b'H', b'T', b'T', b'P', b'/', major, b'.', minor] if major.is_ascii_digit() && minor.is_ascii_digit() => {
+            match major {
+                // RFC 9110 section 2.5: a higher minor version is read as the highest one known
+                b'1' => Version::Http11,
+                _ => return Err(refuse(505, "HTTP version not supported")),
+            }
+        }
         _ => return Err(refuse(400, "malformed HTTP version")),
     };
     set_target(target, head).ok_or(refuse(400, "malformed request target"))
-}
-
-/// Gives the authority of a target in absolute form; `None` when the target is malformed.
-fn set_target(target: &[u8], head: &mut Head) -> Option<Option<Box<str>>> {
-    // nearly all are a path of plain bytes, with or without a query
-    if target.first() == Some(&b'/') {
-        let path = target.iter().position(|&b| !PATH[b as usize]).unwrap_or(target.len());
-        if target[path..].first().is_none_or(|&b| b == b'?') && target[path..].iter().all(|&b| QUERY[b as usize]) {
-            let target = std::str::from_utf8(target).ok()?;
-            head.set_target(&target[..path], target.get(path + 1..));
-            return Some(None);
-        }
-    }
-    if target.is_empty() || !target.iter().all(|&b| b.is_ascii_graphic()) || !is_authority_sound(target) {
-        return None;
-    }
-    let uri = Uri::try_from(target).ok()?;
-    let authority_alone = uri.scheme().is_none() && uri.authority().is_some();
-    if authority_alone && head.method != Method::CONNECT {
-        return None;
-    }
-    head.set_target(if authority_alone { "" } else { uri.path() }, uri.query());
-    Some(uri.authority().map(|authority| authority.as_str().into()))
 }
 
 /// `tchar` (RFC 9110 section 5.6.2).
@@ -267,69 +306,17 @@ pub fn is_token(b: u8) -> bool {
 }
 
 const TOKEN: [bool; 256] = alphanumeric_or(b"!#$%&'*+-.^_`|~");
-/// `reg-name` (RFC 3986 section 3.2.2).
-const HOST_NAME: [bool; 256] = alphanumeric_or(b"-._~!$&'()*+,;=%");
-/// What a path is made of, and a query with its `?` (RFC 3986 sections 3.3 and 3.4).
-const PATH: [bool; 256] = alphanumeric_or(b"-._~!$&'()*+,;=%:@/");
-const QUERY: [bool; 256] = alphanumeric_or(b"-._~!$&'()*+,;=%:@/?");
+/// What `Expect` names.
+pub fn expectations(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&b| b == b',').map(<[u8]>::trim_ascii).filter(|expectation| !expectation.is_empty())
+}
 
-const fn alphanumeric_or(others: &[u8]) -> [bool; 256] {
-    let mut table = [false; 256];
-    let mut b = 0;
-    while b < 256 {
-        table[b] = (b as u8).is_ascii_alphanumeric();
-        b += 1;
-    }
-    let mut i = 0;
-    while i < others.len() {
-        table[others[i] as usize] = true;
-        i += 1;
-    }
-    table
+/// The only expectation that is known (RFC 9110 section 10.1.1).
+pub fn is_continue(expectation: &[u8]) -> bool {
+    expectation.eq_ignore_ascii_case(b"100-continue")
 }
 
 /// Bytes of a field's value (RFC 9110 section 5.5), blanks included. Looks at all of them, as that can be done many at a time.
 pub fn is_value(bytes: &[u8]) -> bool {
     bytes.iter().fold(true, |sound, &b| sound & ((b >= 0x20 && b != 0x7f) || b == b'\t'))
-}
-
-/// Whether a target in absolute form names a host and no user (RFC 9110 section 4.2.4); true for other forms.
-fn is_authority_sound(target: &[u8]) -> bool {
-    if target[0] == b'/' {
-        return true;
-    }
-    match memmem::find(target, b"://") {
-        None => true,
-        Some(at) => is_host(target[at + 3..].split(|b| matches!(b, b'/' | b'?' | b'#')).next().unwrap_or_default()),
-    }
-}
-
-/// `uri-host [ ":" port ]` (RFC 9110 section 7.2): a name, an IPv4 address, or an IPv6 address in brackets.
-pub fn is_host(value: &[u8]) -> bool {
-    let (name, port) = match value.strip_prefix(b"[") {
-        Some(rest) => match memchr(b']', rest) {
-            Some(end) => {
-                let address = std::str::from_utf8(&rest[..end]).ok().and_then(|a| a.parse::<std::net::Ipv6Addr>().ok());
-                if address.is_none() {
-                    return false;
-                }
-                (&b"v6"[..], &rest[end + 1..])
-            }
-            None => return false,
-        },
-        None => {
-            let end = memchr(b':', value).unwrap_or(value.len());
-            (&value[..end], &value[end..])
-        }
-    };
-    let name_ok = !name.is_empty() && name.len() <= 255 && name.iter().all(|&b| HOST_NAME[b as usize]);
-    let port_ok = match port {
-        [] => true,
-        [b':', digits @ ..] => {
-            digits.iter().all(u8::is_ascii_digit)
-                && (digits.is_empty() || std::str::from_utf8(digits).is_ok_and(|d| d.parse::<u16>().is_ok()))
-        }
-        _ => false,
-    };
-    name_ok && port_ok
 }

@@ -1,17 +1,19 @@
 //! HTTP/1.1 (RFC 9112), as strict as a server behind proxies has to be.
 //!
-//! `head` and `body` read, `encode` writes, `connection` is the order of it all, on a [`super::line::Line`].
+//! `head`, `target` and `body` read, `encode` writes, `connection` is the order of it all, on a [`super::line::Line`].
 
 mod body;
 mod connection;
 mod encode;
 mod head;
+mod target;
 #[cfg(test)]
 mod tests;
 
 pub use body::{BodyReader, Piece};
 pub use connection::{Client, Ended};
-pub use head::{is_host, is_token, is_value, HeadReader};
+pub use head::{expectations, is_continue, is_token, is_value, HeadReader};
+pub use target::{is_host, is_target};
 
 use crate::respond::Failure;
 use http::StatusCode;

@@ -1,8 +1,9 @@
 //! What a client sends, frame by frame, before the library has it: how many frames ask for nothing but work, what stands half sent, and
 //! which body moves. Only headers of frames are looked at (RFC 9113 section 4.1); whether they are in order is the library's to say.
 
-/// The client's preface (RFC 9113 section 3.4).
-const PREFACE: usize = 24;
+use super::PREFACE;
+
+/// Bytes of a frame before its payload.
 const HEADER: usize = 9;
 
 /// Frames of no use to a request (PING, SETTINGS, PRIORITY, empty DATA, unknown ones) that a client may send in [`SPAN`] ms. Honest ones send
@@ -48,7 +49,15 @@ struct Span {
 impl Frames {
     pub fn new(now: u64) -> Self {
         let span = Span { began: now, idle: 0, updates: 0, written: 0 };
-        Frames { preface: PREFACE, header: [0; HEADER], have: 0, left: 0, is_first: true, in_headers: false, span }
+        Frames {
+            preface: PREFACE.len(),
+            header: [0; HEADER],
+            have: 0,
+            left: 0,
+            is_first: true,
+            in_headers: false,
+            span,
+        }
     }
 
     /// Looks at bytes that have come. `body` is told of those of bodies, by stream. `false` when there were too many useless frames.
@@ -137,7 +146,7 @@ mod tests {
 
     fn begun() -> Frames {
         let mut frames = Frames::new(1);
-        assert!(frames.read(&[0; PREFACE], 1, |_, _| {}) && !frames.has_begun());
+        assert!(frames.read(&[0; PREFACE.len()], 1, |_, _| {}) && !frames.has_begun());
         assert!(frames.read(&frame(4, 0, 0, 6), 1, |_, _| {}) && frames.has_begun());
         frames
     }

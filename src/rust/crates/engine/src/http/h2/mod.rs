@@ -13,8 +13,8 @@ mod stream;
 
 pub use connection::serve;
 
-/// What a client with prior knowledge of HTTP/2 begins with (RFC 9113 section 3.4). Three bytes tell it from any method.
-const PREFACE: &[u8] = b"PRI";
+/// What a client with prior knowledge of HTTP/2 begins with (RFC 9113 section 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Whether the first bytes of a connection are those of HTTP/2; `None` while that cannot be told.
 pub fn recognise(bytes: &[u8]) -> Option<bool> {
