@@ -3,7 +3,7 @@
 
 read_case <- function(file) {
   lines <- readLines(file, warn = FALSE)
-  case <- list(file = file, header = character(), no_header = character(), log = character(), close = NA,
+  case <- list(file = file, header = character(), no_header = character(), log = character(), close = "either",
                status = NULL, runs = NA, body = NA, hang_up = FALSE)
   steps <- list()
   text <- character()
@@ -32,18 +32,19 @@ read_case <- function(file) {
   }
   flush()
   if (!grepl("^# ", lines[1])) stop(file, ": the first line must say what the case is about")
-  if (!case$hang_up && (is.null(case$status) || is.na(case$close))) stop(file, ": needs status and close")
+  if (!case$hang_up && is.null(case$status)) stop(file, ": needs status")
+  if (is.list(case$status) && case$close == "either") stop(file, ": needs close: yes or no")
   case$steps <- encode_steps(steps)
   case
 }
 
-# "200 400|431 200/head 204*2" -> list of list(codes, head)
+# "200 200/head 204*2" -> list of list(code, head)
 statuses <- function(value) {
   if (value %in% c("any", "none")) return(value)
   words <- strsplit(value, " ", fixed = TRUE)[[1]]
   times <- ifelse(grepl("*", words, fixed = TRUE), sub(".*\\*", "", words), "1")
   lapply(rep(sub("\\*.*", "", words), as.integer(times)), function(word) {
-    list(codes = strsplit(sub("/head", "", word, fixed = TRUE), "|", fixed = TRUE)[[1]], head = grepl("/head", word))
+    list(code = sub("/head", "", word, fixed = TRUE), head = grepl("/head", word))
   })
 }
 
