@@ -48,3 +48,29 @@ test_that("clients that leave in the middle cost neither descriptors, memory nor
   for (client in clients) client_send(client, request_bytes("/slow"))
   expect_identical(vapply(clients, function(client) client_response(client)$status, 0L), rep(200L, 30))
 })
+
+test_that("of malformed requests some lines a second are logged, and the others counted", {
+  server <- local_server({
+    app <- dr_app()
+    dr_get(app, "/", function(req) "ok")
+  })
+  # refused before there is a request, and after
+  for (i in 1:200) {
+    client <- raw_client(server$port)
+    client_send(client, "BAD\r\n\r\n")
+    client_close(client)
+  }
+  expect_identical(fetch_many(server, "/%zz", 800), rep(400L, 800))
+  counts <- function() {
+    lines <- server$log()
+    left_out <- " drover WARN ([0-9]+) more lines about clients left out: 10 a second are written$"
+    c(written = sum(grepl(" drover WARN id=[0-9a-f]+ 127.0.0.1 .* 400 ", lines)),
+      left_out = sum(as.numeric(sub(paste0(".*", left_out), "\\1", grep(left_out, lines, value = TRUE)))))
+  }
+  expect_true(eventually(function() sum(counts()) >= 1000, 20), label = toString(counts()))
+  expect_identical(sum(counts()), 1000)
+  expect_gte(counts()[["written"]], 100)
+  expect_gt(counts()[["left_out"]], 0)
+  # who does nothing wrong is served as ever
+  expect_identical(fetch(server, "/")$text, "ok")
+})
