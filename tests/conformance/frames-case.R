@@ -18,7 +18,7 @@ read_frames_case <- function(file) {
   if (!grepl("^# ", lines[1])) stop("the first line must say what the case is about")
   case <- list(file = file, settings = character(), connections = 1L, reads = TRUE)
   # what holds for every case without being written
-  expect <- list(list(kind = "others", seconds = 2), list(kind = "left", more = 0))
+  expect <- list(list(kind = "others", seconds = 5), list(kind = "left", more = 0))
   program <- character()
   for (line in lines) {
     if (grepl("^(#|$)", line)) next

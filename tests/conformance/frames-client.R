@@ -36,7 +36,7 @@ play_frames <- function(server, case) {
   }
   awaited <- Filter(function(expected) expected$kind %in% c("stream", "connection"), case$expect)
   within <- vapply(awaited, `[[`, 0, "within")
-  patience <- max(within[is.finite(within)] + 0.5, if (any(is.infinite(within))) sent + 5)
+  patience <- max(within[is.finite(within)] + 0.5, if (any(is.infinite(within))) sent + 10)
   repeat {
     look_around(server, watch, TRUE, 0.1)
     if (now() - watch$start > patience || !length(unlist(lapply(awaited, judge_expectation, record())))) break

@@ -29,7 +29,7 @@ judge_expectation <- function(expected, record) {
 judge_connection <- function(expected, connection, number, record) {
   for (stream in if (expected$kind == "stream") expected$streams else 0) {
     seen <- connection$streams[[as.character(stream)]]
-    times <- vapply(expected$outcomes, function(outcome) outcome_time(outcome, seen, connection, record$seconds), 0)
+    times <- outcome_times(expected, seen, connection, record)
     # what must not happen is only known at the end
     negative <- vapply(expected$outcomes, function(outcome) outcome$name %in% c("open", "silent"), NA)
     if (!record$settled) times[negative] <- NA
@@ -38,6 +38,21 @@ judge_connection <- function(expected, connection, number, record) {
     return(paste0(subject, " of ", number, ": ", outcomes_seen(seen, connection), ", not ", outcomes_text(expected)))
   }
   NULL
+}
+
+# When each stream and connection had come to what is expected of it, the last one of all.
+time_over <- function(expectations, record) {
+  max(unlist(lapply(expectations, function(expected) {
+    lapply(record$connections, function(connection) {
+      lapply(if (expected$kind == "stream") expected$streams else 0, function(stream) {
+        min(outcome_times(expected, connection$streams[[as.character(stream)]], connection, record), na.rm = TRUE)
+      })
+    })
+  })))
+}
+
+outcome_times <- function(expected, seen, connection, record) {
+  vapply(expected$outcomes, function(outcome) outcome_time(outcome, seen, connection, record$seconds), 0)
 }
 
 # When an outcome came about; NA when it has not.
