@@ -14,7 +14,8 @@ use std::net::Shutdown;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// `/echo` answers with its body; `/later` never, but keeps its sink; `/pieces` with two pieces and no end.
+/// `/echo` answers with its body; `/later` never, but keeps its sink; `/pieces` with two pieces and no end; `/reset` with content that its status
+/// cannot have; `/fields` with so many fields as its body says.
 #[derive(Default)]
 struct Fake {
     kept: Mutex<Vec<Arc<dyn Sink>>>,
@@ -26,9 +27,18 @@ fn head() -> Head {
 
 impl Handlers for Fake {
     fn run(&self, handler: u32, request: &dyn RequestView, later: &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer> {
-        if handler == 1 {
+        if matches!(handler, 1 | 4 | 5) {
             let wire::BodyRef::Inline(body) = request.body() else { panic!("a body in a file") };
-            return Some(Answer::Response(Response { head: head(), body: body.to_vec().into() }));
+            let mut head = head();
+            match handler {
+                4 => head.status = 205,
+                5 => {
+                    let n: usize = std::str::from_utf8(body).unwrap().parse().unwrap();
+                    head.headers = (0..n).map(|i| (format!("x-{i}").into_bytes(), b"1".to_vec())).collect();
+                }
+                _ => {}
+            }
+            return Some(Answer::Response(Response { head, body: body.to_vec().into() }));
         }
         let sink = later();
         if handler == 3 {
@@ -56,7 +66,8 @@ fn serve() -> (Service, Arc<Fake>) {
         timeout: None,
     };
     let fake = Arc::new(Fake::default());
-    service.serves(vec![route("/echo", 1), route("/later", 2), route("/pieces", 3)], fake.clone());
+    let routes = [("/echo", 1), ("/later", 2), ("/pieces", 3), ("/reset", 4), ("/fields", 5)];
+    service.serves(routes.into_iter().map(|(path, handler)| route(path, handler)).collect(), fake.clone());
     (service, fake)
 }
 
@@ -100,6 +111,21 @@ fn bodies_are_received_however_they_come() {
         send(&mut client, piece);
     }
     assert!(answer(&mut client).ends_with("\r\n\r\nabcde"));
+}
+
+#[test]
+fn c_handlers_cannot_say_what_a_response_cannot_be() {
+    let (service, _) = serve();
+    let mut client = service.connect();
+    let last = "GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    let (reset, fields) = (post("/reset", 5), post("/fields", 5));
+    send(&mut client, &format!("{reset}hello{fields}16384{fields}20000{last}"));
+    let text = rest(&mut client);
+    let answers: Vec<_> = text.split("HTTP/1.1 ").skip(1).collect();
+    let statuses: Vec<_> = answers.iter().map(|answer| &answer[..3]).collect();
+    assert_eq!(statuses, ["205", "200", "500", "404"]);
+    assert!(answers[0].contains("content-length: 0\r\n") && answers[0].ends_with("\r\n\r\n"), "{}", answers[0]);
+    assert!(answers[1].contains("\r\nx-16383: 1\r\n") && answers[1].ends_with("\r\n\r\n16384"));
 }
 
 #[test]
