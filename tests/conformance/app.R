@@ -38,8 +38,8 @@ dr_get(app, "/no-content", counted(function(req) dr_text("what a 204 cannot have
 # fields that are the server's, and too many of one's own
 dr_get(app, "/own-framing", counted(function(req) {
   dr_text("own", headers = list(
-    Connection = "close, X-Test", "Content-Length" = 1, "Keep-Alive" = "timeout=9", "Proxy-Connection" = "close", TE = "gzip",
-    Trailer = "X-Test", "Transfer-Encoding" = "gzip", Upgrade = "h2c", "X-Test" = "kept"
+    Connection = "close, X-Test", "Content-Length" = 1, "Keep-Alive" = "timeout=9", "Proxy-Connection" = "close",
+    TE = "gzip", Trailer = "X-Test", "Transfer-Encoding" = "gzip", Upgrade = "h2c", "X-Test" = "kept"
   ))
 }))
 dr_get(app, "/many-fields/<n:int>", counted(function(req) {

@@ -12,8 +12,8 @@ receive <- function(con, seconds) {
   if (length(got)) got else NULL
 }
 
-# Plays the steps of a case on a new connection.
-# Value: list(answers, rest = bytes that are no answer, text = all that came, closed, missed = what was waited for in vain).
+# Plays the steps of a case on a new connection. Value: list(answers, rest = bytes that are no answer, text = all that
+# came, closed, missed = what was waited for in vain).
 play <- function(server, case, patience = 10) {
   con <- connect(server)
   on.exit(close(con))
@@ -46,7 +46,9 @@ play <- function(server, case, patience = 10) {
       if (!found()) state$missed <- c(state$missed, step$until)
     }
   }
-  if (case$hang_up) return(list(answers = list(), rest = raw(), text = text_of(state$bytes), closed = TRUE, missed = state$missed))
+  if (case$hang_up) {
+    return(list(answers = list(), rest = raw(), text = text_of(state$bytes), closed = TRUE, missed = state$missed))
+  }
 
   number <- length(heads)
   parsed <- function() parse_answers(state$bytes, heads)

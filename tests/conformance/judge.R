@@ -1,7 +1,8 @@
 # What is wrong with a recording of a case: with its answers, the handlers that ran, the log, and the server afterwards.
 # A recording is list(answers, rest = bytes that are no answer, text = all that was received, closed, missed = what was
-# waited for in vain, runs = how many handlers ran, well = whether the server answered afterwards, lines = of its log, NULL when
-# that cannot be seen). Nothing is sent or waited for here, so a recording can be judged over and over: mutate.R does.
+# waited for in vain, runs = how many handlers ran, well = whether the server answered afterwards, lines = of its log,
+# NULL when that cannot be seen). Nothing is sent or waited for here, so a recording can be judged over and over:
+# mutate.R does.
 
 # A text for each thing that is wrong; nothing when all is as the case says.
 judge <- function(case, got) {
@@ -80,7 +81,9 @@ refusals <- c("400", "408", "413", "414", "417", "431", "501", "505")
 
 refused <- function(got) sum(codes_of(got) %in% refusals)
 
-is_warning <- function(lines) grepl(sprintf("\\bWARN\\b.*\\b(%s)\\b", paste(refusals, collapse = "|")), lines, perl = TRUE)
+is_warning <- function(lines) {
+  grepl(sprintf("\\bWARN\\b.*\\b(%s)\\b", paste(refusals, collapse = "|")), lines, perl = TRUE)
+}
 
 # Whether it is known how many lines there must be.
 is_counted <- function(case) !case$hang_up && !identical(case$status, "any")
@@ -88,7 +91,9 @@ is_counted <- function(case) !case$hang_up && !identical(case$status, "any")
 judge_log <- function(case, got) {
   warned <- sum(is_warning(got$lines))
   unmet <- case$log[!logged(case, got$lines)]
-  c(if (is_counted(case) && warned != refused(got)) paste0(warned, " log lines for ", refused(got), " refused requests"),
+  c(if (is_counted(case) && warned != refused(got)) {
+      paste0(warned, " log lines for ", refused(got), " refused requests")
+    },
     if (any(grepl("more lines about clients left out", got$lines))) "the log left out lines: the cases came too fast",
     if (length(unmet)) paste("no log line matches", unmet))
 }

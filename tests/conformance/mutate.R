@@ -1,5 +1,6 @@
-# Whether the checker would notice: every expectation of a case is broken once, and so is everything in its recording that the case,
-# or what holds for all cases, speaks of. Each time judge() must find something wrong. Costs no second play of the case.
+# Whether the checker would notice: every expectation of a case is broken once, and so is everything in its recording
+# that the case, or what holds for all cases, speaks of. Each time judge() must find something wrong. Costs no second
+# play of the case.
 
 # The names of what was broken and not noticed; an attribute "tried" has how much was.
 unnoticed <- function(case, got) {
@@ -50,14 +51,17 @@ broken_cases <- function(case, got) {
   if (!is.null(got$lines)) {
     for (i in seq_along(case$log)) add(paste("expected log", i), log = replace(case$log, i, never))
   }
-  for (i in seq_along(case$no_header)) add(paste("expected no-header", i), no_header = replace(case$no_header, i, "date"))
+  for (i in seq_along(case$no_header)) {
+    add(paste("expected no-header", i), no_header = replace(case$no_header, i, "date"))
+  }
   if (!is.na(case$body)) add("expected body", body = never)
   if (!is.na(case$runs)) {
     add("one run more expected", runs = case$runs + 1L)
     add("one run less expected", runs = case$runs - 1L)
   }
   for (i in seq_along(case$steps)) {
-    if (!is.null(case$steps[[i]]$until)) add(paste("expected until", i), steps = replace(case$steps, i, list(list(until = never))))
+    if (is.null(case$steps[[i]]$until)) next
+    add(paste("expected until", i), steps = replace(case$steps, i, list(list(until = never))))
   }
   broken
 }
@@ -70,7 +74,9 @@ broken_recordings <- function(case, got) {
   if (case$close == "yes") add("it stays open", closed = FALSE)
   if (!is.na(case$runs)) add("one run more", runs = case$runs + 1L)
   if (any(vapply(case$steps, function(step) !is.null(step$until), NA))) add("another text", text = "")
-  if (!is.null(got$lines)) broken <- c(broken, lapply(broken_logs(case, got), function(lines) replaced(got, lines = lines)))
+  if (!is.null(got$lines)) {
+    broken <- c(broken, lapply(broken_logs(case, got), function(lines) replaced(got, lines = lines)))
+  }
   if (case$hang_up || identical(case$status, "any")) return(broken)
   add("bytes that are no answer", rest = as.raw(0x41))
   another <- list(status = "299", names = character(), values = character(), body = raw())
@@ -78,8 +84,9 @@ broken_recordings <- function(case, got) {
   if (length(got$answers)) add("one answer less", answers = got$answers[-1])
   last <- last_answer(case, got)
   if (last > 0) {
-    changed <- lapply(broken_answers(case, got$answers[[last]]), function(answer) replace(got$answers, last, list(answer)))
-    broken <- c(broken, lapply(changed, function(answers) replaced(got, answers = answers)))
+    broken <- c(broken, lapply(broken_answers(case, got$answers[[last]]), function(answer) {
+      replaced(got, answers = replace(got$answers, last, list(answer)))
+    }))
   }
   broken
 }
@@ -91,8 +98,12 @@ broken_answers <- function(case, answer) {
     keep <- answer$names != name
     add(paste("without", name), names = answer$names[keep], values = answer$values[keep])
   }
-  for (name in header_name(case$header)) add(paste("another", name), values = ifelse(answer$names == name, "\001", answer$values))
-  for (name in case$no_header) add(paste("with", name), names = c(answer$names, tolower(name)), values = c(answer$values, "1"))
+  for (name in header_name(case$header)) {
+    add(paste("another", name), values = ifelse(answer$names == name, "\001", answer$values))
+  }
+  for (name in case$no_header) {
+    add(paste("with", name), names = c(answer$names, tolower(name)), values = c(answer$values, "1"))
+  }
   if (answer$status >= "400") add("a long body", body = raw(1001))
   if (!is.na(case$body)) add("another body", body = as.raw(1))
   broken
@@ -105,6 +116,8 @@ broken_logs <- function(case, got) {
     broken[["one warning more"]] <- c(lines, "WARN id=0 127.0.0.1 - 400 more")
     if (any(is_warning(lines))) broken[["one warning less"]] <- lines[-which(is_warning(lines))[1]]
   }
-  for (pattern in case$log) broken[[paste("nothing logged like", pattern)]] <- lines[!grepl(pattern, lines, perl = TRUE)]
+  for (pattern in case$log) {
+    broken[[paste("nothing logged like", pattern)]] <- lines[!grepl(pattern, lines, perl = TRUE)]
+  }
   broken
 }

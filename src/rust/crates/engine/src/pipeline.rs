@@ -382,7 +382,8 @@ fn server_wide(method: &Method) -> Result<Response, Failure> {
     }
 }
 
-/// `TRACE` shows a client's secrets to scripts, and `CONNECT` is for proxies: no route has them, not even one for any method.
+/// `TRACE` shows a client's secrets to scripts, and `CONNECT` is for proxies: no route has them, not even one for any
+/// method.
 fn refused_method<'p>(app: &App, path: &'p str, params: &mut Params<'p>) -> Failure {
     match app.router.find(router::Method::Other, path, params) {
         Match::MethodNotAllowed(set) => not_allowed(set),

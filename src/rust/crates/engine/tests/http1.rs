@@ -14,8 +14,8 @@ use std::net::Shutdown;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// `/echo` answers with its body; `/later` never, but keeps its sink; `/pieces` with two pieces and no end; `/reset` with content that its status
-/// cannot have; `/fields` with so many fields as its body says.
+/// `/echo` answers with its body; `/later` never, but keeps its sink; `/pieces` with two pieces and no end; `/reset`
+/// with content that its status cannot have; `/fields` with so many fields as its body says.
 #[derive(Default)]
 struct Fake {
     kept: Mutex<Vec<Arc<dyn Sink>>>,

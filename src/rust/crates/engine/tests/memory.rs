@@ -1,5 +1,5 @@
-//! Memory that a crowd of connections needed goes back to the system when the crowd has gone, though nobody comes after it.
-//! Alone in its process, which it measures.
+//! Memory that a crowd of connections needed goes back to the system when the crowd has gone, though nobody comes after
+//! it. Alone in its process, which it measures.
 
 mod service;
 mod settings;
@@ -30,8 +30,8 @@ fn resident() -> usize {
     pages.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
 }
 
-/// Has a crowd of `size` send this each, wait for an answer or not, and go, when it needs `expected` bytes at least. Gives by how much memory had
-/// grown, and by how much in the end.
+/// Has a crowd of `size` send this each, wait for an answer or not, and go, when it needs `expected` bytes at least.
+/// Gives by how much memory had grown, and by how much in the end.
 fn crowd(service: &Service, size: usize, text: &str, has_answer: bool, expected: usize) -> (usize, usize) {
     let before = resident();
     let grown = || resident().saturating_sub(before);

@@ -19,7 +19,8 @@ fn small_service(limits: Limits) -> Service {
     let service = Service::new(1, limits);
     let descriptors = std::fs::read_dir("/proc/self/fd").unwrap();
     let descriptors = descriptors.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    // SAFETY: those looked at are open, or looking at them fails; the one that is used is open as long as the server is.
+    // SAFETY: those looked at are open, or looking at them fails; the one that is used is open as long as the server
+    // is.
     let listener = descriptors.map(|fd| unsafe { BorrowedFd::borrow_raw(fd) }).find(|fd| {
         let address = getsockname(fd).ok().and_then(|address| SocketAddr::try_from(address).ok());
         address == Some(service.server.address()) && sockopt::socket_acceptconn(fd) == Ok(true)
@@ -77,8 +78,8 @@ fn a_client_that_does_not_read_its_answer_is_let_go() {
 #[test]
 fn a_client_that_is_refused_and_does_not_read_is_let_go() {
     let service = small_service(Limits { write_timeout: 1.0, ..Limits::default() });
-    // Answers that it does not read fill all that is between it and the server, up to some byte. Whether there is room for the refusal
-    // behind them is chance: so many try it, each with a few more answers.
+    // Answers that it does not read fill all that is between it and the server, up to some byte. Whether there is room
+    // for the refusal behind them is chance: so many try it, each with a few more answers.
     let mut clients: Vec<_> = (0..200).map(|i| (i, small_client(&service))).collect();
     for (i, client) in &mut clients {
         send_some(client, &format!("{}BAD\r\n{}", GET.repeat(*i), "x".repeat(1000)));
@@ -106,7 +107,8 @@ fn a_client_that_reads_late_gets_the_refusal_behind_all_its_answers() {
 fn a_request_that_waits_for_its_client_to_read_is_not_late() {
     let service = small_service(Limits { header_timeout: 0.3, ..Limits::default() });
     let mut client = small_client(&service);
-    // more answers than the kernel holds, and fewer than are written at a time: so the half of a request behind them has been looked at
+    // more answers than the kernel holds, and fewer than are written at a time: so the half of a request behind them
+    // has been looked at
     let (half, rest) = GET.split_at(8);
     send_some(&mut client, &format!("{}{half}", GET.repeat(60)));
     std::thread::sleep(Duration::from_millis(1500));

@@ -13,9 +13,9 @@ use std::future::poll_fn;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// After an answer that ends a connection, what the client still sends is read for this long, so that the answer is not lost to a reset. And
-/// a client that is refused has as long to make room for the refusal, should it not have read what it got before: it is still counted
-/// as open, and would keep others out.
+/// After an answer that ends a connection, what the client still sends is read for this long, so that the answer is not
+/// lost to a reset. And a client that is refused has as long to make room for the refusal, should it not have read what
+/// it got before: it is still counted as open, and would keep others out.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_BYTES: usize = 4 << 20;
 

@@ -174,7 +174,8 @@ impl Connection {
         is_idle.then(|| now.saturating_sub(self.since.load(Relaxed)))
     }
 
-    /// For how long, in ms, a header section has been coming. Nothing of one is read while answers before it cannot be written.
+    /// For how long, in ms, a header section has been coming. Nothing of one is read while answers before it cannot be
+    /// written.
     pub fn head_for(&self, now: u64) -> Option<u64> {
         let since = match self.activity.load(Relaxed) {
             HEAD => self.since.load(Relaxed),

@@ -1,6 +1,6 @@
 //! The log: one line for each event, written by a thread of its own so that a slow disk or terminal never holds up a
-//! request. When the writer falls behind, lines are dropped and counted. Of what clients do wrong, which they can do as often as they like, a
-//! few lines a second are written, and the others counted.
+//! request. When the writer falls behind, lines are dropped and counted. Of what clients do wrong, which they can do as
+//! often as they like, a few lines a second are written, and the others counted.
 //!
 //! Never a body, an `Authorization` or a `Cookie`; control characters are escaped, so a line is a line whatever a client sent.
 

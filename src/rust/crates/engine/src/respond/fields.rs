@@ -22,9 +22,9 @@ const USUAL: usize = 128;
 /// A handler may set this many: HTTP/2's library cannot hold more than 24,576 different ones.
 const MOST: usize = 16 << 10;
 
-/// Fields that are the server's to set, as what a handler says could only contradict it: those that frame the message, and those that
-/// are about the connection, with which HTTP/2 does not even begin a response (RFC 9113 section 8.2.2). `native` refuses the same of
-/// C handlers.
+/// Fields that are the server's to set, as what a handler says could only contradict it: those that frame the message,
+/// and those that are about the connection, with which HTTP/2 does not even begin a response (RFC 9113 section 8.2.2).
+/// `native` refuses the same of C handlers.
 const OF_THE_SERVER: [&str; 11] = [
     "connection",
     "content-length",

@@ -12,8 +12,8 @@ use http::header::HOST;
 use http::Method;
 use memchr::memchr;
 
-/// A method may have this many bytes: twice what the longest registered one has. What is longer is refused when it is, however much
-/// is still to come.
+/// A method may have this many bytes: twice what the longest registered one has. What is longer is refused when it is,
+/// however much is still to come.
 const MAX_METHOD: usize = 40;
 
 /// What a header section says of what comes after it.
@@ -259,8 +259,8 @@ impl Codings {
     }
 }
 
-/// The length of the method at the beginning of a request line, of which more may come; 0 while that is not known, and for an
-/// empty line.
+/// The length of the method at the beginning of a request line, of which more may come; 0 while that is not known, and
+/// for an empty line.
 fn method(line: &[u8], limits: &Limits) -> Result<usize, Refusal> {
     let most = MAX_METHOD.min(limits.max_request_line);
     let n = line.iter().take(most + 1).take_while(|&&b| is_token(b)).count();
@@ -277,7 +277,8 @@ fn method(line: &[u8], limits: &Limits) -> Result<usize, Refusal> {
     }
 }
 
-/// `method SP target SP HTTP/1.x` (RFC 9112 section 3), with a method of so many bytes. Gives the authority of a target in absolute form.
+/// `method SP target SP HTTP/1.x` (RFC 9112 section 3), with a method of so many bytes. Gives the authority of a target
+/// in absolute form.
 fn request_line(line: &[u8], method: usize, head: &mut Head) -> Result<Option<Box<str>>, Refusal> {
     let (method, rest) = line.split_at(method);
     let mut parts = rest.split(|&b| b == b' ').skip(1);

@@ -1,4 +1,5 @@
-//! The target of a request (RFC 9112 section 3.2), and the host that it or `Host` names. Neighbour: `head`, which finds both.
+//! The target of a request (RFC 9112 section 3.2), and the host that it or `Host` names. Neighbour: `head`, which finds
+//! both.
 
 use crate::head::Content;
 use http::{Method, Uri};
@@ -26,8 +27,8 @@ pub const fn alphanumeric_or(others: &[u8]) -> [bool; 256] {
     table
 }
 
-/// Sets the target of a request whose method is known. Gives the authority of a target in absolute form; `None` when the target is
-/// malformed.
+/// Sets the target of a request whose method is known. Gives the authority of a target in absolute form; `None` when
+/// the target is malformed.
 pub fn set_target(target: &[u8], head: &mut Content) -> Option<Option<Box<str>>> {
     // nearly all are a path of plain bytes, with or without a query
     if target.first() == Some(&b'/') {
@@ -54,8 +55,8 @@ pub fn set_target(target: &[u8], head: &mut Content) -> Option<Option<Box<str>>>
     Some(uri.authority().map(|authority| authority.as_str().into()))
 }
 
-/// Bytes that a target may have. Browsers send some that RFC 3986 does not have, as `|` and `{`. Not those that others read as something
-/// else: a fragment is never sent (RFC 9112 section 3.2), and a backslash is a slash to some.
+/// Bytes that a target may have. Browsers send some that RFC 3986 does not have, as `|` and `{`. Not those that others
+/// read as something else: a fragment is never sent (RFC 9112 section 3.2), and a backslash is a slash to some.
 pub fn is_target(b: u8) -> bool {
     b.is_ascii_graphic() && b != b'#' && b != b'\\'
 }
