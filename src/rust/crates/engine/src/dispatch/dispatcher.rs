@@ -486,6 +486,7 @@ impl Dispatcher {
     fn retire(&mut self, worker: u32) {
         let Some(at) = self.find(worker) else { return };
         let seat = &mut self.seats[at];
+        let generation = seat.generation;
         seat.retiring = true;
         let mut back = Vec::new();
         for position in (1..seat.assigned().len()).rev() {
@@ -496,6 +497,10 @@ impl Dispatcher {
             back.extend(c.revoke_unbegun(0));
         }
         self.requeue(&back);
+        // before it is let go: others may be free for what it had not begun
+        if let Some(g) = self.index(generation) {
+            self.pump_all(g);
+        }
         self.freed(at);
         if self.find(worker).is_some() {
             self.freed_c(at);

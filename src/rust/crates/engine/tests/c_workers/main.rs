@@ -191,6 +191,17 @@ fn a_late_handler_that_returns_after_all_is_forgiven() {
 }
 
 #[test]
+fn what_a_retired_worker_has_not_begun_goes_to_another() {
+    let service = Service::new(1, 1, Limits::default());
+    let old = Fake::attach(&service, 1, 1);
+    let client = service.ask("/pool/x");
+    old.requests.recv_timeout(PATIENCE).unwrap();
+    let _next = Fake::eager(&service, 2, 1);
+    service.server.pool().retire(1);
+    assert_eq!(client.answer(), (200, "2".into()));
+}
+
+#[test]
 fn who_goes_takes_the_request_along() {
     let mut service = Service::new(1, 1, Limits::default());
     let fake = Fake::attach(&service, 1, 1);
