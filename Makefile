@@ -1,13 +1,14 @@
 # The commands of this repository. Each one installs by itself what it needs (Debian's packages, by apt) and builds
 # what has changed; the work is done by the scripts in tools/.
 
-.PHONY: help demo test sanitize soak bench check clean
+.PHONY: help demo test sanitize soak fuzz bench check clean
 
 help:
 	@echo "make demo    serve inst/examples/hello on http://127.0.0.1:8080 (another port: make demo PORT=9000)"
 	@echo "make test    everything that must pass, with one line of counts at the end"
 	@echo "make sanitize  a stage of make test on its own: C handlers under AddressSanitizer and ThreadSanitizer"
 	@echo "make soak    mixed requests and faults for MINUTES=10, and a table of what grew"
+	@echo "make fuzz    look for inputs that break the fuzz targets, for 10 minutes (MINUTES=60; MERGE=1 keeps what was found)"
 	@echo "make bench   measure against nginx and other R servers; results in benchmarks/results/"
 	@echo "make check   R CMD check, without the manual"
 	@echo "make clean   remove what was built"
@@ -27,6 +28,11 @@ sanitize:
 soak:
 	@tools/soak.sh "$(or $(MINUTES),10)"
 
+# Some targets only: make fuzz TARGETS="wire ring"
+fuzz:
+	@tools/setup.sh test
+	@MINUTES=$(or $(MINUTES),10) MERGE=$(MERGE) tools/fuzz.sh $(TARGETS)
+
 bench:
 	@tools/bench.sh
 
@@ -34,5 +40,5 @@ check:
 	@tools/check.sh
 
 clean:
-	rm -rf .Rlib .Rcheck src/rust/target
+	rm -rf .Rlib .Rcheck src/rust/target tests/fuzz/target tests/fuzz/artifacts
 	./cleanup

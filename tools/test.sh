@@ -115,6 +115,8 @@ stage cargo-test 900 cargo test "${manifest[@]}" --workspace --locked --no-fail-
 stage loom 600 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off cargo test "${manifest[@]}" --package shm --lib --release \
   --target-dir src/rust/target/loom --locked --quiet
 stage sanitize 600 tools/sanitize.sh
+# The corpora of the fuzz targets; looking for more is `make fuzz`. There, as cargo looks for its settings where it is run.
+stage fuzz-replay 900 env -C tests/fuzz cargo test --locked --quiet
 stage architecture 60 Rscript tests/architecture/run.R
 package_stage testthat 900 Rscript tests/testthat-run.R
 package_stage conformance 600 Rscript tests/conformance/run.R

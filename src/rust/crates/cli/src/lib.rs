@@ -6,7 +6,11 @@
 
 mod exit;
 mod modesty;
+#[cfg(not(fuzzing))]
 mod options;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod options;
 mod r;
 mod serve;
 

@@ -3,6 +3,8 @@
 //! In the order of a request: `listener` -> `http` -> `pipeline` (router, `assets`, `natives` or `dispatch`) -> `respond`.
 //! `server` starts and ends it all; `pool` is how its workers come and go; `observe` is what it tells of itself.
 #![forbid(unsafe_code)]
+// what fuzz targets see is documented for those who work on it
+#![cfg_attr(fuzzing, allow(missing_docs))]
 
 mod app;
 pub mod assets;
@@ -24,6 +26,9 @@ mod view;
 pub use config::{AppConfig, MountConfig, RouteConfig, Runs, Settings};
 
 pub use head::Fields;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use http::fuzzing;
 pub use observe::{Level, Log};
 pub use pipeline::NOT_FOUND_ROUTE;
 pub use pool::{Pool, PoolEvent, Seat, WorkerStats};

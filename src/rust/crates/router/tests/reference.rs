@@ -1,71 +1,11 @@
 //! The router against a naive reference: every pattern as one regular expression per segment, tried in order.
 
+mod naive;
+
+use naive::Reference;
 use proptest::prelude::*;
 use regex::Regex;
 use router::{Match, Method, MethodSet, Params, Pattern, RouterBuilder};
-
-/// The reference for one canonical pattern: its segments, and whether a catch-all follows.
-struct Reference {
-    segments: Vec<Segment>,
-    rest: bool,
-}
-
-/// An expression that cuts a segment at its literals, and one for the type of each value.
-struct Segment {
-    whole: Regex,
-    types: Vec<Regex>,
-}
-
-impl Reference {
-    fn new(canonical: &str, case_sensitive: bool) -> Reference {
-        let mut segments: Vec<&str> = canonical[1..].split('/').collect();
-        let rest = segments.last().is_some_and(|last| last.starts_with('*'));
-        segments.truncate(segments.len() - usize::from(rest));
-        let flags = if case_sensitive { "(?s)" } else { "(?si)" };
-        let expression = |segment: &&str| {
-            let mut text = format!("{flags}^");
-            let mut left = *segment;
-            let mut types = Vec::new();
-            while let Some((literal, after)) = left.split_once('<') {
-                let (name, after) = after.split_once('>').unwrap();
-                text.push_str(&regex::escape(literal));
-                text.push_str("(.+)");
-                let kind = match name.split_once(':') {
-                    Some((_, "int")) => "^-?[0-9]+$",
-                    Some((_, "bool")) => "^(?i:true|false|t|f|1|0)$",
-                    _ => "",
-                };
-                types.push(Regex::new(kind).unwrap());
-                left = after;
-            }
-            text.push_str(&regex::escape(left));
-            text.push('$');
-            Segment { whole: Regex::new(&text).unwrap(), types }
-        };
-        Reference { segments: segments.iter().map(expression).collect(), rest }
-    }
-
-    fn values(&self, path: &[String]) -> Option<Vec<String>> {
-        let enough = if self.rest { path.len() > self.segments.len() } else { path.len() == self.segments.len() };
-        if !enough {
-            return None;
-        }
-        let mut values = Vec::new();
-        for (expected, segment) in self.segments.iter().zip(path) {
-            let captures = expected.whole.captures(segment)?;
-            for (kind, value) in expected.types.iter().zip(captures.iter().skip(1).flatten()) {
-                if !kind.is_match(value.as_str()) {
-                    return None;
-                }
-                values.push(value.as_str().to_owned());
-            }
-        }
-        if self.rest {
-            values.push(path[self.segments.len()..].join("/"));
-        }
-        Some(values)
-    }
-}
 
 fn method() -> impl Strategy<Value = Method> {
     prop::sample::select(vec![Method::Get, Method::Head, Method::Post, Method::Other])

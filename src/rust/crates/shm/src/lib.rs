@@ -12,6 +12,9 @@ mod bell;
 mod channel;
 #[cfg(not(loom))]
 mod files;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod interrupt;
 #[cfg(not(loom))]
 mod link;

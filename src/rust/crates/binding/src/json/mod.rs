@@ -7,6 +7,9 @@
 
 mod abi;
 mod frame;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod number;
 mod options;
 mod parse;

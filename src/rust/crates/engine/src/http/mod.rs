@@ -20,5 +20,7 @@ mod transfer;
 pub(crate) use body::{receive, Incoming, Received, Unread};
 pub(crate) use connection::spawn;
 pub(crate) use fields::check as check_fields;
+#[cfg(fuzzing)]
+pub use h1::fuzzing;
 pub(crate) use h1::{is_token, is_value, Client};
 pub(crate) use state::{now, Connection, OpenRequest};

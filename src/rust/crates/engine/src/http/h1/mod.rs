@@ -5,6 +5,8 @@
 mod body;
 mod connection;
 mod encode;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod head;
 mod target;
 #[cfg(test)]

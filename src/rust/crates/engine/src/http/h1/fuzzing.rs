@@ -1,0 +1,32 @@
+//! What the fuzz targets of `tests/fuzz` see of HTTP/1.1, and of the replies that it sends. Compiled with `--cfg fuzzing` only; no
+//! part of this crate's interface.
+
+use super::encode::{framing, head};
+use crate::http::line::Line;
+use crate::http::socket::Socket;
+use crate::http::state::Connection;
+use bytes::Bytes;
+use std::fs::File;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+pub use super::body::{BodyReader, Piece};
+pub use super::encode::Asked;
+pub use super::head::{BodyLength, Framing, HeadReader};
+pub use super::Refusal;
+pub use crate::head::{Head, Version};
+pub use crate::respond::{failure, from_reply, pipe, Body, Failure, Replied, Response, ResponseFields};
+
+/// What a client is sent for a response whose body comes in these pieces, of at most 4 kB. `None` when they are not the body that
+/// the head announces.
+pub fn sent(response: &Response, asked: Asked, pieces: impl IntoIterator<Item = Bytes>) -> Option<Vec<u8>> {
+    // of the socket nothing is needed but that there is one
+    let nowhere = OwnedFd::from(File::open("/dev/null").ok()?);
+    let peer = SocketAddr::from(([127, 0, 0, 1], 1));
+    let mut line = Line::new(Socket::new(nowhere.into()), Arc::new(Connection::new(peer)));
+    let mut framed = framing(response, asked);
+    head(response, framed, asked, line.output());
+    let whole = pieces.into_iter().all(|piece| framed.write(piece, &mut line)) && framed.end(&mut line);
+    whole.then(|| std::mem::take(line.output()))
+}

@@ -1,0 +1,13 @@
+//! All targets: `run` of each panics when something does not hold.
+
+pub mod cookies;
+pub mod h1_request;
+pub mod h1_response;
+pub mod json;
+pub mod multipart;
+pub mod query;
+pub mod ring;
+pub mod router;
+pub mod settings;
+pub mod static_files;
+pub mod wire;
