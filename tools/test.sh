@@ -119,6 +119,7 @@ stage sanitize 600 tools/sanitize.sh
 stage fuzz-replay 900 env -C tests/fuzz cargo test --locked --quiet
 stage architecture 60 Rscript tests/architecture/run.R
 package_stage testthat 900 Rscript tests/testthat-run.R
+package_stage fuzz-json 120 Rscript tests/fuzz/json.R
 package_stage conformance 600 Rscript tests/conformance/run.R
 package_stage h2spec 300 tools/h2spec.sh
 package_stage examples 300 Rscript tests/examples/run.R

@@ -170,6 +170,20 @@ newer_crates <- function(promised) {
 }
 check(paste("every crate that is built works with Rust", promised), newer_crates(promised))
 
+# The fuzz targets are a workspace of their own, and must test what the package is built of.
+versions <- function(file) {
+  lines <- readLines(file)
+  at <- which(lines == "[[package]]")
+  split(gsub('.*"(.*)"', "\\1", lines[at + 2L]), gsub('.*"(.*)"', "\\1", lines[at + 1L]))
+}
+of_package <- versions("src/rust/Cargo.lock")
+of_fuzz <- versions("tests/fuzz/Cargo.lock")
+both <- intersect(names(of_package), names(of_fuzz))
+others <- Map(setdiff, of_fuzz[both], of_package[both])
+check("fuzz targets are built with the package's versions of libraries", sprintf(
+  "tests/fuzz/Cargo.lock has %s %s", names(unlist(others)), unlist(others)
+))
+
 # One topic per file, small enough to keep in mind.
 long <- function(files, most) {
   n <- vapply(files, function(file) length(readLines(file, warn = FALSE)), 0L)

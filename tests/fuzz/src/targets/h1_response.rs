@@ -6,13 +6,24 @@
 use super::h1_request::unchunked;
 use crate::input::Input;
 use bytes::Bytes;
-use engine::fuzzing::{failure, from_reply, sent, Asked, Body, Failure, Replied, Response, ResponseFields};
+use engine::fuzzing::{failure, replied, sent, Asked, Body, Failure, Replied, Response, ResponseFields};
 use engine::Fields;
-use http::{Method, StatusCode};
-use std::path::Path;
+use http::StatusCode;
 
-/// Names that are the server's to give.
-const OWN: [&str; 5] = ["connection", "content-length", "content-type", "transfer-encoding", "x-content-type-options"];
+/// Names that are the server's to give, or to leave out: they frame a message, or are about the connection.
+const OWN: [&str; 11] = [
+    "connection",
+    "content-length",
+    "content-type",
+    "http2-settings",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "x-content-type-options",
+];
 
 /// See the module.
 pub fn run(data: &[u8]) {
@@ -33,7 +44,7 @@ fn reply(input: Input, asked: Asked) {
     if wire::Reply::decode(&message).is_ok_and(|reply| matches!(reply.body, wire::ReplyBody::File(_))) {
         return;
     }
-    let response = match from_reply(message, &Method::GET, &Fields::default(), Path::new("/nonexistent")) {
+    let response = match replied(message) {
         Replied::Response(response) => response,
         Replied::Failure(of) => failure(&of, &Fields::default(), 1),
         Replied::Wrong(_) => return,
@@ -55,7 +66,7 @@ fn response(mut input: Input, asked: Asked, whole: bool) {
     assert_eq!(fields.is_ok(), sound, "{given:?}");
     let Ok(fields) = fields else { return };
     let body = Bytes::copy_from_slice(input.0);
-    let has_body = !matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+    let has_body = !matches!(status.as_u16(), 204 | 205 | 304);
     let pieces = || input.pieces(&sizes).into_iter().map(Bytes::copy_from_slice).collect();
     let (body, pieces) = match (has_body, whole) {
         (false, _) => (Body::empty(), None),

@@ -142,7 +142,7 @@ fn same(tree: &Tree, node: &Described) {
         // a zero with a minus is an integer to jsonlite
         (Tree::Double(value), Values::Integer(all)) => assert!(*value == 0.0 && all[..] == [0]),
         (Tree::Double(value), Values::Double(all)) => assert_eq!(all[..], [*value]),
-        (Tree::Text(text), Values::Text(all)) => assert_eq!(all[..], [Some(text.clone())]),
+        (Tree::Text(text), Values::Text(all)) => assert_eq!(all[..], [text.clone()]),
         (Tree::Array(all), Values::List(nodes)) => {
             assert!(node.names.is_none() && all.len() == nodes.len());
             all.iter().zip(nodes).for_each(|(tree, node)| same(tree, node));

@@ -96,9 +96,8 @@ fn written_reply(mut input: Input) {
     let headers: Vec<_> = (0..flags & 7).map(|_| (input.until(b':'), input.until(b'\n'))).collect();
     let body = match flags >> 3 & 7 {
         0 => ReplyBody::File(input.0),
-        1 => ReplyBody::Spooled(input.0),
-        2 => ReplyBody::Failure(input.0),
-        3 => ReplyBody::Stream,
+        1 => ReplyBody::Failure(input.0),
+        2 => ReplyBody::Stream,
         _ => ReplyBody::Bytes(input.0),
     };
     let content_type = [ContentType::None, ContentType::Json, ContentType::Octet][usize::from(flags >> 6) % 3];

@@ -24,12 +24,6 @@ impl Str {
 }
 
 impl Str {
-    /// Whether it is `NA_character_`.
-    #[cfg(fuzzing)]
-    pub fn is_na(self) -> bool {
-        self.ptr.is_null()
-    }
-
     /// The bytes.
     ///
     /// # Safety

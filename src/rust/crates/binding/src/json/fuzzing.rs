@@ -18,7 +18,7 @@ pub struct Described {
     pub rows: Option<usize>,
 }
 
-/// Elements of an R vector; NA is `i32::MIN`, or `None`.
+/// Elements of an R vector; NA is `i32::MIN`, or an empty text.
 #[allow(missing_docs)]
 #[derive(Debug, Clone, PartialEq)]
 pub enum Values {
@@ -26,7 +26,7 @@ pub enum Values {
     Logical(Vec<i32>),
     Integer(Vec<i32>),
     Double(Vec<f64>),
-    Text(Vec<Option<String>>),
+    Text(Vec<String>),
     List(Vec<Described>),
 }
 
@@ -83,7 +83,7 @@ unsafe fn described(node: &Node) -> Described {
         // SAFETY: names are as many as elements.
         let names = unsafe { slice::from_raw_parts(node.names, node.n) };
         // SAFETY: and each is a string.
-        names.iter().map(|name| unsafe { owned(*name) }.expect("a name is not NA")).collect()
+        names.iter().map(|name| unsafe { owned(*name) }).collect()
     });
     let dim = match usize::try_from(node.ndim) {
         // SAFETY: there are so many extents.
@@ -105,11 +105,8 @@ unsafe fn run<T>(node: &Node) -> &[T] {
 
 /// # Safety
 /// What it points at is still there.
-unsafe fn owned(text: Str) -> Option<String> {
-    if text.is_na() {
-        return None;
-    }
+unsafe fn owned(text: Str) -> String {
     // SAFETY: the caller's.
     let bytes = unsafe { text.as_bytes() };
-    Some(std::str::from_utf8(bytes).expect("strings of R are text").to_owned())
+    std::str::from_utf8(bytes).expect("strings of R are text").to_owned()
 }

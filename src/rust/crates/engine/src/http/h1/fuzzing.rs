@@ -2,13 +2,17 @@
 //! part of this crate's interface.
 
 use super::encode::{framing, head};
+use crate::head::Fields;
 use crate::http::line::Line;
 use crate::http::socket::Socket;
 use crate::http::state::Connection;
+use crate::respond::from_reply;
 use bytes::Bytes;
+use http::Method;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::Arc;
 
 pub use super::body::{BodyReader, Piece};
@@ -16,7 +20,12 @@ pub use super::encode::Asked;
 pub use super::head::{BodyLength, Framing, HeadReader};
 pub use super::Refusal;
 pub use crate::head::{Head, Version};
-pub use crate::respond::{failure, from_reply, pipe, Body, Failure, Replied, Response, ResponseFields};
+pub use crate::respond::{failure, pipe, Body, Failure, Replied, Response, ResponseFields};
+
+/// What the reply of a worker comes to, of which no file is at hand.
+pub fn replied(message: Bytes) -> Replied {
+    from_reply(message, &Method::GET, &Fields::default(), Path::new("/nonexistent"))
+}
 
 /// What a client is sent for a response whose body comes in these pieces, of at most 4 kB. `None` when they are not the body that
 /// the head announces.
