@@ -123,6 +123,13 @@ impl Reader {
 /// What others make of the bytes of a request that was accepted.
 fn compare(request: &Request, stream: &[u8]) {
     let [begin, body, end] = request.at;
+    // httparse lets lines end otherwise, and names have any character of a token
+    let head = &stream[begin..body];
+    let ends = head.iter().filter(|b| matches!(b, b'\r' | b'\n')).count();
+    assert_eq!(ends, 2 * head.windows(2).filter(|two| two == b"\r\n").count(), "a line does not end with CR LF");
+    assert!(!request.fields.iter().any(|(name, _)| name.contains(&b'_')));
+    let hosts = request.fields.iter().filter(|(name, _)| name == b"host").count();
+    assert!(hosts == 1 || (hosts == 0 && request.version == Version::Http10));
     let mut fields = [httparse::EMPTY_HEADER; 128];
     let mut theirs = httparse::Request::new(&mut fields);
     let length = theirs.parse(&stream[begin..]).expect("accepted here, refused there");

@@ -20,7 +20,7 @@ pub fn run(data: &[u8]) {
     let simple = read(input.0, &ParseOptions { simplify: true, ..options });
     match (serde_json::from_slice::<Tree>(input.0), plain) {
         (Ok(tree), Ok(plain)) => {
-            assert!(depth(&tree) <= max_depth);
+            assert!(depth(&tree) <= max_depth && !has_nul(&tree));
             if let Some(plain) = plain {
                 same(&tree, &plain);
             }
