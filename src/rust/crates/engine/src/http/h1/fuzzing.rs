@@ -12,7 +12,6 @@ use http::Method;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::path::Path;
 use std::sync::Arc;
 
 pub use super::body::{BodyReader, Piece};
@@ -24,7 +23,7 @@ pub use crate::respond::{failure, pipe, Body, Failure, Replied, Response, Respon
 
 /// What the reply of a worker comes to, of which no file is at hand.
 pub fn replied(message: Bytes) -> Replied {
-    from_reply(message, &Method::GET, &Fields::default(), Path::new("/nonexistent"))
+    from_reply(message, None, &Method::GET, &Fields::default())
 }
 
 /// What a client is sent for a response whose body comes in these pieces, of at most 4 kB. `None` when they are not the body that
