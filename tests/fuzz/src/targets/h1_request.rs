@@ -132,7 +132,11 @@ fn compare(request: &Request, stream: &[u8]) {
     assert!(hosts == 1 || (hosts == 0 && request.version == Version::Http10));
     let mut fields = [httparse::EMPTY_HEADER; 128];
     let mut theirs = httparse::Request::new(&mut fields);
-    let length = theirs.parse(&stream[begin..]).expect("accepted here, refused there");
+    let length = match theirs.parse(&stream[begin..]) {
+        // it knows 1.0 and 1.1; a higher minor version may be read as 1.1 (RFC 9110 section 2.5)
+        Err(httparse::Error::Version) => return,
+        length => length.expect("accepted here, refused there"),
+    };
     assert_eq!(length, httparse::Status::Complete(body - begin));
     assert_eq!(theirs.method, Some(&request.method[..]));
     assert_eq!(theirs.version, Some(u8::from(request.version == Version::Http11)));
