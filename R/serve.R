@@ -38,8 +38,9 @@ server <- new.env(parent = emptyenv())
 #' @param max_queue How many requests may wait for handlers or run in them; further ones get 503.
 #' @param cpp_workers Number of threads for handlers in C that are not inline, see [dr_get_cpp()]: a single integer >= 1.
 #'   With worker processes, each has so many. They are started when such a handler is first called.
-#' @param upload_path A folder in which the server makes one of its own for bodies above `spool_above`, and removes what servers
-#'   that were killed have left there: a single string, or `NULL` for that of temporary files. It is created when missing.
+#' @param upload_path A folder in which the server makes one of its own for bodies above `spool_above`, and removes what
+#'   servers that were killed have left there: a single string, or `NULL` for that of temporary files. It is created when
+#'   missing.
 #' @param ... Must be empty: what follows is given by name.
 #' @param host The address to listen on: a single string. The default is reached from this machine only; `"0.0.0.0"` and
 #'   `"::"` listen on all interfaces.

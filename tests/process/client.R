@@ -98,7 +98,8 @@ end_load <- function(client, stop = TRUE, seconds = 60) {
 
 # Starts clients that leave at every moment of a request's life, by tests/process/leaver.c.
 start_storm <- function(server, paths, seconds, clients = 24L) {
-  start_client(compile(file.path(here, "leaver.c")), c(server$port, seconds, clients, Sys.getpid(), paths), stdout = "|")
+  program <- compile(file.path(here, "leaver.c"))
+  start_client(program, c(server$port, seconds, clients, Sys.getpid(), paths), stdout = "|")
 }
 
 # Waits for the end of a storm: how many have left at which moment, a named vector.

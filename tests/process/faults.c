@@ -59,7 +59,8 @@ void scribble(int *milliseconds)
     } while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
 }
 
-/* Has a child put a pipe in the place of every long answer that it finds in the folder, or in one beneath it, for some seconds. */
+/* Has a child put a pipe in the place of every long answer that it finds in the folder, or in one beneath it, for some
+ * seconds. */
 static void meddle_in(const char *folder, int depth)
 {
     char path[4096];

@@ -1,11 +1,13 @@
-/* Clients that leave, at every moment of a request's life: before they have said anything, within the head, within the body, while the
- * request waits or runs, within the answer; by a reset or in peace. A few of them stay to the end. For storms, of which nothing may be left;
- * what became of each request is counted by ../../benchmarks/client/load.c. Built and run by client.R.
+/* Clients that leave, at every moment of a request's life: before they have said anything, within the head, within the
+ * body, while the request waits or runs, within the answer; by a reset or in peace. A few of them stay to the end. For
+ * storms, of which nothing may be left; what became of each request is counted by ../../benchmarks/client/load.c. Built
+ * and run by client.R.
  *
  * usage: leaver PORT SECONDS THREADS SEED PATH...
  * A path that begins with "+" is posted to, with a body that the server keeps in a file.
  *
- * Prints, when the time is over, how many have left at which moment: "silent=.. head=.. body=.. waiting=.. answer=.. stayed=.." */
+ * Prints, when the time is over, how many have left at which moment:
+ *   silent=.. head=.. body=.. waiting=.. answer=.. stayed=.. */
 
 #include <arpa/inet.h>
 #include <poll.h>
@@ -74,8 +76,8 @@ static enum moment visit(int fd, unsigned *seed)
     enum moment moment = (enum moment) (rand_r(seed) % MOMENTS);
     if (moment == BODY && !posts)
         moment = WAITING;
-    int length = posts ? snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", path + 1,
-                                  BODY_BYTES)
+    int length = posts ? snprintf(head, sizeof head, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n",
+                                  path + 1, BODY_BYTES)
                        : snprintf(head, sizeof head, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path);
     if (moment == SILENT)
         return moment;

@@ -1,8 +1,9 @@
 # Process tests: what happens to requests, processes, memory and descriptors when things are killed, hang, run out or
 # are replaced. Against the installed package and its `drover` program.
 #   Rscript tests/process/run.R [PATTERN]     PATTERN: of the names of tests or of their files
-# Neighbours: family.R finds and ends processes, server.R starts servers, client.R sends requests, storm.R has those that leave, app.R is the app,
-# faults.c what an app does wrong in C, c-app.R the same app with handlers in C; the tests are in test-*.R.
+# Neighbours: family.R finds and ends processes, server.R starts servers, client.R sends requests, storm.R has clients
+# that leave, checks.R is what tests say, app.R is the app, faults.c what an app does wrong in C, c-app.R the same app
+# with handlers in C; the tests are in test-*.R.
 #
 # Every test starts servers of its own and leaves nothing running: what it leaves fails it, and is killed by its pid.
 # Not for how fast things are: that is benchmarks/. A time in a test is only there to tell "at once" from "never".

@@ -1,5 +1,5 @@
-# Soak: mixed requests for some minutes against `drover serve`, faults in every minute, an exact account of each minute, and at the end a table
-# of what grew, with a verdict. Not a stage of `make test`:
+# Soak: mixed requests for some minutes against `drover serve`, faults in every minute, an exact account of each minute,
+# and at the end a table of what grew, with a verdict. Not a stage of `make test`:
 #   make soak MINUTES=10        or  R_LIBS=.Rlib Rscript tests/process/soak.R MINUTES
 # The pieces are those of the process tests: family.R, server.R, client.R, storm.R.
 
@@ -9,7 +9,8 @@ for (file in c("checks.R", "family.R", "server.R", "client.R", "storm.R")) sourc
 
 # Requests per second whose answers are all accounted for: light enough for a small machine with all the rest.
 rate <- 2000
-# Requests that one killed worker may have had running: one in R, those of its threads for C, and inline ones that were in its ring.
+# Requests that one killed worker may have had running: one in R, those of its threads for C, and inline ones that were
+# in its ring.
 most_lost <- 40
 
 # At these seconds of each minute.
@@ -28,7 +29,8 @@ faults <- list(
   }),
   list(at = 38, name = "large bodies", run = function(server, state) {
     state$left <- state$left + sum(end_storm(state$storm))
-    state$uploads <- lapply(1:8, function(i) ask_later(server, "/upload", "-H", "Expect:", "-X", "POST", "-T", state$body))
+    upload <- function(i) ask_later(server, "/upload", "-H", "Expect:", "-X", "POST", "-T", state$body)
+    state$uploads <- lapply(1:8, upload)
   }),
   list(at = 45, name = "slow clients", run = function(server, state) {
     for (wait in state$uploads) {
@@ -36,7 +38,8 @@ faults <- list(
       expect(answer$status == "200", "an upload got ", answer$status)
     }
     for (i in 1:8) {
-      start_client("curl", c("-s", "-o", "/dev/null", "--max-time", "8", "--limit-rate", "20k", paste0(server$url, "/spooled")))
+      start_client("curl", c("-s", "-o", "/dev/null", "--max-time", "8", "--limit-rate", "20k",
+        paste0(server$url, "/spooled")))
     }
   })
 )
@@ -63,7 +66,8 @@ minute <- function(server, state) {
     # a killed worker's requests are told of; an answer that it had begun is cut
     told <- account[["s502"]] + account[["cut"]]
     rest <- account[["sent"]] - account[["s200"]] - told
-    if (rest != 0 || told > most_lost || account[["wrong"]] + account[["unasked"]] > 0) wrong <- c(wrong, attr(account, "line"))
+    mixed_up <- account[["wrong"]] + account[["unasked"]]
+    if (rest != 0 || told > most_lost || mixed_up > 0) wrong <- c(wrong, attr(account, "line"))
   }
   end_clients()
   wait_for(function() length(zygotes(server)) == 1L && length(workers(server)) == 3L, 20)
@@ -76,8 +80,8 @@ sample_of <- function(server, state, number) {
   Sys.sleep(3)
   all <- census(server)
   rows <- lapply(split(all, all$kind), function(one) {
-    data.frame(kind = one$kind[1], processes = nrow(one), descriptors = mean(one$descriptors), threads = mean(one$threads),
-      rss_mb = mean(one$resident) / 1e6, pss_mb = mean(one$pss) / 1e6)
+    data.frame(kind = one$kind[1], processes = nrow(one), descriptors = mean(one$descriptors),
+      threads = mean(one$threads), rss_mb = mean(one$resident) / 1e6, pss_mb = mean(one$pss) / 1e6)
   })
   disk <- data.frame(kind = "disk", files = length(files_in(state$folder)), nameless = length(nameless(all$pid)))
   list(minute = number, requests = state$requests + state$left, rows = do.call(rbind, rows), disk = disk)
@@ -96,7 +100,9 @@ slopes <- function(samples) {
       series[[paste(kind, name)]] <- vapply(samples, function(one) one$rows[one$rows$kind == kind, name], 1)
     }
   }
-  for (name in c("files", "nameless")) series[[paste("disk", name)]] <- vapply(samples, function(one) one$disk[[name]] + 0, 1)
+  for (name in c("files", "nameless")) {
+    series[[paste("disk", name)]] <- vapply(samples, function(one) one$disk[[name]] + 0, 1)
+  }
   slope <- function(y, x) if (length(y) > 1) stats::cov(x, y) / stats::var(x) else NA_real_
   do.call(rbind, lapply(names(series), function(name) {
     y <- series[[name]]
@@ -143,8 +149,8 @@ main <- function(minutes) {
   status <- exit_status(server, 45)
   ended <- identical(status, 0L)
   left <- c(files_in(state$folder), processes_left(5))
-  cat(sprintf("\n%.0f requests accounted for, %.0f clients left; exit status %s; left: %s\n", state$requests, state$left, status,
-    if (length(left)) toString(left) else "nothing"))
+  cat(sprintf("\n%.0f requests accounted for, %.0f clients left; exit status %s; left: %s\n", state$requests, state$left,
+    status, if (length(left)) toString(left) else "nothing"))
   cat(if (failed + grows == 0 && ended && !length(left)) "verdict: steady\n" else "verdict: NOT steady\n")
   bad <- failed + grows + !ended + (length(left) > 0)
   cat(sprintf("%d passed, %d failed, 0 skipped\n", minutes + nrow(table) + 2 - bad, bad))

@@ -1,7 +1,8 @@
-# What storms of clients that leave are aimed at, and what must be the same afterwards. Neighbours: test-storms.R, soak.R, leaver.c.
+# What storms of clients that leave are aimed at, and what must be the same afterwards. Neighbours: test-storms.R, soak.R,
+# leaver.c.
 
-# Requests for every kind of answer: an error, text, a file, one that is spooled, an upload; in C inline, by a pool, later, long, in pieces,
-# in pieces without end.
+# Requests for every kind of answer: an error, text, a file, one that is spooled, an upload; in C inline, by a pool,
+# later, long, in pieces, in pieces without end.
 storm_paths <- function(file) {
   c("/text", "/fail", "/fail-slowly", "/sleep/8", paste0("/file?path=", file), "/spooled", "+/upload", "/nowhere",
     "/c/text", "/c/inline", "/c/later/3", "/c/long", "/c/stream", "/c/endless", "+/c/body")
@@ -14,7 +15,8 @@ storm_file <- function() {
   file
 }
 
-# The processes of a server, and what each of them has: a data frame with kind, pid, descriptors, threads, resident and pss (bytes).
+# The processes of a server, and what each of them has: a data frame with kind, pid, descriptors, threads, resident and
+# pss (bytes).
 census <- function(server) {
   others <- setdiff(family()$pid, c(server$pid, clients_pids()))
   kinds <- ifelse(others %in% zygotes_of(server), "zygote", "worker")

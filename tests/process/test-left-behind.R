@@ -2,10 +2,10 @@
 
 # Begins an upload that does not end, of which the server has a file in the folder.
 spool <- function(server, folder) {
-  before <- length(list.files(folder, recursive = TRUE, all.files = TRUE))
+  before <- length(files_in(folder))
   start_client("curl", c("-s", "-H", "Expect:", "--limit-rate", "300k", "-X", "POST", "-T", body_of(900e3),
     paste0(server$url, "/upload")))
-  expect(wait_for(function() length(list.files(folder, recursive = TRUE, all.files = TRUE)) > before), "nothing is spooled")
+  expect(wait_for(function() length(files_in(folder)) > before), "nothing is spooled")
 }
 
 body_of <- function(bytes) {
@@ -18,7 +18,7 @@ left_in <- function(folder) list.files(folder, recursive = TRUE, all.files = TRU
 
 for (way in c("drover serve", "dr_serve(workers = 1L)", "dr_serve(workers = 2L)")) local({
   way <- way
-  test(paste("what a server has left that was killed goes with the next, and what one has that lives stays:", way), function() {
+  test(paste("what a killed server has left goes with the next, what one has that lives stays:", way), function() {
     folder <- tempfile("uploads-")
     start <- function() {
       if (way == "drover serve") return(serve(workers = 1, upload_path = folder))

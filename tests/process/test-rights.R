@@ -2,9 +2,11 @@
 
 # What a process may do: its fields in /proc.
 rights <- function(pid) {
-  line <- function(file, name) sub(paste0("^", name, "\\s*"), "", grep(paste0("^", name), read_proc(pid, file), value = TRUE))
-  list(no_new_privs = line("status", "NoNewPrivs:"), core = strsplit(line("limits", "Max core file size"), " +")[[1]][1],
-    oom = as.integer(read_proc(pid, "oom_score_adj")))
+  line <- function(file, name) {
+    sub(paste0("^", name, "\\s*"), "", grep(paste0("^", name), read_proc(pid, file), value = TRUE))
+  }
+  core <- strsplit(line("limits", "Max core file size"), " +")[[1]][1]
+  list(no_new_privs = line("status", "NoNewPrivs:"), core = core, oom = as.integer(read_proc(pid, "oom_score_adj")))
 }
 
 # Checks the processes of a server whose start is that of `server`; a session's own rights are `own`.
@@ -23,7 +25,7 @@ expect_modest <- function(server, own) {
   expect(all(above %in% c(300L, 500L)) && any(above == 500L), "oom_score_adj above the server's: ", toString(above))
 }
 
-test("processes of the program gain no rights, leave no dumps, and end before the server when memory runs out", function() {
+test("processes of the program gain no rights, leave no dumps, and end before it when memory runs out", function() {
   server <- serve(workers = 2)
   wait_for_workers(server, 2)
   expect_modest(server, NULL)
