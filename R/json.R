@@ -48,8 +48,8 @@ dr_json <- function(x, status = 200L, headers = list(), auto_unbox = TRUE, ...) 
 #' @param simplify `TRUE`: arrays of scalars become vectors, arrays of objects data frames, and arrays of arrays matrices,
 #'   as with `simplifyVector = TRUE` in [jsonlite::fromJSON()]. `FALSE`: all arrays become lists.
 #' @param max_depth How deep arrays and objects may be nested: a single integer in 1..250.
-#' @param max_collisions How many different strings in `txt` may share a place in R's string cache, which strings of
-#'   an attacker can be built to do: a single positive integer.
+#' @param max_collisions How many different strings in `txt` may share a place in R's string cache beyond what chance makes
+#'   share one, which strings of an attacker can be built to do: a single positive integer.
 #' @returns `dr_to_json()`: a single string, UTF-8. `dr_from_json()`: the value.
 #' @section Errors: `drover_error_json` when `x` cannot be written, or when `txt` is not one JSON value or breaks a limit
 #'   (the message says where); `drover_error_argument` for a wrong argument.
@@ -62,7 +62,7 @@ dr_to_json <- function(x, ...) to_json(x, list(...), sys.call())
 
 #' @rdname dr_to_json
 #' @export
-dr_from_json <- function(txt, simplify = TRUE, max_depth = 64L, max_collisions = 1000L) {
+dr_from_json <- function(txt, simplify = TRUE, max_depth = 64L, max_collisions = 2L) {
   if (!is_string(txt) && !is.raw(txt)) stop_argument("txt", "a single string or a raw vector", txt, sys.call())
   if (!missing(simplify)) check_flag(simplify, "simplify")
   if (!missing(max_depth)) check_count(max_depth, "max_depth", 1, 250)
@@ -98,6 +98,8 @@ to_json_slowly <- function(x, arguments, call) {
   text
 }
 
-# Called from json.c for the few texts that only jsonlite simplifies. parse_json(), unlike fromJSON(), opens no files
-# and no URLs.
-from_json_slowly <- function(text, simplify) jsonlite::parse_json(text, simplifyVector = simplify)
+# Called from json.c with texts in which a client says `{"$date": text}`: seconds since 1970 as jsonlite reads them, with the
+# name that R gives the time zone.
+read_dates <- function(texts, utc) {
+  unclass(as.POSIXct(strptime(texts, "%Y-%m-%dT%H:%M:%OS", tz = if (utc) "UTC" else "")))
+}

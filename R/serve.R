@@ -66,8 +66,8 @@ server <- new.env(parent = emptyenv())
 #' @param spool_above Bodies and files longer than this, in bytes, wait in a temporary file instead of in memory.
 #' @param max_parts,max_fields Most parts of a multipart body, and most fields of a form or a query; more get 400.
 #' @param max_json_depth Deepest nesting of a JSON body; a deeper one gets 400.
-#' @param max_collisions Most strings of one request that fall into one bucket of R's string cache; more, which only an
-#'   attack brings about, get 400.
+#' @param max_collisions Most different strings of one request that fall into one bucket of R's string cache beyond what
+#'   chance brings about; more, which only an attack brings about, get 400.
 #' @param header_timeout From the first byte of a request to the end of its header section, in seconds.
 #' @param body_timeout Longest pause within a body, in seconds.
 #' @param min_body_rate Slowest body in bytes per second, over each span of `body_timeout` seconds; 0 allows
@@ -112,7 +112,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
                      max_requests = 0, max_rss = 0, max_lifetime = 0, start_timeout = 60,
                      max_request_line = 8192L, max_header_field = 8192L, max_header_size = 32768L, max_headers = 100L,
                      max_body = 1048576, spool_above = 131072, max_parts = 100L, max_fields = 1000L,
-                     max_json_depth = 64L, max_collisions = 1000L,
+                     max_json_depth = 64L, max_collisions = 2L,
                      header_timeout = 10, body_timeout = 15, min_body_rate = 500, write_timeout = 30, keep_alive = 60,
                      timeout = 30, queue_timeout = 5, graceful_timeout = 30, kill_after = 2,
                      max_connections = 10000L, max_streams = 100L) {

@@ -3,7 +3,21 @@
 #include "build.h"
 #include <string.h>
 
+/* as.character() of a number */
+static SEXP number_text(double x) {
+  SEXP number = PROTECT(Rf_ScalarReal(x));
+  SEXP text = STRING_ELT(Rf_coerceVector(number, STRSXP), 0);
+  UNPROTECT(1);
+  return text;
+}
+
 SEXP drv_mkchar(drv_str s) {
+  if (s.ptr == (const char *)&drv_number) {
+    uint64_t bits = s.len;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return number_text(x);
+  }
   return s.ptr ? Rf_mkCharLenCE(s.ptr, (int)s.len, CE_UTF8) : NA_STRING;
 }
 
@@ -62,25 +76,58 @@ static void set_names(SEXP x, const drv_node *node) {
   UNPROTECT(1);
 }
 
+static SEXP strings(const char *first, const char *second) {
+  SEXP out = PROTECT(Rf_allocVector(STRSXP, second ? 2 : 1));
+  SET_STRING_ELT(out, 0, Rf_mkChar(first));
+  if (second) SET_STRING_ELT(out, 1, Rf_mkChar(second));
+  UNPROTECT(1);
+  return out;
+}
+
+static void set_attribute(SEXP x, SEXP symbol, SEXP value) {
+  Rf_setAttrib(x, symbol, PROTECT(value));
+  UNPROTECT(1);
+}
+
+static SEXP local_zone;
+
+void drv_set_local_zone(SEXP zone) {
+  if (local_zone) R_ReleaseObject(local_zone);
+  R_PreserveObject(local_zone = zone);
+  MARK_NOT_MUTABLE(zone);
+}
+
+static SEXP time_zone(int32_t time) {
+  if (time == DRV_TIME_LOCAL && local_zone) return local_zone;
+  return strings(time == DRV_TIME_UTC ? "UTC" : "", NULL);
+}
+
+static SEXP row_names(const drv_node *node) {
+  if (node->row_names) return build_vector(node->row_names);
+  /* the compact row.names that data.frame() itself makes: c(NA, -n) */
+  SEXP rows = Rf_allocVector(INTSXP, 2);
+  INTEGER(rows)[0] = NA_INTEGER;
+  INTEGER(rows)[1] = -(int)node->data_frame;
+  return rows;
+}
+
 SEXP drv_build(const drv_node *node) {
   SEXP out = build_vector(node);
-  if (!node->names && !node->ndim && node->data_frame < 0) return out;
+  if (!node->names && !node->ndim && node->data_frame < 0 && !node->time) return out;
   PROTECT(out);
   if (node->names) set_names(out, node);
   if (node->ndim) {
-    SEXP dim = PROTECT(Rf_allocVector(INTSXP, node->ndim));
+    SEXP dim = Rf_allocVector(INTSXP, node->ndim);
     memcpy(INTEGER(dim), node->dim, (size_t)node->ndim * sizeof(int32_t));
-    Rf_setAttrib(out, R_DimSymbol, dim);
-    UNPROTECT(1);
+    set_attribute(out, R_DimSymbol, dim);
   }
   if (node->data_frame >= 0) {
-    /* the compact row.names that data.frame() itself makes: c(NA, -n) */
-    SEXP rows = PROTECT(Rf_allocVector(INTSXP, 2));
-    INTEGER(rows)[0] = NA_INTEGER;
-    INTEGER(rows)[1] = -(int)node->data_frame;
-    Rf_setAttrib(out, R_RowNamesSymbol, rows);
-    Rf_setAttrib(out, R_ClassSymbol, PROTECT(Rf_mkString("data.frame")));
-    UNPROTECT(2);
+    set_attribute(out, R_RowNamesSymbol, row_names(node));
+    set_attribute(out, R_ClassSymbol, strings("data.frame", NULL));
+  }
+  if (node->time) {
+    set_attribute(out, R_ClassSymbol, strings("POSIXct", "POSIXt"));
+    if (node->time != DRV_TIME_UNZONED) set_attribute(out, Rf_install("tzone"), time_zone(node->time));
   }
   UNPROTECT(1);
   return out;

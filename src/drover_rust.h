@@ -26,6 +26,17 @@ typedef enum {
   DRV_LIST = 6, /* data: drv_node[n] */
 } drv_kind;
 
+/* In place of the address of a text: its length is the bits of a double, to be written as as.character() does. */
+extern const uint8_t drv_number;
+
+/* What a vector of doubles is besides. */
+typedef enum {
+  DRV_NO_TIME = 0,
+  DRV_TIME_UNZONED = 1, /* a POSIXct without the attribute tzone */
+  DRV_TIME_UTC = 2,     /* with "UTC" */
+  DRV_TIME_LOCAL = 3,   /* with the session's, as the last texts of it were read: drv_read_dates */
+} drv_time;
+
 /* A description of one R value. Everything it points at belongs to Rust and outlives the call that gave it. */
 typedef struct drv_node {
   int32_t kind;
@@ -35,6 +46,8 @@ typedef struct drv_node {
   const drv_str *names; /* n names, or NULL */
   const int32_t *dim;   /* ndim extents, or NULL */
   int64_t data_frame;   /* number of rows when the value is a data frame, otherwise -1 */
+  const struct drv_node *row_names; /* strings or integers, or NULL where rows are numbered */
+  int32_t time;         /* drv_time */
 } drv_node;
 
 /* An error's text is valid until the next error. */
@@ -89,13 +102,16 @@ int32_t drv_desk_doze(drv_desk *);
 void drv_desk_awake(const drv_desk *);
 int32_t drv_desk_bell(const drv_desk *);
 void drv_desk_log(const drv_desk *, const drv_cell *, int32_t level, drv_str text);
-int32_t drv_reply_value(drv_desk *, drv_cell *, struct SEXPREC *value);
-void drv_reply_failure(drv_desk *, drv_cell *, int32_t status, drv_str detail, struct SEXPREC *headers);
+/* A reply is made first, which may run R code, of ALTREP classes; and then sent, if there still is a desk. */
+int32_t drv_reply_value(struct SEXPREC *value);
+void drv_reply_failure(int32_t status, drv_str detail, struct SEXPREC *headers);
+void drv_reply_send(drv_desk *, drv_cell *);
 
 /* request.rs */
 drv_cell *drv_cell_new(void);
 void drv_cell_free(drv_cell *);
-const drv_node *drv_cell_field(drv_desk *, drv_cell *, uint32_t field, drv_error *error);
+const drv_node *drv_cell_field(const drv_desk *, drv_cell *, uint32_t field, drv_error *error);
+void drv_cell_built(drv_cell *); /* after each drv_cell_field that gave a node */
 const uint8_t *drv_cell_body(drv_cell *, size_t *len, drv_error *error);
 int32_t drv_cell_is_open(const drv_cell *);
 
@@ -139,6 +155,11 @@ const drv_node *drv_service_status(drv_service *);
 const drv_node *drv_service_no_status(void);
 int32_t drv_service_source(const drv_service *, const drv_source *, int32_t adopt, drv_error *error);
 void drv_service_stop(const drv_service *, double graceful_timeout);
+
+/* strings.rs */
+void drv_strings_begin(void);
+int32_t drv_strings_want_room(void);
+void drv_strings_have_room(uint64_t ns);
 
 /* pattern.rs */
 const drv_node *drv_pattern_parse(const char *text, size_t len, drv_error *error);

@@ -5,12 +5,15 @@
  * the shims here, which catch R's jumps. Not for the replies of handlers: they are written by Rust right away. */
 #include "json.h"
 #include "build.h"
+#include "strings.h"
 #include "values.h"
+#include "worker.h"
 #include <R_ext/Memory.h>
 #include <langinfo.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* the Rust side: rust/crates/binding/src/json/abi.rs */
 
@@ -44,8 +47,19 @@ typedef struct {
   R_xlen_t n;
 } view_call;
 
+/* What a reply is being made of, or NULL. */
+static SEXP read_now;
+
+SEXP drv_json_reads(SEXP x) {
+  SEXP before = read_now;
+  read_now = x;
+  return before;
+}
+
 static void view_now(void *call) {
   view_call *view = call;
+  /* the class may run R code: that must not change in place what is being read */
+  if (read_now) MARK_NOT_MUTABLE(read_now);
   view->n = XLENGTH(view->x);
   view->data = DATAPTR_RO(view->x);
 }
@@ -88,6 +102,21 @@ char *drv_translate(SEXP x, size_t *n) {
 void drv_free(char *text) { free(text); }
 
 int drv_native_is_utf8(void) { return !strcmp(nl_langinfo(CODESET), "UTF-8"); }
+
+int drv_is_session_zone(const char *name, size_t len) {
+  const char *zone = getenv("TZ");
+  return zone && strlen(zone) == len && !memcmp(zone, name, len);
+}
+
+/* The seconds by which the session's time zone is ahead of UTC at a time; 0 when there is no such time. */
+int32_t drv_zone_offset(double second, int64_t *offset) {
+  time_t at = (time_t)second;
+  struct tm local;
+  tzset();
+  if ((double)at != second || !localtime_r(&at, &local)) return 0;
+  *offset = (int64_t)local.tm_gmtoff;
+  return 1;
+}
 
 int drv_digits_secs_set(void) { return !Rf_isNull(Rf_GetOption1(Rf_install("digits.secs"))); }
 
@@ -246,23 +275,41 @@ SEXP drv_call_json_refused(SEXP x) {
 
 /* Parsing */
 
-static SEXP build_tree(void *root) { return drv_build(root); }
+static SEXP build_tree(void *root) {
+  drv_make_room();
+  return drv_build(root);
+}
 
 static void close_tree(void *tree, Rboolean jump) {
   (void)jump;
   drv_json_close(tree);
 }
 
-/* The namespace of the package is where from_json_slowly() is, whatever its users have attached or masked. */
-static SEXP from_json_slowly(const uint8_t *text, size_t len, int simplify) {
-  SEXP name = PROTECT(Rf_mkString("drover"));
-  SEXP namespace = PROTECT(R_FindNamespace(name));
-  SEXP string = PROTECT(Rf_ScalarString(Rf_mkCharLenCE((const char *)text, (int)len, CE_UTF8)));
-  SEXP flag = PROTECT(Rf_ScalarLogical(simplify));
-  SEXP call = PROTECT(Rf_lang3(Rf_install("from_json_slowly"), string, flag));
-  SEXP out = Rf_eval(call, namespace);
-  UNPROTECT(5);
-  return out;
+typedef struct {
+  const drv_str *texts;
+  size_t n;
+  int utc;
+  double *seconds;
+} dates_call;
+
+/* read_dates() of the package, whatever its users have attached or masked. */
+static void read_dates_now(void *data) {
+  dates_call *dates = data;
+  SEXP texts = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)dates->n));
+  for (size_t i = 0; i < dates->n; i++) SET_STRING_ELT(texts, (R_xlen_t)i, drv_mkchar(dates->texts[i]));
+  SEXP utc = PROTECT(Rf_ScalarLogical(dates->utc));
+  SEXP call = PROTECT(Rf_lang3(Rf_install("read_dates"), texts, utc));
+  SEXP seconds = PROTECT(Rf_eval(call, drv_namespace()));
+  if (TYPEOF(seconds) != REALSXP || XLENGTH(seconds) != (R_xlen_t)dates->n) Rf_error("dates were not read");
+  memcpy(dates->seconds, REAL(seconds), dates->n * sizeof(double));
+  if (!dates->utc) drv_set_local_zone(Rf_getAttrib(seconds, Rf_install("tzone")));
+  UNPROTECT(4);
+}
+
+/* The seconds since 1970 of texts that may be dates, NaN where they are none; 0 when that failed. */
+int32_t drv_read_dates(const drv_str *texts, size_t n, int32_t utc, double *seconds) {
+  dates_call dates = {texts, n, utc, seconds};
+  return R_ToplevelExec(read_dates_now, &dates);
 }
 
 SEXP drv_json_parse(const uint8_t *text, size_t len, int simplify, uint32_t max_depth, size_t max_collisions,
@@ -270,10 +317,6 @@ SEXP drv_json_parse(const uint8_t *text, size_t len, int simplify, uint32_t max_
   const drv_node *root = NULL;
   void *tree = drv_json_open(text, len, simplify, max_depth, max_collisions, &root, error);
   if (!tree) return NULL;
-  if (!root) {
-    drv_json_close(tree);
-    return from_json_slowly(text, len, simplify);
-  }
   return R_UnwindProtect(build_tree, (void *)root, close_tree, tree, NULL);
 }
 
@@ -290,6 +333,8 @@ SEXP drv_call_json_parse(SEXP text, SEXP simplify, SEXP max_depth, SEXP max_coll
     bytes = (const uint8_t *)CHAR(string);
     len = (size_t)LENGTH(string);
   }
+  /* in a server, all texts that a handler reads count as its request's */
+  if (!drv_worker_desk()) drv_strings_begin();
   SEXP value = drv_json_parse(bytes, len, Rf_asLogical(simplify), (uint32_t)Rf_asInteger(max_depth),
                               (size_t)Rf_asInteger(max_collisions), &error);
   if (!value) return Rf_ScalarString(Rf_mkCharCE(error.message, CE_UTF8));

@@ -7,6 +7,7 @@
 #include "request.h"
 #include "build.h"
 #include "json.h"
+#include "strings.h"
 #include "worker.h"
 #include "values.h"
 #include <stdlib.h>
@@ -84,7 +85,10 @@ static SEXP field(SEXP pointer, int i) {
   drv_error error;
   const drv_node *node = drv_cell_field(desk, c->engine, (uint32_t)i, &error);
   if (!node) drv_stop_field(error.status, error.message);
-  return keep(pointer, i, drv_build(node));
+  drv_make_room();
+  SEXP value = drv_build(node);
+  drv_cell_built(c->engine);
+  return keep(pointer, i, value);
 }
 
 static SEXP params_symbol(void) {

@@ -148,11 +148,33 @@ static void ensure_request(void) {
 
 static int is_promise(SEXP value) { return Rf_inherits(value, "promise"); }
 
+/* A reply is made: sends it, unless the R code that ran meanwhile (ALTREP) has ended the server. */
+static void send_reply(SEXP cell) {
+  if (w.desk) drv_reply_send(w.desk, drv_request_cell(cell));
+}
+
+/* 0 when `value` has no reply of its own: then nothing was sent. */
+static int reply_value(SEXP cell, SEXP value) {
+  SEXP before = drv_json_reads(value);
+  int made = drv_reply_value(value);
+  drv_json_reads(before);
+  if (made) send_reply(cell);
+  return made;
+}
+
+static void reply_failure(SEXP cell, SEXP status, SEXP detail, SEXP headers) {
+  drv_reply_failure(Rf_asInteger(status), drv_text(detail), headers);
+  send_reply(cell);
+}
+
 /* Replies to the request of `cell` with what a handler returned. 1 when that was a promise: the reply comes later. */
 static int answer(SEXP cell, SEXP value) {
   only_parent();
-  drv_cell *engine = drv_request_cell(cell);
-  if (drv_reply_value(w.desk, engine, value)) return 0;
+  PROTECT(cell);
+  if (reply_value(cell, value)) {
+    UNPROTECT(1);
+    return 0;
+  }
   int later = 0;
   SEXP response = PROTECT(drv_call_package("as_response", value));
   if (is_promise(response)) {
@@ -160,10 +182,10 @@ static int answer(SEXP cell, SEXP value) {
     Rf_eval(await, drv_namespace());
     UNPROTECT(2);
     later = 1;
-  } else if (!drv_reply_value(w.desk, engine, response)) {
+  } else if (!reply_value(cell, response)) {
     Rf_error("R handler returned a response that cannot be sent: its body or a header is not text");
   }
-  UNPROTECT(1);
+  UNPROTECT(2);
   return later;
 }
 
@@ -176,6 +198,7 @@ static void repair(void) {
 
 static void after_handler(void) {
   w.in_handler = 0;
+  if (!w.desk) return;
   int quick = drv_desk_finished(w.desk) < QUICK_NS;
   w.unseen = quick;
   drv_process_handled(quick);
@@ -368,8 +391,10 @@ SEXP drv_worker_fail(SEXP status, SEXP detail, SEXP headers) {
   only_parent();
   if (!w.desk) return R_NilValue;
   SEXP cell = current_cell();
-  if (cell && drv_cell_is_open(drv_request_cell(cell)))
-    drv_reply_failure(w.desk, drv_request_cell(cell), Rf_asInteger(status), drv_text(detail), headers);
+  if (cell && drv_cell_is_open(drv_request_cell(cell))) {
+    reply_failure(PROTECT(cell), status, detail, headers);
+    UNPROTECT(1);
+  }
   if (w.in_handler) after_handler();
   return R_NilValue;
 }
@@ -386,16 +411,16 @@ SEXP drv_worker_answer(SEXP value) {
 SEXP drv_worker_settle(SEXP cell, SEXP value) {
   if (!w.desk || !drv_cell_is_open(drv_request_cell(cell))) return R_NilValue;
   w.awaiting -= !answer(cell, value);
-  drv_desk_tell(w.desk);
+  if (w.desk) drv_desk_tell(w.desk);
   return R_NilValue;
 }
 
 SEXP drv_worker_settle_failure(SEXP cell, SEXP status, SEXP detail, SEXP headers) {
   only_parent();
   if (!w.desk || !drv_cell_is_open(drv_request_cell(cell))) return R_NilValue;
-  drv_reply_failure(w.desk, drv_request_cell(cell), Rf_asInteger(status), drv_text(detail), headers);
+  reply_failure(cell, status, detail, headers);
   w.awaiting--;
-  drv_desk_tell(w.desk);
+  if (w.desk) drv_desk_tell(w.desk);
   return R_NilValue;
 }
 

@@ -131,12 +131,23 @@ expect_same_json <- function(ours, theirs, info = NULL) {
 }
 
 json_scalar <- function() {
-  switch(sample.int(8L, 1L),
+  switch(sample.int(10L, 1L),
     "null", "true", "false", format(sample(-9:9, 1L)), format(round(stats::rnorm(1), 3), scientific = FALSE),
-    pick(c("2147483647", "2147483648", "-2147483648", "1e3", "0.5", "-0", "1.0", "123456789012345678901")),
-    jsonlite::toJSON(pick(json_strings), auto_unbox = TRUE), "\"\\u00e9\\ud83d\\ude00\\/\\b\""
+    pick(c(
+      "2147483647", "2147483648", "-2147483648", "1e3", "0.5", "-0", "1.0", "123456789012345678901", "-0.0", "1e-400", "-1e-400",
+      "-0e1", "0.1e-7", "123456.789e5", "1e15", "1e5", "100000.5", "3.3333333333333333", "1e22", "123456789012345680"
+    )),
+    jsonlite::toJSON(pick(json_strings), auto_unbox = TRUE), "\"\\u00e9\\ud83d\\ude00\\/\\b\"",
+    pick(c(
+      "\"2020-01-02T03:04:05Z\"", "\"2020-07-02T03:04:05.678Z\"", "\"2020-02-30T00:00:00Z\"", "\"2020-01-02T03:04:05\"",
+      "\"2020-01-02T03:04:05+01:00\"", "1577934245000", "-1"
+    )),
+    format(sample(0:3, 1L))
   )
 }
+
+# Keys of the records of a text: those that mean something to jsonlite are in some texts, and often then.
+json_keys <- list(c("a", "b", "c"), c("a", "b", "c"), "$date", c("$date", "_row"), c("a", "_row"), c("a", "$date", "_row", "", "$row", "\u00e9"))
 
 json_array <- function(items) paste0("[", paste(items, collapse = pick(c(",", " , "))), "]")
 
@@ -149,15 +160,15 @@ random_json <- function(depth = 3) {
   if (depth == 0 || stats::runif(1) < 0.15) return(json_scalar())
   n <- sample(c(0L, 1L, 2L, 3L, 5L), 1L)
   times <- function(f) vapply(seq_len(n), function(i) f(), "")
-  keys <- c("a", "b", "c", "$date", "_row", "")
-  if (stats::runif(1) < 0.97) keys <- keys[1:3]
+  keys <- pick(json_keys)
   record <- function(value) {
-    own <- sample(keys, sample(0:3, 1L), replace = stats::runif(1) < 0.05)
+    own <- sample(keys, sample(0:min(3L, length(keys)), 1L), replace = stats::runif(1) < 0.05)
     if (stats::runif(1) < 0.05) return("null")
     json_object(own, vapply(own, function(k) value(), ""))
   }
-  switch(sample.int(9L, 1L),
+  switch(sample.int(10L, 1L),
     json_array(times(json_scalar)),
+    json_array(times(function() json_object("$date", json_scalar()))),
     json_array(times(function() format(sample(-9:9, 1L)))),
     json_array(times(function() pick(c("null", "true", "1", "2.5", "\"NA\"", "\"Inf\"")))),
     json_array(times(function() record(json_scalar))),

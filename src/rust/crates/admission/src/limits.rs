@@ -26,8 +26,8 @@ pub struct Limits {
     pub max_fields: usize,
     /// nesting of a JSON body; more is 400
     pub max_json_depth: usize,
-    /// different strings of one request that fall into one bucket of R's string cache; more is 400.
-    /// Random strings reach a handful; 1 000 keeps the worst request within milliseconds.
+    /// different strings of one request that fall into one bucket of R's string cache beyond chance; more is 400. Strings of
+    /// every day pass, by the hundred thousand.
     pub max_collisions: usize,
     /// from the first byte of a request to the end of its header section
     pub header_timeout: f64,
@@ -72,7 +72,7 @@ impl Default for Limits {
             max_parts: 100,
             max_fields: 1000,
             max_json_depth: 64,
-            max_collisions: 1000,
+            max_collisions: 2,
             header_timeout: 10.0,
             body_timeout: 15.0,
             min_body_rate: 500,

@@ -5,8 +5,8 @@ use crate::node::Str;
 use crate::reply;
 use crate::request::{Cell, RouteInfo};
 use crate::shield::shield;
+use crate::strings::with_guard;
 use engine::{Level, RouteConfig, NOT_FOUND_ROUTE};
-use fields::guard::CollisionGuard;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use worker::Worker;
@@ -21,9 +21,7 @@ pub struct Desk {
     not_found: u32,
     pub(crate) limits: admission::Limits,
     pub(crate) upload_path: PathBuf,
-    pub(crate) guard: CollisionGuard,
     log: LogLine,
-    message: Vec<u8>,
     ends_when_broken: bool,
 }
 
@@ -53,18 +51,7 @@ impl Desk {
         log: LogLine,
     ) -> Self {
         let Routes { routes, not_found } = app;
-        let guard = CollisionGuard::new(limits.max_collisions);
-        Desk {
-            worker,
-            routes,
-            not_found,
-            limits,
-            upload_path,
-            guard,
-            log,
-            message: Vec::new(),
-            ends_when_broken: false,
-        }
+        Desk { worker, routes, not_found, limits, upload_path, log, ends_when_broken: false }
     }
 
     /// The same, in a process of its own.
@@ -80,12 +67,27 @@ impl Desk {
         }
     }
 
-    fn send(&mut self, cell: &mut Cell) {
+    fn send(&mut self, cell: &mut Cell, message: &mut [u8]) {
         if let Some(job) = cell.take_job() {
-            self.worker.reply(job, &mut self.message);
+            self.worker.reply(job, message);
             cell.close();
         }
     }
+}
+
+thread_local! {
+    /// The message of a reply, between its making and its sending; then the memory of the next one.
+    static MESSAGE: std::cell::Cell<Vec<u8>> = const { std::cell::Cell::new(Vec::new()) };
+}
+
+/// Makes the message of a reply. R objects may run R code while they are read (ALTREP), which may come back here, reply to
+/// other requests, or end the server: so no desk and no cell is borrowed meanwhile, and each message has its own memory.
+fn make_message<T>(make: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    let mut message = MESSAGE.take();
+    message.clear();
+    let made = make(&mut message);
+    MESSAGE.set(message);
+    made
 }
 
 /// Ends a worker's half. Requests that it has not replied to stay so.
@@ -111,6 +113,7 @@ pub unsafe extern "C" fn drv_desk_next(desk: *mut Desk, cell: *mut Cell, has_par
             desk.end_if_broken();
             return 0;
         };
+        with_guard(fields::guard::CollisionGuard::begin);
         let route = match cell.open(job) {
             Some(NOT_FOUND_ROUTE) => None,
             Some(route) => desk.routes.get(route as usize),
@@ -133,44 +136,40 @@ pub unsafe extern "C" fn drv_desk_finished(desk: *mut Desk) -> u64 {
     u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Replies to the request of `cell` with what an R value says. 1 when done, 0 when the value has no reply of its own:
-/// then nothing was sent.
+/// Makes a reply of what an R value says, for `drv_reply_send`. 1 when done, 0 when the value has no reply of its own.
+/// Reading `value` may run R code, but not jump.
 ///
 /// # Safety
-/// `desk` and `cell` are live, `value` is protected.
+/// `value` is protected, and nothing changes it.
 #[no_mangle]
-pub unsafe extern "C" fn drv_reply_value(desk: *mut Desk, cell: *mut Cell, value: crate::r::Sexp) -> i32 {
-    // SAFETY: the caller's.
-    let (desk, cell) = unsafe { (&mut *desk, &mut *cell) };
-    shield(0, || {
-        desk.message.clear();
-        if !reply::value(value, &mut desk.message) {
-            return 0;
-        }
-        desk.send(cell);
-        1
-    })
+pub unsafe extern "C" fn drv_reply_value(value: crate::r::Sexp) -> i32 {
+    shield(0, || make_message(|message| i32::from(reply::value(value, message))))
 }
 
-/// Replies to the request of `cell` with an error of the server's making: `status`, and `detail` for the client. `headers` is a
-/// named list of strings, as in a response, or NULL.
+/// Makes a reply of an error of the server's making, for `drv_reply_send`: `status`, and `detail` for the client. `headers` is a
+/// named list of strings, as in a response, or NULL. Reading it may run R code, but not jump.
 ///
 /// # Safety
-/// `desk` and `cell` are live, `headers` is protected.
+/// `headers` is protected, and nothing changes it; `detail` stays for the call.
 #[no_mangle]
-pub unsafe extern "C" fn drv_reply_failure(
-    desk: *mut Desk,
-    cell: *mut Cell,
-    status: i32,
-    detail: Str,
-    headers: crate::r::Sexp,
-) {
+pub unsafe extern "C" fn drv_reply_failure(status: i32, detail: Str, headers: crate::r::Sexp) {
     // SAFETY: the caller's; the text is C's for the call.
-    let (desk, cell, detail) = unsafe { (&mut *desk, &mut *cell, detail.as_bytes()) };
+    let detail = unsafe { detail.as_bytes() };
+    shield((), || make_message(|message| reply::failure(status, detail, headers, message)));
+}
+
+/// Replies to the request of `cell` with what was made last.
+///
+/// # Safety
+/// `desk` and `cell` are live; no R code ran since the reply was made.
+#[no_mangle]
+pub unsafe extern "C" fn drv_reply_send(desk: *mut Desk, cell: *mut Cell) {
+    // SAFETY: the caller's.
+    let (desk, cell) = unsafe { (&mut *desk, &mut *cell) };
     shield((), || {
-        desk.message.clear();
-        reply::failure(status, detail, headers, &mut desk.message);
-        desk.send(cell);
+        let mut message = MESSAGE.take();
+        desk.send(cell, &mut message);
+        MESSAGE.set(message);
     });
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Cell`] belongs to one `req` object and is used again for the next request when nothing holds that object any more, so a
 //! request that no field of is read costs no allocation. C asks for fields by number ([`Field`]) and makes R objects
-//! of the answer at once; what the answer points at lives until the next question.
+//! of the answer at once; what the answer points at lives until C says that they are made.
 //! `route`, `upload` and `answer` are its parts, `fault` is why there is none.
 
 mod answer;
@@ -15,6 +15,7 @@ pub use route::RouteInfo;
 use crate::desk::Desk;
 use crate::node::{Kind, Node};
 use crate::shield::{shield, Error};
+use crate::strings;
 use answer::Answer;
 use fault::Fault;
 use std::borrow::Cow;
@@ -70,6 +71,13 @@ const FIELDS: [Field; 18] = [
     Field::Route,
 ];
 
+impl Field {
+    /// Whether clients choose the strings: all but names of ours.
+    fn is_of_the_client(self) -> bool {
+        !matches!(self, Field::Raw | Field::RemotePort | Field::Protocol | Field::Scheme | Field::Id | Field::Route)
+    }
+}
+
 /// See the module.
 #[derive(Default)]
 pub struct Cell {
@@ -79,12 +87,17 @@ pub struct Cell {
     /// the body, when it came in a file and was asked for
     spooled: Option<Vec<u8>>,
     upload: Option<Upload>,
-    answer: Answer,
+    /// of which the first `reading` are in use: while C makes R objects of one, R may collect garbage, and a finalizer may
+    /// read another field
+    answers: Vec<Answer>,
+    reading: usize,
 }
 
 impl Cell {
     /// Where the next message goes. What belonged to the last one is given up.
     pub(crate) fn message_mut(&mut self) -> &mut Vec<u8> {
+        // one that R jumped out of is not read any more
+        self.reading = 0;
         self.close();
         &mut self.message
     }
@@ -102,8 +115,10 @@ impl Cell {
 
     /// The reply is sent: files of the request go.
     pub(crate) fn close(&mut self) {
-        self.upload = None;
-        self.spooled = None;
+        if self.reading == 0 {
+            self.upload = None;
+            self.spooled = None;
+        }
     }
 
     fn request(&self) -> Option<Request<'_>> {
@@ -166,24 +181,35 @@ impl Cell {
         Ok(())
     }
 
-    fn ask(&mut self, field: Field, desk: &mut Desk) -> Result<&Node, Fault> {
+    /// The answer, which is in use until `reading` is set back.
+    fn ask(&mut self, field: Field, desk: &Desk) -> Result<&Node, Fault> {
         if matches!(field, Field::Body | Field::Raw | Field::Form | Field::Files | Field::Query) {
             self.load_body()?;
         }
         if matches!(field, Field::Form | Field::Files) {
             self.load_upload(desk)?;
         }
-        let mut answer = std::mem::take(&mut self.answer);
+        if self.answers.len() == self.reading {
+            self.answers.push(Answer::default());
+        }
+        let mut answer = std::mem::take(&mut self.answers[self.reading]);
         answer.clear();
         let result = self.fill(field, desk, &mut answer);
-        self.answer = answer;
-        result.map(|()| &self.answer.root)
+        let at = self.reading;
+        self.answers[at] = answer;
+        result?;
+        let root = &self.answers[at].root;
+        if field.is_of_the_client() {
+            strings::check(root, desk.limits.max_collisions)?;
+        }
+        self.reading += 1;
+        Ok(root)
     }
 
-    fn fill(&self, field: Field, desk: &mut Desk, answer: &mut Answer) -> Result<(), Fault> {
+    fn fill(&self, field: Field, desk: &Desk, answer: &mut Answer) -> Result<(), Fault> {
         let request = self.request().ok_or(Fault::GONE)?;
         let head = request.head;
-        let Desk { routes, limits, guard, .. } = desk;
+        let Desk { routes, limits, .. } = desk;
         let route = routes.get(head.route as usize);
         match field {
             Field::Method => answer.string(head.method),
@@ -199,12 +225,8 @@ impl Cell {
                 Some(route) => answer.owned_string(route.pattern.clone().into_bytes()),
                 None => answer.missing_string(),
             },
-            Field::Params => {
-                guard.check(request.params())?;
-                answer.params(route.map_or(&[], |r| &r.params), request.params());
-            }
+            Field::Params => answer.params(route.map_or(&[], |r| &r.params), request.params()),
             Field::Headers => {
-                guard.check(request.headers().flat_map(|(n, v)| [n, v]))?;
                 for (name, value) in request.headers() {
                     answer.pair(Cow::Borrowed(name), as_text(value));
                 }
@@ -212,22 +234,22 @@ impl Cell {
             }
             Field::Cookies => {
                 let values = request.headers().filter(|(n, _)| *n == b"cookie").map(|(_, v)| v);
-                answer.pairs(fields::cookies::parse(values, limits.max_fields)?, guard)?;
+                answer.pairs(fields::cookies::parse(values, limits.max_fields)?);
             }
             Field::Query => {
                 let mut pairs = fields::query::parse(request.query(), limits.max_fields)?;
                 if self.media() == Media::Form {
                     pairs.extend(fields::query::parse_form(self.body(), limits.max_fields)?);
                 }
-                answer.pairs(pairs, guard)?;
+                answer.pairs(pairs);
             }
             Field::Body if is_text(self.body()) => answer.string(self.body()),
             Field::Body | Field::Raw => answer.root = Node::vector(Kind::Raw, self.body()),
             Field::Form => match (self.media(), &self.upload) {
-                (Media::Form, _) => answer.pairs(fields::query::parse_form(self.body(), limits.max_fields)?, guard)?,
+                (Media::Form, _) => answer.pairs(fields::query::parse_form(self.body(), limits.max_fields)?),
                 (_, Some(upload)) => {
                     let pairs = upload.fields.iter().map(|(n, v)| (n.as_str().into(), v.as_str().into()));
-                    answer.pairs(pairs.collect(), guard)?;
+                    answer.pairs(pairs.collect());
                 }
                 _ => answer.named_strings(),
             },
@@ -276,16 +298,17 @@ pub unsafe extern "C" fn drv_cell_free(cell: *mut Cell) {
 /// The field of this number of the request in `cell`. Null, and an error, when the client's bytes do not give one.
 ///
 /// # Safety
-/// `desk` and `cell` are live, `error` is valid for writing. The node lives until the cell is asked again or gets a new request.
+/// `desk` and `cell` are live, `error` is valid for writing. The node lives until `drv_cell_built`, which must follow unless
+/// R jumps, or until the cell gets a new request.
 #[no_mangle]
 pub unsafe extern "C" fn drv_cell_field(
-    desk: *mut Desk,
+    desk: *const Desk,
     cell: *mut Cell,
     field: u32,
     error: *mut Error,
 ) -> *const Node {
     // SAFETY: the caller's; C uses both from one thread only.
-    let (desk, cell) = unsafe { (&mut *desk, &mut *cell) };
+    let (desk, cell) = unsafe { (&*desk, &mut *cell) };
     let asked = shield(Err(Fault::GONE), || match FIELDS.get(field as usize) {
         Some(&field) => cell.ask(field, desk).map(ptr::from_ref),
         None => Err(Fault::GONE),
@@ -298,6 +321,17 @@ pub unsafe extern "C" fn drv_cell_field(
             ptr::null()
         }
     }
+}
+
+/// The node that the cell gave last is not needed any more.
+///
+/// # Safety
+/// `cell` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_cell_built(cell: *mut Cell) {
+    // SAFETY: the caller's.
+    let cell = unsafe { &mut *cell };
+    cell.reading = cell.reading.saturating_sub(1);
 }
 
 /// The bytes of the body of the request in `cell`. Null, and an error, when they cannot be read.

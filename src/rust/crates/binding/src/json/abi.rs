@@ -6,10 +6,12 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::{ptr, slice};
 
 use super::options::{Frame, JsonOptions, Na, Time};
-use super::parse::{parse, ParseOptions, Tree};
+use super::parse::{parse_for, Host, ParseOptions, Texts, Tree};
 use super::write::{refused, write, Unsupported};
-use crate::node::Node;
+use crate::node::{Node, Str};
 use crate::r::Sexp;
+use crate::strings::with_guard;
+use fields::FieldError;
 
 /// `drv_json_options`: the arguments of `toJSON()`, as R's one-based place among their choices (0: not given).
 #[repr(C)]
@@ -171,8 +173,29 @@ impl Message {
     }
 }
 
-/// Parses a text. Null, with a message, when it is refused; otherwise a handle for `drv_json_close`, and the root,
-/// which is null when jsonlite must be asked.
+extern "C" {
+    // src/json.c: 1 when done
+    fn drv_read_dates(texts: *const Str, n: usize, utc: i32, seconds: *mut f64) -> i32;
+}
+
+/// This process.
+struct R;
+
+impl Host for R {
+    fn check(&mut self, max_collisions: usize, strings: &mut Texts) -> Result<(), FieldError> {
+        with_guard(|guard| guard.check(max_collisions, strings))
+    }
+
+    fn read_dates(&mut self, texts: &[&str], utc: bool) -> Option<Vec<f64>> {
+        let texts: Vec<Str> = texts.iter().map(|text| Str::new(text.as_bytes())).collect();
+        let mut seconds = vec![0.0; texts.len()];
+        // SAFETY: as many seconds as texts; the shim catches R's jumps.
+        let read = unsafe { drv_read_dates(texts.as_ptr(), texts.len(), i32::from(utc), seconds.as_mut_ptr()) };
+        (read != 0).then_some(seconds)
+    }
+}
+
+/// Parses a text. Null, with a message, when it is refused; otherwise a handle for `drv_json_close`, and the root.
 ///
 /// # Safety
 /// `text` points at `len` bytes that outlive the handle; the other pointers are valid.
@@ -189,7 +212,7 @@ pub unsafe extern "C" fn drv_json_open(
     // SAFETY: the caller's; an empty text may come with any pointer.
     let text: &[u8] = if len == 0 { &[] } else { unsafe { slice::from_raw_parts(text, len) } };
     let options = ParseOptions { simplify: simplify != 0, max_depth, max_collisions };
-    let message = match catch_unwind(|| parse(text, &options)) {
+    let message = match catch_unwind(|| parse_for(&mut R, text, &options)) {
         Ok(Ok(tree)) => {
             // SAFETY: the caller's.
             unsafe { root.write(tree.root()) };

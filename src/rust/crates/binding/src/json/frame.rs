@@ -4,7 +4,7 @@
 
 use super::options::{Frame, Na};
 use super::text::{self, Keys};
-use super::view::{self, Cells, Table, Value};
+use super::view::{self, Cells, Table, Value, Vector};
 use super::write::{axes, Unsupported, Writer};
 use crate::r::{List, Sexp};
 
@@ -28,12 +28,12 @@ pub fn write(writer: &mut Writer, table: &Table, na: Na, unbox: bool) -> Result<
     Ok(())
 }
 
-/// The names of the columns. A column of row names makes R repair the other names first, in a way of its own.
+/// The names of the columns. A column of row names makes R repair names that are missing or repeated, in a way of its own.
 fn column_keys<'a>(table: &Table<'a>) -> Result<Keys<'a>, Unsupported> {
-    match Keys::new(table.names)? {
-        Keys::Made(_) if table.row_names.is_some() => Err(Unsupported::Foreign),
-        keys => Ok(keys),
+    if table.row_names.is_some() && text::missing_or_repeated(table.names) {
+        return Err(Unsupported::Foreign);
     }
+    Keys::new(table.names)
 }
 
 /// `{"column":[...],...}`. Vectors keep their brackets here, whatever `auto_unbox` says.
@@ -167,6 +167,7 @@ fn column<'a>(writer: &mut Writer, x: Sexp, rows: usize, na: Na, unbox: bool) ->
             let whole_days = writer.times_are_midnight(&vector.cells);
             (Column::Cells { cells: vector.cells, whole_days }, vector.cells.len())
         }
+        Value::Vector(Vector { cells: Cells::Time(..), .. }) => return Err(Unsupported::Foreign),
         Value::Vector(vector) => {
             let axes = axes(vector.dim, vector.cells.len())?;
             if writer.options.column_major || axes.len() < 2 || vector.cells.len() == 0 {

@@ -2,10 +2,12 @@
 //!
 //! Not for HTTP: who sends the text, and with which status, is decided elsewhere. Life of a reply: `view` says what an
 //! object is, `write` and `frame` lay it out, `text`, `number` and `time` write the leaves. Life of a body: `parse`
-//! reads it into an arena, `shape` finds the vectors, matrices and data frames in it, `src/build.c` makes R objects.
+//! reads it into an arena, `shape`, `records` and `dates` find the vectors, matrices, data frames and times in it,
+//! `src/build.c` makes R objects.
 //! `abi` is what `src/json.c` calls.
 
 mod abi;
+mod dates;
 mod frame;
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -13,12 +15,15 @@ pub mod fuzzing;
 mod number;
 mod options;
 mod parse;
+mod records;
 mod shape;
 mod text;
 mod time;
 mod view;
 mod write;
+mod zeros;
 
+pub(crate) use number::as_r;
 pub use options::{Frame, JsonOptions, Na, Time};
-pub use parse::{parse, JsonError, ParseOptions, Shape, Tree};
+pub use parse::{parse, parse_for, Host, JsonError, ParseOptions, Tree, WithoutR};
 pub use write::{refused, write, Unsupported};

@@ -67,6 +67,32 @@ fn lay_out(out: &mut Vec<u8>, shortest: &[u8]) {
     }
 }
 
+/// The text that R's `as.character()` gives: 15 significant digits, without an exponent where that is no longer.
+/// For what must know the text before R makes it; R's own differs in the last digit at times.
+pub fn as_r(x: f64) -> String {
+    if !x.is_finite() {
+        return if x.is_nan() {
+            "NaN".to_owned()
+        } else if x > 0.0 {
+            "Inf".to_owned()
+        } else {
+            "-Inf".to_owned()
+        };
+    }
+    let scientific = format!("{:.14e}", x.abs());
+    let (mantissa, exponent) = scientific.split_once('e').expect("a formatted number has an exponent");
+    let digits = mantissa.trim_end_matches('0').trim_end_matches('.');
+    let exponent: i32 = exponent.parse().expect("an exponent is a number");
+    let significant = digits.bytes().filter(u8::is_ascii_digit).count() as i32;
+    let sign = if x < 0.0 { "-" } else { "" };
+    let fraction = (significant - 1 - exponent).max(0);
+    let fixed = exponent.max(0) + 1 + if fraction > 0 { fraction + 1 } else { 0 };
+    if fixed <= digits.len() as i32 + if exponent.abs() >= 100 { 5 } else { 4 } {
+        return format!("{sign}{:.*}", fraction as usize, x.abs());
+    }
+    format!("{sign}{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+}
+
 fn decimal(text: &[u8]) -> i32 {
     let (sign, digits) = match text {
         [b'-', rest @ ..] => (-1, rest),

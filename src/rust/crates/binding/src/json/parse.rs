@@ -9,10 +9,13 @@ use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
 use bumpalo::Bump;
-use fields::guard::CollisionGuard;
+use fields::guard::{CollisionGuard, Visit};
+use fields::FieldError;
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
-use super::shape;
+use super::dates::Dates;
+use super::shape::{self, Shaper, DATE};
+use super::zeros::Zeros;
 use crate::node::Node;
 
 /// sonic-rs has a limit of its own, 255 with the outermost value: a larger setting stops there.
@@ -25,7 +28,7 @@ pub struct ParseOptions {
     pub simplify: bool,
     /// how deep arrays and objects may be nested; at most 250
     pub max_depth: u32,
-    /// how many different strings may share a bucket of R's string cache
+    /// how many different strings may share a bucket of R's string cache: see [`CollisionGuard::check`]
     pub max_collisions: usize,
 }
 
@@ -49,55 +52,99 @@ impl fmt::Display for JsonError {
 
 impl std::error::Error for JsonError {}
 
+impl JsonError {
+    /// An error of no particular place.
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        JsonError { message: message.into(), offset: None }
+    }
+}
+
 /// A parsed text: the nodes that describe it. They point into the arena and into the text.
 #[derive(Debug)]
 pub struct Tree<'a> {
-    shape: Shape,
+    root: *const Node,
     _arena: Bump,
     _text: PhantomData<&'a [u8]>,
 }
 
-/// How far the native reader got.
-#[derive(Clone, Copy, Debug)]
-pub enum Shape {
-    /// all the way: the root's address, which holds as long as the tree
-    Native(*const Node),
-    /// the text is valid and within all limits, but only jsonlite knows what it simplifies to
-    Foreign,
+impl Tree<'_> {
+    /// The root, which lives as long as the tree.
+    pub fn root(&self) -> *const Node {
+        self.root
+    }
 }
 
-impl Tree<'_> {
-    /// What the text describes.
-    pub fn shape(&self) -> Shape {
-        self.shape
+/// What reading asks of the process that makes R values of a text.
+pub trait Host {
+    /// Looks at strings that R is about to make: see [`CollisionGuard::check`].
+    ///
+    /// # Errors
+    /// Strings that are not to be made.
+    fn check(&mut self, max_collisions: usize, strings: &mut Texts) -> Result<(), FieldError>;
+
+    /// Reads texts as dates: seconds since 1970, NaN where one is none; those that name no time zone are in UTC or in the
+    /// session's. `None` when that could not be done at all.
+    fn read_dates(&mut self, texts: &[&str], utc: bool) -> Option<Vec<f64>>;
+}
+
+/// A host without R, for tests: it counts strings, and no text is a date.
+#[derive(Default)]
+pub struct WithoutR(CollisionGuard);
+
+impl Host for WithoutR {
+    fn check(&mut self, max_collisions: usize, strings: &mut Texts) -> Result<(), FieldError> {
+        self.0.check(max_collisions, strings)
     }
 
-    /// The root, or null when jsonlite must be asked: see [`Shape`].
-    pub fn root(&self) -> *const Node {
-        match self.shape {
-            Shape::Native(root) => root,
-            Shape::Foreign => std::ptr::null(),
-        }
+    fn read_dates(&mut self, texts: &[&str], _utc: bool) -> Option<Vec<f64>> {
+        Some(vec![f64::NAN; texts.len()])
     }
+}
+
+/// Parses `text`, which must outlive the tree, without R.
+///
+/// # Errors
+/// As [`parse_for`].
+pub fn parse<'a>(text: &'a [u8], options: &ParseOptions) -> Result<Tree<'a>, JsonError> {
+    parse_for(&mut WithoutR::default(), text, options)
 }
 
 /// Parses `text`, which must outlive the tree.
 ///
 /// # Errors
 /// [`JsonError`] when `text` is not one JSON value or breaks a limit.
-pub fn parse<'a>(text: &'a [u8], options: &ParseOptions) -> Result<Tree<'a>, JsonError> {
+pub fn parse_for<'a>(host: &mut dyn Host, text: &'a [u8], options: &ParseOptions) -> Result<Tree<'a>, JsonError> {
     // A little more than a small text needs, so that most requests take one block of memory.
     let arena = Bump::with_capacity((text.len() * 8).clamp(512, 1 << 20));
-    let shape = {
+    let root = {
         let (root, counts) = read(text, &arena, options.max_depth)?;
-        guard(&root, &counts, options.max_collisions)?;
-        match shape::shape(&arena, &root, &counts, options.simplify)? {
-            Some(node) => Shape::Native(std::ptr::from_ref(arena.alloc(node))),
-            None => Shape::Foreign,
-        }
+        let mut host = Limited { host, max_collisions: options.max_collisions };
+        let node = if options.simplify {
+            let dates = Dates::of(&root, &counts, &mut host)?;
+            Shaper::new(&arena, counts.values, dates).value(&root)?
+        } else {
+            shape::plain(&arena, &root)
+        };
+        host.check(&mut |visit| node.strings(visit))?;
+        std::ptr::from_ref(arena.alloc(node))
     };
-    Ok(Tree { shape, _arena: arena, _text: PhantomData })
+    Ok(Tree { root, _arena: arena, _text: PhantomData })
 }
+
+/// A host, with the limit that holds for one text.
+pub(super) struct Limited<'h> {
+    pub host: &'h mut dyn Host,
+    max_collisions: usize,
+}
+
+impl Limited<'_> {
+    pub fn check(&mut self, strings: &mut Texts) -> Result<(), JsonError> {
+        self.host.check(self.max_collisions, strings).map_err(|error| JsonError::new(error.to_string()))
+    }
+}
+
+/// Visits all strings of something.
+pub type Texts<'t> = dyn FnMut(&mut Visit) -> ControlFlow<()> + 't;
 
 /// One JSON value. Strings without escapes point into the text, all else into the arena.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,12 +168,10 @@ pub(super) struct Object<'b> {
 /// What was counted while reading.
 #[derive(Default, Debug)]
 pub(super) struct Counts {
-    /// strings, keys among them
-    pub strings: usize,
     /// values of all kinds
     pub values: usize,
-    /// there may be a zero with a minus: sonic-rs loses the minus, and that `-0` is an integer to jsonlite
-    pub negative_zero: bool,
+    /// there is a key `$date`
+    pub dates: bool,
 }
 
 fn read<'b>(text: &'b [u8], arena: &'b Bump, max_depth: u32) -> Result<(Value<'b>, Counts), JsonError> {
@@ -136,23 +181,15 @@ fn read<'b>(text: &'b [u8], arena: &'b Bump, max_depth: u32) -> Result<(Value<'b
     }
     // Checked in one go, so that the text is known to be valid while strings are taken from it.
     let text = std::str::from_utf8(text).map_err(|error| at(error.valid_up_to(), "the text is not valid UTF-8"))?;
-    let mut reading = Reading { arena, counts: Counts::default(), values: Vec::new(), keys: Vec::new() };
+    let zeros = Zeros::Unread(text);
+    let mut reading = Reading { arena, counts: Counts::default(), values: Vec::new(), keys: Vec::new(), zeros };
     let mut reader = sonic_rs::Deserializer::from_str(text);
     let seed = Seed { reading: &mut reading, depth_left: max_depth.min(MAX_DEPTH) };
     let value = seed.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
-    let Reading { mut counts, .. } = reading;
-    counts.negative_zero = counts.negative_zero && has_negative_zero(text);
     match value {
-        Ok(value) => Ok((value, counts)),
+        Ok(value) => Ok((value, reading.counts)),
         Err(error) => Err(at(error.offset().min(text.len()), &reason(&error))),
     }
-}
-
-/// True when a number starts with `-0`; also for a string in which a word does, which costs time only.
-fn has_negative_zero(text: &str) -> bool {
-    let before = |at: usize| text.as_bytes()[..at].last();
-    text.match_indices("-0")
-        .any(|(at, _)| matches!(before(at), None | Some(b'[' | b',' | b':' | b' ' | b'\t' | b'\r' | b'\n')))
 }
 
 /// What is wrong, in sonic-rs's words but without the piece of the text that it shows.
@@ -168,6 +205,7 @@ struct Reading<'b> {
     counts: Counts,
     values: Vec<Value<'b>>,
     keys: Vec<&'b str>,
+    zeros: Zeros<'b>,
 }
 
 impl<'b> Reading<'b> {
@@ -176,7 +214,6 @@ impl<'b> Reading<'b> {
         if string.as_bytes().contains(&0) {
             return Err(E::custom("a string holds the character NUL, which strings of R cannot"));
         }
-        self.counts.strings += 1;
         Ok(self.arena.alloc_str(string))
     }
 }
@@ -230,12 +267,10 @@ impl<'b> Visitor<'b> for Seed<'_, 'b> {
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Value<'b>, E> {
-        self.reading.counts.negative_zero |= value == 0.0;
-        Ok(Value::Double(value))
+        Ok(if value == 0.0 { self.reading.zeros.next() } else { Value::Double(value) })
     }
 
     fn visit_borrowed_str<E>(self, value: &'b str) -> Result<Value<'b>, E> {
-        self.reading.counts.strings += 1;
         Ok(Value::String(value))
     }
 
@@ -259,6 +294,7 @@ impl<'b> Visitor<'b> for Seed<'_, 'b> {
         let Reading { arena, .. } = *self.reading;
         let (first_value, first_key) = (self.reading.values.len(), self.reading.keys.len());
         while let Some(key) = members.next_key_seed(Key { reading: self.reading })? {
+            self.reading.counts.dates |= key == DATE;
             self.reading.keys.push(key);
             let value = members.next_value_seed(Seed { reading: self.reading, depth_left })?;
             self.reading.values.push(value);
@@ -294,7 +330,6 @@ impl<'b> Visitor<'b> for Key<'_, 'b> {
     }
 
     fn visit_borrowed_str<E>(self, value: &'b str) -> Result<&'b str, E> {
-        self.reading.counts.strings += 1;
         Ok(value)
     }
 
@@ -303,42 +338,11 @@ impl<'b> Visitor<'b> for Key<'_, 'b> {
     }
 }
 
-/// Refuses strings that were built to collide in R's string cache.
-fn guard(root: &Value, counts: &Counts, max_collisions: usize) -> Result<(), JsonError> {
-    if counts.strings <= max_collisions {
-        return Ok(());
-    }
-    CollisionGuard::new(max_collisions)
-        .check_walk(|visit| strings(root, visit))
-        .map_err(|error| JsonError { message: error.to_string(), offset: None })
-}
-
-/// Visits every string at least once. The keys of records mostly are those of the record before: once is enough.
-fn strings<'v>(value: &Value<'v>, visit: &mut dyn FnMut(&'v [u8]) -> ControlFlow<()>) -> ControlFlow<()> {
-    let mut last_keys: &[&str] = &[];
-    let mut members = |object: &Object<'v>, visit: &mut dyn FnMut(&'v [u8]) -> ControlFlow<()>| {
-        if object.keys != last_keys {
-            last_keys = object.keys;
-            object.keys.iter().try_for_each(|key| visit(key.as_bytes()))?;
-        }
-        object.values.iter().try_for_each(|value| strings(value, visit))
-    };
-    match value {
-        Value::String(string) => visit(string.as_bytes()),
-        Value::Object(object) => members(object, visit),
-        Value::Array(values) => values.iter().try_for_each(|value| match value {
-            Value::Object(object) => members(object, visit),
-            other => strings(other, visit),
-        }),
-        _ => ControlFlow::Continue(()),
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    const OPTIONS: ParseOptions = ParseOptions { simplify: true, max_depth: 64, max_collisions: 1000 };
+    const OPTIONS: ParseOptions = ParseOptions { simplify: true, max_depth: 64, max_collisions: 2 };
 
     fn error(text: impl AsRef<[u8]>) -> JsonError {
         parse(text.as_ref(), &OPTIONS).unwrap_err()
@@ -421,6 +425,30 @@ mod tests {
         assert!(error(format!("{{{}}}", keys.join(","))).message.contains("collide"));
         let spread: Vec<String> = (0..20_000).map(|i| format!("\"{i:x}\"")).collect();
         assert!(parse(format!("[{}]", spread.join(",")).as_bytes(), &OPTIONS).is_ok());
+    }
+
+    /// Shows what `text` is read as.
+    pub fn value_of(text: &str, show: impl FnOnce(&Value)) {
+        show(&read(text.as_bytes(), &Bump::new(), 64).unwrap().0);
+    }
+
+    #[test]
+    fn numbers_that_become_strings_are_counted_as_well() {
+        let number = |i: u64| format!("0.{}", 1_000_000_000 + i * 65_521 * 7);
+        let numbers: Vec<String> = (0..200_000).map(number).collect();
+        let bucket =
+            |text: &str| text.bytes().fold(5381_u32, |h, b| h.wrapping_mul(33).wrapping_add(u32::from(b))) & 0xffff;
+        let mut buckets = std::collections::HashMap::<u32, Vec<&str>>::new();
+        for number in &numbers {
+            // as R writes it: without zeros at the end
+            let shown = number.trim_end_matches('0');
+            buckets.entry(bucket(shown)).or_default().push(number);
+        }
+        let fullest = buckets.values().max_by_key(|numbers| numbers.len()).unwrap();
+        assert!(fullest.len() >= 14, "{}", fullest.len());
+        let text = |first: &str| format!("[{first},{}]", fullest.join(","));
+        assert!(parse(text("\"a\"").as_bytes(), &OPTIONS).unwrap_err().message.contains("collide"));
+        assert!(parse(text("1").as_bytes(), &OPTIONS).is_ok());
     }
 
     #[test]

@@ -149,6 +149,11 @@ impl<'a> Keys<'a> {
     }
 }
 
+/// True when a name is NA, or there twice.
+pub fn missing_or_repeated(names: &[Sexp]) -> bool {
+    names.iter().any(|name| r::is_na_string(*name)) || repeat(names)
+}
+
 /// True when a name is there twice. R keeps equal strings of one encoding at one address.
 fn repeat(names: &[Sexp]) -> bool {
     if names.len() <= 16 {
@@ -159,7 +164,7 @@ fn repeat(names: &[Sexp]) -> bool {
 }
 
 /// Gives repeats a suffix .1, .2, ..., past those that are taken: R's `make.unique()`.
-fn unique(mut texts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+pub fn unique(mut texts: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     let mut taken: HashSet<Vec<u8>> = texts.iter().cloned().collect();
     let mut seen: HashSet<Vec<u8>> = HashSet::with_capacity(texts.len());
     let mut last: std::collections::HashMap<Vec<u8>, u32> = std::collections::HashMap::new();

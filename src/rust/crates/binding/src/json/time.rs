@@ -1,6 +1,6 @@
 //! Dates and times as text, for the years that R writes with four digits.
 //!
-//! Not for time zones other than UTC: R's own formatting knows those.
+//! Of other time zones, what their clocks show is given as a time in UTC: see `view::Zone`.
 
 use super::number::integer;
 
@@ -48,6 +48,12 @@ pub fn is_midnight(seconds: f64) -> bool {
 /// True when [`date_time`] can write this time.
 pub fn in_range(seconds: f64) -> bool {
     DAYS.contains(&(seconds / DAY as f64).floor())
+}
+
+/// True when this time, or none, is in range in whatever time zone.
+pub fn in_every_zone(seconds: f64) -> bool {
+    let day = DAY as f64;
+    seconds.is_nan() || (in_range(seconds - day) && in_range(seconds + day))
 }
 
 fn two_digits(out: &mut Vec<u8>, n: i64) {

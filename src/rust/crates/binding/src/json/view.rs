@@ -92,8 +92,22 @@ impl Days<'_> {
 pub enum Zone {
     /// UTC
     Utc,
+    /// the session's
+    Local,
     /// one that only R can format
     Other,
+}
+
+impl Zone {
+    /// The second since 1970 at which clocks in UTC show what clocks here show at `second`; `None` where only R knows.
+    pub fn shown(self, second: f64) -> Option<f64> {
+        match self {
+            Zone::Utc => Some(second),
+            Zone::Local if second.is_nan() => Some(second),
+            Zone::Local => r::zone_offset(second.floor()).map(|offset| second + offset as f64),
+            Zone::Other => None,
+        }
+    }
 }
 
 impl Cells<'_> {
@@ -177,7 +191,8 @@ pub fn view<'a>(x: Sexp) -> Result<Value<'a>, Unsupported> {
         _ => {
             let cells = cells(x, kind, class, &attributes)?;
             let dim = dim(attributes.dim)?;
-            if !dim.is_empty() && (class != Class::None || boxed == Boxed::Never) {
+            let shaped = matches!(class, Class::None | Class::Time);
+            if !dim.is_empty() && (!shaped || boxed == Boxed::Never) {
                 return Err(Unsupported::Foreign);
             }
             Ok(Value::Vector(Vector { cells, dim, boxed }))
@@ -279,7 +294,14 @@ fn cells<'a>(x: Sexp, kind: u32, class: Class, attributes: &r::Attributes) -> Re
 
 fn zone(tzone: Sexp) -> Zone {
     match strings(tzone) {
-        Ok(Some([zone, ..])) if matches!(r::bytes(*zone), b"UTC" | b"GMT" | b"Etc/UTC") => Zone::Utc,
+        Ok(None) => Zone::Local,
+        Ok(Some([zone, ..])) => match r::bytes(*zone) {
+            b"UTC" | b"GMT" | b"Etc/UTC" => Zone::Utc,
+            b"" => Zone::Local,
+            // R gives its times the name of the session's zone where that is set
+            name if r::is_session_zone(name) => Zone::Local,
+            _ => Zone::Other,
+        },
         _ => Zone::Other,
     }
 }

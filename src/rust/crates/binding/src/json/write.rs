@@ -109,6 +109,11 @@ impl Writer<'_> {
     /// Writes a vector, matrix or array.
     pub fn vector(&mut self, vector: &Vector, na: Na, unbox: bool) -> Result<(), Unsupported> {
         let Vector { cells, dim, boxed } = vector;
+        // the text of times has no extents
+        let dim = match cells {
+            Cells::Time(..) if self.options.time != Time::Epoch => &[],
+            _ => *dim,
+        };
         if dim.len() >= 2 {
             return self.array(cells, dim, na);
         }
@@ -136,9 +141,8 @@ impl Writer<'_> {
     /// What R's `format()` asks of a whole vector of times before it decides to leave the time of day out.
     pub fn times_are_midnight(&self, cells: &Cells) -> bool {
         match cells {
-            Cells::Time(seconds, _) if self.options.time == Time::String => {
-                (0..seconds.len()).map(|i| seconds.get(i)).all(|second| second.is_nan() || time::is_midnight(second))
-            }
+            Cells::Time(seconds, zone) if self.options.time == Time::String => (0..seconds.len())
+                .all(|i| zone.shown(seconds.get(i)).is_some_and(|second| second.is_nan() || time::is_midnight(second))),
             _ => false,
         }
     }
@@ -188,11 +192,17 @@ impl Writer<'_> {
         if style == Time::Epoch {
             return Ok(self.double((second * 1000.0).floor(), na));
         }
-        if zone == Zone::Other || (style == Time::String && r::digits_secs_set()) {
-            return Err(Unsupported::Foreign);
-        }
-        if second.is_nan() {
+        let second = match zone.shown(second) {
+            Some(second) if style != Time::String || !r::digits_secs_set() => second,
+            _ => return Err(Unsupported::Foreign),
+        };
+        if r::is_na_double(second) {
             return Ok(self.missing(na));
+        }
+        // the text that R gives to a time that is no number
+        if second.is_nan() {
+            self.out.extend_from_slice(b"\"NaN\"");
+            return Ok(true);
         }
         if !time::in_range(second) {
             return Err(Unsupported::Foreign);

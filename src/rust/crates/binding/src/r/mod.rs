@@ -78,6 +78,8 @@ extern "C" {
     fn drv_free(text: *mut c_char);
     fn drv_native_is_utf8() -> c_int;
     fn drv_digits_secs_set() -> c_int;
+    fn drv_is_session_zone(name: *const c_char, len: usize) -> c_int;
+    fn drv_zone_offset(second: f64, offset: *mut i64) -> c_int;
 }
 
 /// `TYPEOF`, one of [`kind`].
@@ -280,6 +282,19 @@ pub fn translate(string: Sexp) -> Option<Vec<u8>> {
         drv_free(text);
         Some(copy)
     }
+}
+
+/// True for the name of the session's time zone, where that is set.
+pub fn is_session_zone(name: &[u8]) -> bool {
+    // SAFETY: the shim compares bytes.
+    unsafe { drv_is_session_zone(name.as_ptr().cast(), name.len()) != 0 }
+}
+
+/// The seconds by which the session's time zone is ahead of UTC at a whole second since 1970.
+pub fn zone_offset(second: f64) -> Option<i64> {
+    let mut offset = 0;
+    // SAFETY: the shim asks the C library, and writes where it is told to.
+    (unsafe { drv_zone_offset(second, &mut offset) } != 0).then_some(offset)
 }
 
 /// True when `getOption("digits.secs")` is set, which changes how R formats times.

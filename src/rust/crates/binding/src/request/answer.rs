@@ -1,12 +1,10 @@
 //! The storage of an answer: what the nodes that C reads point at, and the shapes that fields come in.
 //!
 //! The raw pointers in it point into the message, the body or the upload of the same cell, into `owned`, or at static text, and are
-//! read by C before the cell is asked again or gets a new request.
+//! read by C before it says that it has built the value.
 
-use super::fault::Fault;
 use super::upload::{File, FileContent};
 use crate::node::{Kind, Node, Str};
-use fields::guard::CollisionGuard;
 use router::ParamType;
 use std::borrow::Cow;
 use std::os::unix::ffi::OsStrExt;
@@ -82,14 +80,12 @@ impl Answer {
         self.root = Node::vector(Kind::Str, &self.strings).named(&self.names);
     }
 
-    /// Pairs of text, once the guard has passed them.
-    pub(super) fn pairs(&mut self, pairs: Vec<fields::Pair<'_>>, guard: &mut CollisionGuard) -> Result<(), Fault> {
-        guard.check(pairs.iter().flat_map(|(n, v)| [n.as_bytes(), v.as_bytes()]))?;
+    /// Pairs of text.
+    pub(super) fn pairs(&mut self, pairs: Vec<fields::Pair<'_>>) {
         for (name, value) in pairs {
             self.pair(cow_bytes(name), cow_bytes(value));
         }
         self.named_strings();
-        Ok(())
     }
 
     pub(super) fn params<'v>(&mut self, params: &[(String, ParamType)], values: impl Iterator<Item = &'v [u8]>) {
