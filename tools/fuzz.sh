@@ -71,6 +71,7 @@ for target in "$@"; do
     mapfile -t running < <(jobs -pr)
   fi
   mkdir -p "$grown/$target"
+  rm -rf "${artifacts:?}/$target"
   (run "$target" -max_total_time="$seconds" -print_final_stats=1 "$grown/$target" "$fuzz/corpus/$target") \
     > "$work/$target.log" 2>&1 &
   running+=($!)
