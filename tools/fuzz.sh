@@ -100,7 +100,7 @@ if [ "${MERGE:-0}" = 1 ]; then
     mkdir "$work/$target"
     # what somebody gave a name to stays, be it covered by something else
     find "$fuzz/corpus/$target" -type f -not -regex '.*/[0-9a-f]*' -exec cp -t "$work/$target" {} +
-    # by edges alone, and not by how often each is passed: that is a tenth of the files
+    # by edges alone, and not by how often each is passed: that is far fewer files
     (run "$target" -merge=1 -use_counters=0 "$work/$target" "$fuzz/corpus/$target" "$grown/$target") > "$work/$target.log" 2>&1 ||
       fail "$target: the corpora are not merged: $(tail -n 1 "$work/$target.log")"
     rm -rf "${fuzz:?}/corpus/$target"
