@@ -226,7 +226,7 @@ fn a_link_full_of_garbage_harms_nobody_else() {
                     1 => (512 + 2048 * 8) / 8 * 8 + random.next() % 64 * 8,
                     _ => random.next() % size,
                 };
-                let word = if random.next() % 2 == 0 { random.next() } else { random.next() % 4096 };
+                let word = if random.next().is_multiple_of(2) { random.next() } else { random.next() % 4096 };
                 memory.write_at(&word.to_ne_bytes(), at).unwrap();
             }
             end.server_bell.ring_always();

@@ -71,6 +71,7 @@ impl Client {
     /// With a window of so many bytes for each response.
     async fn new(service: &Service, window: u32) -> Client {
         let io = tokio::net::TcpStream::connect(service.server.address()).await.unwrap();
+        io.set_nodelay(true).unwrap();
         let (send, connection) = Builder::new().initial_window_size(window).handshake::<_, Bytes>(io).await.unwrap();
         tokio::spawn(connection);
         Client { send }
@@ -313,4 +314,25 @@ fn frames_that_ask_for_nothing_end_with_the_connection() {
     let goaway = last_frame(&mut client, 7, &byte).expect("a GOAWAY");
     assert_eq!(goaway[4..8], u32::from(Reason::ENHANCE_YOUR_CALM).to_be_bytes());
     service.until_open(0);
+}
+
+#[test]
+fn those_who_let_much_wait_have_less_time() {
+    let (service, _files) =
+        serve(Limits { write_timeout: 5.0, max_body: 2 << 20, spool_above: 2 << 20, ..Limits::default() });
+    run(async {
+        let mut client = Client::new(&service, 0).await;
+        let before = Instant::now();
+        let mut stalled = Vec::new();
+        for _ in 0..40 {
+            let (response, mut body) = client.post();
+            body.send_data(vec![b'y'; 1 << 20].into(), true).unwrap();
+            stalled.push(tokio::spawn(whole(response.await.unwrap())));
+        }
+        // 40 MB wait: those that have waited for the longest go, until it is no more than 32
+        let (first, last) = (stalled.remove(0), stalled.pop().unwrap());
+        assert_eq!(first.await.unwrap(), Err(Some(Reason::CANCEL)));
+        assert!(before.elapsed() < Duration::from_secs(4));
+        assert_eq!(last.await.unwrap(), Err(Some(Reason::CANCEL)));
+    });
 }

@@ -73,7 +73,7 @@ impl Segment {
 
     /// The word at `offset`, a multiple of 8. What is reached this way must not be reached as bytes, too.
     pub(crate) fn word(&self, offset: usize) -> &AtomicU64 {
-        assert!(offset % 8 == 0, "no word begins there");
+        assert!(offset.is_multiple_of(8), "no word begins there");
         // SAFETY: aligned, as the mapping is and `offset` was just checked to be; inside, as `at` checks.
         unsafe { &*self.at(offset, 8).cast::<AtomicU64>() }
     }

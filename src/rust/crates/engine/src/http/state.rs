@@ -217,10 +217,10 @@ impl Connection {
         }
     }
 
-    /// Calls `f` for each request under way, and its stream in HTTP/2.
-    pub fn for_each_transfer(&self, mut f: impl FnMut(u32, &Transfer)) {
-        f(0, &self.transfer);
-        self.streams().iter().for_each(|(stream, transfer)| f(*stream, transfer));
+    /// Calls `f` for each request that may be under way.
+    pub fn for_each_transfer(&self, mut f: impl FnMut(&Transfer)) {
+        f(&self.transfer);
+        self.streams().iter().for_each(|(_, transfer)| f(transfer));
     }
 
     /// A stream of HTTP/2 has a request from now on, until its guard is dropped.

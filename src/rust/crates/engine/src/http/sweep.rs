@@ -29,6 +29,8 @@ const LAST_CALL: u64 = 250;
 
 /// When what bodies and responses hold is scarce, those that stall get this part of their time.
 const HURRIED: u64 = 5;
+/// Memory for responses that wait in HTTP/2 is scarce when those of a thread come to so many bytes.
+const MOST_WAITING: usize = 32 << 20;
 
 /// So many connections that have ended make memory worth giving back.
 const WORTH_GIVING_BACK: usize = 256;
@@ -91,16 +93,16 @@ fn for_each(mut f: impl FnMut(&Connection)) {
 /// The task. Runs as long as its thread.
 pub async fn run(limits: Arc<Limits>, budget: Arc<Budget>) {
     let wake = WAKE.with(Arc::clone);
+    let mut sweep = Sweep { limits, budget, next: 0, waiting: 0, waited: 0 };
     let mut calm = 0;
-    let mut next = 0;
     let mut ended = 0;
     loop {
-        nursery::rest(if DRAINING.get() { 0 } else { ms(limits.keep_alive) });
+        nursery::rest(if DRAINING.get() { 0 } else { ms(sweep.limits.keep_alive) });
         let busy = dispatch::expire() | natives::expire();
         calm = if busy { 0 } else { calm + 1 };
         let slow = calm >= CALM && !DRAINING.with(Cell::get);
         SLOWED.with(|s| s.set(slow));
-        next = look(&limits, &budget, next, slow);
+        sweep.look(slow);
         // the allocator keeps what a crowd of connections needed: when the crowd is gone, its memory goes back
         let going = ENDED.get() - std::mem::replace(&mut ended, ENDED.get());
         if calm >= QUIET && going == 0 && ended >= WORTH_GIVING_BACK {
@@ -119,42 +121,59 @@ pub async fn run(limits: Arc<Limits>, budget: Arc<Budget>) {
     }
 }
 
-/// Looks at connections from place `from` on: at all of them, or at a share. Gives the place to go on from.
-fn look(limits: &Limits, budget: &Budget, from: usize, all: bool) -> usize {
-    let now = now();
-    let scarce = budget.is_scarce();
-    let keep_alive = if DRAINING.with(Cell::get) { LAST_CALL } else { ms(limits.keep_alive) };
-    CONNECTIONS.with(|connections| {
-        let connections = connections.borrow();
-        let places = connections.capacity();
-        let share = (places / (SLOW.as_millis() / FAST.as_millis()) as usize).max(SHARE);
-        let (from, to) =
-            if all || from >= places { (0, if all { places } else { share }) } else { (from, from + share) };
-        for connection in (from..to.min(places)).filter_map(|at| connections.get(at)) {
-            look_at(connection, limits, now, keep_alive, scarce);
-        }
-        to
-    })
+struct Sweep {
+    limits: Arc<Limits>,
+    budget: Arc<Budget>,
+    /// the place to go on from
+    next: usize,
+    /// bytes of responses that wait to be taken, in this round so far and in all of the one before
+    waiting: usize,
+    waited: usize,
 }
 
-fn look_at(c: &Connection, limits: &Limits, now: u64, keep_alive: u64, scarce: bool) {
-    c.has_stayed();
-    if c.head_for(now).is_some_and(|t| t > ms(limits.header_timeout)) {
-        c.give(Order::HeaderTimeout);
+impl Sweep {
+    /// Looks at connections: at all of them, or at a share.
+    fn look(&mut self, all: bool) {
+        let now = now();
+        CONNECTIONS.with(|connections| {
+            let connections = connections.borrow();
+            let places = connections.capacity();
+            if all || self.next >= places {
+                self.next = 0;
+                self.waited = std::mem::take(&mut self.waiting);
+            }
+            let share = (places / (SLOW.as_millis() / FAST.as_millis()) as usize).max(SHARE);
+            let to = if all { places } else { self.next + share };
+            let scarce = self.budget.is_scarce() || self.waited > MOST_WAITING;
+            for connection in (self.next..to.min(places)).filter_map(|at| connections.get(at)) {
+                self.look_at(connection, now, scarce);
+            }
+            self.next = to;
+        });
     }
-    if c.write_blocked_for(now).is_some_and(|t| t > ms(limits.write_timeout)) {
-        c.give(Order::WriteTimeout);
-    }
-    let patience = |seconds| ms(seconds) / if scarce { HURRIED } else { 1 };
-    c.for_each_transfer(|_, transfer| {
-        transfer.check_body(now, patience(limits.body_timeout), limits.min_body_rate);
-        transfer.check_response(now, patience(limits.write_timeout));
-    });
-    if let Some(idle) = c.idle_for(now) {
-        if c.order() == Order::Drain && idle > DRAIN_FOR {
-            c.give(Order::Close);
-        } else if idle > keep_alive {
-            c.give(Order::Drain);
+
+    fn look_at(&mut self, c: &Connection, now: u64, scarce: bool) {
+        let limits = &self.limits;
+        let patience = |seconds| ms(seconds) / if scarce { HURRIED } else { 1 };
+        c.has_stayed();
+        if c.head_for(now).is_some_and(|t| t > ms(limits.header_timeout)) {
+            c.give(Order::HeaderTimeout);
+        }
+        if c.write_blocked_for(now).is_some_and(|t| t > patience(limits.write_timeout)) {
+            c.give(Order::WriteTimeout);
+        }
+        c.for_each_transfer(|transfer| {
+            transfer.check_body(now, patience(limits.body_timeout), limits.min_body_rate);
+            transfer.check_response(now, patience(limits.write_timeout));
+            self.waiting += transfer.waiting();
+        });
+        let keep_alive = if DRAINING.with(Cell::get) { LAST_CALL } else { ms(limits.keep_alive) };
+        if let Some(idle) = c.idle_for(now) {
+            if c.order() == Order::Drain && idle > DRAIN_FOR {
+                c.give(Order::Close);
+            } else if idle > keep_alive {
+                c.give(Order::Drain);
+            }
         }
     }
 }
