@@ -143,6 +143,8 @@ pub fn install(dispatcher: Dispatcher, mut inbox: Inbox) {
     tokio::spawn(async move {
         loop {
             more.notified().await;
+            // sockets have their turn: without this the runtime would look at them only after many of ours
+            tokio::task::yield_now().await;
             with(Dispatcher::drain);
         }
     });
