@@ -1,15 +1,16 @@
 //! What all connections together may hold beyond their sockets: open files, and bodies in memory that are not complete.
 //!
-//! Each holder has a guard, which gives back what it holds when it is dropped. When half of a resource is in use it is scarce: then
-//! clients that let the server wait get less time (`http::sweep`), so that those who stall make room for those who do not.
-//! Neighbours: `server` (connections, which share the descriptors), `pipeline` and `http::body` (who ask).
+//! Each holder has a guard, which gives back what it holds when it is dropped. When half of a resource is in use it is
+//! scarce: then clients that let the server wait get less time (`http::sweep`), so that those who stall make room for
+//! those who do not. Neighbours: `server` (connections, which share the descriptors), `pipeline` and `http::body` (who
+//! ask).
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-/// Bytes of incomplete bodies that are kept in memory, of all requests together; what comes beyond that goes to disk. Enough for 500 bodies
-/// of the usual `spool_above` at a time, little enough for the smallest machine.
+/// Bytes of incomplete bodies that are kept in memory, of all requests together; what comes beyond that goes to disk.
+/// Enough for 500 bodies of the usual `spool_above` at a time, little enough for the smallest machine.
 const MAX_BODIES: u64 = 64 << 20;
 
 /// See the module.
@@ -24,8 +25,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// For a process that may have so many descriptors for connections and files. Files get at most half of them, or all that
-    /// `max_connections` leave: whatever clients do to files, connections are accepted.
+    /// For a process that may have so many descriptors for connections and files. Files get at most half of them, or
+    /// all that `max_connections` leave: whatever clients do to files, connections are accepted.
     pub fn new(descriptors: usize, max_connections: usize) -> Arc<Self> {
         let max_files = descriptors.saturating_sub(max_connections).max(descriptors / 2);
         let (files, bodies) = (AtomicUsize::new(0), AtomicU64::new(0));

@@ -1,7 +1,8 @@
 //! HTTP: from a socket to requests, and back.
 //!
-//! A connection's way: `nursery` until its first bytes are here, then, if it goes on, `connection`; `h1` or `h2` speaks on its `line`, which is a `socket` with buffers, and calls
-//! `pipeline`. `state` is what a connection is doing, `transfer` how a request's body and response move, `sweep` ends what takes too long.
+//! A connection's way: `nursery` until its first bytes are here, then, if it goes on, `connection`; `h1` or `h2` speaks
+//! on its `line`, which is a `socket` with buffers, and calls `pipeline`. `state` is what a connection is doing,
+//! `transfer` how a request's body and response move, `sweep` ends what takes too long.
 
 mod body;
 mod connection;
@@ -16,6 +17,7 @@ mod socket;
 mod state;
 pub(crate) mod sweep;
 mod transfer;
+mod wakeup;
 
 pub(crate) use body::{receive, Incoming, Received, Unread};
 pub(crate) use connection::spawn;

@@ -6,6 +6,7 @@
 //! While `Busy`, bodies may be coming in and responses may be going out, each with its own clock: see `transfer`.
 
 use super::transfer::Transfer;
+use super::wakeup::Wakeup;
 use rustix::time::{clock_gettime, ClockId};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -102,7 +103,7 @@ pub struct Connection {
     order: AtomicU8,
     /// whether the socket of a client that waits for its answer is to be watched
     watch: AtomicU8,
-    waker: Mutex<Option<Waker>>,
+    task: Wakeup,
     http2: AtomicBool,
 }
 
@@ -120,7 +121,7 @@ impl Connection {
             streams: Mutex::default(),
             order: AtomicU8::new(Order::None as u8),
             watch: AtomicU8::new(WATCH_NOT),
-            waker: Mutex::new(None),
+            task: Wakeup::default(),
             http2: AtomicBool::new(false),
         }
     }
@@ -254,7 +255,7 @@ impl Connection {
     pub fn has_stayed(&self) {
         if self.watch.load(Relaxed) == WATCH_WANTED {
             self.watch.store(WATCH_NOW, Relaxed);
-            self.wake();
+            self.task.wake();
         }
     }
 
@@ -262,7 +263,7 @@ impl Connection {
     pub fn give(&self, order: Order) {
         if order as u8 > self.order.load(Relaxed) {
             self.order.store(order as u8, Relaxed);
-            self.wake();
+            self.task.wake();
         }
     }
 
@@ -273,16 +274,7 @@ impl Connection {
 
     /// The task to wake when there is an order.
     pub fn set_waker(&self, waker: &Waker) {
-        let mut slot = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
-        if !slot.as_ref().is_some_and(|w| w.will_wake(waker)) {
-            *slot = Some(waker.clone());
-        }
-    }
-
-    fn wake(&self) {
-        if let Some(waker) = &*self.waker.lock().unwrap_or_else(PoisonError::into_inner) {
-            waker.wake_by_ref();
-        }
+        self.task.set(waker);
     }
 }
 

@@ -1,5 +1,5 @@
-//! Ends what takes too long: one task for each I/O thread looks at all its connections and requests now and then, so that
-//! a request costs no timer. It sleeps while there is nothing to look at.
+//! Ends what takes too long: one task for each I/O thread looks at all its connections and requests now and then, so
+//! that a request costs no timer. It sleeps while there is nothing to look at.
 
 use super::nursery;
 use super::state::{now, Connection, Order};
@@ -23,8 +23,8 @@ const QUIET: u32 = 8;
 
 /// A connection that was told to end, and has no request, gets this many ms to do so.
 const DRAIN_FOR: u64 = 1000;
-/// When the server ends, a connection is kept for this many ms after its last answer: the client's next request may be under way, and gets
-/// its answer with the news that it is the last one.
+/// When the server ends, a connection is kept for this many ms after its last answer: the client's next request may be
+/// under way, and gets its answer with the news that it is the last one.
 const LAST_CALL: u64 = 250;
 
 /// When what bodies and responses hold is scarce, those that stall get this part of their time.
@@ -35,8 +35,9 @@ const MOST_WAITING: usize = 32 << 20;
 /// So many connections that have ended make memory worth giving back.
 const WORTH_GIVING_BACK: usize = 256;
 
-/// A look takes in this many connections at least, and no less than the share of all that makes a whole round in [`SLOW`]: ten
-/// thousand of them, each a few cache lines that nobody else needs, are too many to look at as often as deadlines of requests want.
+/// A look takes in this many connections at least, and no less than the share of all that makes a whole round in
+/// [`SLOW`]: ten thousand of them, each a few cache lines that nobody else needs, are too many to look at as often as
+/// deadlines of requests want.
 const SHARE: usize = 256;
 
 thread_local! {
@@ -73,8 +74,8 @@ pub fn hurry() {
     });
 }
 
-/// The server ends: connections of this thread end when they have nothing under way. HTTP/2 has a way to say so without losing a
-/// request that is on its way.
+/// The server ends: connections of this thread end when they have nothing under way. HTTP/2 has a way to say so without
+/// losing a request that is on its way.
 pub fn drain() {
     DRAINING.with(|d| d.set(true));
     nursery::rest(0);

@@ -1,15 +1,17 @@
 //! How the body of one request comes in and how its response goes out, each with a clock.
 //!
-//! A connection of HTTP/1.1 has one transfer, as it has one request at a time; each stream of HTTP/2 has its own. Used by the tasks of one
+//! A connection of HTTP/1.1 has one transfer, as it has one request at a time; each stream of HTTP/2 has its own. Used
+//! by the tasks of one
 //! I/O thread; the fields are atomics only because the runtime asks for `Send`, and need no read-modify-write.
 //! Neighbours: `body` and `h2` (who move), `sweep` (which looks at the clocks).
 
 use super::state::now;
+use super::wakeup::Wakeup;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::task::Waker;
 
-/// A response moves when its client has taken so many bytes of it, or all that there are: one that takes them one by one stalls it as well.
+/// A response moves when its client has taken so many bytes of it, or all that there are: one that takes them one by
+/// one stalls it as well.
 const MOVED: usize = 4 << 10;
 /// With fewer bytes waiting, the response may add more: as many as the largest frame that most clients take.
 const LOW: usize = 16 << 10;
@@ -20,7 +22,7 @@ pub struct Transfer {
     body: Incoming,
     response: Outgoing,
     /// what is late is given up by its task
-    waker: Mutex<Option<Waker>>,
+    task: Wakeup,
 }
 
 #[derive(Debug, Default)]
@@ -69,7 +71,8 @@ impl Transfer {
         self.body.late.load(Relaxed)
     }
 
-    /// Gives the body up when none of it has come for `pause` ms, or when less than `rate` bytes a second have come in a span of
+    /// Gives the body up when none of it has come for `pause` ms, or when less than `rate` bytes a second have come in
+    /// a span of
     /// that length.
     pub fn check_body(&self, now: u64, pause: u64, rate: u64) {
         let began = self.body.began.load(Relaxed);
@@ -82,7 +85,7 @@ impl Transfer {
             || is_over && self.body.bytes.load(Relaxed) * 1000 / span < rate
         {
             self.body.late.store(true, Relaxed);
-            self.wake();
+            self.task.wake();
         } else if is_over {
             self.body.bytes.store(0, Relaxed);
             self.body.began.store(now, Relaxed);
@@ -127,7 +130,7 @@ impl Transfer {
             out.taken.store(taken, Relaxed);
         }
         if before >= LOW && waiting < LOW || waiting == 0 {
-            self.wake();
+            self.task.wake();
         }
     }
 
@@ -151,22 +154,13 @@ impl Transfer {
         let since = self.response.since.load(Relaxed);
         if since != 0 && now.saturating_sub(since) > pause {
             self.response.late.store(true, Relaxed);
-            self.wake();
+            self.task.wake();
         }
     }
 
     /// The task to wake when something is late, or when there is room.
     pub fn set_waker(&self, waker: &Waker) {
-        let mut slot = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
-        if !slot.as_ref().is_some_and(|w| w.will_wake(waker)) {
-            *slot = Some(waker.clone());
-        }
-    }
-
-    fn wake(&self) {
-        if let Some(waker) = &*self.waker.lock().unwrap_or_else(PoisonError::into_inner) {
-            waker.wake_by_ref();
-        }
+        self.task.set(waker);
     }
 }
 

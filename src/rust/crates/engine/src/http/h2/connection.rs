@@ -1,5 +1,6 @@
-//! A connection of HTTP/2, to its end: requests are taken as they come and answered at once where that is possible; those that have to
-//! wait, or whose clients do, get a task each. Neighbours: `io` (what the library reads and writes), `stream` (one request).
+//! A connection of HTTP/2, to its end: requests are taken as they come and answered at once where that is possible;
+//! those that have to wait, or whose clients do, get a task each. Neighbours: `io` (what the library reads and writes),
+//! `stream` (one request).
 
 use super::io::Io;
 use super::piece::Piece;
@@ -21,8 +22,8 @@ const STREAM_WINDOW: u32 = 64 << 10;
 const CONNECTION_WINDOW: u32 = 1 << 20;
 /// Bytes of a response that the library holds.
 const HELD: usize = 64 << 10;
-/// Streams that a client may have reset before they were accepted (CVE-2023-44487), and those that its errors may make us reset
-/// (CVE-2025-8671): then the connection ends.
+/// Streams that a client may have reset before they were accepted (CVE-2023-44487), and those that its errors may make
+/// us reset (CVE-2025-8671): then the connection ends.
 const RESETS: usize = 20;
 const RESETS_OF_OURS: usize = 1024;
 /// Rounds of requests after which other connections have their turn.

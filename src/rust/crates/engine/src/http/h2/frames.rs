@@ -1,15 +1,17 @@
-//! What a client sends, frame by frame, before the library has it: how many frames ask for nothing but work, what stands half sent, and
-//! which body moves. Only headers of frames are looked at (RFC 9113 section 4.1); whether they are in order is the library's to say.
+//! What a client sends, frame by frame, before the library has it: how many frames ask for nothing but work, what
+//! stands half sent, and which body moves. Only headers of frames are looked at (RFC 9113 section 4.1); whether they
+//! are in order is the library's to say.
 
 use super::PREFACE;
 
 /// Bytes of a frame before its payload.
 const HEADER: usize = 9;
 
-/// Frames of no use to a request (PING, SETTINGS, PRIORITY, empty DATA, unknown ones) that a client may send in [`SPAN`] ms. Honest ones send
-/// a few a second at most.
+/// Frames of no use to a request (PING, SETTINGS, PRIORITY, empty DATA, unknown ones) that a client may send in
+/// [`SPAN`] ms. Honest ones send a few a second at most.
 const MOST: u32 = 1000;
-/// WINDOW_UPDATE frames are limited likewise, but there may be one more for each so many bytes that the client was sent.
+/// WINDOW_UPDATE frames are limited likewise, but there may be one more for each so many bytes that the client was
+/// sent.
 const BYTES_OF_UPDATE: u64 = 32;
 const SPAN: u64 = 10_000;
 
@@ -60,7 +62,8 @@ impl Frames {
         }
     }
 
-    /// Looks at bytes that have come. `body` is told of those of bodies, by stream. `false` when there were too many useless frames.
+    /// Looks at bytes that have come. `body` is told of those of bodies, by stream. `false` when there were too many
+    /// useless frames.
     pub fn read(&mut self, mut bytes: &[u8], now: u64, mut body: impl FnMut(u32, usize)) -> bool {
         if now - self.span.began > SPAN {
             self.span = Span { began: now, idle: 0, updates: 0, written: 0 };

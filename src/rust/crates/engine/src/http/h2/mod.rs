@@ -1,5 +1,5 @@
-//! HTTP/2 without TLS, for clients that know it. The frames, their order and their windows are the library's; what requests and responses
-//! may take of the server is ours.
+//! HTTP/2 without TLS, for clients that know it. The frames, their order and their windows are the library's; what
+//! requests and responses may take of the server is ours.
 //!
 //! ```text
 //! socket ─▶ io ─▶ frames (counted) ─▶ library ─▶ connection ─▶ pipeline ─▶ stream ─▶ piece ─▶ library ─▶ io ─▶ socket

@@ -1,5 +1,5 @@
-//! One request of HTTP/2 and its response. The response is handed to the library as its client takes it: so a client that does not read
-//! holds a few kB, and that for `write_timeout` at most.
+//! One request of HTTP/2 and its response. The response is handed to the library as its client takes it: so a client
+//! that does not read holds a few kB, and that for `write_timeout` at most.
 //!
 //! ```text
 //! answering ─▶ sending ─▶ sent, to be taken ─▶ done
@@ -24,7 +24,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{ready, Context, Poll};
 
-/// Bytes of a file read at a time: as many as the client has room for, but not so few that reading them costs more than sending them.
+/// Bytes of a file read at a time: as many as the client has room for, but not so few that reading them costs more than
+/// sending them.
 const LEAST: usize = 4 << 10;
 const MOST: usize = 64 << 10;
 
