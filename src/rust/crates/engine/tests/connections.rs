@@ -295,6 +295,22 @@ fn silent_connections_end_in_time() {
 }
 
 #[test]
+fn a_silent_connection_ends_whenever_it_came() {
+    // a server of which nobody wants anything looks less often, and then not at all: that begins a second after its start
+    let late = |after: u64| {
+        std::thread::spawn(move || {
+            let service = Service::new(1, Limits { keep_alive: 0.4, header_timeout: 0.4, ..Limits::default() });
+            std::thread::sleep(Duration::from_millis(after));
+            let mut silent = service.connect();
+            assert_eq!(rest(&mut silent), "");
+            service.until_open(0);
+        })
+    };
+    let all: Vec<_> = (0..60).map(|i| late(800 + 10 * i)).collect();
+    all.into_iter().for_each(|one| one.join().unwrap());
+}
+
+#[test]
 fn an_inline_handler_that_blocks_its_thread_keeps_nobody_from_another_one() {
     struct Blocks;
     impl Handlers for Blocks {

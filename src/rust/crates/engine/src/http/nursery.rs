@@ -120,6 +120,11 @@ pub fn open() -> io::Result<()> {
     Ok(())
 }
 
+/// Whether no connection waits in it.
+pub fn is_empty() -> bool {
+    NURSERY.with_borrow(|nursery| nursery.as_ref().is_none_or(|nursery| nursery.waiting.is_empty()))
+}
+
 /// Closes it, and the connections in it.
 pub fn close() {
     drop(NURSERY.take());

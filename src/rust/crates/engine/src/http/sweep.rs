@@ -113,7 +113,8 @@ pub async fn run(limits: Arc<Limits>, budget: Arc<Budget>) {
         }
         if !slow {
             tokio::time::sleep(FAST).await;
-        } else if CONNECTIONS.with(|c| c.borrow().is_empty()) && ENDED.get() < WORTH_GIVING_BACK {
+        } else if nursery::is_empty() && CONNECTIONS.with(|c| c.borrow().is_empty()) && ENDED.get() < WORTH_GIVING_BACK
+        {
             wake.notified().await;
             calm = 0;
         } else if tokio::time::timeout(SLOW, wake.notified()).await.is_ok() {
