@@ -23,7 +23,8 @@ struct Request {
 #[derive(Debug, Default, PartialEq)]
 struct Read {
     requests: Vec<Request>,
-    refusal: Option<Refusal>,
+    /// its status: which of two limits is named may depend on what is here of a section that passes both
+    refusal: Option<u16>,
 }
 
 /// See the module.
@@ -56,7 +57,7 @@ fn read(pieces: &[&[u8]], limits: &Limits) -> Read {
         match reader.advance(&waiting, limits) {
             Ok(used) => drop(waiting.drain(..used)),
             Err(refusal) => {
-                reader.read.refusal = Some(refusal);
+                reader.read.refusal = Some(refusal.status);
                 break;
             }
         }

@@ -26,7 +26,10 @@ pub fn replied(message: Bytes) -> Replied {
     from_reply(message, None, &Method::GET, &Fields::default())
 }
 
-/// What a client is sent for a response whose body comes in these pieces, of at most 4 kB. `None` when they are not the body that
+/// What a line takes behind another piece before it is flushed, which there is no socket for.
+const PIECE: usize = 4 << 10;
+
+/// What a client is sent for a response whose body comes in these pieces. `None` when they are not the body that
 /// the head announces.
 pub fn sent(response: &Response, asked: Asked, pieces: impl IntoIterator<Item = Bytes>) -> Option<Vec<u8>> {
     // of the socket nothing is needed but that there is one
@@ -35,6 +38,11 @@ pub fn sent(response: &Response, asked: Asked, pieces: impl IntoIterator<Item = 
     let mut line = Line::new(Socket::new(nowhere.into()), Arc::new(Connection::new(peer)));
     let mut framed = framing(response, asked);
     head(response, framed, asked, line.output());
-    let whole = pieces.into_iter().all(|piece| framed.write(piece, &mut line)) && framed.end(&mut line);
+    let mut pieces = pieces.into_iter().flat_map(cut);
+    let whole = pieces.all(|piece| framed.write(piece, &mut line)) && framed.end(&mut line);
     whole.then(|| std::mem::take(line.output()))
+}
+
+fn cut(mut piece: Bytes) -> impl Iterator<Item = Bytes> {
+    std::iter::from_fn(move || (!piece.is_empty()).then(|| piece.split_to(piece.len().min(PIECE))))
 }
