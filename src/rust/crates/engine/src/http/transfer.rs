@@ -1,8 +1,8 @@
 //! How the body of one request comes in and how its response goes out, each with a clock.
 //!
 //! A connection of HTTP/1.1 has one transfer, as it has one request at a time; each stream of HTTP/2 has its own. Used
-//! by the tasks of one
-//! I/O thread; the fields are atomics only because the runtime asks for `Send`, and need no read-modify-write.
+//! by the tasks of one I/O thread; the fields are atomics only because the runtime asks for `Send`, and need no
+//! read-modify-write.
 //! Neighbours: `body` and `h2` (who move), `sweep` (which looks at the clocks).
 
 use super::state::now;
@@ -72,8 +72,7 @@ impl Transfer {
     }
 
     /// Gives the body up when none of it has come for `pause` ms, or when less than `rate` bytes a second have come in
-    /// a span of
-    /// that length.
+    /// a span of that length.
     pub fn check_body(&self, now: u64, pause: u64, rate: u64) {
         let began = self.body.began.load(Relaxed);
         if began == 0 {

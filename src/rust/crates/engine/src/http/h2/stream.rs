@@ -51,7 +51,7 @@ enum Doing {
 /// Answers a request: at once, or in a task of its own. Gives the response whose client may still have to take it.
 pub fn begin(
     request: Request<RecvStream>,
-    mut respond: SendResponse<Piece>,
+    respond: SendResponse<Piece>,
     connection: &Arc<Connection>,
     server: &Arc<Server>,
 ) -> Option<Stream> {
@@ -63,28 +63,15 @@ pub fn begin(
     let expects = !body.is_end_stream() && parts.headers.contains_key(EXPECT);
     let body = Incoming::Http2(body::Stream { body, announced, transfer: open.transfer().clone() });
     let answering = pipeline::handle(Head::from_http2(&parts), body, connection.clone(), server);
-    let sending = move |open, connection, server, respond, response: Response| {
-        Stream::new(open, connection, server, respond, response, head_only)
-    };
+    let (connection, server) = (connection.clone(), server.clone());
+    let mut asked = Asked { open, connection, server, respond, head_only, expects };
     match answering {
-        Answering::Now(response) => sending(open, connection.clone(), server.clone(), respond, response?),
+        Answering::Now(response) => asked.send(response?),
         Answering::Later(mut answer) => {
-            let (connection, server) = (connection.clone(), server.clone());
             tokio::spawn(async move {
-                let mut expects = expects;
-                let answer = poll_fn(|cx| {
-                    // who has reset the stream wants no answer
-                    if respond.poll_reset(cx).is_ready() {
-                        return Poll::Ready(None);
-                    }
-                    let answer = answer.as_mut().poll(cx);
-                    if answer.is_pending() && std::mem::take(&mut expects) {
-                        go_on(&mut respond);
-                    }
-                    answer.map(Some)
-                });
+                let answer = poll_fn(|cx| asked.wait_for(answer.as_mut(), cx));
                 let Some(response) = answer.await else { return };
-                if let Some(stream) = sending(open, connection, server, respond, response) {
+                if let Some(stream) = asked.send(response) {
                     stream.await;
                 }
             });
@@ -93,47 +80,64 @@ pub fn begin(
     }
 }
 
-/// The client waits for this before it sends its body (RFC 9110 section 10.1.1).
-fn go_on(respond: &mut SendResponse<Piece>) {
-    let mut head = http::Response::new(());
-    *head.status_mut() = StatusCode::CONTINUE;
-    // an error is the stream's end, which the next poll tells
-    let _ = respond.send_informational(head);
+/// A request whose response is still to come.
+struct Asked {
+    open: OpenStream,
+    connection: Arc<Connection>,
+    server: Arc<Server>,
+    respond: SendResponse<Piece>,
+    head_only: bool,
+    /// the client waits to be told to send its body (RFC 9110 section 10.1.1)
+    expects: bool,
 }
 
-impl Stream {
+impl Asked {
+    /// The response; `None` when the client has reset the stream, and wants none.
+    fn wait_for<F>(&mut self, answer: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<Option<Response>>
+    where
+        F: Future<Output = Response> + ?Sized,
+    {
+        if self.respond.poll_reset(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        let answer = answer.poll(cx);
+        if answer.is_pending() && std::mem::take(&mut self.expects) {
+            let mut head = http::Response::new(());
+            *head.status_mut() = StatusCode::CONTINUE;
+            // an error is the stream's end, which the next poll tells
+            let _ = self.respond.send_informational(head);
+        }
+        answer.map(Some)
+    }
+
     /// Hands the head over, and the body if it is here. `None` when the client has gone.
-    fn new(
-        open: OpenStream,
-        connection: Arc<Connection>,
-        server: Arc<Server>,
-        mut respond: SendResponse<Piece>,
-        response: Response,
-        head_only: bool,
-    ) -> Option<Stream> {
-        let head = head(&response, head_only);
+    fn send(mut self, response: Response) -> Option<Stream> {
+        let head = head(&response, self.head_only);
         let mut body = response.body;
-        let is_empty = head_only || body.is_empty();
-        let send = match respond.send_response(head, is_empty) {
+        let is_empty = self.head_only || body.is_empty();
+        let send = match self.respond.send_response(head, is_empty) {
             Ok(send) => send,
             Err(e) => {
                 if e.get_io().is_none() && e.reason().is_none() {
-                    let line = format!("{} the response cannot be sent: {e}", connection.remote_addr);
-                    server.log.line(Level::Error, &line);
+                    let line = format!("{} the response cannot be sent: {e}", self.connection.remote_addr);
+                    self.server.log.line(Level::Error, &line);
                 }
-                respond.send_reset(Reason::INTERNAL_ERROR);
+                self.respond.send_reset(Reason::INTERNAL_ERROR);
                 return None;
             }
         };
         let bytes = if is_empty { None } else { body.take_bytes() };
         let doing = if is_empty { Doing::Sent } else { Doing::Sending };
+        let Asked { open, connection, server, .. } = self;
         let mut stream = Stream { send, body, doing, open, connection, server };
         if let Some(bytes) = bytes {
             stream.hand_over(bytes, true)?;
         }
         Some(stream)
     }
+}
 
+impl Stream {
     /// Whether the client has taken all of it.
     pub fn is_done(&self) -> bool {
         self.doing == Doing::Sent && self.open.transfer().waiting() == 0
