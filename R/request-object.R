@@ -6,13 +6,17 @@ request_fields <- c(
   "remote_port", "protocol", "host", "scheme", "id", "route", "json"
 )
 
-# The routine, as the bare address that R finds fastest, sees by itself whether `value` is missing: fields are read for nearly every request.
-field_binding <- function(cell, i, routine = C_request_field$address) {
-  force(cell)
-  force(i)
-  force(routine)
-  function(value) .External2(routine, cell, i)
-}
+# field_functions(cell, routine): a function for each lazy field, which are called by reading the field. All share one frame
+# and are byte code from the start, since an object is made for each request that fails. `params` is not lazy: it is set
+# from C before each handler that has some, who reads them then, and a plain variable is read fastest.
+lazy_fields <- setdiff(request_fields, "params")
+field_functions <- eval(call("function", as.pairlist(alist(cell = , routine = )), as.call(c(
+  quote(list),
+  lapply(match(lazy_fields, request_fields) - 1L, function(i) {
+    # .External2 sees by itself whether `value` is missing: fields are read for nearly every request
+    bquote(function(value) .External2(routine, cell, .(i)))
+  })
+))))
 
 # The params of a route without any.
 no_params <- structure(character(), names = character())
@@ -22,9 +26,8 @@ new_request <- function() {
   cell <- .Call(C_request_make_cell)
   # so small that a hash table would only cost
   req <- new.env(hash = FALSE, parent = emptyenv())
-  # params are set from C before each handler that has some: whoever has them reads them, and a plain variable is read fastest
-  lazy <- which(request_fields != "params")
-  for (i in lazy) makeActiveBinding(request_fields[[i]], field_binding(cell, i - 1L), req)
+  # the routine as the bare address, which R finds fastest
+  .Call(C_request_bind, req, lazy_fields, field_functions(cell, C_request_field$address))
   assign("params", no_params, envir = req)
   attr(req, "cell") <- cell
   attr(req, "class") <- "dr_request"

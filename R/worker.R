@@ -38,17 +38,22 @@ guard <- function(mode) {
 
 # A calling handler, so the calls that led to the error are still there.
 note_trace <- function(condition) {
+  # a trace is logged for what is the server's fault only
+  if (is_http_error(condition) && condition$status < 500) return()
   calls <- sys.calls()
-  # below the handler: the guard; above the error: the machinery of conditions and this function
-  bottom <- Position(function(call) identical(call[[1L]], quote(.Call)) || is_handler_call(call), calls)
   top <- length(calls) - 1L
+  bottom <- 1L
+  # below the handler: the guard; above the error: the machinery of conditions and this function
+  while (bottom <= top && !is_bottom_call(calls[[bottom]])) bottom <- bottom + 1L
   if (top > 0L && identical(calls[[top]][[1L]], quote(.handleSimpleError))) top <- top - 1L
-  failure$trace <- if (is.na(bottom) || bottom > top) list() else calls[bottom:top]
+  failure$trace <- if (bottom <= top) calls[bottom:top] else list()
 }
 
-is_handler_call <- function(call) {
-  length(call) == 2L && identical(call[[2L]], quote(req)) && is.symbol(call[[1L]]) &&
-    exists(as.character(call[[1L]]), envir = engine$scope, inherits = FALSE)
+is_bottom_call <- function(call) {
+  name <- call[[1L]]
+  if (!is.symbol(name)) return(FALSE)
+  identical(name, quote(.Call)) ||
+    (length(call) == 2L && identical(call[[2L]], quote(req)) && exists(as.character(name), envir = engine$scope, inherits = FALSE))
 }
 
 # Warnings of handlers go to the log, and no further, unless options(warn = 2) is to make them errors.

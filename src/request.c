@@ -85,8 +85,7 @@ static SEXP field(SEXP pointer, int i) {
   drv_error error;
   const drv_node *node = drv_cell_field(desk, c->engine, (uint32_t)i, &error);
   if (!node) drv_stop_field(error.status, error.message);
-  drv_make_room();
-  SEXP value = drv_build(node);
+  SEXP value = drv_build_strings(node);
   drv_cell_built(c->engine);
   return keep(pointer, i, value);
 }
@@ -164,6 +163,14 @@ SEXP drv_request_body(SEXP req, SEXP as) {
     return value;
   }
   return slowly("body_slowly", req, as, R_NilValue);
+}
+
+/* makeActiveBinding() for each name. */
+SEXP drv_request_bind(SEXP req, SEXP names, SEXP functions) {
+  for (R_xlen_t i = 0; i < XLENGTH(names); i++) {
+    R_MakeActiveBinding(Rf_installChar(STRING_ELT(names, i)), VECTOR_ELT(functions, i), req);
+  }
+  return R_NilValue;
 }
 
 /* With the class attribute but without the object bit, `req$field` does not look for S3 methods, which would take longer
