@@ -160,6 +160,8 @@ void drv_service_stop(const drv_service *, double graceful_timeout);
 void drv_strings_begin(void);
 int32_t drv_strings_want_room(void);
 void drv_strings_have_room(uint64_t ns);
+int32_t drv_strings_collide(void);
+void drv_strings_walked(uint64_t ns);
 
 /* pattern.rs */
 const drv_node *drv_pattern_parse(const char *text, size_t len, drv_error *error);

@@ -275,10 +275,7 @@ SEXP drv_call_json_refused(SEXP x) {
 
 /* Parsing */
 
-static SEXP build_tree(void *root) {
-  drv_make_room();
-  return drv_build(root);
-}
+static SEXP build_tree(void *root) { return drv_build_strings(root); }
 
 static void close_tree(void *tree, Rboolean jump) {
   (void)jump;

@@ -1,6 +1,7 @@
 /* R's string cache: when strings of clients have collided in it so often that R is slowed down, those that nobody holds any
  * more are collected. rust/crates/fields/src/guard.rs has the reasons, and counts. */
 #include "strings.h"
+#include "build.h"
 #include "drover_rust.h"
 #define R_NO_REMAP
 #include <Rinternals.h>
@@ -15,9 +16,8 @@ static uint64_t now_ns(void) {
 
 /* Of the youngest objects only: strings of requests that are over are among them, and a full collection takes twenty times as
  * long. R does more by itself after some collections. */
-void drv_make_room(void) {
+static void make_room(void) {
   static SEXP collect = NULL;
-  if (!drv_strings_want_room()) return;
   if (!collect) {
     SEXP no = PROTECT(Rf_ScalarLogical(0));
     collect = Rf_lang4(Rf_install("gc"), no, no, no); /* verbose, reset, full */
@@ -27,4 +27,13 @@ void drv_make_room(void) {
   uint64_t before = now_ns();
   Rf_eval(collect, R_BaseEnv);
   drv_strings_have_room(now_ns() - before);
+}
+
+SEXP drv_build_strings(const drv_node *root) {
+  if (drv_strings_want_room()) make_room();
+  if (!drv_strings_collide()) return drv_build(root);
+  uint64_t before = now_ns();
+  SEXP value = drv_build(root);
+  drv_strings_walked(now_ns() - before);
+  return value;
 }

@@ -1,7 +1,10 @@
 #ifndef DROVER_STRINGS_H
 #define DROVER_STRINGS_H
 
-/* Before strings of a client are made: collects garbage when that makes it faster. */
-void drv_make_room(void);
+#include "drover_rust.h"
+#include <Rinternals.h>
+
+/* drv_build() of what a client sent, after garbage was collected if that makes it faster. */
+SEXP drv_build_strings(const drv_node *root);
 
 #endif

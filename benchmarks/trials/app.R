@@ -40,6 +40,10 @@ dr_get(app, "/collect", function(req) {
 # What attackers ask for: tests/conformance/app.R has the same paths.
 dr_get(app, "/get", function(req) "got")
 dr_post(app, "/echo", function(req) format(length(req$raw)))
+dr_post(app, "/json", function(req) format(length(req$json)))
+dr_post(app, "/form", function(req) format(length(req$form)))
+dr_get(app, "/query", function(req) format(length(req$query)))
+dr_get(app, "/cookies", function(req) format(length(req$cookies)))
 dr_get(app, "/large", function(req) raw(1e6))
 files <- file.path(tempdir(), "files")
 dir.create(files)

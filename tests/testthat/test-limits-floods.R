@@ -1,37 +1,6 @@
 # The two floods that only R has: strings built to collide in its string cache, and client-chosen names that would become
 # symbols for ever. Both are refused or handled at the cost of a benign body of the same size.
 
-# `n` different strings of equal length and equal hash (h * 33 + c): every choice of "Ab" or "BA" for each pair of letters.
-colliding <- function(n) {
-  strings <- ""
-  while (length(strings) < n) strings <- as.vector(outer(strings, c("Ab", "BA"), paste0))
-  strings[seq_len(n)]
-}
-
-# `n` different strings of six letters whose hashes differ but agree in their lowest 16 bits, so that they share a bucket
-# of a cache that has not grown.
-same_bucket <- function(n) {
-  alphabet <- c(48:57, 65:90, 97:122)
-  triples <- as.matrix(expand.grid(alphabet, alphabet, alphabet))
-  value <- as.vector(triples %*% c(33^2, 33, 1)) %% 65536
-  shifted <- (value * 33^3) %% 65536
-  found <- character()
-  by_value <- split(seq_along(value), value)
-  for (i in seq_along(shifted)) {
-    matching <- by_value[[as.character((4711 - shifted[[i]]) %% 65536)]]
-    if (length(matching)) {
-      first <- intToUtf8(triples[i, ])
-      found <- c(found, vapply(matching, function(j) paste0(first, intToUtf8(triples[j, ])), ""))
-    }
-    if (length(found) >= n) return(found[seq_len(n)])
-  }
-}
-
-benign <- function(n, size) {
-  set.seed(1)
-  apply(matrix(sample(letters, n * size, TRUE), n), 1, paste, collapse = "")
-}
-
 server <- local_server({
   app <- dr_app()
   dr_post(app, "/json", function(req) paste("json", length(req$json)))
@@ -56,8 +25,6 @@ json_post <- function(text) fetch(server, "/json", "POST", c("Content-Type" = "a
 form_post <- function(text, path = "/form") {
   fetch(server, path, "POST", c("Content-Type" = "application/x-www-form-urlencoded"), text, timeout = 30)
 }
-json_array <- function(x) paste0("[\"", paste(x, collapse = "\",\""), "\"]")
-json_object <- function(x) paste0("{\"", paste(x, collapse = "\":1,\""), "\":1}")
 
 # The seconds of CPU that the server takes for a call, and its value; the floor keeps a quick benign request from being an
 # unfair measure.
@@ -86,8 +53,8 @@ test_that("colliding strings are made as meant", {
 })
 
 test_that("a collision flood is 400 and cheap as JSON values and as JSON keys", {
-  expect_cheap_refusal(json_post(json_array(strings)), json_post(json_array(harmless)), "JSON array")
-  expect_cheap_refusal(json_post(json_object(strings)), json_post(json_object(harmless)), "JSON object")
+  expect_cheap_refusal(json_post(json_of_strings(strings)), json_post(json_of_strings(harmless)), "JSON array")
+  expect_cheap_refusal(json_post(json_of_names(strings)), json_post(json_of_names(harmless)), "JSON object")
   expect_cheap_refusal(
     json_post(paste0("[", paste0("{\"a\":\"", strings, "\"}", collapse = ","), "]")),
     json_post(paste0("[", paste0("{\"a\":\"", harmless, "\"}", collapse = ","), "]")), "JSON records"
@@ -95,7 +62,7 @@ test_that("a collision flood is 400 and cheap as JSON values and as JSON keys", 
   # the same strings, written with escapes
   first <- as.character(as.hexmode(utf8ToInt(paste(substr(strings, 1, 1), collapse = ""))))
   escaped <- paste0("\\u00", first, substring(strings, 2))
-  expect_cheap_refusal(json_post(json_array(escaped)), json_post(json_array(harmless)), "escaped JSON")
+  expect_cheap_refusal(json_post(json_of_strings(escaped)), json_post(json_of_strings(harmless)), "escaped JSON")
 })
 
 test_that("a collision flood is 400 and cheap as form and query", {
@@ -127,13 +94,13 @@ test_that("a collision flood is 400 and cheap as headers and cookies", {
 
 test_that("strings that only share a bucket are refused too", {
   bucket <- same_bucket(4000)
-  expect_cheap_refusal(json_post(json_array(bucket)), json_post(json_array(benign(4000, 6))), "one bucket")
+  expect_cheap_refusal(json_post(json_of_strings(bucket)), json_post(json_of_strings(benign(4000, 6))), "one bucket")
 })
 
 test_that("a few colliding strings are no attack, and repeats are none", {
-  expect_identical(json_post(json_array(strings[1:3]))$text, "json 3")
-  expect_identical(json_post(json_array(rep("the same string", 50000)))$text, "json 50000")
-  expect_identical(json_post(json_array(sprintf("id-%06d", 1:50000)))$text, "json 50000")
+  expect_identical(json_post(json_of_strings(strings[1:3]))$text, "json 3")
+  expect_identical(json_post(json_of_strings(rep("the same string", 50000)))$text, "json 50000")
+  expect_identical(json_post(json_of_strings(sprintf("id-%06d", 1:50000)))$text, "json 50000")
   expect_identical(form_post(paste0("f", 1:20000, "=", 1:20000, collapse = "&"))$text, "form 20000")
 })
 
@@ -142,53 +109,14 @@ test_that("max_collisions: a smaller setting refuses sooner", {
     app <- dr_app()
     dr_post(app, "/json", function(req) paste("json", length(req$json)))
   }, max_collisions = 20L)
-  post <- function(x) fetch(strict, "/json", "POST", c("Content-Type" = "application/json"), json_array(x))
+  post <- function(x) fetch(strict, "/json", "POST", c("Content-Type" = "application/json"), json_of_strings(x))
   expect_identical(post(strings[1:20])$text, "json 20")
   expect_identical(post(strings[1:40])$status, 400L)
 })
 
-# Seconds of CPU for many requests over one connection, and how many were refused.
-spent <- function(server, path, bodies, type = NULL, header = NULL) {
-  socket <- socketConnection("127.0.0.1", server$port, open = "r+b", blocking = TRUE, timeout = 60)
-  on.exit(close(socket))
-  before <- process_measure(server$pid)$cpu
-  refused <- 0L
-  for (body in bodies) {
-    target <- if (is.null(type) && is.null(header)) paste0(path, "?", body) else path
-    fields <- if (!is.null(header)) paste0(header, ": ", body, "\r\n") else ""
-    if (!is.null(type)) fields <- paste0("Content-Type: ", type, "\r\nContent-Length: ", nchar(body, "bytes"), "\r\n")
-    writeBin(charToRaw(paste0(
-      if (is.null(type)) "GET " else "POST ", target, " HTTP/1.1\r\nHost: a\r\n", fields, "\r\n", if (!is.null(type)) body
-    )), socket)
-    head <- character()
-    while (nzchar(line <- readLines(socket, 1L))) head <- c(head, line)
-    length <- as.integer(sub("^content-length: *", "", grep("^content-length", head, ignore.case = TRUE, value = TRUE), ignore.case = TRUE))
-    readBin(socket, "raw", length)
-    refused <- refused + !grepl("^HTTP/1.1 200", head[[1L]])
-  }
-  c(cpu = process_measure(server$pid)$cpu - before, refused = refused)
-}
-
-# `n` requests of `each` strings, colliding with one another and over all requests, or not. Not too many: this session's own
-# string cache is no better than the server's.
-requests_of <- function(make, n, each, write) {
-  all <- make(n * each)
-  vapply(seq_len(n), function(i) write(all[(i - 1L) * each + seq_len(each)]), "")
-}
-
-# JSON of `n` colliding strings, those from number `from` on: made of bytes, so that this session does not make them.
-colliding_json <- function(from, n, blocks = 16L) {
-  bits <- outer(from + seq_len(n) - 1L, 2^(seq_len(blocks) - 1L), function(i, place) i %/% place %% 2) == 1
-  text <- matrix(raw(1L), n, 2L * blocks)
-  text[, seq(1L, 2L * blocks, 2L)] <- charToRaw("BA")[bits + 1L]
-  text[, seq(2L, 2L * blocks, 2L)] <- charToRaw("Ab")[bits + 1L]
-  text <- as.vector(rbind(t(text), matrix(charToRaw("\",\""), 3L, n)))
-  rawToChar(c(charToRaw("[\""), utils::head(text, -3L), charToRaw("\"]")))
-}
-
 test_that("a flood over many requests, each of them full of it, is refused", {
   json <- "application/json"
-  normal <- spent(server, "/json", rep(json_array(benign(1000, 32)), 40L), type = json)
+  normal <- spent(server, "/json", rep(json_of_strings(benign(1000, 32)), 40L), type = json)
   attack <- spent(server, "/json", vapply(0:39 * 1000, colliding_json, "", n = 1000L), type = json)
   expect_identical(c(normal[["refused"]], attack[["refused"]]), c(0, 40))
   expect_lt(attack[["cpu"]], 3 * normal[["cpu"]] + 0.3)
@@ -200,8 +128,8 @@ test_that("a flood over many requests costs little more than harmless strings, a
   pairs <- function(x) paste0(x, "=1", collapse = "&")
   cookie <- function(x) paste0(x, "=1", collapse = "; ")
   cases <- list(
-    list("one string of a request", "/json", 2000L, 1L, json_array, type = json),
-    list("as many as pass", "/json", 1000L, 3L, json_array, type = json),
+    list("one string of a request", "/json", 2000L, 1L, json_of_strings, type = json),
+    list("as many as pass", "/json", 1000L, 3L, json_of_strings, type = json),
     list("form", "/form", 1000L, 3L, pairs, type = form),
     list("query", "/query", 1000L, 3L, pairs),
     list("cookies", "/cookies", 1000L, 3L, cookie, header = "Cookie")
@@ -219,11 +147,11 @@ test_that("a flood over many requests costs little more than harmless strings, a
 })
 
 test_that("strings that were harmless for one client are so for the next, however often they come", {
-  body <- json_array(c(strings[1:3], "id", "name"))
+  body <- json_of_strings(c(strings[1:3], "id", "name"))
   again <- spent(server, "/json", rep(body, 3000L), type = "application/json")
   expect_identical(again[["refused"]], 0)
   # after a flood
-  spent(server, "/json", requests_of(colliding, 300L, 5L, json_array), type = "application/json")
+  spent(server, "/json", requests_of(colliding, 300L, 5L, json_of_strings), type = "application/json")
   expect_identical(spent(server, "/json", rep(body, 100L), type = "application/json")[["refused"]], 0)
 })
 
@@ -239,7 +167,7 @@ cells_after <- function(rounds, request) {
 
 test_that("a million unique JSON keys leave no symbol behind", {
   grown <- cells_after(10, function(i) {
-    expect_identical(json_post(json_object(sprintf("k%02d%06d", i, 1:100000)))$text, "json 100000")
+    expect_identical(json_post(json_of_names(sprintf("k%02d%06d", i, 1:100000)))$text, "json 100000")
   })
   expect_lt(grown, 5000)
 })

@@ -1,6 +1,7 @@
 //! The strings that this process makes of what clients send: the guard of R's string cache, one for the main thread.
 //!
-//! `src/strings.c` asks, after a check and before the strings are made, whether R is to collect garbage first.
+//! `src/strings.c` asks, after a check and before the strings are made, whether R is to collect garbage first, and tells
+//! how long that took, and how long it takes to make strings that collide.
 
 use crate::node::Node;
 use fields::guard::CollisionGuard;
@@ -38,4 +39,16 @@ pub extern "C" fn drv_strings_want_room() -> i32 {
 #[no_mangle]
 pub extern "C" fn drv_strings_have_room(ns: u64) {
     with_guard(|guard| guard.collected(Duration::from_nanos(ns)));
+}
+
+/// 1 when the time that the strings take that were checked last is to be told to [`drv_strings_walked`].
+#[no_mangle]
+pub extern "C" fn drv_strings_collide() -> i32 {
+    i32::from(with_guard(|guard| guard.collides()))
+}
+
+/// They were made, in so many nanoseconds.
+#[no_mangle]
+pub extern "C" fn drv_strings_walked(ns: u64) {
+    with_guard(|guard| guard.walked(Duration::from_nanos(ns)));
 }
