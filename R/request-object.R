@@ -19,7 +19,7 @@ field_functions <- eval(call("function", as.pairlist(alist(cell = , routine = ))
 ))))
 
 # The params of a route without any.
-no_params <- structure(character(), names = character())
+no_params <- structure(list(), names = character())
 
 # Called from C for a request when no object of an earlier one can be used again.
 new_request <- function() {

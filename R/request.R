@@ -6,22 +6,32 @@
 #' A handler is called with one argument, the request. Its fields are read with `$`; each is computed when it is first
 #' read. Any field, also a new one, may be assigned: whatever runs later sees the new value.
 #'
+#' Fields that have names themselves are read by `$` and `[[` again, which give `NULL` where there is none of a name:
+#' `req$params$id`, `req$query$q`, `req$headers$host`, `req$headers[["user-agent"]]`, `req$cookies$session`,
+#' `req$form$title`. `as.list(req)`, `names(req)` and `str(req)` show all there is.
+#'
+#' Query, headers, cookies and form fields are lists of class `dr_fields`: names are compared as a whole (`req$query$q` is
+#' not what a client sends as `quality`), of a name that comes several times `$` and `[[` give the last value, and
+#' `req$query[]` is all of them as a named character vector.
+#'
 #' @format An environment with class attribute `dr_request` and these fields:
 #' \describe{
 #'   \item{`method`}{`"GET"`, `"POST"`, ...: a string.}
 #'   \item{`path`}{The path, percent-decoded, without the query: a string.}
 #'   \item{`url`}{Path and query as they were sent: a string.}
 #'   \item{`query`}{The fields of the query, decoded, then those of an `application/x-www-form-urlencoded` body: a named
-#'     character vector. Repeated names are kept.}
-#'   \item{`params`}{The values of the placeholders in the route's path: a named character vector, or a named list when
-#'     a placeholder is typed.}
-#'   \item{`headers`}{The header fields: a named character vector, names in lower case. Repeated names are kept.}
-#'   \item{`cookies`}{The cookies: a named character vector.}
+#'     list of strings. Repeated names are kept: `dr_query(req, name, all = TRUE)`.}
+#'   \item{`params`}{The values of the placeholders in the route's path: a named list, of strings or what the types of
+#'     the placeholders say.}
+#'   \item{`headers`}{The header fields: a named list of strings, names in lower case. Repeated ones are one string,
+#'     joined by `", "` (RFC 9110, section 5.3), those of `Cookie` by `"; "`.}
+#'   \item{`cookies`}{The cookies: a named list of strings.}
 #'   \item{`body`}{The body as text: a string, `""` when there is none; a raw vector when it is not valid UTF-8 text.}
 #'   \item{`raw`}{The body's bytes: a raw vector.}
 #'   \item{`json`}{The body, parsed as JSON like `jsonlite::fromJSON()` does. Reading it when the body is malformed is
 #'     an error that is answered with 400.}
-#'   \item{`form`}{The text fields of a form, urlencoded or multipart: a named character vector.}
+#'   \item{`form`}{The text fields of a form, urlencoded or multipart: a named list of strings. Repeated names are
+#'     kept.}
 #'   \item{`files`}{The files of a multipart body: a list named by field. Each is a list with `field`, `name` (the
 #'     file's name at the client, without folders), `type`, `size` (bytes), and either `content` (a raw vector; `path`
 #'     is `NA`) or, above `dr_serve(spool_above = )`, `path` (of a temporary file that is removed after the response;
@@ -36,7 +46,10 @@
 #' @examples
 #' app <- dr_app()
 #' dr_get(app, "/whoami", function(req) {
-#'   list(address = req$remote_addr, agent = dr_header(req, "user-agent"), route = req$route)
+#'   list(address = req$remote_addr, agent = req$headers[["user-agent"]], route = req$route)
+#' })
+#' dr_get(app, "/greet/:name", function(req) {
+#'   paste(if (is.null(req$query$formal)) "Hi" else "Good day", req$params$name)
 #' })
 #' @name request
 NULL
@@ -48,7 +61,7 @@ check_asked <- function(req, name, null = FALSE) {
   check_string(name, "name", null = null, call = sys.call(-1L))
 }
 
-# All values of one name in a named vector or list.
+# All values of one name in a named list, as `values` has them.
 pick_all <- function(values, name, all) {
   check_flag(all, "all", call = sys.call(-1L))
   unname(values[names(values) == name])
@@ -97,15 +110,7 @@ NULL
 #' @export
 dr_header <- function(req, name) {
   check_asked(req, name)
-  headers <- req$headers
-  names <- names(headers)
-  name <- tolower(name)
-  at <- match(name, names)
-  if (is.na(at)) return(NULL)
-  same <- names == name
-  if (sum(same) == 1L) return(headers[[at]])
-  # RFC 9113, section 8.2.3: a client may split its cookies
-  paste(headers[same], collapse = if (name == "cookie") "; " else ", ")
+  .Call(C_fields_pick, req$headers, tolower(name))
 }
 
 #' @rdname accessors
@@ -117,7 +122,8 @@ dr_param <- function(req, name) .Call(C_request_pick, req, 4L, name)
 dr_query <- function(req, name = NULL, all = FALSE) {
   if (!is.null(name) && isFALSE(all)) return(.Call(C_request_pick, req, 3L, name))
   check_asked(req, name, null = TRUE)
-  if (is.null(name)) req$query else pick_all(req$query, name, all)
+  query <- req$query[]
+  if (is.null(name)) query else pick_all(query, name, all)
 }
 
 #' @rdname accessors
@@ -125,7 +131,7 @@ dr_query <- function(req, name = NULL, all = FALSE) {
 dr_cookie <- function(req, name = NULL) {
   if (!is.null(name)) return(.Call(C_request_pick, req, 6L, name))
   check_request(req)
-  req$cookies
+  req$cookies[]
 }
 
 #' @rdname accessors
@@ -158,7 +164,7 @@ body_slowly <- function(req, as, unused) {
     text = body_text(req),
     json = req$json,
     raw = req$raw,
-    form = req$form,
+    form = req$form[],
     stop_drover(
       "argument", "`as` must be one of \"text\", \"json\", \"raw\", \"form\"", argument = "as", call = call
     )
@@ -172,12 +178,12 @@ body_text <- function(req) {
   stop_drover("body", "the body is not UTF-8 text", status = 400L, headers = list(), call = sys.call(-1L))
 }
 
-# `a = "1", b = "2"`, as is fit for a terminal or a log.
+# `"1"`, as is fit for a terminal or a log.
+format_value <- function(value) if (is.character(value)) encodeString(value, quote = "\"") else format(value)
+
+# `a = "1", b = "2"`
 format_values <- function(values) {
-  shown <- vapply(values, function(value) {
-    if (is.character(value)) encodeString(value, quote = "\"") else format(value)
-  }, "")
-  paste0(encodeString(names(values)), " = ", shown, collapse = ", ")
+  paste0(encodeString(names(values)), " = ", vapply(as.list(values), format_value, ""), collapse = ", ")
 }
 
 # Values of headers and cookies are not shown: they are credentials often enough.
@@ -202,4 +208,22 @@ format.dr_request <- function(x, ...) {
 print.dr_request <- function(x, ...) {
   writeLines(format.dr_request(x, ...))
   invisible(x)
+}
+
+# Every field, each computed now. `json` is NULL when the body is none.
+#' @export
+as.list.dr_request <- function(x, ...) {
+  fields <- intersect(c(request_fields, sort(names(x))), names(x))
+  all <- lapply(fields, function(field) {
+    if (field != "json") return(x[[field]])
+    tryCatch(x[[field]], drover_error_body = function(error) NULL)
+  })
+  names(all) <- fields
+  all
+}
+
+#' @rawNamespace S3method(utils::str,dr_request)
+str.dr_request <- function(object, ...) {
+  cat("<dr_request>\n")
+  utils::str(as.list.dr_request(object), no.list = TRUE, ...)
 }

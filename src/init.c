@@ -31,6 +31,7 @@ static const R_CallMethodDef calls[] = {
     CALL("request_body", drv_request_body, 2),
     CALL("request_make_cell", drv_request_make_cell, 0),
     CALL("request_pick", drv_request_pick, 3),
+    CALL("fields_pick", drv_pick, 2),
     CALL("request_bind", drv_request_bind, 3),
     CALL("request_undispatched", drv_request_undispatched, 1),
     CALL("service_close", drv_service_close, 0),

@@ -76,6 +76,19 @@ static SEXP read_json(cell *c) {
   return drv_worker_parse_json(body, len);
 }
 
+static SEXP fields_class(void) {
+  static SEXP class = NULL;
+  if (!class) {
+    class = Rf_mkString("dr_fields");
+    R_PreserveObject(class);
+    MARK_NOT_MUTABLE(class);
+  }
+  return class;
+}
+
+/* What clients name: fields by exact name, see R/request-fields.R. Params are named by the app. */
+static int is_named_by_client(int i) { return i == 3 || i == 5 || i == 6 || i == 9; }
+
 static SEXP field(SEXP pointer, int i) {
   cell *c = cell_of(pointer);
   if (c->known & (1u << i)) return VECTOR_ELT(R_ExternalPtrProtected(pointer), i);
@@ -85,8 +98,10 @@ static SEXP field(SEXP pointer, int i) {
   drv_error error;
   const drv_node *node = drv_cell_field(desk, c->engine, (uint32_t)i, &error);
   if (!node) drv_stop_field(error.status, error.message);
-  SEXP value = drv_build_strings(node);
+  SEXP value = PROTECT(drv_build_strings(node));
   drv_cell_built(c->engine);
+  if (is_named_by_client(i)) Rf_setAttrib(value, R_ClassSymbol, fields_class());
+  UNPROTECT(1);
   return keep(pointer, i, value);
 }
 
@@ -154,9 +169,9 @@ SEXP drv_request_body(SEXP req, SEXP as) {
   static const struct {
     const char *name;
     int field;
-  } forms[] = {{"text", 7}, {"raw", 8}, {"form", 9}, {"json", JSON_FIELD}};
+  } forms[] = {{"text", 7}, {"raw", 8}, {"json", JSON_FIELD}};
   SEXP pointer = cell_behind(req);
-  for (int i = 0; pointer && is_string(as) && i < 4; i++) {
+  for (int i = 0; pointer && is_string(as) && i < 3; i++) {
     if (strcmp(CHAR(STRING_ELT(as, 0)), forms[i].name)) continue;
     SEXP value = field(pointer, forms[i].field);
     if (i == 0 && TYPEOF(value) != STRSXP) break;

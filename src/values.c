@@ -46,7 +46,7 @@ SEXP drv_plain_response(SEXP body, SEXP status, SEXP headers, SEXP type) {
 
 SEXP drv_pick(SEXP values, SEXP name) {
   SEXP names = Rf_getAttrib(values, R_NamesSymbol);
-  if (TYPEOF(names) != STRSXP) return R_NilValue;
+  if (TYPEOF(names) != STRSXP || TYPEOF(name) != STRSXP || XLENGTH(name) != 1) return R_NilValue;
   SEXP wanted = STRING_ELT(name, 0);
   for (R_xlen_t i = XLENGTH(names); i-- > 0;) {
     if (!Rf_NonNullStringMatch(STRING_ELT(names, i), wanted)) continue;

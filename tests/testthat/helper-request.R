@@ -1,10 +1,12 @@
+# Fields as a client sends them: fields_of(q = "1").
+fields_of <- function(...) structure(list(...), names = names(c(...)) %||% character(), class = "dr_fields")
+
 # A request without a server: for tests of accessors, middleware and printing.
 make_request <- function(method = "GET", path = "/", ...) {
   fields <- list(
-    method = method, path = path, url = path, query = structure(character(), names = character()),
-    params = structure(character(), names = character()), headers = structure(character(), names = character()),
-    cookies = structure(character(), names = character()), body = "", raw = raw(), json = NULL,
-    form = structure(character(), names = character()), files = list(), remote_addr = "127.0.0.1", remote_port = 5000L,
+    method = method, path = path, url = path, query = fields_of(), params = structure(list(), names = character()),
+    headers = fields_of(), cookies = fields_of(), body = "", raw = raw(), json = NULL,
+    form = fields_of(), files = list(), remote_addr = "127.0.0.1", remote_port = 5000L,
     protocol = "HTTP/1.1", scheme = "http", host = "localhost", id = "1", route = path
   )
   given <- list(...)

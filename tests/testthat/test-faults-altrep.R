@@ -29,7 +29,7 @@ altrep_server <- function(place, frame = parent.frame()) {
     "app <- dr_app()",
     "dr_post(app, '/fields', function(req) {",
     "  state$seen <- character()",
-    "  look <- function() state$seen <- c(req$query[['a']], req$headers[['x-test']], req$json$b, req$form, req$path)",
+    "  look <- function() state$seen <- c(req$query[['a']], req$headers[['x-test']], req$json$b, req$form[], req$path)",
     "  list(before = 'b', x = calling(look), s = calling(look, c('u', 'v')), after = 'a')",
     "})",
     "dr_get(app, '/seen', function(req) state$seen)",

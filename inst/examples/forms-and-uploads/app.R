@@ -24,7 +24,7 @@ dr_post(app, "/survey", function(req) {
 dr_post(app, "/photos", function(req) {
   photos <- dr_files(req, "photo", all = TRUE)
   if (!length(photos)) dr_abort(422, "send at least one file in the field 'photo'")
-  album <- req$form["album"]
+  album <- req$form$album
   received <- lapply(photos, function(photo) {
     bytes <- if (is.null(photo$content)) readBin(photo$path, "raw", photo$size) else photo$content
     list(

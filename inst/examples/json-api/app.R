@@ -15,7 +15,8 @@ find_note <- function(id) {
 
 # The text in a request's body. req$json is parsed when it is first read; malformed JSON is answered with 400.
 text_of <- function(req) {
-  text <- req$json[["text"]]
+  # any JSON may come: a number has no elements to look for
+  text <- if (is.list(req$json)) req$json$text
   if (!is.character(text) || length(text) != 1L || !nzchar(text)) {
     dr_abort(422, "send {\"text\": \"...\"} with some text")
   }

@@ -17,12 +17,19 @@ dr_get(app, "/model", function(req) {
   list(formula = deparse(formula(model)), coefficients = as.list(round(coef(model), 4)))
 })
 
-# One car as an object or several as an array of objects: both come as what jsonlite makes of them.
-dr_post(app, "/predict", function(req) {
-  cars <- as.data.frame(req$json)
-  missing <- setdiff(c("wt", "hp"), names(cars))
+# One car as an object, or several as an array of objects: a list or a data frame here. Any other JSON may come as well.
+cars_of <- function(req) {
+  sent <- req$json
+  if (!is.list(sent)) dr_abort(422, "send {\"wt\": 2.5, \"hp\": 100}, or an array of such objects")
+  missing <- setdiff(c("wt", "hp"), names(sent))
   if (length(missing)) dr_abort(422, paste("missing:", paste(missing, collapse = ", ")))
-  if (!is.numeric(cars$wt) || !is.numeric(cars$hp)) dr_abort(422, "wt and hp must be numbers")
+  if (!is.numeric(sent$wt) || !is.numeric(sent$hp)) dr_abort(422, "wt and hp must be numbers")
+  if (length(sent$wt) != length(sent$hp)) dr_abort(422, "send as many values of wt as of hp")
+  data.frame(wt = sent$wt, hp = sent$hp)
+}
+
+dr_post(app, "/predict", function(req) {
+  cars <- cars_of(req)
   interval <- predict(model, cars, interval = "prediction", level = 0.9)
   # a data frame is sent as an array of objects, one for each row
   data.frame(round(interval, 2))

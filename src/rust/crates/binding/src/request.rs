@@ -227,10 +227,9 @@ impl Cell {
             },
             Field::Params => answer.params(route.map_or(&[], |r| &r.params), request.params()),
             Field::Headers => {
-                for (name, value) in request.headers() {
-                    answer.pair(Cow::Borrowed(name), as_text(value));
-                }
-                answer.named_strings();
+                let fields = request.headers().map(|(name, value)| (name, as_text(value)));
+                // RFC 9113, section 8.2.3: a client may split its cookies
+                answer.joined(fields, |name| if name == b"cookie" { b"; " } else { b", " });
             }
             Field::Cookies => {
                 let values = request.headers().filter(|(n, _)| *n == b"cookie").map(|(_, v)| v);

@@ -248,6 +248,8 @@ fn class(class: Sexp, kind: u32) -> Result<(Class, Boxed), Unsupported> {
         (Some(b"integer"), _, 1) if boxed == Boxed::Never && kind == kind::INTEGER => Class::None,
         (Some(b"numeric"), _, 1) if boxed == Boxed::Never && kind == kind::DOUBLE => Class::None,
         (Some(b"character"), _, 1) if boxed == Boxed::Never && kind == kind::STRING => Class::None,
+        // fields of a request: R/request-fields.R
+        (Some(b"dr_fields"), _, 1) if kind == kind::LIST => Class::None,
         _ if kind == kind::LIST && is_frame(&names[from..]) => Class::Frame,
         _ => return Err(Unsupported::Foreign),
     };

@@ -7,6 +7,7 @@ use super::upload::{File, FileContent};
 use crate::node::{Kind, Node, Str};
 use router::ParamType;
 use std::borrow::Cow;
+use std::collections::{btree_map::Entry, BTreeMap};
 use std::os::unix::ffi::OsStrExt;
 
 /// The storage of an answer.
@@ -75,9 +76,10 @@ impl Answer {
         self.strings.push(value);
     }
 
-    /// All pairs put so far, as a named character vector.
+    /// All pairs put so far, as a named list of strings.
     pub(super) fn named_strings(&mut self) {
-        self.root = Node::vector(Kind::Str, &self.strings).named(&self.names);
+        self.nodes.extend(self.strings.chunks(1).map(|string| Node::vector(Kind::Str, string)));
+        self.root = Node::vector(Kind::List, &self.nodes).named(&self.names);
     }
 
     /// Pairs of text.
@@ -88,14 +90,40 @@ impl Answer {
         self.named_strings();
     }
 
+    /// Header fields by name, in the order in which the names first come; values of one name are joined, by what
+    /// `separator` says (RFC 9110, section 5.3).
+    pub(super) fn joined<'h>(
+        &mut self,
+        fields: impl Iterator<Item = (&'h [u8], Cow<'h, [u8]>)>,
+        separator: impl Fn(&[u8]) -> &'static [u8],
+    ) {
+        let mut seen = BTreeMap::new();
+        let mut values: Vec<Cow<[u8]>> = Vec::new();
+        for (name, value) in fields {
+            match seen.entry(name) {
+                Entry::Vacant(new) => {
+                    new.insert(values.len());
+                    self.names.push(Str::new(name));
+                    values.push(value);
+                }
+                Entry::Occupied(at) => {
+                    let joined = values[*at.get()].to_mut();
+                    joined.extend_from_slice(separator(name));
+                    joined.extend_from_slice(&value);
+                }
+            }
+        }
+        for value in values {
+            let value = self.put(value);
+            self.strings.push(value);
+        }
+        self.named_strings();
+    }
+
     pub(super) fn params<'v>(&mut self, params: &[(String, ParamType)], values: impl Iterator<Item = &'v [u8]>) {
-        let typed = params.iter().any(|(_, kind)| !matches!(kind, ParamType::Str | ParamType::Uuid));
         let values: Vec<&[u8]> = values.collect();
         for ((name, _), value) in params.iter().zip(&values) {
             self.pair(Cow::Borrowed(name.as_bytes()), Cow::Borrowed(value));
-        }
-        if !typed {
-            return self.named_strings();
         }
         self.ints.reserve(values.len());
         self.doubles.reserve(values.len());
