@@ -2,40 +2,36 @@
 # the worker processes'. Neighbours: app-routes.R (handlers in R), compile.R, natives.R (which gives the engine the
 # functions' addresses).
 
-cpp_interfaces <- c("drogonR", "drover")
+cpp_interfaces <- c("drover", "drogonR")
 
 # The one way into app$cpp_routes and app$cpp_stream_routes; `field` is one of these. What is registered is names:
 # addresses are of no use to other processes.
-add_cpp_route <- function(app, field, method, path, package, callable, timeout, ..., call) {
+# `interface`: one of cpp_interfaces, or NULL for that by which the function was registered; what `more(interface)` gives
+# are further fields of the route.
+add_cpp_route <- function(app, field, method, path, package, callable, timeout, interface, more, call) {
   check_app_open(app, call = call)
   parsed <- parse_path(path, call)
   check_name(package, "package", call)
   check_name(callable, "callable", call)
   if (!is.null(timeout)) check_seconds(timeout, "timeout", call = call)
-  resolve_callable(package, callable, call)
-  key <- paste(method, path)
-  if (!is.null(app[[field]][[key]])) {
-    warning(warningCondition(paste("overwriting existing route", key), class = "drover_warning_overwrite", call = call))
-  }
+  found <- resolve_callable(package, callable, interface, call)
+  more <- more(if (found$tagged) "drover" else interface %||% "drogonR")
   route <- list(
-    method = method, path = path, param_names = parsed$names, package = package, callable = callable, ...
+    method = method, path = path, param_names = parsed$names, package = package, callable = callable
   )
-  app[[field]][[key]] <- c(route, list(timeout = timeout)[!is.null(timeout)])
-  invisible(app)
+  put_route(app, field, c(route, more, list(timeout = timeout)[!is.null(timeout)]), call)
 }
 
 add_cpp_unary <- function(app, method, path, package, callable, interface, inline, data, timeout, call) {
-  if (identical(interface, cpp_interfaces)) interface <- cpp_interfaces[[1L]]
-  if (!is_string(interface) || !interface %in% cpp_interfaces) {
-    stop_argument("interface", "\"drogonR\" or \"drover\"", interface, call)
+  if (!is.null(interface) && !(is_string(interface) && interface %in% cpp_interfaces)) {
+    stop_argument("interface", "NULL, \"drover\" or \"drogonR\"", interface, call)
   }
   check_flag(inline, "inline", call)
-  check_native_data(data, interface, call)
-  # what is NULL has to stay in the list
-  add_cpp_route(
-    app, "cpp_routes", method, path, package, callable, timeout,
-    interface = interface, inline = inline, data = data, call = call
-  )
+  add_cpp_route(app, "cpp_routes", method, path, package, callable, timeout, interface, function(interface) {
+    check_native_data(data, interface, call)
+    # what is NULL has to stay in the list
+    list(interface = interface, inline = inline, data = data)
+  }, call)
 }
 
 add_cpp_stream <- function(app, method, path, package, callable, content_type, timeout, call) {
@@ -44,10 +40,9 @@ add_cpp_stream <- function(app, method, path, package, callable, content_type, t
   if (!nzchar(content_type) || grepl("[^\\x20-\\x7e\\x80-\\xff]", content_type, perl = TRUE, useBytes = TRUE)) {
     stop_argument("content_type", "a media type such as \"text/event-stream\"", content_type, call)
   }
-  add_cpp_route(
-    app, "cpp_stream_routes", method, path, package, callable, timeout, content_type = enc2utf8(content_type),
-    call = call
-  )
+  add_cpp_route(app, "cpp_stream_routes", method, path, package, callable, timeout, "drogonR", function(interface) {
+    list(content_type = enc2utf8(content_type))
+  }, call)
 }
 
 check_name <- function(x, arg, call) {
@@ -64,7 +59,8 @@ check_native_data <- function(data, interface, call) {
   if (is.null(data)) return(invisible())
   if (interface != "drover") {
     stop_drover("argument", paste(
-      "`data` must be NULL, or `interface` must be \"drover\": a handler of the other interface has no argument for it"
+      "`data` must be NULL: a handler of drogonR's interface has no argument for it. One of drover's is registered by",
+      "DROVER_REGISTER() in C, or `interface` must be \"drover\""
     ), call = call, argument = "data")
   }
   if (!is.function(data) && !is_native_data(data)) stop_argument("data", native_data_kinds, data, call)
@@ -88,15 +84,16 @@ needs_value <- function(default) is.symbol(default) && !nzchar(default)
 #' Registers a function of another package's compiled code for requests with a method and a path. Requests go to it
 #' without touching R: they are neither delayed by what R does, nor do they delay it.
 #'
-#' The function is found by the name under which its package registers it in C, with
-#' `R_RegisterCCallable("package", "callable", ...)` in its `R_init_package()`. It is looked up when the route is
-#' registered, and again in each process that runs it. `LinkingTo: drover` in the package's `DESCRIPTION` gives it the
-#' header `drover.h`, which declares both interfaces:
+#' The function is found by the name under which its package registers it in C, in its `R_init_package()`. It is looked
+#' up when the route is registered, and again in each process that runs it. `LinkingTo: drover` in the package's
+#' `DESCRIPTION` gives it the header `drover.h`, which declares both interfaces:
 #'
+#' * `"drover"`: `int handler(drover_request *, const drover_api *, void *data)`, registered with
+#'   `DROVER_REGISTER("package", "callable", handler)`. What a request has is read without copies; answers are whole or
+#'   piece by piece, at once or later, from any thread.
 #' * `"drogonR"`: `drogonr_unary_handler_t`, and `drogonr_stream_handler_t` for `dr_get_cpp_stream()` and
-#'   `dr_post_cpp_stream()`. Handlers written for the package drogonR need no change.
-#' * `"drover"`: `int handler(drover_request *, const drover_api *, void *data)`. What a request has is read without
-#'   copies; answers are whole or piece by piece, at once or later, from any thread.
+#'   `dr_post_cpp_stream()`, registered with `R_RegisterCCallable("package", "callable", ...)`. Handlers written for the
+#'   package drogonR need no change: there is a header `drogonR.h`, too.
 #'
 #' @section Where handlers run: In the process that runs the R handlers of the app: in this session, or in worker
 #' processes. There on one of `cpp_workers` threads (see [dr_serve()]), where they may block; or, with `inline = TRUE`,
@@ -117,7 +114,9 @@ needs_value <- function(default) is.symbol(default) && !nzchar(default)
 #' @param package The name of an installed package: a single string.
 #' @param callable The name that the function is registered by: a single string.
 #' @param ... Must be empty: what follows is given by name.
-#' @param interface Which of the two interfaces the function has: `"drogonR"` or `"drover"`.
+#' @param interface Which of the two interfaces the function has: `NULL` for that by which it was registered, otherwise
+#'   `"drover"` or `"drogonR"`. A function of drover's interface that was registered with `R_RegisterCCallable()` needs
+#'   `"drover"`: called by the other one, it crashes.
 #' @param inline `TRUE` for a handler that never blocks, to be run by the thread that has received the request.
 #' @param data For `interface = "drover"`: what the handler gets as its last argument. `NULL` for nothing; an external
 #'   pointer, for its address; a raw vector or a single string, for the address of a `drover_bytes` that holds their
@@ -128,10 +127,10 @@ needs_value <- function(default) is.symbol(default) && !nzchar(default)
 #' @param timeout Longest time from the arrival of a request to its answer, in seconds: a single number > 0, or `NULL`
 #'   for the one that [dr_serve()] was given. When it is over the client gets 504, and the handler is told that its
 #'   request is cancelled. Of an answer in pieces, it is the time until it begins.
-#' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,
-#'   with a warning of class `drover_warning_overwrite`.
+#' @returns `app`, invisibly; it is changed in place. Registering the same method and path again, also by [dr_get()] and
+#'   its like, replaces the handler, with a warning of class `drover_warning_overwrite`.
 #' @section Errors: `drover_error_argument` when an argument is not as described, the package is not installed or cannot
-#'   be loaded, or it has registered no function of that name; `drover_error_running` while `app` is being served.
+#'   be loaded, or it has registered no function of that name, or one of the other interface; `drover_error_running` while `app` is being served.
 #' @seealso [dr_get()] for handlers in R; `system.file("examples", "c-handlers", package = "drover")` has a package with
 #'   handlers, and an app that uses it.
 #' @examples
@@ -139,7 +138,7 @@ needs_value <- function(default) is.symbol(default) && !nzchar(default)
 #'
 #' # inst/examples/c-handlers has this package, and is run by `Rscript app.R`
 #' if (nzchar(system.file(package = "tokens"))) {
-#'   dr_get_cpp(app, "/health", "tokens", "tokens_health", interface = "drover", inline = TRUE)
+#'   dr_get_cpp(app, "/health", "tokens", "tokens_health", inline = TRUE)
 #'   dr_get_cpp_stream(app, "/count/:to", "tokens", "tokens_count")
 #' }
 #'
@@ -153,7 +152,7 @@ NULL
 
 #' @rdname cpp_routes
 #' @export
-dr_get_cpp <- function(app, path, package, callable, ..., interface = c("drogonR", "drover"), inline = FALSE,
+dr_get_cpp <- function(app, path, package, callable, ..., interface = NULL, inline = FALSE,
                        data = NULL, timeout = NULL) {
   check_dots_empty(..., call = sys.call())
   add_cpp_unary(app, "GET", path, package, callable, interface, inline, data, timeout, sys.call())
@@ -161,7 +160,7 @@ dr_get_cpp <- function(app, path, package, callable, ..., interface = c("drogonR
 
 #' @rdname cpp_routes
 #' @export
-dr_post_cpp <- function(app, path, package, callable, ..., interface = c("drogonR", "drover"), inline = FALSE,
+dr_post_cpp <- function(app, path, package, callable, ..., interface = NULL, inline = FALSE,
                         data = NULL, timeout = NULL) {
   check_dots_empty(..., call = sys.call())
   add_cpp_unary(app, "POST", path, package, callable, interface, inline, data, timeout, sys.call())
@@ -169,7 +168,7 @@ dr_post_cpp <- function(app, path, package, callable, ..., interface = c("drogon
 
 #' @rdname cpp_routes
 #' @export
-dr_put_cpp <- function(app, path, package, callable, ..., interface = c("drogonR", "drover"), inline = FALSE,
+dr_put_cpp <- function(app, path, package, callable, ..., interface = NULL, inline = FALSE,
                        data = NULL, timeout = NULL) {
   check_dots_empty(..., call = sys.call())
   add_cpp_unary(app, "PUT", path, package, callable, interface, inline, data, timeout, sys.call())
@@ -177,7 +176,7 @@ dr_put_cpp <- function(app, path, package, callable, ..., interface = c("drogonR
 
 #' @rdname cpp_routes
 #' @export
-dr_delete_cpp <- function(app, path, package, callable, ..., interface = c("drogonR", "drover"), inline = FALSE,
+dr_delete_cpp <- function(app, path, package, callable, ..., interface = NULL, inline = FALSE,
                           data = NULL, timeout = NULL) {
   check_dots_empty(..., call = sys.call())
   add_cpp_unary(app, "DELETE", path, package, callable, interface, inline, data, timeout, sys.call())
@@ -185,7 +184,7 @@ dr_delete_cpp <- function(app, path, package, callable, ..., interface = c("drog
 
 #' @rdname cpp_routes
 #' @export
-dr_patch_cpp <- function(app, path, package, callable, ..., interface = c("drogonR", "drover"), inline = FALSE,
+dr_patch_cpp <- function(app, path, package, callable, ..., interface = NULL, inline = FALSE,
                          data = NULL, timeout = NULL) {
   check_dots_empty(..., call = sys.call())
   add_cpp_unary(app, "PATCH", path, package, callable, interface, inline, data, timeout, sys.call())

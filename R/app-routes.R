@@ -13,21 +13,38 @@ parse_path <- function(path, call, arg = "path") {
   parsed
 }
 
+# The lists of an app that hold routes, by who runs them. A method and a path are in one of them.
+route_fields <- c("routes", "cpp_routes", "cpp_stream_routes")
+
+# The one way into these lists.
+put_route <- function(app, field, route, call) {
+  key <- paste(route$method, route$path)
+  for (one in route_fields) {
+    if (is.null(app[[one]][[key]])) next
+    warning(warningCondition(paste("overwriting existing route", key), class = "drover_warning_overwrite", call = call))
+    if (one != field) app[[one]][[key]] <- NULL
+  }
+  if (grepl("[?#]", route$path)) {
+    warn_unreachable(call, "route ", key, " is never reached: a path ends before '?' and '#'; fields of the query are in req$query")
+  }
+  app[[field]][[key]] <- route
+  invisible(app)
+}
+
+warn_unreachable <- function(call, ...) {
+  warning(warningCondition(paste0(...), class = "drover_warning_unreachable", call = call))
+}
+
 # The one way into app$routes. `method` is one of known_methods or "ANY".
 add_route <- function(app, method, path, handler, timeout, call = sys.call(-1L)) {
   check_app_open(app, call = call)
   parsed <- parse_path(path, call)
   check_handler(handler, call = call)
   if (!is.null(timeout)) check_seconds(timeout, "timeout", call = call)
-  key <- paste(method, path)
-  if (!is.null(app$routes[[key]])) {
-    warning(warningCondition(paste("overwriting existing route", key), class = "drover_warning_overwrite", call = call))
-  }
-  app$routes[[key]] <- c(
+  put_route(app, "routes", c(
     list(method = method, path = path, param_names = parsed$names, handler = handler),
     list(timeout = timeout)[!is.null(timeout)]
-  )
-  invisible(app)
+  ), call)
 }
 
 #' Register a handler
@@ -68,7 +85,8 @@ add_route <- function(app, method, path, handler, timeout, call = sys.call(-1L))
 #' @param methods Methods out of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS: a character vector. Case does not
 #'   matter.
 #' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,
-#'   with a warning of class `drover_warning_overwrite`.
+#'   with a warning of class `drover_warning_overwrite`. A route that can never be reached gives a warning of class
+#'   `drover_warning_unreachable`, when it is registered (a path with `?`) or served (another route goes before it).
 #' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
 #'   is being served.
 #' @seealso [dr_mount()] for the routes of another app, [dr_get_cpp()] for handlers in C, [dr_static()] for files,

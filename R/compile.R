@@ -113,6 +113,21 @@ native_field <- function(route, params) {
   )
 }
 
+# Warns of routes and static mounts for which those that are tried before them leave nothing.
+warn_of_hidden <- function(routes, statics, call) {
+  methods <- c(vapply(routes, `[[`, "", "method"), rep("GET", length(statics)))
+  paths <- c(vapply(routes, `[[`, "", "path"), vapply(statics, function(static) paste0(static$mount, "/*"), ""))
+  names <- c(paste("route", methods, paths)[seq_along(routes)], paste("static mount", vapply(statics, `[[`, "", "mount")))
+  for (method in unique(methods)) {
+    # one of some methods hides none of all methods
+    tried <- which(methods %in% c(method, "ANY"))
+    hidden_by <- .Call(C_hidden_patterns, enc2utf8(paths[tried]))
+    for (i in which(!is.na(hidden_by) & methods[tried] == method)) {
+      warn_unreachable(call, names[[tried[[i]]]], " is never reached: ", names[[tried[[hidden_by[[i]]]]]], " goes before it and matches all its paths")
+    }
+  }
+}
+
 # A list: routes, static and not_found for engine_start()'s config; handlers and on_error (lists of the same length);
 # natives, the C handlers; and counts, for people. A route has its handler's number among those of its kind.
 # All routes in R go before all C routes, and these before streams in C, wherever they are mounted.
@@ -132,6 +147,7 @@ compile_app <- function(app, call = sys.call(-1L)) {
     handlers[[not_found]] <- compose(app_middleware(app), not_found_handler(reading_lists(app, with_request(app$not_found))))
     on_error[not_found] <- list(reading_lists(app, app$on_error))
   }
+  warn_of_hidden(c(routes, cpp), app_statics(app), call)
   runs <- vapply(cpp, function(route) if (isTRUE(route$inline)) "inline" else "pool", "")
   static <- lapply(app_statics(app), static_dir, call = call)
   list(

@@ -1,8 +1,12 @@
 # C handlers as the engine takes them: addresses, and what is behind `data`, in the process that runs them.
 # Neighbours: app-cpp.R (registering), compile.R (the list of handlers), and engine.R and process.R, which call this.
 
-# The function that `package` registers as `callable`, as an external pointer; otherwise an error that says what to do.
-resolve_callable <- function(package, callable, call) {
+# What DROVER_REGISTER() of drover.h puts before the names of handlers of drover's interface.
+native_tag <- "drover_handler_t:"
+
+# The function that `package` registers as `callable`: list(pointer (external), tagged (whether it is known to be of
+# drover's interface)); otherwise an error that says what to do. With `interface = "drogonR"` only what has no tag.
+resolve_callable <- function(package, callable, interface, call) {
   refuse <- function(argument, ...) stop_drover("argument", paste0(...), call = call, argument = argument)
   if (!isNamespaceLoaded(package)) {
     if (!nzchar(system.file(package = package))) refuse("package", "package '", package, "' is not installed")
@@ -10,16 +14,24 @@ resolve_callable <- function(package, callable, call) {
       refuse("package", "package '", package, "' cannot be loaded: ", conditionMessage(error))
     })
   }
-  pointer <- .Call(C_natives_resolve, package, callable)
-  if (is.character(pointer)) {
-    name <- encodeString(c(package, callable), quote = "\"")
+  tagged <- .Call(C_natives_resolve, package, paste0(native_tag, callable))
+  plain <- .Call(C_natives_resolve, package, callable)
+  if (!is.character(tagged) && !identical(interface, "drogonR")) return(list(pointer = tagged, tagged = TRUE))
+  if (!is.character(tagged) && is.character(plain)) {
     refuse(
-      "callable", "R_GetCCallable(", name[[1L]], ", ", name[[2L]], ") failed: ", pointer, "; the package must call ",
-      "R_RegisterCCallable(", name[[1L]], ", ", name[[2L]], ", ...) in its ",
-      "R_init_", gsub(".", "_", package, fixed = TRUE), "()"
+      "callable", package, " registers ", callable, " by DROVER_REGISTER(), as a handler of drover's interface: ",
+      "it is for dr_get_cpp() and its like, not as drogonR's and not as a stream of drogonR's"
     )
   }
-  pointer
+  if (is.character(plain)) {
+    name <- encodeString(c(package, callable), quote = "\"")
+    refuse(
+      "callable", "R_GetCCallable(", name[[1L]], ", ", name[[2L]], ") failed: ", plain, "; the package must call ",
+      "DROVER_REGISTER(", name[[1L]], ", ", name[[2L]], ", ...) in its R_init_", gsub(".", "_", package, fixed = TRUE),
+      "(), or R_RegisterCCallable() for a handler of drogonR's interface"
+    )
+  }
+  list(pointer = plain, tagged = FALSE)
 }
 
 # The C handlers of a compiled app, see compile_app(), for the engine of this process, in their order: lists of pointer
@@ -35,7 +47,8 @@ natives_for_engine <- function(compiled) {
     value
   }
   lapply(compiled$natives, function(native) {
-    pointer <- tryCatch(resolve_callable(native$package, native$callable, NULL), error = function(error) {
+    interface <- if (native$interface == "drover") "drover" else "drogonR"
+    found <- tryCatch(resolve_callable(native$package, native$callable, interface, NULL), error = function(error) {
       stop_native("argument", native$route, conditionMessage(error))
     })
     data <- native$data
@@ -44,7 +57,7 @@ natives_for_engine <- function(compiled) {
       stop_native("argument", native$route, "`data` points to nothing")
     }
     list(
-      pointer = pointer, interface = native$interface, data = if (is_string(data)) charToRaw(enc2utf8(data)) else data,
+      pointer = found$pointer, interface = native$interface, data = if (is_string(data)) charToRaw(enc2utf8(data)) else data,
       content_type = native$content_type %||% "", params = native$params
     )
   })

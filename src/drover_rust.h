@@ -165,5 +165,6 @@ void drv_strings_walked(uint64_t ns);
 
 /* pattern.rs */
 const drv_node *drv_pattern_parse(const char *text, size_t len, drv_error *error);
+void drv_patterns_hidden(const drv_str *texts, size_t n, int32_t *hidden_by);
 
 #endif

@@ -35,16 +35,6 @@ static int32_t interface_of(SEXP name) {
   Rf_error("unknown interface of a C handler");
 }
 
-static const drv_str *texts(SEXP strings) {
-  R_xlen_t n = XLENGTH(strings);
-  drv_str *out = (drv_str *)R_alloc(n ? (size_t)n : 1, sizeof(drv_str));
-  for (R_xlen_t i = 0; i < n; i++) {
-    const char *text = Rf_translateCharUTF8(STRING_ELT(strings, i));
-    out[i] = (drv_str){text, strlen(text)};
-  }
-  return out;
-}
-
 /* list(pointer, interface, data, content_type, params), as natives_for_engine() makes it */
 static drv_native one(SEXP handler) {
   SEXP data = VECTOR_ELT(handler, 2), params = VECTOR_ELT(handler, 4);
@@ -52,7 +42,7 @@ static drv_native one(SEXP handler) {
       .function = (void (*)(void))R_ExternalPtrAddrFn(VECTOR_ELT(handler, 0)),
       .interface = interface_of(VECTOR_ELT(handler, 1)),
       .content_type = drv_text(VECTOR_ELT(handler, 3)),
-      .params = texts(params),
+      .params = drv_texts(params),
       .n_params = (size_t)XLENGTH(params),
   };
   if (TYPEOF(data) == EXTPTRSXP) {

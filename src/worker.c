@@ -345,6 +345,16 @@ drv_str drv_text(SEXP string) {
   return (drv_str){text, strlen(text)};
 }
 
+const drv_str *drv_texts(SEXP strings) {
+  R_xlen_t n = XLENGTH(strings);
+  drv_str *out = (drv_str *)R_alloc(n ? (size_t)n : 1, sizeof(drv_str));
+  for (R_xlen_t i = 0; i < n; i++) {
+    const char *text = Rf_translateCharUTF8(STRING_ELT(strings, i));
+    out[i] = (drv_str){text, strlen(text)};
+  }
+  return out;
+}
+
 /* Takes the handlers of an app: `scope` has `names` bound to them. */
 SEXP drv_worker_app(SEXP scope, SEXP names, SEXP limits) {
   if (w.desk) Rf_error("a server is running");
@@ -443,11 +453,4 @@ SEXP drv_worker_state(void) {
   SET_VECTOR_ELT(out, 3, current_cell() ? w.req : R_NilValue);
   UNPROTECT(1);
   return out;
-}
-
-SEXP drv_pattern(SEXP text) {
-  drv_str s = drv_text(text);
-  drv_error error;
-  const drv_node *node = drv_pattern_parse(s.ptr, s.len, &error);
-  return node ? drv_build(node) : Rf_ScalarString(drv_mkchar(error.message));
 }

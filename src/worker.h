@@ -10,6 +10,8 @@ SEXP drv_namespace(void);
 SEXP drv_call_package(const char *name, SEXP argument);
 /* A single string's text, empty when it is none. Lives as long as the .Call. */
 drv_str drv_text(SEXP string);
+/* All of a character vector, until the call from R returns. */
+const drv_str *drv_texts(SEXP strings);
 
 /* Where this process takes requests, or NULL. */
 drv_desk *drv_worker_desk(void);
@@ -47,6 +49,5 @@ SEXP drv_worker_settle(SEXP cell, SEXP value);
 SEXP drv_worker_settle_failure(SEXP cell, SEXP status, SEXP detail, SEXP headers);
 SEXP drv_worker_log(SEXP level, SEXP text, SEXP cell);
 SEXP drv_worker_state(void);
-SEXP drv_pattern(SEXP text);
 
 #endif

@@ -4,9 +4,9 @@
 library(drover)
 
 app <- dr_app()
-dr_get_cpp(app, "/text", "benchhandlers", "bench_text", interface = "drover", inline = TRUE)
-dr_get_cpp(app, "/json", "benchhandlers", "bench_json", interface = "drover", inline = TRUE)
-dr_get_cpp(app, "/pool", "benchhandlers", "bench_text", interface = "drover")
+dr_get_cpp(app, "/text", "benchhandlers", "bench_text", inline = TRUE)
+dr_get_cpp(app, "/json", "benchhandlers", "bench_json", inline = TRUE)
+dr_get_cpp(app, "/pool", "benchhandlers", "bench_text")
 dr_get_cpp(app, "/unary", "benchhandlers", "bench_unary")
 
 if (nzchar(Sys.getenv("PORT"))) {

@@ -1,7 +1,7 @@
 /*
  * drover.h: HTTP handlers in C and C++, called by drover without R.
  *
- * A package has `LinkingTo: drover`, includes this header, and registers its handlers with R_RegisterCCallable(); an app names
+ * A package has `LinkingTo: drover`, includes this header, and registers its handlers in its R_init_package(); an app names
  * them in dr_get_cpp() and its sisters. There is nothing to link with: all that a handler may call is given to it.
  *
  * Two interfaces. Part 1 is drover's own: a request is asked for what is wanted of it, nothing is copied, an answer may come
@@ -99,6 +99,20 @@ typedef struct drover_times {
  * effect and returns DROVER_DONE or DROVER_GONE.
  */
 typedef int (*drover_handler_t)(drover_request *req, const drover_api *api, void *data);
+
+/*
+ * Registers a handler of this interface, in the package's R_init_package(): DROVER_REGISTER("package", "name", handler), after
+ * #include <R_ext/Rdynload.h>. `name` is a literal. dr_get_cpp() then knows by itself which interface the handler has, and the
+ * compiler that it has it. Handlers of part 2 are registered by R_RegisterCCallable(), as for drogonR.
+ */
+#define DROVER_REGISTER(package, name, handler) \
+  do { \
+    drover_handler_t drover_registered = (handler); \
+    R_RegisterCCallable((package), DROVER_TAG name, (DL_FUNC)(void (*)(void))drover_registered); \
+  } while (0)
+
+/* What names of such handlers begin with; that no other name does tells them apart. */
+#define DROVER_TAG "drover_handler_t:"
 
 /*
  * The table of functions. It is the same for all calls and lives as long as the process; keep its address if you like.

@@ -5,7 +5,7 @@ library(drover)
 
 app <- source(Sys.getenv("R_APP"))$value
 package <- "drover.handlers"
-in_c <- function(path, callable, ...) dr_get_cpp(app, path, package, callable, interface = "drover", ...)
+in_c <- function(path, callable, ...) dr_get_cpp(app, path, package, callable, ...)
 
 in_c("/c/text", "h_text")
 in_c("/c/inline", "h_text", inline = TRUE)
@@ -28,7 +28,7 @@ in_c("/c/long", "h_respond")
 in_c("/c/stream", "h_stream")
 in_c("/c/endless", "h_stream_endless")
 in_c("/c/pid", "h_data", data = function() as.character(Sys.getpid()))
-dr_post_cpp(app, "/c/body", package, "h_body", interface = "drover")
+dr_post_cpp(app, "/c/body", package, "h_body")
 dr_get_cpp_stream(app, "/c/events", package, "old_stream")
 
 app

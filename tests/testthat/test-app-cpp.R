@@ -41,10 +41,29 @@ test_that("the same method and path again replaces the handler with a warning", 
   }
   overwriting(dr_get_cpp(app, "/x", "later", callable, inline = TRUE))
   expect_true(app$cpp_routes[["GET /x"]]$inline)
-  # each kind has a list of its own
-  expect_silent(dr_get_cpp_stream(app, "/x", "later", callable))
-  expect_silent(dr_get(app, "/x", hello))
+  # whoever runs it
   overwriting(dr_get_cpp_stream(app, "/x", "later", callable))
+  expect_length(app$cpp_routes, 0L)
+  overwriting(dr_get(app, "/x", hello))
+  expect_length(app$cpp_stream_routes, 0L)
+  expect_silent(dr_post_cpp(app, "/x", "later", callable))
+  overwriting(dr_get_cpp(app, "/x", "later", callable))
+  expect_length(app$routes, 0L)
+  expect_named(app$cpp_routes, c("POST /x", "GET /x"))
+})
+
+test_that("the interface of a handler is the one that it was registered with", {
+  local_handlers()
+  app <- dr_app()
+  interface_of <- function(...) dr_get_cpp(dr_app(), "/x", "drover.handlers", ...)$cpp_routes[[1L]]$interface
+  expect_identical(interface_of("h_text"), "drover")
+  expect_identical(interface_of("h_text", interface = "drover", data = "x"), "drover")
+  expect_identical(interface_of("old_echo"), "drogonR")
+  wrong <- "drover.handlers registers h_text by DROVER_REGISTER(), as a handler of drover's interface"
+  expect_argument_error(interface_of("h_text", interface = "drogonR"), wrong, fixed = TRUE)
+  expect_argument_error(dr_get_cpp_stream(app, "/x", "drover.handlers", "h_text"), wrong, fixed = TRUE)
+  expect_argument_error(interface_of("old_echo", data = "x"), "`data` must be NULL: a handler of drogonR's interface")
+  expect_length(app$cpp_stream_routes, 0L)
 })
 
 test_that("a package that is not there and a function that it does not have are named", {
@@ -54,7 +73,7 @@ test_that("a package that is not there and a function that it does not have are 
     dr_get_cpp(app, "/x", "stats", "f"),
     paste0(
       "^R_GetCCallable\\(\"stats\", \"f\"\\) failed: .*; the package must call ",
-      "R_RegisterCCallable\\(\"stats\", \"f\", ...\\) in its R_init_stats\\(\\)$"
+      "DROVER_REGISTER\\(\"stats\", \"f\", ...\\) in its R_init_stats\\(\\), or R_RegisterCCallable\\(\\)"
     )
   )
   expect_argument_error(dr_post_cpp_stream(app, "/x", "stats", "f"), "R_GetCCallable(\"stats\", \"f\") failed", fixed = TRUE)
@@ -93,9 +112,9 @@ test_that("wrong arguments are named", {
   }
   expect_argument_error(dr_get_cpp(app, "/x", "", callable), "`package` must be a name")
   expect_argument_error(dr_get_cpp(app, "/x", "later", callable, TRUE), "`...` must be empty", fixed = TRUE)
-  for (wrong in list("C", NA, 1, NULL, c("drover", "drogonR"))) {
+  for (wrong in list("C", NA, 1, c("drover", "drogonR"))) {
     expect_argument_error(
-      dr_get_cpp(app, "/x", "later", callable, interface = wrong), "`interface` must be \"drogonR\" or \"drover\""
+      dr_get_cpp(app, "/x", "later", callable, interface = wrong), "`interface` must be NULL, \"drover\" or \"drogonR\""
     )
   }
   for (wrong in list("yes", NA, 1, NULL)) {
@@ -115,11 +134,11 @@ test_that("`data` is for the interface that has an argument for it, and of a kin
   register <- function(data, interface = "drover") {
     dr_get_cpp(dr_app(), "/x", "later", callable, interface = interface, data = data)$cpp_routes[[1L]]$data
   }
-  live <- drover:::resolve_callable("later", callable, NULL)
+  live <- drover:::resolve_callable("later", callable, NULL, NULL)$pointer
   for (right in list(NULL, live, as.raw(1:3), "model", function() NULL, function(size = 3) "x", getwd)) {
     expect_identical(register(right), right)
   }
-  expect_argument_error(register("model", "drogonR"), "`data` must be NULL, or `interface` must be \"drover\"")
+  expect_argument_error(register("model", "drogonR"), "`data` must be NULL: a handler of drogonR's interface")
   expect_argument_error(register(1), "`data` must be NULL, an external pointer, a raw vector, a single string, or a func")
   expect_argument_error(register(list()), "`data` must be")
   expect_argument_error(register(c("a", "b")), "`data` must be")

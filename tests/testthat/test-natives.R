@@ -14,7 +14,7 @@ test_that("names become addresses", {
   dr_get_cpp_stream(app, "/y", "later", callable, "text/plain")
   natives <- drover:::natives_for_engine(drover:::compile_app(app))
   expect_length(natives, 2L)
-  expect_identical(natives[[1L]]$pointer, drover:::resolve_callable("later", callable, NULL))
+  expect_identical(natives[[1L]]$pointer, drover:::resolve_callable("later", callable, NULL, NULL)$pointer)
   expect_identical(natives[[1L]][-1L], list(interface = "unary", data = NULL, content_type = "", params = c("id", "n")))
   expect_identical(
     natives[[2L]][-1L], list(interface = "stream", data = NULL, content_type = "text/plain", params = character())
@@ -30,7 +30,7 @@ test_that("an app that has been saved resolves its handlers anew", {
 })
 
 test_that("data is bytes or a pointer, and functions that make it are called when a process starts", {
-  live <- drover:::resolve_callable("later", callable, NULL)
+  live <- drover:::resolve_callable("later", callable, NULL, NULL)$pointer
   calls <- 0L
   make <- function() {
     calls <<- calls + 1L
@@ -53,7 +53,7 @@ test_that("what goes wrong names the route", {
     natives_of(NULL, function() list(1)),
     "C handler of GET /1: `data` must return NULL, an external pointer, a raw vector or a single string, not an unnamed list"
   )
-  dead <- unserialize(serialize(drover:::resolve_callable("later", callable, NULL), NULL))
+  dead <- unserialize(serialize(drover:::resolve_callable("later", callable, NULL, NULL)$pointer, NULL))
   expect_argument_error(natives_of(function() dead), "C handler of GET /0: `data` points to nothing")
   compiled <- drover:::compile_app(dr_get_cpp(dr_app(), "/x", "later", callable))
   compiled$natives[[1L]]$package <- "no.such.package"

@@ -35,7 +35,7 @@ void attribute_visible R_init_benchhandlers(DllInfo *dll) {
   R_registerRoutines(dll, NULL, NULL, NULL, NULL);
   R_useDynamicSymbols(dll, FALSE);
   /* by way of void (*)(void), which the compiler knows to be any function */
-  R_RegisterCCallable("benchhandlers", "bench_text", (DL_FUNC)(void (*)(void))bench_text);
-  R_RegisterCCallable("benchhandlers", "bench_json", (DL_FUNC)(void (*)(void))bench_json);
+  DROVER_REGISTER("benchhandlers", "bench_text", bench_text);
+  DROVER_REGISTER("benchhandlers", "bench_json", bench_json);
   R_RegisterCCallable("benchhandlers", "bench_unary", (DL_FUNC)(void (*)(void))bench_unary);
 }

@@ -10,17 +10,17 @@ model <- tokens_model(text)
 app <- dr_app()
 
 # Inline: on the thread that has the request, for what takes microseconds.
-dr_get_cpp(app, "/health", "tokens", "tokens_health", interface = "drover", inline = TRUE)
-dr_get_cpp(app, "/words/:word", "tokens", "tokens_word", interface = "drover", inline = TRUE, data = model)
+dr_get_cpp(app, "/health", "tokens", "tokens_health", inline = TRUE)
+dr_get_cpp(app, "/words/:word", "tokens", "tokens_word", inline = TRUE, data = model)
 
 # On the pool of `cpp_workers` threads, for what takes longer, or waits: an answer as a whole, and one in pieces.
-dr_post_cpp(app, "/score", "tokens", "tokens_score", interface = "drover", data = model)
-dr_get_cpp(app, "/generate/:word/<n:int>", "tokens", "tokens_generate", interface = "drover", data = model)
+dr_post_cpp(app, "/score", "tokens", "tokens_score", data = model)
+dr_get_cpp(app, "/generate/:word/<n:int>", "tokens", "tokens_generate", data = model)
 
 # Answered by a thread of the package. A function as `data` is called in each process that runs handlers: threads, unlike
 # memory, do not get into forks.
 dr_post_cpp(
-  app, "/batched", "tokens", "tokens_batched", interface = "drover", inline = TRUE,
+  app, "/batched", "tokens", "tokens_batched", inline = TRUE,
   data = function() tokens_batcher(model)
 )
 

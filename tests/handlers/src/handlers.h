@@ -2,7 +2,7 @@
 #ifndef HANDLERS_H
 #define HANDLERS_H
 
-#include <drover.h>
+#include <drogonR.h> /* which is drover.h */
 
 #ifdef __cplusplus
 extern "C" {

@@ -35,8 +35,10 @@ void R_init_drover_handlers(DllInfo *dll) {
   R_registerRoutines(dll, NULL, calls, NULL, NULL);
   R_useDynamicSymbols(dll, FALSE);
 #define REGISTER(name) R_RegisterCCallable("drover.handlers", #name, AS_CALLABLE(name));
-  DROVER_HANDLERS(REGISTER)
+#define REGISTER_TAGGED(name) DROVER_REGISTER("drover.handlers", #name, name);
+  DROVER_HANDLERS(REGISTER_TAGGED)
   UNARY_HANDLERS(REGISTER)
   STREAM_HANDLERS(REGISTER)
+#undef REGISTER_TAGGED
 #undef REGISTER
 }

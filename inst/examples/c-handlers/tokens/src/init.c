@@ -15,11 +15,11 @@ static const R_CallMethodDef calls[] = {
 void attribute_visible R_init_tokens(DllInfo *dll) {
   R_registerRoutines(dll, NULL, calls, NULL, NULL);
   R_useDynamicSymbols(dll, FALSE);
-  R_RegisterCCallable("tokens", "tokens_health", ANY(tokens_health));
-  R_RegisterCCallable("tokens", "tokens_word", ANY(tokens_word));
-  R_RegisterCCallable("tokens", "tokens_score", ANY(tokens_score));
-  R_RegisterCCallable("tokens", "tokens_generate", ANY(tokens_generate));
-  R_RegisterCCallable("tokens", "tokens_batched", ANY(tokens_batched));
+  DROVER_REGISTER("tokens", "tokens_health", tokens_health);
+  DROVER_REGISTER("tokens", "tokens_word", tokens_word);
+  DROVER_REGISTER("tokens", "tokens_score", tokens_score);
+  DROVER_REGISTER("tokens", "tokens_generate", tokens_generate);
+  DROVER_REGISTER("tokens", "tokens_batched", tokens_batched);
   R_RegisterCCallable("tokens", "tokens_shout", ANY(tokens_shout));
   R_RegisterCCallable("tokens", "tokens_spell", ANY(tokens_spell));
 }

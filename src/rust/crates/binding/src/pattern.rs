@@ -1,6 +1,7 @@
-//! What R may know of a path pattern when a route is registered.
+//! What R may know of path patterns: of one when a route is registered, of all when an app is compiled.
 
 use crate::node::{Kind, Node, Str};
+use crate::r::NA_INT;
 use crate::shield::{shield, Error};
 use router::Pattern;
 use std::cell::RefCell;
@@ -42,6 +43,31 @@ pub unsafe extern "C" fn drv_pattern_parse(text: *const u8, len: usize, error: *
             ptr::null()
         }
     }
+}
+
+/// For each of the patterns, which are in the order in which they are tried, the number (from 1) of the first one that
+/// leaves nothing for it, or `NA`. What is no pattern hides nothing and is not hidden.
+///
+/// # Safety
+/// C lends `n` strings at `texts` for the call, and `n` integers at `hidden_by`, which are written.
+#[no_mangle]
+pub unsafe extern "C" fn drv_patterns_hidden(texts: *const Str, n: usize, hidden_by: *mut i32) {
+    // SAFETY: the caller's; R's vectors of length 0 have an address as well.
+    let (texts, hidden_by) =
+        unsafe { (std::slice::from_raw_parts(texts, n), std::slice::from_raw_parts_mut(hidden_by, n)) };
+    hidden_by.fill(NA_INT);
+    shield((), || {
+        // SAFETY: the caller's.
+        let text = |text: &Str| String::from_utf8_lossy(unsafe { text.as_bytes() }).into_owned();
+        let patterns: Vec<Option<Pattern>> = texts.iter().map(|t| Pattern::parse(&text(t)).ok()).collect();
+        for (i, later) in patterns.iter().enumerate() {
+            let Some(later) = later else { continue };
+            let hides = |earlier: &Option<Pattern>| earlier.as_ref().is_some_and(|earlier| earlier.hides(later));
+            if let Some(at) = patterns[..i].iter().position(hides) {
+                hidden_by[i] = i32::try_from(at + 1).unwrap_or(NA_INT);
+            }
+        }
+    });
 }
 
 impl Parsed {

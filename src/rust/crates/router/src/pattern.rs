@@ -131,6 +131,16 @@ impl Pattern {
         })
     }
 
+    /// Whether each path that matches `later` matches this pattern, too: registered before it, this one answers all its
+    /// requests. `false` where that cannot be told by comparing segments as they are written.
+    pub fn hides(&self, later: &Pattern) -> bool {
+        let (own, others) = (&self.segments, &later.segments);
+        let rest = own.last() == Some(&Segment::Rest);
+        let fixed = own.len() - usize::from(rest);
+        let long_enough = if rest { others.len() > fixed } else { others.len() == fixed };
+        long_enough && own.iter().zip(others).take(fixed).all(|(one, other)| one.covers(other))
+    }
+
     /// The segments, with literals in lower case unless `case_sensitive`.
     pub(crate) fn segments(&self, case_sensitive: bool) -> Vec<Segment> {
         self.segments
@@ -298,6 +308,40 @@ mod tests {
         assert_ne!(shape("/users", false), shape("/users/", false));
         assert_eq!(shape("/f/*", false), shape("/f/*rest", false));
         assert_eq!(shape("/f/V<a:int>.<b>", false), "/f/v<:int>.<>");
+    }
+
+    #[test]
+    fn a_pattern_hides_those_that_match_nothing_else() {
+        let pattern = |text| Pattern::parse(text).unwrap();
+        let hides = |earlier, later| pattern(earlier).hides(&pattern(later));
+        for (earlier, later) in [
+            ("/z/:a", "/z/:b"),
+            ("/z/:a", "/z/<b:int>"),
+            ("/users/:id", "/users/me"),
+            ("/n/<n:int>", "/n/12"),
+            ("/f/<x>.csv", "/f/all.csv"),
+            ("/f/<x>.csv", "/f/<y>.csv"),
+            ("/f/:x", "/f/<y>.csv"),
+            ("/*", "/"),
+            ("/a/*rest", "/a/b/c"),
+            ("/a/*rest", "/a/:b/*c"),
+            ("/a/*rest", "/a/"),
+        ] {
+            assert!(hides(earlier, later), "{earlier} {later}");
+        }
+        for (earlier, later) in [
+            ("/z/<a:int>", "/z/:b"),
+            ("/users/me", "/users/:id"),
+            ("/n/<n:int>", "/n/x"),
+            ("/a/*rest", "/a"),
+            ("/a/:x", "/a/"),
+            ("/a/:x", "/a/*y"),
+            ("/f/<x>.csv", "/f/<x>.txt"),
+            ("/a", "/a/b"),
+            ("/A", "/a"),
+        ] {
+            assert!(!hides(earlier, later), "{earlier} {later}");
+        }
     }
 
     #[test]

@@ -36,6 +36,17 @@ impl Segment {
         }
     }
 
+    /// Whether all segments that match `other` match this one; `false` where that cannot be told.
+    pub(crate) fn covers(&self, other: &Segment) -> bool {
+        match (self, other) {
+            (_, Segment::Literal(text)) => self.values(text, true).is_some(),
+            // whatever holds a placeholder has a character at least
+            (Segment::Param(ParamType::Str), Segment::Param(_) | Segment::Mixed { .. }) => true,
+            (Segment::Rest, _) | (_, Segment::Rest) => false,
+            _ => self == other,
+        }
+    }
+
     /// The values in `text`, in pattern order; `None` when it does not match. [`Segment::Rest`] is not about one
     /// segment and matches none.
     pub(crate) fn values<'t>(&self, text: &'t str, case_sensitive: bool) -> Option<Values<'t>> {
