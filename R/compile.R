@@ -3,14 +3,39 @@
 # the process that runs them.
 
 # Puts one middleware around what is further in. Lean: it runs for each request.
-wrap <- function(middleware, inner) {
+wrap <- function(middleware, inner, on_error) {
   force(middleware)
   force(inner)
-  function(req) middleware(req, function() as_response(inner(req)))
+  force(on_error)
+  function(req) middleware(req, function() respond(inner, req, on_error))
 }
 
-compose <- function(middleware, handler) {
-  for (one in rev(middleware)) handler <- wrap(one, handler)
+# The response of what is further in, also to its errors: what middleware adds to responses is on those as well.
+respond <- function(inner, req, on_error) {
+  response <- tryCatch(
+    withCallingHandlers(as_response(inner(req)), error = note_trace),
+    error = function(condition) {
+      setTimeLimit()
+      with_condition(failure_response(condition, take_trace(), on_error, req), condition)
+    }
+  )
+  if (!is_promise(response)) return(response)
+  # the request under way is another one by then
+  about <- attr(req, "cell")
+  response$catch(function(reason) {
+    condition <- as_condition(reason)
+    with_condition(failure_response(condition, NULL, on_error, req, about), condition)
+  })
+}
+
+# For middleware that wants to know which error it was.
+with_condition <- function(response, condition) {
+  if (!is_promise(response)) attr(response, "condition") <- condition
+  response
+}
+
+compose <- function(middleware, handler, on_error = NULL) {
+  for (one in rev(middleware)) handler <- wrap(one, handler, on_error)
   handler
 }
 
@@ -139,13 +164,15 @@ compile_app <- function(app, call = sys.call(-1L)) {
   # a prefix and a path that are fine alone may not be together: the same placeholder in both
   for (route in routes) parse_path(route$path, call)
   params <- lapply(cpp, function(route) parse_path(route$path, call)$names)
-  handlers <- lapply(routes, function(route) compose(route$middleware, route$handler))
+  handlers <- lapply(routes, function(route) compose(route$middleware, route$handler, route$on_error))
   on_error <- lapply(routes, `[[`, "on_error")
   not_found <- NULL
   if (!is.null(app$not_found)) {
     not_found <- length(handlers) + 1L
-    handlers[[not_found]] <- compose(app_middleware(app), not_found_handler(reading_lists(app, with_request(app$not_found))))
     on_error[not_found] <- list(reading_lists(app, app$on_error))
+    handlers[[not_found]] <- compose(
+      app_middleware(app), not_found_handler(reading_lists(app, with_request(app$not_found))), on_error[[not_found]]
+    )
   }
   warn_of_hidden(c(routes, cpp), app_statics(app), call)
   runs <- vapply(cpp, function(route) if (isTRUE(route$inline)) "inline" else "pool", "")

@@ -1,5 +1,5 @@
 # The main thread as worker, in R: the guard around the loop of src/worker.c, and what becomes of a handler that fails.
-# Not for starting and stopping: engine.R. Neighbours: hygiene.R, response-of.R.
+# Not for starting and stopping: engine.R. Neighbours: failure.R, hygiene.R, response-of.R.
 
 # What src/worker.c is told to do, and why it came back.
 modes <- list(idle = 0L, block = 1L, drain = 2L)
@@ -7,9 +7,6 @@ outcomes <- list(stopped = 0L, events = 1L, quiet = 2L, aborted = 3L)
 # Of guard(): a handler failed, or Ctrl-C was pressed.
 failed <- 4L
 interrupted <- 5L
-
-# What is known of the failure under way: `trace`, the calls from the handler to the error.
-failure <- new.env(parent = emptyenv())
 
 # Serves requests until there is another thing to do, however handlers end.
 serve <- function(mode) {
@@ -34,26 +31,6 @@ guard <- function(mode) {
       interrupted
     }
   )
-}
-
-# A calling handler, so the calls that led to the error are still there.
-note_trace <- function(condition) {
-  # a trace is logged for what is the server's fault only
-  if (is_http_error(condition) && condition$status < 500) return()
-  calls <- sys.calls()
-  top <- length(calls) - 1L
-  bottom <- 1L
-  # below the handler: the guard; above the error: the machinery of conditions and this function
-  while (bottom <= top && !is_bottom_call(calls[[bottom]])) bottom <- bottom + 1L
-  if (top > 0L && identical(calls[[top]][[1L]], quote(.handleSimpleError))) top <- top - 1L
-  failure$trace <- if (bottom <= top) calls[bottom:top] else list()
-}
-
-is_bottom_call <- function(call) {
-  name <- call[[1L]]
-  if (!is.symbol(name)) return(FALSE)
-  identical(name, quote(.Call)) ||
-    (length(call) == 2L && identical(call[[2L]], quote(req)) && exists(as.character(name), envir = engine$scope, inherits = FALSE))
 }
 
 # Warnings of handlers go to the log, and no further, unless options(warn = 2) is to make them errors.
@@ -91,38 +68,21 @@ valid_text <- function(text) {
   text
 }
 
-# The last calls before an error, the outermost first, at most 20: an endless recursion has thousands.
-trace_lines <- function(trace) {
-  lines <- vapply(utils::tail(trace, 20L), one_line, "")
-  if (length(trace) > 20L) c(sprintf("... %d calls", length(trace) - 20L), lines) else lines
-}
-
-# Answers the request whose handler signalled `condition`: by dr_on_error(), if there is one, or with an error status.
+# Answers the request whose handler, or outermost middleware, signalled `condition`.
 fail_request <- function(condition) {
   # a handler may have set one, and it would end every handler after it
   setTimeLimit()
-  trace <- failure$trace
-  failure$trace <- NULL
+  trace <- take_trace()
   state <- .Call(C_worker_state)
   on_error <- if (state[[2L]]) engine$on_error[[state[[3L]]]]
-  if (is.function(on_error) && !is_body_error(condition)) {
-    answered <- tryCatch(
-      {
-        # code of the app again: in a worker process it can be interrupted, like the handler
-        .Call(C_worker_answer, allowInterrupts(on_error(state[[4L]], condition)))
-        TRUE
-      },
-      error = function(second) {
-        log_line("error", paste("500 dr_on_error() failed:", describe_condition(second)), request = TRUE)
-        FALSE
-      },
-      interrupt = function(interrupt) NA
-    )
-    if (is.na(answered)) return(if (in_process()) interrupt_request() else reply_failure(condition, trace))
-    if (answered && is_http_error(condition)) return(invisible())
-    if (answered) return(log_failure(condition, trace, TRUE))
-  }
-  reply_failure(condition, trace)
+  # code of the app again: in a worker process it can be interrupted, like the handler
+  response <- tryCatch(failure_response(condition, trace, on_error, state[[4L]]), interrupt = function(interrupt) NULL)
+  if (is.null(response)) return(if (in_process()) interrupt_request() else reply_failure(condition, trace))
+  tryCatch(.Call(C_worker_answer, response), error = function(second) {
+    log_line("error", paste("500 dr_on_error() failed:", describe_condition(second)), request = TRUE)
+    reply_failure(condition, trace)
+  })
+  invisible()
 }
 
 # Answers the request whose handler was interrupted: by Ctrl-C in a session, by the server in a worker process. The server
@@ -131,47 +91,15 @@ interrupt_request <- function() {
   if (!in_process()) {
     return(fail_request(structure(class = c("interrupt", "condition"), list(message = "interrupted", call = NULL))))
   }
-  failure$trace <- NULL
+  take_trace()
   log_line("warn", "interrupted: the request was over its time, or its client had gone", request = TRUE)
-  .Call(C_worker_fail, 504L, "", list())
+  .Call(C_worker_answer, problem_of(504L, "", list()))
 }
 
 # Answers with an error status, without running any code of the app.
 reply_failure <- function(condition, trace = NULL) {
-  reply <- failure_reply(condition, trace)
-  if (reply$status >= 500L) log_failure(condition, trace, TRUE)
-  .Call(C_worker_fail, reply$status, reply$detail, reply$headers)
+  .Call(C_worker_answer, problem_response(condition, trace, TRUE))
   invisible()
-}
-
-log_failure <- function(condition, trace, request) {
-  lines <- trace_lines(trace)
-  log_line("error", paste0(
-    "500 ", describe_condition(condition), if (length(lines)) paste0(" trace=", paste(lines, collapse = " > "))
-  ), request)
-}
-
-# Signalled on purpose, for the client: dr_abort(), or any condition with a status.
-is_http_error <- function(condition) {
-  status <- tryCatch(condition$status, error = function(e) NULL)
-  is.numeric(status) && length(status) == 1L && isTRUE(status >= 400 && status <= 599)
-}
-
-# A malformed part of the request is the client's error before it is the handler's.
-is_body_error <- function(condition) inherits(condition, "drover_error_body")
-
-# Status, detail for the client, and headers. The text of an error is for the client only when it was meant to be.
-failure_reply <- function(condition, trace = NULL) {
-  if (is_http_error(condition)) {
-    headers <- condition$headers
-    return(list(
-      status = as.integer(condition$status), detail = valid_text(conditionMessage(condition)),
-      headers = if (is.list(headers)) headers else list()
-    ))
-  }
-  detail <- ""
-  if (isTRUE(engine$debug)) detail <- paste(c(describe_condition(condition), trace_lines(trace)), collapse = "\n  ")
-  list(status = 500L, detail = detail, headers = list())
 }
 
 # Called from C when a part of a request cannot be read.
@@ -181,11 +109,11 @@ stop_field <- function(status, message) {
 
 # Called from C when a handler returned a promise: the reply is sent when it comes to its end.
 await <- function(promise, cell) {
-  fail <- function(condition) {
-    if (!inherits(condition, "condition")) condition <- simpleError(paste(format(condition), collapse = " "), NULL)
-    reply <- failure_reply(condition)
-    if (reply$status >= 500L) log_failure(condition, NULL, cell)
-    .Call(C_worker_settle_failure, cell, reply$status, reply$detail, reply$headers)
+  state <- .Call(C_worker_state)
+  on_error <- if (state[[2L]]) engine$on_error[[state[[3L]]]]
+  req <- state[[4L]]
+  fail <- function(reason) {
+    .Call(C_worker_settle, cell, failure_response(as_condition(reason), NULL, on_error, req, cell))
     NULL
   }
   promises::then(promise, function(value) {

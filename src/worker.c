@@ -8,13 +8,14 @@
  *   guard() in R         tryCatch and withCallingHandlers, once for as many requests as come, not once for each
  *   drv_worker_run       the loop
  *
- * A jump out of a handler ends in guard() or drv_worker_guarded(); the request that ran is then failed (drv_worker_fail) and the
+ * A jump out of a handler ends in guard() or drv_worker_guarded(); the request that ran is then answered (drv_worker_answer) and the
  * loop entered again.
  *
  * Two ways to wait. Blocking (`dr_serve(block = TRUE)`, draining, a worker process): in poll(), on the bell and on whatever else
  * R waits for. Idle: not at all; session.c has the loop called when requests wait.
  */
 #include "worker.h"
+#include "values.h"
 #include "build.h"
 #include "hygiene.h"
 #include "json.h"
@@ -153,18 +154,29 @@ static void send_reply(SEXP cell) {
   if (w.desk) drv_reply_send(w.desk, drv_request_cell(cell));
 }
 
+static SEXP part(SEXP response, const char *name) {
+  SEXP value = drv_pick(response, PROTECT(Rf_mkString(name)));
+  UNPROTECT(1);
+  return value;
+}
+
+/* An error in the words of the server: problem_response() in R, which middleware may have changed. */
+static int reply_problem(SEXP cell, SEXP problem) {
+  int status = Rf_asInteger(part(problem, "status"));
+  if (status < 400 || status > 599) return 0;
+  drv_reply_failure(status, drv_text(part(problem, "body")), part(problem, "headers"));
+  send_reply(cell);
+  return 1;
+}
+
 /* 0 when `value` has no reply of its own: then nothing was sent. */
 static int reply_value(SEXP cell, SEXP value) {
+  if (OBJECT(value) && Rf_inherits(value, "dr_problem") && reply_problem(cell, value)) return 1;
   SEXP before = drv_json_reads(value);
   int made = drv_reply_value(value);
   drv_json_reads(before);
   if (made) send_reply(cell);
   return made;
-}
-
-static void reply_failure(SEXP cell, SEXP status, SEXP detail, SEXP headers) {
-  drv_reply_failure(Rf_asInteger(status), drv_text(detail), headers);
-  send_reply(cell);
 }
 
 /* Replies to the request of `cell` with what a handler returned. 1 when that was a promise: the reply comes later. */
@@ -396,20 +408,7 @@ void drv_worker_close(void) {
   drv_worker_forget_app();
 }
 
-/* The handler that ran has failed: its request gets an error of the server's making, unless it was answered already. */
-SEXP drv_worker_fail(SEXP status, SEXP detail, SEXP headers) {
-  only_parent();
-  if (!w.desk) return R_NilValue;
-  SEXP cell = current_cell();
-  if (cell && drv_cell_is_open(drv_request_cell(cell))) {
-    reply_failure(PROTECT(cell), status, detail, headers);
-    UNPROTECT(1);
-  }
-  if (w.in_handler) after_handler();
-  return R_NilValue;
-}
-
-/* The same, with what dr_on_error() made of it. */
+/* The handler that ran has failed: its request gets this answer, unless it had one already. */
 SEXP drv_worker_answer(SEXP value) {
   SEXP cell = w.desk ? current_cell() : NULL;
   if (cell && drv_cell_is_open(drv_request_cell(cell))) w.awaiting += answer(cell, value);
@@ -421,15 +420,6 @@ SEXP drv_worker_answer(SEXP value) {
 SEXP drv_worker_settle(SEXP cell, SEXP value) {
   if (!w.desk || !drv_cell_is_open(drv_request_cell(cell))) return R_NilValue;
   w.awaiting -= !answer(cell, value);
-  if (w.desk) drv_desk_tell(w.desk);
-  return R_NilValue;
-}
-
-SEXP drv_worker_settle_failure(SEXP cell, SEXP status, SEXP detail, SEXP headers) {
-  only_parent();
-  if (!w.desk || !drv_cell_is_open(drv_request_cell(cell))) return R_NilValue;
-  reply_failure(cell, status, detail, headers);
-  w.awaiting--;
   if (w.desk) drv_desk_tell(w.desk);
   return R_NilValue;
 }

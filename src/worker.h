@@ -43,10 +43,8 @@ void drv_stop_field(int status, drv_str message);
 SEXP drv_worker_app(SEXP scope, SEXP names, SEXP limits);
 SEXP drv_worker_guarded(SEXP guard, SEXP mode);
 SEXP drv_worker_run(SEXP mode);
-SEXP drv_worker_fail(SEXP status, SEXP detail, SEXP headers);
 SEXP drv_worker_answer(SEXP value);
 SEXP drv_worker_settle(SEXP cell, SEXP value);
-SEXP drv_worker_settle_failure(SEXP cell, SEXP status, SEXP detail, SEXP headers);
 SEXP drv_worker_log(SEXP level, SEXP text, SEXP cell);
 SEXP drv_worker_state(void);
 

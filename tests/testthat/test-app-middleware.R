@@ -68,13 +68,41 @@ test_that("a middleware may answer by itself, change the response, and change th
   expect_identical(response$headers[["X-User"]], "seen")
 })
 
-test_that("errors pass through nxt()", {
-  app <- dr_use(dr_app(), function(req, nxt) nxt())
-  dr_get(app, "/x", function(req) dr_abort(418, "teapot"))
-  expect_identical(error_of(run(app))$status, 418L)
-  app <- dr_use(dr_app(), function(req, nxt) tryCatch(nxt(), error = function(e) "caught"))
-  dr_get(app, "/x", function(req) stop("boom"))
-  expect_identical(run(app), "caught")
+test_that("errors further in are responses to middleware, with the error", {
+  app <- dr_use(dr_app(), function(req, nxt) dr_set_header(nxt(), "X-Seen", "yes"))
+  dr_get(app, "/x", function(req) dr_abort(418, "teapot", headers = list("X-Pot" = "tea")))
+  response <- run(app)
+  expect_s3_class(response, c("dr_problem", "dr_response"), exact = TRUE)
+  expect_identical(unclass(response)[1:3], list(
+    status = 418L, body = "teapot", headers = list("X-Pot" = "tea", "X-Seen" = "yes")
+  ))
+  expect_identical(attr(response, "condition")$status, 418L)
+
+  # those of another middleware, by the app's own function
+  app <- dr_use(dr_app(), function(req, nxt) dr_set_header(nxt(), "X-Seen", "yes"))
+  dr_use(app, function(req, nxt) dr_abort(401))
+  dr_on_error(app, function(req, err) dr_text(conditionMessage(err), err$status))
+  dr_get(app, "/x", function(req) "hello")
+  response <- run(app)
+  expect_identical(unclass(response)[1:2], list(status = 401L, body = "Unauthorized"))
+  expect_identical(response$headers[["X-Seen"]], "yes")
+
+  # the outermost one has nothing around it
+  app <- dr_use(dr_app(), function(req, nxt) dr_abort(401))
+  dr_get(app, "/x", function(req) "hello")
+  expect_identical(error_of(run(app))$status, 401L)
+})
+
+test_that("a rejected promise further in is a response to middleware", {
+  skip_if_not_installed("promises")
+  app <- dr_use(dr_app(), function(req, nxt) promises::then(nxt(), function(value) dr_set_header(value, "X-Late", "yes")))
+  dr_get(app, "/x", function(req) promises::promise_reject("no"))
+  dr_on_error(app, function(req, err) dr_text(paste("late:", conditionMessage(err)), 500L))
+  got <- NULL
+  promises::then(run(app), function(value) got <<- value)
+  while (!later::loop_empty()) later::run_now()
+  expect_identical(got$body, "late: no")
+  expect_identical(got$headers[["X-Late"]], "yes")
 })
 
 test_that("a promise reaches the middleware and is passed on", {

@@ -23,6 +23,57 @@ test_that("middleware sees params, changes requests and responses, and answers b
   expect_identical(http(server, "/abort")$status, 409L)
 })
 
+test_that("what outer middleware adds is on answers to errors, too, which are the server's own otherwise", {
+  app <- c(
+    "app <- dr_app()",
+    "dr_use(app, function(req, nxt) {",
+    "  response <- nxt()",
+    "  error <- attr(response, 'condition')",
+    "  response <- dr_set_header(response, 'X-Status', as.character(response$status))",
+    "  dr_set_header(response, 'X-Error', if (is.null(error)) 'none' else class(error)[[1L]])",
+    "})",
+    "dr_use(app, function(req, nxt) if (req$path == '/middle') stop('secret') else nxt())",
+    "dr_get(app, '/fine', function(req) 'fine')",
+    "dr_get(app, '/middle', function(req) 'never')",
+    "inner <- function() stop('secret')",
+    "dr_get(app, '/stop', function(req) inner())",
+    "dr_get(app, '/abort', function(req) dr_abort(409, 'taken', headers = list('Retry-After' = '7')))",
+    "dr_post(app, '/json', function(req) req$json)",
+    "dr_get(app, '/late', function(req) promises::promise_reject(simpleError('secret')))"
+  )
+  for (workers in 1:2) {
+    server <- local_server(app, workers = workers)
+    fine <- http(server, "/fine")
+    expect_identical(fine$headers[c("x-status", "x-error")], c("x-status" = "200", "x-error" = "none"))
+    for (path in c("/stop", "/middle")) {
+      answer <- http(server, path)
+      expect_identical(answer$status, 500L)
+      expect_match(answer$body, "^500 Internal Server Error \\(request [0-9a-f]{16}\\)\n$")
+      expect_identical(answer$headers[c("x-status", "x-error")], c("x-status" = "500", "x-error" = "simpleError"))
+    }
+    expect_match(server$wait_log("GET /stop 500 secret"), "trace=.*inner\\(\\)")
+    abort <- http(server, "/abort", "-H", "Accept: application/json")
+    expect_identical(abort$status, 409L)
+    expect_match(abort$body, "\"title\":\"Conflict\",\"status\":409,\"detail\":\"taken\"", fixed = TRUE)
+    expect_identical(abort$headers[["content-type"]], "application/problem+json")
+    expect_identical(abort$headers[["retry-after"]], "7")
+    expect_identical(abort$headers[["x-error"]], "drover_error_http")
+    json <- http(server, "/json", "-H", "Content-Type: application/json", "-d", "{")
+    expect_identical(json$status, 400L)
+    expect_identical(json$headers[["x-error"]], "drover_error_body")
+  }
+})
+
+test_that("a promise that is rejected goes to dr_on_error()", {
+  skip_if_not_installed("promises")
+  server <- local_server({
+    app <- dr_app()
+    dr_on_error(app, function(req, err) dr_text(paste(req$path, conditionMessage(err)), status = 500L))
+    dr_get(app, "/late", function(req) promises::promise_reject(simpleError("why")))
+  })
+  expect_identical(http(server, "/late")[c("status", "body")], list(status = 500L, body = "/late why"))
+})
+
 test_that("an error handler answers errors, and its own failure is logged with the first", {
   server <- local_server({
     app <- dr_app()

@@ -215,7 +215,7 @@ test_that("a console that serves with workers stays usable, and lends itself for
   # R waits for a line to be typed: handlers do not need it
   tools::pskill(parent_of(as.integer(answer[[2]])), tools::SIGKILL)
   expect_true(console$wait_for("zygote is there again"), info = console$screen())
-  console$write("x <- 'changed'; dr_reload(); cat('reloaded', nrow(dr_status()) >= 2, '\\n')")
+  console$write("x <- 'changed'; dr_reload(); cat(paste0('reloaded ', nrow(dr_status()) >= 2, '\\n'))")
   expect_true(console$wait_for("reloaded TRUE"), info = console$screen())
   expect_match(fetch(server, "/")$text, "^changed ")
   # an interrupt at the prompt is none of the workers'

@@ -1,0 +1,95 @@
+# What becomes of an error of a handler or middleware: its traceback, its line in the log, and the response that middleware
+# further out and the client get. Not for catching it: worker.R and compile.R do.
+
+# What is known of the failure under way: `trace`, the calls from the handler to the error.
+failure <- new.env(parent = emptyenv())
+
+# A calling handler, so the calls that led to the error are still there.
+note_trace <- function(condition) {
+  # a trace is logged for what is the server's fault only
+  if (is_http_error(condition) && condition$status < 500) return()
+  calls <- sys.calls()
+  top <- length(calls) - 1L
+  bottom <- 1L
+  # below the handler: the guard; above the error: the machinery of conditions and this function
+  while (bottom <= top && !is_bottom_call(calls[[bottom]])) bottom <- bottom + 1L
+  if (top > 0L && identical(calls[[top]][[1L]], quote(.handleSimpleError))) top <- top - 1L
+  failure$trace <- if (bottom <= top) calls[bottom:top] else list()
+}
+
+is_bottom_call <- function(call) {
+  name <- call[[1L]]
+  if (!is.symbol(name)) return(FALSE)
+  identical(name, quote(.Call)) ||
+    (length(call) == 2L && identical(call[[2L]], quote(req)) && exists(as.character(name), envir = engine$scope, inherits = FALSE))
+}
+
+# The traceback of the failure under way, once.
+take_trace <- function() {
+  trace <- failure$trace
+  failure$trace <- NULL
+  trace
+}
+
+# The last calls before an error, the outermost first, at most 20: an endless recursion has thousands.
+trace_lines <- function(trace) {
+  lines <- vapply(utils::tail(trace, 20L), one_line, "")
+  if (length(trace) > 20L) c(sprintf("... %d calls", length(trace) - 20L), lines) else lines
+}
+
+# Signalled on purpose, for the client: dr_abort(), or any condition with a status.
+is_http_error <- function(condition) {
+  status <- tryCatch(condition$status, error = function(e) NULL)
+  is.numeric(status) && length(status) == 1L && isTRUE(status >= 400 && status <= 599)
+}
+
+# A malformed part of the request is the client's error before it is the handler's.
+is_body_error <- function(condition) inherits(condition, "drover_error_body")
+
+# What a promise was rejected with need not be a condition.
+as_condition <- function(reason) {
+  if (inherits(reason, "condition")) reason else simpleError(paste(format(reason), collapse = " "), NULL)
+}
+
+# The response to a failure: by the function of dr_on_error(), if there is one, otherwise an error status. Logged here;
+# `about` is the cell of its request, or TRUE for the one under way.
+failure_response <- function(condition, trace, on_error, req, about = TRUE) {
+  if (!is.function(on_error) || is_body_error(condition)) return(problem_response(condition, trace, about))
+  tryCatch({
+    response <- as_response(allowInterrupts(on_error(req, condition)))
+    if (!is_http_error(condition)) log_failure(condition, trace, about)
+    response
+  }, error = function(second) {
+    log_line("error", paste("500 dr_on_error() failed:", describe_condition(second)), request = about)
+    problem_response(condition, trace, about)
+  })
+}
+
+# An error status, in the words of the server: how its body reads is for the engine to say, by what the client accepts.
+# Until then the body is what the client may know. The text of an error is for the client only when it was meant to be.
+problem_response <- function(condition, trace, about) {
+  if (is_http_error(condition)) {
+    status <- as.integer(condition$status)
+    detail <- valid_text(conditionMessage(condition))
+    headers <- if (is.list(condition$headers)) condition$headers else list()
+  } else {
+    status <- 500L
+    detail <- if (isTRUE(engine$debug)) paste(c(describe_condition(condition), trace_lines(trace)), collapse = "\n  ") else ""
+    headers <- list()
+  }
+  if (status >= 500L) log_failure(condition, trace, about)
+  problem_of(status, detail, headers)
+}
+
+problem_of <- function(status, detail, headers) {
+  problem <- response_of(status, detail, headers)
+  class(problem) <- c("dr_problem", "dr_response")
+  problem
+}
+
+log_failure <- function(condition, trace, about) {
+  lines <- trace_lines(trace)
+  log_line("error", paste0(
+    "500 ", describe_condition(condition), if (length(lines)) paste0(" trace=", paste(lines, collapse = " > "))
+  ), about)
+}
