@@ -4,16 +4,12 @@ library(drover)
 
 app <- dr_app()
 
-# The first middleware is the outermost. on.exit() runs even when something further in signals an error.
+# The first middleware is the outermost. What nxt() gives is a response even when something further in has failed.
 dr_use(app, function(req, nxt) {
   started <- proc.time()[["elapsed"]]
-  status <- "error"
-  on.exit({
-    milliseconds <- 1000 * (proc.time()[["elapsed"]] - started)
-    message(sprintf("%s %s %s in %.0f ms", req$method, req$path, status, milliseconds))
-  })
   response <- nxt()
-  status <- response$status
+  milliseconds <- 1000 * (proc.time()[["elapsed"]] - started)
+  message(sprintf("%s %s %s in %.0f ms", req$method, req$path, response$status, milliseconds))
   response
 })
 
@@ -21,7 +17,7 @@ dr_use(app, function(req, nxt) {
 users <- c("token-of-ada" = "ada", "token-of-grace" = "grace")
 dr_use(app, function(req, nxt) {
   if (req$path == "/") return(nxt())
-  token <- sub("^Bearer ", "", dr_header(req, "authorization"))
+  token <- sub("^Bearer ", "", req$headers$authorization)
   if (!length(token) || !token %in% names(users)) {
     dr_abort(401, "a valid token is needed", headers = list("WWW-Authenticate" = "Bearer"))
   }
