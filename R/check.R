@@ -87,6 +87,15 @@ check_string <- function(x, arg, null = FALSE, call = sys.call(-1L)) {
   stop_argument(arg, if (null) "NULL or a single string" else "a single string", x, call)
 }
 
+# One of some strings; all of them, as the default is written, are the first.
+check_choice <- function(x, arg, choices, call = sys.call(-1L)) {
+  if (identical(x, choices)) return(choices[[1L]])
+  if (is_string(x) && x %in% choices) return(x)
+  quoted <- paste0("\"", choices, "\"")
+  n <- length(choices)
+  stop_argument(arg, paste(paste(quoted[-n], collapse = ", "), "or", quoted[[n]]), x, call)
+}
+
 check_flag <- function(x, arg, call = sys.call(-1L)) {
   if (!isTRUE(x) && !isFALSE(x)) stop_argument(arg, "TRUE or FALSE", x, call)
 }

@@ -11,19 +11,14 @@ pool_checks <- list(
   start_timeout = check_seconds
 )
 
-check_start <- function(start, call) {
-  if (identical(start, c("fork", "spawn"))) return("fork")
-  if (!is_string(start) || !start %in% c("fork", "spawn")) stop_argument("start", "\"fork\" or \"spawn\"", start, call)
-  start
-}
-
 # Checks the arguments of dr_serve() and dr_run(), which stand in `frame`: list(settings, limits, pool).
 serving_arguments <- function(frame, call) {
   settings <- mget(c(
-    "host", "port", "threads", "cpp_workers", "debug", "case_sensitive", "log", "upload_path"
+    "host", "port", "threads", "cpp_workers", "debug", "case_sensitive", "errors", "log", "upload_path"
   ), envir = frame)
   limits <- mget(names(limit_checks), envir = frame)
   pool <- mget(names(pool_checks), envir = frame)
+  settings$errors <- check_choice(settings$errors, "errors", c("auto", "json", "text"), call)
   check_settings(settings, limits, call)
   check_workers(frame$workers, call)
   check_hook(frame$on_worker_start, "on_worker_start", null = TRUE, call = call)
@@ -32,7 +27,7 @@ serving_arguments <- function(frame, call) {
   for (name in names(pool_checks)) pool_checks[[name]](pool[[name]], name, call = call)
   pool$n_min <- frame$workers[[1L]]
   pool$n_max <- frame$workers[[length(frame$workers)]]
-  pool$start <- check_start(frame$start, call)
+  pool$start <- check_choice(frame$start, "start", c("fork", "spawn"), call)
   pool$graceful_timeout <- limits$graceful_timeout
   list(settings = settings, limits = limits, pool = pool)
 }

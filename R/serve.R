@@ -49,6 +49,10 @@ server <- new.env(parent = emptyenv())
 #' @param debug `TRUE` to send messages and tracebacks of errors to clients. Not for production.
 #' @param log Where log lines go: `"stderr"`, `"none"`, or the path of a file, to which they are appended.
 #' @param case_sensitive `TRUE` to tell upper and lower case in paths apart.
+#' @param errors What the bodies of errors are that the server makes, those of [dr_abort()] among them. `"json"`: problem
+#'   details (RFC 9457). `"text"`: a line of text. `"auto"`: JSON for clients whose `Accept` names JSON, text for those
+#'   that name other types only; for those that take anything JSON when they send JSON, or when the app's last answer
+#'   was JSON.
 #' @param start How worker processes come about. `"fork"`: as forks, within milliseconds and sharing memory. `"spawn"`:
 #'   as fresh R processes, for what does not survive a fork, such as threads of other packages or a GPU. They get copies
 #'   of the app, of the variables in the global environment and the packages that are attached; memory is not shared.
@@ -108,6 +112,7 @@ server <- new.env(parent = emptyenv())
 dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_start = NULL, max_queue = 1024L,
                      cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = FALSE, debug = FALSE,
                      log = "stderr", case_sensitive = FALSE,
+                     errors = c("auto", "json", "text"),
                      on_worker_stop = NULL, start = c("fork", "spawn"), check_unused = 10, max_age = 300,
                      max_requests = 0, max_rss = 0, max_lifetime = 0, start_timeout = 60,
                      max_request_line = 8192L, max_header_field = 8192L, max_header_size = 32768L, max_headers = 100L,

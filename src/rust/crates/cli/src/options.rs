@@ -5,7 +5,7 @@ use admission::Limits;
 use clap::builder::BoolishValueParser;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use engine::Settings;
+use engine::{ErrorFormat, Settings};
 use std::path::{Path, PathBuf};
 use supervisor::{PoolOptions, Start};
 
@@ -82,6 +82,9 @@ struct ServingArgs {
     /// Tell upper and lower case in paths apart
     #[arg(long, env = "DROVER_CASE_SENSITIVE", value_parser = BoolishValueParser::new())]
     case_sensitive: bool,
+    /// Bodies of errors: json (problem details), text, or auto for what the client or the app speaks
+    #[arg(long, value_name = "FORMAT", env = "DROVER_ERRORS", default_value = "auto")]
+    errors: Errors,
     /// Where log lines go: stderr, none, or a file that they are appended to
     #[arg(long, value_name = "TARGET", env = "DROVER_LOG", default_value = "stderr")]
     log: String,
@@ -127,6 +130,13 @@ struct PoolArgs {
     #[arg(long, value_name = "SECONDS", env = "DROVER_START_TIMEOUT", default_value_t = PoolOptions::default().start_timeout,
         value_parser = seconds)]
     start_timeout: f64,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Errors {
+    Auto,
+    Json,
+    Text,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -231,7 +241,7 @@ impl Serve {
         self.sizes.put(&mut limits);
         self.times.put(&mut limits);
         self.counts.put(&mut limits);
-        let ServingArgs { host, port, threads, cpp_workers, debug, case_sensitive, log, .. } = &self.serving;
+        let ServingArgs { host, port, threads, cpp_workers, debug, case_sensitive, errors, log, .. } = &self.serving;
         Settings {
             host: host.clone(),
             port: *port,
@@ -239,6 +249,11 @@ impl Serve {
             cpp_workers: *cpp_workers,
             debug: *debug,
             case_sensitive: *case_sensitive,
+            errors: match errors {
+                Errors::Auto => ErrorFormat::Auto,
+                Errors::Json => ErrorFormat::Json,
+                Errors::Text => ErrorFormat::Text,
+            },
             log: log.clone(),
             upload_path,
             limits,

@@ -24,12 +24,28 @@ pub struct Settings {
     /// whether literals of patterns match in one case only
     #[serde(default)]
     pub case_sensitive: bool,
+    /// what bodies of errors are
+    #[serde(default)]
+    pub errors: ErrorFormat,
     /// `stderr`, `none`, or a file
     pub log: String,
     /// where spooled bodies and uploads wait
     pub upload_path: PathBuf,
     /// bounds
     pub limits: Limits,
+}
+
+/// What bodies of errors are that the server makes itself.
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum ErrorFormat {
+    /// what the client wants, as far as it says so, and otherwise what the app's answers are
+    #[default]
+    Auto,
+    /// problem details (RFC 9457)
+    Json,
+    /// a line of text
+    Text,
 }
 
 /// As many as fit a small machine.

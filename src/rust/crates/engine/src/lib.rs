@@ -23,7 +23,7 @@ mod server;
 mod uploads;
 mod view;
 
-pub use config::{AppConfig, MountConfig, RouteConfig, Runs, Settings};
+pub use config::{AppConfig, ErrorFormat, MountConfig, RouteConfig, Runs, Settings};
 
 pub use head::Fields;
 #[cfg(fuzzing)]

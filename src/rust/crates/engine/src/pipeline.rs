@@ -283,7 +283,11 @@ impl Exchange<'_> {
 
     fn answered(&self, answer: Answer) -> Result<Response, Failure> {
         match answer {
-            Answer::Response(response) => from_answer(response.head, response.body).map_err(|why| self.internal(why)),
+            Answer::Response(response) => {
+                let response = from_answer(response.head, response.body).map_err(|why| self.internal(why))?;
+                self.context.errors.note(&response);
+                Ok(response)
+            }
             Answer::Failure { status, detail, why } => {
                 let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
                 if !why.is_empty() {
@@ -301,7 +305,10 @@ impl Exchange<'_> {
 
     fn replied(&self, replied: Replied) -> Result<Response, Failure> {
         match replied {
-            Replied::Response(response) => Ok(response),
+            Replied::Response(response) => {
+                self.context.errors.note(&response);
+                Ok(response)
+            }
             Replied::Failure(failure) => Err(failure),
             Replied::Wrong(why) => Err(self.internal(why)),
         }
@@ -322,7 +329,7 @@ impl Exchange<'_> {
             }
             status => self.log(Level::Warn, status, &f.detail),
         }
-        failure(f, &self.head.fields, self.id)
+        failure(f, &self.context.errors, &self.head.fields, self.id)
     }
 
     fn log(&self, level: Level, status: StatusCode, text: &str) {

@@ -8,6 +8,7 @@ use crate::listener::{self, Door};
 use crate::natives;
 use crate::observe::{is_root_of_the_machine, Level, Log, WARNING};
 use crate::pool::{Current, Pool};
+use crate::respond::ErrorBodies;
 use admission::Limits;
 use rustix::io::Errno;
 use rustix::net::{sockopt, AddressFamily, SocketFlags, SocketType};
@@ -57,6 +58,7 @@ pub struct Context {
     pub(crate) limits: Arc<Limits>,
     pub(crate) upload_path: PathBuf,
     pub(crate) debug: bool,
+    pub(crate) errors: ErrorBodies,
     pub(crate) log: Log,
     max_connections: usize,
     pub(crate) budget: Arc<Budget>,
@@ -243,6 +245,7 @@ impl Server {
             pool: pool.clone(),
             upload_path: settings.upload_path,
             debug: settings.debug,
+            errors: ErrorBodies::new(settings.errors),
             log: log.clone(),
             max_connections,
             budget: Budget::new(descriptors, max_connections),

@@ -648,6 +648,7 @@ mod tests {
             cpp_workers: 1,
             debug: false,
             case_sensitive: false,
+            errors: Default::default(),
             log: "none".into(),
             upload_path: "/".into(),
             limits: Limits::default(),

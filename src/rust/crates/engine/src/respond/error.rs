@@ -1,10 +1,12 @@
-//! Error responses that the server makes itself: problem details (RFC 9457) when the client accepts JSON, short text otherwise.
+//! Error responses that the server makes itself: problem details (RFC 9457), or short text.
 
 use super::{Body, Response, ResponseFields};
+use crate::config::ErrorFormat;
 use crate::head::{ascii, Fields};
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Why there is no other answer.
 #[derive(Debug, Clone)]
@@ -37,9 +39,46 @@ impl Failure {
     }
 }
 
-/// The response for a failure. `accept` are the fields of the request, `id` names it in the log.
-pub fn failure(f: &Failure, accept: &Fields, id: u64) -> Response {
-    let (content_type, text) = if accepts_json(accept) {
+/// What bodies of errors are, for one server.
+#[derive(Debug)]
+pub struct ErrorBodies {
+    format: ErrorFormat,
+    /// whether the last answer of a handler was JSON. Each I/O thread writes and reads it when it likes: it orders
+    /// nothing, and one answer more or less does not matter.
+    answers_json: AtomicBool,
+}
+
+impl ErrorBodies {
+    /// Of this format.
+    pub fn new(format: ErrorFormat) -> Self {
+        ErrorBodies { format, answers_json: AtomicBool::new(false) }
+    }
+
+    /// A handler has answered.
+    pub fn note(&self, response: &Response) {
+        let json = response.fields.are_json();
+        // read first: a cache line that all threads have is not taken from them for nothing
+        if response.status.is_success() && self.answers_json.load(Ordering::Relaxed) != json {
+            self.answers_json.store(json, Ordering::Relaxed);
+        }
+    }
+
+    fn is_json(&self, request: &Fields) -> bool {
+        match self.format {
+            ErrorFormat::Json => true,
+            ErrorFormat::Text => false,
+            ErrorFormat::Auto => match accepted(request) {
+                Accepted::Json => true,
+                Accepted::Others => false,
+                Accepted::Anything => sends_json(request) || self.answers_json.load(Ordering::Relaxed),
+            },
+        }
+    }
+}
+
+/// The response for a failure. `request` are the fields of the request, `id` names it in the log.
+pub fn failure(f: &Failure, bodies: &ErrorBodies, request: &Fields, id: u64) -> Response {
+    let (content_type, text) = if bodies.is_json(request) {
         ("application/problem+json", problem(f, id))
     } else {
         ("text/plain; charset=utf-8", short(f, id))
@@ -118,12 +157,40 @@ fn quote(s: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Whether `Accept` names JSON. `*/*`, which every command-line client sends, does not.
-fn accepts_json(request: &Fields) -> bool {
-    request.all(&ACCEPT).filter_map(ascii).flat_map(|v| v.split(',')).any(|range| {
-        let kind = range.split(';').next().unwrap_or_default().trim();
-        kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
-    })
+/// What `Accept` asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Accepted {
+    /// it names JSON
+    Json,
+    /// nothing, or `*/*` and no more, as command-line clients send it
+    Anything,
+    /// other types
+    Others,
+}
+
+fn accepted(request: &Fields) -> Accepted {
+    let mut accepted = Accepted::Anything;
+    for range in request.all(&ACCEPT).filter_map(ascii).flat_map(|v| v.split(',')) {
+        match essence(range) {
+            kind if is_json(kind) => return Accepted::Json,
+            "" | "*/*" => {}
+            _ => accepted = Accepted::Others,
+        }
+    }
+    accepted
+}
+
+fn sends_json(request: &Fields) -> bool {
+    request.all(&CONTENT_TYPE).filter_map(ascii).any(|v| is_json(essence(v)))
+}
+
+/// A media type without its parameters.
+fn essence(value: &str) -> &str {
+    value.split(';').next().unwrap_or_default().trim()
+}
+
+fn is_json(kind: &str) -> bool {
+    kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
 }
 
 #[cfg(test)]
@@ -131,10 +198,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_only_where_it_is_named() {
-        let with = |accept| accepts_json(&Fields::from_iter([(ACCEPT, accept)]));
-        assert!(with("text/html, application/json;q=0.5") && with("application/problem+json"));
-        assert!(!with("*/*") && !with("text/html") && !accepts_json(&Fields::default()));
+    fn what_is_accepted_and_sent() {
+        let with = |accept| accepted(&Fields::from_iter([(ACCEPT, accept)]));
+        assert_eq!(with("text/html, application/json;q=0.5"), Accepted::Json);
+        assert_eq!(with("application/problem+json"), Accepted::Json);
+        assert_eq!(with("*/*;q=0.8"), Accepted::Anything);
+        assert_eq!(with("text/html, */*;q=0.8"), Accepted::Others);
+        assert_eq!(accepted(&Fields::default()), Accepted::Anything);
+        let sends = |kind| sends_json(&Fields::from_iter([(CONTENT_TYPE, kind)]));
+        assert!(sends("application/json; charset=utf-8") && sends("Application/Vnd.X+JSON") && !sends("text/plain"));
+    }
+
+    #[test]
+    fn bodies_are_what_is_asked_for_then_what_answers_are() {
+        let none = Fields::default();
+        let html = Fields::from_iter([(ACCEPT, "text/html")]);
+        let answer = |kind: &[u8]| Response {
+            status: StatusCode::OK,
+            fields: ResponseFields::of_handler(Some(kind), std::iter::empty).unwrap(),
+            body: Body::bytes(""),
+        };
+        let auto = ErrorBodies::new(ErrorFormat::Auto);
+        assert!(!auto.is_json(&none));
+        auto.note(&answer(b"application/json"));
+        assert!(auto.is_json(&none) && !auto.is_json(&html));
+        auto.note(&answer(b"text/html; charset=utf-8"));
+        assert!(!auto.is_json(&none));
+        assert!(ErrorBodies::new(ErrorFormat::Json).is_json(&html));
+        let json = Fields::from_iter([(ACCEPT, "application/json")]);
+        assert!(!ErrorBodies::new(ErrorFormat::Text).is_json(&json));
     }
 
     #[test]

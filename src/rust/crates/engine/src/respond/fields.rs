@@ -95,6 +95,12 @@ impl ResponseFields {
         &self.text
     }
 
+    /// Whether they are of a body in JSON.
+    pub fn are_json(&self) -> bool {
+        // the type that a handler gives comes first
+        self.text.starts_with(b"content-type: application/json")
+    }
+
     /// Whether the handler has said when the response was made.
     pub fn has_date(&self) -> bool {
         self.has_date

@@ -12,7 +12,7 @@ mod status;
 pub use answer::{from_answer, from_stream};
 pub use asset::from_asset;
 pub use body::Body;
-pub use error::{failure, plain_head, Failure};
+pub use error::{failure, plain_head, ErrorBodies, Failure};
 pub use fields::ResponseFields;
 pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written};
 pub use reply::{from_head, from_reply, Replied};

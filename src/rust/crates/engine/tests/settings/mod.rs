@@ -13,6 +13,7 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
         cpp_workers: 4,
         debug: false,
         case_sensitive: false,
+        errors: Default::default(),
         log: "none".into(),
         upload_path: folder.into(),
         limits,
