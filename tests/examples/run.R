@@ -2,9 +2,9 @@
 # root, where NAME is an example ("hello") or a page ("docs/routes.md"). Ends with "N passed, N failed".
 #
 # An example is a folder inst/examples/NAME with app.R and requests.txt; a page is described in pages.R. Each command of
-# a transcript is a test; so is that the app starts, and that it ends when interrupted.
+# a transcript or page is a test; so is that the app starts, and that it ends when interrupted.
 
-for (file in c("transcript.R", "server.R", "packages.R", "pages.R", "settings.R", "proxy.R")) {
+for (file in c("transcript.R", "samples.R", "server.R", "packages.R", "pages.R", "settings.R", "proxy.R")) {
   source(file.path("tests", "examples", file), encoding = "UTF-8")
 }
 
@@ -17,15 +17,15 @@ report <- function(name, problems) {
   if (length(problems)) cat("failed:", name, paste0("\n        ", problems), "\n")
 }
 
-# Runs the app in `file` and the steps of a transcript against it.
-run_app <- function(name, file, steps, folder = dirname(file), library = NULL, workers = NULL) {
+# Runs the app in `file` and the steps of a transcript, or the samples of a page, against it: `run` gives what is wrong with one.
+run_app <- function(name, file, steps, folder = dirname(file), library = NULL, workers = NULL, run = run_step) {
   cat(name, "\n")
   server <- start_app(file, library = library, workers = workers)
   on.exit(server$process$kill_tree())
   report(paste(name, "starts"), if (is.null(server$url)) paste(server$log(), collapse = "\n          "))
   if (is.null(server$url)) return(invisible())
   for (step in steps) {
-    problems <- tryCatch(run_step(step, server, folder), error = function(error) conditionMessage(error))
+    problems <- tryCatch(run(step, server, folder), error = function(error) conditionMessage(error))
     report(paste0(name, ": ", step$command), problems)
   }
   status <- stop_app(server)
@@ -73,7 +73,12 @@ run_page <- function(page) {
   installed <- install_app_packages(page, folder, strict = FALSE)
   if (length(installed$problems)) return(invisible())
   on.exit(unlink(installed$library, recursive = TRUE), add = TRUE)
-  run_app(page, file, parse_transcript(lines_of(blocks, "console")), library = installed$library)
+  samples <- parse_samples(lines_of(blocks, "console"))
+  run_app(page, file, samples, library = installed$library, run = function(sample, server, folder) {
+    problems <- run_sample(sample, server, folder)
+    if (length(problems) && nzchar(Sys.getenv("UPDATE"))) update_sample(sample, server, folder, page)
+    problems
+  })
 }
 
 # A port that is taken gives an error that says so, and a status for scripts.
