@@ -52,6 +52,7 @@
 #'   paste(if (is.null(req$query$formal)) "Hi" else "Good day", req$params$name)
 #' })
 #' @name request
+#' @aliases req
 NULL
 
 # The arguments of an accessor. Handlers call it often, so what is right is decided without further calls.
