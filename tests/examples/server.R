@@ -12,15 +12,20 @@ wait_for <- function(condition, seconds) {
 
 # Starts Rscript on a file that serves an app on the port in the environment variable PORT; or, with `workers`, the program
 # drover with so many worker processes. `library` is one more library for it to find packages in.
-# Gives a list: process (of processx), url (NULL when it did not come to listen) and log() (the lines it has written).
 start_app <- function(file, port = 0L, library = NULL, workers = NULL) {
-  log_file <- tempfile("log-")
-  libraries <- paste(c(library, .libPaths()), collapse = .Platform$path.sep)
   command <- if (is.null(workers)) {
     c(file.path(R.home("bin"), "Rscript"), file)
   } else {
     c(system.file("bin", "drover", package = "drover"), "serve", file, "--port", port, "--workers", workers)
   }
+  start_command(command, port, library)
+}
+
+# Starts a command that serves an app.
+# Gives a list: process (of processx), url (NULL when it did not come to listen) and log() (the lines it has written).
+start_command <- function(command, port = 0L, library = NULL) {
+  log_file <- tempfile("log-")
+  libraries <- paste(c(library, .libPaths()), collapse = .Platform$path.sep)
   process <- processx::process$new(
     command[[1L]], command[-1L],
     stdout = log_file, stderr = "2>&1", env = c("current", PORT = as.character(port), R_LIBS = libraries),
