@@ -124,6 +124,8 @@ package_stage conformance 600 Rscript tests/conformance/run.R
 package_stage h2spec 300 tools/h2spec.sh
 package_stage examples 300 Rscript tests/examples/run.R
 package_stage process 900 Rscript tests/process/run.R
+# Each test once more, in one of the other ways to start a server: all of them are WAYS=all.
+package_stage process-ways 900 env WAYS=others Rscript tests/process/run.R
 
 if [ -z "$summary" ]; then fail "no stage is called '$selected'"; fi
 printf '\n== summary\n%s\n%d passed, %d failed\n' "$summary" "$passed" "$failed"

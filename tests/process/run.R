@@ -1,6 +1,8 @@
 # Process tests: what happens to requests, processes, memory and descriptors when things are killed, hang, run out or
 # are replaced. Against the installed package and its `drover` program.
 #   Rscript tests/process/run.R [PATTERN]     PATTERN: of the names of tests or of their files
+# WAYS in the environment says how tests start their servers (server.R): "1", the default, is `drover serve` for all; "2", "3" and
+# "4" are the other ways, from an R session; "others" takes one of these for each test in turn, and "all" runs each test in all ways.
 # Neighbours: family.R finds and ends processes, server.R starts servers, client.R sends requests, storm.R has clients
 # that leave, checks.R is what tests say, app.R is the app, faults.c what an app does wrong in C, c-app.R the same app
 # with handlers in C; the tests are in test-*.R.
@@ -14,14 +16,26 @@ for (file in c("checks.R", "family.R", "server.R", "client.R", "storm.R")) sourc
 
 tests <- list()
 
-# Registers a test: a function without arguments that calls expect().
-test <- function(name, body) {
-  tests[[length(tests) + 1L]] <<- list(name = name, body = body, file = current_file)
+# Registers a test: a function without arguments that calls expect(). `zygote`: whether it is about one, so that it is nothing
+# for servers that have none.
+test <- function(name, body, zygote = FALSE) {
+  tests[[length(tests) + 1L]] <<- list(name = name, body = body, file = current_file, zygote = zygote)
+}
+
+# The tests as they are to be run: each with the way to start servers.
+with_ways <- function(tests, ways) {
+  if (ways == "1") return(lapply(tests, function(test) c(test, style = styles[[1L]])))
+  # the others say themselves how they start what they need
+  tests <- Filter(function(test) "serve" %in% all.names(body(test$body)), tests)
+  numbers <- switch(ways, others = as.list(2L + seq_along(tests) %% 3L), all = list(1:4), list(as.integer(ways)))
+  runs <- Map(function(test, numbers) lapply(styles[numbers], function(style) c(test, style = style)), tests, numbers)
+  Filter(function(test) !test$zygote || test$style != styles[[4L]], unlist(runs, recursive = FALSE))
 }
 
 # Runs one test: NULL, or a list of class "failed" or "skipped" with a message.
 run_test <- function(test) {
   begin_family()
+  style <<- test$style
   result <- tryCatch({
     test$body()
     NULL
@@ -44,13 +58,15 @@ main <- function(pattern) {
     source(file.path(here, file))
   }
   chosen <- Filter(function(test) grepl(pattern, paste(test$file, test$name)), tests)
+  chosen <- with_ways(chosen, Sys.getenv("WAYS", "1"))
   counts <- c(passed = 0L, failed = 0L, skipped = 0L)
   for (test in chosen) {
     begun <- Sys.time()
     result <- run_test(test)
     how <- if (is.null(result)) "passed" else if (inherits(result, "skipped")) "skipped" else "failed"
     counts[[how]] <- counts[[how]] + 1L
-    cat(sprintf("%s %s (%.1f s)\n", c(passed = "ok  ", failed = "FAIL", skipped = "skip")[[how]], test$name,
+    cat(sprintf("%s %s (%.1f s)\n", c(passed = "ok  ", failed = "FAIL", skipped = "skip")[[how]],
+      paste0(test$name, if (test$style != styles[[1L]]) paste(" by", test$style)),
       as.numeric(Sys.time() - begun, units = "secs")))
     if (!is.null(result)) cat("    ", conditionMessage(result), "\n", sep = "")
   }

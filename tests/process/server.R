@@ -60,12 +60,35 @@ command_of <- function(app, ..., port = 0L) {
   c(drover_program(), "serve", app, words)
 }
 
-# Starts `drover serve` and fails the test when it does not listen. `wrapper`: words before the command, of a program
-# that becomes it (exec).
+# The ways to start a server: run.R says which one serve() takes.
+styles <- c("drover serve", "dr_run()", "dr_serve(start = 'fork')", "dr_serve(start = 'spawn')")
+style <- styles[[1L]]
+is_spawned <- function() style == "dr_serve(start = 'spawn')"
+
+# Starts a server in the present way, and fails the test when it does not listen. `...` are flags of the program.
+# `wrapper`: words before the command, of a program that becomes it (exec).
 serve <- function(app = file.path(here, "app.R"), ..., wrapper = NULL, env = NULL) {
-  server <- launch(c(wrapper, command_of(app, ...)), env)
+  command <- if (style == styles[[1L]]) command_of(app, ...) else session_of(app, ...)
+  server <- launch(c(wrapper, command), env)
   expect(!is.null(server$url), "the server does not listen")
   server
+}
+
+# The command of an R session that does the same as `drover serve` with these flags.
+session_of <- function(app, ..., port = 0L) {
+  settings <- list(port = port, ..., block = TRUE)
+  if (is.null(settings$workers)) settings$workers <- "1-3"
+  # worker processes, though there is one
+  settings$workers <- as.integer(rep_len(strsplit(as.character(settings$workers), "-")[[1L]], 2L))
+  if (is_spawned()) {
+    settings$start <- "spawn"
+    # what the app has loaded is not copied
+    settings$on_worker_start <- quote(function() dyn.load(Sys.getenv("FAULTS")))
+  }
+  serve <- if (style == "dr_run()") bquote(dr_run(.(app))) else bquote(dr_serve(source(.(app))$value))
+  file <- tempfile("session-", fileext = ".R")
+  writeLines(c("library(drover)", deparse(as.call(c(as.list(serve), settings)))), file)
+  c(file.path(R.home("bin"), "Rscript"), "--vanilla", file)
 }
 
 # Starts an R session that runs these lines, with `serve(...)` for dr_serve(block = TRUE) of `app` on a free port.
@@ -94,8 +117,9 @@ zygotes <- function(server) {
   processes$pid[processes$parent == server$pid]
 }
 
-# The workers of a server: children of its zygotes, which are copies of them.
+# The workers of a server: children of its zygotes, which are copies of them, or its own.
 workers <- function(server) {
+  if (is_spawned()) return(zygotes(server))
   processes <- family()
   parents <- processes[processes$parent == server$pid, ]
   processes$pid[processes$parent %in% parents$pid & processes$group != parents$group[match(processes$parent,

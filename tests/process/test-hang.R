@@ -1,12 +1,19 @@
 # A request over its deadline gets 504; its worker is interrupted, and killed when that does not help.
 
+# A fresh process may take longer to start than a request may wait.
+ask_until_served <- function(server, path) {
+  answer <- NULL
+  wait_for(function() (answer <<- ask(server, path))$status == "200", 20)
+  answer
+}
+
 # The answer to a request that hangs, and that everything is well afterwards.
 judge_hang <- function(server, path, killed) {
   pid <- ask(server, "/pid")$body
   answer <- ask(server, path)
   expect(answer$status == "504", path, ": status ", answer$status)
   expect(answer$seconds >= 0.9 && answer$seconds < 5, path, ": 504 after ", answer$seconds, " s, not 1 s")
-  answer <- ask(server, "/pid")
+  answer <- ask_until_served(server, "/pid")
   expect(answer$status == "200", path, ": afterwards status ", answer$status)
   if (killed) {
     expect(answer$body != pid, path, ": the hanging worker answers")
@@ -90,7 +97,7 @@ test("a worker that is stopped (SIGSTOP): 504 at the deadline, and it is replace
   send_signal(pid, tools::SIGSTOP)
   answer <- waiting()
   expect(answer$status == "504", "status ", answer$status)
-  answer <- ask(server, "/pid")
+  answer <- ask_until_served(server, "/pid")
   expect(answer$status == "200" && answer$body != as.character(pid), "not replaced: ", answer$status, " ", answer$body)
 })
 
