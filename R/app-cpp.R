@@ -13,6 +13,7 @@ add_cpp_route <- function(app, field, method, path, package, callable, timeout, 
   parsed <- parse_path(path, call)
   check_name(package, "package", call)
   check_name(callable, "callable", call)
+  timeout <- as_seconds(timeout)
   if (!is.null(timeout)) check_seconds(timeout, "timeout", call = call)
   found <- resolve_callable(package, callable, interface, call)
   more <- more(if (found$tagged) "drover" else interface %||% "drogonR")

@@ -40,6 +40,7 @@ add_route <- function(app, method, path, handler, timeout, call = sys.call(-1L))
   check_app_open(app, call = call)
   parsed <- parse_path(path, call)
   check_handler(handler, call = call)
+  timeout <- as_seconds(timeout)
   if (!is.null(timeout)) check_seconds(timeout, "timeout", call = call)
   put_route(app, "routes", c(
     list(method = method, path = path, param_names = parsed$names, handler = handler),

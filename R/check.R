@@ -103,15 +103,20 @@ check_flag <- function(x, arg, call = sys.call(-1L)) {
 is_whole <- function(x) is.numeric(x) && !is.object(x) && length(x) == 1L && is.finite(x) && x == trunc(x)
 
 # 2^53: the largest range in which a double still counts one by one.
-check_count <- function(x, arg, min = 1, max = 2^53, call = sys.call(-1L)) {
+check_count <- function(x, arg, min = 1, max = 2^53, call = sys.call(-1L), or = "") {
   if (is_whole(x) && x >= min && x <= max) return(invisible())
   range <- if (max == 2^53) sprintf(">= %d", min) else sprintf("in %d..%d", min, max)
-  stop_argument(arg, paste("a single integer", range), x, call)
+  stop_argument(arg, paste0("a single integer ", range, or), x, call)
+}
+
+# A number of bytes: where it may be given as a string, units.R has read that.
+check_size <- function(x, arg, min = 1, max = 2^53, call = sys.call(-1L)) {
+  check_count(x, arg, min, max, call, ", or a size such as \"10MB\", \"128kB\" or \"1GiB\"")
 }
 
 # The two bounds of a pool of workers: one number for both, or c(min, max). At most 1024: each is a process.
 check_workers <- function(x, call = sys.call(-1L)) {
-  right <- "a single integer in 1..1024, or two, c(min, max) with min <= max"
+  right <- "a single integer in 1..1024, or two, c(min, max) with min <= max, or \"auto\""
   fits <- is.numeric(x) && !is.object(x) && length(x) %in% 1:2 && all(is.finite(x)) && all(x == trunc(x)) &&
     all(x >= 1 & x <= 1024) && !is.unsorted(x)
   if (!fits) stop_argument("workers", right, x, call)
@@ -121,7 +126,8 @@ check_workers <- function(x, call = sys.call(-1L)) {
 check_seconds <- function(x, arg, zero = FALSE, call = sys.call(-1L)) {
   fits <- is.numeric(x) && length(x) == 1L && is.finite(x) && x <= 31536000 && (x > 0 || (zero && x == 0))
   if (!fits) {
-    stop_argument(arg, sprintf("a single number of seconds %s 0 and <= 31536000", if (zero) ">=" else ">"), x, call)
+    right <- "a single number of seconds %s 0 and <= 31536000, or a time such as \"500ms\", \"30s\" or \"2m\""
+    stop_argument(arg, sprintf(right, if (zero) ">=" else ">"), x, call)
   }
 }
 

@@ -16,7 +16,7 @@
 #' @section Errors: `drover_error_argument` when `graceful_timeout` is not as described, `drover_error_not_running` in a
 #'   worker process. A stop hook that fails gives a warning.
 #' @examples
-#' dr_serve(dr_get(dr_app(), "/", function(req) "Hello"), port = 0)
+#' dr_serve(dr_get(dr_app(), "/", function(req) "Hello"), port = 0, block = FALSE)
 #' dr_stop()
 #' dr_running()
 #' @export
@@ -25,6 +25,7 @@ dr_stop <- function(graceful_timeout = NULL) {
   if (is.null(graceful_timeout)) {
     graceful_timeout <- server$graceful_timeout
   } else {
+    graceful_timeout <- as_seconds(graceful_timeout)
     check_seconds(graceful_timeout, "graceful_timeout", zero = TRUE)
   }
   if (service_running()) {
@@ -70,7 +71,7 @@ check_not_process <- function(call = sys.call(-1L)) {
 #' @examples
 #' greeting <- "Hello"
 #' app <- dr_get(dr_app(), "/", function(req) greeting)
-#' dr_serve(app, port = 0, workers = 2)
+#' dr_serve(app, port = 0, workers = 2, block = FALSE)
 #' greeting <- "Good day"
 #' dr_reload()
 #' dr_stop()
@@ -117,7 +118,7 @@ dr_reload <- function() {
 #' @section Errors: `dr_url()` signals `drover_error_not_running` when no server runs in this session, as in a worker
 #'   process.
 #' @examples
-#' dr_serve(dr_get(dr_app(), "/", function(req) "Hello"), port = 0, workers = 2)
+#' dr_serve(dr_get(dr_app(), "/", function(req) "Hello"), port = 0, workers = 2, block = FALSE)
 #' dr_running()
 #' dr_url()
 #' dr_status()

@@ -6,13 +6,15 @@
 pool_checks <- list(
   check_unused = check_seconds, max_age = check_seconds,
   max_requests = function(x, arg, call) check_count(x, arg, 0, call = call),
-  max_rss = function(x, arg, call) check_count(x, arg, 0, call = call),
+  max_rss = function(x, arg, call) check_size(x, arg, 0, call = call),
   max_lifetime = function(x, arg, call) check_seconds(x, arg, zero = TRUE, call = call),
   start_timeout = check_seconds
 )
 
-# Checks the arguments of dr_serve() and dr_run(), which stand in `frame`: list(settings, limits, pool).
+# Checks the arguments of dr_serve() and dr_run(), which stand in `frame`, where strings become numbers: list(settings,
+# limits, pool).
 serving_arguments <- function(frame, call) {
+  settle_units(frame)
   settings <- mget(c(
     "host", "port", "threads", "cpp_workers", "debug", "case_sensitive", "errors", "log", "upload_path"
   ), envir = frame)

@@ -4,13 +4,13 @@
 # Names and checks of the fields of admission::Limits.
 limit_checks <- list(
   # the engine's type for targets holds no more
-  max_request_line = function(x, arg, call) check_count(x, arg, 1, 65534, call = call),
-  max_header_field = check_count, max_header_size = check_count, max_headers = check_count,
-  max_body = function(x, arg, call) check_count(x, arg, 0, call = call),
-  spool_above = function(x, arg, call) check_count(x, arg, 0, call = call),
+  max_request_line = function(x, arg, call) check_size(x, arg, 1, 65534, call = call),
+  max_header_field = check_size, max_header_size = check_size, max_headers = check_count,
+  max_body = function(x, arg, call) check_size(x, arg, 0, call = call),
+  spool_above = function(x, arg, call) check_size(x, arg, 0, call = call),
   max_parts = check_count, max_fields = check_count, max_json_depth = check_count, max_collisions = check_count,
   header_timeout = check_seconds, body_timeout = check_seconds,
-  min_body_rate = function(x, arg, call) check_count(x, arg, 0, call = call),
+  min_body_rate = function(x, arg, call) check_size(x, arg, 0, call = call),
   write_timeout = check_seconds, keep_alive = check_seconds, timeout = check_seconds, queue_timeout = check_seconds,
   graceful_timeout = function(x, arg, call) check_seconds(x, arg, zero = TRUE, call = call), kill_after = check_seconds,
   max_connections = check_count, max_queue = check_count,

@@ -8,9 +8,12 @@ server <- new.env(parent = emptyenv())
 
 #' Serve an app over HTTP
 #'
-#' Starts a server in this R session and returns; the server runs until [dr_stop()] or the end of the session, and may
-#' be started again after that. Connections, HTTP, routing and files are handled by threads of the engine. In a script,
-#' use `block = TRUE`.
+#' Starts a server. At the console it returns, and the server runs beside the prompt until [dr_stop()] or the end of the
+#' session. In a script, `Rscript app.R`, it serves until it is stopped; `block` says otherwise. Connections, HTTP,
+#' routing and files are handled by threads of the engine.
+#'
+#' Sizes are in bytes and times in seconds, or strings with a unit: `"10MB"`, `"128kB"` (of 1000 bytes), `"1GiB"`,
+#' `"64k"` (of 1024 bytes), and `"500ms"`, `"30s"`, `"2m"`, `"1h"`, `"1d"`.
 #'
 #' With `workers = 1` handlers run in the main thread of the session, one after the other, whenever it is idle, or
 #' inside `dr_serve(block = TRUE)`; callbacks of the packages 'later' and 'promises' run in between.
@@ -32,7 +35,8 @@ server <- new.env(parent = emptyenv())
 #' @param threads Number of engine threads for connections: a single integer >= 1. One serves tens of thousands of
 #'   requests per second.
 #' @param workers Where handlers run. 1: in this session. A larger integer: in so many worker processes. Two integers,
-#'   `c(min, max)`: in worker processes, more of them while requests wait, fewer when they are unused. At most 1024.
+#'   `c(min, max)`: in worker processes, more of them while requests wait, fewer when they are unused. `"auto"`: as many
+#'   as there are processors that this session may use. At most 1024.
 #' @param on_worker_start,on_worker_stop Functions without arguments, or `NULL`, that each worker calls before its first
 #'   request and at its end; see [dr_on_worker_start()]. With `workers = 1` this session is the worker.
 #' @param max_queue How many requests may wait for handlers or run in them; further ones get 503.
@@ -45,7 +49,7 @@ server <- new.env(parent = emptyenv())
 #' @param host The address to listen on: a single string. The default is reached from this machine only; `"0.0.0.0"` and
 #'   `"::"` listen on all interfaces.
 #' @param block `TRUE` to serve until [dr_stop()] is called by a handler or hook or Ctrl-C is pressed, and only then
-#'   return.
+#'   return; `FALSE` to return at once. By default `TRUE` in a script, and `FALSE` at the console.
 #' @param debug `TRUE` to send messages and tracebacks of errors to clients. Not for production.
 #' @param log Where log lines go: `"stderr"`, `"none"`, or the path of a file, to which they are appended.
 #' @param case_sensitive `TRUE` to tell upper and lower case in paths apart.
@@ -101,17 +105,17 @@ server <- new.env(parent = emptyenv())
 #' app <- dr_app()
 #' dr_get(app, "/", function(req) "Hello")
 #'
-#' dr_serve(app, port = 0)
+#' dr_serve(app, port = 0, block = FALSE)
 #' dr_url()
 #' dr_stop()
 #'
-#' dr_serve(app, port = 0, workers = 2)
+#' dr_serve(app, port = 0, workers = 2, block = FALSE, timeout = "10s", max_body = "2MB")
 #' dr_status()
 #' dr_stop()
 #' @export
 dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_start = NULL, max_queue = 1024L,
-                     cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = FALSE, debug = FALSE,
-                     log = "stderr", case_sensitive = FALSE,
+                     cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = !interactive(),
+                     debug = FALSE, log = "stderr", case_sensitive = FALSE,
                      errors = c("auto", "json", "text"),
                      on_worker_stop = NULL, start = c("fork", "spawn"), check_unused = 10, max_age = 300,
                      max_requests = 0, max_rss = 0, max_lifetime = 0, start_timeout = 60,

@@ -163,6 +163,10 @@ void drv_strings_have_room(uint64_t ns);
 int32_t drv_strings_collide(void);
 void drv_strings_walked(uint64_t ns);
 
+/* units.rs */
+double drv_units_read(drv_str text, int32_t time);
+int32_t drv_usable_cores(void);
+
 /* pattern.rs */
 const drv_node *drv_pattern_parse(const char *text, size_t len, drv_error *error);
 void drv_patterns_hidden(const drv_str *texts, size_t n, int32_t *hidden_by);

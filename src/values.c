@@ -2,6 +2,8 @@
  * one named value. What is not the usual case is left to R (R/response.R, R/request.R): these answer NULL.
  * Not for requests and responses on the wire. */
 #include "values.h"
+#include "drover_rust.h"
+#include "worker.h"
 
 static SEXP text(const char *s) {
   SEXP out = Rf_mkString(s);
@@ -61,3 +63,9 @@ SEXP drv_pointer_is_live(SEXP pointer) {
   void *address = R_ExternalPtrAddr(pointer);
   return Rf_ScalarLogical(address && address != (void *)R_NilValue);
 }
+
+SEXP drv_units(SEXP text, SEXP time) {
+  return Rf_ScalarReal(drv_units_read(drv_text(text), Rf_asLogical(time)));
+}
+
+SEXP drv_cores(void) { return Rf_ScalarInteger(drv_usable_cores()); }

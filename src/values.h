@@ -9,5 +9,9 @@ SEXP drv_plain_response(SEXP body, SEXP status, SEXP headers, SEXP type);
 SEXP drv_pick(SEXP values, SEXP name);
 /* .Call: whether an external pointer points at anything. */
 SEXP drv_pointer_is_live(SEXP pointer);
+/* .Call: bytes or, with `time`, seconds of a string such as "10MB" or "30s"; NaN for what is neither. */
+SEXP drv_units(SEXP text, SEXP time);
+/* .Call: how many workers run at a time on this machine. */
+SEXP drv_cores(void);
 
 #endif

@@ -42,7 +42,7 @@ test("starts and stops over and over in one session: nothing is left of any", fu
     "rss <- function() as.numeric(strsplit(readLines('/proc/self/statm'), ' ')[[1]][2]) * 4096",
     "size <- function() { gc(); c(count('fd'), count('task'), rss()) }",
     "cycle <- function() {",
-    "  dr_serve(app, port = 0L, workers = 2L, log = 'none')",
+    "  dr_serve(app, port = 0L, block = FALSE, workers = 2L, log = 'none')",
     "  answer <- system2('curl', c('-s', paste0(dr_url(), '/text')), stdout = TRUE)",
     "  stopifnot(identical(answer, 'text'))",
     "  dr_stop()",

@@ -54,7 +54,8 @@ test("a session that ends without dr_stop() leaves nothing", function() {
   temporary <- tempfile("tmp-")
   dir.create(temporary)
   server <- launch(c(file.path(R.home("bin"), "Rscript"), "--vanilla", write_app(c(
-    "app <- dr_app()", "dr_get(app, '/', function(req) 'x')", "dr_serve(app, port = 0L)", "quit('no', 3L)"
+    "app <- dr_app()", "dr_get(app, '/', function(req) 'x')", "dr_serve(app, port = 0L, block = FALSE)",
+    "quit('no', 3L)"
   ))), env = c(TMPDIR = temporary), wait = FALSE)
   expect(identical(exit_status(server, 30), 3L), "another exit status")
   expect(!length(list.files(temporary)), "left: ", toString(list.files(temporary)))

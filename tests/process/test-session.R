@@ -17,7 +17,7 @@ test("dr_serve(workers = 3): requests are spread, a kill costs one, Ctrl-C ends 
 
 test("a session that computes holds up no request, and one that ends without dr_stop() leaves nothing", function() {
   server <- serve_session(c(
-    "dr_serve(app, port = 0L, workers = 2L)",
+    "dr_serve(app, port = 0L, block = FALSE, workers = 2L)",
     "end <- Sys.time() + 4",
     "while (Sys.time() < end) NULL",
     "quit('no')"
@@ -58,12 +58,12 @@ test("an error at the start is a condition, and the session has no children left
   ran <- run_to_end(c(file.path(R.home("bin"), "Rscript"), "--vanilla", write_app(c(
     "app <- dr_app()", "dr_get(app, '/', function(req) 'x')",
     "class_of <- function(code) tryCatch({ code; 'none' }, error = function(e) class(e))",
-    sprintf("cat('port:', class_of(dr_serve(app, port = %dL, workers = 2L)), '\\n')", taken$port),
+    sprintf("cat('port:', class_of(dr_serve(app, port = %dL, block = FALSE, workers = 2L)), '\\n')", taken$port),
     "hook <- function() stop('no database')",
-    "cat('hook:', class_of(dr_serve(app, port = 0L, workers = 2L, on_worker_start = hook)), '\\n')",
-    "cat('workers:', class_of(dr_serve(app, port = 0L, workers = c(3L, 1L))), '\\n')",
-    "cat('none:', class_of(dr_serve(app, port = 0L, workers = 0L)), '\\n')",
-    "dr_serve(app, port = 0L, workers = 2L)", "dr_stop()", "cat('served\\n')"
+    "cat('hook:', class_of(dr_serve(app, port = 0L, block = FALSE, workers = 2L, on_worker_start = hook)), '\\n')",
+    "cat('workers:', class_of(dr_serve(app, port = 0L, block = FALSE, workers = c(3L, 1L))), '\\n')",
+    "cat('none:', class_of(dr_serve(app, port = 0L, block = FALSE, workers = 0L)), '\\n')",
+    "dr_serve(app, port = 0L, block = FALSE, workers = 2L)", "dr_stop()", "cat('served\\n')"
   ))), 60)
   expect(identical(ran$status, 0L), "exit status ", ran$status, ": ", paste(ran$log, collapse = "\n    "))
   for (line in c("port: .*drover_error_listen", "hook: .*drover_error_hook", "workers: .*drover_error_argument",

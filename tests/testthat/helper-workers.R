@@ -8,7 +8,7 @@ serve_workers <- function(app, workers = 2L, ..., frame = parent.frame()) {
     dr_stop(graceful_timeout = 1)
     unlink(log)
   }, envir = frame)
-  suppressMessages(dr_serve(app, port = 0L, workers = workers, log = log, ...))
+  suppressMessages(dr_serve(app, port = 0L, block = FALSE, workers = workers, log = log, ...))
   served(log)
 }
 

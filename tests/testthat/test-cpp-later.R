@@ -168,7 +168,8 @@ test_that("a session stops while handlers run, and serves again", {
   )
   withr::defer(dr_stop(graceful_timeout = 0))
   for (i in 1:3) {
-    expect_message(dr_serve(app, port = 0L, log = "none", graceful_timeout = 0.3), "routes=0, cpp_routes=4, cpp_stream_routes=0")
+    expect_message(dr_serve(app, port = 0L, block = FALSE, log = "none", graceful_timeout = 0.3),
+      "routes=0, cpp_routes=4, cpp_stream_routes=0")
     server <- list(url = dr_url(), port = app$port)
     # a new server, a new counter
     expect_identical(http(server, "/count")$body, "1")

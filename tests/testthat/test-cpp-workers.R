@@ -75,7 +75,7 @@ test_that("data that cannot be made keeps the server from starting, with the rea
   make <- function() stop("no weights here")
   dr_get_cpp(app, "/x", "drover.handlers", "h_data", interface = "drover", data = make)
   for (workers in list(1L, 2L)) {
-    error <- error_of(suppressMessages(dr_serve(app, port = 0L, workers = workers, log = "none")))
+    error <- error_of(suppressMessages(dr_serve(app, port = 0L, block = FALSE, workers = workers, log = "none")))
     expect_s3_class(error, "drover_error_hook")
     expect_match(conditionMessage(error), "C handler of GET /x: `data` failed: no weights here")
     expect_false(dr_running())
@@ -107,7 +107,8 @@ test_that("fresh processes resolve functions anew, and need data that can be mad
   counter <- drover.handlers::new_counter()
   dr_get_cpp(given, "/x", "drover.handlers", "h_count", interface = "drover", data = counter)
   expect_argument_error(
-    dr_serve(given, port = 0L, workers = 2L, start = "spawn", log = "none"), "pointer into this session's memory"
+    dr_serve(given, port = 0L, block = FALSE, workers = 2L, start = "spawn", log = "none"),
+    "pointer into this session's memory"
   )
 })
 

@@ -3,7 +3,7 @@ test_that("an idle session serves while it runs later's callbacks, again and aga
   app <- dr_get(dr_app(), "/x", function(req) "hello")
   withr::defer(dr_stop())
   for (i in 1:2) {
-    suppressMessages(dr_serve(app, port = 0L))
+    suppressMessages(dr_serve(app, port = 0L, block = FALSE))
     curl <- processx::process$new("curl", c("--silent", "--max-time", "20", paste0(dr_url(), "/x")), stdout = "|")
     while (curl$is_alive()) later::run_now(0.05)
     expect_identical(curl$read_all_output(), "hello")

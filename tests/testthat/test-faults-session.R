@@ -173,7 +173,7 @@ test_that("an interrupt while a handler sleeps costs that request, not a server 
     "app <- dr_app()",
     sprintf("dr_get(app, '/sleep', function(req) { file.create('%s'); Sys.sleep(20); 'slept' })", started),
     "dr_get(app, '/alive', function(req) paste('alive', Sys.getpid()))",
-    "dr_serve(app, port = 0L)",
+    "dr_serve(app, port = 0L, block = FALSE)",
     "while (TRUE) later::run_now(1)"
   ))
   client <- raw_client(server$port)
@@ -247,7 +247,7 @@ test_that("dr_serve() in a handler is refused with a classed error", {
     app <- dr_app()
     dr_get(app, "/again", function(req) {
       tryCatch({
-        dr_serve(app, port = 0L)
+        dr_serve(app, port = 0L, block = FALSE)
         "served"
       }, drover_error = function(e) class(e)[[1]])
     })

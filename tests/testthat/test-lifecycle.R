@@ -13,7 +13,7 @@ test_that("50 starts and stops in one session leave descriptors, threads and mem
     "app <- dr_app()",
     "dr_get(app, '/', function(req) 'ok')",
     "cycle <- function() {",
-    "  dr_serve(app, port = 0L, threads = 2L)",
+    "  dr_serve(app, port = 0L, block = FALSE, threads = 2L)",
     "  answer <- fetch_here(dr_url())",
     "  dr_stop()",
     "  stopifnot(identical(answer, 'ok'), !dr_running())",
@@ -38,7 +38,8 @@ test_that("port 0 is a free port, reported by dr_url() and on the console", {
     "app <- dr_app()",
     "dr_get(app, '/', function(req) paste('port', req$host))",
     "shown <- character()",
-    "withCallingHandlers(dr_serve(app, port = 0L), message = function(m) shown <<- c(shown, conditionMessage(m)))",
+    "withCallingHandlers(dr_serve(app, port = 0L, block = FALSE),",
+    "  message = function(m) shown <<- c(shown, conditionMessage(m)))",
     "port <- as.integer(sub('.*:', '', sub('/$', '', dr_url())))",
     "cat(port > 0, any(grepl(dr_url(), shown, fixed = TRUE)), fetch_here(dr_url()) == paste0('port 127.0.0.1:', port), '\\n')",
     "dr_stop()"
@@ -55,14 +56,15 @@ test_that("a port in use is a classed error that leaves nothing behind", {
   ran <- run_script(c(fetch_here_lines,
     "app <- dr_app()",
     "dr_get(app, '/', function(req) 'ok')",
-    "dr_serve(app, port = 0L)",
+    "dr_serve(app, port = 0L, block = FALSE)",
     "dr_stop()",
     "count <- function() c(length(list.files('/proc/self/fd')), length(list.files('/proc/self/task')))",
     "before <- count()",
     sprintf("port <- '%d'", other$port),
-    "for (i in 1:5) error <- tryCatch(dr_serve(app, port = as.integer(port)), drover_error_listen = identity)",
+    "for (i in 1:5) error <- tryCatch(dr_serve(app, port = as.integer(port), block = FALSE),",
+    "  drover_error_listen = identity)",
     "cat(class(error)[[1]], grepl(port, conditionMessage(error), fixed = TRUE), dr_running(), identical(count(), before), '\\n')",
-    "dr_serve(app, port = 0L)",
+    "dr_serve(app, port = 0L, block = FALSE)",
     "cat(fetch_here(dr_url()), '\\n')",
     "dr_stop()"
   ))
@@ -77,7 +79,7 @@ test_that("dr_stop() lets a request in flight finish and takes no new one", {
     "app <- dr_app()",
     "dr_get(app, '/slow', function(req) promises::promise(function(resolve, reject) later::later(function() resolve('finished'), 1)))",
     "dr_get(app, '/big', function(req) strrep('x', 2e7))",
-    "dr_serve(app, port = 0L)",
+    "dr_serve(app, port = 0L, block = FALSE)",
     "url <- dr_url()",
     "ask <- processx::process$new('curl', c('-s', paste0(url, '/slow')), stdout = '|')",
     "big <- processx::process$new('sh', c('-c', paste0('curl -s --limit-rate 20M ', url, '/big | wc -c')), stdout = '|')",
@@ -99,7 +101,7 @@ test_that("dr_stop() does not wait for a promise that nobody waits for any more"
   skip_if_not_installed("promises")
   ran <- run_script(c(
     "app <- dr_get(dr_app(), '/never', function(req) promises::promise(function(resolve, reject) NULL))",
-    "dr_serve(app, port = 0L)",
+    "dr_serve(app, port = 0L, block = FALSE)",
     "ask <- processx::process$new('curl', c('-s', '--max-time', '0.3', paste0(dr_url(), '/never')))",
     "while (ask$is_alive()) later::run_now(0.05)",
     "cat(system.time(dr_stop(20))[['elapsed']] < 10, '\\n')"
@@ -152,7 +154,8 @@ test_that("SIGTERM ends the process", {
 })
 
 test_that("a session that ends without dr_stop() ends at once", {
-  ran <- run_script(c("app <- dr_app()", "dr_get(app, '/', function(req) 'ok')", "dr_serve(app, port = 0L)", "writeLines('last line')"), timeout = 20)
+  ran <- run_script(c("app <- dr_app()", "dr_get(app, '/', function(req) 'ok')",
+    "dr_serve(app, port = 0L, block = FALSE)", "writeLines('last line')"), timeout = 20)
   expect_identical(ran$status, 0L)
   expect_identical(ran$stdout, "last line")
 })
@@ -165,7 +168,7 @@ test_that("the loop that older programs run serves: while (TRUE) later::run_now(
     "tick()",
     "dr_get(app, '/', function(req) 'ok')",
     "dr_get(app, '/ticks', function(req) as.character(ticks))",
-    "dr_serve(app, port = 0L)",
+    "dr_serve(app, port = 0L, block = FALSE)",
     "while (TRUE) later::run_now(1)"
   ))
   expect_true(all(fetch_many(server, "/", 200) == 200L))
@@ -218,7 +221,7 @@ test_that("an R console stays usable while it serves, and Ctrl-C gives the promp
   skip_on_os("windows")
   console <- local_console()
   console$write("library(drover); app <- dr_app(); x <- 'start'; dr_get(app, '/', function(req) x)")
-  console$write("dr_serve(app, port = 0L)")
+  console$write("dr_serve(app, port = 0L, block = FALSE)")
   expect_true(console$wait_for("listening on http://127.0.0.1:[0-9]+"), info = console$screen())
   port <- as.integer(sub(".*listening on http://127.0.0.1:([0-9]+).*", "\\1", console$screen()))
   server <- list(port = port)
@@ -241,4 +244,15 @@ test_that("an R console stays usable while it serves, and Ctrl-C gives the promp
   console$write("cat('back', dr_running(), '\\n')")
   expect_true(console$wait_for("back FALSE"), info = console$screen())
   expect_true(console$process$is_alive())
+})
+
+test_that("a script serves until it is stopped, without being told to", {
+  server <- local_script(c(
+    "app <- dr_app()", "dr_get(app, '/', function(req) 'ok')", "dr_serve(app, port = 0L)", "writeLines('after')"
+  ))
+  expect_identical(http(paste0("http://127.0.0.1:", server$port))$body, "ok")
+  expect_true(server$process$is_alive())
+  server$process$interrupt()
+  expect_true(eventually(function() !server$process$is_alive(), 20))
+  expect_identical(server$out(), "after")
 })

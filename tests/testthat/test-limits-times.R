@@ -192,7 +192,7 @@ test_that("graceful_timeout: dr_stop() waits that long for a request in flight, 
   ran <- run_script(c(
     "app <- dr_app()",
     "dr_get(app, '/never', function(req) promises::promise(function(resolve, reject) NULL))",
-    "dr_serve(app, port = 0L, graceful_timeout = 1)",
+    "dr_serve(app, port = 0L, block = FALSE, graceful_timeout = 1)",
     "ask <- processx::process$new('curl', c('-s', '-o', '/dev/null', '-w', '%{http_code}', paste0(dr_url(), '/never')), stdout = '|')",
     "until <- Sys.time() + 1",
     "while (Sys.time() < until) later::run_now(0.05)",

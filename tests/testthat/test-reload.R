@@ -75,7 +75,7 @@ test_that("an app that does not compile is not loaded", {
 test_that("without worker processes there is nothing to reload", {
   expect_error(dr_reload(), class = "drover_error_not_running")
   withr::defer(dr_stop())
-  suppressMessages(dr_serve(pid_app(), port = 0L))
+  suppressMessages(dr_serve(pid_app(), port = 0L, block = FALSE))
   expect_error(dr_reload(), "with workers = 1", class = "drover_error_reload")
 })
 

@@ -4,7 +4,7 @@ hello <- function(req) "hello"
 # Serves on a free port for the length of a test.
 serve <- function(app, ..., frame = parent.frame()) {
   withr::defer(dr_stop(), envir = frame)
-  suppressMessages(dr_serve(app, port = 0L, ...))
+  suppressMessages(dr_serve(app, port = 0L, block = FALSE, ...))
 }
 
 test_that("a server tells where it listens, and starts and stops any number of times", {
@@ -12,7 +12,7 @@ test_that("a server tells where it listens, and starts and stops any number of t
   for (i in 1:3) {
     expect_false(dr_running())
     expect_message(
-      expect_identical(withVisible(dr_serve(app, port = 0L)), list(value = NULL, visible = FALSE)),
+      expect_identical(withVisible(dr_serve(app, port = 0L, block = FALSE)), list(value = NULL, visible = FALSE)),
       "^drover listening on http://127.0.0.1:[0-9]+ \\(threads=1, workers=1, routes=1, cpp_routes=0, cpp_stream_routes=0, static=0\\)\n$"
     )
     expect_true(dr_running())
@@ -32,7 +32,7 @@ test_that("a server tells where it listens, and starts and stops any number of t
 test_that("one server runs at a time", {
   serve(dr_get(dr_app(), "/x", hello))
   other <- dr_get(dr_app(), "/x", hello)
-  expect_error(dr_serve(other, port = 0L), "already running", class = "drover_error_running")
+  expect_error(dr_serve(other, port = 0L, block = FALSE), "already running", class = "drover_error_running")
   expect_true(dr_running())
 })
 
@@ -41,7 +41,7 @@ test_that("a start hook can neither start another server nor stop the one that i
   error <- NULL
   stopped <- 0L
   dr_on_start(app, function() {
-    error <<- error_of(dr_serve(app, port = 0L))
+    error <<- error_of(dr_serve(app, port = 0L, block = FALSE))
     dr_stop()
   })
   dr_on_stop(app, function() stopped <<- stopped + 1L)
@@ -92,12 +92,12 @@ test_that("hooks run around the server, start hooks first to last, stop hooks la
 test_that("a start hook that fails keeps the server from starting", {
   stopped <- 0L
   app <- dr_on_stop(dr_get(dr_app(), "/x", hello), function() stopped <<- stopped + 1L)
-  error <- error_of(dr_serve(app, port = 0L, on_worker_start = function() stop("no database")))
+  error <- error_of(dr_serve(app, port = 0L, block = FALSE, on_worker_start = function() stop("no database")))
   expect_s3_class(error, "drover_error_hook")
   expect_identical(conditionMessage(error), "on_worker_start failed: no database")
   expect_identical(conditionMessage(error$parent), "no database")
   dr_on_start(app, function() stop("no model"))
-  expect_error(dr_serve(app, port = 0L), "start hook failed: no model", class = "drover_error_hook")
+  expect_error(dr_serve(app, port = 0L, block = FALSE), "start hook failed: no model", class = "drover_error_hook")
   expect_identical(stopped, 2L)
   expect_false(dr_running())
 })
@@ -120,7 +120,7 @@ test_that("a port in use is a classed error, and the stop hooks run", {
     dr_get(app, "/", function(req) "x")
   })
   withr::defer(dr_stop())
-  expect_error(dr_serve(app, port = other$port), class = "drover_error_listen")
+  expect_error(dr_serve(app, port = other$port, block = FALSE), class = "drover_error_listen")
   expect_true(stopped)
   expect_false(dr_running())
   expect_silent(dr_get(app, "/again", hello))
@@ -138,7 +138,7 @@ test_that("wrong settings are named, and the server does not start", {
   }
   counts <- c("threads", "max_queue", "cpp_workers", "max_body", "max_streams")
   for (name in c(counts, "timeout", "keep_alive")) {
-    for (wrong in list(-1, "1", NA, NULL, 1:2, Inf)) {
+    for (wrong in list(-1, "one", NA, NULL, 1:2, Inf)) {
       arguments <- list(app, 0L)
       arguments[name] <- list(wrong)
       expect_argument_error(do.call(dr_serve, arguments), paste0("`", name, "` must be a single "))
@@ -154,7 +154,7 @@ test_that("wrong settings are named, and the server does not start", {
   }
   pool <- c("check_unused", "max_age", "max_requests", "max_rss", "max_lifetime", "start_timeout", "kill_after")
   for (name in pool) {
-    for (wrong in list(-1, "1", NA, NULL, 1:2, Inf)) {
+    for (wrong in list(-1, "one", NA, NULL, 1:2, Inf)) {
       arguments <- list(app, 0L, workers = 2L)
       arguments[name] <- list(wrong)
       expect_argument_error(do.call(dr_serve, arguments), paste0("`", name, "` must be a single "))

@@ -207,7 +207,7 @@ test_that("a session whose zygote dies forks another, and workers that die after
 test_that("a console that serves with workers stays usable, and lends itself for another zygote while idle", {
   console <- local_console()
   console$write("library(drover); x <- 'start'; app <- dr_get(dr_app(), '/', function(req) paste(x, Sys.getpid()))")
-  console$write("dr_serve(app, port = 0L, workers = 2L)")
+  console$write("dr_serve(app, port = 0L, block = FALSE, workers = 2L)")
   expect_true(console$wait_for("listening on http://127.0.0.1:[0-9]+ "), info = console$screen())
   server <- list(port = as.integer(sub(".*listening on http://127.0.0.1:([0-9]+).*", "\\1", console$screen())))
   answer <- strsplit(fetch(server, "/")$text, " ")[[1]]
@@ -260,7 +260,7 @@ test_that("what a handler leaves changed in a worker is put back", {
 
 test_that("a session that ends without dr_stop() takes its processes with it", {
   ran <- run_script(c(
-    "app <- dr_get(dr_app(), '/', function(req) 'ok')", "dr_serve(app, port = 0L, workers = 2L)",
+    "app <- dr_get(dr_app(), '/', function(req) 'ok')", "dr_serve(app, port = 0L, block = FALSE, workers = 2L)",
     "cat(dr_status()$pid, '\n')"
   ), timeout = 20)
   expect_identical(ran$status, 0L)

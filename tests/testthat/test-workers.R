@@ -94,7 +94,7 @@ test_that("with one worker the session is that worker, and runs the hooks itself
   note <- function(what) function() log <<- c(log, what)
   app <- dr_on_worker_stop(dr_on_worker_start(pid_app(), note("start")), note("stop"))
   withr::defer(dr_stop())
-  suppressMessages(dr_serve(app, port = 0L, on_worker_stop = note("argument")))
+  suppressMessages(dr_serve(app, port = 0L, block = FALSE, on_worker_stop = note("argument")))
   expect_identical(log, "start")
   dr_stop()
   expect_identical(log, c("start", "argument", "stop"))
@@ -119,7 +119,7 @@ test_that("a port in use is a classed error that leaves no process", {
   server <- serve_workers(pid_app())
   other <- run_script(c(
     "app <- dr_get(dr_app(), '/', function(req) 'x')",
-    sprintf("error <- tryCatch(dr_serve(app, port = %dL, workers = 2L), error = identity)", server$port),
+    sprintf("error <- tryCatch(dr_serve(app, port = %dL, block = FALSE, workers = 2L), error = identity)", server$port),
     "cat(class(error)[[1]], dr_running(), nrow(dr_status()), '\\n')",
     "Sys.sleep(0.2)",
     "cat(system(paste('ps -o stat= --ppid', Sys.getpid(), '| grep -cv Z'), intern = TRUE), '\\n')"
@@ -156,9 +156,9 @@ test_that("dr_stop() ends a worker that does not finish in time", {
 test_that("a server may be started and stopped again and again, with and without workers", {
   app <- pid_app()
   for (workers in list(2L, 1L, c(1L, 2L))) {
-    suppressMessages(dr_serve(app, port = 0L, workers = workers, log = "none"))
+    suppressMessages(dr_serve(app, port = 0L, block = FALSE, workers = workers, log = "none"))
     expect_true(dr_running())
-    expect_error(dr_serve(app, port = 0L, workers = 2L), class = "drover_error_running")
+    expect_error(dr_serve(app, port = 0L, block = FALSE, workers = 2L), class = "drover_error_running")
     dr_stop()
     expect_false(dr_running())
   }
@@ -232,7 +232,7 @@ test_that("workers are the server's to control, and say so", {
   class_of <- function(code) class(tryCatch(code, error = identity))[[1L]]
   dr_get(app, "/control", function(req) list(
     stop = class_of(dr_stop()), reload = class_of(dr_reload()), url = class_of(dr_url()),
-    serve = class_of(dr_serve(dr_app(), port = 0L)), running = dr_running(), printed = format(app)[[1L]],
+    serve = class_of(dr_serve(dr_app(), port = 0L, block = FALSE)), running = dr_running(), printed = format(app)[[1L]],
     interactive = interactive()
   ))
   server <- serve_workers(app)
@@ -270,7 +270,8 @@ test_that("an app that another process cannot have is refused by start = \"spawn
   pointer <- attr(drover:::new_request(), "cell")
   app <- dr_get(dr_app(), "/", function(req) pointer)
   expect_argument_error(
-    dr_serve(app, port = 0L, workers = 2L, start = "spawn"), "start = \"spawn\" needs an app that can be saved",
+    dr_serve(app, port = 0L, block = FALSE, workers = 2L, start = "spawn"),
+    "start = \"spawn\" needs an app that can be saved",
     fixed = TRUE
   )
   expect_false(dr_running())

@@ -4,5 +4,6 @@
 #![forbid(unsafe_code)]
 
 mod limits;
+pub mod units;
 
 pub use limits::{ms, Limits};

@@ -1,7 +1,9 @@
 //! The program drover: serves an app in a file from R processes that it looks after, without any R in itself.
 //!
-//! `options` is what it can be told, by flags and variables; `r` finds R and the package; `serve` starts everything, says how
-//! that goes, and passes signals on; `exit` has the exit codes. What the processes do is the business of `supervisor`.
+//! `options` is what it can be told, by flags and variables, and `values` what these may be; `words` completes what
+//! people write in short, `surroundings` tells what of it was taken for what; `r` finds R and the package; `serve` starts
+//! everything, says how that goes, and passes signals on; `exit` has the exit codes. What the processes do is the
+//! business of `supervisor`.
 #![forbid(unsafe_code)]
 
 mod exit;
@@ -13,21 +15,19 @@ mod options;
 pub mod options;
 mod r;
 mod serve;
+mod surroundings;
+mod values;
+mod words;
 
-use clap::Parser;
-use options::{Command, Options};
+use options::Told;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Runs the program with these arguments, the first of which is its name. Returns when it has ended.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let parsed = Options::try_parse_from(args).and_then(|options| {
-        let Command::Serve(serve) = options.command;
-        let pool = serve.pool()?;
-        Ok((serve, pool))
-    });
-    let (serve, pool) = match parsed {
-        Ok(parsed) => parsed,
+    let args = words::complete(args, std::env::var_os("DROVER_FILE").is_some());
+    let Told { serve, pool, notes } = match options::read(args) {
+        Ok(told) => told,
         Err(e) => {
             // nowhere to complain when neither output can be written
             let _ = e.print();
@@ -35,6 +35,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return if e.use_stderr() { exit::Code::Usage.into() } else { ExitCode::SUCCESS };
         }
     };
+    for note in notes {
+        eprintln!("drover: {note}");
+    }
     modesty::be_modest();
     match serve::serve(&serve, pool) {
         Ok(()) => ExitCode::SUCCESS,

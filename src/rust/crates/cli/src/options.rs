@@ -1,23 +1,32 @@
 //! What the program can be told. One setting has one name: the flag `--max-queue`, the variable `DROVER_MAX_QUEUE` and the
 //! argument `max_queue` of `dr_serve()` are the same. The defaults are those of the R functions.
 
+use crate::surroundings;
+use crate::values::{bytes, count, seconds, seconds_or_none, some_bytes, target, workers, Workers};
 use admission::Limits;
 use clap::builder::BoolishValueParser;
 use clap::error::ErrorKind;
-use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use engine::{ErrorFormat, Settings};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use supervisor::{PoolOptions, Start};
 
+const AFTER_HELP: &str = "drover app.R is short for drover serve app.R; drover serve --help has all options.";
+
+const UNITS: &str =
+    "Sizes and times take units: 10MB, 128kB, 1GiB; 500ms, 30s, 2m, 1h. Without one they are bytes and seconds.";
+
 /// A web server for R.
 #[derive(Debug, Parser)]
-#[command(name = "drover", version, disable_help_flag = true, disable_help_subcommand = true)]
+#[command(name = "drover", version, propagate_version = true, arg_required_else_help = true)]
+#[command(disable_help_flag = true, disable_help_subcommand = true, after_help = AFTER_HELP)]
 pub struct Options {
     /// what to do
     #[command(subcommand)]
     pub command: Command,
     /// Print help
-    #[arg(long, global = true, action = ArgAction::Help)]
+    #[arg(short = 'h', long, global = true, action = ArgAction::Help)]
     help: Option<bool>,
 }
 
@@ -28,6 +37,7 @@ pub enum Command {
     ///
     /// Starts R processes that load the app and answer requests, looks after them, and replaces them when they end.
     /// Ctrl-C and SIGTERM answer the requests in flight and end; a second one ends at once. SIGHUP loads the app anew.
+    #[command(after_help = UNITS)]
     Serve(Box<Serve>),
 }
 
@@ -37,9 +47,9 @@ pub struct Serve {
     #[command(flatten)]
     app: AppArgs,
     #[command(flatten)]
-    serving: ServingArgs,
+    pub(crate) serving: ServingArgs,
     #[command(flatten)]
-    pool: PoolArgs,
+    pub(crate) pool: PoolArgs,
     #[command(flatten)]
     sizes: SizeArgs,
     #[command(flatten)]
@@ -63,16 +73,16 @@ struct AppArgs {
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Serving")]
-struct ServingArgs {
+pub(crate) struct ServingArgs {
     /// Address to listen on; 0.0.0.0 and :: are all interfaces
-    #[arg(short = 'h', long, env = "DROVER_HOST", default_value = "127.0.0.1")]
+    #[arg(short = 'H', long, env = "DROVER_HOST", default_value = "127.0.0.1")]
     host: String,
-    /// TCP port; 0 takes a free one
+    /// TCP port; 0 takes a free one. Without it, the variable PORT counts
     #[arg(short = 'p', long, env = "DROVER_PORT", default_value_t = 8080)]
-    port: u16,
+    pub(crate) port: u16,
     /// Engine threads for connections (not R processes: those are --workers)
     #[arg(long, env = "DROVER_THREADS", default_value_t = 1, value_parser = count)]
-    threads: usize,
+    pub(crate) threads: usize,
     /// Threads for handlers written in C, in each R process; they are started when the app has some
     #[arg(long, value_name = "N", env = "DROVER_CPP_WORKERS", default_value_t = 4, value_parser = count)]
     cpp_workers: usize,
@@ -95,17 +105,16 @@ struct ServingArgs {
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "R processes")]
-struct PoolArgs {
-    /// R processes for handlers: a number, or the fewest and the most of them, as in 1-4 [default: 1-3]
-    #[arg(long, value_name = "N|MIN-MAX", env = "DROVER_WORKERS", value_parser = range,
-        conflicts_with_all = ["n_min", "n_max"])]
-    workers: Option<(usize, usize)>,
+pub(crate) struct PoolArgs {
+    /// R processes for handlers: a number, fewest and most as in 1-4, or auto: one for each core [default: 1-3]
+    #[arg(short = 'w', long, value_name = "N|MIN-MAX|auto", env = "DROVER_WORKERS", value_parser = workers)]
+    pub(crate) workers: Option<Workers>,
     /// Fewest R processes [default: 1]
     #[arg(long, value_name = "N", env = "DROVER_N_MIN", value_parser = count)]
-    n_min: Option<usize>,
+    pub(crate) n_min: Option<usize>,
     /// Most R processes [default: 3]
     #[arg(short = 'n', long, value_name = "N", env = "DROVER_N_MAX", value_parser = count)]
-    n_max: Option<usize>,
+    pub(crate) n_max: Option<usize>,
     /// How R processes start: forked from one that has loaded the app, or each by itself
     #[arg(long, env = "DROVER_START", default_value = "fork")]
     start: How,
@@ -121,7 +130,7 @@ struct PoolArgs {
     #[arg(long, value_name = "N", env = "DROVER_MAX_REQUESTS", default_value_t = 0)]
     max_requests: u64,
     /// Replace a process whose resident memory exceeds so many bytes; 0 for never
-    #[arg(long, value_name = "BYTES", env = "DROVER_MAX_RSS", default_value_t = 0)]
+    #[arg(long, value_name = "BYTES", env = "DROVER_MAX_RSS", default_value_t = 0, value_parser = bytes)]
     max_rss: u64,
     /// Replace a process after so many seconds; 0 for never
     #[arg(long, value_name = "SECONDS", env = "DROVER_MAX_LIFETIME", default_value_t = 0.0, value_parser = seconds_or_none)]
@@ -169,15 +178,15 @@ limits! { SizeArgs, "Sizes":
     /// Longest request line, in bytes; a longer one gets 414
     max_request_line: usize = target, "BYTES", "DROVER_MAX_REQUEST_LINE";
     /// Longest header field, in bytes; a longer one gets 431
-    max_header_field: usize = count, "BYTES", "DROVER_MAX_HEADER_FIELD";
+    max_header_field: usize = some_bytes, "BYTES", "DROVER_MAX_HEADER_FIELD";
     /// Longest header section, in bytes; a longer one gets 431
-    max_header_size: usize = count, "BYTES", "DROVER_MAX_HEADER_SIZE";
+    max_header_size: usize = some_bytes, "BYTES", "DROVER_MAX_HEADER_SIZE";
     /// Most header fields; more get 431
     max_headers: usize = count, "N", "DROVER_MAX_HEADERS";
     /// Longest body, in bytes; a longer one gets 413
-    max_body: u64 = clap::value_parser!(u64), "BYTES", "DROVER_MAX_BODY";
+    max_body: u64 = bytes, "BYTES", "DROVER_MAX_BODY";
     /// Bodies and files longer than this, in bytes, wait on disk instead of in memory
-    spool_above: u64 = clap::value_parser!(u64), "BYTES", "DROVER_SPOOL_ABOVE";
+    spool_above: u64 = bytes, "BYTES", "DROVER_SPOOL_ABOVE";
     /// Most parts of a multipart body; more get 400
     max_parts: usize = count, "N", "DROVER_MAX_PARTS";
     /// Most fields of a form or a query; more get 400
@@ -194,7 +203,7 @@ limits! { TimeArgs, "Times":
     /// Longest pause within a body, in seconds
     body_timeout: f64 = seconds, "SECONDS", "DROVER_BODY_TIMEOUT";
     /// Slowest body on average, in bytes per second, after --body-timeout; 0 allows any
-    min_body_rate: u64 = clap::value_parser!(u64), "BYTES", "DROVER_MIN_BODY_RATE";
+    min_body_rate: u64 = bytes, "BYTES", "DROVER_MIN_BODY_RATE";
     /// Longest time without progress while a response is sent, in seconds
     write_timeout: f64 = seconds, "SECONDS", "DROVER_WRITE_TIMEOUT";
     /// Longest idle time of a connection, in seconds
@@ -216,6 +225,32 @@ limits! { CountArgs, "How many at a time":
     max_queue: usize = count, "N", "DROVER_MAX_QUEUE";
     /// HTTP/2 streams of a connection
     max_streams: u32 = clap::value_parser!(u32).range(1..1 << 31), "N", "DROVER_MAX_STREAMS";
+}
+
+/// What the program was told.
+pub struct Told {
+    /// what to serve, and how
+    pub serve: Serve,
+    /// how many processes, and for how long
+    pub pool: PoolOptions,
+    /// lines for the person who starts it: what was taken for what
+    pub notes: Vec<String>,
+}
+
+/// Reads arguments, the first of which is the program's name, and this process's variables.
+///
+/// # Errors
+/// With what is wrong and what would be right; also when help was asked for, or the version.
+pub fn read(args: Vec<OsString>) -> Result<Told, clap::Error> {
+    let matches = Options::command().try_get_matches_from(args)?;
+    let Command::Serve(mut serve) = Options::from_arg_matches(&matches)?.command;
+    let mut notes = surroundings::unknown_variables(&Options::command(), std::env::vars_os().map(|(name, _)| name));
+    if let Some(matches) = matches.subcommand_matches("serve") {
+        surroundings::port(&mut serve, matches, std::env::var_os("PORT"))?;
+        notes.extend(surroundings::valve(&mut serve, matches)?);
+    }
+    let pool = serve.pool()?;
+    Ok(Told { serve: *serve, pool, notes })
 }
 
 impl Serve {
@@ -267,8 +302,9 @@ impl Serve {
     pub fn pool(&self) -> Result<PoolOptions, clap::Error> {
         let pool = &self.pool;
         let usual = PoolOptions::default();
-        let (n_min, n_max) =
-            pool.workers.unwrap_or((pool.n_min.unwrap_or(usual.n_min), pool.n_max.unwrap_or(usual.n_max)));
+        let (n_min, n_max) = pool
+            .workers
+            .map_or((pool.n_min.unwrap_or(usual.n_min), pool.n_max.unwrap_or(usual.n_max)), Workers::bounds);
         let options = PoolOptions {
             n_min,
             n_max,
@@ -288,44 +324,6 @@ impl Serve {
             Ok(()) => Ok(options),
             Err(e) => Err(Options::command().error(ErrorKind::ValueValidation, e)),
         }
-    }
-}
-
-fn count(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n) if n >= 1 => Ok(n),
-        _ => Err("must be a whole number >= 1".to_owned()),
-    }
-}
-
-/// The library for HTTP holds no longer target.
-fn target(text: &str) -> Result<usize, String> {
-    count(text).ok().filter(|&n| n <= 65_534).ok_or_else(|| "must be a whole number in 1..65534".to_owned())
-}
-
-/// `4`, or `1-4`.
-fn range(text: &str) -> Result<(usize, usize), String> {
-    let (min, max) = text.split_once('-').unwrap_or((text, text));
-    match (count(min), count(max)) {
-        (Ok(min), Ok(max)) if min <= max => Ok((min, max)),
-        _ => Err("must be a whole number >= 1, or two of them as in 1-4".to_owned()),
-    }
-}
-
-/// A year is longer than any sensible setting.
-const LONGEST: f64 = 31_536_000.0;
-
-fn seconds(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(s) if s > 0.0 && s <= LONGEST => Ok(s),
-        _ => Err(format!("must be a number of seconds > 0 and <= {LONGEST}")),
-    }
-}
-
-fn seconds_or_none(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(s) if (0.0..=LONGEST).contains(&s) => Ok(s),
-        _ => Err(format!("must be a number of seconds >= 0 and <= {LONGEST}")),
     }
 }
 
@@ -369,7 +367,7 @@ mod tests {
         let serve = parse(&[
             "-f",
             "app.R",
-            "-h",
+            "-H",
             "::",
             "-p",
             "0",
@@ -430,20 +428,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_workers_are_a_number_or_a_range() {
-        let pool = |workers| parse(&["app.R", "--workers", workers]).unwrap().pool().unwrap();
-        assert_eq!((pool("4").n_min, pool("4").n_max), (4, 4));
-        assert_eq!((pool("2-8").n_min, pool("2-8").n_max), (2, 8));
-        for wrong in ["0", "0-2", "4-2", "-1", "two", "", "1-2-3", "1.5"] {
-            let error = error(&["app.R", &format!("--workers={wrong}")]);
-            assert!(error.contains("'--workers <N|MIN-MAX>'"), "{error}");
-        }
-    }
-
-    #[test]
     fn nonsense_is_one_clear_error() {
         assert!(error(&["app.R", "--n-min", "4"]).starts_with("error: n_max must be at least n_min (4), not 3"));
-        assert!(error(&["app.R", "--workers", "2", "--n-max", "4"]).contains("cannot be used with"));
         assert!(error(&[]).contains("<FILE|--file <FILE>>") || error(&[]).contains("required"));
         assert!(error(&["a.R", "-f", "b.R"]).contains("cannot be used with"));
         for (flag, value) in [

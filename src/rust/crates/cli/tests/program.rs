@@ -76,10 +76,81 @@ fn help_and_version_are_no_errors() {
     let output = bench.drover().arg("--version").output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("drover {}\n", env!("CARGO_PKG_VERSION")));
-    let output = bench.drover().args(["serve", "--help"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
-    let help = String::from_utf8(output.stdout).unwrap();
-    assert!(help.contains("--max-queue <N>") && help.contains("[env: DROVER_MAX_QUEUE=]"), "{help}");
+    for args in [&["serve", "--help"][..], &["serve", "-h"], &["help", "serve"], &["app.R", "-h"]] {
+        let output = bench.drover().args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        let help = String::from_utf8(output.stdout).unwrap();
+        assert!(help.contains("--max-queue <N>") && help.contains("[env: DROVER_MAX_QUEUE=]"), "{help}");
+        assert!(help.contains("-H, --host <HOST>") && help.contains("10MB, 128kB"), "{help}");
+    }
+    for args in [&["-h"][..], &["--help"], &["help"]] {
+        let output = bench.drover().args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        assert!(String::from_utf8(output.stdout).unwrap().contains("Usage: drover <COMMAND>"));
+    }
+    for args in [&["-V"][..], &["serve", "-V"]] {
+        let output = bench.drover().args(args).output().unwrap();
+        assert_eq!((output.status.code(), output.stdout.starts_with(b"drover")), (Some(0), true));
+    }
+}
+
+/// What R is told of the settings, when the program is started like this.
+fn told(bench: &Bench, args: &[&str], variables: &[(&str, &str)]) -> (String, String) {
+    let r = bench.r(r#"echo "$DROVER_SETTINGS" > told; exit 3"#);
+    let (code, said) = run(bench.drover().args(args).arg("--r").arg(r).envs(variables.iter().copied()));
+    assert_eq!(code, 1, "{said}");
+    (fs::read_to_string(bench.path("told")).unwrap(), said)
+}
+
+#[test]
+fn what_valves_users_write_is_understood() {
+    let bench = Bench::new();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let (_, said) = told(&bench, &["-f", "app.R", "-n", "5", "-w", "3", "-h", "127.0.0.1", "-p", &free], &[]);
+    assert!(said.contains("--workers 3 beside --n-min or --n-max is taken as valve means it: 3 threads"), "{said}");
+    assert!(said.contains(": loading app.R (workers=1-5)"), "{said}");
+    // a flag goes before a variable, whichever way round
+    let (_, said) = told(&bench, &["app.R", "-n", "5", "-p", "0"], &[("DROVER_WORKERS", "2")]);
+    assert!(said.contains("(workers=1-5)") && !said.contains("valve"), "{said}");
+    let (_, said) = told(&bench, &["app.R", "-w", "2", "-p", "0"], &[("DROVER_N_MAX", "5")]);
+    assert!(said.contains("(workers=2)") && !said.contains("valve"), "{said}");
+    for workers in ["1-3", "auto"] {
+        let (code, said) = run(bench.drover().args(["app.R", "-n", "5", "-w", workers]));
+        assert_eq!((code, said.contains("--workers cannot be used with --n-min and --n-max")), (2, true), "{said}");
+    }
+}
+
+#[test]
+fn sizes_and_times_have_units() {
+    let bench = Bench::new();
+    let args = ["app.R", "-p", "0", "--max-body", "10MB", "--timeout", "2m", "--workers", "auto"];
+    let (told, said) = told(&bench, &args, &[("DROVER_KEEP_ALIVE", "500ms"), ("DROVER_SPOOL_ABOVE", "64k")]);
+    for setting in [r#""max_body":10000000"#, r#""timeout":120.0"#, r#""keep_alive":0.5"#, r#""spool_above":65536"#] {
+        assert!(told.contains(setting), "{told}");
+    }
+    let cores = std::thread::available_parallelism().unwrap();
+    assert!(said.contains(&format!("(workers={cores})")), "{said}");
+    let (code, said) = run(bench.drover().args(["app.R", "--max-body", "10 bananas"]));
+    assert!(code == 2 && said.contains("'10 bananas'") && said.contains("a size such as 10MB"), "{said}");
+}
+
+#[test]
+fn the_surroundings_are_heard_and_what_is_misspelt_is_told() {
+    let bench = Bench::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let (code, said) = run(bench.drover().args(["app.R", "--r", "/bin/sh"]).env("PORT", &port));
+    assert!(code == 3 && said.contains(&format!("cannot listen on 127.0.0.1:{port}")), "{said}");
+    told(&bench, &["app.R", "--port", "0"], &[("PORT", &port)]);
+    told(&bench, &["app.R"], &[("PORT", &port), ("DROVER_PORT", "0")]);
+    let (code, said) = run(bench.drover().arg("app.R").env("PORT", "http"));
+    assert!(code == 2 && said.contains("the variable PORT must be a port in 0..65535, not 'http'"), "{said}");
+    let (_, said) = told(&bench, &["app.R", "-p", "0"], &[("DROVER_MAXBODY", "1")]);
+    assert!(said.contains("the variable DROVER_MAXBODY means nothing: DROVER_MAX_BODY is one that does"), "{said}");
+    // the file may be in a variable alone
+    let r = bench.r("exit 3");
+    let (code, said) = run(bench.drover().env("DROVER_FILE", "app.R").env("DROVER_PORT", "0").env("DROVER_R", r));
+    assert!(code == 1 && said.contains("loading app.R"), "{said}");
 }
 
 #[test]

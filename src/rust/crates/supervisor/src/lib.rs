@@ -27,7 +27,7 @@ mod zygote;
 mod zygotes;
 
 pub use event::{Event, Failure};
-pub use options::{PoolOptions, Start};
+pub use options::{usable_cores, PoolOptions, Start};
 pub use service::{Service, Wake};
 pub use source::Source;
 pub use status::{WorkerState, WorkerStatus};

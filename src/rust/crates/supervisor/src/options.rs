@@ -79,6 +79,11 @@ impl PoolOptions {
     }
 }
 
+/// How many workers run at a time: the processors that this process may use, by its affinity and its cgroup's quota.
+pub fn usable_cores() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get().min(MOST_WORKERS))
+}
+
 /// More processes than any machine has use for.
 const MOST_WORKERS: usize = 1024;
 
