@@ -17,8 +17,10 @@ register_app <- function(app, on_worker_start, on_worker_stop) {
 
 stop_load <- function(...) stop_drover("load", paste0(...), call = NULL)
 
-# list(app, on_worker_start, on_worker_stop) of the file, which is evaluated in the global environment.
+# list(app, on_worker_start, on_worker_stop) of the file, which is evaluated in the global environment. It finds this
+# package attached: it needs no library(drover).
 load_file <- function(file) {
+  if (!"package:drover" %in% search()) attachNamespace("drover")
   loading$file <- file
   on.exit(rm(list = ls(loading), envir = loading))
   value <- evaluate_file(file)
@@ -45,11 +47,22 @@ evaluate_file <- function(file) {
   starts <- vapply(attr(expressions, "srcref"), `[[`, 0L, 1L)
   value <- NULL
   for (i in seq_along(expressions)) {
-    value <- tryCatch(eval(expressions[[i]], globalenv()), error = function(error) {
-      stop_load(sprintf("line %d: %s", starts[[i]], load_problem(error)))
-    })
+    value <- tryCatch(
+      withCallingHandlers(eval(expressions[[i]], globalenv()), warning = function(warning) {
+        tell_warning(sprintf("%s, line %d: %s", basename(file), starts[[i]], load_problem(warning)), warning)
+      }),
+      error = function(error) stop_load(sprintf("line %d: %s", starts[[i]], load_problem(error)))
+    )
   }
   value
+}
+
+# R shows warnings when it is back at top level, which is when the server has ended: these are shown at once.
+tell_warning <- function(text, warning) {
+  # they are to be errors
+  if (getOption("warn") >= 2) return()
+  if (getOption("warn") >= 0) message("drover: warning: ", text)
+  tryInvokeRestart("muffleWarning")
 }
 
 # The message, and the call as R shows it: "object 'x' not found in f(1)".

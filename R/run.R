@@ -6,8 +6,8 @@
 #' Starts a server in this session for an app that only worker processes load: nothing that the app does, or that
 #' happens to it, can take the server down, and [dr_reload()] reads the file again.
 #'
-#' The file is evaluated in the global environment of a fresh R process, in the working directory of this session. Its
-#' last value is the app; otherwise the app is in the variable `app`. When the file calls [dr_serve()], that call does
+#' The file is evaluated in the global environment of a fresh R process, in the working directory of this session. It
+#' needs no `library(drover)`. Its last value is the app; otherwise the app is in the variable `app`. When the file calls [dr_serve()], that call does
 #' not serve but says which app it is, with its hooks for workers; all other settings are those of `dr_run()`.
 #' [dr_on_start()] hooks run in that process, once, before workers are forked from it, and [dr_on_stop()] hooks at its
 #' end.

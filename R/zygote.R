@@ -73,7 +73,11 @@ load_for_zygote <- function(arguments) {
   compiled <- compile_app(loaded$app)
   apps <- app_tree(loaded$app)
   for (one in apps) {
-    for (hook in one$on_start) run_start_hook(hook, "start hook", NULL)
+    for (hook in one$on_start) {
+      withCallingHandlers(run_start_hook(hook, "start hook", NULL), warning = function(warning) {
+        tell_warning(paste("start hook:", load_problem(warning)), warning)
+      })
+    }
   }
   stop <- rev(unlist(lapply(apps, `[[`, "on_stop"), recursive = FALSE))
   list(
