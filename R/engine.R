@@ -16,6 +16,7 @@ engine_adopt <- function(compiled, debug, limits) {
   scope <- new.env(parent = emptyenv())
   for (i in seq_along(names)) assign(names[[i]], compiled$handlers[[i]], envir = scope)
   engine$scope <- scope
+  engine$names <- names
   engine$on_error <- compiled$on_error
   engine$debug <- debug
   note_session()

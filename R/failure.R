@@ -14,7 +14,43 @@ note_trace <- function(condition) {
   # below the handler: the guard; above the error: the machinery of conditions and this function
   while (bottom <= top && !is_bottom_call(calls[[bottom]])) bottom <- bottom + 1L
   if (top > 0L && identical(calls[[top]][[1L]], quote(.handleSimpleError))) top <- top - 1L
-  failure$trace <- if (bottom <= top) calls[bottom:top] else list()
+  frames <- seq_along(calls)
+  shown <- frames >= bottom & frames <= top & !are_own_frames(calls)
+  # the handler, whatever middleware is around it
+  shown[bottom[bottom <= top]] <- TRUE
+  failure$trace <- trace_of(calls[shown])
+}
+
+# Which calls on the stack are this package's: what it puts around handlers for middleware and mounts, with what it calls
+# to catch errors. What the app has called of it, it shows.
+are_own_frames <- function(calls) {
+  catching <- c("tryCatch", "tryCatchList", "tryCatchOne", "doTryCatch", "withCallingHandlers")
+  parents <- sys.parents()
+  own <- logical(length(calls))
+  for (frame in seq_along(calls)) {
+    name <- if (is.symbol(calls[[frame]][[1L]])) as.character(calls[[frame]][[1L]]) else ""
+    home <- environment(sys.function(frame))
+    is_ours <- !startsWith(name, "dr_") && !is.null(home) && identical(topenv(home), topenv())
+    own[[frame]] <- is_ours || (name %in% catching && parents[[frame]] > 0L && own[[parents[[frame]]]])
+  }
+  own
+}
+
+# The calls from the handler to the error, the outermost first, as text with file and line where R knows them. Of an
+# endless recursion, which has thousands of calls, the handler and the last ones.
+trace_of <- function(calls, most = 20L) {
+  n <- length(calls)
+  shown <- if (n > most) c(1L, seq(n - most + 2L, n)) else seq_len(n)
+  lines <- vapply(calls[shown], function(call) paste0(one_line(call), place_of(call)), "")
+  if (n > most) append(lines, sprintf("... %d calls", n - most), 1L) else lines
+}
+
+# " at app.R:12", or "" where R keeps no source, as in a script of Rscript.
+place_of <- function(call) {
+  place <- attr(call, "srcref")
+  if (is.null(place)) return("")
+  file <- tryCatch(basename(attr(place, "srcfile")$filename), error = function(error) "")
+  if (is_string(file) && nzchar(file)) sprintf(" at %s:%d", file, place[[1L]]) else ""
 }
 
 is_bottom_call <- function(call) {
@@ -29,12 +65,6 @@ take_trace <- function() {
   trace <- failure$trace
   failure$trace <- NULL
   trace
-}
-
-# The last calls before an error, the outermost first, at most 20: an endless recursion has thousands.
-trace_lines <- function(trace) {
-  lines <- vapply(utils::tail(trace, 20L), one_line, "")
-  if (length(trace) > 20L) c(sprintf("... %d calls", length(trace) - 20L), lines) else lines
 }
 
 # Signalled on purpose, for the client: dr_abort(), or any condition with a status.
@@ -74,7 +104,7 @@ problem_response <- function(condition, trace, about) {
     headers <- if (is.list(condition$headers)) condition$headers else list()
   } else {
     status <- 500L
-    detail <- if (isTRUE(engine$debug)) paste(c(describe_condition(condition), trace_lines(trace)), collapse = "\n  ") else ""
+    detail <- if (isTRUE(engine$debug)) paste(c(describe_condition(condition), trace), collapse = "\n  ") else ""
     headers <- list()
   }
   if (status >= 500L) log_failure(condition, trace, about)
@@ -88,8 +118,7 @@ problem_of <- function(status, detail, headers) {
 }
 
 log_failure <- function(condition, trace, about) {
-  lines <- trace_lines(trace)
   log_line("error", paste0(
-    "500 ", describe_condition(condition), if (length(lines)) paste0(" trace=", paste(lines, collapse = " > "))
+    "500 ", describe_condition(condition), if (length(trace)) paste0(" trace=", paste(trace, collapse = " > "))
   ), about)
 }

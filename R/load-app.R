@@ -5,13 +5,17 @@ loading <- new.env(parent = emptyenv())
 
 is_loading <- function() !is.null(loading$file)
 
-# Called by dr_serve() in a file that is being loaded.
-register_app <- function(app, on_worker_start, on_worker_stop) {
+# Called by dr_serve() in a file that is being loaded. `given`: the names of the arguments that it was called with.
+register_app <- function(app, on_worker_start, on_worker_stop, given) {
   loading$registered <- list(app = app, on_worker_start = on_worker_start, on_worker_stop = on_worker_stop)
-  message(
-    "drover: dr_serve() in ", basename(loading$file),
-    " gives its app and its hooks for workers; all other settings are those that the server was started with"
-  )
+  # `block` means nothing where nobody waits for it
+  unused <- setdiff(given, c("", "app", "on_worker_start", "on_worker_stop", "block"))
+  if (length(unused)) {
+    message(
+      "drover: of dr_serve() in ", basename(loading$file), " these are not used: ",
+      paste0("`", unused, "`", collapse = ", "), "; the settings are those that the server was started with"
+    )
+  }
   invisible()
 }
 

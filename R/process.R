@@ -6,6 +6,7 @@ in_process <- function() .Call(C_process_state)
 
 # The whole life of worker `number`. `hooks`: start and stop, lists of functions. Its exit status.
 worker_process <- function(number, compiled, hooks) {
+  .Call(C_title, paste("drover: worker", number))
   start_random_stream(number)
   # R shows warnings when it is at top level, where a worker never is; those of handlers are logged, but callbacks have
   # some too

@@ -129,7 +129,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   check_app(app, call = call)
   check_dots_empty(..., call = call)
   given <- serving_arguments(environment(), call)
-  if (is_loading()) return(register_app(app, on_worker_start, on_worker_stop))
+  if (is_loading()) return(register_app(app, on_worker_start, on_worker_stop, names(match.call())))
   check_nothing_runs(call)
 
   compiled <- compile_app(app, call)
@@ -158,7 +158,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   server$url <- listening$url
   app$port <- listening$port
   for (one in server$apps) one$serving <- TRUE
-  announce(threads, workers, compiled$counts)
+  announce(threads, workers, compiled$counts, block)
   if (block) block_until_stopped() else if (service_running()) service_go_idle()
   invisible()
 }
@@ -174,12 +174,15 @@ check_nothing_runs <- function(call) {
 }
 
 # `counts`: how many there are of what, by name.
-announce <- function(threads, workers, counts) {
+announce <- function(threads, workers, counts, block) {
   shown <- c(
     threads = as.integer(threads), workers = paste(unique(as.integer(workers)), collapse = "-"),
     vapply(counts, format, "", scientific = FALSE)
   )
-  message(sprintf("drover listening on %s (%s)", server$url, paste0(names(shown), "=", shown, collapse = ", ")))
+  message(sprintf(
+    "drover listening on %s (%s)%s", server$url, paste0(names(shown), "=", shown, collapse = ", "),
+    if (block && isatty(stderr())) "; Ctrl-C stops" else ""
+  ))
 }
 
 # Until dr_stop(), Ctrl-C or SIGTERM; then all is stopped.

@@ -61,11 +61,11 @@ describe_condition <- function(condition) {
   paste0(valid_text(message), if (!is.null(call)) paste0(" call=", one_line(call)))
 }
 
-# Text that can be written anywhere: what is not UTF-8 is shown as escapes.
+# Text that can be written anywhere: what is not UTF-8 is shown as escapes, and colours, as 'cli' has them, are left out.
 valid_text <- function(text) {
   text <- tryCatch(enc2utf8(text), error = function(e) text)
   if (!isTRUE(validUTF8(text)) || identical(Encoding(text), "bytes")) text <- iconv(text, "latin1", "UTF-8", sub = "byte")
-  text
+  gsub("\033\\[[0-9;]*[A-Za-z]", "", text, perl = TRUE)
 }
 
 # Answers the request whose handler, or outermost middleware, signalled `condition`.
@@ -74,6 +74,8 @@ fail_request <- function(condition) {
   setTimeLimit()
   trace <- take_trace()
   state <- .Call(C_worker_state)
+  # when C's stack is used up, nobody is asked before all calls are gone
+  if (is.null(trace) && state[[2L]]) trace <- c(sprintf("`%s`(req)", engine$names[[state[[3L]]]]), "...")
   on_error <- if (state[[2L]]) engine$on_error[[state[[3L]]]]
   # code of the app again: in a worker process it can be interrupted, like the handler
   response <- tryCatch(failure_response(condition, trace, on_error, state[[4L]]), interrupt = function(interrupt) NULL)

@@ -10,6 +10,7 @@ fork_zygote <- function(config, compiled, hooks) {
     # what it has of the server is its parent's
     rm(list = ls(server), envir = server)
     if (!is.null(.Call(C_zygote_enter, descriptor, settings))) return(1L)
+    .Call(C_title, "drover: zygote")
     run_zygote(config, compiled, routes, hooks)
   })
   if (is.character(forked)) stop_drover("system", paste("a process cannot be forked:", forked), call = NULL)
@@ -61,6 +62,7 @@ load_for_zygote <- function(arguments) {
   after <- function(name) if (name %in% arguments) arguments[[match(name, arguments) + 1L]]
   saved <- after("--object")
   if (!is.null(saved)) {
+    .Call(C_title, "drover: zygote")
     # its start hooks have run in the session, where its stop hooks will
     loaded <- load_object(saved)
     return(list(
@@ -68,6 +70,7 @@ load_for_zygote <- function(arguments) {
       hooks = worker_hooks(loaded$app, loaded$on_worker_start, loaded$on_worker_stop), stop = list()
     ))
   }
+  .Call(C_title, paste("drover: zygote", basename(arguments[[1L]])))
   loaded <- load_file(arguments[[1L]])
   given <- if (!is.null(after("--hooks"))) readRDS(after("--hooks"))
   compiled <- compile_app(loaded$app)

@@ -7,6 +7,7 @@
 #include "service.h"
 #include "session.h"
 #include "signals.h"
+#include "title.h"
 #include "uploads.h"
 #include "values.h"
 #include "worker.h"
@@ -52,6 +53,7 @@ static const R_CallMethodDef calls[] = {
     CALL("signals_catch", drv_signals_catch, 0),
     CALL("signals_release", drv_signals_release, 0),
     CALL("signals_take", drv_signals_take, 0),
+    CALL("title", drv_title, 1),
     CALL("units_read", drv_units, 2),
     CALL("uploads_make", drv_uploads_make, 1),
     CALL("uploads_remove", drv_uploads_remove, 0),

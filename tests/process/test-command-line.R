@@ -31,3 +31,26 @@ test("as valve's users call it: drover -f plumber.R -n 5 -w 3 -p PORT", function
   expect(any(grepl("threads=3, workers=1-5", server$log())), paste(server$log(), collapse = "\n"))
   expect(any(grepl("taken as valve means it: 3 threads", server$log())), paste(server$log(), collapse = "\n"))
 })
+
+test("ps names the processes: the zygote with its file, workers with their numbers", function() {
+  file <- bare_app()
+  for (start in c("fork", "spawn")) {
+    server <- serve(file, workers = 2, start = start)
+    titles <- function(pids) vapply(pids, function(pid) {
+      paste(processx::run("ps", c("-o", "args=", "-p", pid), error_on_status = FALSE)$stdout, collapse = "")
+    }, "")
+    found <- trimws(unname(titles(c(zygotes(server), workers(server)))))
+    numbered <- unique(grep("^drover: worker [0-9]+$", found, value = TRUE))
+    expect(length(numbered) == 2L, toString(found))
+    if (start == "fork") expect(paste("drover: zygote", basename(file)) %in% found, toString(found))
+  }
+})
+
+test("what of dr_serve() in a file is not used is named", function() {
+  file <- write_app(c(
+    "app <- dr_app()", "dr_get(app, '/', function() 'x')", "dr_serve(app, 8123, workers = 4, block = TRUE)"
+  ))
+  server <- serve(file, workers = 1)
+  said <- grep("of dr_serve\\(\\) in", server$log(), value = TRUE)
+  expect(length(said) == 1 && grepl("not used: `port`, `workers`; the settings", said), toString(server$log()))
+})

@@ -26,7 +26,7 @@ test_that("the app is what dr_serve() was given, the last value, or the variable
       "app <- drover::dr_app()",
       sprintf("drover::dr_serve(%s, port = 1, block = TRUE, on_worker_start = %s)", one, hook), "app"
     ),
-    "all other settings are those that the server was started with"
+    "these are not used: `port`; the settings are those that the server was started with", fixed = TRUE
   )
   expect_identical(paths(loaded), "GET /one")
   expect_identical(loaded$on_worker_start(), "hook")

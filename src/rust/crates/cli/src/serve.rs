@@ -4,6 +4,7 @@ use crate::exit::{Code, Error};
 use crate::options::Serve;
 use crate::r::Recipe;
 use engine::Uploads;
+use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
@@ -63,8 +64,10 @@ pub fn serve(options: &Serve, pool: PoolOptions) -> Result<(), Error> {
         let shown = options.file().display().to_string();
         let banner = Banner { threads: settings.threads, workers: range(&pool), file: shown };
         let graceful_timeout = pool.graceful_timeout;
+        let unshared = if pool.n_max > 1 { ", each with variables of its own" } else { "" };
         let service = Service::start(settings, pool, recipe.source(), wake)?;
-        eprintln!("drover {}: loading {} (workers={})", env!("CARGO_PKG_VERSION"), banner.file, banner.workers);
+        let Banner { file, workers, .. } = &banner;
+        eprintln!("drover {}: loading {file} (workers={workers}{unshared})", env!("CARGO_PKG_VERSION"));
         attend(&service, told, &recipe, banner, graceful_timeout).await
     })
 }
@@ -140,8 +143,9 @@ async fn attend(
                             let (routes, cpp_routes, mounts) = app;
                             eprintln!(
                                 "drover listening on {} (threads={threads}, workers={workers}, \
-                                 routes={routes}, cpp_routes={cpp_routes}, static={mounts})",
-                                url(address)
+                                 routes={routes}, cpp_routes={cpp_routes}, static={mounts}){}",
+                                url(address),
+                                if std::io::stderr().is_terminal() { "; Ctrl-C stops" } else { "" }
                             );
                         }
                         Event::Failed { kind, message } => return Err(failed(kind, &message, &banner.file)),
