@@ -9,7 +9,7 @@ cpp_interfaces <- c("drover", "drogonR")
 # `interface`: one of cpp_interfaces, or NULL for that by which the function was registered; what `more(interface)` gives
 # are further fields of the route.
 add_cpp_route <- function(app, field, method, path, package, callable, timeout, interface, more, call) {
-  check_app_open(app, call = call)
+  check_app(app, call = call)
   parsed <- parse_path(path, call)
   check_name(package, "package", call)
   check_name(callable, "callable", call)
@@ -131,7 +131,7 @@ needs_value <- function(default) is.symbol(default) && !nzchar(default)
 #' @returns `app`, invisibly; it is changed in place. Registering the same method and path again, also by [dr_get()] and
 #'   its like, replaces the handler, with a warning of class `drover_warning_overwrite`.
 #' @section Errors: `drover_error_argument` when an argument is not as described, the package is not installed or cannot
-#'   be loaded, or it has registered no function of that name, or one of the other interface; `drover_error_running` while `app` is being served.
+#'   be loaded, or it has registered no function of that name, or one of the other interface.
 #' @seealso [dr_get()] for handlers in R; `system.file("examples", "c-handlers", package = "drover")` has a package with
 #'   handlers, and an app that uses it.
 #' @examples

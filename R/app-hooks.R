@@ -12,8 +12,7 @@
 #' @param app An app, see [dr_app()].
 #' @param fn A function without arguments.
 #' @returns `app`, invisibly; it is changed in place.
-#' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
-#'   is being served.
+#' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @examples
 #' app <- dr_app()
 #' state <- new.env()
@@ -40,8 +39,7 @@ NULL
 #' @param app An app, see [dr_app()].
 #' @param fn A function without arguments.
 #' @returns `app`, invisibly; it is changed in place.
-#' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
-#'   is being served by this session itself.
+#' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @seealso [dr_on_start()] for what is done once, before there are workers.
 #' @examples
 #' app <- dr_app()
@@ -55,7 +53,7 @@ NULL
 #' @rdname worker_hooks
 #' @export
 dr_on_worker_start <- function(app, fn) {
-  check_app_open(app)
+  check_app(app)
   check_hook(fn)
   app$on_worker_start[[length(app$on_worker_start) + 1L]] <- fn
   invisible(app)
@@ -64,7 +62,7 @@ dr_on_worker_start <- function(app, fn) {
 #' @rdname worker_hooks
 #' @export
 dr_on_worker_stop <- function(app, fn) {
-  check_app_open(app)
+  check_app(app)
   check_hook(fn)
   app$on_worker_stop[[length(app$on_worker_stop) + 1L]] <- fn
   invisible(app)
@@ -73,7 +71,7 @@ dr_on_worker_stop <- function(app, fn) {
 #' @rdname hooks
 #' @export
 dr_on_start <- function(app, fn) {
-  check_app_open(app)
+  check_app(app)
   check_hook(fn)
   app$on_start[[length(app$on_start) + 1L]] <- fn
   invisible(app)
@@ -82,7 +80,7 @@ dr_on_start <- function(app, fn) {
 #' @rdname hooks
 #' @export
 dr_on_stop <- function(app, fn) {
-  check_app_open(app)
+  check_app(app)
   check_hook(fn)
   app$on_stop[[length(app$on_stop) + 1L]] <- fn
   invisible(app)

@@ -26,8 +26,7 @@
 #' @param app An app, see [dr_app()].
 #' @param middleware A function of two arguments, the request and `nxt`.
 #' @returns `app`, invisibly; it is changed in place.
-#' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
-#'   is being served.
+#' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @examples
 #' app <- dr_app()
 #' dr_use(app, function(req, nxt) {
@@ -37,7 +36,7 @@
 #' dr_get(app, "/", function(req) "Hello")
 #' @export
 dr_use <- function(app, middleware) {
-  check_app_open(app)
+  check_app(app)
   check_takes(middleware, "middleware", 2L, "two arguments, the request and `nxt`")
   app$middleware[[length(app$middleware) + 1L]] <- middleware
   invisible(app)
@@ -59,8 +58,7 @@ dr_use <- function(app, middleware) {
 #' @param fn A function of two arguments, the request and the error (a condition), or `NULL` to go back to the standard
 #'   answers.
 #' @returns `app`, invisibly; it is changed in place.
-#' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
-#'   is being served.
+#' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @examples
 #' app <- dr_app()
 #' dr_on_error(app, function(req, err) {
@@ -69,7 +67,7 @@ dr_use <- function(app, middleware) {
 #' })
 #' @export
 dr_on_error <- function(app, fn) {
-  check_app_open(app)
+  check_app(app)
   if (!is.null(fn) && !is.function(fn)) stop_argument("fn", "NULL or a function(req, err)", fn, sys.call())
   check_takes(fn, "fn", 2L, "two arguments, the request and the error", null = TRUE)
   app$on_error <- fn
@@ -90,14 +88,13 @@ dr_on_error <- function(app, fn) {
 #' @param app An app, see [dr_app()]. The one given to [dr_serve()] counts; handlers of mounted apps are not used.
 #' @param handler A function of one argument, the request, or of none, or `NULL` to go back to the standard answer.
 #' @returns `app`, invisibly; it is changed in place.
-#' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
-#'   is being served.
+#' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @examples
 #' app <- dr_app()
 #' dr_not_found(app, function(req) paste("There is nothing at", req$path))
 #' @export
 dr_not_found <- function(app, handler) {
-  check_app_open(app)
+  check_app(app)
   check_handler(handler, null = TRUE)
   app$not_found <- handler
   invisible(app)

@@ -37,7 +37,7 @@ app_tree <- function(app) {
 #' @param app2 The app to mount.
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described, or when mounting would make `app` a
-#'   part of itself; `drover_error_running` while `app` is being served.
+#'   part of itself.
 #' @examples
 #' api <- dr_app()
 #' dr_get(api, "/status", function(req) list(ok = TRUE))
@@ -48,7 +48,7 @@ app_tree <- function(app) {
 #' app
 #' @export
 dr_mount <- function(app, prefix, app2) {
-  check_app_open(app)
+  check_app(app)
   prefix <- check_prefix(prefix, "prefix", sys.call())
   if (nzchar(prefix)) parse_path(prefix, sys.call(), "prefix")
   check_app(app2, "app2")

@@ -37,7 +37,7 @@ warn_unreachable <- function(call, ...) {
 
 # The one way into app$routes. `method` is one of known_methods or "ANY".
 add_route <- function(app, method, path, handler, timeout, call = sys.call(-1L)) {
-  check_app_open(app, call = call)
+  check_app(app, call = call)
   parsed <- parse_path(path, call)
   check_handler(handler, call = call)
   timeout <- as_seconds(timeout)
@@ -88,8 +88,7 @@ add_route <- function(app, method, path, handler, timeout, call = sys.call(-1L))
 #' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,
 #'   with a warning of class `drover_warning_overwrite`. A route that can never be reached gives a warning of class
 #'   `drover_warning_unreachable`, when it is registered (a path with `?`) or served (another route goes before it).
-#' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
-#'   is being served.
+#' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @seealso [dr_mount()] for the routes of another app, [dr_get_cpp()] for handlers in C, [dr_static()] for files,
 #'   [dr_not_found()].
 #' @examples

@@ -15,15 +15,14 @@
 #'   placeholders.
 #' @param dir The folder: a single string. It must exist when the server starts; a relative one is looked up then.
 #' @returns `app`, invisibly; it is changed in place. Mounting at the same path again replaces the folder.
-#' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_running` while `app`
-#'   is being served.
+#' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @examples
 #' app <- dr_app()
 #' dr_static(app, "/r", R.home("doc"))
 #' app
 #' @export
 dr_static <- function(app, mount, dir) {
-  check_app_open(app)
+  check_app(app)
   prefix <- check_prefix(mount, "mount", sys.call())
   if (!nzchar(prefix)) stop_argument("mount", "a path below \"/\", such as \"/assets\"", mount, sys.call())
   if (grepl("[:<>{}*?#\\\\]|//|/\\.\\.?(/|$)", prefix)) {

@@ -25,17 +25,6 @@ check_app <- function(app, arg = "app", call = sys.call(-1L)) {
   if (!inherits(app, "dr_app")) stop_argument(arg, "a dr_app object (see dr_app())", app, call)
 }
 
-# Registrars call this: an app that this session serves itself is fixed until dr_stop(). Worker processes have their own
-# copy, and take a change over with dr_reload().
-check_app_open <- function(app, call = sys.call(-1L)) {
-  check_app(app, call = call)
-  if (app$serving && engine_running() && !service_running()) {
-    stop_drover(
-      "running", "this app is being served and cannot change: call dr_stop(), change it, and dr_serve() it again",
-      call = call
-    )
-  }
-}
 
 check_request <- function(req, call = sys.call(-1L)) {
   if (!inherits(req, "dr_request")) stop_argument("req", "a dr_request object, as handlers get it", req, call)

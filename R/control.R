@@ -60,13 +60,14 @@ check_not_process <- function(call = sys.call(-1L)) {
 #'
 #' For a server of [dr_run()] the file is read again. For one of [dr_serve()] with worker processes the new workers are
 #' made of the app and the session as they are now: assign a new model to the variable that handlers use, or register a
-#' route, and reload. Start hooks of [dr_on_start()] run again only where the file is read again.
+#' route, and reload. With `workers = 1` the routes, middleware and other registrations of the app take effect as they are
+#' now; variables that handlers use do so at once. Start hooks of [dr_on_start()] run again only where the file is read
+#' again. Called by a handler that runs in this session, it takes effect once that handler has returned.
 #'
 #' Sending SIGHUP to a server that blocks has the same effect; there an error is logged.
 #'
 #' @returns `NULL`, invisibly, once the new generation serves.
-#' @section Errors: `drover_error_reload` when the new code does not load or its workers do not start, and when there is
-#'   nothing to reload as `workers = 1`; `drover_error_not_running` when no server runs in this session.
+#' @section Errors: `drover_error_reload` when the new code does not load or its workers do not start; `drover_error_not_running` when no server runs in this session.
 #' @seealso [dr_status()], which has the generation of each worker.
 #' @examples
 #' greeting <- "Hello"
@@ -82,17 +83,24 @@ dr_reload <- function() {
   if (!engine_running() || is.null(server$url)) {
     stop_drover("not_running", "no server runs in this session: see dr_serve()", call = call)
   }
-  if (!service_running()) {
-    stop_drover("reload", paste(
-      "with workers = 1 the handlers run in this session, and there is nothing to reload: variables that they use",
-      "may be assigned at any time, and for another app call dr_stop() and dr_serve()"
-    ), call = call)
+  if (service_running()) {
+    reload_service(call)
+  } else if (engine_in_handler()) {
+    # a handler cannot be waited for by itself
+    later::later(dr_reload)
+  } else {
+    reload_session(call)
   }
-  service_reload(call)
-  event <- service_wait(c("reloaded", "reload_failed"))
-  if (identical(event$what, "stopped")) stop_drover("reload", "the server has stopped", call = call)
-  if (identical(event$what, "reload_failed")) stop_drover("reload", event$text, call = call)
   invisible()
+}
+
+# With workers = 1: the app as it is now.
+reload_session <- function(call = NULL) {
+  tryCatch(
+    replace_app(server$app, server$given, compile_app(server$app, call), NULL, NULL, call),
+    error = function(error) stop_drover("reload", conditionMessage(error), call = call)
+  )
+  log_line("info", "reloaded: the app is as it is now")
 }
 
 #' Ask about the server

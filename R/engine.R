@@ -35,6 +35,22 @@ engine_start <- function(config, compiled) {
   list(port = port, url = base_url(config$host, port))
 }
 
+# The server of this session goes on with another app: requests wait until those of the one before are answered.
+engine_renew <- function(compiled, config) {
+  natives <- natives_for_engine(compiled)
+  problem <- .Call(C_session_renew, as_json(app_fields(compiled)), natives)
+  if (is.list(problem)) stop_start(problem)
+  began <- elapsed()
+  patience <- config$limits$graceful_timeout
+  while (!.Call(C_session_renewed, elapsed() - began >= patience)) {
+    if (interrupted %in% c(serve(modes$idle), run_callbacks())) patience <- 0
+  }
+  .Call(C_session_forget)
+  engine_adopt(compiled, config$debug, config$limits)
+  problem <- .Call(C_session_reopen)
+  if (is.list(problem)) stop_start(problem)
+}
+
 # `problem` is list(kind, message), as C gives it.
 stop_start <- function(problem) {
   what <- c("listen", "argument", "system")[[problem[[1L]]]]
@@ -97,7 +113,9 @@ engine_block <- function() {
     signals <- .Call(C_signals_take)
     if (signals[[1L]] || identical(outcome, interrupted)) return(invisible())
     if (signals[[2L]]) {
-      log_line("warn", "SIGHUP: with workers = 1 the handlers run in this session, and there is nothing to reload")
+      tryCatch(reload_session(), error = function(error) {
+        log_line("error", paste("not reloaded:", conditionMessage(error)))
+      })
     } else if (identical(outcome, outcomes$stopped)) {
       return(invisible())
     }

@@ -64,7 +64,10 @@ is_bottom_call <- function(call) {
 take_trace <- function() {
   trace <- failure$trace
   failure$trace <- NULL
-  trace
+  if (!is.null(trace)) return(trace)
+  # when C's stack is used up, R asks nobody before all calls are gone
+  state <- .Call(C_worker_state)
+  if (state[[2L]]) c(sprintf("`%s`(req)", engine$names[[state[[3L]]]]), "...")
 }
 
 # Signalled on purpose, for the client: dr_abort(), or any condition with a status.

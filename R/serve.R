@@ -23,6 +23,11 @@ server <- new.env(parent = emptyenv())
 #' packages, and large ones are in memory once. What a handler changes, it changes in its own process. [dr_reload()]
 #' makes new workers of the session as it is then.
 #'
+#' When this session serves already, the app replaces the one before: the port stays open, requests in flight are
+#' answered first, and no request fails; so a file may be changed and sourced again. With other settings than before the
+#' server stops and starts again, and a message says so. Registrations in an app that is served take effect with
+#' [dr_reload()] or another `dr_serve()`.
+#'
 #' When the server listens, a message says where: `drover listening on http://127.0.0.1:8080 (...)`.
 #'
 #' The order of a start: checks of all arguments, [dr_on_start()] hooks, `on_worker_start`, listening. When any of them
@@ -30,7 +35,7 @@ server <- new.env(parent = emptyenv())
 #'
 #' While it blocks, Ctrl-C and SIGTERM stop the server as [dr_stop()] does, and SIGHUP does what [dr_reload()] does.
 #'
-#' @param app An app, see [dr_app()]. It cannot be changed while it is served.
+#' @param app An app, see [dr_app()].
 #' @param port The TCP port: a single integer in 0..65535; 0 takes a free one, which [dr_url()] tells.
 #' @param threads Number of engine threads for connections: a single integer >= 1. One serves tens of thousands of
 #'   requests per second.
@@ -93,7 +98,7 @@ server <- new.env(parent = emptyenv())
 #' @returns `NULL`, invisibly.
 #' @section Errors:
 #' * `drover_error_argument` when an argument is not as described, or a folder of [dr_static()] does not exist.
-#' * `drover_error_running` when a server is running in this session.
+#' * `drover_error_running` in a handler, and when this session serves with [dr_run()].
 #' * `drover_error_hook` when a start hook or `on_worker_start` fails; the field `parent` is their error, unless it was
 #'   in a worker process: then the error is also of class `drover_error_worker`.
 #' * `drover_error_system` when the system lacks something: memory, descriptors, processes.
@@ -130,6 +135,16 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   check_dots_empty(..., call = call)
   given <- serving_arguments(environment(), call)
   if (is_loading()) return(register_app(app, on_worker_start, on_worker_stop, names(match.call())))
+  if (can_replace()) {
+    if (same_settings(given)) {
+      replace_app(app, given, compile_app(app, call), on_worker_start, on_worker_stop, call)
+      message("drover: ", server$url, " has the app as it is now")
+      if (block) block_until_stopped()
+      return(invisible())
+    }
+    message("drover: the settings are others: the server stops and starts again")
+    dr_stop()
+  }
   check_nothing_runs(call)
 
   compiled <- compile_app(app, call)
@@ -139,6 +154,8 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   config <- c(prepare_settings(given$settings), list(limits = given$limits))
 
   server$app <- app
+  server$given <- given
+  server$config <- config
   server$apps <- app_tree(app)
   server$graceful_timeout <- graceful_timeout
   hooks <- worker_hooks(app, on_worker_start, on_worker_stop)

@@ -9,6 +9,16 @@ service_running <- function() .Call(C_service_running)
 
 # dr_serve() with worker processes. list(port, url).
 serve_by_processes <- function(app, config, pool, compiled, on_worker_start, on_worker_stop, call) {
+  hooks <- worker_hooks(app, on_worker_start, on_worker_stop)
+  renew_from(app, config, pool, compiled, hooks, on_worker_start, on_worker_stop, call)
+  if (identical(pool$start, "spawn")) return(service_start(config, pool, server$renew(), call))
+  # nothing of a server is open yet: what later forks have to close is told by what is open now
+  .Call(C_service_note_descriptors)
+  service_start(config, pool, server$adopt(), call)
+}
+
+# Where new workers come from, from now on.
+renew_from <- function(app, config, pool, compiled, hooks, on_worker_start, on_worker_stop, call) {
   if (identical(pool$start, "spawn")) {
     server$renew <- function() {
       file <- save_object(app, on_worker_start, on_worker_stop, call)
@@ -19,15 +29,9 @@ serve_by_processes <- function(app, config, pool, compiled, on_worker_start, on_
       }
       program_source(c("--object", file))
     }
-    source <- server$renew()
   } else {
-    hooks <- worker_hooks(app, on_worker_start, on_worker_stop)
     fork_from(app, config, compiled, hooks, on_worker_start, on_worker_stop)
-    # nothing of a server is open yet: what later forks have to close is told by what is open now
-    .Call(C_service_note_descriptors)
-    source <- server$adopt()
   }
-  service_start(config, pool, source, call)
 }
 
 # How zygotes are forked from now on. A generation keeps its handlers: another zygote for it has the same, though the

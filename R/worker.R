@@ -74,8 +74,6 @@ fail_request <- function(condition) {
   setTimeLimit()
   trace <- take_trace()
   state <- .Call(C_worker_state)
-  # when C's stack is used up, nobody is asked before all calls are gone
-  if (is.null(trace) && state[[2L]]) trace <- c(sprintf("`%s`(req)", engine$names[[state[[3L]]]]), "...")
   on_error <- if (state[[2L]]) engine$on_error[[state[[3L]]]]
   # code of the app again: in a worker process it can be interrupted, like the handler
   response <- tryCatch(failure_response(condition, trace, on_error, state[[4L]]), interrupt = function(interrupt) NULL)

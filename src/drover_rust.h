@@ -91,6 +91,9 @@ drv_session *drv_session_start(const char *json, size_t len, drv_natives, int32_
 int32_t drv_session_port(const drv_session *);
 void drv_session_drain(const drv_session *);
 int32_t drv_session_drained(const drv_session *);
+int32_t drv_session_renew(drv_session *, const char *json, size_t len, drv_natives, drv_error *error);
+int32_t drv_session_is_renewed(drv_session *, int32_t force);
+drv_desk *drv_session_take_over(drv_session *, int32_t *ended, drv_error *error);
 int32_t drv_session_free(drv_session *); /* 1 when no C handler runs any more */
 
 /* desk.rs */

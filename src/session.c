@@ -101,6 +101,47 @@ SEXP drv_session_open(SEXP json, SEXP handlers) {
   return Rf_ScalarInteger(drv_session_port(session));
 }
 
+/* What the C handlers of the app that takes over need. */
+static SEXP next_natives;
+
+SEXP drv_session_renew_app(SEXP json, SEXP handlers) {
+  if (!session) Rf_error("no server runs in this session");
+  drv_str text = drv_text(json);
+  drv_error error;
+  drv_natives described = drv_natives_of(handlers);
+  R_PreserveObject(next_natives = handlers);
+  drv_signals_hold();
+  int renewed = drv_session_renew(session, text.ptr, text.len, described, &error);
+  drv_signals_let_go();
+  if (renewed) return R_NilValue;
+  R_ReleaseObject(next_natives);
+  return drv_start_error(&error);
+}
+
+SEXP drv_session_renewed(SEXP force) {
+  return Rf_ScalarLogical(!session || drv_session_is_renewed(session, Rf_asLogical(force) == TRUE));
+}
+
+SEXP drv_session_forget(void) {
+  drv_worker_close();
+  return R_NilValue;
+}
+
+SEXP drv_session_reopen(void) {
+  if (!session) return R_NilValue;
+  drv_error error;
+  int32_t ended = 0;
+  atomic_store(&polls, 0);
+  drv_desk *desk = drv_session_take_over(session, &ended, &error);
+  if (ended) R_ReleaseObject(natives);
+  natives = next_natives;
+  if (!desk) return drv_start_error(&error);
+  drv_worker_open(desk);
+  drv_signals_ring(drv_desk_bell(desk));
+  if (!drv_desk_doze(desk)) drv_call_later(idle_callback, 0);
+  return R_NilValue;
+}
+
 SEXP drv_session_begin_drain(void) {
   drv_worker_stop();
   if (session) drv_session_drain(session);

@@ -53,6 +53,10 @@ void drv_signals_hold(void) {
 
 void drv_signals_let_go(void) { pthread_sigmask(SIG_SETMASK, &held, NULL); }
 
+void drv_signals_ring(int its_bell) {
+  if (caught) bell = its_bell;
+}
+
 /* .Call: from now on both are noted. */
 SEXP drv_signals_catch(void) {
   terminate = hang_up = 0;

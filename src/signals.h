@@ -8,6 +8,9 @@ int drv_signals_waiting(void);
 /* SIGTERM is noted from now on, and rings `bell`, the descriptor of an eventfd. For good: in a worker process. */
 void drv_signals_of_worker(int bell);
 
+/* Where they are noted, they ring this one from now on. */
+void drv_signals_ring(int bell);
+
 /* In the child of any fork: signals mean there what they would without us. */
 void drv_signals_on_fork(void);
 

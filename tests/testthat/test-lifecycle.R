@@ -256,3 +256,52 @@ test_that("a script serves until it is stopped, without being told to", {
   expect_true(eventually(function() !server$process$is_alive(), 20))
   expect_identical(server$out(), "after")
 })
+
+test_that("dr_serve() and dr_reload() replace the app of a session, with the port open and no request failed", {
+  server <- local_script(c(
+    "version <- function(text) {", "  app <- dr_app()", "  dr_on_stop(app, function() writeLines(paste('bye', text)))",
+    "  dr_get(app, '/', function(req) text)", "  dr_get(app, '/reload', function(req) {",
+    "    dr_get(app, '/added', function(req) 'added')", "    dr_reload()", "    'reloading'", "  })",
+    "  dr_get(app, '/next', function(req) {",
+    "    later::later(function() dr_serve(version('two'), port = 0L, block = FALSE), 0.2)", "    'soon'", "  })",
+    "  dr_get(app, '/slow', function(req) { promises::promise(function(resolve, reject) {",
+    "    later::later(function() resolve(paste('slow', text)), 0.6) }) })", "  app", "}",
+    "dr_serve(version('one'), port = 0L)"
+  ))
+  url <- paste0("http://127.0.0.1:", server$port)
+  expect_identical(http(url, "/added")$status, 404L)
+  expect_identical(http(url, "/reload")$body, "reloading")
+  expect_true(eventually(function() identical(http(url, "/added")$body, "added")))
+  slow <- processx::process$new("curl", c("-s", "--max-time", "10", paste0(url, "/slow")), stdout = "|")
+  expect_identical(http(url, "/next")$body, "soon")
+  answers <- vapply(1:60, function(i) {
+    Sys.sleep(0.02)
+    http(url)$body
+  }, "")
+  expect_true(all(answers %in% c("one", "two")) && identical(answers[[60]], "two"))
+  slow$wait(5000)
+  expect_identical(slow$read_all_output(), "slow one")
+  expect_true(eventually(function() identical(server$out(), "bye one")))
+})
+
+test_that("dr_serve() again with workers gives them the other app; with other settings it starts anew", {
+  app_of <- function(text) dr_get(dr_app(), "/", function(req) text)
+  withr::defer(dr_stop())
+  suppressMessages(dr_serve(app_of("one"), port = 0L, workers = 2L, block = FALSE, log = "none"))
+  url <- dr_url()
+  expect_message(
+    dr_serve(app_of("two"), port = 0L, workers = 2L, block = FALSE, log = "none"), "has the app as it is now"
+  )
+  expect_identical(c(dr_url(), http(url)$body), c(url, "two"))
+  broken <- dr_on_worker_start(app_of("three"), function() stop("no"))
+  expect_error(
+    dr_serve(broken, port = 0L, workers = 2L, block = FALSE, log = "none"), class = "drover_error_reload"
+  )
+  expect_identical(http(url)$body, "two")
+  dr_reload()
+  expect_identical(http(url)$body, "two")
+  expect_message(
+    dr_serve(app_of("four"), port = 0L, workers = 2L, block = FALSE, log = "none", timeout = 9), "the settings are others"
+  )
+  expect_identical(http(dr_url())$body, "four")
+})

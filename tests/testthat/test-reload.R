@@ -72,11 +72,16 @@ test_that("an app that does not compile is not loaded", {
   expect_identical(fetch(server, "/")$text, "here")
 })
 
-test_that("without worker processes there is nothing to reload", {
+test_that("an app that does not compile does not replace that of a session", {
   expect_error(dr_reload(), class = "drover_error_not_running")
   withr::defer(dr_stop())
-  suppressMessages(dr_serve(pid_app(), port = 0L, block = FALSE))
-  expect_error(dr_reload(), "with workers = 1", class = "drover_error_reload")
+  app <- pid_app()
+  suppressMessages(dr_serve(app, port = 0L, block = FALSE, log = "none"))
+  gone <- withr::local_tempdir()
+  dr_static(app, "/static", gone)
+  unlink(gone, recursive = TRUE)
+  expect_error(dr_reload(), "must be an existing folder", class = "drover_error_reload")
+  expect_true(dr_running())
 })
 
 test_that("SIGHUP reloads and SIGTERM stops a server that blocks", {
@@ -104,12 +109,15 @@ test_that("SIGHUP reloads and SIGTERM stops a server that blocks", {
 test_that("SIGTERM and SIGHUP are heard by a session that is its own worker", {
   server <- local_script(c(
     "app <- dr_get(dr_app(), '/', function(req) 'ok')", "dr_on_stop(app, function() writeLines('hook'))",
+    "dr_get(app, '/add', function(req) { dr_get(app, '/added', function(req) 'added'); 'ok' })",
     "dr_serve(app, port = 0L, block = TRUE)", "writeLines(paste('after', dr_running()))"
   ))
   expect_identical(fetch(server, "/")$text, "ok")
+  fetch(server, "/add")
+  expect_identical(fetch(server, "/added")$status, 404L)
   tools::pskill(server$pid, tools::SIGHUP)
-  expect_true(eventually(function() any(grepl("nothing to reload", server$log()))))
-  expect_identical(fetch(server, "/")$text, "ok")
+  expect_true(eventually(function() any(grepl("reloaded: the app is as it is now", server$log()))))
+  expect_identical(fetch(server, "/added")$text, "added")
   for (i in 1:2) tools::pskill(server$pid, tools::SIGTERM)
   expect_true(eventually(function() !server$process$is_alive(), 10))
   expect_identical(server$process$get_exit_status(), 0L)

@@ -22,6 +22,6 @@ test_that("a trace has files and lines, none of drover's own calls, and no colou
 test_that("an endless recursion names its handler, however it ends", {
   expect_identical(http(server, "/deep")$status, 500L)
   line <- server$wait_log("ERROR .* GET /deep 500 ")
-  expect_match(line, "trace=`GET /deep`(req) > ... ", fixed = TRUE)
+  expect_match(line, "trace=`GET /deep`(req) > ...", fixed = TRUE)
   expect_lte(lengths(regmatches(line, gregexpr(" > ", line))), 20L)
 })

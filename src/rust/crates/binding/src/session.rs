@@ -4,7 +4,7 @@
 use crate::desk::{Desk, Routes};
 use crate::natives::CNatives;
 use crate::shield::{lent, shield, Error};
-use engine::{AppConfig, Seat, Server, Settings, StartError};
+use engine::{AppConfig, Pool, PoolEvent, Seat, Server, Settings, StartError};
 use exchange::Handlers;
 use native::Natives;
 use serde::Deserialize;
@@ -18,6 +18,73 @@ use worker::Worker;
 pub struct Session {
     server: Server,
     natives: Option<Arc<Natives>>,
+    /// of the app; the worker, which each has one of, has the same number
+    generation: u32,
+    /// the app that takes over when the one before has nothing left to do
+    next: Option<Next>,
+    /// what the pool tells, without waiting for it
+    news: Box<dyn FnMut() -> Option<PoolEvent>>,
+    ring: extern "C" fn() -> i32,
+    settings: Settings,
+}
+
+struct Next {
+    routes: Routes,
+    natives: Option<Arc<Natives>>,
+}
+
+/// A desk for requests of this generation.
+fn seat(
+    pool: &Pool,
+    generation: u32,
+    routes: Routes,
+    settings: &Settings,
+    log: engine::Log,
+    ring: extern "C" fn() -> i32,
+) -> Result<Desk, (u16, String)> {
+    let (end, worker) = shm::pair(Some(Arc::new(RingByCall(ring)))).map_err(|e| (3, e.to_string()))?;
+    pool.attach(Seat { worker: generation, generation, end, c_end: None, process: None, stats: Arc::default() });
+    let upload_path = settings.upload_path.clone();
+    let worker = Worker::new(worker).spooling(upload_path.clone());
+    let log = Box::new(move |level, text: &str| log.line(level, text));
+    Ok(Desk::new(worker, routes, settings.limits.clone(), upload_path, log))
+}
+
+impl Session {
+    /// Requests from now on are for another app, and wait until [`Session::take_over`].
+    ///
+    /// # Safety
+    /// As for [`CNatives::ready`].
+    unsafe fn renew(&mut self, json: &[u8], natives: &CNatives) -> Result<(), (u16, String)> {
+        let app: AppConfig = sonic_rs::from_slice(json).map_err(|e| (2, format!("configuration: {e}")))?;
+        let routes = Routes::new(&app.routes, app.not_found).map_err(|e| (2, e))?;
+        let log = self.server.log().clone();
+        // SAFETY: the caller's.
+        let natives = unsafe { natives.ready(self.settings.cpp_workers, move |level, text| log.line(level, text)) }
+            .map_err(|e| (3, e.to_string()))?;
+        let handlers = natives.clone().map(|natives| natives as Arc<dyn Handlers>);
+        let pool = self.server.pool();
+        pool.add_generation(self.generation + 1, &app, handlers).map_err(|e| (2, e))?;
+        pool.switch_to(self.generation + 1);
+        self.next = Some(Next { routes, natives });
+        Ok(())
+    }
+
+    /// Whether the app before has nothing left to do.
+    fn is_renewed(&mut self) -> bool {
+        let old = self.generation;
+        std::iter::from_fn(&mut self.news).any(|event| event == PoolEvent::Drained(old))
+    }
+
+    /// The desk of the app that takes over, and whether the C handlers of the one before have ended.
+    fn take_over(&mut self) -> Result<(Desk, bool), (u16, String)> {
+        let Next { routes, natives } = self.next.take().ok_or((3, "no app is to take over".to_owned()))?;
+        self.generation += 1;
+        let desk =
+            seat(&self.server.pool(), self.generation, routes, &self.settings, self.server.log().clone(), self.ring)?;
+        let old = std::mem::replace(&mut self.natives, natives);
+        Ok((desk, old.is_none_or(|old| old.stop(PATIENCE))))
+    }
 }
 
 /// How long C handlers that still run when the server has ended are waited for: those that ask whether they are cancelled are
@@ -73,8 +140,7 @@ struct Start {
     app: AppConfig,
 }
 
-/// The one generation and the one worker that a session has.
-const ONLY: u32 = 1;
+const FIRST: u32 = 1;
 
 /// # Safety
 /// As for [`CNatives::ready`].
@@ -86,29 +152,87 @@ unsafe fn start(
     let Start { settings, app } = sonic_rs::from_slice(json).map_err(|e| (2, format!("configuration: {e}")))?;
     let routes = Routes::new(&app.routes, app.not_found).map_err(|e| (2, e))?;
     let threads = settings.cpp_workers;
-    let (limits, upload_path) = (settings.limits.clone(), settings.upload_path.clone());
+    let kept = settings.clone();
     let server = Server::bind(settings).map_err(|e| match e {
         StartError::Listen(e) => (1, e),
         StartError::Config(e) => (2, e),
         StartError::System(e) => (3, e.to_string()),
     })?;
-    let system = |e: std::io::Error| (3, e.to_string());
     let pool = server.pool();
     let log = server.log().clone();
     // SAFETY: the caller's.
-    let natives = unsafe { natives.ready(threads, move |level, text| log.line(level, text)) }.map_err(system)?;
+    let natives =
+        unsafe { natives.ready(threads, move |level, text| log.line(level, text)) }.map_err(|e| (3, e.to_string()))?;
     let handlers = natives.clone().map(|natives| natives as Arc<dyn Handlers>);
-    pool.add_generation(ONLY, &app, handlers).map_err(|e| (2, e))?;
-    let (end, worker) = shm::pair(Some(Arc::new(RingByCall(ring)))).map_err(system)?;
-    pool.attach(Seat { worker: ONLY, generation: ONLY, end, c_end: None, process: None, stats: Arc::default() });
-    pool.switch_to(ONLY);
+    pool.add_generation(FIRST, &app, handlers).map_err(|e| (2, e))?;
+    let mut events = pool.events();
+    let news = Box::new(move || events.as_mut().and_then(|events| events.try_recv().ok()));
+    let desk = seat(&pool, FIRST, routes, &kept, server.log().clone(), ring)?;
+    pool.switch_to(FIRST);
     server.listen().map_err(|e| (1, format!("cannot listen on {}: {e}", server.address())))?;
-    let log = server.log().clone();
-    let log = Box::new(move |level, text: &str| log.line(level, text));
-    Ok((
-        Session { server, natives },
-        Desk::new(Worker::new(worker).spooling(upload_path.clone()), routes, limits, upload_path, log),
-    ))
+    Ok((Session { server, natives, generation: FIRST, next: None, news, ring, settings: kept }, desk))
+}
+
+/// Gives requests from now on to another app: they wait until [`drv_session_take_over`]. 0, and an error, when it is wrong.
+///
+/// # Safety
+/// `session` is live; otherwise as for [`drv_session_start`].
+#[no_mangle]
+pub unsafe extern "C" fn drv_session_renew(
+    session: *mut Session,
+    json: *const u8,
+    len: usize,
+    natives: CNatives,
+    error: *mut Error,
+) -> i32 {
+    // SAFETY: C lends the text for the call.
+    let (session, json) = unsafe { (&mut *session, lent(json, len)) };
+    // SAFETY: C lends the descriptions, and keeps what they point at until their handlers have ended.
+    let renewed = shield(Err((3, "the engine failed".to_owned())), || unsafe { session.renew(json, &natives) });
+    if let Err((kind, message)) = &renewed {
+        // SAFETY: C gives a valid place.
+        unsafe { Error::put(error, *kind, message.clone()) };
+    }
+    i32::from(renewed.is_ok())
+}
+
+/// 1 when the app before has nothing left to do. With `force` its requests are given up: they get an error.
+///
+/// # Safety
+/// `session` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_session_is_renewed(session: *mut Session, force: i32) -> i32 {
+    // SAFETY: the caller's.
+    let session = unsafe { &mut *session };
+    shield(1, || {
+        if force != 0 {
+            session.server.pool().gone(session.generation);
+        }
+        i32::from(session.is_renewed())
+    })
+}
+
+/// The desk of the app that takes over, after that of the one before was freed. `ended`: whether the C handlers of that one
+/// have. Null, and an error, when the system lacks something.
+///
+/// # Safety
+/// `session` is live; `ended` and `error` are valid for writing.
+#[no_mangle]
+pub unsafe extern "C" fn drv_session_take_over(session: *mut Session, ended: *mut i32, error: *mut Error) -> *mut Desk {
+    // SAFETY: the caller's.
+    let session = unsafe { &mut *session };
+    match shield(Err((3, "the engine failed".to_owned())), || session.take_over()) {
+        Ok((desk, has_ended)) => {
+            // SAFETY: the caller's.
+            unsafe { ended.write(i32::from(has_ended)) };
+            Box::into_raw(Box::new(desk))
+        }
+        Err((kind, message)) => {
+            // SAFETY: the caller's.
+            unsafe { Error::put(error, kind, message) };
+            ptr::null_mut()
+        }
+    }
 }
 
 /// The port that the server listens on.
@@ -149,7 +273,7 @@ pub unsafe extern "C" fn drv_session_drained(session: *const Session) -> i32 {
 pub unsafe extern "C" fn drv_session_free(session: *mut Session) -> i32 {
     shield(0, || {
         // SAFETY: the caller's; the pointer came from `drv_session_start`.
-        let Session { server, natives } = *unsafe { Box::from_raw(session) };
+        let Session { server, natives, .. } = *unsafe { Box::from_raw(session) };
         drop(server);
         i32::from(natives.is_none_or(|natives| natives.stop(PATIENCE)))
     })
