@@ -81,7 +81,7 @@ impl Session {
         let Next { routes, natives } = self.next.take().ok_or((3, "no app is to take over".to_owned()))?;
         self.generation += 1;
         let desk =
-            seat(&self.server.pool(), self.generation, routes, &self.settings, self.server.log().clone(), self.ring)?;
+            seat(self.server.pool(), self.generation, routes, &self.settings, self.server.log().clone(), self.ring)?;
         let old = std::mem::replace(&mut self.natives, natives);
         Ok((desk, old.is_none_or(|old| old.stop(PATIENCE))))
     }
@@ -167,7 +167,7 @@ unsafe fn start(
     pool.add_generation(FIRST, &app, handlers).map_err(|e| (2, e))?;
     let mut events = pool.events();
     let news = Box::new(move || events.as_mut().and_then(|events| events.try_recv().ok()));
-    let desk = seat(&pool, FIRST, routes, &kept, server.log().clone(), ring)?;
+    let desk = seat(pool, FIRST, routes, &kept, server.log().clone(), ring)?;
     pool.switch_to(FIRST);
     server.listen().map_err(|e| (1, format!("cannot listen on {}: {e}", server.address())))?;
     Ok((Session { server, natives, generation: FIRST, next: None, news, ring, settings: kept }, desk))
