@@ -36,15 +36,16 @@ warn_unreachable <- function(call, ...) {
 }
 
 # The one way into app$routes. `method` is one of known_methods or "ANY".
-add_route <- function(app, method, path, handler, timeout, call = sys.call(-1L)) {
+add_route <- function(app, method, path, handler, timeout, on_client_gone, call = sys.call(-1L)) {
   check_app(app, call = call)
   parsed <- parse_path(path, call)
   check_handler(handler, call = call)
   timeout <- as_seconds(timeout)
   if (!is.null(timeout)) check_seconds(timeout, "timeout", call = call)
+  check_client_gone(on_client_gone, call)
   put_route(app, "routes", c(
     list(method = method, path = path, param_names = parsed$names, handler = handler),
-    list(timeout = timeout)[!is.null(timeout)]
+    list(timeout = timeout)[!is.null(timeout)], list(on_client_gone = on_client_gone)[!is.null(on_client_gone)]
   ), call)
 }
 
@@ -83,6 +84,8 @@ add_route <- function(app, method, path, handler, timeout, call = sys.call(-1L))
 #' @param timeout Longest time from the arrival of a request to its answer, in seconds: a single number > 0, or `NULL`
 #'   for the one that [dr_serve()] was given. When it is over the client gets 504, and the handler is interrupted if it
 #'   runs in a worker process.
+#' @param on_client_gone What becomes of the handler when its client goes while it runs: `"finish"`, `"interrupt"`, or
+#'   `NULL` for what [dr_serve()] was given.
 #' @param methods Methods out of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS: a character vector. Case does not
 #'   matter.
 #' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,
@@ -104,44 +107,60 @@ NULL
 
 #' @rdname routes
 #' @export
-dr_get <- function(app, path, handler, timeout = NULL) add_route(app, "GET", path, handler, timeout)
+dr_get <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
+  add_route(app, "GET", path, handler, timeout, on_client_gone)
+}
 
 #' @rdname routes
 #' @export
-dr_post <- function(app, path, handler, timeout = NULL) add_route(app, "POST", path, handler, timeout)
+dr_post <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
+  add_route(app, "POST", path, handler, timeout, on_client_gone)
+}
 
 #' @rdname routes
 #' @export
-dr_put <- function(app, path, handler, timeout = NULL) add_route(app, "PUT", path, handler, timeout)
+dr_put <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
+  add_route(app, "PUT", path, handler, timeout, on_client_gone)
+}
 
 #' @rdname routes
 #' @export
-dr_delete <- function(app, path, handler, timeout = NULL) add_route(app, "DELETE", path, handler, timeout)
+dr_delete <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
+  add_route(app, "DELETE", path, handler, timeout, on_client_gone)
+}
 
 #' @rdname routes
 #' @export
-dr_patch <- function(app, path, handler, timeout = NULL) add_route(app, "PATCH", path, handler, timeout)
+dr_patch <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
+  add_route(app, "PATCH", path, handler, timeout, on_client_gone)
+}
 
 #' @rdname routes
 #' @export
-dr_head <- function(app, path, handler, timeout = NULL) add_route(app, "HEAD", path, handler, timeout)
+dr_head <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
+  add_route(app, "HEAD", path, handler, timeout, on_client_gone)
+}
 
 #' @rdname routes
 #' @export
-dr_options <- function(app, path, handler, timeout = NULL) add_route(app, "OPTIONS", path, handler, timeout)
+dr_options <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
+  add_route(app, "OPTIONS", path, handler, timeout, on_client_gone)
+}
 
 #' @rdname routes
 #' @export
-dr_any <- function(app, path, handler, timeout = NULL) add_route(app, "ANY", path, handler, timeout)
+dr_any <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
+  add_route(app, "ANY", path, handler, timeout, on_client_gone)
+}
 
 #' @rdname routes
 #' @export
-dr_route <- function(app, methods, path, handler, timeout = NULL) {
+dr_route <- function(app, methods, path, handler, timeout = NULL, on_client_gone = NULL) {
   if (!is.character(methods) || !length(methods) || !all(toupper(methods) %in% known_methods)) {
     right <- paste("a character vector of methods out of", paste(known_methods, collapse = ", "))
     stop_argument("methods", paste(right, "(dr_any() takes all)"), methods, sys.call())
   }
   call <- sys.call()
-  for (method in unique(toupper(methods))) add_route(app, method, path, handler, timeout, call = call)
+  for (method in unique(toupper(methods))) add_route(app, method, path, handler, timeout, on_client_gone, call = call)
   invisible(app)
 }

@@ -56,14 +56,14 @@ reading_lists <- function(app, fn) {
 }
 
 # The routes of an app and of all that is mounted in it, in order: lists of method, path, handler, timeout (seconds or
-# NULL), middleware (a list, outermost first) and on_error. An app's own routes go before those of the apps mounted in
+# NULL), on_client_gone (or NULL), middleware (a list, outermost first) and on_error. An app's own routes go before those of the apps mounted in
 # it.
 app_routes <- function(app, prefix = "", middleware = list(), on_error = NULL) {
   middleware <- c(middleware, app_middleware(app))
   if (!is.null(app$on_error)) on_error <- reading_lists(app, app$on_error)
   own <- lapply(unname(app$routes), function(route) list(
     method = route$method, path = join_path(prefix, route$path), handler = reading_lists(app, with_request(route$handler)),
-    timeout = route$timeout, middleware = middleware, on_error = on_error
+    timeout = route$timeout, on_client_gone = route$on_client_gone, middleware = middleware, on_error = on_error
   ))
   mounted <- lapply(app$mounts, function(mount) {
     app_routes(mount$app, paste0(prefix, mount$prefix), middleware, on_error)
@@ -120,7 +120,7 @@ not_found_handler <- function(handler) {
 route_field <- function(route, handler, runs) {
   c(
     list(methods = route$method, pattern = enc2utf8(route$path), handler = handler, runs = runs),
-    list(timeout = route$timeout)[!is.null(route$timeout)]
+    route[c("timeout", "on_client_gone")[c(!is.null(route$timeout), !is.null(route$on_client_gone))]]
   )
 }
 

@@ -70,6 +70,9 @@ limits_in_seconds <- c(
 
 # What the engine's own reader of the settings expects: whole numbers as such.
 config_fields <- function(config) {
+  # what is NULL is as if it had not been given
+  config <- Filter(Negate(is.null), config)
+  config$limits <- Filter(Negate(is.null), config$limits)
   whole <- setdiff(names(config$limits), limits_in_seconds)
   config$limits[whole] <- lapply(config$limits[whole], whole_number)
   config

@@ -16,7 +16,8 @@ pool_checks <- list(
 serving_arguments <- function(frame, call) {
   settle_units(frame)
   settings <- mget(c(
-    "host", "port", "threads", "cpp_workers", "debug", "case_sensitive", "errors", "log", "upload_path"
+    "host", "port", "threads", "cpp_workers", "debug", "case_sensitive", "errors", "on_client_gone",
+    "log", "upload_path"
   ), envir = frame)
   limits <- mget(names(limit_checks), envir = frame)
   pool <- mget(names(pool_checks), envir = frame)

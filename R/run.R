@@ -44,7 +44,7 @@
 dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_worker_start = NULL, max_queue = 1024L,
                    cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = TRUE, debug = FALSE,
                    log = "stderr", case_sensitive = FALSE,
-                   errors = c("auto", "json", "text"),
+                   errors = c("auto", "json", "text"), on_client_gone = NULL,
                    on_worker_stop = NULL, start = c("fork", "spawn"), check_unused = 10, max_age = 300,
                    max_requests = 0, max_rss = 0, max_lifetime = 0, start_timeout = 60,
                    max_request_line = 8192L, max_header_field = 8192L, max_header_size = 32768L, max_headers = 100L,

@@ -24,12 +24,19 @@ check_settings <- function(settings, limits, call) {
   check_string(settings$host, "host", call = call)
   check_flag(settings$debug, "debug", call = call)
   check_flag(settings$case_sensitive, "case_sensitive", call = call)
+  check_client_gone(settings$on_client_gone, call)
   check_string(settings$upload_path, "upload_path", null = TRUE, call = call)
   check_log(settings$log, call)
   for (name in names(limit_checks)) limit_checks[[name]](limits[[name]], name, call = call)
   if (settings$debug && !grepl("^(127\\.|::1$|localhost$)", settings$host)) {
     warning("`debug = TRUE` shows errors and tracebacks to every client that reaches ", settings$host, call. = FALSE)
   }
+}
+
+# Also an argument of routes.
+check_client_gone <- function(on_client_gone, call) {
+  if (is.null(on_client_gone) || is_string(on_client_gone) && on_client_gone %in% c("finish", "interrupt")) return()
+  stop_argument("on_client_gone", "\"finish\", \"interrupt\" or NULL", on_client_gone, call)
 }
 
 check_log <- function(log, call) {

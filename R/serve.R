@@ -62,6 +62,11 @@ server <- new.env(parent = emptyenv())
 #'   details (RFC 9457). `"text"`: a line of text. `"auto"`: JSON for clients whose `Accept` names JSON, text for those
 #'   that name other types only; for those that take anything JSON when they send JSON, or when the app's last answer
 #'   was JSON.
+#' @param on_client_gone What becomes of a handler in R when its client goes while it runs. `"finish"`: it runs to its end,
+#'   or to its `timeout`. `"interrupt"`: it is interrupted as by Ctrl-C, and its `on.exit()` runs. `NULL`: handlers of
+#'   GET and HEAD requests, which should change nothing, are interrupted, all others finish. A request that still waits
+#'   when its client goes is dropped in any case. Routes may have another, see [dr_get()]. Handlers in C are told, and
+#'   decide for themselves.
 #' @param start How worker processes come about. `"fork"`: as forks, within milliseconds and sharing memory. `"spawn"`:
 #'   as fresh R processes, for what does not survive a fork, such as threads of other packages or a GPU. They get copies
 #'   of the app, of the variables in the global environment and the packages that are attached; memory is not shared.
@@ -90,7 +95,7 @@ server <- new.env(parent = emptyenv())
 #' @param timeout Longest time from the arrival of a request to its answer, in seconds; then it gets 504. Routes may
 #'   have another, see [dr_get()].
 #' @param kill_after How long after its interrupt a handler in a worker process may go on, in seconds, before the
-#'   process is killed. Handlers are interrupted when `timeout` is over or the client has gone.
+#'   process is killed. Handlers are interrupted when `timeout` is over, and as `on_client_gone` says.
 #' @param queue_timeout Longest time that a request waits for R, in seconds; then it gets 503.
 #' @param graceful_timeout How long [dr_stop()] waits for requests in flight, in seconds; 0 does not wait.
 #' @param max_connections Most connections at a time; further ones wait.
@@ -121,7 +126,7 @@ server <- new.env(parent = emptyenv())
 dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_start = NULL, max_queue = 1024L,
                      cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = !interactive(),
                      debug = FALSE, log = "stderr", case_sensitive = FALSE,
-                     errors = c("auto", "json", "text"),
+                     errors = c("auto", "json", "text"), on_client_gone = NULL,
                      on_worker_stop = NULL, start = c("fork", "spawn"), check_unused = 10, max_age = 300,
                      max_requests = 0, max_rss = 0, max_lifetime = 0, start_timeout = 60,
                      max_request_line = 8192L, max_header_field = 8192L, max_header_size = 32768L, max_headers = 100L,

@@ -27,8 +27,9 @@ guard <- function(mode) {
       failed
     },
     interrupt = function(condition) {
-      if (engine_in_handler()) interrupt_request()
-      interrupted
+      by_server <- in_process() || .Call(C_session_interrupted)
+      if (engine_in_handler()) interrupt_request(by_server)
+      if (by_server) failed else interrupted
     }
   )
 }
@@ -77,7 +78,7 @@ fail_request <- function(condition) {
   on_error <- if (state[[2L]]) engine$on_error[[state[[3L]]]]
   # code of the app again: in a worker process it can be interrupted, like the handler
   response <- tryCatch(failure_response(condition, trace, on_error, state[[4L]]), interrupt = function(interrupt) NULL)
-  if (is.null(response)) return(if (in_process()) interrupt_request() else reply_failure(condition, trace))
+  if (is.null(response)) return(if (in_process()) interrupt_request(TRUE) else reply_failure(condition, trace))
   tryCatch(.Call(C_worker_answer, response), error = function(second) {
     log_line("error", paste("500 dr_on_error() failed:", describe_condition(second)), request = TRUE)
     reply_failure(condition, trace)
@@ -85,10 +86,10 @@ fail_request <- function(condition) {
   invisible()
 }
 
-# Answers the request whose handler was interrupted: by Ctrl-C in a session, by the server in a worker process. The server
-# has answered already then, but waits to hear that the handler has ended.
-interrupt_request <- function() {
-  if (!in_process()) {
+# Answers the request whose handler was interrupted: by Ctrl-C in a session, or by the server, for which it is answered
+# already, and which waits to hear that the handler has ended.
+interrupt_request <- function(by_server) {
+  if (!by_server) {
     return(fail_request(structure(class = c("interrupt", "condition"), list(message = "interrupted", call = NULL))))
   }
   take_trace()

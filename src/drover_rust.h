@@ -85,9 +85,11 @@ typedef struct drv_uploads drv_uploads; /* the folder for large bodies */
 typedef struct drv_service drv_service; /* a server whose workers are processes */
 struct SEXPREC;
 
-/* session.rs. `ring` is called from I/O threads; it answers 0 to have the bell's descriptor written instead. */
-drv_session *drv_session_start(const char *json, size_t len, drv_natives, int32_t (*ring)(void), drv_desk **desk,
-                               drv_error *error);
+/* session.rs. Both functions are called from I/O threads: `ring` answers 0 to have the bell's descriptor written instead,
+ * `interrupt` when drv_session_is_interrupted() may have become true. */
+drv_session *drv_session_start(const char *json, size_t len, drv_natives, int32_t (*ring)(void), void (*interrupt)(void),
+                               drv_desk **desk, drv_error *error);
+int32_t drv_session_is_interrupted(const drv_session *);
 int32_t drv_session_port(const drv_session *);
 void drv_session_drain(const drv_session *);
 int32_t drv_session_drained(const drv_session *);

@@ -50,6 +50,7 @@ static const R_CallMethodDef calls[] = {
     CALL("session_close", drv_session_close, 0),
     CALL("session_drain", drv_session_begin_drain, 0),
     CALL("session_forget", drv_session_forget, 0),
+    CALL("session_interrupted", drv_session_interrupted, 0),
     CALL("session_open", drv_session_open, 2),
     CALL("session_renew", drv_session_renew_app, 2),
     CALL("session_renewed", drv_session_renewed, 1),

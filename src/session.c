@@ -3,7 +3,10 @@
  * Blocking, the main thread sleeps in poll() and the bell's descriptor wakes it. Idle, it is called through the event loop of the
  * package 'later': the engine's threads ask for that, and idle_callback() runs when R is at top level, or in
  * later::run_now(). Not for worker processes (process.c) nor for the session that only looks after them (service.c).
- */
+ *
+ * A handler whose client has gone may be interrupted. SIGINT means the whole session, so SIGURG is sent, to the main thread: it does
+ * nothing in a program that does not ask for it, and here it makes an interrupt of R's when the request that the server has named
+ * still runs. What R has not heeded when the handler returns is forgotten. */
 #include "session.h"
 #include "build.h"
 #include "intercept.h"
@@ -11,8 +14,12 @@
 #include "process.h"
 #include "signals.h"
 #include "worker.h"
+/* R_interrupts_pending; after Rinternals.h, whose types it uses */
+#include <R_ext/GraphicsEngine.h>
 #include <R_ext/Rdynload.h>
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 
 static drv_session *session;
@@ -76,6 +83,44 @@ static int32_t ring(void) {
   return 1;
 }
 
+/* The thread that handlers run in, and whether the server has interrupted the one that runs. */
+static pthread_t main_thread;
+static volatile sig_atomic_t interrupted;
+static struct sigaction urgent_before;
+
+/* From I/O threads. */
+static void interrupt(void) { pthread_kill(main_thread, SIGURG); }
+
+static void on_urgent(int signal) {
+  (void)signal;
+  if (!session || !pthread_equal(pthread_self(), main_thread)) return;
+  if (!drv_worker_in_handler() || !drv_session_is_interrupted(session)) return;
+  interrupted = 1;
+  R_interrupts_pending = 1;
+}
+
+static void catch_urgent(void) {
+  /* system calls that a handler is in go on, as it may not be interrupted after all */
+  struct sigaction action = {.sa_handler = on_urgent, .sa_flags = SA_RESTART};
+  sigemptyset(&action.sa_mask);
+  main_thread = pthread_self();
+  interrupted = 0;
+  sigaction(SIGURG, &action, &urgent_before);
+}
+
+int drv_session_take_interrupt(void) {
+  int was = interrupted;
+  interrupted = 0;
+  return was;
+}
+
+void drv_session_handled(void) {
+  if (drv_session_take_interrupt()) R_interrupts_pending = 0;
+}
+
+/* .Call: whether the interrupt that is being dealt with was the server's, and not a person's. */
+SEXP drv_session_interrupted(void) { return Rf_ScalarLogical(drv_session_take_interrupt()); }
+
 /* Starts a server for the app given last, with its C handlers, see natives.h. The port, or list(kind, message) when it cannot be started. */
 SEXP drv_session_open(SEXP json, SEXP handlers) {
   drv_prepare();
@@ -88,13 +133,14 @@ SEXP drv_session_open(SEXP json, SEXP handlers) {
   drv_natives described = drv_natives_of(handlers);
   R_PreserveObject(natives = handlers);
   drv_signals_hold();
-  session = drv_session_start(text.ptr, text.len, described, ring, &desk, &error);
+  session = drv_session_start(text.ptr, text.len, described, ring, interrupt, &desk, &error);
   drv_signals_let_go();
   if (!session) {
     R_ReleaseObject(natives);
     drv_worker_forget_app();
     return drv_start_error(&error);
   }
+  catch_urgent();
   drv_worker_open(desk);
   /* from here on a request rings; one that came before is found now */
   if (!drv_desk_doze(desk)) drv_call_later(idle_callback, 0);
@@ -152,6 +198,7 @@ SEXP drv_session_close(void) {
   if (!session) return R_NilValue;
   drv_session *ending = session;
   session = NULL;
+  sigaction(SIGURG, &urgent_before, NULL);
   /* a C handler that does not come to its end keeps what it was given */
   if (drv_session_free(ending)) R_ReleaseObject(natives);
   drv_worker_close();

@@ -20,6 +20,12 @@ void drv_session_polls(void);
  * come to their end. */
 int drv_session_is_drained(void);
 
+/* Whether the server has interrupted the handler that runs; asking forgets it. */
+int drv_session_take_interrupt(void);
+/* A handler has returned: an interrupt of the server's that R has not heeded is forgotten. */
+void drv_session_handled(void);
+
+SEXP drv_session_interrupted(void);
 SEXP drv_session_open(SEXP json, SEXP handlers);
 /* .Call, in this order: requests from now on are for another app, and wait (NULL, or list(kind, message)); whether the one
  * before has nothing left to do; its desk and app are forgotten, and requests come to the desk of the new one. */

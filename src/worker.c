@@ -25,6 +25,7 @@
 #include "signals.h"
 #include <R_ext/eventloop.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -53,7 +54,7 @@ static struct {
   SEXP req;       /* the request object in use, or NULL; kept by `scope` */
   SEXP cell;      /* its cell, kept by `req` */
   uint32_t handler;
-  int in_handler;
+  volatile sig_atomic_t in_handler; /* asked by a signal handler, too: session.c */
   int guarded;  /* depth of drv_worker_guarded */
   int stop;     /* nothing new is taken */
   int forked;   /* a child that a handler made came back here */
@@ -210,6 +211,7 @@ static void repair(void) {
 
 static void after_handler(void) {
   w.in_handler = 0;
+  drv_session_handled();
   if (!w.desk) return;
   int quick = drv_desk_finished(w.desk) < QUICK_NS;
   w.unseen = quick;

@@ -104,6 +104,30 @@ serve_session <- function(lines, app = file.path(here, "app.R")) {
   server
 }
 
+# Every way of starting a server that waits for its end: each a function of an app's file and of settings, by their
+# names in R. One worker: the session itself, or a process.
+starts <- list(
+  "the session" = function(app, ...) serve_session(r_call("serve", ..., workers = 1L), app),
+  "forks of the session" = function(app, ...) serve_session(r_call("serve", ..., workers = c(1L, 1L)), app),
+  "spawned workers" = function(app, ...) serve_session(r_call("serve", ..., workers = c(1L, 1L), start = "spawn"), app),
+  "dr_run()" = function(app, ...) serve_session(r_call("dr_run", file = app, port = 0L, ..., workers = 1L), app),
+  "drover serve" = function(app, ...) serve(app, ..., workers = 1L)
+)
+
+# Registers a test for each way of starting; `body` is a function of one of `starts`.
+test_every_way <- function(name, body, of = names(starts)) {
+  for (way in of) local({
+    start <- starts[[way]]
+    test(paste0(name, " (", way, ")"), function() body(start))
+  })
+}
+
+# The text of a call with these named arguments.
+r_call <- function(name, ...) {
+  arguments <- vapply(list(...), deparse1, "")
+  paste0(name, "(", paste(names(arguments), "=", arguments, collapse = ", "), ")")
+}
+
 # Runs a command that must end by itself: list(status, NA when it did not end; log).
 run_to_end <- function(command, seconds = 30, env = NULL) {
   server <- launch(command, env, wait = FALSE)

@@ -56,3 +56,19 @@ test_that("wrong arguments are named", {
   expect_identical(error_of(dr_get(app, "/x", 1))$call, quote(dr_get(app, "/x", 1)))
   expect_length(app$routes, 0L)
 })
+
+test_that("on_client_gone of a route is checked and reaches the engine", {
+  app <- dr_app()
+  for (wrong in list("stop", NA_character_, TRUE, c("finish", "interrupt"))) {
+    expect_error(dr_get(app, "/", identity, on_client_gone = wrong), "`on_client_gone` must be \"finish\", \"interrupt\" or NULL",
+      class = "drover_error_argument")
+  }
+  dr_get(app, "/a", identity, on_client_gone = "finish")
+  dr_route(app, "PUT", "/b", identity, timeout = 3)
+  routes <- compile_app(app)$routes
+  expect_identical(routes[[1L]]$on_client_gone, "finish")
+  expect_null(routes[[1L]]$timeout)
+  expect_null(routes[[2L]]$on_client_gone)
+  expect_identical(routes[[2L]]$timeout, 3)
+  expect_error(dr_serve(app, on_client_gone = "no"), "`on_client_gone`", class = "drover_error_argument")
+})

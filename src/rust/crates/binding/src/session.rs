@@ -4,7 +4,7 @@
 use crate::desk::{Desk, Routes};
 use crate::natives::CNatives;
 use crate::shield::{lent, shield, Error};
-use engine::{AppConfig, Pool, PoolEvent, Seat, Server, Settings, StartError};
+use engine::{AppConfig, Pool, PoolEvent, Runner, Seat, Server, Settings, StartError};
 use exchange::Handlers;
 use native::Natives;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use shm::Ring;
 use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
-use worker::Worker;
+use worker::{Running, Worker};
 
 /// A server whose worker is this thread.
 pub struct Session {
@@ -25,7 +25,10 @@ pub struct Session {
     /// what the pool tells, without waiting for it
     news: Box<dyn FnMut() -> Option<PoolEvent>>,
     ring: extern "C" fn() -> i32,
+    interrupt: extern "C" fn(),
     settings: Settings,
+    /// what the worker runs
+    running: Arc<Running>,
 }
 
 struct Next {
@@ -41,13 +44,16 @@ fn seat(
     settings: &Settings,
     log: engine::Log,
     ring: extern "C" fn() -> i32,
-) -> Result<Desk, (u16, String)> {
+    interrupt: extern "C" fn(),
+) -> Result<(Desk, Arc<Running>), (u16, String)> {
     let (end, worker) = shm::pair(Some(Arc::new(RingByCall(ring)))).map_err(|e| (3, e.to_string()))?;
-    pool.attach(Seat { worker: generation, generation, end, c_end: None, process: None, stats: Arc::default() });
     let upload_path = settings.upload_path.clone();
     let worker = Worker::new(worker).spooling(upload_path.clone());
+    let running = worker.running();
+    let runner = Some(Runner::Thread(Box::new(move || interrupt())));
+    pool.attach(Seat { worker: generation, generation, end, c_end: None, runner, stats: Arc::default() });
     let log = Box::new(move |level, text: &str| log.line(level, text));
-    Ok(Desk::new(worker, routes, settings.limits.clone(), upload_path, log))
+    Ok((Desk::new(worker, routes, settings.limits.clone(), upload_path, log), running))
 }
 
 impl Session {
@@ -80,8 +86,11 @@ impl Session {
     fn take_over(&mut self) -> Result<(Desk, bool), (u16, String)> {
         let Next { routes, natives } = self.next.take().ok_or((3, "no app is to take over".to_owned()))?;
         self.generation += 1;
-        let desk =
-            seat(self.server.pool(), self.generation, routes, &self.settings, self.server.log().clone(), self.ring)?;
+        let log = self.server.log().clone();
+        let (desk, running) =
+            seat(self.server.pool(), self.generation, routes, &self.settings, log, self.ring, self.interrupt)?;
+        // a signal may come at any time, and looks at the one or the other
+        drop(std::mem::replace(&mut self.running, running));
         let old = std::mem::replace(&mut self.natives, natives);
         Ok((desk, old.is_none_or(|old| old.stop(PATIENCE))))
     }
@@ -112,13 +121,15 @@ pub unsafe extern "C" fn drv_session_start(
     len: usize,
     natives: CNatives,
     ring: extern "C" fn() -> i32,
+    interrupt: extern "C" fn(),
     desk: *mut *mut Desk,
     error: *mut Error,
 ) -> *mut Session {
     // SAFETY: C lends the text for the call.
     let json = unsafe { lent(json, len) };
     // SAFETY: C lends the descriptions, and keeps what they point at until `drv_session_free` has answered 1.
-    let started = shield(Err((3, "the engine failed".to_owned())), || unsafe { start(json, &natives, ring) });
+    let started =
+        shield(Err((3, "the engine failed".to_owned())), || unsafe { start(json, &natives, ring, interrupt) });
     match started {
         Ok((session, its_desk)) => {
             // SAFETY: C gives a valid place.
@@ -148,6 +159,7 @@ unsafe fn start(
     json: &[u8],
     natives: &CNatives,
     ring: extern "C" fn() -> i32,
+    interrupt: extern "C" fn(),
 ) -> Result<(Session, Desk), (u16, String)> {
     let Start { settings, app } = sonic_rs::from_slice(json).map_err(|e| (2, format!("configuration: {e}")))?;
     let routes = Routes::new(&app.routes, app.not_found).map_err(|e| (2, e))?;
@@ -167,10 +179,12 @@ unsafe fn start(
     pool.add_generation(FIRST, &app, handlers).map_err(|e| (2, e))?;
     let mut events = pool.events();
     let news = Box::new(move || events.as_mut().and_then(|events| events.try_recv().ok()));
-    let desk = seat(pool, FIRST, routes, &kept, server.log().clone(), ring)?;
+    let (desk, running) = seat(pool, FIRST, routes, &kept, server.log().clone(), ring, interrupt)?;
     pool.switch_to(FIRST);
     server.listen().map_err(|e| (1, format!("cannot listen on {}: {e}", server.address())))?;
-    Ok((Session { server, natives, generation: FIRST, next: None, news, ring, settings: kept }, desk))
+    let session =
+        Session { server, natives, generation: FIRST, next: None, news, ring, interrupt, settings: kept, running };
+    Ok((session, desk))
 }
 
 /// Gives requests from now on to another app: they wait until [`drv_session_take_over`]. 0, and an error, when it is wrong.
@@ -243,6 +257,16 @@ pub unsafe extern "C" fn drv_session_take_over(session: *mut Session, ended: *mu
 pub unsafe extern "C" fn drv_session_port(session: *const Session) -> i32 {
     // SAFETY: the caller's.
     unsafe { i32::from((*session).server.address().port()) }
+}
+
+/// Whether the request whose handler runs is the one that the server wants interrupted. For a signal handler.
+///
+/// # Safety
+/// `session` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_session_is_interrupted(session: *const Session) -> i32 {
+    // SAFETY: the caller's. Only atomics are read.
+    i32::from(unsafe { (*session).running.is_to_be_interrupted() })
 }
 
 /// Stops accepting; connections end as their requests are answered.

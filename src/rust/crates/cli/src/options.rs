@@ -7,7 +7,7 @@ use admission::Limits;
 use clap::builder::BoolishValueParser;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use engine::{ErrorFormat, Settings};
+use engine::{ErrorFormat, OnClientGone, Settings};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use supervisor::{PoolOptions, Start};
@@ -95,6 +95,9 @@ pub(crate) struct ServingArgs {
     /// Bodies of errors: json (problem details), text, or auto for what the client or the app speaks
     #[arg(long, value_name = "FORMAT", env = "DROVER_ERRORS", default_value = "auto")]
     errors: Errors,
+    /// When a client goes: let the handler finish, or interrupt it [default: interrupt only those of GET and HEAD]
+    #[arg(long, env = "DROVER_ON_CLIENT_GONE")]
+    on_client_gone: Option<Gone>,
     /// Where log lines go: stderr, none, or a file that they are appended to
     #[arg(long, value_name = "TARGET", env = "DROVER_LOG", default_value = "stderr")]
     log: String,
@@ -152,6 +155,12 @@ enum Errors {
 enum How {
     Fork,
     Spawn,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Gone {
+    Finish,
+    Interrupt,
 }
 
 /// An option whose default is that of the limits.
@@ -289,6 +298,10 @@ impl Serve {
                 Errors::Json => ErrorFormat::Json,
                 Errors::Text => ErrorFormat::Text,
             },
+            on_client_gone: self.serving.on_client_gone.map(|gone| match gone {
+                Gone::Finish => OnClientGone::Finish,
+                Gone::Interrupt => OnClientGone::Interrupt,
+            }),
             log: log.clone(),
             upload_path,
             limits,
@@ -398,6 +411,8 @@ mod tests {
             "6",
             "--kill-after",
             "3",
+            "--on-client-gone",
+            "finish",
         ])
         .unwrap();
         let (settings, pool) = (serve.settings("/tmp".into()), serve.pool().unwrap());
@@ -406,6 +421,7 @@ mod tests {
         assert_eq!((pool.start, pool.max_requests, pool.graceful_timeout), (Start::Spawn, 100, 0.0));
         let limits = settings.limits;
         assert_eq!((limits.max_body, limits.max_queue, limits.timeout, limits.kill_after), (0, 7, 0.5, 3.0));
+        assert_eq!(settings.on_client_gone, Some(OnClientGone::Finish));
         assert!(settings.debug && settings.threads == 2 && settings.cpp_workers == 6 && !settings.case_sensitive);
     }
 
@@ -445,6 +461,7 @@ mod tests {
             ("--max-streams", "0"),
             ("--max-rss", "1e9"),
             ("--start", "thread"),
+            ("--on-client-gone", "stay"),
         ] {
             let error = error(&["app.R", &format!("{flag}={value}")]);
             assert!(error.contains(flag) && error.contains(value), "{error}");

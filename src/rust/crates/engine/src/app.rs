@@ -2,10 +2,11 @@
 //! was routed by, as another may number its routes otherwise.
 
 use crate::assets::Mounts;
-use crate::config::{AppConfig, Runs, Settings};
+use crate::config::{AppConfig, OnClientGone, Runs, Settings};
 use crate::natives::Natives;
 use admission::ms;
 use exchange::Handlers;
+use http::Method;
 use router::{MethodSet, Pattern, Router, RouterBuilder};
 use std::sync::Arc;
 
@@ -32,6 +33,18 @@ pub(crate) struct Target {
     pub runs: Runs,
     /// longest time to the answer in ms
     pub timeout: u64,
+    on_client_gone: Option<OnClientGone>,
+}
+
+impl Target {
+    /// Whether its handler in R is interrupted when the client of a request with this method goes. Unless told otherwise, only where
+    /// that leaves nothing half done: `GET` and `HEAD` change nothing (RFC 9110 section 9.2.1).
+    pub(crate) fn ends_with_client(&self, method: &Method) -> bool {
+        match self.on_client_gone {
+            Some(told) => told == OnClientGone::Interrupt,
+            None => matches!(*method, Method::GET | Method::HEAD),
+        }
+    }
 }
 
 impl App {
@@ -53,10 +66,11 @@ impl App {
             builder.add(methods, pattern, i as u32);
         }
         let mounts = config.mounts.iter().map(|m| (m.mount.clone(), m.dir.clone())).collect();
-        let target = |handler, runs, timeout: Option<f64>| Target {
+        let target = |handler, runs, timeout: Option<f64>, on_client_gone: Option<OnClientGone>| Target {
             handler,
             runs,
             timeout: ms(timeout.unwrap_or(settings.limits.timeout)),
+            on_client_gone: on_client_gone.or(settings.on_client_gone),
         };
         let limits = &settings.limits;
         Ok(App {
@@ -66,8 +80,8 @@ impl App {
             has_not_found: config.not_found > 0,
             natives: natives.map(|handlers| Natives::new(handlers, limits.max_queue)),
             queue_timeout: ms(limits.queue_timeout),
-            targets: config.routes.iter().map(|r| target(r.handler, r.runs, r.timeout)).collect(),
-            not_found: target(config.not_found, Runs::R, None),
+            targets: config.routes.iter().map(|r| target(r.handler, r.runs, r.timeout, r.on_client_gone)).collect(),
+            not_found: target(config.not_found, Runs::R, None, None),
         })
     }
 

@@ -27,6 +27,9 @@ pub struct Settings {
     /// what bodies of errors are
     #[serde(default)]
     pub errors: ErrorFormat,
+    /// what becomes of handlers whose clients have gone; `None`: it depends on the method
+    #[serde(default)]
+    pub on_client_gone: Option<OnClientGone>,
     /// `stderr`, `none`, or a file
     pub log: String,
     /// where spooled bodies and uploads wait
@@ -91,6 +94,19 @@ pub struct RouteConfig {
     /// longest time to the answer in seconds, when it is not the server's
     #[serde(default)]
     pub timeout: Option<f64>,
+    /// what becomes of its handler when the client has gone, when it is not what the server says
+    #[serde(default)]
+    pub on_client_gone: Option<OnClientGone>,
+}
+
+/// What becomes of a handler in R that runs when its client goes. A handler in C is told, and decides for itself.
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum OnClientGone {
+    /// it runs to its end, or to its deadline
+    Finish,
+    /// it is interrupted
+    Interrupt,
 }
 
 /// Who runs a handler.

@@ -23,7 +23,7 @@ mod server;
 mod uploads;
 mod view;
 
-pub use config::{AppConfig, ErrorFormat, MountConfig, RouteConfig, Runs, Settings};
+pub use config::{AppConfig, ErrorFormat, MountConfig, OnClientGone, RouteConfig, Runs, Settings};
 
 pub use head::Fields;
 #[cfg(fuzzing)]
@@ -31,7 +31,7 @@ pub use head::Fields;
 pub use http::fuzzing;
 pub use observe::{Level, Log};
 pub use pipeline::NOT_FOUND_ROUTE;
-pub use pool::{Pool, PoolEvent, Seat, WorkerStats};
+pub use pool::{Pool, PoolEvent, Runner, Seat, WorkerStats};
 pub use server::{Server, StartError};
 pub use uploads::Uploads;
 

@@ -260,8 +260,13 @@ impl Exchange<'_> {
 
     /// Queues the request for a worker.
     fn ask_worker(&self, app: &App, target: Target, view: &View<'_, '_>) -> Step {
-        let errand =
-            Errand { generation: app.generation, route: view.route, runs: target.runs, timeout: target.timeout };
+        let errand = Errand {
+            generation: app.generation,
+            route: view.route,
+            runs: target.runs,
+            timeout: target.timeout,
+            ends_with_client: target.ends_with_client(&self.head.method),
+        };
         match self.context.queue.submit(errand, |out| view.encode(out)) {
             Some(ticket) => {
                 sweep::hurry();

@@ -8,6 +8,7 @@ use crate::config::{AppConfig, Settings};
 use crate::server::Apart;
 use exchange::Handlers;
 use shm::ServerEnd;
+use std::fmt;
 use std::ops::Deref;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -25,10 +26,28 @@ pub struct Seat {
     pub end: ServerEnd,
     /// the same of a second one, for handlers in C that run in it; `None` when it has none
     pub c_end: Option<ServerEnd>,
-    /// its process, for signals; `None` for a worker that is a thread of this one, which is never interrupted
-    pub process: Option<Arc<OwnedFd>>,
+    /// who runs its handlers; `None` for one that is never interrupted
+    pub runner: Option<Runner>,
     /// counted for whoever asks
     pub stats: Arc<WorkerStats>,
+}
+
+/// Who runs the handlers of a worker, as interrupts reach it.
+pub enum Runner {
+    /// a process, by its pidfd: it gets SIGINT, and is killed when it does not heed that
+    Process(Arc<OwnedFd>),
+    /// a thread of this process, which this call has look at the name in the link. It is interrupted when its client has gone, and not at
+    /// its deadline: it may be somebody's session.
+    Thread(Box<dyn Fn() + Send + Sync>),
+}
+
+impl fmt::Debug for Runner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Runner::Process(_) => "Process",
+            Runner::Thread(_) => "Thread",
+        })
+    }
 }
 
 /// What a worker has done. Written by the dispatcher only, but for `max_requests`.

@@ -134,6 +134,7 @@ fn serves_large(service: &Service) {
         handler: 1,
         runs: Runs::Inline,
         timeout: None,
+        on_client_gone: None,
     };
     service.serves(vec![route], Arc::new(Large));
 }
@@ -322,8 +323,14 @@ fn an_inline_handler_that_blocks_its_thread_keeps_nobody_from_another_one() {
         fn flush(&self) {}
     }
     let service = Service::new(2, Limits::default());
-    let route =
-        RouteConfig { methods: vec!["GET".into()], pattern: "/".into(), handler: 1, runs: Runs::Inline, timeout: None };
+    let route = RouteConfig {
+        methods: vec!["GET".into()],
+        pattern: "/".into(),
+        handler: 1,
+        runs: Runs::Inline,
+        timeout: None,
+        on_client_gone: None,
+    };
     service.serves(vec![route], Arc::new(Blocks));
     // one after the other, so that one thread has stepped back when the other is blocked
     for _ in 0..50 {

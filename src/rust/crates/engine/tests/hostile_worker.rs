@@ -38,6 +38,7 @@ fn server() -> (Server, tempfile::TempDir) {
         handler: 1,
         runs: engine::Runs::R,
         timeout: None,
+        on_client_gone: None,
     };
     let app = AppConfig { routes: vec![route], ..AppConfig::default() };
     server.pool().add_generation(1, &app, None).unwrap();
@@ -73,14 +74,7 @@ fn worker(
     let (end, fds) = ServerEnd::new().unwrap();
     let owned = fds.borrow().map(|fd| fd.try_clone_to_owned().unwrap());
     let memory = File::from(owned[0].try_clone().unwrap());
-    server.pool().attach(Seat {
-        worker: number,
-        generation: 1,
-        end,
-        c_end: None,
-        process: None,
-        stats: Arc::default(),
-    });
+    server.pool().attach(Seat { worker: number, generation: 1, end, c_end: None, runner: None, stats: Arc::default() });
     let stop = stop.clone();
     std::thread::spawn(move || {
         let mut mine = WorkerEnd::attach(owned).unwrap();

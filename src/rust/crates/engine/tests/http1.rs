@@ -64,6 +64,7 @@ fn serve() -> (Service, Arc<Fake>) {
         handler,
         runs: Runs::Inline,
         timeout: None,
+        on_client_gone: None,
     };
     let fake = Arc::new(Fake::default());
     let routes = [("/echo", 1), ("/later", 2), ("/pieces", 3), ("/reset", 4), ("/fields", 5)];

@@ -52,6 +52,7 @@ fn serve(limits: Limits) -> (Service, tempfile::TempDir) {
         handler: 1,
         runs: Runs::Inline,
         timeout: None,
+        on_client_gone: None,
     };
     let app = AppConfig { routes: vec![echo], mounts: vec![mount], ..AppConfig::default() };
     service.runs(app, Arc::new(Echo));

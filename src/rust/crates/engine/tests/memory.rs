@@ -69,6 +69,7 @@ fn memory_of_a_crowd_goes_back_though_nothing_comes_after_it() {
         handler: 1,
         runs: Runs::Inline,
         timeout: None,
+        on_client_gone: None,
     };
     service.serves(vec![route], Arc::new(Silent));
     // what is needed once and kept

@@ -28,7 +28,7 @@ impl Fake {
     fn attach(pool: &Pool, worker: u32, generation: u32) -> Fake {
         let (end, mine) = shm::pair(None).unwrap();
         let stats = Arc::<engine::WorkerStats>::default();
-        pool.attach(Seat { worker, generation, end, c_end: None, process: None, stats: stats.clone() });
+        pool.attach(Seat { worker, generation, end, c_end: None, runner: None, stats: stats.clone() });
         let (tell, taken) = channel();
         let (go, gone) = channel();
         std::thread::spawn(move || Self::run(mine, worker, &tell, &gone));
@@ -98,6 +98,7 @@ fn app(timeout: Option<f64>) -> AppConfig {
         handler: 1,
         runs: engine::Runs::R,
         timeout,
+        on_client_gone: None,
     };
     AppConfig { routes: vec![route], ..AppConfig::default() }
 }
@@ -368,7 +369,7 @@ fn pressure_and_wear_are_told() {
     let client = service.ask("/quick");
     assert!(matches!(service.event(), PoolEvent::Pressure { waiting: 1, waited_ms: 5.. }));
     service.pool().set_growable(false);
-    service.pool().attach(Seat { worker: 9, generation: 1, end, c_end: None, process: None, stats });
+    service.pool().attach(Seat { worker: 9, generation: 1, end, c_end: None, runner: None, stats });
     let (tell, taken) = channel();
     let (_go, gone) = channel();
     std::thread::spawn(move || Fake::run(mine, 9, &tell, &gone));
@@ -392,6 +393,7 @@ fn a_bad_app_is_refused_by_name() {
         handler: 1,
         runs: engine::Runs::R,
         timeout: None,
+        on_client_gone: None,
     };
     let config = AppConfig { routes: vec![route], ..AppConfig::default() };
     assert!(service.pool().add_generation(2, &config, None).unwrap_err().contains("nowhere"));

@@ -64,8 +64,14 @@ fn a_client_that_does_not_read_its_answer_is_let_go() {
         fn flush(&self) {}
     }
     let service = small_service(Limits { write_timeout: 0.5, ..Limits::default() });
-    let route =
-        RouteConfig { methods: vec!["GET".into()], pattern: "/".into(), handler: 1, runs: Runs::Inline, timeout: None };
+    let route = RouteConfig {
+        methods: vec!["GET".into()],
+        pattern: "/".into(),
+        handler: 1,
+        runs: Runs::Inline,
+        timeout: None,
+        on_client_gone: None,
+    };
     service.serves(vec![route], Arc::new(Large));
     for last in [GET, "GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\n\r\nBAD\r\n"] {
         let mut client = small_client(&service);

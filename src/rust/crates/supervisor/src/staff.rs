@@ -8,7 +8,7 @@ use crate::process::{Exit, Process};
 use crate::supervisor::Supervisor;
 use crate::worker_handle::{Phase, Pressed, WorkerHandle};
 use crate::Failure;
-use engine::{Level, Seat};
+use engine::{Level, Runner, Seat};
 use rustix::io::Errno;
 use shm::{Channel, LinkFds, ServerEnd};
 use std::io;
@@ -272,7 +272,7 @@ impl Supervisor {
             generation: worker.generation,
             end,
             c_end: worker.c_end.take(),
-            process: Some(process.fd().clone()),
+            runner: Some(Runner::Process(process.fd().clone())),
             stats: worker.stats.clone(),
         });
         worker.wear = Some(wear);

@@ -126,7 +126,7 @@ impl Dispatcher {
             })
             .collect();
         for (key, outcome) in over {
-            self.leave(key, now);
+            self.leave(key, now, true);
             self.settle(key, outcome);
         }
         self.enforce(now);

@@ -249,11 +249,12 @@ impl Dispatcher {
         }
     }
 
-    /// The client has gone: a request that waits is taken back, one that runs is interrupted.
+    /// The client has gone: a request that waits is taken back, one that runs is interrupted if that is wanted.
     pub(super) fn abandon(&mut self, key: Key) {
         // so that what runs is known
         self.drain();
-        self.leave(key, now());
+        let interrupts = self.entries.get(key).is_some_and(|entry| entry.errand.ends_with_client);
+        self.leave(key, now(), interrupts);
         if let Some(entry) = self.entries.remove(key) {
             if !matches!(entry.client, Client::Answered(_)) {
                 self.shared.outstanding.fetch_sub(1, Relaxed);
@@ -261,8 +262,9 @@ impl Dispatcher {
         }
     }
 
-    /// The request is not wanted any more, wherever it is.
-    pub(super) fn leave(&mut self, key: Key, now: u64) {
+    /// The answer is not wanted any more. Wherever the request is, it is taken back if it has not begun; if it has, it is interrupted when
+    /// `interrupts`, and otherwise at its deadline.
+    pub(super) fn leave(&mut self, key: Key, now: u64, interrupts: bool) {
         let Some(entry) = self.entries.get(key) else { return };
         if matches!(entry.client, Client::Answered(_)) {
             return;
@@ -279,10 +281,10 @@ impl Dispatcher {
             Place::Seat(at, id) => {
                 let Some(seat) = self.seats.get_mut(at) else { return };
                 let Some(position) = seat.position(id) else { return };
-                if seat.revoke(position).is_none() {
-                    seat.interrupt(id, due, now >= deadline);
-                } else {
+                if seat.revoke(position).is_some() {
                     self.freed(at);
+                } else if interrupts {
+                    seat.interrupt(id, due, now >= deadline);
                 }
             }
             Place::C(at, id) => {
@@ -649,6 +651,7 @@ mod tests {
             debug: false,
             case_sensitive: false,
             errors: Default::default(),
+            on_client_gone: None,
             log: "none".into(),
             upload_path: "/".into(),
             limits: Limits::default(),
@@ -665,10 +668,10 @@ mod tests {
         let app = App::new(1, &AppConfig::default(), &settings, None).unwrap();
         dispatcher.obey(PoolOrder::Add(Arc::new(app)));
         let (end, mut worker) = shm::pair(None).unwrap();
-        let seat = Seat { worker: 1, generation: 1, end, c_end: None, process: None, stats: Arc::default() };
+        let seat = Seat { worker: 1, generation: 1, end, c_end: None, runner: None, stats: Arc::default() };
         dispatcher.obey(PoolOrder::Attach(Box::new(seat)));
         pool.0.outstanding.fetch_add(1, Relaxed);
-        let errand = Errand { generation: 1, route: 0, runs: Runs::R, timeout: 60_000 };
+        let errand = Errand { generation: 1, route: 0, runs: Runs::R, timeout: 60_000, ends_with_client: true };
         dispatcher.submit(errand, |message| message.extend_from_slice(b"request"));
         let id = worker.requests.receive(&mut Assembler::default(), |word, _| RequestId::from_word(word)).unwrap();
         assert!(worker.slots.start(id));

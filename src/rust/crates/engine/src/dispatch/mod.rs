@@ -52,6 +52,8 @@ pub struct Errand {
     pub runs: Runs,
     /// ms
     pub timeout: u64,
+    /// whether its handler is interrupted when its client goes
+    pub ends_with_client: bool,
 }
 
 /// From an I/O thread to the dispatcher of another.

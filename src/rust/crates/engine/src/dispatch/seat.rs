@@ -12,7 +12,7 @@ use super::c_seat::CSeat;
 use super::line::Line;
 use super::request::Key;
 use crate::http::now;
-use crate::pool::{Seat, WorkerStats};
+use crate::pool::{Runner, Seat, WorkerStats};
 use bytes::Bytes;
 use rustix::process::{pidfd_send_signal, Signal};
 use shm::{Bell, RequestId};
@@ -61,7 +61,7 @@ pub(super) struct Placed {
     pub line: Line,
     /// where its handlers in C are reached, if it has some
     pub c: Option<CSeat>,
-    process: Option<Arc<OwnedFd>>,
+    runner: Option<Runner>,
     stats: Arc<WorkerStats>,
     assigned: VecDeque<Assigned>,
     /// requests whose handlers have returned and will answer later
@@ -91,7 +91,7 @@ impl Placed {
             generation: seat.generation,
             line: Line::new(seat.end)?,
             c: seat.c_end.map(|end| CSeat::new(end, threads)).transpose()?,
-            process: seat.process,
+            runner: seat.runner,
             stats: seat.stats,
             assigned: VecDeque::new(),
             later: Vec::new(),
@@ -293,16 +293,25 @@ impl Placed {
         }
     }
 
-    /// Sends an interrupt for what it runs. A worker without a process is left alone.
+    /// Sends an interrupt for what it runs.
     pub(super) fn interrupt(&mut self, id: RequestId, kill_at: u64, late: bool) {
-        let Some(process) = &self.process else { return };
         if self.assigned.front().is_none_or(|front| front.id != id) {
             return;
         }
-        self.line.end.interrupt.name(id);
-        // an error means that it is gone, which is told by other ways
-        let _ = pidfd_send_signal(process, Signal::INT);
-        self.interrupted = Some(Interrupted { id, kill_at, late });
+        match &self.runner {
+            None => {}
+            Some(Runner::Process(process)) => {
+                self.line.end.interrupt.name(id);
+                // an error means that it is gone, which is told by other ways
+                let _ = pidfd_send_signal(process, Signal::INT);
+                self.interrupted = Some(Interrupted { id, kill_at, late });
+            }
+            Some(Runner::Thread(look)) if !late => {
+                self.line.end.interrupt.name(id);
+                look();
+            }
+            Some(Runner::Thread(_)) => {}
+        }
     }
 
     /// Kills it when it has written what is no reply: nothing that it has can be trusted.
@@ -316,7 +325,7 @@ impl Placed {
 
     /// Kills it, once.
     pub(super) fn kill(&mut self) {
-        if let Some(process) = self.process.as_ref().filter(|_| !self.killed) {
+        if let Some(Runner::Process(process)) = self.runner.as_ref().filter(|_| !self.killed) {
             self.killed = true;
             // an error means that it is gone, which is told by other ways
             let _ = pidfd_send_signal(process, Signal::KILL);

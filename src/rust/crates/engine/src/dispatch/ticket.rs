@@ -1,5 +1,5 @@
 //! A request that is out, as a future of what comes of it. Dropping it, as happens when the client goes, takes the request
-//! back from the queue if it has not begun, and interrupts it if it has.
+//! back from the queue if it has not begun; if it has, it is interrupted or left to its end, as its errand says.
 
 use super::request::Key;
 use super::{with, Post};

@@ -60,7 +60,7 @@ impl Fake {
             generation,
             end,
             c_end: Some(c_end),
-            process: pidfd,
+            runner: pidfd.map(engine::Runner::Process),
             stats: stats.clone(),
         });
         let link = Arc::new(Mutex::new(link));
@@ -208,6 +208,7 @@ pub fn app() -> AppConfig {
         handler: 1,
         runs,
         timeout,
+        on_client_gone: None,
     };
     let routes = vec![
         route("/r/*path", Runs::R, None),

@@ -14,6 +14,7 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
         debug: false,
         case_sensitive: false,
         errors: Default::default(),
+        on_client_gone: None,
         log: "none".into(),
         upload_path: folder.into(),
         limits,

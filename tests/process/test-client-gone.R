@@ -1,0 +1,97 @@
+# Handlers whose clients leave while they run: what is interrupted, what finishes, and what is never begun. The same in
+# every way of starting.
+
+# Handlers that say how they end. `/plain` has the server's setting, the others their own.
+leaving_app <- function() write_app(c(
+  "app <- dr_app()",
+  "mark <- function(name) file.create(file.path(Sys.getenv('MARKS'), name))",
+  "work <- function(name) function(req) {",
+  "  name <- paste0(name, '-', tolower(req$method))",
+  "  on.exit(mark(paste0(name, '-exit')))",
+  "  mark(paste0(name, '-begun'))",
+  "  Sys.sleep(1.5)",
+  "  mark(paste0(name, '-finished'))",
+  "  name",
+  "}",
+  "dr_any(app, '/plain', work('plain'))",
+  "dr_any(app, '/finish', work('finish'), on_client_gone = 'finish')",
+  "dr_route(app, c('GET', 'POST'), '/interrupt', work('interrupt'), on_client_gone = 'interrupt')",
+  "dr_get(app, '/pid', function(req) as.character(Sys.getpid()))",
+  "app"
+))
+
+# A client leaves in the middle of a request: "finished" or "interrupted" says what came of the handler.
+leave <- function(server, method, path) {
+  name <- paste0(sub("/", "", path), "-", tolower(method))
+  file <- function(what) file.path(server$marks, paste0(name, "-", what))
+  unlink(c(file("begun"), file("finished"), file("exit")))
+  connection <- socketConnection("127.0.0.1", server$port, open = "r+b", blocking = TRUE)
+  writeBin(charToRaw(paste0(
+    method, " ", path, " HTTP/1.1\r\nHost: localhost\r\n", if (method == "POST") "Content-Length: 1\r\n", "\r\n",
+    if (method == "POST") "x"
+  )), connection)
+  begun <- wait_for(function() file.exists(file("begun")))
+  close(connection)
+  expect(begun, method, " ", path, " does not begin")
+  expect(wait_for(function() file.exists(file("exit"))), method, " ", path, ": on.exit() does not run")
+  if (file.exists(file("finished"))) "finished" else "interrupted"
+}
+
+expect_left <- function(server, expected) {
+  for (request in names(expected)) {
+    words <- strsplit(request, " ")[[1L]]
+    came <- leave(server, words[[1L]], words[[2L]])
+    expect(identical(came, expected[[request]]), request, " was ", came)
+  }
+}
+
+test_every_way("a client leaves: GET and HEAD are interrupted, others finish, unless a route says otherwise", function(start) {
+  server <- start(leaving_app(), timeout = 60)
+  pid <- ask(server, "/pid")$body
+  expect_left(server, c(
+    "GET /plain" = "interrupted", "HEAD /plain" = "interrupted", "POST /plain" = "finished", "DELETE /plain" = "finished",
+    "GET /finish" = "finished", "POST /interrupt" = "interrupted"
+  ))
+  answer <- ask(server, "/pid")
+  expect(answer$status == "200" && answer$body == pid, "afterwards status ", answer$status, " of worker ", answer$body,
+    ", not ", pid)
+})
+
+test_every_way("on_client_gone of the server holds for every method", function(start) {
+  server <- start(leaving_app(), on_client_gone = "finish")
+  expect_left(server, c("GET /plain" = "finished", "POST /interrupt" = "interrupted"))
+  server <- start(leaving_app(), on_client_gone = "interrupt")
+  expect_left(server, c("POST /plain" = "interrupted", "GET /finish" = "finished"))
+}, of = c("the session", "drover serve"))
+
+test_every_way("a request whose client leaves while it waits is never run, whatever its method", function(start) {
+  server <- start(leaving_app())
+  running <- ask_later(server, "/finish")
+  expect(marked(server, "finish-get-begun"), "it does not begin")
+  waiting <- start_client("curl", c("-s", "-d", "x", paste0(server$url, "/plain")))
+  Sys.sleep(0.4)
+  waiting$kill()
+  expect(running()$status == "200", "another status")
+  expect(ask(server, "/pid")$status == "200", "another status")
+  expect(!file.exists(file.path(server$marks, "plain-post-begun")), "it was run")
+}, of = c("the session", "drover serve"))
+
+test("a handler that finishes for nobody is still ended by its timeout", function() {
+  server <- serve(write_app(c(
+    "app <- dr_app()", "mark <- function(name) file.create(file.path(Sys.getenv('MARKS'), name))",
+    "dr_post(app, '/loop', function(req) { on.exit(mark('ended')); mark('begun'); repeat NULL })", "app"
+  )), workers = 1, timeout = 2, kill_after = 20)
+  client <- start_client("curl", c("-s", "-d", "x", paste0(server$url, "/loop")))
+  expect(marked(server, "begun"), "it does not begin")
+  client$kill()
+  Sys.sleep(0.5)
+  expect(!file.exists(file.path(server$marks, "ended")), "it was interrupted at once")
+  expect(marked(server, "ended"), "it runs for ever")
+})
+
+test("Ctrl-C still ends a session whose server interrupts handlers", function() {
+  server <- starts$`the session`(leaving_app())
+  expect_left(server, c("GET /plain" = "interrupted"))
+  send_signal(server$pid, tools::SIGINT)
+  expect(identical(exit_status(server), 0L), "it does not end")
+})
