@@ -14,7 +14,7 @@ add_cpp_route <- function(app, field, method, path, package, callable, timeout, 
   check_name(package, "package", call)
   check_name(callable, "callable", call)
   timeout <- as_seconds(timeout)
-  if (!is.null(timeout)) check_seconds(timeout, "timeout", call = call)
+  if (!is.null(timeout)) check_seconds_or_none(timeout, "timeout", call = call)
   found <- resolve_callable(package, callable, interface, call)
   more <- more(if (found$tagged) "drover" else interface %||% "drogonR")
   route <- list(
@@ -125,7 +125,7 @@ needs_value <- function(default) is.symbol(default) && !nzchar(default)
 #'   the handler, after [dr_on_worker_start()] hooks, and once when several routes have the same: it is the place to
 #'   load a model, and the one way to have an external pointer in worker processes that are not forks of this session.
 #' @param content_type The media type of a stream: a single string. The handler may set another.
-#' @param timeout Longest time from the arrival of a request to its answer, in seconds: a single number > 0, or `NULL`
+#' @param timeout Longest time from the arrival of a request to its answer, in seconds: a single number >= 0, or `NULL`
 #'   for the one that [dr_serve()] was given. When it is over the client gets 504, and the handler is told that its
 #'   request is cancelled. Of an answer in pieces, it is the time until it begins.
 #' @returns `app`, invisibly; it is changed in place. Registering the same method and path again, also by [dr_get()] and

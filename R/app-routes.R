@@ -41,7 +41,7 @@ add_route <- function(app, method, path, handler, timeout, on_client_gone, call 
   parsed <- parse_path(path, call)
   check_handler(handler, call = call)
   timeout <- as_seconds(timeout)
-  if (!is.null(timeout)) check_seconds(timeout, "timeout", call = call)
+  if (!is.null(timeout)) check_seconds_or_none(timeout, "timeout", call = call)
   check_client_gone(on_client_gone, call)
   put_route(app, "routes", c(
     list(method = method, path = path, param_names = parsed$names, handler = handler),
@@ -81,8 +81,8 @@ add_route <- function(app, method, path, handler, timeout, on_client_gone, call 
 #' @param app An app, see [dr_app()].
 #' @param path The path: a single string.
 #' @param handler A function of one argument, the request (`req`, see [dr_header()] and [request]), or of none.
-#' @param timeout Longest time from the arrival of a request to its answer, in seconds: a single number > 0, or `NULL`
-#'   for the one that [dr_serve()] was given. When it is over the client gets 504, and the handler is interrupted if it
+#' @param timeout Longest time from the arrival of a request to its answer, in seconds: a single number >= 0, or `NULL`
+#'   for the one that [dr_serve()] was given; 0 for never. When it is over the client gets 504, and the handler is interrupted if it
 #'   runs in a worker process.
 #' @param on_client_gone What becomes of the handler when its client goes while it runs: `"finish"`, `"interrupt"`, or
 #'   `NULL` for what [dr_serve()] was given.

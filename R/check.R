@@ -120,6 +120,8 @@ check_seconds <- function(x, arg, zero = FALSE, call = sys.call(-1L)) {
   }
 }
 
+check_seconds_or_none <- function(x, arg, call = sys.call(-1L)) check_seconds(x, arg, zero = TRUE, call = call)
+
 check_dots_empty <- function(..., call = sys.call(-1L)) {
   if (...length() == 0L) return(invisible())
   given <- names(list(...))

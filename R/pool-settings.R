@@ -7,7 +7,7 @@ pool_checks <- list(
   check_unused = check_seconds, max_age = check_seconds,
   max_requests = function(x, arg, call) check_count(x, arg, 0, call = call),
   max_rss = function(x, arg, call) check_size(x, arg, 0, call = call),
-  max_lifetime = function(x, arg, call) check_seconds(x, arg, zero = TRUE, call = call),
+  max_lifetime = check_seconds_or_none,
   start_timeout = check_seconds
 )
 

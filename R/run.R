@@ -51,7 +51,7 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
                    max_body = 1048576, spool_above = 131072, max_parts = 100L, max_fields = 1000L,
                    max_json_depth = 64L, max_collisions = 2L,
                    header_timeout = 10, body_timeout = 15, min_body_rate = 500, write_timeout = 30, keep_alive = 60,
-                   timeout = 30, queue_timeout = 5, graceful_timeout = 30, kill_after = 2,
+                   timeout = 30, queue_timeout = 0, graceful_timeout = 30, kill_after = 2,
                    max_connections = 10000L, max_streams = 100L) {
   call <- sys.call()
   check_string(file, "file", call = call)

@@ -11,8 +11,8 @@ limit_checks <- list(
   max_parts = check_count, max_fields = check_count, max_json_depth = check_count, max_collisions = check_count,
   header_timeout = check_seconds, body_timeout = check_seconds,
   min_body_rate = function(x, arg, call) check_size(x, arg, 0, call = call),
-  write_timeout = check_seconds, keep_alive = check_seconds, timeout = check_seconds, queue_timeout = check_seconds,
-  graceful_timeout = function(x, arg, call) check_seconds(x, arg, zero = TRUE, call = call), kill_after = check_seconds,
+  write_timeout = check_seconds, keep_alive = check_seconds, timeout = check_seconds_or_none,
+  queue_timeout = check_seconds_or_none, graceful_timeout = check_seconds_or_none, kill_after = check_seconds,
   max_connections = check_count, max_queue = check_count,
   max_streams = function(x, arg, call) check_count(x, arg, 1, 2^31 - 1, call = call)
 )

@@ -92,11 +92,12 @@ server <- new.env(parent = emptyenv())
 #'   any.
 #' @param write_timeout Longest time without progress while a response is sent, in seconds.
 #' @param keep_alive Longest idle time between two requests of a connection, in seconds.
-#' @param timeout Longest time from the arrival of a request to its answer, in seconds; then it gets 504. Routes may
-#'   have another, see [dr_get()].
+#' @param timeout Longest time from the arrival of a request to its answer, in seconds; then it gets 504, or 503 when its
+#'   handler has not begun. 0 for never. Routes may have another, see [dr_get()].
 #' @param kill_after How long after its interrupt a handler in a worker process may go on, in seconds, before the
 #'   process is killed. Handlers are interrupted when `timeout` is over, and as `on_client_gone` says.
-#' @param queue_timeout Longest time that a request waits for R, in seconds; then it gets 503.
+#' @param queue_timeout Longest time that a request waits for R, in seconds; then it gets 503. 0, the default, for as long
+#'   as its `timeout`.
 #' @param graceful_timeout How long [dr_stop()] waits for requests in flight, in seconds; 0 does not wait.
 #' @param max_connections Most connections at a time; further ones wait.
 #' @param max_streams Most HTTP/2 streams of a connection at a time.
@@ -133,7 +134,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
                      max_body = 1048576, spool_above = 131072, max_parts = 100L, max_fields = 1000L,
                      max_json_depth = 64L, max_collisions = 2L,
                      header_timeout = 10, body_timeout = 15, min_body_rate = 500, write_timeout = 30, keep_alive = 60,
-                     timeout = 30, queue_timeout = 5, graceful_timeout = 30, kill_after = 2,
+                     timeout = 30, queue_timeout = 0, graceful_timeout = 30, kill_after = 2,
                      max_connections = 10000L, max_streams = 100L) {
   call <- sys.call()
   check_app(app, call = call)

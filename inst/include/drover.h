@@ -78,7 +78,7 @@ typedef struct drover_times {
   uint64_t received_ns;
   /* when the handler was called; an inline handler is called at once: for it, both are the time of its first times() */
   uint64_t started_ns;
-  /* when the request's time is over; 0 when that is not known here, as in inline handlers */
+  /* when the request's time is over; 0 for never, and when that is not known here, as in inline handlers */
   uint64_t deadline_ns;
 } drover_times;
 

@@ -38,12 +38,12 @@ pub fn run(data: &[u8]) {
         limits.body_timeout,
         limits.write_timeout,
         limits.keep_alive,
-        limits.timeout,
         limits.kill_after,
-        limits.queue_timeout,
     ];
     assert!(times.iter().all(|time| *time > 0.0 && time.is_finite()), "{times:?}");
-    assert!(limits.graceful_timeout >= 0.0 && settings.threads > 0 && settings.cpp_workers > 0);
+    let or_none = [limits.timeout, limits.queue_timeout, limits.graceful_timeout];
+    assert!(or_none.iter().all(|time| *time >= 0.0 && time.is_finite()), "{or_none:?}");
+    assert!(settings.threads > 0 && settings.cpp_workers > 0);
     assert!(limits.max_request_line > 0 && limits.max_request_line < 1 << 16);
     assert!(!serve.r().as_os_str().is_empty() || args.len() > 2);
     match serve.pool() {

@@ -6,4 +6,4 @@
 mod limits;
 pub mod units;
 
-pub use limits::{ms, Limits};
+pub use limits::{ms, ms_or_never, Limits, NEVER};

@@ -39,11 +39,11 @@ pub struct Limits {
     pub write_timeout: f64,
     /// longest idle time between two requests of a connection
     pub keep_alive: f64,
-    /// longest time from the arrival of a request to its answer; then 504
+    /// longest time from the arrival of a request to its answer, then 504; 0 for never
     pub timeout: f64,
     /// after a worker was interrupted at a deadline, how long it may go on; then it is killed
     pub kill_after: f64,
-    /// longest wait for R; then 503
+    /// longest wait for R, then 503; 0 for as long as `timeout`
     pub queue_timeout: f64,
     /// how long `dr_stop()` waits for requests in flight
     pub graceful_timeout: f64,
@@ -58,6 +58,18 @@ pub struct Limits {
 /// Seconds of a setting, as the milliseconds that clocks count in.
 pub fn ms(seconds: f64) -> u64 {
     (seconds * 1000.0) as u64
+}
+
+/// No end of time, in ms: later than any clock will be, and small enough for sums.
+pub const NEVER: u64 = u64::MAX / 4;
+
+/// The same of a setting that is 0 for never.
+pub fn ms_or_never(seconds: f64) -> u64 {
+    if seconds > 0.0 {
+        ms(seconds)
+    } else {
+        NEVER
+    }
 }
 
 impl Default for Limits {
@@ -80,7 +92,7 @@ impl Default for Limits {
             keep_alive: 60.0,
             timeout: 30.0,
             kill_after: 2.0,
-            queue_timeout: 5.0,
+            queue_timeout: 0.0,
             graceful_timeout: 30.0,
             max_connections: 10_000,
             max_queue: 1024,

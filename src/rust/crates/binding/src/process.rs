@@ -47,7 +47,8 @@ struct CLinkParts {
 impl CLinkParts {
     fn new(link: [OwnedFd; FDS], app: &AppConfig, settings: &WorkerSettings) -> io::Result<Self> {
         let route = |r: &engine::RouteConfig| {
-            let timeout = Duration::from_secs_f64(r.timeout.unwrap_or(settings.limits.timeout));
+            let seconds = r.timeout.unwrap_or(settings.limits.timeout);
+            let timeout = (seconds > 0.0).then(|| Duration::from_secs_f64(seconds));
             (r.runs != Runs::R).then_some(CRoute { handler: r.handler, inline: r.runs == Runs::Inline, timeout })
         };
         Ok(CLinkParts {

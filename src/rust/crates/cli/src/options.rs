@@ -217,12 +217,12 @@ limits! { TimeArgs, "Times":
     write_timeout: f64 = seconds, "SECONDS", "DROVER_WRITE_TIMEOUT";
     /// Longest idle time of a connection, in seconds
     keep_alive: f64 = seconds, "SECONDS", "DROVER_KEEP_ALIVE";
-    /// From the arrival of a request to its answer, in seconds; then it gets 504
-    timeout: f64 = seconds, "SECONDS", "DROVER_TIMEOUT";
+    /// From the arrival of a request to its answer, in seconds; then it gets 504. 0 for never
+    timeout: f64 = seconds_or_none, "SECONDS", "DROVER_TIMEOUT";
     /// How long a handler may go on after its request got 504, in seconds; then its process is killed
     kill_after: f64 = seconds, "SECONDS", "DROVER_KILL_AFTER";
-    /// Longest wait for an R process, in seconds; then a request gets 503
-    queue_timeout: f64 = seconds, "SECONDS", "DROVER_QUEUE_TIMEOUT";
+    /// Longest wait for an R process, in seconds; then a request gets 503. 0 for as long as --timeout
+    queue_timeout: f64 = seconds_or_none, "SECONDS", "DROVER_QUEUE_TIMEOUT";
     /// How long to wait for requests in flight and for R processes at the end, in seconds
     graceful_timeout: f64 = seconds_or_none, "SECONDS", "DROVER_GRACEFUL_TIMEOUT";
 }
@@ -449,7 +449,7 @@ mod tests {
         assert!(error(&[]).contains("<FILE|--file <FILE>>") || error(&[]).contains("required"));
         assert!(error(&["a.R", "-f", "b.R"]).contains("cannot be used with"));
         for (flag, value) in [
-            ("--timeout", "0"),
+            ("--timeout", "-1"),
             ("--timeout", "NaN"),
             ("--max-age", "-1"),
             ("--graceful-timeout", "inf"),

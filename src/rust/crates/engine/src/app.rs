@@ -4,7 +4,7 @@
 use crate::assets::Mounts;
 use crate::config::{AppConfig, OnClientGone, Runs, Settings};
 use crate::natives::Natives;
-use admission::ms;
+use admission::ms_or_never;
 use exchange::Handlers;
 use http::Method;
 use router::{MethodSet, Pattern, Router, RouterBuilder};
@@ -69,7 +69,7 @@ impl App {
         let target = |handler, runs, timeout: Option<f64>, on_client_gone: Option<OnClientGone>| Target {
             handler,
             runs,
-            timeout: ms(timeout.unwrap_or(settings.limits.timeout)),
+            timeout: ms_or_never(timeout.unwrap_or(settings.limits.timeout)),
             on_client_gone: on_client_gone.or(settings.on_client_gone),
         };
         let limits = &settings.limits;
@@ -79,7 +79,7 @@ impl App {
             mounts: Mounts::new(mounts).map_err(|e| format!("static: {e}"))?,
             has_not_found: config.not_found > 0,
             natives: natives.map(|handlers| Natives::new(handlers, limits.max_queue)),
-            queue_timeout: ms(limits.queue_timeout),
+            queue_timeout: ms_or_never(limits.queue_timeout),
             targets: config.routes.iter().map(|r| target(r.handler, r.runs, r.timeout, r.on_client_gone)).collect(),
             not_found: target(config.not_found, Runs::R, None, None),
         })

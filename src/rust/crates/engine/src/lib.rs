@@ -16,6 +16,7 @@ mod http;
 mod listener;
 mod natives;
 mod observe;
+mod patience;
 mod pipeline;
 mod pool;
 mod respond;

@@ -11,6 +11,7 @@ use crate::head::Head;
 use crate::http::{check_fields, now, receive, sweep, Connection, Incoming, OpenRequest, Received};
 use crate::natives::{gave, pending, Natives, Outcome as Settled, Pending, Place};
 use crate::observe::Level;
+use crate::patience::Late;
 use crate::respond::{
     failure, from_answer, from_asset, from_head, from_reply, from_stream, may_have_content, Body, Failure, Replied,
     Response,
@@ -191,8 +192,8 @@ impl Exchange<'_> {
         Some(match outcome {
             Outcome::Reply(message, spooled) => self.respond(message, spooled),
             Outcome::Stream(head, reader) => self.replied(from_head(&head, reader)),
-            Outcome::QueueTimeout => Err(waited_too_long()),
-            Outcome::Timeout => Err(took_too_long()),
+            Outcome::Late(late) => Err(too_late(late)),
+            Outcome::Ending => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the server is ending")),
             Outcome::WorkerDied => {
                 Err(Failure::new(StatusCode::BAD_GATEWAY, "the worker ended before it had answered"))
             }
@@ -249,7 +250,7 @@ impl Exchange<'_> {
 
     /// Has a thread of the pool call a C handler.
     fn submit(&self, app: &App, natives: &Natives, target: Target, view: &View<'_, '_>) -> Step {
-        let Some(place) = natives.place() else { return Step::Answer(Err(queue_is_full())) };
+        let Some(place) = natives.place() else { return Step::Answer(Err(self.queue_is_full())) };
         let mut message = natives.handlers.buffer();
         view.encode(&mut message);
         let (pending, sink) = pending(Some(app.queue_timeout), target.timeout);
@@ -272,7 +273,7 @@ impl Exchange<'_> {
                 sweep::hurry();
                 Step::Wait(Waiting::Worker(ticket))
             }
-            None => Step::Answer(Err(queue_is_full())),
+            None => Step::Answer(Err(self.queue_is_full())),
         }
     }
 
@@ -281,8 +282,7 @@ impl Exchange<'_> {
             Settled::Answer(answer) => self.answered(answer),
             Settled::Stream(head, reader) => from_stream(head, reader).map_err(|why| self.internal(why)),
             Settled::Lost => Err(self.internal("the C handler gave no answer".into())),
-            Settled::QueueTimeout => Err(waited_too_long()),
-            Settled::Timeout => Err(took_too_long()),
+            Settled::Late(late) => Err(too_late(late)),
         }
     }
 
@@ -319,6 +319,12 @@ impl Exchange<'_> {
         }
     }
 
+    fn queue_is_full(&self) -> Failure {
+        let max_queue = self.context.limits.max_queue;
+        Failure::new(StatusCode::SERVICE_UNAVAILABLE, "request queue is full")
+            .because(format_args!("over `max_queue` = {max_queue}"))
+    }
+
     /// 500, with the reason in the log.
     fn internal(&self, why: String) -> Failure {
         self.log(Level::Error, StatusCode::INTERNAL_SERVER_ERROR, &why);
@@ -330,9 +336,9 @@ impl Exchange<'_> {
             // 404 and 405 are everyday; what a worker fails with, it has logged with its reason
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::INTERNAL_SERVER_ERROR => {}
             status if status.is_client_error() || status == StatusCode::SERVICE_UNAVAILABLE => {
-                self.context.log.of_client(|| self.line(status, &f.detail));
+                self.context.log.of_client(|| self.line(status, &f.for_log()));
             }
-            status => self.log(Level::Warn, status, &f.detail),
+            status => self.log(Level::Warn, status, &f.for_log()),
         }
         failure(f, &self.context.errors, &self.head.fields, self.id)
     }
@@ -351,16 +357,13 @@ fn bad_path(e: PathError) -> Failure {
     Failure::new(StatusCode::BAD_REQUEST, e.to_string())
 }
 
-fn queue_is_full() -> Failure {
-    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "request queue is full")
-}
-
-fn waited_too_long() -> Failure {
-    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "waited too long in the queue")
-}
-
-fn took_too_long() -> Failure {
-    Failure::new(StatusCode::GATEWAY_TIMEOUT, "the handler took too long")
+fn too_late(late: Late) -> Failure {
+    match late {
+        Late::Waiting(over) => {
+            Failure::new(StatusCode::SERVICE_UNAVAILABLE, "waited too long in the queue").because(over)
+        }
+        Late::Running(over) => Failure::new(StatusCode::GATEWAY_TIMEOUT, "the handler took too long").because(over),
+    }
 }
 
 /// What came of a request so far.

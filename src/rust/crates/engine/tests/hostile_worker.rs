@@ -30,7 +30,7 @@ impl Random {
 
 fn server() -> (Server, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let settings = settings::local(folder.path(), 1, Limits { timeout: 0.2, queue_timeout: 5.0, ..Limits::default() });
+    let settings = settings::local(folder.path(), 1, Limits { timeout: 0.2, ..Limits::default() });
     let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
     let route = RouteConfig {
         methods: vec!["GET".into()],

@@ -34,8 +34,8 @@ pub struct CRoute {
     pub handler: u32,
     /// whether it has promised not to block
     pub inline: bool,
-    /// longest time to its answer
-    pub timeout: Duration,
+    /// longest time to its answer; `None` for any
+    pub timeout: Option<Duration>,
 }
 
 /// The threads of handlers are woken after so many requests for them, even in the middle of many.
@@ -171,7 +171,7 @@ impl CLink {
             (Some(route), Ok(request)) if route.inline => self.run_inline(id, number, route, &request),
             (Some(route), Ok(request)) => {
                 let received = Instant::now();
-                let about = About::new(id, &request, received.checked_add(route.timeout));
+                let about = About::new(id, &request, route.timeout.and_then(|timeout| received.checked_add(timeout)));
                 let (sink, half) = sink(about, &self.outbox, &self.log, None);
                 self.remember(half);
                 self.handlers.submit(route.handler, message, received, sink);
@@ -206,7 +206,7 @@ impl CLink {
         let mut later = None;
         let answer = self.handlers.run(route.handler, request, &mut || {
             let began = Instant::now();
-            let about = About::new(id, request, began.checked_add(route.timeout));
+            let about = About::new(id, request, route.timeout.and_then(|timeout| began.checked_add(timeout)));
             let (sink, half) = sink(about, outbox, log, Some(began));
             later = Some(half);
             sink

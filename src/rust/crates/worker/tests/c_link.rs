@@ -63,7 +63,7 @@ impl Server {
         let (tell, sinks) = channel();
         let log = Arc::<Mutex<Vec<String>>>::default();
         let folder = tempfile::tempdir().unwrap();
-        let route = |inline| Some(CRoute { handler: 1, inline, timeout: Duration::from_secs(60) });
+        let route = |inline| Some(CRoute { handler: 1, inline, timeout: Some(Duration::from_secs(60)) });
         let lines = log.clone();
         let link = CLink::new(
             mine,

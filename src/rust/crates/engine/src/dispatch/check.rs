@@ -6,6 +6,7 @@ use super::dispatcher::Dispatcher;
 use super::request::{Key, Place};
 use super::ticket::Outcome;
 use crate::http::now;
+use crate::patience::Patience;
 use crate::pool::PoolEvent;
 use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
@@ -116,13 +117,8 @@ impl Dispatcher {
                     Place::Seat(at, id) => self.seats.get(at).is_some_and(|s| s.has_begun(id)),
                     Place::C(at, id) => self.seats.get(at).and_then(|s| s.c.as_ref()).is_some_and(|c| c.has_begun(id)),
                 };
-                if waited >= e.errand.timeout {
-                    Some((key, Outcome::Timeout))
-                } else if waited >= self.queue_timeout && !begun() {
-                    Some((key, Outcome::QueueTimeout))
-                } else {
-                    None
-                }
+                let patience = Patience { in_queue: self.queue_timeout, in_all: e.errand.timeout };
+                patience.late(waited, begun).map(|late| (key, Outcome::Late(late)))
             })
             .collect();
         for (key, outcome) in over {

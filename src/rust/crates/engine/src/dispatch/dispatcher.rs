@@ -24,7 +24,7 @@ use crate::config::Runs;
 use crate::http::{now, sweep};
 use crate::observe::{Level, Log};
 use crate::pool::{PoolEvent, PoolOrder, Seat, Shared};
-use admission::{ms, Limits};
+use admission::{ms, ms_or_never, Limits};
 use bytes::Bytes;
 use shm::Bell;
 use slab::Slab;
@@ -81,7 +81,7 @@ impl Dispatcher {
             turn: 0,
             log,
             max_queue: limits.max_queue,
-            queue_timeout: ms(limits.queue_timeout),
+            queue_timeout: ms_or_never(limits.queue_timeout),
             kill_after: ms(limits.kill_after),
             post,
         }

@@ -3,6 +3,7 @@
 
 use super::request::Key;
 use super::{with, Post};
+use crate::patience::Late;
 use crate::respond::PipeReader;
 use bytes::Bytes;
 use std::future::Future;
@@ -18,10 +19,10 @@ pub enum Outcome {
     Reply(Bytes, Option<OwnedFd>),
     /// the head of its reply, such a message too, and the body, which is still to come
     Stream(Bytes, PipeReader),
-    /// it waited longer for a worker than `queue_timeout`
-    QueueTimeout,
-    /// it took longer than `timeout`
-    Timeout,
+    /// it took too long
+    Late(Late),
+    /// the server ends, and nobody will answer
+    Ending,
     /// its worker died
     WorkerDied,
     /// the app that routed it is not served any more: route it again
@@ -59,9 +60,9 @@ impl Future for Ticket {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
         let outcome = match &mut self.0 {
             // without a dispatcher the thread is ending
-            Way::Here(key) => with(|d| d.collect(*key, cx.waker())).unwrap_or(Some(Outcome::QueueTimeout)),
+            Way::Here(key) => with(|d| d.collect(*key, cx.waker())).unwrap_or(Some(Outcome::Ending)),
             Way::Elsewhere { outcome, .. } => match Pin::new(outcome).poll(cx) {
-                Poll::Ready(outcome) => Some(outcome.unwrap_or(Outcome::QueueTimeout)),
+                Poll::Ready(outcome) => Some(outcome.unwrap_or(Outcome::Ending)),
                 Poll::Pending => None,
             },
             Way::Done => None,

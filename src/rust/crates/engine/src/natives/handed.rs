@@ -12,7 +12,9 @@
 use super::home::{Mailbox, Message};
 use super::Outcome;
 use crate::http::now;
+use crate::patience::Patience;
 use crate::respond::{pipe, PipeWriter, Reading, Written};
+use admission::NEVER;
 use bytes::Bytes;
 use exchange::{Answer, Head, Sent, Sink};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -40,17 +42,17 @@ pub struct Handed {
     mailbox: Arc<Mailbox>,
     /// what the I/O thread knows it by
     place: (usize, u64),
-    /// until when it may wait for a thread, and until when for its answer, by the clock of [`now`]
-    begin_by: Option<u64>,
-    deadline: u64,
+    /// when it came, by the clock of [`now`], and how long it may take
+    since: u64,
+    patience: Patience,
 }
 
 impl Handed {
-    /// Of a request that the I/O thread of this mailbox knows by `place`. Without `begin_by`, its handler has begun already.
-    pub fn new(mailbox: Arc<Mailbox>, place: (usize, u64), begin_by: Option<u64>, deadline: u64) -> Arc<Self> {
-        let stage = if begin_by.is_some() { Stage::Waiting } else { Stage::Running };
+    /// Of a request that the I/O thread of this mailbox knows by `place`, and whose handler has `begun` already or waits for a thread.
+    pub fn new(mailbox: Arc<Mailbox>, place: (usize, u64), begun: bool, since: u64, patience: Patience) -> Arc<Self> {
+        let stage = if begun { Stage::Running } else { Stage::Waiting };
         let state = Mutex::new(State { stage, cancelled: false, on_cancel: None, writer: None });
-        Arc::new_cyclic(|me| Handed { state, me: me.clone(), mailbox, place, begin_by, deadline })
+        Arc::new_cyclic(|me| Handed { state, me: me.clone(), mailbox, place, since, patience })
     }
 
     /// As the client's side keeps it.
@@ -71,13 +73,12 @@ impl Handed {
     /// returned.
     pub fn expire(&self, now: u64) -> Option<Outcome> {
         let state = self.state();
-        let outcome = match state.stage {
-            Stage::Waiting | Stage::Running if now >= self.deadline => Outcome::Timeout,
-            Stage::Waiting if self.begin_by.is_some_and(|by| now >= by) => Outcome::QueueTimeout,
-            _ => return None,
-        };
+        if !matches!(state.stage, Stage::Waiting | Stage::Running) {
+            return None;
+        }
+        let late = self.patience.late(now.saturating_sub(self.since), || state.stage == Stage::Running)?;
         cancel(state);
-        Some(outcome)
+        Some(Outcome::Late(late))
     }
 
     /// The client's side waits for no answer any more. One that streams is given up by its reader.
@@ -190,8 +191,9 @@ impl Sink for Handed {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let left = self.deadline.saturating_sub(now());
-        Instant::now().checked_add(Duration::from_millis(left))
+        let in_all = self.patience.in_all;
+        let left = (self.since + in_all).saturating_sub(now());
+        (in_all < NEVER).then(|| Instant::now().checked_add(Duration::from_millis(left)))?
     }
 
     fn on_cancel(&self, call: Box<dyn FnOnce() + Send>) {

@@ -7,6 +7,7 @@
 use super::handed::Handed;
 use super::home::{look, mailbox, Message};
 use crate::http::{now, sweep};
+use crate::patience::{Late, Patience};
 use crate::respond::PipeReader;
 use exchange::{Answer, Head, Sink};
 use slab::Slab;
@@ -22,8 +23,7 @@ pub enum Outcome {
     Stream(Head, PipeReader),
     /// the handler's side has gone without an answer
     Lost,
-    QueueTimeout,
-    Timeout,
+    Late(Late),
 }
 
 /// A request that this thread waits for.
@@ -57,13 +57,13 @@ pub struct Pending {
 /// when its handler has begun already.
 pub fn pending(in_queue: Option<u64>, in_all: u64) -> (Pending, Arc<dyn Sink>) {
     let (now, mailbox) = (now(), mailbox());
-    let (begin_by, deadline) = (in_queue.map(|most| now + most), now + in_all);
+    let patience = Patience { in_queue: in_queue.unwrap_or(in_all), in_all };
     let (key, handed) = OUT.with_borrow_mut(|out| {
         out.last_id += 1;
         let (id, place) = (out.last_id, out.awaited.vacant_entry());
         let key = place.key();
-        let handed = Handed::new(mailbox, (key, id), begin_by, deadline);
-        let look_at = begin_by.map_or(deadline, |by| by.min(deadline));
+        let handed = Handed::new(mailbox, (key, id), in_queue.is_none(), now, patience);
+        let look_at = now + patience.first();
         place.insert(Awaited { id, handed: handed.weak(), look_at, outcome: None, waker: None });
         (key, handed)
     });
@@ -211,7 +211,7 @@ mod tests {
     fn who_waits_too_long_never_starts() {
         on_io_thread(async {
             let (client, sink) = queued(1, 5000);
-            assert!(matches!(client.outcome().await, Outcome::QueueTimeout));
+            assert!(matches!(client.outcome().await, Outcome::Late(Late::Waiting(_))));
             assert!(!sink.start() && sink.is_cancelled());
         });
     }
@@ -226,7 +226,7 @@ mod tests {
             sink.on_cancel(Box::new(move || {
                 count.fetch_add(1, Ordering::Relaxed);
             }));
-            assert!(matches!(client.outcome().await, Outcome::Timeout));
+            assert!(matches!(client.outcome().await, Outcome::Late(Late::Running(_))));
             drop(client);
             assert_eq!(calls.load(Ordering::Relaxed), 1);
             assert!(!sink.answer(answer()) && !sink.begin(head()));
@@ -240,7 +240,7 @@ mod tests {
             let held = Mutex::new(Some(sink.clone()));
             sink.on_cancel(Box::new(move || drop(held.lock().unwrap().take())));
             drop(sink);
-            assert!(matches!(client.outcome().await, Outcome::Timeout));
+            assert!(matches!(client.outcome().await, Outcome::Late(Late::Running(_))));
         });
     }
 

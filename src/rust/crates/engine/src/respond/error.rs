@@ -15,6 +15,8 @@ pub struct Failure {
     pub status: StatusCode,
     /// for the client; never the text of an R error
     pub detail: String,
+    /// for the log only: which setting or part of the server is behind it
+    pub because: String,
     /// the connection is not usable after this
     pub close: bool,
     /// further headers, such as `Allow` for 405
@@ -24,13 +26,25 @@ pub struct Failure {
 impl Failure {
     /// A failure of this status.
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Failure { status, detail: detail.into(), close: false, headers: HeaderMap::new() }
+        Failure { status, detail: detail.into(), because: String::new(), close: false, headers: HeaderMap::new() }
     }
 
     /// The same, with a header.
     pub fn with(mut self, name: http::HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
+    }
+
+    /// The same, with a reason that clients do not see.
+    pub fn because(mut self, why: impl std::fmt::Display) -> Self {
+        self.because = why.to_string();
+        self
+    }
+
+    /// What the log says of it.
+    pub fn for_log(&self) -> String {
+        let between = if self.detail.is_empty() || self.because.is_empty() { "" } else { ": " };
+        format!("{}{between}{}", self.detail, self.because)
     }
 
     /// The same, and nothing more is read from the connection.

@@ -1,0 +1,42 @@
+# How long a request may wait and take: by default, and with 0, which is never.
+
+deadline_app <- function() write_app(c(
+  "app <- dr_app()",
+  "nap <- function(req) { Sys.sleep(as.numeric(req$params[['s']])); 'slept' }",
+  "dr_get(app, '/sleep/<s>', nap)",
+  "dr_get(app, '/patient/<s>', nap, timeout = 0)",
+  "dr_get(app, '/impatient/<s>', nap, timeout = 0.5)",
+  "app"
+))
+
+test_every_way("three clients on a handler of 4 seconds get three answers, with one worker and nothing set", function(start) {
+  server <- start(deadline_app())
+  answers <- lapply(1:3, function(i) ask_later(server, "/sleep/4"))
+  status <- vapply(answers, function(wait) wait()$status, "")
+  expect(all(status == "200"), "statuses ", toString(status))
+}, of = c("the session", "drover serve"))
+
+test_every_way("timeout = 0 is never, and the log names what was exceeded", function(start) {
+  server <- start(deadline_app(), timeout = 1, kill_after = 20)
+  # what waits for all of its time has not begun: it may be sent again
+  running <- ask_later(server, "/patient/3")
+  Sys.sleep(0.3)
+  answer <- ask(server, "/sleep/0")
+  expect(answer$status == "503" && field(answer, "retry-after") == "1", "status ", answer$status)
+  expect(logged(server, "GET /sleep/0 503 waited too long in the queue: over `timeout` = 1 s"), "it is not in the log")
+  expect(running()$status == "200", "a route's 0 is not never")
+  # last: a worker that was interrupted is replaced
+  answer <- ask(server, "/impatient/1")
+  expect(answer$status == "504" && !grepl("timeout`", answer$body), "status ", answer$status, ": ", answer$body)
+  expect(logged(server, "GET /impatient/1 504 the handler took too long: over `timeout` = 0.5 s"), "it is not in the log")
+})
+
+test_every_way("queue_timeout shortens the wait, and timeout = 0 holds for the server", function(start) {
+  server <- start(deadline_app(), timeout = 0, queue_timeout = 0.5)
+  running <- ask_later(server, "/sleep/2")
+  Sys.sleep(0.3)
+  answer <- ask(server, "/sleep/0")
+  expect(answer$status == "503" && answer$seconds < 1.6, "status ", answer$status, " after ", answer$seconds, " s")
+  expect(logged(server, "503 waited too long in the queue: over `queue_timeout` = 0.5 s"), "it is not in the log")
+  expect(running()$status == "200", "another status")
+}, of = c("the session", "drover serve"))
