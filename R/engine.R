@@ -1,7 +1,8 @@
 # The engine of a session that is its own worker: started, served by, stopped; and what all workers need of an app.
 # Called by serve.R; the guard around handlers is worker.R. Not for worker processes: service.R, zygote.R, process.R.
 
-# What handlers need to be called: scope (an environment with the handlers by name), on_error, debug.
+# What handlers need to be called: scope (an environment with the handlers by name), on_error, debug. And interrupted:
+# whether Ctrl-C was pressed where nothing could be done about it, see serve_idle().
 engine <- new.env(parent = emptyenv())
 
 # Whether requests are served: here, or by the worker processes of this session.
@@ -109,7 +110,7 @@ base_url <- function(host, port) {
   sprintf("http://%s:%d", host, port)
 }
 
-# Serves until dr_stop(), Ctrl-C or SIGTERM.
+# Serves until dr_stop(), Ctrl-C or a signal.
 engine_block <- function() {
   repeat {
     outcome <- serve(modes$block)
@@ -119,7 +120,7 @@ engine_block <- function() {
       tryCatch(reload_session(), error = function(error) {
         log_line("error", paste("not reloaded:", conditionMessage(error)))
       })
-    } else if (identical(outcome, outcomes$stopped)) {
+    } else if (identical(outcome, outcomes$stopped) && !signals[[3L]]) {
       return(invisible())
     }
     if (identical(run_callbacks(), interrupted)) return(invisible())
@@ -130,6 +131,11 @@ engine_block <- function() {
 run_callbacks <- function() {
   if (!isNamespaceLoaded("later")) return(outcomes$quiet)
   outcome <- .Call(C_worker_guarded, callbacks, 0L)
+  # Ctrl-C while one of them was serve_idle()
+  if (isTRUE(engine$interrupted)) {
+    engine$interrupted <- FALSE
+    return(interrupted)
+  }
   if (identical(outcome, outcomes$aborted)) log_line("error", "a callback failed: it jumped to top level")
   outcome
 }
@@ -155,7 +161,7 @@ callbacks_due_in <- function(unused) if (isNamespaceLoaded("later")) later::next
 elapsed <- function() proc.time()[["elapsed"]]
 
 # Whether a server that has begun to end at this time is to end now: it was told to end a second time, by Ctrl-C or
-# SIGTERM. Programs that send a signal both to a process and to its group mean it once.
+# a signal. Programs that send a signal both to a process and to its group mean it once.
 told_twice <- function(began, interrupt) {
   terminate <- .Call(C_signals_take)[[1L]]
   (interrupt || terminate) && elapsed() - began >= 0.5
@@ -164,6 +170,7 @@ told_twice <- function(began, interrupt) {
 # Ends the server when the requests in flight are answered, or after `graceful_timeout` seconds.
 engine_stop <- function(graceful_timeout) {
   .Call(C_session_drain)
+  engine$interrupted <- FALSE
   began <- elapsed()
   while (elapsed() - began < graceful_timeout) {
     outcome <- serve(modes$drain)

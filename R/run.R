@@ -74,7 +74,6 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
   listening <- service_start(config, given$pool, server$renew(), call)
   started <- TRUE
   server$url <- listening$url
-  announce(threads, workers, listening$counts, block)
-  if (block) block_until_stopped() else if (service_running()) service_go_idle()
+  go_on(block, function() announce(threads, workers, listening$counts, block))
   invisible()
 }

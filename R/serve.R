@@ -33,7 +33,8 @@ server <- new.env(parent = emptyenv())
 #' The order of a start: checks of all arguments, [dr_on_start()] hooks, `on_worker_start`, listening. When any of them
 #' fails, the server does not start, and after a start hook has run the [dr_on_stop()] hooks run as well.
 #'
-#' While it blocks, Ctrl-C and SIGTERM stop the server as [dr_stop()] does, and SIGHUP does what [dr_reload()] does.
+#' While it blocks, Ctrl-C, SIGTERM and SIGQUIT stop the server as [dr_stop()] does, SIGHUP does what [dr_reload()] does
+#' (that of a terminal that was closed stops the server), and SIGUSR1 opens log files again.
 #'
 #' @param app An app, see [dr_app()].
 #' @param port The TCP port: a single integer in 0..65535; 0 takes a free one, which [dr_url()] tells.
@@ -181,8 +182,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   server$url <- listening$url
   app$port <- listening$port
   for (one in server$apps) one$serving <- TRUE
-  announce(threads, workers, compiled$counts, block)
-  if (block) block_until_stopped() else if (service_running()) service_go_idle()
+  go_on(block, function() announce(threads, workers, compiled$counts, block))
   invisible()
 }
 
@@ -208,14 +208,27 @@ announce <- function(threads, workers, counts, block) {
   ))
 }
 
-# Until dr_stop(), Ctrl-C or SIGTERM; then all is stopped.
-block_until_stopped <- function() {
+# After the start: says so, and serves. Who reads that it listens may press Ctrl-C at once, and that must end it in peace:
+# so signals are caught before it is said, and interrupts are let in where something is done about them.
+go_on <- function(block, announce) {
+  if (block) return(suspendInterrupts(block_until_stopped(announce)))
+  announce()
+  if (service_running()) service_go_idle()
+}
+
+# Until dr_stop(), Ctrl-C, or a signal that says so; then all is stopped.
+block_until_stopped <- function(announce) {
+  engine$interrupted <- FALSE
   .Call(C_signals_catch)
   on.exit({
-    dr_stop()
+    allowInterrupts(dr_stop())
     .Call(C_signals_release)
   })
-  tryCatch(if (service_running()) service_block() else engine_block(), interrupt = function(condition) NULL)
+  announce()
+  tryCatch(
+    allowInterrupts(if (service_running()) service_block() else engine_block()),
+    interrupt = function(condition) NULL
+  )
 }
 
 run_start_hook <- function(hook, what, call) {

@@ -91,6 +91,7 @@ drv_session *drv_session_start(const char *json, size_t len, drv_natives, int32_
                                drv_desk **desk, drv_error *error);
 int32_t drv_session_is_interrupted(const drv_session *);
 int32_t drv_session_port(const drv_session *);
+void drv_session_reopens_log(const drv_session *);
 void drv_session_drain(const drv_session *);
 int32_t drv_session_drained(const drv_session *);
 int32_t drv_session_renew(drv_session *, const char *json, size_t len, drv_natives, drv_error *error);
@@ -155,6 +156,7 @@ typedef struct {
 drv_service *drv_service_start(drv_str settings, drv_str options, const drv_source *, void (*wake)(void), drv_error *error);
 void drv_service_free(drv_service *);
 int32_t drv_service_port(const drv_service *);
+void drv_service_reopens_log(const drv_service *);
 const drv_node *drv_service_event(drv_service *);
 const drv_node *drv_service_status(drv_service *);
 const drv_node *drv_service_no_status(void);

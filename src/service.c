@@ -21,6 +21,10 @@ static atomic_int by_callback, called;
 
 int drv_service_bell(void) { return service ? bell : -1; }
 
+void drv_service_reopen_log(void) {
+  if (service) drv_service_reopens_log(service);
+}
+
 void drv_service_is_not_ours(void) { service = NULL; }
 
 static void idle_callback(void *unused) {

@@ -5,6 +5,8 @@
 
 /* The descriptor that ends the main thread's sleep, or -1. */
 int drv_service_bell(void);
+/* Has its log file opened again, if there is one. */
+void drv_service_reopen_log(void);
 /* In a fork of the session: the service is its parent's. */
 void drv_service_is_not_ours(void);
 

@@ -188,6 +188,10 @@ SEXP drv_session_reopen(void) {
   return R_NilValue;
 }
 
+void drv_session_reopen_log(void) {
+  if (session) drv_session_reopens_log(session);
+}
+
 SEXP drv_session_begin_drain(void) {
   drv_worker_stop();
   if (session) drv_session_drain(session);

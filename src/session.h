@@ -22,6 +22,8 @@ int drv_session_is_drained(void);
 
 /* Whether the server has interrupted the handler that runs; asking forgets it. */
 int drv_session_take_interrupt(void);
+/* Has a log file opened again, if this session has a server of its own. */
+void drv_session_reopen_log(void);
 /* A handler has returned: an interrupt of the server's that R has not heeded is forgotten. */
 void drv_session_handled(void);
 

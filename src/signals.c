@@ -1,24 +1,37 @@
-/* SIGTERM and SIGHUP, noted for the main thread to act on: while dr_serve(block = TRUE) has the session, and in a worker
- * process. Not for SIGINT, which is R's, nor for what a worker process does about its own (process.c). */
+/* Signals, noted for the main thread to act on: while dr_serve(block = TRUE) or dr_run() has the session, and in a worker process.
+ * docs/processes-and-signals.md has the table. Not for SIGINT, which is R's, nor for what a worker process does about its own
+ * (process.c), nor for the interrupt of a handler (session.c).
+ *
+ * SIGHUP means two things: from a person, that the app is to be loaded anew; from the system or a shell, that the terminal has gone,
+ * and what was started there is to end. They are told apart by the terminal: it was there at the start, and is not there now. A
+ * process for which SIGHUP was ignored, as by nohup, goes on ignoring it.
+ */
 #include "signals.h"
 #include "service.h"
+#include "session.h"
 #include "worker.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t terminate, hang_up, caught;
+static const int signals[] = {SIGTERM, SIGQUIT, SIGHUP, SIGUSR1};
+enum { N = sizeof signals / sizeof *signals };
+
+static volatile sig_atomic_t terminate, hang_up, reopen, caught;
 /* rung by the handlers, so that a sleep that is about to begin ends at once */
 static volatile sig_atomic_t bell = -1;
-static struct sigaction before[2];
+static struct sigaction before[N];
+static int had_terminal;
 
-int drv_signals_waiting(void) { return terminate || hang_up; }
+int drv_signals_waiting(void) { return terminate || hang_up || reopen; }
 
 static void note(int signal) {
   int saved = errno;
-  if (signal == SIGTERM) terminate = 1;
-  else hang_up = 1;
+  if (signal == SIGHUP) hang_up = 1;
+  else if (signal == SIGUSR1) reopen = 1;
+  else terminate = 1;
   uint64_t one = 1;
   ssize_t unused = bell >= 0 ? write(bell, &one, sizeof one) : 0;
   (void)unused; /* the only error is a full counter, and then it is ringing already */
@@ -31,12 +44,21 @@ static void install(int signal, struct sigaction *old) {
   sigaction(signal, &action, old);
 }
 
+static int has_terminal(void) {
+  int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  if (terminal >= 0) close(terminal);
+  return terminal >= 0;
+}
+
+static void forget(void) { terminate = hang_up = reopen = 0; }
+
 void drv_signals_of_worker(int its_bell) {
-  terminate = hang_up = 0;
+  forget();
   bell = its_bell;
   install(SIGTERM, NULL);
+  install(SIGQUIT, NULL);
   /* what its children get back */
-  before[0] = before[1] = (struct sigaction){.sa_handler = SIG_DFL};
+  for (int i = 0; i < N; i++) before[i] = (struct sigaction){.sa_handler = SIG_DFL};
   caught = 1;
 }
 
@@ -57,34 +79,40 @@ void drv_signals_ring(int its_bell) {
   if (caught) bell = its_bell;
 }
 
-/* .Call: from now on both are noted. */
+/* .Call: from now on they are noted. */
 SEXP drv_signals_catch(void) {
-  terminate = hang_up = 0;
+  forget();
   bell = drv_worker_desk() ? drv_desk_bell(drv_worker_desk()) : drv_service_bell();
-  if (!caught) {
-    install(SIGTERM, &before[0]);
-    install(SIGHUP, &before[1]);
-    caught = 1;
+  if (caught) return R_NilValue;
+  had_terminal = has_terminal();
+  for (int i = 0; i < N; i++) {
+    install(signals[i], &before[i]);
+    if (signals[i] == SIGHUP && before[i].sa_handler == SIG_IGN) sigaction(SIGHUP, &before[i], NULL);
   }
+  caught = 1;
   return R_NilValue;
 }
 
 /* .Call: they mean again what they meant before. */
 SEXP drv_signals_release(void) {
-  if (caught) {
-    sigaction(SIGTERM, &before[0], NULL);
-    sigaction(SIGHUP, &before[1], NULL);
-  }
-  caught = terminate = hang_up = 0;
+  for (int i = 0; caught && i < N; i++) sigaction(signals[i], &before[i], NULL);
+  caught = 0;
+  forget();
   bell = -1;
   return R_NilValue;
 }
 
-/* .Call: c(terminate, hang_up), logical, and forgets them. */
+/* .Call: c(end, reload, other), logical, and forgets them. What is to be done about logs is done. */
 SEXP drv_signals_take(void) {
-  SEXP out = Rf_allocVector(LGLSXP, 2);
-  LOGICAL(out)[0] = terminate;
-  LOGICAL(out)[1] = hang_up;
-  terminate = hang_up = 0;
+  int gone = hang_up && had_terminal && !has_terminal();
+  SEXP out = Rf_allocVector(LGLSXP, 3);
+  LOGICAL(out)[0] = terminate || gone;
+  LOGICAL(out)[1] = hang_up && !gone;
+  LOGICAL(out)[2] = reopen;
+  if (reopen) {
+    drv_session_reopen_log();
+    drv_service_reopen_log();
+  }
+  forget();
   return out;
 }

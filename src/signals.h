@@ -3,9 +3,9 @@
 #define R_NO_REMAP
 #include <Rinternals.h>
 
-/* Whether SIGTERM or SIGHUP has come and was not taken yet. */
+/* Whether a signal has come that was not taken yet. */
 int drv_signals_waiting(void);
-/* SIGTERM is noted from now on, and rings `bell`, the descriptor of an eventfd. For good: in a worker process. */
+/* SIGTERM and SIGQUIT are noted from now on, and ring `bell`, the descriptor of an eventfd. For good: in a worker process. */
 void drv_signals_of_worker(int bell);
 
 /* Where they are noted, they ring this one from now on. */

@@ -62,7 +62,7 @@ static void ignore(int signal) { (void)signal; }
 static void be_deaf(void) {
   struct sigaction action = {.sa_handler = ignore, .sa_flags = SA_RESTART};
   sigemptyset(&action.sa_mask);
-  const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+  const int signals[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2};
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
 }
 

@@ -92,26 +92,32 @@ session_of <- function(app, ..., port = 0L) {
 }
 
 # Starts an R session that runs these lines, with `serve(...)` for dr_serve(block = TRUE) of `app` on a free port.
-serve_session <- function(lines, app = file.path(here, "app.R")) {
+serve_session <- function(lines, app = file.path(here, "app.R"), wrapper = NULL) {
   file <- tempfile("session-", fileext = ".R")
   writeLines(c(
     sprintf("app <- source(%s)$value", deparse(app)),
     "serve <- function(...) dr_serve(app, port = 0L, ..., block = TRUE)",
     lines
   ), file)
-  server <- launch(c(file.path(R.home("bin"), "Rscript"), "--vanilla", file))
+  server <- launch(c(wrapper, file.path(R.home("bin"), "Rscript"), "--vanilla", file))
   expect(!is.null(server$url), "the session does not listen")
   server
 }
 
 # Every way of starting a server that waits for its end: each a function of an app's file and of settings, by their
-# names in R. One worker: the session itself, or a process.
+# names in R. One worker: the session itself, or a process. `wrapper` is as for serve().
 starts <- list(
-  "the session" = function(app, ...) serve_session(r_call("serve", ..., workers = 1L), app),
-  "forks of the session" = function(app, ...) serve_session(r_call("serve", ..., workers = c(1L, 1L)), app),
-  "spawned workers" = function(app, ...) serve_session(r_call("serve", ..., workers = c(1L, 1L), start = "spawn"), app),
-  "dr_run()" = function(app, ...) serve_session(r_call("dr_run", file = app, port = 0L, ..., workers = 1L), app),
-  "drover serve" = function(app, ...) serve(app, ..., workers = 1L)
+  "the session" = function(app, ..., wrapper = NULL) serve_session(r_call("serve", ..., workers = 1L), app, wrapper),
+  "forks of the session" = function(app, ..., wrapper = NULL) {
+    serve_session(r_call("serve", ..., workers = c(1L, 1L)), app, wrapper)
+  },
+  "spawned workers" = function(app, ..., wrapper = NULL) {
+    serve_session(r_call("serve", ..., workers = c(1L, 1L), start = "spawn"), app, wrapper)
+  },
+  "dr_run()" = function(app, ..., wrapper = NULL) {
+    serve_session(r_call("dr_run", file = app, port = 0L, ..., workers = 1L), app, wrapper)
+  },
+  "drover serve" = function(app, ..., wrapper = NULL) serve(app, ..., workers = 1L, wrapper = wrapper)
 )
 
 # Registers a test for each way of starting; `body` is a function of one of `starts`.

@@ -175,6 +175,16 @@ pub unsafe extern "C" fn drv_service_source(
     i32::from(done.is_ok())
 }
 
+/// Has the log file opened again, after it was moved.
+///
+/// # Safety
+/// `running` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_service_reopens_log(running: *const Running) {
+    // SAFETY: the caller's.
+    shield((), || unsafe { (*running).service.reopen_log() });
+}
+
 /// Begins the end: in peace within so many seconds, or at once when called again.
 ///
 /// # Safety

@@ -269,6 +269,16 @@ pub unsafe extern "C" fn drv_session_is_interrupted(session: *const Session) -> 
     i32::from(unsafe { (*session).running.is_to_be_interrupted() })
 }
 
+/// Has the log file opened again, after it was moved.
+///
+/// # Safety
+/// `session` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_session_reopens_log(session: *const Session) {
+    // SAFETY: the caller's.
+    shield((), || unsafe { (*session).server.log().reopen() });
+}
+
 /// Stops accepting; connections end as their requests are answered.
 ///
 /// # Safety

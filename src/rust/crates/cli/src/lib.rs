@@ -2,8 +2,8 @@
 //!
 //! `options` is what it can be told, by flags and variables, and `values` what these may be; `words` completes what
 //! people write in short, `surroundings` tells what of it was taken for what; `r` finds R and the package; `serve` starts
-//! everything, says how that goes, and passes signals on; `exit` has the exit codes. What the processes do is the
-//! business of `supervisor`.
+//! everything, says how that goes, and passes on what `signals` ask for; `exit` has the exit codes. What the processes do is
+//! the business of `supervisor`.
 #![forbid(unsafe_code)]
 
 mod exit;
@@ -15,6 +15,7 @@ mod options;
 pub mod options;
 mod r;
 mod serve;
+mod signals;
 mod surroundings;
 mod values;
 mod words;

@@ -3,14 +3,14 @@
 use crate::exit::{Code, Error};
 use crate::options::Serve;
 use crate::r::Recipe;
+use crate::signals::{self, Asked};
 use engine::Uploads;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use supervisor::{Event, Failure, PoolOptions, Service};
-use tokio::signal::unix::{signal, SignalKind};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
 
 /// Signals that come within this time are one: some programs send theirs to the process and to its group.
@@ -22,10 +22,8 @@ enum Note {
     Event,
     /// the supervisor tells nothing any more
     Silence,
-    /// SIGINT or SIGTERM
-    End,
-    /// SIGHUP
-    Reload,
+    /// a signal has come
+    Signal(Asked),
 }
 
 /// Wakes the main thread.
@@ -50,15 +48,8 @@ pub fn serve(options: &Serve, pool: PoolOptions) -> Result<(), Error> {
     runtime.block_on(async {
         let (notes, told) = unbounded_channel();
         // before anything is started: a signal must not end the program with processes left to themselves
-        for (kind, note) in [
-            (SignalKind::interrupt(), (|| Note::End) as fn() -> Note),
-            (SignalKind::terminate(), || Note::End),
-            (SignalKind::hangup(), || Note::Reload),
-        ] {
-            let mut signals = signal(kind).map_err(system)?;
-            let notes = notes.clone();
-            tokio::spawn(async move { while signals.recv().await.is_some() && notes.send(note()).is_ok() {} });
-        }
+        let asked = notes.clone();
+        signals::listen(move |signal| asked.send(Note::Signal(signal)).is_ok()).map_err(system)?;
         let bell = Doorbell(notes);
         let wake = Arc::new(move || drop(bell.0.send(Note::Event)));
         let shown = options.file().display().to_string();
@@ -112,16 +103,17 @@ async fn attend(
     let mut ending: Option<Instant> = None;
     while let Some(note) = notes.recv().await {
         match note {
-            Note::Reload => service.reload(recipe.source()),
-            Note::End => match ending {
+            Note::Signal(Asked::Reload) => service.reload(recipe.source()),
+            Note::Signal(Asked::ReopenLog) => service.reopen_log(),
+            Note::Signal(Asked::End) => match ending {
                 None => {
-                    eprintln!("drover: ending within {graceful_timeout} s; a second signal ends at once");
+                    say(&format!("ending within {graceful_timeout} s; a second signal ends at once"));
                     ending = Some(Instant::now());
                     service.stop(None);
                 }
                 Some(first) if first.elapsed() < ONE_SIGNAL => {}
                 Some(_) => {
-                    eprintln!("drover: ending at once");
+                    say("ending at once");
                     service.stop(None);
                 }
             },
@@ -162,6 +154,11 @@ async fn attend(
         }
     }
     Err(Error::new(Code::System, "the supervisor has failed"))
+}
+
+/// Says what may have to be said to a terminal that has gone: `eprintln!` would panic.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "drover: {text}");
 }
 
 /// Where the server is reached from this machine, whatever it is bound to.

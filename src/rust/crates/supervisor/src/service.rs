@@ -4,7 +4,7 @@ use crate::alarm::Alarm;
 use crate::board::Board;
 use crate::supervisor::{Order, Outlet, Supervisor};
 use crate::{Event, Failure, PoolOptions, Source, Start, WorkerStatus};
-use engine::{Server, Settings, StartError};
+use engine::{Log, Server, Settings, StartError};
 use std::fmt;
 use std::net::SocketAddr;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -23,6 +23,7 @@ pub struct Service {
     alarm: Arc<Alarm>,
     events: Mutex<Receiver<Event>>,
     board: Arc<Board>,
+    log: Log,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -46,7 +47,7 @@ impl Service {
         let told = sonic_rs::to_string(&settings).map_err(|e| StartError::Config(e.to_string()))?;
         let told = (told, settings.upload_path.clone());
         let server = Server::bind(settings)?;
-        let address = server.address();
+        let (address, log) = (server.address(), server.log().clone());
         let alarm = Arc::new(Alarm::new()?);
         let board = Arc::new(Board::default());
         let (orders, obeyed) = channel();
@@ -69,6 +70,7 @@ impl Service {
             alarm,
             events: Mutex::new(events),
             board,
+            log,
             thread: Some(thread),
         })
     }
@@ -81,6 +83,11 @@ impl Service {
     /// The address that is bound.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Has the log file opened again, after it was moved.
+    pub fn reopen_log(&self) {
+        self.log.reopen();
     }
 
     /// One row for each worker, the oldest first.

@@ -2,12 +2,17 @@
 //! request. When the writer falls behind, lines are dropped and counted. Of what clients do wrong, which they can do as
 //! often as they like, a few lines a second are written, and the others counted.
 //!
+//! A file that was moved or removed, as programs that rotate logs do, is opened again by its name: when [`Log::reopen`] says so, and within
+//! a second of the next line.
+//!
 //! Never a body, an `Authorization` or a `Cookie`; control characters are escaped, so a line is a line whatever a client sent.
 
 use crate::http::now;
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::sync::{Arc, Mutex};
@@ -22,6 +27,9 @@ const CLIENTS_AT_ONCE: u64 = 100;
 const CLIENT_COUNTS_FOR: u64 = 100;
 /// The writer says how many it has left out when so much time has passed since the first line.
 const SUM_UP_AFTER: Duration = Duration::from_secs(1);
+
+/// Between two looks whether the file is still where it was.
+const LOOK_AFTER: Duration = Duration::from_secs(1);
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,10 +67,67 @@ pub struct Log(Option<Arc<Inner>>);
 
 #[derive(Debug)]
 struct Inner {
-    lines: Mutex<Option<SyncSender<String>>>,
+    lines: Mutex<Option<SyncSender<Item>>>,
     dropped: AtomicU64,
     clients: Arc<Allowance>,
     writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the writer is given.
+#[derive(Debug)]
+enum Item {
+    Line(String),
+    Reopen,
+}
+
+/// Where lines go.
+enum Target {
+    Stderr,
+    File { file: File, path: PathBuf, looked: Instant },
+}
+
+impl Target {
+    fn open(target: &str) -> io::Result<Self> {
+        if target == "stderr" {
+            return Ok(Target::Stderr);
+        }
+        let path = PathBuf::from(target);
+        Ok(Target::File { file: append_to(&path)?, path, looked: Instant::now() })
+    }
+
+    fn write(&mut self, line: &str) {
+        // nowhere left to complain when the log itself cannot be written
+        let _ = match self {
+            Target::Stderr => io::stderr().write_all(line.as_bytes()),
+            Target::File { looked, .. } => {
+                if looked.elapsed() >= LOOK_AFTER {
+                    self.reopen();
+                }
+                let Target::File { file, .. } = self else { return };
+                file.write_all(line.as_bytes())
+            }
+        };
+    }
+
+    /// Opens the file again if its name is another one's by now, or nobody's. When that fails, the old one goes on.
+    fn reopen(&mut self) {
+        let Target::File { file, path, looked } = self else { return };
+        *looked = Instant::now();
+        let is_the_same = match (file.metadata(), fs::metadata(&*path)) {
+            (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+            _ => false,
+        };
+        if is_the_same {
+            return;
+        }
+        if let Ok(new) = append_to(path) {
+            *file = new;
+        }
+    }
+}
+
+fn append_to(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
 }
 
 /// How many lines about clients may be written.
@@ -98,29 +163,31 @@ impl Allowance {
 }
 
 /// The writer. Sums up when it has been quiet, too: nobody need do anything wrong for it to be told what was before.
-fn write_all(mut out: Box<dyn Write + Send>, lines: &Receiver<String>, clients: &Allowance) {
+fn write_all(mut out: Target, lines: &Receiver<Item>, clients: &Allowance) {
     let mut sum_up_at = None;
     loop {
-        let line = match sum_up_at {
+        let item = match sum_up_at {
             None => lines.recv().map_err(RecvTimeoutError::from),
             Some(at) => lines.recv_timeout(Instant::saturating_duration_since(&at, Instant::now())),
         };
         let now = Instant::now();
-        // nowhere left to complain when the log itself cannot be written
-        if let Ok(line) = &line {
-            let _ = out.write_all(line.as_bytes());
-            sum_up_at.get_or_insert(now + SUM_UP_AFTER);
+        match &item {
+            Ok(Item::Line(line)) => {
+                out.write(line);
+                sum_up_at.get_or_insert(now + SUM_UP_AFTER);
+            }
+            Ok(Item::Reopen) => out.reopen(),
+            Err(_) => {}
         }
-        let has_ended = line == Err(RecvTimeoutError::Disconnected);
+        let has_ended = matches!(item, Err(RecvTimeoutError::Disconnected));
         if has_ended || sum_up_at.is_some_and(|at| at <= now) {
             let sum = clients.sum_up();
             sum_up_at = sum.is_some().then(|| now + SUM_UP_AFTER);
             if let Some(line) = sum {
-                let _ = out.write_all(line.as_bytes());
+                out.write(&line);
             }
         }
         if has_ended {
-            let _ = out.flush();
             return;
         }
     }
@@ -137,12 +204,11 @@ impl Log {
     /// # Errors
     /// When the file cannot be opened.
     pub fn open(target: &str) -> io::Result<Self> {
-        let out: Box<dyn Write + Send> = match target {
-            "none" => return Ok(Log(None)),
-            "stderr" => Box::new(io::stderr()),
-            path => Box::new(OpenOptions::new().create(true).append(true).open(path)?),
-        };
-        let (lines, waiting) = sync_channel::<String>(WAITING);
+        if target == "none" {
+            return Ok(Log(None));
+        }
+        let out = Target::open(target)?;
+        let (lines, waiting) = sync_channel(WAITING);
         let clients = Arc::<Allowance>::default();
         let counted = clients.clone();
         let writer =
@@ -174,8 +240,18 @@ impl Log {
         }
         escape_into(text, &mut line);
         line.push('\n');
-        if let Err(TrySendError::Full(_)) = lines.try_send(line) {
+        if let Err(TrySendError::Full(_)) = lines.try_send(Item::Line(line)) {
             inner.dropped.fetch_add(dropped + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Has a file opened again whose name is another one's by now, once what waits is written.
+    pub fn reopen(&self) {
+        let Some(inner) = &self.0 else { return };
+        let lines = inner.lines.lock().ok().and_then(|lines| lines.clone());
+        if let Some(lines) = lines {
+            // a full channel means lines to come, and the file is looked at with one of them
+            let _ = lines.try_send(Item::Reopen);
         }
     }
 
@@ -222,6 +298,39 @@ mod tests {
         let text = std::fs::read_to_string(path).unwrap();
         assert_eq!(text.lines().count(), 1);
         assert!(text.ends_with("drover WARN GET /\\r\\nINJECTED \\u{1b}[31m\\u{85}\n"), "{text}");
+    }
+
+    #[test]
+    fn a_file_that_was_moved_is_opened_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, moved) = (dir.path().join("log"), dir.path().join("log.1"));
+        let log = Log::open(path.to_str().unwrap()).unwrap();
+        log.line(Level::Info, "first");
+        while fs::read(&path).unwrap().is_empty() {
+            std::thread::yield_now();
+        }
+        fs::rename(&path, &moved).unwrap();
+        // told
+        log.reopen();
+        log.line(Level::Info, "second");
+        log.reopen();
+        log.line(Level::Info, "third");
+        let lines = |path: &Path| fs::read_to_string(path).unwrap_or_default().lines().count();
+        let late = Instant::now() + Duration::from_secs(20);
+        let wait = |n| {
+            while lines(&path) < n {
+                assert!(Instant::now() < late);
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        };
+        wait(2);
+        assert_eq!(lines(&moved), 1);
+        // and not told, but within a second
+        fs::remove_file(&path).unwrap();
+        std::thread::sleep(LOOK_AFTER);
+        log.line(Level::Info, "fourth");
+        log.close();
+        assert_eq!(lines(&path), 1);
     }
 
     /// How many lines of those about clients were written, and how many the log says it has left out.

@@ -1,0 +1,61 @@
+//! What signals say to the program: `docs/processes-and-signals.md` has the table. Neighbour: `serve`, which acts on it.
+
+use std::fs::File;
+use std::io;
+use tokio::signal::unix::{signal, SignalKind};
+
+/// What a signal asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// SIGINT, SIGTERM, SIGQUIT, and SIGHUP of a terminal that has gone
+    End,
+    /// SIGHUP
+    Reload,
+    /// SIGUSR1: log files are opened again
+    ReopenLog,
+}
+
+/// Has `tell` called for each signal from now on, by tasks of this runtime, until it answers `false`. SIGHUP stays ignored where it was, as
+/// by `nohup`.
+///
+/// # Errors
+/// When the system refuses a handler.
+pub fn listen(tell: impl Fn(Asked) -> bool + Clone + Send + 'static) -> io::Result<()> {
+    let mut told: Vec<(SignalKind, fn(bool) -> Asked)> = vec![
+        (SignalKind::interrupt(), |_| Asked::End),
+        (SignalKind::terminate(), |_| Asked::End),
+        (SignalKind::quit(), |_| Asked::End),
+        (SignalKind::user_defined1(), |_| Asked::ReopenLog),
+    ];
+    if !ignores_hang_ups() {
+        told.push((SignalKind::hangup(), hang_up));
+    }
+    let had_terminal = has_terminal();
+    for (kind, asked) in told {
+        let mut signals = signal(kind)?;
+        let tell = tell.clone();
+        tokio::spawn(async move { while signals.recv().await.is_some() && tell(asked(had_terminal)) {} });
+    }
+    Ok(())
+}
+
+/// From a person, that the app is to be loaded anew; from the system or a shell, that the terminal has gone.
+fn hang_up(had_terminal: bool) -> Asked {
+    if had_terminal && !has_terminal() {
+        Asked::End
+    } else {
+        Asked::Reload
+    }
+}
+
+/// Whether there is a terminal that this process belongs to.
+fn has_terminal() -> bool {
+    File::open("/dev/tty").is_ok()
+}
+
+/// Whether whoever started the program has SIGHUP ignored: bit 0 of the mask in `/proc`.
+fn ignores_hang_ups() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
+}
