@@ -105,9 +105,12 @@ handler_names <- function(routes, n) {
 
 # Where the server is reached from this machine, whatever it is bound to.
 base_url <- function(host, port) {
-  host <- switch(host, "0.0.0.0" = "127.0.0.1", "::" = "::1", host)
+  paste0("http://", base_address(switch(host, "0.0.0.0" = "127.0.0.1", "::" = "::1", host), port))
+}
+
+base_address <- function(host, port) {
   if (grepl(":", host, fixed = TRUE)) host <- paste0("[", host, "]")
-  sprintf("http://%s:%d", host, port)
+  paste0(host, ":", port)
 }
 
 # Serves until dr_stop(), Ctrl-C or a signal.

@@ -35,7 +35,7 @@ resolve_callable <- function(package, callable, interface, call) {
 }
 
 # The C handlers of a compiled app, see compile_app(), for the engine of this process, in their order: lists of pointer
-# (external), interface, data (NULL, an external pointer or a raw vector), content_type ("" for none) and params.
+# (external), interface, data (NULL, an external pointer or a raw vector), content_type ("" for none), params and route.
 # Whoever calls this keeps the list for as long as a handler may run: it is what keeps `data` alive. Errors name the
 # route.
 natives_for_engine <- function(compiled) {
@@ -58,7 +58,8 @@ natives_for_engine <- function(compiled) {
     }
     list(
       pointer = found$pointer, interface = native$interface, data = if (is_string(data)) charToRaw(enc2utf8(data)) else data,
-      content_type = native$content_type %||% "", params = native$params
+      content_type = native$content_type %||% "", params = native$params,
+      route = native$route
     )
   })
 }

@@ -74,6 +74,6 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
   listening <- service_start(config, given$pool, server$renew(), call)
   started <- TRUE
   server$url <- listening$url
-  go_on(block, function() announce(threads, workers, listening$counts, block))
+  go_on(block, function() announce(host, threads, workers, listening$counts, block))
   invisible()
 }

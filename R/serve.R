@@ -182,7 +182,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   server$url <- listening$url
   app$port <- listening$port
   for (one in server$apps) one$serving <- TRUE
-  go_on(block, function() announce(threads, workers, compiled$counts, block))
+  go_on(block, function() announce(host, threads, workers, compiled$counts, block))
   invisible()
 }
 
@@ -197,8 +197,10 @@ check_nothing_runs <- function(call) {
 }
 
 # `counts`: how many there are of what, by name.
-announce <- function(threads, workers, counts, block) {
+announce <- function(host, threads, workers, counts, block) {
   shown <- c(
+    # more than the URL says
+    bound = if (host %in% c("0.0.0.0", "::")) base_address(host, sub(".*:", "", server$url)),
     threads = as.integer(threads), workers = paste(unique(as.integer(workers)), collapse = "-"),
     vapply(counts, format, "", scientific = FALSE)
   )

@@ -66,6 +66,7 @@ typedef struct {
   int32_t data_kind;
   void *data;
   size_t data_len;
+  drv_str route;         /* its method and pattern */
   drv_str content_type;  /* of streams; empty for none */
   const drv_str *params; /* names of the route's params, n_params of them */
   size_t n_params;
@@ -112,6 +113,8 @@ void drv_desk_log(const drv_desk *, const drv_cell *, int32_t level, drv_str tex
 int32_t drv_reply_value(struct SEXPREC *value);
 void drv_reply_failure(int32_t status, drv_str detail, struct SEXPREC *headers);
 void drv_reply_send(drv_desk *, drv_cell *);
+
+drv_str drv_status_phrase(int32_t status);
 
 /* request.rs */
 drv_cell *drv_cell_new(void);

@@ -25,6 +25,7 @@ static const R_CallMethodDef calls[] = {
     CALL("json_write", drv_call_json_write, 2),
     CALL("natives_resolve", drv_natives_resolve, 2),
     CALL("pattern_parse", drv_pattern, 1),
+    CALL("status_phrase", drv_phrase, 1),
     CALL("hidden_patterns", drv_hidden_patterns, 1),
     CALL("plain_response", drv_plain_response, 4),
     CALL("pointer_is_live", drv_pointer_is_live, 1),

@@ -35,12 +35,13 @@ static int32_t interface_of(SEXP name) {
   Rf_error("unknown interface of a C handler");
 }
 
-/* list(pointer, interface, data, content_type, params), as natives_for_engine() makes it */
+/* list(pointer, interface, data, content_type, params, route), as natives_for_engine() makes it */
 static drv_native one(SEXP handler) {
   SEXP data = VECTOR_ELT(handler, 2), params = VECTOR_ELT(handler, 4);
   drv_native out = {
       .function = (void (*)(void))R_ExternalPtrAddrFn(VECTOR_ELT(handler, 0)),
       .interface = interface_of(VECTOR_ELT(handler, 1)),
+      .route = drv_text(VECTOR_ELT(handler, 5)),
       .content_type = drv_text(VECTOR_ELT(handler, 3)),
       .params = drv_texts(params),
       .n_params = (size_t)XLENGTH(params),

@@ -446,3 +446,7 @@ SEXP drv_worker_state(void) {
   UNPROTECT(1);
   return out;
 }
+
+SEXP drv_phrase(SEXP status) {
+  return Rf_ScalarString(drv_mkchar(drv_status_phrase(Rf_asInteger(status))));
+}

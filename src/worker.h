@@ -47,5 +47,7 @@ SEXP drv_worker_answer(SEXP value);
 SEXP drv_worker_settle(SEXP cell, SEXP value);
 SEXP drv_worker_log(SEXP level, SEXP text, SEXP cell);
 SEXP drv_worker_state(void);
+/* What a status is called. */
+SEXP drv_phrase(SEXP status);
 
 #endif

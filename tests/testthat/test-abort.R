@@ -24,3 +24,18 @@ test_that("wrong arguments are named", {
   expect_argument_error(dr_abort(404, "x", 1), "`...` must be named", fixed = TRUE)
   expect_argument_error(dr_abort(404, headers = list("A" = "x\r\nB: y")), "line breaks")
 })
+
+test_that("dr_abort() and the status line have the phrases of the engine's one table", {
+  phrase <- function(status) tryCatch(dr_abort(status), drover_error_http = conditionMessage)
+  expect_identical(vapply(c(418, 421, 422, 425, 507, 499, 599), phrase, ""), c(
+    "I'm a teapot", "Misdirected Request", "Unprocessable Content", "Too Early", "Insufficient Storage", "Bad Request",
+    "Internal Server Error"
+  ))
+  server <- local_server({
+    app <- dr_app()
+    dr_get(app, "/teapot", function(req) dr_abort(418))
+  })
+  answer <- fetch(server, "/teapot")
+  expect_identical(answer$reason, "I'm a teapot")
+  expect_match(answer$text, "418 I'm a teapot")
+})

@@ -121,7 +121,7 @@ test_that("wrong arguments are named", {
     expect_argument_error(dr_get_cpp(app, "/x", "later", callable, inline = wrong), "`inline` must be TRUE or FALSE")
   }
   expect_argument_error(
-    dr_get_cpp(app, "/x", "later", callable, timeout = 0), "`timeout` must be a single number of seconds > 0"
+    dr_get_cpp(app, "/x", "later", callable, timeout = -1), "`timeout` must be a single number of seconds >= 0"
   )
   for (wrong in list("", NA_character_, NULL, "text/plain\r\nX: y", c("a", "b"))) {
     expect_argument_error(dr_get_cpp_stream(app, "/x", "later", callable, wrong), "`content_type` must be a")

@@ -141,7 +141,7 @@ test_that("wrong settings are named, and the server does not start", {
     }
   }
   expect_argument_error(dr_serve(app, max_queue = 0), "`max_queue` must be a single integer >= 1")
-  expect_argument_error(dr_serve(app, timeout = 0), "`timeout` must be a single number of seconds > 0")
+  expect_argument_error(dr_serve(app, timeout = -1), "`timeout` must be a single number of seconds >= 0")
   for (wrong in list(0, -1, 1.5, "1", NA, NULL, c(3, 1), c(0, 2), 1:3, Inf, 1025, c(1, NA), factor(2))) {
     expect_argument_error(dr_serve(app, 0L, workers = wrong), "`workers` must be a single integer in 1..1024, or two")
   }

@@ -226,3 +226,9 @@ pub unsafe extern "C" fn drv_desk_log(desk: *const Desk, cell: *const Cell, leve
         (desk.log)(Level::from_number(level.unsigned_abs()), &format!("{who}{}", String::from_utf8_lossy(text)));
     });
 }
+
+/// What a status is called.
+#[no_mangle]
+pub extern "C" fn drv_status_phrase(status: i32) -> Str {
+    Str::new(engine::status_phrase(u16::try_from(status).unwrap_or_default()).as_bytes())
+}

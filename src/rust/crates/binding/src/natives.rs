@@ -17,6 +17,7 @@ pub struct CNative {
     data_kind: i32,
     data: *mut c_void,
     data_len: usize,
+    route: Str,
     content_type: Str,
     params: *const Str,
     n_params: usize,
@@ -44,6 +45,8 @@ impl CNative {
         };
         Spec {
             function: self.function,
+            // SAFETY: the caller's.
+            route: text(unsafe { self.route.as_bytes() }),
             interface: match self.interface {
                 0 => Interface::Unary,
                 1 => Interface::Stream,

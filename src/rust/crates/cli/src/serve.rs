@@ -134,10 +134,11 @@ async fn attend(
                             let Banner { threads, workers, .. } = &banner;
                             let (routes, cpp_routes, mounts) = app;
                             eprintln!(
-                                "drover listening on {} (threads={threads}, workers={workers}, \
+                                "drover listening on {} ({}threads={threads}, workers={workers}, \
                                  routes={routes}, cpp_routes={cpp_routes}, static={mounts}){}",
                                 url(address),
-                                if std::io::stderr().is_terminal() { "; Ctrl-C stops" } else { "" }
+                                bound(address),
+                                if io::stderr().is_terminal() { "; Ctrl-C stops" } else { "" }
                             );
                         }
                         Event::Failed { kind, message } => return Err(failed(kind, &message, &banner.file)),
@@ -171,6 +172,15 @@ fn url(mut address: SocketAddr) -> String {
     format!("http://{address}")
 }
 
+/// What was bound, when that is more than the URL says.
+fn bound(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        format!("bound={address}, ")
+    } else {
+        String::new()
+    }
+}
+
 fn failed(kind: Failure, message: &str, file: &str) -> Error {
     let message = match kind {
         Failure::Load => format!("cannot load {file}: {message}"),
@@ -178,4 +188,20 @@ fn failed(kind: Failure, message: &str, file: &str) -> Error {
         Failure::Listen | Failure::System => message.to_owned(),
     };
     Error::new(kind.into(), message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_line_has_a_url_to_click_and_what_was_bound() {
+        let said = |address: &str| {
+            let address = address.parse().unwrap();
+            format!("{} ({}", url(address), bound(address))
+        };
+        assert_eq!(said("0.0.0.0:80"), "http://127.0.0.1:80 (bound=0.0.0.0:80, ");
+        assert_eq!(said("[::]:80"), "http://[::1]:80 (bound=[::]:80, ");
+        assert_eq!(said("127.0.0.1:80"), "http://127.0.0.1:80 (");
+    }
 }

@@ -21,8 +21,8 @@ pub enum Asked {
 /// # Errors
 /// When the system refuses a handler.
 pub fn listen(tell: impl Fn(Asked) -> bool + Clone + Send + 'static) -> io::Result<()> {
-    let mut told: Vec<(SignalKind, fn(bool) -> Asked)> = vec![
-        (SignalKind::interrupt(), |_| Asked::End),
+    let mut told = vec![
+        (SignalKind::interrupt(), (|_| Asked::End) as fn(bool) -> Asked),
         (SignalKind::terminate(), |_| Asked::End),
         (SignalKind::quit(), |_| Asked::End),
         (SignalKind::user_defined1(), |_| Asked::ReopenLog),

@@ -33,6 +33,7 @@ pub use http::fuzzing;
 pub use observe::{Level, Log};
 pub use pipeline::NOT_FOUND_ROUTE;
 pub use pool::{Pool, PoolEvent, Runner, Seat, WorkerStats};
+pub use respond::phrase_or_class as status_phrase;
 pub use server::{Server, StartError};
 pub use uploads::Uploads;
 

@@ -36,12 +36,14 @@ pub(crate) struct Door {
     /// threads that wait for connections
     waiting: AtomicUsize,
     complained: Mutex<Option<Instant>>,
+    said_full: Mutex<Option<Instant>>,
 }
 
 impl Door {
     /// For all I/O threads, each of which is to run [`accept`].
     pub fn new(listener: TcpListener, context: Arc<Context>) -> Arc<Self> {
-        Arc::new(Door { listener, context, waiting: AtomicUsize::new(0), complained: Mutex::new(None) })
+        let (complained, said_full) = (Mutex::default(), Mutex::default());
+        Arc::new(Door { listener, context, waiting: AtomicUsize::new(0), complained, said_full })
     }
 
     /// A connection that the kernel has accepted.
@@ -64,10 +66,26 @@ impl Door {
     }
 
     fn complain(&self, e: &io::Error) {
-        let mut complained = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
-        if complained.is_none_or(|at| at.elapsed() > LOG_EVERY) {
-            *complained = Some(Instant::now());
+        Self::now_and_then(&self.complained, || {
             self.context.log.line(Level::Error, &format!("cannot accept connections: {e}"));
+        });
+    }
+
+    /// There are as many connections as there may be, and a further one waits.
+    fn is_full(&self) {
+        Self::now_and_then(&self.said_full, || {
+            let why = self.context.why_full();
+            self.context
+                .log
+                .line(Level::Warn, &format!("new connections wait: {} are open, {why}", self.context.open()));
+        });
+    }
+
+    fn now_and_then(last: &Mutex<Option<Instant>>, say: impl FnOnce()) {
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_none_or(|at| at.elapsed() > LOG_EVERY) {
+            *last = Some(Instant::now());
+            say();
         }
     }
 
@@ -153,7 +171,10 @@ async fn some(handle: &AsyncFd<Handle>, crowd: &mut bool) {
         if n == 1 && !was_crowd && !door.has_more() {
             return ready.clear_ready();
         }
-        let Some(open) = door.context.try_enter() else { return door.context.budget.one_freed.notified().await };
+        let Some(open) = door.context.try_enter() else {
+            door.is_full();
+            return door.context.budget.one_freed.notified().await;
+        };
         match door.next() {
             Ok((io, peer)) => {
                 *crowd = n > 0;

@@ -119,6 +119,15 @@ impl Context {
         self.max_connections.min(self.budget.connections())
     }
 
+    /// Why there may be no more connections now, for the log.
+    pub(crate) fn why_full(&self) -> String {
+        let (most, asked) = (self.most_connections(), self.limits.max_connections);
+        if most == asked {
+            return format!("as many as `max_connections` = {asked} allows");
+        }
+        format!("as many as the limit of open files (ulimit -n) allows, and files that are being sent leave; `max_connections` is {asked}")
+    }
+
     /// Counts a connection as open, unless there are as many as there may be: then wait until the budget's `one_freed`.
     pub(crate) fn try_enter(self: &Arc<Self>) -> Option<Open> {
         let most = self.most_connections();
@@ -276,6 +285,14 @@ impl Server {
     pub fn listen(&self) -> io::Result<()> {
         let Some(socket) = self.socket.lock().unwrap_or_else(|e| e.into_inner()).take() else { return Ok(()) };
         rustix::net::listen(&socket, BACKLOG)?;
+        let (most, asked) = (self.context.max_connections, self.context.limits.max_connections);
+        if most < asked {
+            let text = format!(
+                "at most {most} connections at a time and not `max_connections` = {asked}: the limit of open files (ulimit -n) is {}",
+                rustix::process::getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+            );
+            self.context.log.line(Level::Warn, &text);
+        }
         if is_root_of_the_machine() {
             self.context.log.line(Level::Warn, WARNING);
         }

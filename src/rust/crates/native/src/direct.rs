@@ -40,7 +40,7 @@ pub fn call(
     request: &dyn RequestView,
     later: &mut dyn FnMut() -> Arc<dyn Sink>,
 ) -> Option<Answer> {
-    let Some(entry) = registry.entry(number) else { return Some(registry::unknown(number)) };
+    let Some(entry) = registry.entry(number) else { return Some(registry::unknown()) };
     let direct = Direct {
         form: Form::Direct,
         registry,
@@ -148,8 +148,8 @@ impl<'a> Direct<'a> {
                 self.registry.log(2, self.request.id(), self.number, &format!("after its answer: {why}"));
                 answer
             }
-            (None, Ok(())) => registry::invalid(self.number, "it returned without an answer"),
-            (None, Err(why)) => registry::failed(self.number, &why),
+            (None, Ok(())) => registry::failed("it returned without an answer"),
+            (None, Err(why)) => registry::failed(&why),
         })
     }
 }

@@ -124,7 +124,7 @@ impl<'a> Handle<'a> {
     /// Answers with an error, or breaks a response off that has begun.
     pub fn fail(self, status: c_int, detail: &str) -> Code {
         let Some(status) = check::status(status).filter(|status| *status >= 400) else { return Code::Invalid };
-        let why = format!("C handler {}: {detail}", self.number());
+        let why = format!("C handler: {detail}");
         let answer = || Answer::Failure {
             status,
             detail: detail.to_owned().into(),

@@ -71,12 +71,12 @@ impl Natives {
 impl Handlers for Natives {
     fn run(&self, handler: u32, request: &dyn RequestView, later: &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer> {
         let Some(entry) = self.registry.entry(handler) else {
-            return Some(registry::unknown(handler));
+            return Some(registry::unknown());
         };
         match entry.callee {
             Callee::Unary(function) => {
                 let _turn = turn::must_not_wait();
-                Some(unary::call(function, handler, entry, request))
+                Some(unary::call(function, entry, request))
             }
             Callee::Drover(function) => {
                 let _turn = turn::must_not_wait();

@@ -39,6 +39,8 @@ pub enum UserData {
 pub struct Spec {
     /// its function
     pub function: *const c_void,
+    /// for people: the method and pattern of its route
+    pub route: String,
     /// the type of the function
     pub interface: Interface,
     /// for drover's interface
@@ -65,6 +67,7 @@ pub struct Entry {
     _bytes: Option<Box<Span>>,
     content_type: Option<Cow<'static, [u8]>>,
     pub params: Vec<String>,
+    route: String,
     pub pace: Pace,
 }
 
@@ -101,7 +104,15 @@ impl Entry {
             (None, UserData::Pointer(at)) => at,
             (None, _) => std::ptr::null_mut(),
         };
-        Ok(Entry { callee, data, _bytes: bytes, content_type, params: spec.params, pace: Pace::default() })
+        Ok(Entry {
+            callee,
+            data,
+            _bytes: bytes,
+            content_type,
+            params: spec.params,
+            route: spec.route,
+            pace: Pace::default(),
+        })
     }
 
     /// What it is given as `data`.
@@ -126,11 +137,12 @@ impl Registry {
     /// As for [`crate::Natives::new`].
     pub unsafe fn new(specs: Vec<Spec>, log: Log) -> io::Result<Self> {
         let mut entries = Vec::with_capacity(specs.len());
-        for (at, spec) in specs.into_iter().enumerate() {
+        for spec in specs {
+            let route = spec.route.clone();
             // SAFETY: the caller's promise.
             let entry = unsafe { Entry::new(spec) };
             entries.push(entry.map_err(|why| {
-                io::Error::new(io::ErrorKind::InvalidInput, format!("C handler {} cannot be used: {why}", at + 1))
+                io::Error::new(io::ErrorKind::InvalidInput, format!("the C handler of {route} cannot be used: {why}"))
             })?);
         }
         Ok(Registry { entries, log })
@@ -143,7 +155,8 @@ impl Registry {
 
     /// A line about one request.
     pub fn log(&self, level: u8, id: u64, handler: u32, text: &str) {
-        (self.log)(level, &format!("id={id:016x} C handler {handler}: {text}"));
+        let route = self.entry(handler).map_or("no route", |entry| &entry.route);
+        (self.log)(level, &format!("id={id:016x} C handler of {route}: {text}"));
     }
 
     /// A line about none.
@@ -152,27 +165,13 @@ impl Registry {
     }
 }
 
-/// What clients are told when a handler returns something else than 0, or throws: no more than that.
-const RETURNED_NON_ZERO: &str = "native backend returned non-zero";
-/// What they are told when its answer cannot be sent.
-const NO_VALID_ANSWER: &str = "native backend gave no valid answer";
-
-fn failure(detail: &'static str, handler: u32, why: &str) -> Answer {
-    let why = Cow::Owned(format!("C handler {handler}: {why}"));
-    Answer::Failure { status: 500, detail: Cow::Borrowed(detail), why }
-}
-
-/// The answer of a handler that has failed.
-pub fn failed(handler: u32, why: &str) -> Answer {
-    failure(RETURNED_NON_ZERO, handler, why)
-}
-
-/// The answer of a handler that thinks it has not failed.
-pub fn invalid(handler: u32, why: &str) -> Answer {
-    failure(NO_VALID_ANSWER, handler, why)
+/// The answer of a handler that has failed, or whose answer cannot be sent. Why is for the log, where it stands behind the request's
+/// method and path; clients are told no more than 500.
+pub fn failed(why: &str) -> Answer {
+    Answer::Failure { status: 500, detail: Cow::Borrowed(""), why: Cow::Owned(format!("C handler: {why}")) }
 }
 
 /// The answer of a handler that is not there.
-pub fn unknown(handler: u32) -> Answer {
-    failure(NO_VALID_ANSWER, handler, "there is none of this number")
+pub fn unknown() -> Answer {
+    failed("there is none of this number")
 }

@@ -298,7 +298,7 @@ impl Shared {
             Ok(()) => {
                 if self.end() == Code::Invalid {
                     let why = "it returned without an answer";
-                    self.answer(|_| registry::invalid(self.number, why));
+                    self.answer(|_| registry::failed(why));
                 }
                 false
             }
@@ -307,7 +307,7 @@ impl Shared {
 
     /// The handler has failed. What it has answered before stays.
     pub fn failed(&self, why: &str) {
-        let code = self.fail(why, || registry::failed(self.number, why));
+        let code = self.fail(why, || registry::failed(why));
         // a handler that fails because nobody listens any more is right to do so
         if matches!(code, Code::Done | Code::Full) && !self.is_cancelled() {
             self.log(&format!("after its answer: {why}"));
@@ -326,7 +326,7 @@ impl Drop for Shared {
             self.sink.end(false);
             self.log(&format!("the response was broken off: {why}"));
         } else {
-            self.sink.answer(registry::invalid(self.number, why));
+            self.sink.answer(registry::failed(why));
         }
     }
 }

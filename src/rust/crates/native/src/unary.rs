@@ -12,11 +12,11 @@ use std::ffi::{c_char, CStr};
 use std::ptr::NonNull;
 
 /// Calls the handler `number`, whose function this is.
-pub fn call(function: UnaryHandler, number: u32, entry: &Entry, request: &dyn RequestView) -> Answer {
+pub fn call(function: UnaryHandler, entry: &Entry, request: &dyn RequestView) -> Answer {
     let mapped = Mapped::default();
     let body = match mapped.body(request) {
         Ok(body) => body,
-        Err(why) => return registry::invalid(number, why),
+        Err(why) => return registry::failed(why),
     };
     let mut out = Outputs { body: std::ptr::null_mut(), len: 0, status: 200, content_type: std::ptr::null_mut() };
     // SAFETY: the function is of a spec with this signature; the inputs are good while it runs.
@@ -25,11 +25,11 @@ pub fn call(function: UnaryHandler, number: u32, entry: &Entry, request: &dyn Re
     let content_type = Malloced::new(out.content_type);
     let body = Malloced::new(out.body);
     if let Err(why) = outcome {
-        return registry::failed(number, &why);
+        return registry::failed(&why);
     }
     match response(entry, out.status, content_type.as_ref(), body, out.len) {
         Ok(response) => Answer::Response(response),
-        Err(why) => registry::invalid(number, &why),
+        Err(why) => registry::failed(&why),
     }
 }
 

@@ -247,6 +247,9 @@ impl Supervisor {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         let number = worker.generation;
         if self.generations.get(&number).is_some_and(|g| g.is_preparing()) {
+            // before it is said that it was killed, which comes of it
+            let text = format!("{} cannot start: {why}", worker.name());
+            self.error(&text);
             return self.generation_failed(number, kind, why, now);
         }
         worker.failure = Some(why);

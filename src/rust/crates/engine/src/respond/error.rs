@@ -1,5 +1,6 @@
 //! Error responses that the server makes itself: problem details (RFC 9457), or short text.
 
+use super::status::phrase_or_class;
 use super::{Body, Response, ResponseFields};
 use crate::config::ErrorFormat;
 use crate::head::{ascii, Fields};
@@ -127,7 +128,7 @@ fn date() -> String {
 }
 
 fn reason(status: StatusCode) -> &'static str {
-    status.canonical_reason().unwrap_or("Error")
+    phrase_or_class(status.as_u16())
 }
 
 fn short(f: &Failure, id: u64) -> String {

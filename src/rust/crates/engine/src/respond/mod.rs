@@ -16,7 +16,7 @@ pub use error::{failure, plain_head, ErrorBodies, Failure};
 pub use fields::ResponseFields;
 pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written};
 pub use reply::{from_head, from_reply, Replied};
-pub use status::{is_bodiless, may_have_content};
+pub use status::{is_bodiless, may_have_content, phrase, phrase_or_class};
 
 use http::StatusCode;
 

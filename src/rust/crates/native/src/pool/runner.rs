@@ -71,18 +71,18 @@ impl Inner {
             return;
         }
         let Some(entry) = self.registry.entry(handler) else {
-            sink.answer(registry::unknown(handler));
+            sink.answer(registry::unknown());
             return;
         };
         let request = match Received::new(message) {
             Ok(request) => request,
             Err(e) => {
-                sink.answer(registry::invalid(handler, &format!("its request cannot be read: {e}")));
+                sink.answer(registry::failed(&format!("its request cannot be read: {e}")));
                 return;
             }
         };
         if let Callee::Unary(function) = entry.callee {
-            let answer = unary::call(function, handler, entry, request.request());
+            let answer = unary::call(function, entry, request.request());
             let _held = holds.then(|| hold::answers_of(&sink));
             hold::answer(&sink, answer);
             return;

@@ -60,7 +60,7 @@ fn times_and_marks() {
 fn lines_of_the_log_say_whose_they_are() {
     both("h_log", &Ask::default(), |_, client, app| {
         assert_eq!(response(client), (204, String::new(), String::new()));
-        let who = "id=0000000000000abc C handler 1:";
+        let who = "id=0000000000000abc C handler of GET /:";
         let lines = [(0, "for your information"), (1, "a warning\nof two lines"), (2, "an error"), (2, "")];
         assert_eq!(app.log(), lines.map(|(level, line)| (level, format!("{who} {line}"))));
     });
@@ -75,7 +75,7 @@ fn deliberate_failures() {
     both("h_fail", &Ask::query("/x?status=503"), |_, client, _| {
         let (status, detail, why) = failure(client);
         assert_eq!((status, detail.as_str()), (503, "there is no such thing"));
-        assert_eq!(why, "C handler 1: there is no such thing");
+        assert_eq!(why, "C handler: there is no such thing");
     });
 }
 
@@ -126,7 +126,10 @@ fn specs_that_cannot_be() {
         let natives = unsafe { native::Natives::new(vec![spec], 1, std::sync::Arc::new(|_, _| ())) };
         natives.err().map(|e| e.to_string()).unwrap_or_default()
     };
-    assert_eq!(wrong(|spec| spec.function = std::ptr::null()), "C handler 1 cannot be used: it has no function");
+    assert_eq!(
+        wrong(|spec| spec.function = std::ptr::null()),
+        "the C handler of GET / cannot be used: it has no function"
+    );
     assert!(wrong(|spec| spec.content_type = "a\nb".to_owned()).contains("control characters"));
     let app = App::new("h_text");
     for number in [0, 2, u32::MAX] {

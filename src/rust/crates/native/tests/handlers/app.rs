@@ -77,6 +77,7 @@ pub fn spec(name: &str) -> Spec {
     };
     let content_type = if interface == Interface::Stream { "text/event-stream" } else { "" };
     Spec {
+        route: "GET /".into(),
         function: library::function(name),
         interface,
         data: UserData::None,

@@ -96,11 +96,11 @@ fn handles_that_are_kept_or_given_up() {
     });
     both("h_dropped", &Ask::default(), |_, client, _| {
         let (status, _, why) = failure(client);
-        assert_eq!((status, why.as_str()), (500, "C handler 1: its last handle was released without an answer"));
+        assert_eq!((status, why.as_str()), (500, "C handler: its last handle was released without an answer"));
     });
     let _one = one_at_a_time();
     both("h_defer_then_fail", &Ask::default(), |_, client, _| {
-        assert_eq!(failure(client).2, "C handler 1: it returned 3");
+        assert_eq!(failure(client).2, "C handler: it returned 3");
         assert_eq!(codes(1), [DONE]);
     });
 }

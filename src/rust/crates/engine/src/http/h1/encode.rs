@@ -2,7 +2,7 @@
 
 use crate::http::date;
 use crate::http::line::Line;
-use crate::respond::{is_bodiless, Response};
+use crate::respond::{is_bodiless, phrase, Response};
 use bytes::Bytes;
 
 /// What the request says of its response.
@@ -46,7 +46,7 @@ pub fn head(response: &Response, framed: Framed, asked: Asked, out: &mut Vec<u8>
     out.extend_from_slice(if asked.http10 { b"HTTP/1.0 " } else { b"HTTP/1.1 " });
     out.extend_from_slice(status.as_str().as_bytes());
     out.push(b' ');
-    out.extend_from_slice(status.canonical_reason().unwrap_or_default().as_bytes());
+    out.extend_from_slice(phrase(status.as_u16()).unwrap_or_default().as_bytes());
     out.extend_from_slice(b"\r\n");
     out.extend_from_slice(fields.text());
     match framed {

@@ -1,0 +1,34 @@
+# What the log says of limits that are reached and of workers that do not start.
+
+test("the limit of open files lowers max_connections: the log says so at the start", function() {
+  server <- serve(workers = 1, wrapper = c("sh", "-c", "ulimit -n 200; exec \"$@\"", "sh"))
+  expect(logged(server, "at most 136 connections at a time and not `max_connections` = 10000: .*ulimit -n. is 200"),
+    "the log says nothing")
+  other <- serve(workers = 1, max_connections = 100)
+  expect(ask(other, "/text")$status == "200", "another status")
+  expect(!any(grepl("at most", other$log())), "it is said where nothing was lowered")
+})
+
+test("max_connections is reached: the log says so, once in a while", function() {
+  server <- serve(workers = 1, max_connections = 3)
+  open <- lapply(1:6, function(i) socketConnection("127.0.0.1", server$port, open = "r+b", blocking = TRUE))
+  pattern <- "WARN new connections wait: 3 are open, as many as `max_connections` = 3 allows"
+  said <- logged(server, pattern)
+  for (connection in open) close(connection)
+  expect(ask(server, "/text")$status == "200", "another status")
+  open <- lapply(1:6, function(i) socketConnection("127.0.0.1", server$port, open = "r+b", blocking = TRUE))
+  Sys.sleep(0.3)
+  for (connection in open) close(connection)
+  expect(said, "the log says nothing")
+  expect(sum(grepl("new connections wait", server$log())) == 1L, "it is said again and again")
+})
+
+test("a failing on_worker_start is logged as what it is, and before the end of the worker", function() {
+  app <- write_app(c("app <- dr_app()", "dr_get(app, '/', function(req) 'x')",
+    "dr_on_worker_start(app, function() stop('no database'))", "app"))
+  ran <- run_to_end(command_of(app, workers = 2))
+  expect(identical(ran$status, 1L), "exit status ", ran$status)
+  reason <- grep("ERROR worker [0-9]+ cannot start: on_worker_start failed: no database", ran$log)
+  killed <- grep("killed by signal", ran$log)
+  expect(length(reason) >= 1L && all(killed > reason[1L]), paste(ran$log, collapse = "\n    "))
+})
