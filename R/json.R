@@ -1,5 +1,5 @@
 # JSON: text of R values and R values of text. The work is native (rust/crates/binding/src/json); here are the arguments,
-# and jsonlite for what the native code does not know. Not for what handlers return: the engine writes that by itself.
+# and the way to json-parts.R and jsonlite for what the native code does not know. Not for what handlers return: the engine writes that by itself.
 
 #' Reply with JSON
 #'
@@ -18,7 +18,12 @@
 #' @section Text:
 #' The text is that of [jsonlite::toJSON()] with the same arguments, except for numbers: they are written with the
 #' fewest digits that give the same number back (`0.1` is `0.1`, `1/3` is `0.3333333333333333`, `1e5` is `100000`),
-#' unless `digits` is given; then they are jsonlite's. Strings that are not valid UTF-8 are written with U+FFFD in place
+#' unless `digits` is given; then they are jsonlite's. That holds beside any other value: a part that only jsonlite can
+#' write (an object of a class that has a method of its own there) is written by it alone, with its 15 digits.
+#'
+#' Durations (`difftime`) and tables, which are errors in jsonlite unless `force = TRUE`, are their numbers. To keep the
+#' names of a table's counts, send `as.data.frame()` of it. `keep_vec_names = TRUE` says nothing about its future.
+#' Strings that are not valid UTF-8 are written with U+FFFD in place
 #' of the bytes that are not. Values nested deeper than 512 levels are refused.
 #' @section Errors: `drover_error_json` when `x` cannot be written; `drover_error_argument` for a wrong argument.
 #' @seealso [dr_to_json()] for the text alone, [dr_response()]
@@ -74,25 +79,52 @@ dr_from_json <- function(txt, simplify = TRUE, max_depth = 64L, max_collisions =
 
 # `arguments`: those of toJSON().
 to_json <- function(x, arguments, call) {
-  text <- .Call(C_json_write, x, arguments)
+  if (is.numeric(arguments$pretty)) {
+    text <- to_json(x, arguments[names(arguments) != "pretty"], call)
+    return(as.character(jsonlite::prettify(text, arguments$pretty)))
+  }
+  text <- write_parts(x, arguments, call)
   if (is.character(text)) return(text)
   if (is.null(text)) return(to_json_slowly(x, arguments, call))
   stop_drover("json", paste("`x`", text[[1L]]), call = call)
 }
 
+# What jsonlite's text of the whole is the way out of: parts that are given other values again and again.
+MOST_PASSES <- 50L
+
+# The native text, with answers to what the native writer asks about parts that are foreign to it. What C_json_write gives.
+write_parts <- function(x, arguments, call) {
+  known <- list(list(), integer(), list())
+  for (pass in seq_len(MOST_PASSES)) {
+    text <- .Call(C_json_write, x, arguments, known)
+    if (!is.list(text) || length(text) == 1L) return(text)
+    answers <- Map(function(part, context) json_part(part, context, arguments, call), text[[1L]], text[[2L]])
+    if (!all(lengths(answers))) return(NULL)
+    known <- list(c(known[[1L]], text[[1L]]), c(known[[2L]], text[[2L]]), c(known[[3L]], unname(answers)))
+  }
+  NULL
+}
+
 # jsonlite, for what is not native. It prints the source of functions, so what holds any is refused before.
 to_json_slowly <- function(x, arguments, call) {
+  text <- ask_jsonlite(x, call, function() do.call(jsonlite::toJSON, c(list(x), with_digits(arguments)), quote = TRUE))
+  if (!is_string(text)) stop_drover("json", "`x` cannot be written as JSON: it holds text that is not valid", call = call)
+  text
+}
+
+# As many significant digits as jsonlite has: the nearest it comes to the shortest exact form.
+with_digits <- function(arguments) {
+  if (!"digits" %in% names(arguments)) arguments$digits <- I(15)
+  arguments
+}
+
+ask_jsonlite <- function(x, call, ask) {
   reason <- .Call(C_json_refused, x)
   if (!is.null(reason)) stop_drover("json", paste("`x`", reason[[1L]]), call = call)
-  # as many significant digits as jsonlite has: the nearest it comes to the shortest exact form
-  if (!"digits" %in% names(arguments)) arguments$digits <- I(15)
-  text <- tryCatch(
-    as.character(do.call(jsonlite::toJSON, c(list(x), arguments), quote = TRUE)),
-    error = function(e) {
-      stop_drover("json", paste("`x` cannot be written as JSON:", conditionMessage(e)), call = call, parent = e)
-    }
-  )
-  if (!is_string(text) || !validUTF8(text)) {
+  text <- tryCatch(as.character(ask()), error = function(e) {
+    stop_drover("json", paste("`x` cannot be written as JSON:", conditionMessage(e)), call = call, parent = e)
+  })
+  if (!all(validUTF8(text))) {
     stop_drover("json", "`x` cannot be written as JSON: it holds text that is not valid", call = call)
   }
   text

@@ -22,7 +22,7 @@ static const R_CallMethodDef calls[] = {
     CALL("json_parse", drv_call_json_parse, 4),
     CALL("json_refused", drv_call_json_refused, 1),
     CALL("json_reply", drv_call_json_reply, 4),
-    CALL("json_write", drv_call_json_write, 2),
+    CALL("json_write", drv_call_json_write, 3),
     CALL("natives_resolve", drv_natives_resolve, 2),
     CALL("pattern_parse", drv_pattern, 1),
     CALL("status_phrase", drv_phrase, 1),

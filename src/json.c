@@ -18,10 +18,17 @@
 /* the Rust side: rust/crates/binding/src/json/abi.rs */
 
 typedef struct {
-  int32_t auto_unbox, na, null, dataframe, matrix, date, posixt, factor;
+  int32_t auto_unbox, na, null, dataframe, matrix, date, posixt, factor, raw, pretty, keep_vec_names, utc, time_format;
 } drv_json_options;
 
-typedef enum { DRV_JSON_OK, DRV_JSON_FOREIGN, DRV_JSON_REFUSED, DRV_JSON_TOO_DEEP, DRV_JSON_BUG } drv_json_status;
+typedef enum {
+  DRV_JSON_OK,
+  DRV_JSON_FOREIGN,
+  DRV_JSON_REFUSED,
+  DRV_JSON_TOO_DEEP,
+  DRV_JSON_BUG,
+  DRV_JSON_ASKS
+} drv_json_status;
 
 typedef struct {
   const char *bytes;
@@ -32,7 +39,10 @@ typedef struct {
   size_t refused_len;
 } drv_json_text;
 
-extern void drv_json_write(SEXP x, const drv_json_options *options, drv_json_text *text);
+/* `known`: NULL where nobody is to be asked about parts of `x`; otherwise what was answered so far, see json.R. */
+extern void drv_json_write(SEXP x, const drv_json_options *options, SEXP known, drv_json_text *text);
+extern size_t drv_json_asked(void);
+extern SEXP drv_json_asked_at(size_t at, int32_t *context);
 extern void drv_json_text_free(drv_json_text *text);
 extern int32_t drv_json_refused(SEXP x, const char **what, size_t *len);
 extern void *drv_json_open(const uint8_t *text, size_t len, int32_t simplify, uint32_t max_depth, size_t max_collisions,
@@ -165,11 +175,32 @@ static SEXP reason(int32_t status, const char *what, size_t len) {
   }
 }
 
-/* A string, or what reason() gives. */
-static SEXP write_json(SEXP x, const drv_json_options *options) {
+/* The parts of a value that R has to be asked about: list(parts, contexts). */
+static SEXP questions(void) {
+  size_t n = drv_json_asked();
+  SEXP out = PROTECT(Rf_allocVector(VECSXP, 2));
+  SEXP parts = Rf_allocVector(VECSXP, (R_xlen_t)n);
+  SET_VECTOR_ELT(out, 0, parts);
+  SEXP contexts = Rf_allocVector(INTSXP, (R_xlen_t)n);
+  SET_VECTOR_ELT(out, 1, contexts);
+  for (size_t i = 0; i < n; i++) {
+    int32_t context;
+    SET_VECTOR_ELT(parts, (R_xlen_t)i, drv_json_asked_at(i, &context));
+    INTEGER(contexts)[i] = context;
+  }
+  UNPROTECT(1);
+  return out;
+}
+
+/* A string, or what reason() or questions() gives. */
+static SEXP write_json(SEXP x, const drv_json_options *options, SEXP known) {
   drv_json_text text;
   SEXP out;
-  drv_json_write(x, options, &text);
+  drv_json_write(x, options, known, &text);
+  if (text.status == DRV_JSON_ASKS) {
+    drv_json_text_free(&text);
+    return questions();
+  }
   if (text.status != DRV_JSON_OK) {
     drv_json_text_free(&text);
     return reason(text.status, text.refused, text.refused_len);
@@ -184,32 +215,49 @@ static SEXP write_json(SEXP x, const drv_json_options *options) {
   return out;
 }
 
-/* The arguments of toJSON() that are native, in the order of drv_json_options, with their choices. */
+/* How an argument is read. PASSED: any value; it matters only to parts that R is asked about. */
+enum { FLAG, CHOICE, PRESENT, PASSED };
+
+/* The arguments of toJSON() with which the text is still native; at first those of drv_json_options, in its order. */
 static const struct {
   const char *name;
-  const char *choices[4];
-} known[] = {
-    {"auto_unbox", {NULL}},
-    {"na", {"null", "string"}},
-    {"null", {"list", "null"}},
-    {"dataframe", {"rows", "columns", "values"}},
-    {"matrix", {"rowmajor", "columnmajor"}},
-    {"Date", {"ISO8601", "epoch"}},
-    {"POSIXt", {"string", "ISO8601", "epoch", "mongo"}},
-    {"factor", {"string", "integer"}},
+  int kind;
+  const char *choices[5];
+} known_arguments[] = {
+    {"auto_unbox", FLAG, {NULL}},
+    {"na", CHOICE, {"null", "string"}},
+    {"null", CHOICE, {"list", "null"}},
+    {"dataframe", CHOICE, {"rows", "columns", "values"}},
+    {"matrix", CHOICE, {"rowmajor", "columnmajor"}},
+    {"Date", CHOICE, {"ISO8601", "epoch"}},
+    {"POSIXt", CHOICE, {"string", "ISO8601", "epoch", "mongo"}},
+    {"factor", CHOICE, {"string", "integer"}},
+    {"raw", CHOICE, {"base64", "hex", "mongo", "int", "js"}},
+    {"pretty", FLAG, {NULL}},
+    {"keep_vec_names", FLAG, {NULL}},
+    {"UTC", PRESENT, {NULL}},
+    {"time_format", PRESENT, {NULL}},
+    {"complex", PASSED, {NULL}},
+    {"force", PASSED, {NULL}},
+    {"json_verbatim", PASSED, {NULL}},
+    {"hms", PASSED, {NULL}},
 };
-enum { KNOWN = sizeof known / sizeof known[0], CHOICES = sizeof known[0].choices / sizeof known[0].choices[0] };
+enum {
+  KNOWN = sizeof known_arguments / sizeof known_arguments[0],
+  CHOICES = sizeof known_arguments[0].choices / sizeof known_arguments[0].choices[0]
+};
 
 /* The place of `value` among the choices of argument `which`, from 1; 0 or 1 for a flag; -1 for anything else. */
 static int32_t choice(SEXP value, int which) {
-  if (which == 0) {
+  if (known_arguments[which].kind >= PRESENT) return 1;
+  if (known_arguments[which].kind == FLAG) {
     if (TYPEOF(value) != LGLSXP || XLENGTH(value) != 1 || LOGICAL(value)[0] == NA_LOGICAL) return -1;
     return LOGICAL(value)[0];
   }
   if (TYPEOF(value) != STRSXP || XLENGTH(value) != 1) return -1;
   const char *text = CHAR(STRING_ELT(value, 0));
-  for (int i = 0; i < CHOICES && known[which].choices[i]; i++) {
-    if (!strcmp(text, known[which].choices[i])) return i + 1;
+  for (int i = 0; i < CHOICES && known_arguments[which].choices[i]; i++) {
+    if (!strcmp(text, known_arguments[which].choices[i])) return i + 1;
   }
   return -1;
 }
@@ -223,34 +271,35 @@ static int read_options(SEXP arguments, int32_t *options) {
   for (R_xlen_t i = 0; i < n; i++) {
     const char *name = CHAR(STRING_ELT(names, i));
     int which = 0;
-    while (which < KNOWN && strcmp(name, known[which].name)) which++;
+    while (which < KNOWN && strcmp(name, known_arguments[which].name)) which++;
     if (which == KNOWN || seen[which]++) return 0;
     if ((options[which] = choice(VECTOR_ELT(arguments, i), which)) < 0) return 0;
   }
   return 1;
 }
 
-/* `arguments`: a list of those of toJSON(). A string; NULL when jsonlite must be asked; a list when `x` is refused. */
-SEXP drv_call_json_write(SEXP x, SEXP arguments) {
+/* `arguments`: a list of those of toJSON(). `known`: see json.R. A string; NULL when jsonlite must be asked about all of
+ * it; a list of one when `x` is refused, of two when R must be asked about parts of it. */
+SEXP drv_call_json_write(SEXP x, SEXP arguments, SEXP known) {
   int32_t options[KNOWN] = {0};
   drv_json_options given;
-  _Static_assert(sizeof given == sizeof options, "an option for each argument");
+  _Static_assert(sizeof given <= sizeof options, "an argument for each option");
   if (!read_options(arguments, options)) return R_NilValue;
   memcpy(&given, options, sizeof given);
-  return write_json(x, &given);
+  return write_json(x, &given, known);
 }
 
 /* The reply of dr_json() when there are no headers, which is nearly always. NULL when R must look at the arguments,
  * ask jsonlite, or say why `x` is refused. */
 SEXP drv_call_json_reply(SEXP x, SEXP status, SEXP headers, SEXP auto_unbox) {
   static SEXP type = NULL;
-  drv_json_options options = {1, 0, 0, 0, 0, 0, 0, 0};
+  drv_json_options options = {.auto_unbox = 1};
   if (TYPEOF(headers) != VECSXP || XLENGTH(headers) != 0) return R_NilValue;
   if (TYPEOF(auto_unbox) != LGLSXP || XLENGTH(auto_unbox) != 1) return R_NilValue;
   if (LOGICAL(auto_unbox)[0] == NA_LOGICAL) return R_NilValue;
   options.auto_unbox = LOGICAL(auto_unbox)[0];
 
-  SEXP body = PROTECT(write_json(x, &options));
+  SEXP body = PROTECT(write_json(x, &options, NULL));
   if (TYPEOF(body) != STRSXP) {
     UNPROTECT(1);
     return R_NilValue;

@@ -30,7 +30,7 @@ random_double <- function(n) {
 }
 
 random_atomic <- function(n) {
-  switch(sample.int(12L, 1L),
+  switch(sample.int(14L, 1L),
     some_missing(sample(c(TRUE, FALSE), n, TRUE)),
     some_missing(sample(c(-3:3, .Machine$integer.max), n, TRUE)),
     seq_len(n),
@@ -40,6 +40,8 @@ random_atomic <- function(n) {
     factor(random_string(n), levels = unique(json_strings)),
     as.Date("2020-02-28") + some_missing(sample(-20000:20000, n, TRUE)),
     .POSIXct(some_missing(round(stats::rnorm(n) * 1e9) * pick(c(1, 86400, 0.25))) %% 1e11, pick(c("UTC", "Europe/Paris"))),
+    as.POSIXlt(.POSIXct(some_missing(sample.int(1e9L, n, TRUE)), pick(c("UTC", "Europe/Paris", "")))),
+    stats::setNames(random_double(n), make.unique(rep_len(c("a", "b"), n))),
     .POSIXct(some_missing(sample.int(1000L, n, TRUE)), "UTC")
   )
 }
@@ -105,7 +107,8 @@ random_arguments <- function() {
   choices <- list(
     auto_unbox = c(TRUE, FALSE), na = c("null", "string"), null = c("list", "null"),
     dataframe = c("rows", "columns", "values"), matrix = c("rowmajor", "columnmajor"), Date = c("ISO8601", "epoch"),
-    POSIXt = c("string", "ISO8601", "epoch", "mongo"), factor = c("string", "integer")
+    POSIXt = c("string", "ISO8601", "epoch", "mongo"), factor = c("string", "integer"),
+    pretty = TRUE, raw = c("base64", "hex"), complex = c("string", "list")
   )
   lapply(choices[stats::runif(length(choices)) < 0.3], pick)
 }

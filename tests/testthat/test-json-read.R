@@ -19,7 +19,7 @@ for (zone in c("UTC", "America/New_York")) test_that(paste("random texts give wh
     }
     expect_identical(read, expected, info = text)
     # what a client sends is written natively as well, when a handler sends it back
-    foreign <- foreign + is.null(.Call(C_json_write, read, list(auto_unbox = TRUE)))
+    foreign <- foreign + !is.character(.Call(C_json_write, read, list(auto_unbox = TRUE), list(list(), integer(), list())))
     expect_same_json(dr_to_json(read, auto_unbox = TRUE), as.character(jsonlite::toJSON(read, auto_unbox = TRUE, digits = I(15))), text)
   }
   expect_lt(refused, 80L)

@@ -66,7 +66,7 @@ test_that("what hides code in a class, a slot or a pairlist is refused", {
 })
 
 test_that("classes that jsonlite does not know are an error", {
-  for (x in list(as.difftime(1, units = "secs"), table(1:2), numeric_version("1.2"), structure(1, class = "unknown"))) {
+  for (x in list(numeric_version("1.2"), structure(1, class = "unknown"))) {
     expect_error(dr_to_json(x), class = "drover_error_json")
     expect_error(dr_to_json(list(x)), class = "drover_error_json")
   }

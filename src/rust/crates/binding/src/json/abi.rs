@@ -1,13 +1,13 @@
 //! What `src/json.c` calls. Declared there; a panic here becomes an error there, never an unwinding through C.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{c_char, c_void};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::{ptr, slice};
 
 use super::options::{Frame, JsonOptions, Na, Time};
 use super::parse::{parse_for, Host, ParseOptions, Texts, Tree};
-use super::write::{refused, write, Unsupported};
+use super::write::{refused, write, write_in_parts, Unsupported};
 use crate::node::{Node, Str};
 use crate::r::Sexp;
 use crate::strings::with_guard;
@@ -24,12 +24,16 @@ pub struct Options {
     date: i32,
     posixt: i32,
     factor: i32,
+    raw: i32,
+    pretty: i32,
+    keep_vec_names: i32,
+    utc: i32,
+    time_format: i32,
 }
 
 impl Options {
-    /// `None` for choices that only jsonlite knows.
-    fn read(&self) -> Option<JsonOptions> {
-        Some(JsonOptions {
+    fn read(&self) -> JsonOptions {
+        JsonOptions {
             auto_unbox: self.auto_unbox != 0,
             na: match self.na {
                 0 => Na::Default,
@@ -47,11 +51,14 @@ impl Options {
             time: match self.posixt {
                 2 => Time::Iso8601,
                 3 => Time::Epoch,
-                4 => return None,
                 _ => Time::String,
             },
             factor_integer: self.factor == 2,
-        })
+            pretty: self.pretty != 0,
+            keep_names: self.keep_vec_names != 0,
+            foreign_raw: self.raw > 1,
+            foreign_times: self.posixt == 4 || self.utc != 0 || self.time_format != 0,
+        }
     }
 }
 
@@ -81,6 +88,8 @@ pub enum Status {
     TooDeep = 3,
     /// a bug in the writer
     Bug = 4,
+    /// R is to be asked about parts: see `drv_json_asked`
+    Asks = 5,
 }
 
 /// A buffer larger than this is given back rather than kept.
@@ -89,22 +98,30 @@ const KEPT: usize = 1 << 20;
 thread_local! {
     /// The buffer that the next text is written into.
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    /// What the last text left open, with the context of each.
+    static ASKED: RefCell<Vec<(Sexp, i32)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Writes `x`. `drv_json_text_free` must follow, whatever the status.
 ///
 /// # Safety
-/// R's main thread; `x` is protected, `options` and `text` are valid.
+/// R's main thread; `x` and `known` are protected, `known` may be null, `options` and `text` are valid.
 #[no_mangle]
-pub unsafe extern "C" fn drv_json_write(x: Sexp, options: *const Options, text: *mut Text) {
+pub unsafe extern "C" fn drv_json_write(x: Sexp, options: *const Options, known: Sexp, text: *mut Text) {
     let mut out = BUFFER.take();
     out.clear();
     // SAFETY: the caller's.
     let options = unsafe { &*options };
-    let written = catch_unwind(AssertUnwindSafe(|| {
-        options.read().ok_or(Unsupported::Foreign).and_then(|options| write(x, &options, &mut out))
+    let mut asked = Vec::new();
+    let written = catch_unwind(AssertUnwindSafe(|| match known.is_null() {
+        true => write(x, &options.read(), &mut out),
+        false => write_in_parts(x, &options.read(), known, &mut out).map(|parts| asked = parts),
     }));
-    let (status, refused) = outcome(written);
+    let (status, refused) = match outcome(written) {
+        (Status::Ok, _) if !asked.is_empty() => (Status::Asks, ""),
+        other => other,
+    };
+    ASKED.set(asked);
     let mut out = std::mem::ManuallyDrop::new(out);
     let filled = Text {
         bytes: out.as_mut_ptr(),
@@ -116,6 +133,24 @@ pub unsafe extern "C" fn drv_json_write(x: Sexp, options: *const Options, text: 
     };
     // SAFETY: the caller's.
     unsafe { text.write(filled) };
+}
+
+/// How many parts R is to be asked about.
+#[no_mangle]
+pub extern "C" fn drv_json_asked() -> usize {
+    ASKED.with_borrow(Vec::len)
+}
+
+/// One of them, and what its answer depends on besides.
+///
+/// # Safety
+/// `at` is below the number of them; `context` is valid.
+#[no_mangle]
+pub unsafe extern "C" fn drv_json_asked_at(at: usize, context: *mut i32) -> Sexp {
+    let (part, of) = ASKED.with_borrow(|asked| asked.get(at).copied()).unwrap_or((ptr::null_mut(), 0));
+    // SAFETY: the caller's.
+    unsafe { context.write(of) };
+    part
 }
 
 /// Takes a text back.

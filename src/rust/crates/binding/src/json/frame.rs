@@ -3,10 +3,11 @@
 //! Not for what is in a cell: that is `write`.
 
 use super::options::{Frame, Na};
+use super::parts::{Answer, Parts};
 use super::text::{self, Keys};
 use super::view::{self, Cells, Table, Value, Vector};
 use super::write::{axes, Unsupported, Writer};
-use crate::r::{List, Sexp};
+use crate::r::{self, List, Sexp};
 
 /// Writes a data frame.
 pub fn write(writer: &mut Writer, table: &Table, na: Na, unbox: bool) -> Result<(), Unsupported> {
@@ -14,17 +15,13 @@ pub fn write(writer: &mut Writer, table: &Table, na: Na, unbox: bool) -> Result<
         return columns(writer, table, na, unbox);
     }
     let rows = Rows::new(writer, table, na, unbox)?;
-    if table.single {
-        return rows.write(writer, 0);
+    if !table.single {
+        return writer.lines(table.rows, (b'[', b']'), |writer, row| rows.write(writer, row));
     }
-    writer.out.push(b'[');
-    for row in 0..table.rows {
-        if row > 0 {
-            writer.out.push(b',');
-        }
-        rows.write(writer, row)?;
-    }
-    writer.out.push(b']');
+    // where jsonlite has it, too: as far in as a row of a table
+    writer.indent += 2;
+    rows.write(writer, 0)?;
+    writer.indent -= 2;
     Ok(())
 }
 
@@ -39,34 +36,19 @@ fn column_keys<'a>(table: &Table<'a>) -> Result<Keys<'a>, Unsupported> {
 /// `{"column":[...],...}`. Vectors keep their brackets here, whatever `auto_unbox` says.
 fn columns(writer: &mut Writer, table: &Table, na: Na, unbox: bool) -> Result<(), Unsupported> {
     let keys = column_keys(table)?;
-    writer.out.push(b'{');
-    for i in 0..table.columns.len() {
-        if i > 0 {
-            writer.out.push(b',');
+    let n = table.columns.len();
+    let row_names = table.row_names.unwrap_or_default();
+    writer.object(n + usize::from(table.row_names.is_some()), &keys.and(b"_row"), |writer, i| {
+        if i == n {
+            return writer.strings(row_names);
         }
-        keys.write(writer.out, i)?;
         let column = table.columns.get(i);
-        match view::view(column)? {
-            Value::List(items) => writer.nested(|writer| writer.items(&items.list, na, unbox))?,
-            Value::Frame(_) => writer.value(column, na, unbox)?,
-            _ => writer.value(column, na, false)?,
+        match view::view(column) {
+            Ok(Value::List(items)) => writer.nested(|writer| writer.items(&items.list, na, unbox)),
+            Ok(Value::Frame(_)) => writer.value(column, na, unbox),
+            _ => writer.value(column, na, false),
         }
-    }
-    if let Some(row_names) = table.row_names {
-        if !table.names.is_empty() {
-            writer.out.push(b',');
-        }
-        writer.out.extend_from_slice(b"\"_row\":[");
-        for (i, name) in row_names.iter().enumerate() {
-            if i > 0 {
-                writer.out.push(b',');
-            }
-            text::string(writer.out, *name)?;
-        }
-        writer.out.push(b']');
-    }
-    writer.out.push(b'}');
-    Ok(())
+    })
 }
 
 /// The columns of a table, ready to be written row by row.
@@ -79,10 +61,18 @@ struct Rows<'a> {
 }
 
 enum Column<'a> {
-    Cells { cells: Cells<'a>, whole_days: bool },
+    Cells {
+        cells: Cells<'a>,
+        whole_days: bool,
+    },
     Items(List<'a>),
     Rows(Rows<'a>),
-    Array { cells: Cells<'a>, inner: Vec<(usize, usize)> },
+    Array {
+        cells: Cells<'a>,
+        inner: Vec<(usize, usize)>,
+    },
+    /// what R gives for each row; nothing yet, where it is to be asked
+    Texts(Option<&'a [Sexp]>),
 }
 
 impl<'a> Rows<'a> {
@@ -100,13 +90,17 @@ impl<'a> Rows<'a> {
             for i in 0..table.names.len() {
                 let mut key = Vec::new();
                 names.write(&mut key, i)?;
+                if writer.options.pretty {
+                    key.push(b' ');
+                }
                 keys.push(key);
             }
         }
         if let Some(row_names) = table.row_names {
             columns.push(Column::Cells { cells: Cells::String(row_names), whole_days: false });
             if records {
-                keys.push(b"\"_row\":".to_vec());
+                let key: &[u8] = if writer.options.pretty { b"\"_row\": " } else { b"\"_row\":" };
+                keys.push(key.to_vec());
             }
         }
         Ok(Rows { columns, keys, na, unbox })
@@ -123,6 +117,7 @@ impl<'a> Rows<'a> {
             if !first {
                 writer.out.push(b',');
             }
+            writer.line(writer.indent + 2);
             writer.out.extend_from_slice(key);
             if self.cell(writer, column, row)? {
                 first = false;
@@ -130,15 +125,19 @@ impl<'a> Rows<'a> {
                 writer.out.truncate(before);
             }
         }
+        if !first {
+            writer.line(writer.indent);
+        }
         writer.out.push(b'}');
         Ok(())
     }
 
     fn values(&self, writer: &mut Writer, row: usize) -> Result<(), Unsupported> {
+        let comma = writer.comma();
         writer.out.push(b'[');
         for (i, column) in self.columns.iter().enumerate() {
             if i > 0 {
-                writer.out.push(b',');
+                writer.out.extend_from_slice(comma);
             }
             self.cell(writer, column, row)?;
         }
@@ -150,19 +149,66 @@ impl<'a> Rows<'a> {
     fn cell(&self, writer: &mut Writer, column: &Column, row: usize) -> Result<bool, Unsupported> {
         match column {
             Column::Cells { cells, whole_days } => return writer.cell(cells, row, self.na, *whole_days),
-            Column::Items(list) => writer.value(list.get(row), self.na.in_cell(), self.unbox)?,
-            Column::Rows(rows) => writer.nested(|writer| rows.write(writer, row))?,
-            Column::Array { cells, inner } => writer.axis(cells, inner, row, self.na.in_cell())?,
+            Column::Texts(None) => {}
+            Column::Texts(Some(texts)) if r::is_na_string(texts[row]) => return Ok(false),
+            Column::Texts(Some(texts)) => {
+                writer.indent += 2;
+                writer.indented(r::bytes(texts[row]));
+                writer.indent -= 2;
+            }
+            Column::Items(list) => {
+                writer.indent += 2;
+                writer.value(list.get(row), self.na.in_cell(), self.unbox)?;
+                writer.indent -= 2;
+            }
+            Column::Rows(rows) => {
+                writer.indent += 2;
+                writer.nested(|writer| rows.write(writer, row))?;
+                writer.indent -= 2;
+            }
+            Column::Array { cells, inner } => {
+                writer.indent += 2;
+                writer.axis(cells, inner, row, self.na.in_cell())?;
+                writer.indent -= 2;
+            }
         }
         Ok(true)
     }
 }
 
+/// A column, as R says where it is foreign.
 fn column<'a>(writer: &mut Writer, x: Sexp, rows: usize, na: Na, unbox: bool) -> Result<Column<'a>, Unsupported> {
+    let questions = writer.parts.as_ref().map_or(0, Parts::questions);
+    let native = native_column(writer, x, rows, na, unbox);
+    let Some(parts) = &mut writer.parts else { return native };
+    if !matches!(native, Err(Unsupported::Foreign)) {
+        return native;
+    }
+    parts.take_back(questions);
+    match parts.answer(x, na, unbox, true) {
+        None => Ok(Column::Texts(None)),
+        Some(Answer::Texts(texts)) if texts.len() == rows => Ok(Column::Texts(Some(texts))),
+        Some(Answer::Texts(_)) => Err(Unsupported::Foreign),
+        Some(Answer::Instead(other)) => column(writer, other, rows, na, unbox),
+    }
+}
+
+fn native_column<'a>(
+    writer: &mut Writer,
+    x: Sexp,
+    rows: usize,
+    na: Na,
+    unbox: bool,
+) -> Result<Column<'a>, Unsupported> {
     let (column, len) = match view::view(x)? {
         // raw columns are hexadecimal, with the zeros that this version of R gives them
         Value::Null | Value::Raw(_) => return Err(Unsupported::Foreign),
         Value::List(items) => (Column::Items(items.list), items.list.len()),
+        Value::Vector(vector) if !writer.knows(&vector.cells) => return Err(Unsupported::Foreign),
+        // as an object, it would not be a column's
+        Value::Vector(vector) if writer.options.keep_names && vector.names()?.is_some() => {
+            return Err(Unsupported::Foreign);
+        }
         Value::Vector(vector) if vector.dim.is_empty() => {
             let whole_days = writer.times_are_midnight(&vector.cells);
             (Column::Cells { cells: vector.cells, whole_days }, vector.cells.len())

@@ -1,6 +1,6 @@
 //! How values are written: the arguments of `jsonlite::toJSON()` that the native writer knows.
 //!
-//! Not for rare ones (`pretty`, `digits`, `raw`, ...): with these the R side calls jsonlite.
+//! Not for rare ones (`digits`, `rownames`, ...): with these the R side calls jsonlite.
 
 /// What stands for a missing value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +66,14 @@ pub struct JsonOptions {
     pub time: Time,
     /// factors are their codes instead of their labels
     pub factor_integer: bool,
+    /// in lines, indented
+    pub pretty: bool,
+    /// vectors with names are objects
+    pub keep_names: bool,
+    /// raw vectors are for R to write: not as base64
+    pub foreign_raw: bool,
+    /// times are for R to write: in a format of the caller's
+    pub foreign_times: bool,
 }
 
 impl JsonOptions {
@@ -79,6 +87,10 @@ impl JsonOptions {
         date_epoch: false,
         time: Time::String,
         factor_integer: false,
+        pretty: false,
+        keep_names: false,
+        foreign_raw: false,
+        foreign_times: false,
     };
 }
 

@@ -122,6 +122,8 @@ pub enum Keys<'a> {
     Plain(&'a [Sexp]),
     /// names of which some were empty, NA or twice there
     Made(Vec<Vec<u8>>),
+    /// some, and one more
+    And(Box<Keys<'a>>, &'a [u8]),
 }
 
 impl<'a> Keys<'a> {
@@ -138,9 +140,25 @@ impl<'a> Keys<'a> {
         Ok(Keys::Plain(names))
     }
 
+    /// These, and one more after them.
+    pub fn and(self, last: &'a [u8]) -> Keys<'a> {
+        Keys::And(Box::new(self), last)
+    }
+
+    /// How many there are.
+    fn len(&self) -> usize {
+        match self {
+            Keys::Plain(names) => names.len(),
+            Keys::Made(texts) => texts.len(),
+            Keys::And(keys, _) => keys.len() + 1,
+        }
+    }
+
     /// Writes key `i` and the colon.
     pub fn write(&self, out: &mut Vec<u8>, i: usize) -> Result<(), Unsupported> {
         match self {
+            Keys::And(keys, _) if i < keys.len() => return keys.write(out, i),
+            Keys::And(_, last) => quoted(out, last),
             Keys::Plain(names) => string(out, names[i])?,
             Keys::Made(texts) => quoted(out, &texts[i]),
         }

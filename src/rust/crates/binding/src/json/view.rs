@@ -27,6 +27,18 @@ pub struct Vector<'a> {
     pub dim: &'a [i32],
     /// what `I()` and `jsonlite::unbox()` say about brackets
     pub boxed: Boxed,
+    /// `names`, or null
+    names: Sexp,
+}
+
+impl<'a> Vector<'a> {
+    /// One name for each element. Arrays have none, not even those of one extent.
+    pub fn names(&self) -> Result<Option<&'a [Sexp]>, Unsupported> {
+        match strings(self.names)? {
+            Some(names) if names.len() != self.cells.len() => Err(Unsupported::Foreign),
+            names => Ok(names.filter(|_| self.dim.is_empty())),
+        }
+    }
 }
 
 /// Who decides whether a vector of length 1 has brackets.
@@ -195,7 +207,7 @@ pub fn view<'a>(x: Sexp) -> Result<Value<'a>, Unsupported> {
             if !dim.is_empty() && (!shaped || boxed == Boxed::Never) {
                 return Err(Unsupported::Foreign);
             }
-            Ok(Value::Vector(Vector { cells, dim, boxed }))
+            Ok(Value::Vector(Vector { cells, dim, boxed, names: attributes.names }))
         }
     }
 }
@@ -242,6 +254,8 @@ fn class(class: Sexp, kind: u32) -> Result<(Class, Boxed), Unsupported> {
         (None, ..) => Class::None,
         (Some(b"factor"), _, 1) | (Some(b"ordered"), Some(b"factor"), 2) if kind == kind::INTEGER => Class::Factor,
         (Some(b"Date"), _, 1) if matches!(kind, kind::INTEGER | kind::DOUBLE) => Class::Date,
+        // jsonlite writes these with `force = TRUE` only: as the numbers that they are
+        (Some(b"difftime" | b"table"), _, 1) if matches!(kind, kind::INTEGER | kind::DOUBLE) => Class::None,
         (Some(b"POSIXct"), Some(b"POSIXt"), 2) if matches!(kind, kind::INTEGER | kind::DOUBLE) => Class::Time,
         // unbox() writes the implicit class of plain vectors down
         (Some(b"logical"), _, 1) if boxed == Boxed::Never && kind == kind::LOGICAL => Class::None,

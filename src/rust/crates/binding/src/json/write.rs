@@ -1,10 +1,11 @@
 //! R values to JSON text, straight from R's memory.
 //!
 //! Nothing here allocates in R or jumps. Neighbours: `view` (what a value is), `frame` (data frames), `text`, `number`
-//! and `time` (leaves). What the native writer does not know is `Foreign`: the R side then asks jsonlite, after
-//! `refused` has made sure that no code or handle is hidden in the value (jsonlite prints the source of functions).
+//! and `time` (leaves). What the native writer does not know is `Foreign`: the R side is then asked about that part alone
+//! (`parts`), after `refused` has made sure that no code or handle is hidden in it (jsonlite prints the source of functions).
 
 use super::options::{JsonOptions, Na, Time};
+use super::parts::{Answer, Parts};
 use super::text::{self, Keys};
 use super::view::{self, Boxed, Cells, Days, Items, Value, Vector, Zone};
 use super::{frame, number, time};
@@ -31,8 +32,24 @@ pub enum Unsupported {
 /// # Errors
 /// [`Unsupported`]; `out` may then end with part of the text.
 pub fn write(x: Sexp, options: &JsonOptions, out: &mut Vec<u8>) -> Result<(), Unsupported> {
-    let mut writer = Writer { options, out, depth: 0 };
+    let mut writer = Writer { options, out, depth: 0, indent: 0, parts: None };
     writer.value(x, options.na, options.auto_unbox)
+}
+
+/// As [`write`], with what R has answered about parts of `x`. What it is to be asked besides is the result; when that is
+/// none, `out` has the text.
+///
+/// # Errors
+/// As for [`write`]; never [`Unsupported::Foreign`], unless `known` is no list of answers.
+pub fn write_in_parts(
+    x: Sexp,
+    options: &JsonOptions,
+    known: Sexp,
+    out: &mut Vec<u8>,
+) -> Result<Vec<(Sexp, i32)>, Unsupported> {
+    let mut writer = Writer { options, out, depth: 0, indent: 0, parts: Some(Parts::new(known)?) };
+    writer.value(x, options.na, options.auto_unbox)?;
+    Ok(writer.parts.map(Parts::asked).unwrap_or_default())
 }
 
 /// The writer's state.
@@ -40,12 +57,79 @@ pub(super) struct Writer<'w> {
     pub options: &'w JsonOptions,
     pub out: &'w mut Vec<u8>,
     depth: u32,
+    /// how far the line is indented on which the value being written ends
+    pub indent: usize,
+    /// what R knows of parts that are foreign here; without it, they make the whole value foreign
+    pub parts: Option<Parts>,
 }
 
 impl Writer<'_> {
     /// Writes any value.
     pub fn value(&mut self, x: Sexp, na: Na, unbox: bool) -> Result<(), Unsupported> {
+        let (start, depth, indent) = (self.out.len(), self.depth, self.indent);
+        let questions = self.parts.as_ref().map(Parts::questions);
+        let written = self.native(x, na, unbox);
+        match (&mut self.parts, questions) {
+            (Some(parts), Some(questions)) if written == Err(Unsupported::Foreign) => {
+                parts.take_back(questions);
+                self.out.truncate(start);
+                (self.depth, self.indent) = (depth, indent);
+                self.foreign(x, na, unbox)
+            }
+            _ => written,
+        }
+    }
+
+    /// Writes a value as R says, or asks R about it.
+    fn foreign(&mut self, x: Sexp, na: Na, unbox: bool) -> Result<(), Unsupported> {
+        let answer = self.parts.as_mut().and_then(|parts| parts.answer(x, na, unbox, false));
+        match answer {
+            Some(Answer::Instead(other)) => self.nested(|writer| writer.value(other, na, unbox)),
+            Some(Answer::Texts(&[text])) => {
+                self.indented(r::bytes(text));
+                Ok(())
+            }
+            Some(Answer::Texts(_)) => Err(Unsupported::Foreign),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes JSON that begins in the first column.
+    pub fn indented(&mut self, text: &[u8]) {
+        // a line break within a string is escaped: every one that is seen is layout
+        for (i, line) in text.split(|byte| *byte == b'\n').enumerate() {
+            if i > 0 {
+                self.line(self.indent);
+            }
+            self.out.extend_from_slice(line);
+        }
+    }
+
+    /// Begins a line, where the text has lines.
+    pub fn line(&mut self, indent: usize) {
+        if self.options.pretty {
+            self.out.push(b'\n');
+            self.out.resize(self.out.len() + indent, b' ');
+        }
+    }
+
+    /// What is between the elements of an array in one line.
+    pub fn comma(&self) -> &'static [u8] {
+        if self.options.pretty {
+            b", "
+        } else {
+            b","
+        }
+    }
+
+    /// Writes what is between a key and its value, less the colon.
+    fn after_colon(&mut self) {
+        self.put_if(self.options.pretty, b' ');
+    }
+
+    fn native(&mut self, x: Sexp, na: Na, unbox: bool) -> Result<(), Unsupported> {
         match view::view(x)? {
+            Value::Raw(_) if self.options.foreign_raw => Err(Unsupported::Foreign),
             Value::Null => {
                 self.out.extend_from_slice(if self.options.null_as_null { b"null" } else { b"{}" });
                 Ok(())
@@ -85,30 +169,70 @@ impl Writer<'_> {
             return self.items(&items.list, na, unbox);
         };
         let keys = Keys::new(names)?;
-        self.out.push(b'{');
-        for i in 0..items.list.len() {
-            self.put_if(i > 0, b',');
-            keys.write(self.out, i)?;
-            self.value(items.list.get(i), na, unbox)?;
-        }
-        self.out.push(b'}');
-        Ok(())
+        self.object(items.list.len(), &keys, |writer, i| writer.value(items.list.get(i), na, unbox))
+    }
+
+    /// Writes an object of `n` keys, whose values `value` writes.
+    pub fn object(
+        &mut self,
+        n: usize,
+        keys: &Keys,
+        mut value: impl FnMut(&mut Self, usize) -> Result<(), Unsupported>,
+    ) -> Result<(), Unsupported> {
+        self.lines(n, (b'{', b'}'), |writer, i| {
+            keys.write(writer.out, i)?;
+            writer.after_colon();
+            value(writer, i)
+        })
     }
 
     /// Writes the elements of a list as an array.
     pub fn items(&mut self, list: &List, na: Na, unbox: bool) -> Result<(), Unsupported> {
+        self.lines(list.len(), (b'[', b']'), |writer, i| writer.value(list.get(i), na, unbox))
+    }
+
+    /// Writes strings as an array.
+    pub fn strings(&mut self, strings: &[Sexp]) -> Result<(), Unsupported> {
+        let comma = self.comma();
         self.out.push(b'[');
-        for i in 0..list.len() {
-            self.put_if(i > 0, b',');
-            self.value(list.get(i), na, unbox)?;
+        for (i, string) in strings.iter().enumerate() {
+            if i > 0 {
+                self.out.extend_from_slice(comma);
+            }
+            text::string(self.out, *string)?;
         }
         self.out.push(b']');
         Ok(())
     }
 
+    /// Writes `n` elements, each in lines of its own.
+    pub fn lines(
+        &mut self,
+        n: usize,
+        (open, close): (u8, u8),
+        mut each: impl FnMut(&mut Self, usize) -> Result<(), Unsupported>,
+    ) -> Result<(), Unsupported> {
+        self.out.push(open);
+        self.indent += 2;
+        for i in 0..n {
+            self.put_if(i > 0, b',');
+            self.line(self.indent);
+            each(self, i)?;
+        }
+        self.indent -= 2;
+        if n > 0 {
+            self.line(self.indent);
+        }
+        self.out.push(close);
+        Ok(())
+    }
+
     /// Writes a vector, matrix or array.
     pub fn vector(&mut self, vector: &Vector, na: Na, unbox: bool) -> Result<(), Unsupported> {
-        let Vector { cells, dim, boxed } = vector;
+        let Vector { cells, dim, boxed, .. } = vector;
+        if !self.knows(cells) {
+            return Err(Unsupported::Foreign);
+        }
         // the text of times has no extents
         let dim = match cells {
             Cells::Time(..) if self.options.time != Time::Epoch => &[],
@@ -116,6 +240,11 @@ impl Writer<'_> {
         };
         if dim.len() >= 2 {
             return self.array(cells, dim, na);
+        }
+        if self.options.keep_names && cells.len() > 0 {
+            if let Some(names) = vector.names()? {
+                return self.named(cells, &Keys::new(names)?, na);
+            }
         }
         let brackets = match boxed {
             Boxed::Auto => !(unbox && cells.len() == 1 && dim.is_empty()),
@@ -129,10 +258,46 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn cells(&mut self, cells: &Cells, na: Na) -> Result<(), Unsupported> {
+    /// Writes a vector with names as an object, which jsonlite has in one line however the rest is laid out.
+    fn named(&mut self, cells: &Cells, keys: &Keys, na: Na) -> Result<(), Unsupported> {
         let whole_days = self.times_are_midnight(cells);
+        self.out.push(b'{');
         for i in 0..cells.len() {
             self.put_if(i > 0, b',');
+            keys.write(self.out, i)?;
+            self.cell(cells, i, na, whole_days)?;
+        }
+        self.out.push(b'}');
+        Ok(())
+    }
+
+    /// Whether each of these has a text here. Looked at for all before the first is written, as a column is foreign or not.
+    pub fn knows(&self, cells: &Cells) -> bool {
+        match cells {
+            Cells::Factor(codes, labels) => {
+                self.options.factor_integer
+                    || codes.iter().all(|code| *code == r::NA_INT || (1..=labels.len()).contains(&(*code as usize)))
+            }
+            Cells::Date(days) => {
+                let known = |day: f64| day.is_nan() || time::DAYS.contains(&day.floor());
+                self.options.date_epoch || (0..days.len()).all(|i| known(days.get(i)))
+            }
+            Cells::Time(..) if self.options.foreign_times => false,
+            Cells::Time(..) if self.options.time == Time::Epoch => true,
+            Cells::Time(_, Zone::Other) => false,
+            Cells::Time(..) if self.options.time == Time::String && r::digits_secs_set() => false,
+            Cells::Time(seconds, _) => (0..seconds.len()).all(|i| time::in_every_zone(seconds.get(i))),
+            _ => true,
+        }
+    }
+
+    fn cells(&mut self, cells: &Cells, na: Na) -> Result<(), Unsupported> {
+        let whole_days = self.times_are_midnight(cells);
+        let comma = self.comma();
+        for i in 0..cells.len() {
+            if i > 0 {
+                self.out.extend_from_slice(comma);
+            }
             self.cell(cells, i, na, whole_days)?;
         }
         Ok(())
@@ -276,10 +441,16 @@ impl Writer<'_> {
         let Some(((extent, stride), inner)) = axes.split_first() else {
             return self.cell(cells, offset, na, false).map(|_| ());
         };
+        if !inner.is_empty() {
+            return self.lines(*extent, (b'[', b']'), |writer, i| writer.axis(cells, inner, offset + i * stride, na));
+        }
+        let comma = self.comma();
         self.out.push(b'[');
         for i in 0..*extent {
-            self.put_if(i > 0, b',');
-            self.axis(cells, inner, offset + i * stride, na)?;
+            if i > 0 {
+                self.out.extend_from_slice(comma);
+            }
+            self.cell(cells, offset + i * stride, na, false)?;
         }
         self.out.push(b']');
         Ok(())
