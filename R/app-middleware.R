@@ -12,8 +12,8 @@
 #' method, malformed, too large, too many).
 #'
 #' `nxt()` gives the response in one form, whatever was returned further in: a list of class `dr_response` with `status`
-#' (integer), `body` (a string, a raw vector or `NULL`) and `headers` (named list). [dr_set_header()] and
-#' [dr_set_cookie()] change it. Errors further in, [dr_abort()] among them, have become responses there, of
+#' (integer), `body` (a string, a raw vector or `NULL`; that of [dr_file()] is read when it is looked at) and `headers`
+#' (named list). [dr_set_header()] and [dr_set_cookie()] change it. Errors further in, [dr_abort()] among them, have become responses there, of
 #' [dr_on_error()] or the standard ones, so that what a middleware adds is on those as well; the attribute `condition` of
 #' such a response is the error. When a handler returns a promise, `nxt()` gives a promise, which is never rejected:
 #' return it, or the result of `promises::then()` on it. What must also run when a handler is interrupted, because its

@@ -1,29 +1,36 @@
-# A file as a response. R only names the file: the engine opens and sends it. Neighbours: response.R, app-static.R.
+# A file as a response. R only opens the file: the engine reads and sends it. Neighbours: response.R, app-static.R; opened.c.
 
 #' Answer with a file
 #'
-#' The file is opened and sent by the engine after the handler has returned; its contents never enter R. It answers
-#' conditional and range requests as for static files. A middleware can change status and headers of such a response; to
-#' send another body it returns another response.
+#' The file is opened when `dr_file()` is called, and read and sent by the engine after the handler has returned; its
+#' contents never enter R. A handler may remove it before it returns, by `on.exit(unlink(file))` or with `delete = TRUE`. It
+#' answers conditional and range requests as for static files. A middleware can change status and headers of such a
+#' response; `response$body` reads the file (a raw vector), and another body that is assigned there is sent instead of it.
+#'
+#' A response that is kept and sent again names its file: from the second time on what is at the path then is sent.
 #'
 #' @param path The file: a single string. A path from a client must be checked before it comes here, or better be served
 #'   with [dr_static()], which never leaves its folder.
 #' @param content_type The `Content-Type`: a single string, or `NULL` to go by the file's extension.
 #' @inheritParams dr_response
 #' @param download_as The name under which browsers save the file: a single string, or `NULL` to let them show it.
-#' @returns A `dr_response` as [dr_response()] makes it, whose `body` is `NULL` and whose further element `file` is the
-#'   file's absolute path.
-#' @section Errors: `drover_error_file` when there is no such file, or when it is not a file that can be read;
+#' @param delete Whether to remove the file, `TRUE` or `FALSE`: its name goes at once, its contents when they are sent, or
+#'   when R finds that the response is not used any more.
+#' @returns A `dr_response` as [dr_response()] makes it, with the further element `file`: the file's absolute path, whose
+#'   attribute `opened` holds it open.
+#' @section Errors: `drover_error_file` when there is no such file, or when it is not a file that can be read, or with
+#'   `delete = TRUE` removed;
 #'   `drover_error_argument` when an argument is not as described.
 #' @examples
 #' csv <- tempfile(fileext = ".csv")
 #' write.csv(women, csv, row.names = FALSE)
-#' dr_file(csv, download_as = "women.csv")
+#' dr_file(csv, download_as = "women.csv", delete = TRUE)
 #' @export
-dr_file <- function(path, content_type = NULL, status = 200L, headers = list(), download_as = NULL) {
+dr_file <- function(path, content_type = NULL, status = 200L, headers = list(), download_as = NULL, delete = FALSE) {
   check_string(path, "path")
   check_string(content_type, "content_type", null = TRUE)
   check_string(download_as, "download_as", null = TRUE)
+  check_flag(delete, "delete")
   file <- path.expand(path)
   shown <- encodeString(path, quote = "\"")
   if (!file.exists(file)) stop_drover("file", paste0("dr_file: file not found: ", shown), path = path)
@@ -37,8 +44,21 @@ dr_file <- function(path, content_type = NULL, status = 200L, headers = list(), 
     "Content-Disposition" = if (!is.null(download_as)) attachment(download_as, sys.call())
   )
   response$headers <- c(check_headers(added), response$headers)
-  response$file <- normalizePath(file)
+  file <- normalizePath(file)
+  # last: from here on nothing fails
+  opened <- .Call(C_opened_open, file, delete)
+  if (is.character(opened)) stop_drover("file", paste0("dr_file: ", shown, ": ", opened), path = path)
+  attr(file, "opened") <- opened
+  response$file <- file
   response
+}
+
+# The contents of such a file, which may have no name any more.
+read_opened <- function(file) {
+  descriptor <- .Call(C_opened_descriptor, file)
+  from <- if (descriptor >= 0L) paste0("/proc/self/fd/", descriptor) else as.character(file)
+  if (!file.exists(from)) stop_drover("file", paste0("dr_file: file not found: ", encodeString(file, quote = "\"")))
+  readBin(from, "raw", file.size(from))
 }
 
 # RFC 8187, section 3.2.1: attr-char

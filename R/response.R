@@ -115,12 +115,44 @@ dr_set_header <- function(response, name, value, append = FALSE) {
   response
 }
 
+# Of a response with a file, the body is what is in the file; one that is assigned takes its place.
+
+#' @export
+`$.dr_response` <- function(x, name) {
+  value <- .subset2(x, name)
+  if (is.null(value) && name == "body" && !is.null(file <- .subset2(x, "file"))) return(read_opened(file))
+  value
+}
+
+#' @export
+`[[.dr_response` <- function(x, i, ...) if (identical(i, "body")) x$body else .subset2(x, i, ...)
+
+#' @export
+`$<-.dr_response` <- function(x, name, value) {
+  kind <- class(x)
+  class(x) <- NULL
+  if (name == "body") x[["file"]] <- NULL
+  x[[name]] <- value
+  class(x) <- kind
+  x
+}
+
+#' @export
+`[[<-.dr_response` <- function(x, i, value) {
+  if (is.character(i)) return(`$<-.dr_response`(x, i, value))
+  kind <- class(x)
+  class(x) <- NULL
+  x[[i]] <- value
+  class(x) <- kind
+  x
+}
+
 # What the body is, in a few words and in at most one line.
 body_summary <- function(response) {
   if (!is.null(response$file)) {
     return(sprintf("file %s", encodeString(response$file, quote = "\"")))
   }
-  body <- response$body
+  body <- response[["body"]]
   if (is.null(body)) return("no body")
   size <- count_of(if (is.raw(body)) length(body) else nchar(body, "bytes"), "byte")
   if (is.raw(body)) return(size)

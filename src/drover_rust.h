@@ -112,7 +112,7 @@ void drv_desk_log(const drv_desk *, const drv_cell *, int32_t level, drv_str tex
 /* A reply is made first, which may run R code, of ALTREP classes; and then sent, if there still is a desk. */
 int32_t drv_reply_value(struct SEXPREC *value);
 void drv_reply_failure(int32_t status, drv_str detail, struct SEXPREC *headers);
-void drv_reply_send(drv_desk *, drv_cell *);
+int32_t drv_reply_send(drv_desk *, drv_cell *);
 
 drv_str drv_status_phrase(int32_t status);
 

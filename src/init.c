@@ -1,5 +1,6 @@
 /* What R may call, in one table. */
 #include "json.h"
+#include "opened.h"
 #include "natives.h"
 #include "pattern.h"
 #include "process.h"
@@ -22,6 +23,8 @@ static const R_CallMethodDef calls[] = {
     CALL("json_parse", drv_call_json_parse, 4),
     CALL("json_refused", drv_call_json_refused, 1),
     CALL("json_reply", drv_call_json_reply, 4),
+    CALL("opened_open", drv_call_opened_open, 2),
+    CALL("opened_descriptor", drv_call_opened_descriptor, 1),
     CALL("json_write", drv_call_json_write, 3),
     CALL("natives_resolve", drv_natives_resolve, 2),
     CALL("pattern_parse", drv_pattern, 1),

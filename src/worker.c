@@ -19,6 +19,7 @@
 #include "build.h"
 #include "hygiene.h"
 #include "json.h"
+#include "opened.h"
 #include "process.h"
 #include "request.h"
 #include "session.h"
@@ -150,10 +151,8 @@ static void ensure_request(void) {
 
 static int is_promise(SEXP value) { return Rf_inherits(value, "promise"); }
 
-/* A reply is made: sends it, unless the R code that ran meanwhile (ALTREP) has ended the server. */
-static void send_reply(SEXP cell) {
-  if (w.desk) drv_reply_send(w.desk, drv_request_cell(cell));
-}
+/* A reply is made: sends it, unless the R code that ran meanwhile (ALTREP) has ended the server. 1 when a file went with it. */
+static int send_reply(SEXP cell) { return w.desk ? drv_reply_send(w.desk, drv_request_cell(cell)) : 0; }
 
 static SEXP part(SEXP response, const char *name) {
   SEXP value = drv_pick(response, PROTECT(Rf_mkString(name)));
@@ -176,7 +175,7 @@ static int reply_value(SEXP cell, SEXP value) {
   SEXP before = drv_json_reads(value);
   int made = drv_reply_value(value);
   drv_json_reads(before);
-  if (made) send_reply(cell);
+  if (made && send_reply(cell)) drv_opened_close(value);
   return made;
 }
 

@@ -7,7 +7,7 @@ use crate::request::{Cell, RouteInfo};
 use crate::shield::shield;
 use crate::strings::with_guard;
 use engine::{Level, RouteConfig, NOT_FOUND_ROUTE};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::path::PathBuf;
 use worker::Worker;
 
@@ -67,9 +67,9 @@ impl Desk {
         }
     }
 
-    fn send(&mut self, cell: &mut Cell, message: &mut [u8]) {
+    fn send(&mut self, cell: &mut Cell, message: &mut [u8], file: Option<BorrowedFd<'_>>) {
         if let Some(job) = cell.take_job() {
-            self.worker.reply(job, message);
+            self.worker.reply_with(job, message, file);
             cell.close();
         }
     }
@@ -78,6 +78,8 @@ impl Desk {
 thread_local! {
     /// The message of a reply, between its making and its sending; then the memory of the next one.
     static MESSAGE: std::cell::Cell<Vec<u8>> = const { std::cell::Cell::new(Vec::new()) };
+    /// The descriptor that goes with it.
+    static FILE: std::cell::Cell<Option<RawFd>> = const { std::cell::Cell::new(None) };
 }
 
 /// Makes the message of a reply. R objects may run R code while they are read (ALTREP), which may come back here, reply to
@@ -143,7 +145,11 @@ pub unsafe extern "C" fn drv_desk_finished(desk: *mut Desk) -> u64 {
 /// `value` is protected, and nothing changes it.
 #[no_mangle]
 pub unsafe extern "C" fn drv_reply_value(value: crate::r::Sexp) -> i32 {
-    shield(0, || make_message(|message| i32::from(reply::value(value, message))))
+    shield(0, || {
+        let made = make_message(|message| reply::value(value, message));
+        FILE.set(made.as_ref().and_then(|made| made.file));
+        i32::from(made.is_some())
+    })
 }
 
 /// Makes a reply of an error of the server's making, for `drv_reply_send`: `status`, and `detail` for the client. `headers` is a
@@ -155,22 +161,28 @@ pub unsafe extern "C" fn drv_reply_value(value: crate::r::Sexp) -> i32 {
 pub unsafe extern "C" fn drv_reply_failure(status: i32, detail: Str, headers: crate::r::Sexp) {
     // SAFETY: the caller's; the text is C's for the call.
     let detail = unsafe { detail.as_bytes() };
-    shield((), || make_message(|message| reply::failure(status, detail, headers, message)));
+    shield((), || {
+        make_message(|message| reply::failure(status, detail, headers, message));
+        FILE.set(None);
+    });
 }
 
-/// Replies to the request of `cell` with what was made last.
+/// Replies to the request of `cell` with what was made last. 1 when an open file went with it.
 ///
 /// # Safety
 /// `desk` and `cell` are live; no R code ran since the reply was made.
 #[no_mangle]
-pub unsafe extern "C" fn drv_reply_send(desk: *mut Desk, cell: *mut Cell) {
+pub unsafe extern "C" fn drv_reply_send(desk: *mut Desk, cell: *mut Cell) -> i32 {
     // SAFETY: the caller's.
     let (desk, cell) = unsafe { (&mut *desk, &mut *cell) };
-    shield((), || {
+    shield(0, || {
         let mut message = MESSAGE.take();
-        desk.send(cell, &mut message);
+        // SAFETY: the response that it was made of has it open.
+        let file = FILE.take().map(|fd| unsafe { BorrowedFd::borrow_raw(fd) });
+        desk.send(cell, &mut message, file);
         MESSAGE.set(message);
-    });
+        i32::from(file.is_some())
+    })
 }
 
 /// Sends what has been replied so far on its way, without waiting for the end of the batch.

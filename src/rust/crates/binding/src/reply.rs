@@ -6,38 +6,46 @@
 use crate::json::{self, JsonOptions};
 use crate::r::{self, kind, List, Sexp};
 use std::borrow::Cow;
+use std::os::fd::RawFd;
 use wire::{ContentType, ReplyBody, ReplyHead};
 
-/// Appends the reply that `value` is. `false` when R has to look at it; `out` is then as it was.
-pub fn value(value: Sexp, out: &mut Vec<u8>) -> bool {
-    let start = out.len();
-    let done = try_value(value, out).is_some();
-    if !done {
-        out.truncate(start);
-    }
-    done
+/// What is to be sent.
+#[derive(Default)]
+pub struct Made {
+    /// the descriptor that goes with the message; the response has it
+    pub file: Option<RawFd>,
 }
 
-fn try_value(value: Sexp, out: &mut Vec<u8>) -> Option<()> {
+/// Appends the reply that `value` is. `None` when R has to look at it; `out` is then as it was.
+pub fn value(value: Sexp, out: &mut Vec<u8>) -> Option<Made> {
+    let start = out.len();
+    let made = try_value(value, out);
+    if made.is_none() {
+        out.truncate(start);
+    }
+    made
+}
+
+fn try_value(value: Sexp, out: &mut Vec<u8>) -> Option<Made> {
     let attributes = r::attributes(value);
     let bare = attributes.class.is_null() && !r::is_s4(value);
     match r::type_of(value) {
         kind::NULL => {
             head(204, ContentType::None, out);
-            Some(())
+            Some(Made::default())
         }
         kind::STRING if bare && length(value)? == 1 && attributes.dim.is_null() && attributes.names.is_null() => {
             let text = text(value)?;
             head(200, ContentType::Text, out);
             out.extend_from_slice(&text);
-            Some(())
+            Some(Made::default())
         }
         kind::RAW if bare => {
             // SAFETY: a raw vector, protected by the caller.
             let bytes = unsafe { r::elements::<u8>(value) }?;
             head(200, ContentType::Octet, out);
             out.extend_from_slice(bytes);
-            Some(())
+            Some(Made::default())
         }
         kind::LIST if is_response(attributes.class) => response(value, attributes.names, out),
         kind::LIST | kind::LOGICAL | kind::INTEGER | kind::DOUBLE | kind::STRING => {
@@ -46,7 +54,7 @@ fn try_value(value: Sexp, out: &mut Vec<u8>) -> Option<()> {
                 return None;
             }
             head(200, ContentType::Json, out);
-            json::write(value, &JsonOptions::REPLY, out).ok()
+            json::write(value, &JsonOptions::REPLY, out).ok().map(|()| Made::default())
         }
         _ => None,
     }
@@ -94,9 +102,10 @@ struct Parts<'a> {
     headers: Vec<Field<'a>>,
     body: Cow<'a, [u8]>,
     file: Option<Cow<'a, [u8]>>,
+    opened: Option<RawFd>,
 }
 
-fn response(value: Sexp, names: Sexp, out: &mut Vec<u8>) -> Option<()> {
+fn response(value: Sexp, names: Sexp, out: &mut Vec<u8>) -> Option<Made> {
     let names = non_null(names)?;
     // SAFETY: a list and its names, protected by the caller.
     let (list, names) = unsafe { (List::new(value)?, r::elements::<Sexp>(names)?) };
@@ -107,17 +116,21 @@ fn response(value: Sexp, names: Sexp, out: &mut Vec<u8>) -> Option<()> {
             b"status" => parts.status = Some(status(item)?),
             b"body" => parts.body = body(item)?,
             b"headers" => headers(item, &mut parts)?,
-            b"file" if !r::is_null(item) => parts.file = Some(text(item)?),
+            b"file" if !r::is_null(item) => {
+                parts.file = Some(text(item)?);
+                parts.opened = r::opened(item);
+            }
             _ => {}
         }
     }
     let head = ReplyHead { status: parts.status?, content_type: parts.content_type.unwrap_or(ContentType::None) };
     let body = match &parts.file {
+        Some(path) if parts.opened.is_some() => ReplyBody::Opened(path),
         Some(path) => ReplyBody::File(path),
         None => ReplyBody::Bytes(&parts.body),
     };
     head.encode(body, || parts.headers.iter().map(|(n, v)| (&**n, &**v)), out);
-    Some(())
+    Some(Made { file: parts.opened })
 }
 
 /// One whole number that is a status.

@@ -26,6 +26,7 @@ const FILE: u32 = 1;
 const FAILURE: u32 = 2;
 const SPOOLED: u32 = 3;
 const STREAM: u32 = 4;
+const OPENED: u32 = 5;
 
 /// Longest message of a reply in bytes. The body of a longer one waits in a file.
 pub const LONGEST_REPLY: usize = 4 << 20;
@@ -37,6 +38,8 @@ pub enum ReplyBody<'a> {
     Bytes(&'a [u8]),
     /// absolute path of a file that the server sends itself
     File(&'a [u8]),
+    /// absolute path, at some time, of a file that the server sends itself, and whose descriptor was sent before this
+    Opened(&'a [u8]),
     /// it is in a file, whose descriptor was sent before this
     Spooled,
     /// what follows in messages of their own: see [`stream`](crate::stream)
@@ -64,6 +67,7 @@ impl ReplyHead {
         let kind = match kind {
             ReplyBody::Bytes(_) => BYTES,
             ReplyBody::File(_) => FILE,
+            ReplyBody::Opened(_) => OPENED,
             ReplyBody::Failure(_) => FAILURE,
             ReplyBody::Spooled => SPOOLED,
             ReplyBody::Stream => STREAM,
@@ -80,7 +84,7 @@ impl ReplyHead {
         H: Iterator<Item = (&'h [u8], &'h [u8])>,
     {
         self.encode_before_body(body, headers, out);
-        if let ReplyBody::Bytes(b) | ReplyBody::File(b) | ReplyBody::Failure(b) = body {
+        if let ReplyBody::Bytes(b) | ReplyBody::File(b) | ReplyBody::Opened(b) | ReplyBody::Failure(b) = body {
             out.extend_from_slice(b);
         }
     }
@@ -120,9 +124,9 @@ impl<'a> Reply<'a> {
         Self::kind(bytes) == Ok(STREAM) && Reply::decode(bytes).is_ok()
     }
 
-    /// Whether an encoded reply says that its body is in a file. Nothing else of it is looked at.
-    pub fn is_spooled(bytes: &[u8]) -> bool {
-        Self::kind(bytes) == Ok(SPOOLED)
+    /// Whether an encoded reply says that a descriptor was sent before it. Nothing else of it is looked at.
+    pub fn has_file(bytes: &[u8]) -> bool {
+        matches!(Self::kind(bytes), Ok(SPOOLED | OPENED))
     }
 
     fn kind(bytes: &[u8]) -> Result<u32, WireError> {
@@ -156,6 +160,7 @@ impl<'a> Reply<'a> {
         let body = match kind {
             BYTES => ReplyBody::Bytes(r.rest()),
             FILE => ReplyBody::File(r.rest()),
+            OPENED => ReplyBody::Opened(r.rest()),
             FAILURE => ReplyBody::Failure(r.rest()),
             SPOOLED if r.rest().is_empty() => ReplyBody::Spooled,
             STREAM if r.rest().is_empty() => ReplyBody::Stream,
@@ -187,6 +192,7 @@ mod tests {
         let bodies = [
             ReplyBody::Bytes(b"{}"),
             ReplyBody::File(b"/f"),
+            ReplyBody::Opened(b"/f"),
             ReplyBody::Failure(b""),
             ReplyBody::Spooled,
             ReplyBody::Stream,
@@ -199,7 +205,7 @@ mod tests {
             assert_eq!((r.micros, Reply::peek(&out)), (77, (77, 201)));
             assert_eq!((r.status, r.content_type, r.body), (201, ContentType::Json, body));
             assert_eq!(Reply::is_head(&out), body == ReplyBody::Stream);
-            assert_eq!(Reply::is_spooled(&out), body == ReplyBody::Spooled);
+            assert_eq!(Reply::has_file(&out), matches!(body, ReplyBody::Spooled | ReplyBody::Opened(_)));
             assert_eq!(r.headers().collect::<Vec<_>>(), headers);
             for at in 0..out.len() {
                 for value in [0, 1, 0x7f, 0xff] {

@@ -1,7 +1,6 @@
 //! Waiting for the server to make room for a message: in its ring, or on the way of files.
 
 use shm::{Bell, Files, RequestId};
-use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -43,7 +42,7 @@ impl<'a> Wait<'a> {
     ///
     /// # Errors
     /// When the system does not let it pass.
-    pub(crate) fn send_file(mut self, files: &Files, id: RequestId, file: &File) -> io::Result<bool> {
+    pub(crate) fn send_file(mut self, files: &Files, id: RequestId, file: impl AsFd) -> io::Result<bool> {
         loop {
             match files.send(id, file.as_fd()) {
                 Ok(()) => return Ok(true),

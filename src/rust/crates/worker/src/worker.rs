@@ -115,6 +115,11 @@ impl Worker {
 
     /// Replies with a message of `wire`. `false` when nobody takes it any more.
     pub fn reply(&mut self, job: Job, message: &mut [u8]) -> bool {
+        self.reply_with(job, message, None)
+    }
+
+    /// The same, with the file that the message speaks of.
+    pub fn reply_with(&mut self, job: Job, message: &mut [u8], opened: Option<BorrowedFd<'_>>) -> bool {
         let mut took = Duration::ZERO;
         if self.current == Some(job) {
             self.current = None;
@@ -132,6 +137,17 @@ impl Worker {
             }
             wire::stamp(&mut short, micros);
             return self.send(job, &short);
+        }
+        if let Some(file) = opened {
+            match Wait::at(&self.end.server_bell).send_file(&self.end.files, job.0, file) {
+                Ok(true) => {}
+                Ok(false) => return false,
+                Err(_) => {
+                    let mut failure = failure(500, b"");
+                    wire::stamp(&mut failure, micros);
+                    return self.send(job, &failure);
+                }
+            }
         }
         wire::stamp(message, micros);
         self.send(job, message)

@@ -80,6 +80,9 @@ extern "C" {
     fn drv_digits_secs_set() -> c_int;
     fn drv_is_session_zone(name: *const c_char, len: usize) -> c_int;
     fn drv_zone_offset(second: f64, offset: *mut i64) -> c_int;
+
+    // src/opened.c
+    fn drv_opened_descriptor(file: Sexp) -> c_int;
 }
 
 /// `TYPEOF`, one of [`kind`].
@@ -295,6 +298,13 @@ pub fn zone_offset(second: f64) -> Option<i64> {
     let mut offset = 0;
     // SAFETY: the shim asks the C library, and writes where it is told to.
     (unsafe { drv_zone_offset(second, &mut offset) } != 0).then_some(offset)
+}
+
+/// The descriptor that goes with a path of `dr_file()`.
+pub fn opened(file: Sexp) -> Option<c_int> {
+    // SAFETY: the shim reads an attribute.
+    let descriptor = unsafe { drv_opened_descriptor(file) };
+    (descriptor >= 0).then_some(descriptor)
 }
 
 /// True when `getOption("digits.secs")` is set, which changes how R formats times.

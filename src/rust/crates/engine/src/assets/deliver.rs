@@ -2,7 +2,7 @@
 
 use super::media_type;
 use super::range::{parts, total, Parts};
-use super::root::{open_file, Opened};
+use super::root::{open_file, regular_file, Opened};
 use super::validators::{Validators, Verdict};
 use crate::head::Fields;
 use bytes::Bytes;
@@ -14,6 +14,7 @@ use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::ops::Range;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -57,11 +58,33 @@ pub enum AssetBody {
 pub fn file_response(
     path: &Path,
     status: StatusCode,
+    headers: HeaderMap,
+    method: &Method,
+    request: &Fields,
+) -> io::Result<Response<AssetBody>> {
+    at_path(path, open_file(path)?, status, headers, method, request)
+}
+
+/// The same for a file that is open already, and may have no path any more.
+pub fn opened_response(
+    path: &Path,
+    file: OwnedFd,
+    status: StatusCode,
+    headers: HeaderMap,
+    method: &Method,
+    request: &Fields,
+) -> io::Result<Response<AssetBody>> {
+    at_path(path, regular_file(file)?, status, headers, method, request)
+}
+
+fn at_path(
+    path: &Path,
+    opened: Opened,
+    status: StatusCode,
     mut headers: HeaderMap,
     method: &Method,
     request: &Fields,
 ) -> io::Result<Response<AssetBody>> {
-    let opened = open_file(path)?;
     if !headers.contains_key(CONTENT_TYPE) {
         headers.insert(CONTENT_TYPE, media_type::of(&path.to_string_lossy()).header);
     }

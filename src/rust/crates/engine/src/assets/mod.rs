@@ -17,5 +17,5 @@ mod range;
 mod root;
 mod validators;
 
-pub use deliver::{file_response, AssetBody};
+pub use deliver::{file_response, opened_response, AssetBody};
 pub use mounts::Mounts;

@@ -53,7 +53,12 @@ impl Opened {
 
 /// Opens any regular file, following links: for a path that the app chose.
 pub(super) fn open_file(path: &Path) -> io::Result<Opened> {
-    let opened = Opened::new(open(path, READ, Mode::empty())?)?;
+    regular_file(open(path, READ, Mode::empty())?)
+}
+
+/// The same, when it is open already.
+pub(super) fn regular_file(fd: OwnedFd) -> io::Result<Opened> {
+    let opened = Opened::new(fd)?;
     let wrong = |why| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     if !opened.is_file() {
         return wrong("not a regular file");

@@ -132,9 +132,9 @@ impl Line {
             .receive(&mut self.assembler, |word, bytes| (RequestId::from_word(word), Bytes::copy_from_slice(bytes)))
     }
 
-    /// The file with the body of a reply, when it says that there is one. Asked of every reply, wanted or not: it goes when it is dropped.
+    /// The file of a reply, when it says that there is one. Asked of every reply, wanted or not: it goes when it is dropped.
     pub(super) fn file_of(&self, id: RequestId, reply: &[u8]) -> Option<OwnedFd> {
-        wire::Reply::is_spooled(reply).then(|| self.end.files.receive(id)).flatten()
+        wire::Reply::has_file(reply).then(|| self.end.files.receive(id)).flatten()
     }
 
     /// Whether it has written what is no message.

@@ -3,10 +3,10 @@
 
 use super::status::is_final;
 use super::{from_asset, Body, Failure, PipeReader, Response, ResponseFields};
-use crate::assets;
+use crate::assets::{self, AssetBody};
 use crate::head::Fields;
 use bytes::{Buf, Bytes};
-use http::{HeaderMap, Method, StatusCode};
+use http::{Method, StatusCode};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -23,9 +23,9 @@ pub enum Replied {
     Wrong(String),
 }
 
-/// Reads the message of a reply, whose body is in `spooled` when it is long. `method` and `request` are those of the request, for files
+/// Reads the message of a reply, with the file that came with it: its body when that is long, or a file that the handler opened. `method` and `request` are those of the request, for files
 /// (ranges, conditions).
-pub fn from_reply(mut message: Bytes, spooled: Option<OwnedFd>, method: &Method, request: &Fields) -> Replied {
+pub fn from_reply(mut message: Bytes, sent: Option<OwnedFd>, method: &Method, request: &Fields) -> Replied {
     let reply = match Reply::decode(&message) {
         Ok(reply) => reply,
         Err(e) => return Replied::Wrong(format!("the reply of the worker is unreadable: {e}")),
@@ -47,8 +47,13 @@ pub fn from_reply(mut message: Bytes, spooled: Option<OwnedFd>, method: &Method,
             Replied::Response(Response { status, fields, body: Body::bytes(message) })
         }
         ReplyBody::Stream => Replied::Wrong("the worker streams where it cannot".to_owned()),
-        ReplyBody::File(path) => file(path, status, fields.to_map(), method, request),
-        ReplyBody::Spooled => match measured(spooled) {
+        ReplyBody::File(path) => {
+            from_file(path, |path| assets::file_response(path, status, fields.to_map(), method, request))
+        }
+        ReplyBody::Opened(path) => from_file(path, |path| {
+            assets::opened_response(path, expected(sent)?, status, fields.to_map(), method, request)
+        }),
+        ReplyBody::Spooled => match measured(sent) {
             Ok((file, len)) => Replied::Response(Response { status, fields, body: Body::file(file, 0, len) }),
             Err(e) => Replied::Wrong(format!("the body of the reply cannot be read: {e}")),
         },
@@ -78,15 +83,19 @@ fn head_of(reply: &Reply<'_>) -> Result<(StatusCode, ResponseFields), String> {
 
 /// A file that a worker has sent, and its length.
 fn measured(file: Option<OwnedFd>) -> io::Result<(File, u64)> {
-    let file = File::from(file.ok_or_else(|| io::Error::other("no regular file came with it"))?);
+    let file = File::from(expected(file)?);
     let len = file.metadata()?.len();
     Ok((file, len))
 }
 
-fn file(path: &[u8], status: StatusCode, headers: HeaderMap, method: &Method, request: &Fields) -> Replied {
+fn expected(file: Option<OwnedFd>) -> io::Result<OwnedFd> {
+    file.ok_or_else(|| io::Error::other("no regular file came with it"))
+}
+
+fn from_file(path: &[u8], response: impl FnOnce(&Path) -> io::Result<http::Response<AssetBody>>) -> Replied {
     use std::os::unix::ffi::OsStrExt;
     let path = Path::new(std::ffi::OsStr::from_bytes(path));
-    match assets::file_response(path, status, headers, method, request) {
+    match response(path) {
         Ok(asset) => from_asset(asset).map_or_else(Replied::Failure, Replied::Response),
         Err(e) => Replied::Wrong(format!("dr_file: cannot send {}: {e}", path.display())),
     }
