@@ -40,6 +40,11 @@ stop_drover <- function(what, message, ..., call = sys.call(-1L), class = NULL) 
 #' tryCatch(dr_abort(429, headers = list("Retry-After" = "30")), drover_error_http = function(e) e$status)
 #' @export
 dr_abort <- function(status, message = NULL, ..., headers = list()) {
+  own <- c("status", "message", "headers")
+  # fields may have any name, but one that nearly is an argument was meant to be it
+  for (name in setdiff(names_given(sys.call()), c("", own))) {
+    if (min(utils::adist(name, own)) == 1L || startsWith("headers", name)) stop_name(name, own, sys.call())
+  }
   check_count(status, "status", 400, 599)
   check_string(message, "message", null = TRUE)
   fields <- list(...)

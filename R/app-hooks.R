@@ -53,7 +53,7 @@ NULL
 #' @rdname worker_hooks
 #' @export
 dr_on_worker_start <- function(app, fn) {
-  check_app(app)
+  check_registrar(app)
   check_hook(fn)
   app$on_worker_start[[length(app$on_worker_start) + 1L]] <- fn
   invisible(app)
@@ -62,7 +62,7 @@ dr_on_worker_start <- function(app, fn) {
 #' @rdname worker_hooks
 #' @export
 dr_on_worker_stop <- function(app, fn) {
-  check_app(app)
+  check_registrar(app)
   check_hook(fn)
   app$on_worker_stop[[length(app$on_worker_stop) + 1L]] <- fn
   invisible(app)
@@ -71,7 +71,7 @@ dr_on_worker_stop <- function(app, fn) {
 #' @rdname hooks
 #' @export
 dr_on_start <- function(app, fn) {
-  check_app(app)
+  check_registrar(app)
   check_hook(fn)
   app$on_start[[length(app$on_start) + 1L]] <- fn
   invisible(app)
@@ -80,7 +80,7 @@ dr_on_start <- function(app, fn) {
 #' @rdname hooks
 #' @export
 dr_on_stop <- function(app, fn) {
-  check_app(app)
+  check_registrar(app)
   check_hook(fn)
   app$on_stop[[length(app$on_stop) + 1L]] <- fn
   invisible(app)

@@ -36,7 +36,7 @@
 #' dr_get(app, "/", function(req) "Hello")
 #' @export
 dr_use <- function(app, middleware) {
-  check_app(app)
+  check_registrar(app)
   check_takes(middleware, "middleware", 2L, "two arguments, the request and `nxt`")
   app$middleware[[length(app$middleware) + 1L]] <- middleware
   invisible(app)
@@ -67,7 +67,7 @@ dr_use <- function(app, middleware) {
 #' })
 #' @export
 dr_on_error <- function(app, fn) {
-  check_app(app)
+  check_registrar(app)
   if (!is.null(fn) && !is.function(fn)) stop_argument("fn", "NULL or a function(req, err)", fn, sys.call())
   check_takes(fn, "fn", 2L, "two arguments, the request and the error", null = TRUE)
   app$on_error <- fn
@@ -94,7 +94,7 @@ dr_on_error <- function(app, fn) {
 #' dr_not_found(app, function(req) paste("There is nothing at", req$path))
 #' @export
 dr_not_found <- function(app, handler) {
-  check_app(app)
+  check_registrar(app)
   check_handler(handler, null = TRUE)
   app$not_found <- handler
   invisible(app)

@@ -48,7 +48,7 @@ app_tree <- function(app) {
 #' app
 #' @export
 dr_mount <- function(app, prefix, app2) {
-  check_app(app)
+  check_registrar(app)
   prefix <- check_prefix(prefix, "prefix", sys.call())
   if (nzchar(prefix)) parse_path(prefix, sys.call(), "prefix")
   check_app(app2, "app2")

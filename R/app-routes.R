@@ -37,7 +37,7 @@ warn_unreachable <- function(call, ...) {
 
 # The one way into app$routes. `method` is one of known_methods or "ANY".
 add_route <- function(app, method, path, handler, timeout, on_client_gone, call = sys.call(-1L)) {
-  check_app(app, call = call)
+  check_registrar(app, call = call, fun = sys.function(-1L))
   parsed <- parse_path(path, call)
   check_handler(handler, call = call)
   timeout <- as_seconds(timeout)

@@ -22,7 +22,7 @@
 #' app
 #' @export
 dr_static <- function(app, mount, dir) {
-  check_app(app)
+  check_registrar(app)
   prefix <- check_prefix(mount, "mount", sys.call())
   if (!nzchar(prefix)) stop_argument("mount", "a path below \"/\", such as \"/assets\"", mount, sys.call())
   if (grepl("[:<>{}*?#\\\\]|//|/\\.\\.?(/|$)", prefix)) {

@@ -25,6 +25,12 @@ check_app <- function(app, arg = "app", call = sys.call(-1L)) {
   if (!inherits(app, "dr_app")) stop_argument(arg, "a dr_app object (see dr_app())", app, call)
 }
 
+# Registrars call this, which take names of arguments as they are written.
+check_registrar <- function(app, call = sys.call(-1L), fun = if (missing(call)) sys.function(-1L)) {
+  if (!is.null(fun)) check_names(call, fun)
+  check_app(app, call = call)
+}
+
 
 check_request <- function(req, call = sys.call(-1L)) {
   if (!inherits(req, "dr_request")) stop_argument("req", "a dr_request object, as handlers get it", req, call)
@@ -121,10 +127,3 @@ check_seconds <- function(x, arg, zero = FALSE, call = sys.call(-1L)) {
 }
 
 check_seconds_or_none <- function(x, arg, call = sys.call(-1L)) check_seconds(x, arg, zero = TRUE, call = call)
-
-check_dots_empty <- function(..., call = sys.call(-1L)) {
-  if (...length() == 0L) return(invisible())
-  given <- names(list(...))
-  named <- if (is.null(given)) "an unnamed argument" else paste0("`", given[nzchar(given)], "`", collapse = ", ")
-  stop_drover("argument", paste0("`...` must be empty; it holds ", named), call = call, argument = "...")
-}

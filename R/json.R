@@ -25,7 +25,8 @@
 #' names of a table's counts, send `as.data.frame()` of it. `keep_vec_names = TRUE` says nothing about its future.
 #' Strings that are not valid UTF-8 are written with U+FFFD in place
 #' of the bytes that are not. Values nested deeper than 512 levels are refused.
-#' @section Errors: `drover_error_json` when `x` cannot be written; `drover_error_argument` for a wrong argument.
+#' @section Errors: `drover_error_json` when `x` cannot be written; `drover_error_argument` for a wrong argument, also for
+#'   one that [jsonlite::toJSON()] and its methods do not have.
 #' @seealso [dr_to_json()] for the text alone, [dr_response()]
 #' @examples
 #' dr_json(list(ok = TRUE))
@@ -33,6 +34,7 @@
 #' dr_json(head(cars, 2), dataframe = "columns")
 #' @export
 dr_json <- function(x, status = 200L, headers = list(), auto_unbox = TRUE, ...) {
+  if (!is.null(names(sys.call()))) check_names(sys.call(), dr_json, c(names(formals(dr_json)), JSON_ARGUMENTS))
   # called for each request: one call, when the arguments are the usual ones
   if (...length() == 0L && !is.null(reply <- .Call(C_json_reply, x, status, headers, auto_unbox))) return(reply)
   check_flag(auto_unbox, "auto_unbox")
@@ -65,6 +67,20 @@ dr_json <- function(x, status = 200L, headers = list(), auto_unbox = TRUE, ...) 
 #' @export
 dr_to_json <- function(x, ...) to_json(x, list(...), sys.call())
 
+# The arguments of toJSON(), and those that it passes on to its methods.
+JSON_ARGUMENTS <- c(
+  "dataframe", "matrix", "Date", "POSIXt", "factor", "complex", "raw", "null", "na", "auto_unbox", "digits", "pretty", "force",
+  "UTC", "time_format", "always_decimal", "keep_vec_names", "json_verbatim", "rownames", "no_dots", "use_signif", "hms", "sf"
+)
+
+check_json_arguments <- function(arguments, call) {
+  names <- names(arguments) %||% character(length(arguments))
+  wrong <- setdiff(names, JSON_ARGUMENTS)
+  if (!length(wrong)) return(invisible())
+  if (nzchar(wrong[[1L]])) stop_name(wrong[[1L]], JSON_ARGUMENTS, call)
+  stop_drover("argument", "arguments for toJSON() must be given by name", call = call, argument = "...")
+}
+
 #' @rdname dr_to_json
 #' @export
 dr_from_json <- function(txt, simplify = TRUE, max_depth = 64L, max_collisions = 2L) {
@@ -79,6 +95,7 @@ dr_from_json <- function(txt, simplify = TRUE, max_depth = 64L, max_collisions =
 
 # `arguments`: those of toJSON().
 to_json <- function(x, arguments, call) {
+  if (length(arguments)) check_json_arguments(arguments, call)
   if (is.numeric(arguments$pretty)) {
     text <- to_json(x, arguments[names(arguments) != "pretty"], call)
     return(as.character(jsonlite::prettify(text, arguments$pretty)))

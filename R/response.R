@@ -67,6 +67,7 @@ response_of <- function(status, body, headers) {
 
 # `type`: the Content-Type that `headers` may replace. Most requests end here, so the usual case is one call.
 new_response <- function(body, status, headers, type, call = sys.call(-1L)) {
+  if (!is.null(names(call)) && is.null(formals(sys.function(-1L))$...)) check_names(call, sys.function(-1L))
   response <- .Call(C_plain_response, body, status, headers, type)
   if (!is.null(response)) return(response)
   body <- check_body(body, call)

@@ -126,7 +126,7 @@ test_that("wrong arguments are named", {
   for (wrong in list("", NA_character_, NULL, "text/plain\r\nX: y", c("a", "b"))) {
     expect_argument_error(dr_get_cpp_stream(app, "/x", "later", callable, wrong), "`content_type` must be a")
   }
-  expect_argument_error(dr_get_cpp_stream(app, "/x", "later", callable, inline = TRUE), "it holds `inline`")
+  expect_argument_error(dr_get_cpp_stream(app, "/x", "later", callable, inline = TRUE), "`inline` is not an argument")
   expect_length(c(app$cpp_routes, app$cpp_stream_routes), 0L)
 })
 

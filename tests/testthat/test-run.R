@@ -94,7 +94,7 @@ test_that("what cannot be served is one classed error, and nothing is left runni
   expect_argument_error(dr_run(1), "`file` must be a single string")
   writeLines("x <- (", file)
   expect_argument_error(dr_run(file, workers = 0), "`workers` must be")
-  expect_argument_error(dr_run(file, mode = 1), "`...` must be empty; it holds `mode`", fixed = TRUE)
+  expect_argument_error(dr_run(file, mode = 1), "`mode` is not an argument of dr_run()", fixed = TRUE)
   expect_error(
     dr_run(file, port = 0L, log = "none"), "line 2, column 0: unexpected end of input", class = "drover_error_load"
   )

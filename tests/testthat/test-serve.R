@@ -165,7 +165,7 @@ test_that("wrong settings are named, and the server does not start", {
   expect_argument_error(dr_serve(app, log = tempdir()), "`log` must be \"stderr\", \"none\", or the path")
   expect_argument_error(dr_serve(app, log = file.path(tempfile(), "x.log")), "`log` must be")
   expect_argument_error(dr_serve(app, upload_path = "/dev/null/x"), "`upload_path` must be a folder")
-  expect_argument_error(dr_serve(app, max_bodies = 1), "`...` must be empty; it holds `max_bodies`", fixed = TRUE)
+  expect_argument_error(dr_serve(app, max_bodies = 1), "`max_bodies` is not an argument of dr_serve(): did you mean `max_body`?", fixed = TRUE)
   expect_argument_error(dr_serve(app, 0L, 1L, 1L, NULL, 1L, 1L, NULL, 1), "it holds an unnamed argument")
   expect_argument_error(dr_stop("now"), "`graceful_timeout` must be a single number of seconds >= 0")
   expect_false(dr_running())
