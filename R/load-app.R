@@ -25,6 +25,7 @@ stop_load <- function(...) stop_drover("load", paste0(...), call = NULL)
 # package attached: it needs no library(drover).
 load_file <- function(file) {
   if (!"package:drover" %in% search()) attachNamespace("drover")
+  enter_folder(file)
   loading$file <- file
   on.exit(rm(list = ls(loading), envir = loading))
   value <- evaluate_file(file)
@@ -35,6 +36,11 @@ load_file <- function(file) {
   stop_load(
     "it makes no app: its last value, or its variable `app`, must be what dr_app() makes, or it must call dr_serve()"
   )
+}
+
+# What the file names is beside it, wherever the server was started: while it is loaded, and in the workers.
+enter_folder <- function(file) {
+  tryCatch(setwd(dirname(file)), error = function(error) stop_load("its folder cannot be entered: ", conditionMessage(error)))
 }
 
 # The file's last value. An error names the line, as far as it is known.

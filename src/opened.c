@@ -22,9 +22,13 @@ static SEXP attribute(void) {
   return symbol;
 }
 
+int drv_opened_is(SEXP pointer) {
+  return TYPEOF(pointer) == EXTPTRSXP && R_ExternalPtrTag(pointer) == attribute();
+}
+
 /* An address of NULL is that of a pointer from another process: descriptors count from 1. */
 static int descriptor(SEXP pointer) {
-  if (TYPEOF(pointer) != EXTPTRSXP || R_ExternalPtrTag(pointer) != attribute()) return -1;
+  if (!drv_opened_is(pointer)) return -1;
   return (int)(intptr_t)R_ExternalPtrAddr(pointer) - 1;
 }
 

@@ -7,6 +7,9 @@
  * allocates nor jumps. */
 int drv_opened_descriptor(SEXP file);
 
+/* Whether a pointer is one of these: another process does without it, and goes by the path. */
+int drv_opened_is(SEXP pointer);
+
 /* What `response` named has been sent: this process needs the file no longer. */
 void drv_opened_close(SEXP response);
 

@@ -3,6 +3,7 @@
  * Not for requests and responses on the wire. */
 #include "values.h"
 #include "drover_rust.h"
+#include "opened.h"
 #include "worker.h"
 
 static SEXP text(const char *s) {
@@ -61,7 +62,7 @@ SEXP drv_pick(SEXP values, SEXP name) {
 /* data.table and others have some that do not */
 SEXP drv_pointer_is_live(SEXP pointer) {
   void *address = R_ExternalPtrAddr(pointer);
-  return Rf_ScalarLogical(address && address != (void *)R_NilValue);
+  return Rf_ScalarLogical(address && address != (void *)R_NilValue && !drv_opened_is(pointer));
 }
 
 SEXP drv_units(SEXP text, SEXP time) {
