@@ -66,3 +66,14 @@ test_that("a response that is not sent does not keep its file open", {
   expect_identical(rawToChar(kept$body), "x\n")
   expect_error(dr_file("/dev/null"), "not a regular file", class = "drover_error_file")
 })
+
+test_that("a response that an app keeps is sent by processes that are no forks, too", {
+  file <- withr::local_tempfile(lines = "kept")
+  app <- dr_app()
+  local({
+    kept <- dr_file(file)
+    dr_get(app, "/kept", function(req) kept)
+  })
+  server <- serve_workers(app, start = "spawn")
+  for (i in 1:3) expect_identical(http(sprintf("http://127.0.0.1:%d", server$port), "/kept")$body, "kept\n")
+})
