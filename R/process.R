@@ -8,6 +8,7 @@ in_process <- function() .Call(C_process_state)
 worker_process <- function(number, compiled, hooks) {
   .Call(C_title, paste("drover: worker", number))
   start_random_stream(number)
+  options(device = null_device)
   # R shows warnings when it is at top level, where a worker never is; those of handlers are logged, but callbacks have
   # some too
   if (identical(as.integer(getOption("warn")), 0L)) options(warn = 1L)

@@ -27,6 +27,9 @@ as_response <- function(value) {
   if (inherits(value, "json")) return(dr_response(value, headers = list("Content-Type" = "application/json")))
   if (is_string(value) && !is.factor(value)) return(dr_text(value))
   if (inherits(value, "condition")) stop_returned(value)
+  if (is_plot(value)) {
+    stop_drover("value", "R handler returned a plot: send it with dr_png(), dr_svg() or dr_pdf()", call = NULL)
+  }
   if (is_sendable(value)) return(dr_json(value))
   stop_drover("value", paste0(
     "R handler returned an unsupported value: ", describe(value),

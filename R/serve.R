@@ -165,6 +165,8 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   server$config <- config
   server$apps <- app_tree(app)
   server$graceful_timeout <- graceful_timeout
+  # at a console, a plot is somebody's who looks at it
+  if (!interactive()) server$options <- options(device = null_device)
   hooks <- worker_hooks(app, on_worker_start, on_worker_stop)
   started <- FALSE
   on.exit(if (!started) end_serving())
@@ -244,6 +246,7 @@ end_serving <- function() {
   apps <- server$apps
   worker_stop <- server$worker_stop
   unlink(server$files)
+  options(server$options)
   .Call(C_uploads_remove)
   rm(list = ls(server), envir = server)
   for (one in apps) one$serving <- FALSE

@@ -22,16 +22,19 @@ dr_get(app, "/reports/:name", function(req) dr_file(report(req)))
 # Saved by the browser, under a name that the handler chooses.
 dr_get(app, "/download/:name", function(req) dr_file(report(req), download_as = paste("Report", dr_param(req, "name"))))
 
-# Made for this request, in memory: a raw vector is application/octet-stream unless told otherwise.
+# Drawn for this request.
 dr_get(app, "/plot.png", function(req) {
-  file <- tempfile(fileext = ".png")
-  on.exit(unlink(file))
-  bitmap <- matrix(c(0, 1), 64, 64)
-  png(file, width = 64, height = 64, type = "cairo")
-  par(mar = rep(0, 4))
-  image(bitmap, axes = FALSE)
-  dev.off()
-  dr_response(readBin(file, "raw", file.size(file)), headers = list("Content-Type" = "image/png"))
+  dr_png({
+    par(mar = rep(0, 4))
+    image(matrix(c(0, 1), 64, 64), axes = FALSE)
+  }, width = 64, height = 64)
+})
+
+# Made for this request, and removed when it is sent.
+dr_get(app, "/cars.rds", function(req) {
+  file <- tempfile(fileext = ".rds")
+  saveRDS(cars, file)
+  dr_file(file, download_as = "cars.rds", delete = TRUE)
 })
 
 # A data frame as CSV.
