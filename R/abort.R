@@ -42,7 +42,7 @@ stop_drover <- function(what, message, ..., call = sys.call(-1L), class = NULL) 
 dr_abort <- function(status, message = NULL, ..., headers = list()) {
   own <- c("status", "message", "headers")
   # fields may have any name, but one that nearly is an argument was meant to be it
-  for (name in setdiff(names_given(sys.call()), c("", own))) {
+  for (name in setdiff(names(sys.call())[-1L], c("", own))) {
     if (min(utils::adist(name, own)) == 1L || startsWith("headers", name)) stop_name(name, own, sys.call())
   }
   check_count(status, "status", 400, 599)

@@ -1,15 +1,11 @@
 # Checks of the names of arguments. R itself lets a wrong name pass where a function has `...`, and takes the beginning of a
 # name for the whole. Neighbour: check.R, for what arguments hold.
 
-# The names in a call, as it was written; "" for those by position.
-names_given <- function(call) names(call)[-1L]
-
-# Signals an error for the first name in `call` that is none of `known`, those of `fun`. A name that stands before `...`
-# may not be shortened either.
-check_names <- function(call, fun, known = names(formals(fun))) {
-  given <- names_given(call)
-  wrong <- given[nzchar(given) & match(given, known, 0L) == 0L]
-  if (length(wrong)) stop_name(wrong[[1L]], setdiff(known, "..."), call)
+# Signals an error for the first name in `call` that `fun` has no argument of, and for one that is shortened. What `...`
+# takes is the function's own to check.
+check_names <- function(call = sys.call(-1L), fun = sys.function(-1L)) {
+  wrong <- .Call(C_wrong_name, call, fun)
+  if (!is.null(wrong)) stop_name(wrong, setdiff(names(formals(fun)), "..."), call)
 }
 
 stop_name <- function(name, known, call) {
@@ -39,10 +35,9 @@ nearest <- function(name, known) {
 }
 
 check_dots_empty <- function(..., call = sys.call(-1L), fun = sys.function(-1L)) {
-  if (!is.null(names(call))) check_names(call, fun)
+  check_names(call, fun)
   if (...length() == 0L) return(invisible())
   given <- names(list(...))
-  # by do.call(), or passed on
   if (!is.null(given) && nzchar(given[[1L]])) stop_name(given[[1L]], setdiff(names(formals(fun)), "..."), call)
   stop_drover("argument", "`...` must be empty; it holds an unnamed argument", call = call, argument = "...")
 }

@@ -57,8 +57,10 @@ dr_pdf <- function(expr, width = 8, height = 6, ..., status = 200L, headers = li
 draw <- function(open, device, expr, arguments, call, extension, type, status, headers, download_as) {
   check_size(arguments$width, "width", call)
   check_size(arguments$height, "height", call)
-  own <- c(names(formals(sys.function(-1L))), setdiff(names(formals(device)), c("file", "filename")))
-  if (!is.null(names(call))) check_names(call, NULL, own)
+  own <- names(formals(sys.function(-1L)))
+  theirs <- setdiff(names(formals(device)), c("file", "filename"))
+  wrong <- setdiff(names(call)[-1L], c("", own, theirs))
+  if (length(wrong)) stop_name(wrong[[1L]], setdiff(c(own, theirs), "..."), call)
   file <- tempfile("drover-plot-", fileext = extension)
   before <- grDevices::dev.cur()
   plot <- NULL

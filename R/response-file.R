@@ -27,7 +27,7 @@
 #' dr_file(csv, download_as = "women.csv", delete = TRUE)
 #' @export
 dr_file <- function(path, content_type = NULL, status = 200L, headers = list(), download_as = NULL, delete = FALSE) {
-  if (!is.null(names(sys.call()))) check_names(sys.call(), dr_file)
+  check_names()
   check_string(path, "path")
   check_string(content_type, "content_type", null = TRUE)
   check_string(download_as, "download_as", null = TRUE)

@@ -29,24 +29,28 @@
 #' dr_response(as.raw(1:3), headers = list("Content-Type" = "application/x-three-bytes"))
 #' @export
 dr_response <- function(body = "", status = 200L, headers = list()) {
+  if (nargs() > 1L) check_names()
   new_response(body, status, headers, if (is.raw(body)) "application/octet-stream" else "text/plain; charset=utf-8")
 }
 
 #' @rdname dr_response
 #' @export
 dr_text <- function(body = "", status = 200L, headers = list()) {
+  if (nargs() > 1L) check_names()
   new_response(body, status, headers, "text/plain; charset=utf-8")
 }
 
 #' @rdname dr_response
 #' @export
 dr_html <- function(body = "", status = 200L, headers = list()) {
+  if (nargs() > 1L) check_names()
   new_response(body, status, headers, "text/html; charset=utf-8")
 }
 
 #' @rdname dr_response
 #' @export
 dr_redirect <- function(location, status = 302L, headers = list()) {
+  if (nargs() > 1L) check_names()
   check_string(location, "location")
   if (has_control(location)) {
     stop_drover("argument", "`location` must not hold line breaks or other control characters", argument = "location")
@@ -67,7 +71,6 @@ response_of <- function(status, body, headers) {
 
 # `type`: the Content-Type that `headers` may replace. Most requests end here, so the usual case is one call.
 new_response <- function(body, status, headers, type, call = sys.call(-1L)) {
-  if (!is.null(names(call)) && is.null(formals(sys.function(-1L))$...)) check_names(call, sys.function(-1L))
   response <- .Call(C_plain_response, body, status, headers, type)
   if (!is.null(response)) return(response)
   body <- check_body(body, call)

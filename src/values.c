@@ -1,10 +1,11 @@
-/* Two small things that handlers do for nearly every request, as one call each: making a plain response, and looking up
- * one named value. What is not the usual case is left to R (R/response.R, R/request.R): these answer NULL.
+/* Three small things that handlers do for nearly every request, as one call each: making a plain response, looking up one
+ * named value, and looking at the names of arguments. What is not the usual case is left to R (R/response.R, R/request.R): these answer NULL.
  * Not for requests and responses on the wire. */
 #include "values.h"
 #include "drover_rust.h"
 #include "opened.h"
 #include "worker.h"
+#include <string.h>
 
 static SEXP text(const char *s) {
   SEXP out = Rf_mkString(s);
@@ -55,6 +56,36 @@ SEXP drv_pick(SEXP values, SEXP name) {
     if (!Rf_NonNullStringMatch(STRING_ELT(names, i), wanted)) continue;
     if (TYPEOF(values) == VECSXP) return VECTOR_ELT(values, i);
     if (TYPEOF(values) == STRSXP) return Rf_ScalarString(STRING_ELT(values, i));
+  }
+  return R_NilValue;
+}
+
+/* Whether R takes `name` for the beginning of an argument's name: one that stands before `...`, if there is such. */
+static int is_shortened(SEXP name, SEXP formals) {
+  const char *text = CHAR(PRINTNAME(name));
+  for (; formals != R_NilValue && TAG(formals) != R_DotsSymbol; formals = CDR(formals)) {
+    if (!strncmp(text, CHAR(PRINTNAME(TAG(formals))), strlen(text))) return 1;
+  }
+  return 0;
+}
+
+static int has_formal(SEXP name, SEXP formals) {
+  for (; formals != R_NilValue; formals = CDR(formals)) {
+    if (TAG(formals) == name) return 1;
+  }
+  return 0;
+}
+
+/* The first name in `call` by which `fun` has no argument, however R would match it; NULL when there is none. What `...`
+ * takes is not looked at. */
+SEXP drv_wrong_name(SEXP call, SEXP fun) {
+  if (TYPEOF(call) != LANGSXP || TYPEOF(fun) != CLOSXP) return R_NilValue;
+  SEXP formals = FORMALS(fun);
+  for (SEXP at = CDR(call); at != R_NilValue; at = CDR(at)) {
+    SEXP name = TAG(at);
+    if (name == R_NilValue || has_formal(name, formals)) continue;
+    if (has_formal(R_DotsSymbol, formals) && !is_shortened(name, formals)) continue;
+    return Rf_ScalarString(PRINTNAME(name));
   }
   return R_NilValue;
 }

@@ -14,4 +14,6 @@ SEXP drv_units(SEXP text, SEXP time);
 /* .Call: how many workers run at a time on this machine. */
 SEXP drv_cores(void);
 
+SEXP drv_wrong_name(SEXP call, SEXP fun);
+
 #endif

@@ -102,6 +102,16 @@ test_that("a handler's value is written like that, too", {
   expect_identical(reply(x), "{\"id\":1234567890123456,\"at\":\"2001-09-09 01:46:40\",\"z\":\"0+1i\"}")
 })
 
+test_that("a client gets all digits beside times of any kind", {
+  app <- dr_app()
+  dr_get(app, "/", function(req) {
+    list(id = 1234567890123456, at = as.POSIXlt(.POSIXct(1e9, "Asia/Tokyo")), took = as.difftime(1, units = "secs"))
+  })
+  server <- serve_workers(app)
+  answer <- http(sprintf("http://127.0.0.1:%d", server$port), "/")
+  expect_identical(answer$body, "{\"id\":1234567890123456,\"at\":\"2001-09-09 10:46:40\",\"took\":1}")
+})
+
 test_that("many foreign parts are asked about once", {
   x <- lapply(1:5000, function(i) zone(i, "Asia/Tokyo"))
   expect_identical(dr_to_json(x[1:50]), theirs(x[1:50]))

@@ -98,6 +98,7 @@ fn written_reply(mut input: Input) {
         0 => ReplyBody::File(input.0),
         1 => ReplyBody::Failure(input.0),
         2 => ReplyBody::Stream,
+        3 => ReplyBody::Opened(input.0),
         _ => ReplyBody::Bytes(input.0),
     };
     let content_type = [ContentType::None, ContentType::Json, ContentType::Octet][usize::from(flags >> 6) % 3];
