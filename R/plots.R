@@ -32,7 +32,7 @@
 #' @export
 dr_png <- function(expr, width = 800, height = 600, res = 96, ..., status = 200L, headers = list(),
                    download_as = NULL) {
-  check_size(res, "res")
+  check_extent(res, "res")
   bitmap <- if (capabilities("cairo")) "cairo" else getOption("bitmapType")
   open <- function(file, ...) grDevices::png(file, units = "px", res = res, ...)
   arguments <- utils::modifyList(list(width = width, height = height, type = bitmap), list(...))
@@ -55,8 +55,8 @@ dr_pdf <- function(expr, width = 8, height = 6, ..., status = 200L, headers = li
 
 # `open` opens the device of `device` on a file; `expr` is a promise, which draws when it is looked at.
 draw <- function(open, device, expr, arguments, call, extension, type, status, headers, download_as) {
-  check_size(arguments$width, "width", call)
-  check_size(arguments$height, "height", call)
+  check_extent(arguments$width, "width", call)
+  check_extent(arguments$height, "height", call)
   own <- names(formals(sys.function(-1L)))
   theirs <- setdiff(names(formals(device)), c("file", "filename"))
   wrong <- setdiff(names(call)[-1L], c("", own, theirs))
@@ -97,7 +97,7 @@ is_blank <- function(file, type) {
   !grepl("<(rect|path|use|image)\\b", text, useBytes = TRUE)
 }
 
-check_size <- function(x, arg, call = sys.call(-1L)) {
+check_extent <- function(x, arg, call = sys.call(-1L)) {
   if (is.numeric(x) && length(x) == 1L && is.finite(x) && x > 0) return(invisible())
   stop_argument(arg, "a single number > 0", x, call)
 }

@@ -15,10 +15,12 @@ test_that("names become addresses", {
   natives <- drover:::natives_for_engine(drover:::compile_app(app))
   expect_length(natives, 2L)
   expect_identical(natives[[1L]]$pointer, drover:::resolve_callable("later", callable, NULL, NULL)$pointer)
-  expect_identical(natives[[1L]][-1L], list(interface = "unary", data = NULL, content_type = "", params = c("id", "n")))
-  expect_identical(
-    natives[[2L]][-1L], list(interface = "stream", data = NULL, content_type = "text/plain", params = character())
-  )
+  expect_identical(natives[[1L]][-1L], list(
+    interface = "unary", data = NULL, content_type = "", params = c("id", "n"), route = "GET /x/:id/<n:int>"
+  ))
+  expect_identical(natives[[2L]][-1L], list(
+    interface = "stream", data = NULL, content_type = "text/plain", params = character(), route = "GET /y"
+  ))
 })
 
 test_that("an app that has been saved resolves its handlers anew", {

@@ -67,7 +67,7 @@ test_that("a route's own time limit counts, shorter or longer than the server's"
   server <- serve_workers(app, 4L, timeout = 0.5)
   expect_identical(statuses(fetch_all(server, c("/short", "/long", "/server"))), c(504L, 200L, 504L))
   expect_identical(fetch(server, "/inner/short", "POST")$status, 504L)
-  for (wrong in list(0, -1, "1", NA, c(1, 2), Inf)) {
+  for (wrong in list(-1, "soon", NA, c(1, 2), Inf)) {
     expect_argument_error(dr_get(dr_app(), "/", handler, timeout = wrong), "`timeout` must be a single number of seconds")
   }
 })

@@ -33,13 +33,8 @@ pub fn run(data: &[u8]) {
     };
     let settings = serve.settings(PathBuf::new());
     let limits = &settings.limits;
-    let times = [
-        limits.header_timeout,
-        limits.body_timeout,
-        limits.write_timeout,
-        limits.keep_alive,
-        limits.kill_after,
-    ];
+    let times =
+        [limits.header_timeout, limits.body_timeout, limits.write_timeout, limits.keep_alive, limits.kill_after];
     assert!(times.iter().all(|time| *time > 0.0 && time.is_finite()), "{times:?}");
     let or_none = [limits.timeout, limits.queue_timeout, limits.graceful_timeout];
     assert!(or_none.iter().all(|time| *time >= 0.0 && time.is_finite()), "{or_none:?}");

@@ -18,8 +18,9 @@ pub use super::body::{BodyReader, Piece};
 pub use super::encode::Asked;
 pub use super::head::{BodyLength, Framing, HeadReader};
 pub use super::Refusal;
+pub use crate::config::ErrorFormat;
 pub use crate::head::{Head, Version};
-pub use crate::respond::{failure, pipe, Body, Failure, Replied, Response, ResponseFields};
+pub use crate::respond::{failure, pipe, Body, ErrorBodies, Failure, Replied, Response, ResponseFields};
 
 /// What the reply of a worker comes to, of which no file is at hand.
 pub fn replied(message: Bytes) -> Replied {
