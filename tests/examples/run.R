@@ -4,7 +4,7 @@
 # An example is a folder inst/examples/NAME with app.R and requests.txt; a page is described in pages.R. Each command of
 # a transcript or page is a test; so is that the app starts, and that it ends when interrupted.
 
-for (file in c("transcript.R", "samples.R", "server.R", "packages.R", "pages.R", "settings.R", "proxy.R", "unit.R")) {
+for (file in c("transcript.R", "samples.R", "server.R", "packages.R", "pages.R", "settings.R", "proxy.R", "unit.R", "troubleshooting.R")) {
   source(file.path("tests", "examples", file), encoding = "UTF-8")
 }
 
@@ -107,6 +107,7 @@ if (length(wanted)) {
   check_settings_page(report)
   check_proxy(report)
   check_unit(report)
+  check_troubleshooting(report)
 }
 for (name in examples) run_example(name)
 for (page in pages) run_page(page)
