@@ -109,8 +109,9 @@ reload_session <- function(call = NULL) {
 #' * `dr_running()`: `TRUE` while a server runs in this session, otherwise `FALSE`.
 #' * `dr_url()`: where the server is reached from this machine, such as `"http://127.0.0.1:8080"`: a string without a
 #'   slash at its end.
-#' * `dr_status()`: the worker processes: a data frame with a row for each, the oldest first. It has no rows while
-#'   handlers run in this session, and when no server runs. Its columns:
+#' * `dr_status()`: the workers: a data frame with a row for each, the oldest first, which is printed with units and
+#'   totals. With `workers = 1` of [dr_serve()] the one row is this session. It has no rows when no server runs. Its
+#'   columns:
 #'
 #'   | column | type | is |
 #'   |---|---|---|
@@ -148,7 +149,11 @@ dr_url <- function() {
 
 #' @rdname status
 #' @export
-dr_status <- function() .Call(C_service_workers)
+dr_status <- function() {
+  status <- .Call(C_service_workers)
+  class(status) <- c("dr_status", "data.frame")
+  status
+}
 
 #' Where the program is
 #'

@@ -90,6 +90,7 @@ struct SEXPREC;
  * `interrupt` when drv_session_is_interrupted() may have become true. */
 drv_session *drv_session_start(const char *json, size_t len, drv_natives, int32_t (*ring)(void), void (*interrupt)(void),
                                drv_desk **desk, drv_error *error);
+const drv_node *drv_session_status(drv_session *);
 int32_t drv_session_is_interrupted(const drv_session *);
 int32_t drv_session_port(const drv_session *);
 void drv_session_reopens_log(const drv_session *);

@@ -92,7 +92,8 @@ SEXP drv_service_news(void) {
 
 /* .Call: a data frame with a row for each worker. */
 SEXP drv_service_workers(void) {
-  const drv_node *node = service ? drv_service_status(service) : drv_service_no_status();
+  const drv_node *node = service ? drv_service_status(service) : drv_session_worker();
+  if (!node) node = drv_service_no_status();
   return node ? drv_build(node) : R_NilValue;
 }
 

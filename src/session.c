@@ -57,6 +57,8 @@ void drv_call_later(void (*f)(void *), double seconds) {
 
 void drv_session_polls(void) { atomic_store(&polls, 1); }
 
+const drv_node *drv_session_worker(void) { return session ? drv_session_status(session) : NULL; }
+
 int drv_session_is_drained(void) {
   if (session) return drv_session_drained(session);
   return !drv_worker_is_waiting_for_promises() && drv_process_c_is_through();

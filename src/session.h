@@ -1,5 +1,6 @@
 #ifndef DROVER_SESSION_H
 #define DROVER_SESSION_H
+#include "drover_rust.h"
 #include <stdint.h>
 #define R_NO_REMAP
 #include <Rinternals.h>
@@ -19,6 +20,9 @@ void drv_session_polls(void);
 /* Whether nobody waits for an answer: this session's own server has no connections left, or, in a worker process, all promises have
  * come to their end. */
 int drv_session_is_drained(void);
+
+/* The session as the worker of its own server, or NULL: a data frame of one row. */
+const drv_node *drv_session_worker(void);
 
 /* Whether the server has interrupted the handler that runs; asking forgets it. */
 int drv_session_take_interrupt(void);

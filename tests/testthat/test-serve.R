@@ -18,11 +18,12 @@ test_that("a server tells where it listens, and starts and stops any number of t
     expect_true(dr_running())
     expect_identical(dr_url(), paste0("http://127.0.0.1:", app$port))
     expect_match(format(app)[[1]], paste("serving on", dr_url()), fixed = TRUE)
-    expect_identical(dr_status(), data.frame(
+    expect_identical(dr_status()$pid, Sys.getpid())
+    expect_identical(withVisible(dr_stop()), list(value = NULL, visible = FALSE))
+    expect_identical(dr_status(), structure(data.frame(
       pid = integer(), alive = logical(), state = character(), generation = integer(), requests = numeric(),
       errors = numeric(), busy = numeric(), memory = numeric(), age = numeric()
-    ))
-    expect_identical(withVisible(dr_stop()), list(value = NULL, visible = FALSE))
+    ), class = c("dr_status", "data.frame")))
   }
   expect_false(dr_running())
   expect_silent(dr_stop())

@@ -197,7 +197,7 @@ pub unsafe extern "C" fn drv_service_stop(running: *const Running, graceful_time
 
 /// The storage of an answer.
 #[derive(Default)]
-struct Answer {
+pub(crate) struct Answer {
     text: String,
     numbers: Vec<f64>,
     ints: [Vec<i32>; 3],
@@ -257,7 +257,7 @@ impl Answer {
         self.list(&fields, -1)
     }
 
-    fn status(&mut self, workers: &[WorkerStatus]) -> *const Node {
+    pub(crate) fn status(&mut self, workers: &[WorkerStatus]) -> *const Node {
         let ints: [fn(&WorkerStatus) -> i32; 3] =
             [|w| w.pid, |w| i32::from(w.alive), |w| i32::try_from(w.generation).unwrap_or(i32::MAX)];
         let doubles: [fn(&WorkerStatus) -> f64; 5] =

@@ -3,15 +3,18 @@
 
 use crate::desk::{Desk, Routes};
 use crate::natives::CNatives;
+use crate::node::Node;
+use crate::service::Answer;
 use crate::shield::{lent, shield, Error};
-use engine::{AppConfig, Pool, PoolEvent, Runner, Seat, Server, Settings, StartError};
+use engine::{AppConfig, Pool, PoolEvent, Runner, Seat, Server, Settings, StartError, WorkerStats};
 use exchange::Handlers;
 use native::Natives;
 use serde::Deserialize;
 use shm::Ring;
 use std::ptr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use supervisor::WorkerState;
 use worker::{Running, Worker};
 
 /// A server whose worker is this thread.
@@ -29,6 +32,10 @@ pub struct Session {
     settings: Settings,
     /// what the worker runs
     running: Arc<Running>,
+    /// what it has run, since when
+    stats: Arc<WorkerStats>,
+    since: Instant,
+    answer: Answer,
 }
 
 struct Next {
@@ -45,15 +52,16 @@ fn seat(
     log: engine::Log,
     ring: extern "C" fn() -> i32,
     interrupt: extern "C" fn(),
-) -> Result<(Desk, Arc<Running>), (u16, String)> {
+) -> Result<(Desk, Arc<Running>, Arc<WorkerStats>), (u16, String)> {
+    let stats = Arc::<WorkerStats>::default();
     let (end, worker) = shm::pair(Some(Arc::new(RingByCall(ring)))).map_err(|e| (3, e.to_string()))?;
     let upload_path = settings.upload_path.clone();
     let worker = Worker::new(worker).spooling(upload_path.clone());
     let running = worker.running();
     let runner = Some(Runner::Thread(Box::new(move || interrupt())));
-    pool.attach(Seat { worker: generation, generation, end, c_end: None, runner, stats: Arc::default() });
+    pool.attach(Seat { worker: generation, generation, end, c_end: None, runner, stats: stats.clone() });
     let log = Box::new(move |level, text: &str| log.line(level, text));
-    Ok((Desk::new(worker, routes, settings.limits.clone(), upload_path, log), running))
+    Ok((Desk::new(worker, routes, settings.limits.clone(), upload_path, log), running, stats))
 }
 
 impl Session {
@@ -87,10 +95,11 @@ impl Session {
         let Next { routes, natives } = self.next.take().ok_or((3, "no app is to take over".to_owned()))?;
         self.generation += 1;
         let log = self.server.log().clone();
-        let (desk, running) =
+        let (desk, running, stats) =
             seat(self.server.pool(), self.generation, routes, &self.settings, log, self.ring, self.interrupt)?;
         // a signal may come at any time, and looks at the one or the other
         drop(std::mem::replace(&mut self.running, running));
+        (self.stats, self.since) = (stats, Instant::now());
         let old = std::mem::replace(&mut self.natives, natives);
         Ok((desk, old.is_none_or(|old| old.stop(PATIENCE))))
     }
@@ -179,11 +188,23 @@ unsafe fn start(
     pool.add_generation(FIRST, &app, handlers).map_err(|e| (2, e))?;
     let mut events = pool.events();
     let news = Box::new(move || events.as_mut().and_then(|events| events.try_recv().ok()));
-    let (desk, running) = seat(pool, FIRST, routes, &kept, server.log().clone(), ring, interrupt)?;
+    let (desk, running, stats) = seat(pool, FIRST, routes, &kept, server.log().clone(), ring, interrupt)?;
     pool.switch_to(FIRST);
     server.listen().map_err(|e| (1, format!("cannot listen on {}: {e}", server.address())))?;
-    let session =
-        Session { server, natives, generation: FIRST, next: None, news, ring, interrupt, settings: kept, running };
+    let session = Session {
+        server,
+        natives,
+        generation: FIRST,
+        next: None,
+        news,
+        ring,
+        interrupt,
+        settings: kept,
+        running,
+        stats,
+        since: Instant::now(),
+        answer: Answer::default(),
+    };
     Ok((session, desk))
 }
 
@@ -277,6 +298,20 @@ pub unsafe extern "C" fn drv_session_is_interrupted(session: *const Session) -> 
 pub unsafe extern "C" fn drv_session_reopens_log(session: *const Session) {
     // SAFETY: the caller's.
     shield((), || unsafe { (*session).server.log().reopen() });
+}
+
+/// The session as the worker that it is: a data frame of one row.
+///
+/// # Safety
+/// `session` is live. The node lives until the next call.
+#[no_mangle]
+pub unsafe extern "C" fn drv_session_status(session: *mut Session) -> *const Node {
+    // SAFETY: the caller's.
+    let Session { generation, stats, since, answer, .. } = unsafe { &mut *session };
+    let pid = i32::try_from(std::process::id()).unwrap_or(0);
+    shield(ptr::null(), || {
+        answer.status(&[supervisor::worker_status(pid, *generation, WorkerState::Idle, stats, *since)])
+    })
 }
 
 /// Stops accepting; connections end as their requests are answered.

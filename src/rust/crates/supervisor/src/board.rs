@@ -42,18 +42,31 @@ impl Board {
 }
 
 fn status(note: &Note) -> WorkerStatus {
-    let age = note.since.elapsed();
-    let busy_since = note.stats.busy_since_ms.load(Ordering::Relaxed);
+    WorkerStatus {
+        alive: !note.process.has_ended(),
+        ..worker_status(note.process.pid(), note.generation, note.state, &note.stats, note.since)
+    }
+}
+
+/// A worker that lives, as it is now. `state`: what is known of it beside the requests that it has: idle stands for busy, too.
+pub fn worker_status(
+    pid: i32,
+    generation: u32,
+    state: WorkerState,
+    stats: &WorkerStats,
+    since: Instant,
+) -> WorkerStatus {
+    let age = since.elapsed();
+    let busy_since = stats.busy_since_ms.load(Ordering::Relaxed);
     let running = if busy_since > 0 { 1000 * engine::now_ms().saturating_sub(busy_since) } else { 0 };
-    let busy = note.stats.busy_us.load(Ordering::Relaxed) + running;
-    let pid = note.process.pid();
+    let busy = stats.busy_us.load(Ordering::Relaxed) + running;
     WorkerStatus {
         pid,
-        alive: !note.process.has_ended(),
-        state: if note.state == WorkerState::Idle && busy_since > 0 { WorkerState::Busy } else { note.state },
-        generation: note.generation,
-        requests: note.stats.requests.load(Ordering::Relaxed),
-        errors: note.stats.errors.load(Ordering::Relaxed),
+        alive: true,
+        state: if state == WorkerState::Idle && busy_since > 0 { WorkerState::Busy } else { state },
+        generation,
+        requests: stats.requests.load(Ordering::Relaxed),
+        errors: stats.errors.load(Ordering::Relaxed),
         busy: (busy as f64 / 1e6 / age.as_secs_f64().max(1e-6)).min(1.0),
         memory: pss(pid).or_else(|| resident(pid)).unwrap_or(0),
         age: age.as_secs_f64(),

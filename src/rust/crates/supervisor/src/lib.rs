@@ -26,6 +26,7 @@ mod worker_handle;
 mod zygote;
 mod zygotes;
 
+pub use board::worker_status;
 pub use event::{Event, Failure};
 pub use options::{usable_cores, PoolOptions, Start};
 pub use service::{Service, Wake};

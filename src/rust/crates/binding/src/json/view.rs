@@ -275,8 +275,9 @@ fn is_frame(class: &[Sexp]) -> bool {
     let Some((last, others)) = class.split_last() else {
         return false;
     };
-    let plain =
-        |name: &Sexp| matches!(r::bytes(*name), b"tbl_df" | b"tbl" | b"grouped_df" | b"spec_tbl_df" | b"data.table");
+    let plain = |name: &Sexp| {
+        matches!(r::bytes(*name), b"dr_status" | b"tbl_df" | b"tbl" | b"grouped_df" | b"spec_tbl_df" | b"data.table")
+    };
     r::bytes(*last) == b"data.frame" && others.iter().all(plain)
 }
 
