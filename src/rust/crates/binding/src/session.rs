@@ -30,12 +30,15 @@ pub struct Session {
     ring: extern "C" fn() -> i32,
     interrupt: extern "C" fn(),
     settings: Settings,
-    /// what the worker runs
+    work: Work,
+    answer: Answer,
+}
+
+/// What the worker of a generation runs, and has run since it began.
+struct Work {
     running: Arc<Running>,
-    /// what it has run, since when
     stats: Arc<WorkerStats>,
     since: Instant,
-    answer: Answer,
 }
 
 struct Next {
@@ -52,7 +55,7 @@ fn seat(
     log: engine::Log,
     ring: extern "C" fn() -> i32,
     interrupt: extern "C" fn(),
-) -> Result<(Desk, Arc<Running>, Arc<WorkerStats>), (u16, String)> {
+) -> Result<(Desk, Work), (u16, String)> {
     let stats = Arc::<WorkerStats>::default();
     let (end, worker) = shm::pair(Some(Arc::new(RingByCall(ring)))).map_err(|e| (3, e.to_string()))?;
     let upload_path = settings.upload_path.clone();
@@ -61,7 +64,8 @@ fn seat(
     let runner = Some(Runner::Thread(Box::new(move || interrupt())));
     pool.attach(Seat { worker: generation, generation, end, c_end: None, runner, stats: stats.clone() });
     let log = Box::new(move |level, text: &str| log.line(level, text));
-    Ok((Desk::new(worker, routes, settings.limits.clone(), upload_path, log), running, stats))
+    let work = Work { running, stats, since: Instant::now() };
+    Ok((Desk::new(worker, routes, settings.limits.clone(), upload_path, log), work))
 }
 
 impl Session {
@@ -95,11 +99,10 @@ impl Session {
         let Next { routes, natives } = self.next.take().ok_or((3, "no app is to take over".to_owned()))?;
         self.generation += 1;
         let log = self.server.log().clone();
-        let (desk, running, stats) =
+        let (desk, work) =
             seat(self.server.pool(), self.generation, routes, &self.settings, log, self.ring, self.interrupt)?;
         // a signal may come at any time, and looks at the one or the other
-        drop(std::mem::replace(&mut self.running, running));
-        (self.stats, self.since) = (stats, Instant::now());
+        drop(std::mem::replace(&mut self.work, work));
         let old = std::mem::replace(&mut self.natives, natives);
         Ok((desk, old.is_none_or(|old| old.stop(PATIENCE))))
     }
@@ -188,7 +191,7 @@ unsafe fn start(
     pool.add_generation(FIRST, &app, handlers).map_err(|e| (2, e))?;
     let mut events = pool.events();
     let news = Box::new(move || events.as_mut().and_then(|events| events.try_recv().ok()));
-    let (desk, running, stats) = seat(pool, FIRST, routes, &kept, server.log().clone(), ring, interrupt)?;
+    let (desk, work) = seat(pool, FIRST, routes, &kept, server.log().clone(), ring, interrupt)?;
     pool.switch_to(FIRST);
     server.listen().map_err(|e| (1, format!("cannot listen on {}: {e}", server.address())))?;
     let session = Session {
@@ -200,9 +203,7 @@ unsafe fn start(
         ring,
         interrupt,
         settings: kept,
-        running,
-        stats,
-        since: Instant::now(),
+        work,
         answer: Answer::default(),
     };
     Ok((session, desk))
@@ -287,7 +288,7 @@ pub unsafe extern "C" fn drv_session_port(session: *const Session) -> i32 {
 #[no_mangle]
 pub unsafe extern "C" fn drv_session_is_interrupted(session: *const Session) -> i32 {
     // SAFETY: the caller's. Only atomics are read.
-    i32::from(unsafe { (*session).running.is_to_be_interrupted() })
+    i32::from(unsafe { (*session).work.running.is_to_be_interrupted() })
 }
 
 /// Has the log file opened again, after it was moved.
@@ -307,10 +308,10 @@ pub unsafe extern "C" fn drv_session_reopens_log(session: *const Session) {
 #[no_mangle]
 pub unsafe extern "C" fn drv_session_status(session: *mut Session) -> *const Node {
     // SAFETY: the caller's.
-    let Session { generation, stats, since, answer, .. } = unsafe { &mut *session };
+    let Session { generation, work, answer, .. } = unsafe { &mut *session };
     let pid = i32::try_from(std::process::id()).unwrap_or(0);
     shield(ptr::null(), || {
-        answer.status(&[supervisor::worker_status(pid, *generation, WorkerState::Idle, stats, *since)])
+        answer.status(&[supervisor::worker_status(pid, *generation, WorkerState::Idle, &work.stats, work.since)])
     })
 }
 
