@@ -1,7 +1,7 @@
 # The processes that a test has started, with all their descendants: found by a variable of the environment that they
 # inherit, whoever their parent is by now and whatever group or session they are in. Linux only.
 
-family_variable <- "DROVER_PROCESS_TEST"
+family_variable <- "PROCESS_TEST_OF_DROVER"
 
 # From now on every process that is started belongs to a new family.
 begin_family <- function() {
