@@ -40,18 +40,23 @@ test_that("max_queue: while R is busy the excess is 503 at once, and what needs 
 })
 
 test_that("max_queue counts what was let go: a full queue does not stay full", {
+  begun <- withr::local_tempfile()
   server <- local_server({
     app <- dr_app()
     dr_get(app, "/sleep", function(req) {
+      file.create(Sys.getenv("BEGUN"))
       Sys.sleep(0.5)
       "slept"
     })
     dr_get(app, "/fail", function(req) stop("failed"))
     dr_get(app, "/quick", function(req) "quick")
-  }, max_queue = 2L)
+  }, max_queue = 2L, env = c(BEGUN = begun))
   for (round in 1:3) {
+    unlink(begun)
     busy <- raw_client(server$port)
     client_send(busy, request_bytes("/sleep"))
+    # requests of several connections come in any order
+    expect_true(eventually(function() file.exists(begun)))
     leaving <- raw_clients(5, server$port)
     for (client in leaving) client_send(client, request_bytes("/quick"))
     for (client in leaving) client_close(client)
