@@ -16,10 +16,10 @@ for (file in c("checks.R", "family.R", "server.R", "client.R", "storm.R")) sourc
 
 tests <- list()
 
-# Registers a test: a function without arguments that calls expect(). `zygote`: whether it is about one, so that it is nothing
-# for servers that have none.
-test <- function(name, body, zygote = FALSE) {
-  tests[[length(tests) + 1L]] <<- list(name = name, body = body, file = current_file, zygote = zygote)
+# Registers a test: a function without arguments that calls expect(). `ways`: those of styles that it is for; one about
+# zygotes is not for spawned workers, and one about the program for it alone.
+test <- function(name, body, ways = seq_along(styles)) {
+  tests[[length(tests) + 1L]] <<- list(name = name, body = body, file = current_file, ways = ways)
 }
 
 # The tests as they are to be run: each with the way to start servers.
@@ -29,7 +29,7 @@ with_ways <- function(tests, ways) {
   tests <- Filter(function(test) "serve" %in% all.names(body(test$body)), tests)
   numbers <- switch(ways, others = as.list(2L + seq_along(tests) %% 3L), all = list(1:4), list(as.integer(ways)))
   runs <- Map(function(test, numbers) lapply(styles[numbers], function(style) c(test, style = style)), tests, numbers)
-  Filter(function(test) !test$zygote || test$style != styles[[4L]], unlist(runs, recursive = FALSE))
+  Filter(function(test) test$style %in% styles[test$ways], unlist(runs, recursive = FALSE))
 }
 
 # Runs one test: NULL, or a list of class "failed" or "skipped" with a message.

@@ -53,4 +53,4 @@ test("what of dr_serve() in a file is not used is named", function() {
   server <- serve(file, workers = 1)
   said <- grep("of dr_serve\\(\\) in", server$log(), value = TRUE)
   expect(length(said) == 1 && grepl("not used: `port`, `workers`; the settings", said), toString(server$log()))
-})
+}, ways = 1)

@@ -74,7 +74,7 @@ test("no more processes: the workers that live serve, and the lost one comes bac
   account <- end_load(load)
   expect(account[["s502"]] <= 1, attr(account, "line"))
   expect_account(account, s502 = account[["s502"]])
-})
+}, ways = 1:3)
 
 test("no more descriptors: open connections are served, nothing spins, and new ones come in when there is room",
   function() {

@@ -89,7 +89,7 @@ test("the zygote is killed: its workers serve on, and a new one makes the next w
   expect(wait_for(function() length(workers(server)) >= 1L), "no worker of the new zygote")
   account <- end_load(load)
   expect_account(account)
-}, zygote = TRUE)
+}, ways = 1:3)
 
 test("workers have random numbers of their own", function() {
   server <- serve(workers = 4)

@@ -32,7 +32,7 @@ test("processes of the program gain no rights, leave no dumps, and end before it
   expect(ask(server, "/segfault")$status == "502", "another status")
   wait_for_workers(server, 2)
   expect_modest(server, NULL)
-})
+}, ways = 1)
 
 for (way in c("fork", "spawn")) local({
   way <- way

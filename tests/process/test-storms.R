@@ -49,7 +49,7 @@ test("the zygote is killed while it loads for a reload: the old code serves on, 
   send_signal(server$pid, tools::SIGHUP)
   expect(logged(server, "reloaded: generation"), "no further reload")
   expect_account(end_load(load))
-}, zygote = TRUE)
+}, ways = 1:3)
 
 test("TERM while it loads, and while it reloads", function() {
   file <- write_app(c("file.create(file.path(Sys.getenv('MARKS'), 'loading'))", "Sys.sleep(100)"))
@@ -80,7 +80,7 @@ test("a zygote that is stopped (SIGSTOP): its workers serve, and a lost one come
   account <- end_load(load)
   expect(account[["s502"]] <= 1, attr(account, "line"))
   expect_account(account, s502 = account[["s502"]])
-}, zygote = TRUE)
+}, ways = 1:3)
 
 test("all workers and the zygote are killed at once, and all is made anew", function() {
   server <- serve(workers = 2, queue_timeout = 20)
@@ -91,7 +91,7 @@ test("all workers and the zygote are killed at once, and all is made anew", func
   account <- end_load(load)
   expect(account[["s502"]] <= 2, attr(account, "line"))
   expect_account(account, s502 = account[["s502"]])
-}, zygote = TRUE)
+}, ways = 1:3)
 
 test("workers that serve one request each", function() {
   server <- serve(workers = 2, max_requests = 1, queue_timeout = 20)
