@@ -17,7 +17,7 @@ for (file in c("checks.R", "family.R", "server.R", "client.R", "storm.R")) sourc
 tests <- list()
 
 # Registers a test: a function without arguments that calls expect(). `ways`: those of styles that it is for; one about
-# zygotes is not for spawned workers, and one about the program for it alone.
+# zygotes is not for spawned workers, one about a file that changes not for apps of a session, one about the program for it alone.
 test <- function(name, body, ways = seq_along(styles)) {
   tests[[length(tests) + 1L]] <<- list(name = name, body = body, file = current_file, ways = ways)
 }

@@ -68,7 +68,7 @@ test("ten reloads under load: no request fails, and each brings the new code", f
   # the old generations have gone
   wait_for_workers(server, 2)
   expect(wait_for(function() length(zygotes(server)) == 1L), "zygotes: ", toString(zygotes(server)))
-})
+}, ways = 1:2)
 
 test("a reload waits for what the old code is running", function() {
   file <- write_app(c(readLines(file.path(here, "app.R")), "dr_get(app, '/version', function(req) 'old')", "app"))
@@ -104,7 +104,7 @@ test("code that does not load, or whose workers do not start, leaves the old cod
   versioned("better", file)
   send_signal(server$pid, tools::SIGHUP)
   expect(wait_for(function() ask(server, "/version")$body == "better"), "good code does not load any more")
-})
+}, ways = 1:2)
 
 test("KILL of the server: workers, zygote and children of handlers go at once, and its port is free", function() {
   server <- serve(workers = 3, timeout = 100)

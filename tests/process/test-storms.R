@@ -31,7 +31,7 @@ test("ten HUPs at once: the last code serves, nothing fails, and one generation 
   expect(wait_for(function() length(zygotes(server)) == 1L && length(workers(server)) == 2L, 20),
     "zygotes: ", toString(zygotes(server)), "; workers: ", toString(workers(server)))
   expect_account(end_load(load))
-})
+}, ways = 1:2)
 
 test("the zygote is killed while it loads for a reload: the old code serves on, and the next reload works", function() {
   file <- tempfile("app-", fileext = ".R")
