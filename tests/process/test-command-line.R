@@ -23,14 +23,14 @@ test("drover app.R serves an app without library(drover); what it warns of is sa
   listening <- grep("listening on", log)
   expect(any(said(paste0("warning: ", basename(file), ", line 3: NAs introduced")) < listening), toString(log))
   expect(any(said("warning: start hook: no cache") < listening), toString(log))
-})
+}, ways = 1)
 
 test("as valve's users call it: drover -f plumber.R -n 5 -w 3 -p PORT", function() {
   server <- launch(c(drover_program(), "-f", bare_app(), "-n", "5", "-w", "3", "-h", "127.0.0.1", "-p", "0"))
   expect(identical(answer_of(server), "bare"), "another answer")
   expect(any(grepl("threads=3, workers=1-5", server$log())), paste(server$log(), collapse = "\n"))
   expect(any(grepl("taken as valve means it: 3 threads", server$log())), paste(server$log(), collapse = "\n"))
-})
+}, ways = 1)
 
 test("ps names the processes: the zygote with its file, workers with their numbers", function() {
   file <- bare_app()
@@ -44,7 +44,7 @@ test("ps names the processes: the zygote with its file, workers with their numbe
     expect(length(numbered) == 2L, toString(found))
     if (start == "fork") expect(paste("drover: zygote", basename(file)) %in% found, toString(found))
   }
-})
+}, ways = 1)
 
 test("what of dr_serve() in a file is not used is named", function() {
   file <- write_app(c(
