@@ -145,8 +145,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   if (can_replace()) {
     if (same_settings(given)) {
       replace_app(app, given, compile_app(app, call), on_worker_start, on_worker_stop, call)
-      message("drover: ", server$url, " has the app as it is now")
-      if (block) block_until_stopped()
+      go_on(block, function() message("drover: ", server$url, " has the app as it is now"))
       return(invisible())
     }
     message("drover: the settings are others: the server stops and starts again")

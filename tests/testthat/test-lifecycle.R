@@ -305,3 +305,18 @@ test_that("dr_serve() again with workers gives them the other app; with other se
   )
   expect_identical(http(dr_url())$body, "four")
 })
+
+test_that("dr_serve() that replaces an app and blocks serves the new one until it is stopped", {
+  server <- local_script(c(
+    "app_of <- function(text) dr_get(dr_app(), '/', function(req) text)",
+    "dr_serve(app_of('one'), port = 0L, block = FALSE)",
+    "dr_serve(app_of('two'), port = 0L, block = TRUE)",
+    "writeLines('done')"
+  ))
+  url <- paste0("http://127.0.0.1:", server$port)
+  expect_true(eventually(function() identical(http(url)$body, "two")))
+  server$process$signal(tools::SIGTERM)
+  server$process$wait(5000)
+  expect_identical(server$process$get_exit_status(), 0L)
+  expect_identical(server$out(), "done")
+})
