@@ -74,7 +74,7 @@ struct AppArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Serving")]
 pub(crate) struct ServingArgs {
-    /// Address to listen on; 0.0.0.0 and :: are all interfaces
+    /// Address to listen on; 0.0.0.0 and :: are all interfaces, unix:PATH is a socket in the file system
     #[arg(short = 'H', long, env = "DROVER_HOST", default_value = "127.0.0.1")]
     host: String,
     /// TCP port; 0 takes a free one. Without it, the variable PORT counts

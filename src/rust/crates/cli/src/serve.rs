@@ -4,9 +4,9 @@ use crate::exit::{Code, Error};
 use crate::options::Serve;
 use crate::r::Recipe;
 use crate::signals::{self, Asked};
-use engine::Uploads;
+use engine::{Address, Uploads};
 use std::io::{self, IsTerminal, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -136,8 +136,8 @@ async fn attend(
                             eprintln!(
                                 "drover listening on {} ({}threads={threads}, workers={workers}, \
                                  routes={routes}, cpp_routes={cpp_routes}, static={mounts}){}",
-                                url(address),
-                                bound(address),
+                                url(&address),
+                                bound(&address),
                                 if io::stderr().is_terminal() { "; Ctrl-C stops" } else { "" }
                             );
                         }
@@ -163,7 +163,8 @@ fn say(text: &str) {
 }
 
 /// Where the server is reached from this machine, whatever it is bound to.
-fn url(mut address: SocketAddr) -> String {
+fn url(address: &Address) -> String {
+    let Address::Inet(mut address) = *address else { return address.to_string() };
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
         IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
@@ -173,11 +174,10 @@ fn url(mut address: SocketAddr) -> String {
 }
 
 /// What was bound, when that is more than the URL says.
-fn bound(address: SocketAddr) -> String {
-    if address.ip().is_unspecified() {
-        format!("bound={address}, ")
-    } else {
-        String::new()
+fn bound(address: &Address) -> String {
+    match address.inet() {
+        Some(address) if address.ip().is_unspecified() => format!("bound={address}, "),
+        _ => String::new(),
     }
 }
 
@@ -197,11 +197,12 @@ mod tests {
     #[test]
     fn the_start_line_has_a_url_to_click_and_what_was_bound() {
         let said = |address: &str| {
-            let address = address.parse().unwrap();
-            format!("{} ({}", url(address), bound(address))
+            let address = Address::Inet(address.parse().unwrap());
+            format!("{} ({}", url(&address), bound(&address))
         };
         assert_eq!(said("0.0.0.0:80"), "http://127.0.0.1:80 (bound=0.0.0.0:80, ");
         assert_eq!(said("[::]:80"), "http://[::1]:80 (bound=[::]:80, ");
         assert_eq!(said("127.0.0.1:80"), "http://127.0.0.1:80 (");
+        assert_eq!(url(&Address::Unix("/run/a".into())), "unix:/run/a");
     }
 }

@@ -7,25 +7,24 @@
 use crate::app::{App, Target};
 use crate::config::Runs;
 use crate::dispatch::{Errand, Outcome, Ticket};
-use crate::head::Head;
-use crate::http::{check_fields, now, receive, sweep, Connection, Incoming, OpenRequest, Received};
 use crate::natives::{gave, pending, Natives, Outcome as Settled, Pending, Place};
-use crate::observe::Level;
-use crate::patience::Late;
-use crate::respond::{
-    failure, from_answer, from_asset, from_head, from_reply, from_stream, may_have_content, Body, Failure, Replied,
-    Response,
-};
+use crate::respond::{failure, from_answer, from_asset, from_head, from_reply, from_stream, Replied};
 use crate::server::Context;
 use crate::view::View;
 use ::http::header::ALLOW;
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use admission::Late;
 use bytes::Bytes;
+use exchange::now;
 use exchange::{Answer, RequestView as _};
+use httpd::Head;
+use httpd::{
+    check_fields, may_have_content, receive, watch_closely, Answering, Body, Connection, Failure, Incoming,
+    OpenRequest, Received, Response,
+};
+use observe::Level;
 use router::{Match, MethodSet, Params, PathError};
-use std::future::Future;
 use std::os::fd::OwnedFd;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -35,7 +34,8 @@ pub const NOT_FOUND_ROUTE: u32 = u32::MAX;
 /// Answers a request. What needs not to wait is done when this returns, and costs no task's state.
 pub fn handle(head: Head, mut body: Incoming, connection: Arc<Connection>, context: &Arc<Context>) -> Answering {
     let open = OpenRequest::new(connection);
-    let exchange = Exchange { id: context.next_id(), head, connection: open.connection(), context };
+    let id = open.connection().server().next_id();
+    let exchange = Exchange { id, head, connection: open.connection(), context };
     let waiting = match exchange.at_once(&body) {
         Some(Step::Answer(answer)) => {
             let response = exchange.finish(answer);
@@ -44,7 +44,7 @@ pub fn handle(head: Head, mut body: Incoming, connection: Arc<Connection>, conte
         Some(Step::Wait(waiting)) => Some(waiting),
         None => None,
     };
-    let Exchange { id, head, .. } = exchange;
+    let Exchange { head, .. } = exchange;
     let context = context.clone();
     Answering::Later(Box::pin(async move {
         let exchange = Exchange { id, head, connection: open.connection(), context: &context };
@@ -60,13 +60,6 @@ pub fn handle(head: Head, mut body: Incoming, connection: Arc<Connection>, conte
         let response = exchange.finish(answer);
         keep_open(response, body, open)
     }))
-}
-
-/// The response that a request will have.
-pub enum Answering {
-    /// taken when it is asked for
-    Now(Option<Response>),
-    Later(Pin<Box<dyn Future<Output = Response> + Send>>),
 }
 
 /// The request ends when its body has been handed over, not when its head is.
@@ -95,7 +88,7 @@ impl Exchange<'_> {
     /// How far it gets without waiting for anything. `None` when its body is to be received first.
     fn at_once(&self, body: &Incoming) -> Option<Step> {
         let head = &self.head;
-        if let Err(failure) = check_fields(head, &self.context.limits) {
+        if let Err(failure) = check_fields(head, &self.connection.server().limits) {
             return Some(Step::Answer(Err(failure)));
         }
         let path = head.path();
@@ -136,7 +129,7 @@ impl Exchange<'_> {
     /// Its open file, if there is one, takes a place among all that the server may have.
     fn with_place(&self, mut response: Response) -> Result<Response, Failure> {
         if response.body.is_file() && self.head.method != Method::HEAD {
-            let place = self.context.budget.file();
+            let place = self.connection.server().budget.file();
             let none = || Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many files are being sent");
             response.body.occupy(place.ok_or_else(none)?);
         }
@@ -155,7 +148,7 @@ impl Exchange<'_> {
                 Routed::Answer(response) => return Ok(response),
             };
             if received.is_none() {
-                received = Some(receive(body, self.connection, self.context).await?);
+                received = Some(receive(body, self.connection).await?);
             }
             let Some(received) = &received else { continue };
             let waiting = match self.hand_over(&app, route, path, &params, received) {
@@ -270,7 +263,7 @@ impl Exchange<'_> {
         };
         match self.context.queue.submit(errand, |out| view.encode(out)) {
             Some(ticket) => {
-                sweep::hurry();
+                watch_closely();
                 Step::Wait(Waiting::Worker(ticket))
             }
             None => Step::Answer(Err(self.queue_is_full())),
@@ -320,7 +313,7 @@ impl Exchange<'_> {
     }
 
     fn queue_is_full(&self) -> Failure {
-        let max_queue = self.context.limits.max_queue;
+        let max_queue = self.connection.server().limits.max_queue;
         Failure::new(StatusCode::SERVICE_UNAVAILABLE, "request queue is full")
             .because(format_args!("over `max_queue` = {max_queue}"))
     }
@@ -336,7 +329,7 @@ impl Exchange<'_> {
             // 404 and 405 are everyday; what a worker fails with, it has logged with its reason
             StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::INTERNAL_SERVER_ERROR => {}
             status if status.is_client_error() || status == StatusCode::SERVICE_UNAVAILABLE => {
-                self.context.log.of_client(|| self.line(status, &f.for_log()));
+                self.connection.server().log.of_client(|| self.line(status, &f.for_log()));
             }
             status => self.log(Level::Warn, status, &f.for_log()),
         }
@@ -344,7 +337,7 @@ impl Exchange<'_> {
     }
 
     fn log(&self, level: Level, status: StatusCode, text: &str) {
-        self.context.log.line(level, &self.line(status, text));
+        self.connection.server().log.line(level, &self.line(status, text));
     }
 
     fn line(&self, status: StatusCode, text: &str) -> String {

@@ -5,8 +5,8 @@
 
 use crate::app::App;
 use crate::config::{AppConfig, Settings};
-use crate::server::Apart;
 use exchange::Handlers;
+use httpd::Apart;
 use shm::ServerEnd;
 use std::fmt;
 use std::ops::Deref;

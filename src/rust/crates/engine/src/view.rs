@@ -1,9 +1,9 @@
 //! A request as handlers see it, while it is here: head, params and body where they were received. It is what C handlers in this process
 //! read, and what the message to a worker is made of.
 
-use crate::head::{Head, Version};
-use crate::http::{Connection, Received};
 use exchange::RequestView;
+use httpd::{Connection, Received};
+use httpd::{Head, Version};
 use router::Params;
 use std::os::unix::ffi::OsStrExt;
 use wire::{BodyRef, RequestHead, FLAG_HTTP2};

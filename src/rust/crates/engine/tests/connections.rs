@@ -212,7 +212,7 @@ fn places_are_given_to_those_who_wait_as_others_leave() {
         assert!(answer(&mut waiting).starts_with("HTTP/1.1 404"));
         // and again, many times, with everybody in a hurry
         drop((first, waiting));
-        let address = service.server.address();
+        let address = service.server.address().inet().unwrap();
         let crowd: Vec<_> = (0..8)
             .map(|_| {
                 std::thread::spawn(move || {
@@ -249,7 +249,7 @@ fn a_server_that_is_told_to_end_answers_those_who_had_connected() {
             assert!(Instant::now() < late, "not drained");
             std::thread::sleep(Duration::from_millis(1));
         }
-        assert!(TcpStream::connect(service.server.address()).is_err(), "the door is open");
+        assert!(TcpStream::connect(service.server.address().inet().unwrap()).is_err(), "the door is open");
     }
 }
 

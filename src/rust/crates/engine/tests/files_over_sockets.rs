@@ -37,7 +37,7 @@ impl Client {
         server.pool().add_generation(1, &app, None).unwrap();
         server.pool().switch_to(1);
         server.listen().unwrap();
-        let connection = TcpStream::connect(server.address()).unwrap();
+        let connection = TcpStream::connect(server.address().inet().unwrap()).unwrap();
         connection.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         Client { connection: BufReader::new(connection), _server: server, _folder: folder }
     }

@@ -48,7 +48,7 @@ fn server() -> (Server, tempfile::TempDir) {
 }
 
 fn ask(server: &Server, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let mut stream = TcpStream::connect(server.address().inet().unwrap()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
     let mut text = Vec::new();

@@ -71,7 +71,7 @@ struct Client {
 impl Client {
     /// With a window of so many bytes for each response.
     async fn new(service: &Service, window: u32) -> Client {
-        let io = tokio::net::TcpStream::connect(service.server.address()).await.unwrap();
+        let io = tokio::net::TcpStream::connect(service.server.address().inet().unwrap()).await.unwrap();
         io.set_nodelay(true).unwrap();
         let (send, connection) = Builder::new().initial_window_size(window).handshake::<_, Bytes>(io).await.unwrap();
         tokio::spawn(connection);

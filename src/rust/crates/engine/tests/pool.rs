@@ -120,7 +120,7 @@ impl Service {
     }
 
     fn ask(&self, path: &str) -> Client {
-        Client::new(self.server.address(), path)
+        Client::new(self.server.address().inet().unwrap(), path)
     }
 
     fn event(&mut self) -> PoolEvent {

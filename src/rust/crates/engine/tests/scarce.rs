@@ -50,7 +50,7 @@ fn files_that_nobody_reads_lock_nobody_out() {
     let refused = runtime.block_on(async {
         let (mut clients, mut responses, mut refused) = (Vec::new(), Vec::new(), 0);
         for _ in 0..3 {
-            let io = tokio::net::TcpStream::connect(service.server.address()).await.unwrap();
+            let io = tokio::net::TcpStream::connect(service.server.address().inet().unwrap()).await.unwrap();
             let (mut client, connection) =
                 Builder::new().initial_window_size(0).handshake::<_, Bytes>(io).await.unwrap();
             tokio::spawn(connection);

@@ -23,7 +23,7 @@ fn small_service(limits: Limits) -> Service {
     // is.
     let listener = descriptors.map(|fd| unsafe { BorrowedFd::borrow_raw(fd) }).find(|fd| {
         let address = getsockname(fd).ok().and_then(|address| SocketAddr::try_from(address).ok());
-        address == Some(service.server.address()) && sockopt::socket_acceptconn(fd) == Ok(true)
+        address == Some(service.server.address().inet().unwrap()) && sockopt::socket_acceptconn(fd) == Ok(true)
     });
     // its connections inherit it
     sockopt::set_socket_send_buffer_size(listener.expect("a listener"), 2048).unwrap();
@@ -34,7 +34,7 @@ fn small_service(limits: Limits) -> Service {
 fn small_client(service: &Service) -> TcpStream {
     let socket = socket(AddressFamily::INET, SocketType::STREAM, Some(ipproto::TCP)).unwrap();
     sockopt::set_socket_recv_buffer_size(&socket, 1024).unwrap();
-    connect(&socket, &service.server.address()).unwrap();
+    connect(&socket, &service.server.address().inet().unwrap()).unwrap();
     let client = TcpStream::from(socket);
     client.set_nonblocking(true).unwrap();
     client

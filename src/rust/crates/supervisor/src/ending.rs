@@ -57,7 +57,7 @@ impl Supervisor {
         match self.server.listen() {
             Ok(()) => {
                 self.stage = Stage::Serving;
-                self.tell(Event::Listening(self.server.address()));
+                self.tell(Event::Listening(self.server.address().clone()));
             }
             Err(e) => self.fail(Failure::Listen, format!("cannot listen on {}: {e}", self.server.address()), now),
         }

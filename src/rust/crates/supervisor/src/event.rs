@@ -1,6 +1,6 @@
 //! What the supervisor tells whoever started it.
 
-use std::net::SocketAddr;
+use engine::Address;
 
 /// Something that happened, in the order in which it did.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub enum Event {
         of: usize,
     },
     /// requests are served from now on
-    Listening(SocketAddr),
+    Listening(Address),
     /// it could not be started, or the supervisor itself has failed: nothing is left running
     Failed {
         /// what failed

@@ -4,9 +4,8 @@ use crate::alarm::Alarm;
 use crate::board::Board;
 use crate::supervisor::{Order, Outlet, Supervisor};
 use crate::{Event, Failure, PoolOptions, Source, Start, WorkerStatus};
-use engine::{Log, Server, Settings, StartError};
+use engine::{Address, Log, Server, Settings, StartError};
 use std::fmt;
-use std::net::SocketAddr;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
@@ -18,7 +17,7 @@ pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// A server and the processes that it needs. Dropping it ends them all at once.
 pub struct Service {
-    address: SocketAddr,
+    address: Address,
     orders: Mutex<Sender<Order>>,
     alarm: Arc<Alarm>,
     events: Mutex<Receiver<Event>>,
@@ -47,7 +46,7 @@ impl Service {
         let told = sonic_rs::to_string(&settings).map_err(|e| StartError::Config(e.to_string()))?;
         let told = (told, settings.upload_path.clone());
         let server = Server::bind(settings)?;
-        let (address, log) = (server.address(), server.log().clone());
+        let (address, log) = (server.address().clone(), server.log().clone());
         let alarm = Arc::new(Alarm::new()?);
         let board = Arc::new(Board::default());
         let (orders, obeyed) = channel();
@@ -81,8 +80,8 @@ impl Service {
     }
 
     /// The address that is bound.
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn address(&self) -> &Address {
+        &self.address
     }
 
     /// Has the log file opened again, after it was moved.

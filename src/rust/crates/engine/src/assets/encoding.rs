@@ -2,9 +2,9 @@
 //!
 //! Not for compressing: a form is served only when its file lies beside the original (`app.js.br` beside `app.js`).
 
-use crate::head::{ascii, Fields};
 use http::header::ACCEPT_ENCODING;
 use http::HeaderValue;
+use httpd::{ascii, Fields};
 use smallvec::SmallVec;
 
 /// A content coding that a file may be stored in.

@@ -1,7 +1,7 @@
 //! The parts of a file that a client asks for (RFC 9110 section 14).
 
-use crate::head::{ascii, Fields};
 use http::header::RANGE;
+use httpd::{ascii, Fields};
 use smallvec::SmallVec;
 use std::ops::Range;
 

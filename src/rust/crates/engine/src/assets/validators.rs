@@ -1,9 +1,9 @@
 //! Which version of a file there is, and whether a request is about it (RFC 9110 sections 8.8 and 13).
 
 use super::root::Opened;
-use crate::head::{ascii, Fields};
 use http::header::{ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use httpd::{ascii, Fields};
 use std::io::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -2,8 +2,8 @@
 //! a worker that does not care can fill the server's memory. Neighbours: `respond::pipe` (the way to the client), `wire::stream`.
 
 use super::Post;
-use crate::respond::{pipe, PipeReader, PipeWriter, Reading, Written};
 use bytes::Bytes;
+use exchange::{pipe, PipeReader, PipeWriter, Reading, Written};
 use shm::RequestId;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::mpsc::UnboundedSender;

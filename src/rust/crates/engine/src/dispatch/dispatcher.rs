@@ -21,11 +21,12 @@ use super::seat::{Assigned, Placed, Reply};
 use super::ticket::Outcome;
 use super::{Errand, Post};
 use crate::config::Runs;
-use crate::http::{now, sweep};
-use crate::observe::{Level, Log};
 use crate::pool::{PoolEvent, PoolOrder, Seat, Shared};
 use admission::{ms, ms_or_never, Limits};
 use bytes::Bytes;
+use exchange::now;
+use httpd::watch_closely;
+use observe::{Level, Log};
 use shm::Bell;
 use slab::Slab;
 use std::collections::HashMap;
@@ -574,7 +575,7 @@ impl Dispatcher {
     pub(super) fn receive(&mut self, post: Post) {
         match post {
             Post::Request { number, errand, message, client } => {
-                sweep::hurry();
+                watch_closely();
                 let key = self.enter(errand, message, Client::Elsewhere(number, client));
                 if self.entries.get(key).is_some() {
                     self.numbers.insert(number, key);
@@ -594,7 +595,7 @@ impl Dispatcher {
                 let due = now() + self.kill_after;
                 if let Some(c) = self.c_of(worker).filter(|c| c.streams(id)) {
                     c.cancel(id, due);
-                    sweep::hurry();
+                    watch_closely();
                 }
             }
         }

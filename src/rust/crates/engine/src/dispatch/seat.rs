@@ -11,9 +11,9 @@
 use super::c_seat::CSeat;
 use super::line::Line;
 use super::request::Key;
-use crate::http::now;
 use crate::pool::{Runner, Seat, WorkerStats};
 use bytes::Bytes;
+use exchange::now;
 use rustix::process::{pidfd_send_signal, Signal};
 use shm::{Bell, RequestId};
 use std::collections::VecDeque;

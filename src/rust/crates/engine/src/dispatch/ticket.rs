@@ -3,9 +3,9 @@
 
 use super::request::Key;
 use super::{with, Post};
-use crate::patience::Late;
-use crate::respond::PipeReader;
+use admission::Late;
 use bytes::Bytes;
+use exchange::PipeReader;
 use std::future::Future;
 use std::os::fd::OwnedFd;
 use std::pin::Pin;

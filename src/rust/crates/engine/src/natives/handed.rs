@@ -11,11 +11,11 @@
 
 use super::home::{Mailbox, Message};
 use super::Outcome;
-use crate::http::now;
-use crate::patience::Patience;
-use crate::respond::{pipe, PipeWriter, Reading, Written};
+use admission::Patience;
 use admission::NEVER;
 use bytes::Bytes;
+use exchange::now;
+use exchange::{pipe, PipeWriter, Reading, Written};
 use exchange::{Answer, Head, Sent, Sink};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};

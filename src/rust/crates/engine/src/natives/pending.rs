@@ -6,10 +6,11 @@
 
 use super::handed::Handed;
 use super::home::{look, mailbox, Message};
-use crate::http::{now, sweep};
-use crate::patience::{Late, Patience};
-use crate::respond::PipeReader;
+use admission::{Late, Patience};
+use exchange::now;
+use exchange::PipeReader;
 use exchange::{Answer, Head, Sink};
+use httpd::watch_closely;
 use slab::Slab;
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -67,7 +68,7 @@ pub fn pending(in_queue: Option<u64>, in_all: u64) -> (Pending, Arc<dyn Sink>) {
         place.insert(Awaited { id, handed: handed.weak(), look_at, outcome: None, waker: None });
         (key, handed)
     });
-    sweep::hurry();
+    watch_closely();
     (Pending { key }, handed)
 }
 

@@ -1,9 +1,9 @@
 //! The response that a C handler of this process answers with. What it set is checked as that of a worker is: see `reply`.
 
-use super::status::is_final;
-use super::{Body, PipeReader, Response, ResponseFields};
 use bytes::Bytes;
 use exchange::Head;
+use exchange::PipeReader;
+use httpd::{is_final, Body, Response, ResponseFields};
 
 /// The response of this head and body, or why there can be none.
 pub fn from_answer(head: Head, body: Bytes) -> Result<Response, String> {

@@ -1,7 +1,7 @@
 //! The response that a static file or `dr_file()` gives.
 
-use super::{Body, Failure, Response};
 use crate::assets::AssetBody;
+use httpd::{Body, Failure, Response};
 
 /// The response of `asset`, or the failure that it was refused with.
 pub fn from_asset(asset: http::Response<AssetBody>) -> Result<Response, Failure> {

@@ -1,58 +1,11 @@
 //! Error responses that the server makes itself: problem details (RFC 9457), or short text.
 
-use super::status::phrase_or_class;
-use super::{Body, Response, ResponseFields};
 use crate::config::ErrorFormat;
-use crate::head::{ascii, Fields};
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode};
+use httpd::{ascii, phrase_or_class, Body, Failure, Fields, Response, ResponseFields};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Why there is no other answer.
-#[derive(Debug, Clone)]
-pub struct Failure {
-    /// 4xx or 5xx
-    pub status: StatusCode,
-    /// for the client; never the text of an R error
-    pub detail: String,
-    /// for the log only: which setting or part of the server is behind it
-    pub because: String,
-    /// the connection is not usable after this
-    pub close: bool,
-    /// further headers, such as `Allow` for 405
-    pub headers: HeaderMap,
-}
-
-impl Failure {
-    /// A failure of this status.
-    pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Failure { status, detail: detail.into(), because: String::new(), close: false, headers: HeaderMap::new() }
-    }
-
-    /// The same, with a header.
-    pub fn with(mut self, name: http::HeaderName, value: HeaderValue) -> Self {
-        self.headers.insert(name, value);
-        self
-    }
-
-    /// The same, with a reason that clients do not see.
-    pub fn because(mut self, why: impl std::fmt::Display) -> Self {
-        self.because = why.to_string();
-        self
-    }
-
-    /// What the log says of it.
-    pub fn for_log(&self) -> String {
-        let between = if self.detail.is_empty() || self.because.is_empty() { "" } else { ": " };
-        format!("{}{between}{}", self.detail, self.because)
-    }
-
-    /// The same, and nothing more is read from the connection.
-    pub fn closing(self) -> Self {
-        Failure { close: true, ..self }
-    }
-}
 
 /// What bodies of errors are, for one server.
 #[derive(Debug)]
@@ -96,7 +49,7 @@ pub fn failure(f: &Failure, bodies: &ErrorBodies, request: &Fields, id: u64) -> 
     let (content_type, text) = if bodies.is_json(request) {
         ("application/problem+json", problem(f, id))
     } else {
-        ("text/plain; charset=utf-8", short(f, id))
+        ("text/plain; charset=utf-8", f.text(id))
     };
     let mut headers = f.headers.clone();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
@@ -109,43 +62,9 @@ pub fn failure(f: &Failure, bodies: &ErrorBodies, request: &Fields, id: u64) -> 
     Response { status: f.status, fields, body: Body::bytes(text) }
 }
 
-/// A whole response as bytes, for a connection that no HTTP layer speaks on any more.
-pub fn plain_head(f: &Failure, id: u64) -> Vec<u8> {
-    let body = short(f, id);
-    format!(
-        "HTTP/1.1 {} {}\r\ncontent-type: text/plain; charset=utf-8\r\ncache-control: no-store\r\n\
-         x-content-type-options: nosniff\r\nconnection: close\r\ncontent-length: {}\r\ndate: {}\r\n\r\n{body}",
-        f.status.as_str(),
-        reason(f.status),
-        body.len(),
-        date(),
-    )
-    .into_bytes()
-}
-
-fn date() -> String {
-    httpdate::fmt_http_date(std::time::SystemTime::now())
-}
-
-fn reason(status: StatusCode) -> &'static str {
-    phrase_or_class(status.as_u16())
-}
-
-fn short(f: &Failure, id: u64) -> String {
-    let mut text = format!("{} {}", f.status.as_str(), reason(f.status));
-    if !f.detail.is_empty() {
-        let _ = write!(text, ": {}", f.detail);
-    }
-    if f.status.is_server_error() {
-        let _ = write!(text, " (request {id:016x})");
-    }
-    text.push('\n');
-    text
-}
-
 fn problem(f: &Failure, id: u64) -> String {
     let mut text = String::from("{\"type\":\"about:blank\",\"title\":");
-    quote(reason(f.status), &mut text);
+    quote(phrase_or_class(f.status.as_u16()), &mut text);
     let _ = write!(text, ",\"status\":{}", f.status.as_u16());
     if !f.detail.is_empty() {
         text.push_str(",\"detail\":");

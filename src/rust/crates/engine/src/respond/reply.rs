@@ -1,12 +1,13 @@
 //! The response that a worker's reply describes. What a handler set is checked here: a header that would split the response,
 //! or a status that is not one, becomes 500.
 
-use super::status::is_final;
-use super::{from_asset, Body, Failure, PipeReader, Response, ResponseFields};
+use super::from_asset;
 use crate::assets::{self, AssetBody};
-use crate::head::Fields;
 use bytes::{Buf, Bytes};
+use exchange::PipeReader;
 use http::{Method, StatusCode};
+use httpd::Fields;
+use httpd::{is_final, Body, Failure, Response, ResponseFields};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;

@@ -232,7 +232,7 @@ impl Service {
     }
 
     pub fn ask(&self, path: &str) -> Client {
-        let mut stream = TcpStream::connect(self.server.address()).unwrap();
+        let mut stream = TcpStream::connect(self.server.address().inet().unwrap()).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         Client(stream)

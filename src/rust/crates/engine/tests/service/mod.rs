@@ -42,7 +42,7 @@ impl Service {
     }
 
     pub fn connect(&self) -> TcpStream {
-        let client = TcpStream::connect(self.server.address()).unwrap();
+        let client = TcpStream::connect(self.server.address().inet().unwrap()).unwrap();
         client.set_read_timeout(Some(PATIENCE)).unwrap();
         client
     }

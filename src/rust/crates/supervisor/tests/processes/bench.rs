@@ -135,7 +135,7 @@ impl Bench {
     }
 
     pub fn ask(&self, path: &str) -> Option<(u16, String)> {
-        ask(self.service.address(), path)
+        ask(self.service.address().inet().unwrap(), path)
     }
 
     /// The worker that answers.
@@ -157,7 +157,7 @@ impl Bench {
 
     /// Stops in peace and sees that nothing is left.
     pub fn end(self) {
-        let address = self.service.address();
+        let address = self.service.address().inet().unwrap();
         self.service.stop(None);
         self.wait_for(|event| *event == Event::Stopped);
         assert_eq!(self.folder.running(), [] as [i32; 0]);

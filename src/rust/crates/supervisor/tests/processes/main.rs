@@ -42,10 +42,10 @@ fn starts_serves_and_ends() {
     assert!(
         matches!(events[0], Event::Loaded { generation: 1, routes: 2, mounts: 0, .. })
             && events[1..3] == [Event::WorkerReady { ready: 1, of: 2 }, Event::WorkerReady { ready: 2, of: 2 }]
-            && events[3] == Event::Listening(service.address()),
+            && events[3] == Event::Listening(service.address().clone()),
         "{events:?}"
     );
-    let (status, pid) = ask(service.address(), "/log/hello").unwrap();
+    let (status, pid) = ask(service.address().inet().unwrap(), "/log/hello").unwrap();
     assert_eq!(status, 200);
     let rows = service.status();
     assert_eq!(rows.len(), 2);
@@ -67,10 +67,12 @@ fn workers_of_an_app_with_handlers_in_c_have_a_link_for_them() {
         let service = folder.start(|options| (options.n_min, options.n_max, options.start) = (1, 1, start));
         let events = wait_for(&service, |event| matches!(event, Event::Listening(_)));
         assert!(matches!(events[0], Event::Loaded { routes: 2, cpp_routes: 1, .. }), "{events:?}");
-        let pid =
-            || ask(service.address(), "/in-c").and_then(|(_, body)| body.strip_prefix("in C ")?.parse::<i32>().ok());
+        let pid = || {
+            ask(service.address().inet().unwrap(), "/in-c")
+                .and_then(|(_, body)| body.strip_prefix("in C ")?.parse::<i32>().ok())
+        };
         let first = pid().expect("an answer of C");
-        assert_eq!(ask(service.address(), "/x"), Some((200, first.to_string())));
+        assert_eq!(ask(service.address().inet().unwrap(), "/x"), Some((200, first.to_string())));
         assert_eq!(service.status()[0].requests, 2);
         // the next one has it, too
         signal(first, Signal::KILL);
@@ -79,7 +81,9 @@ fn workers_of_an_app_with_handlers_in_c_have_a_link_for_them() {
         folder.set("app", &app("one"));
         service.reload(folder.source());
         wait_for(&service, |event| matches!(event, Event::Reloaded { .. }));
-        until("R answers", || ask(service.address(), "/in-c").is_some_and(|(_, body)| !body.starts_with("in C")));
+        until("R answers", || {
+            ask(service.address().inet().unwrap(), "/in-c").is_some_and(|(_, body)| !body.starts_with("in C"))
+        });
         service.stop(None);
         wait_for(&service, |event| *event == Event::Stopped);
         folder.assert_empty();
@@ -90,7 +94,7 @@ fn workers_of_an_app_with_handlers_in_c_have_a_link_for_them() {
 fn failure(folder: &Folder, change: impl FnOnce(&mut PoolOptions)) -> (Failure, String) {
     let service = folder.start(change);
     let mut events = wait_for(&service, |event| matches!(event, Event::Failed { .. }));
-    assert!(ask(service.address(), "/").is_none());
+    assert!(ask(service.address().inet().unwrap(), "/").is_none());
     folder.assert_empty();
     // it is told once, and not in the log, which is for what happens while it serves
     assert!(!folder.log().contains("reloaded"), "{}", folder.log());
@@ -220,7 +224,7 @@ fn the_pool_grows_while_requests_wait_and_shrinks_when_it_is_not_needed() {
         (o.check_unused, o.max_age) = (0.1, 3.0);
     });
     assert_eq!(bench.serving().len(), 1);
-    let address = bench.service.address();
+    let address = bench.service.address().inet().unwrap();
     let clients: Vec<_> = (0..8).map(|_| std::thread::spawn(move || ask(address, "/sleep/500").unwrap())).collect();
     let answers: Vec<(u16, String)> = clients.into_iter().map(|client| client.join().unwrap()).collect();
     assert!(answers.iter().all(|(status, _)| *status == 200), "{answers:?}");
@@ -272,7 +276,7 @@ fn workers_are_replaced_when_they_are_too_old_or_too_large() {
 fn a_reload_loses_nothing_and_ends_the_old_processes() {
     let bench = Bench::new(fixed(2));
     let before = bench.folder().running();
-    let address = bench.service.address();
+    let address = bench.service.address().inet().unwrap();
     let slow = std::thread::spawn(move || ask(address, "/sleep/500").unwrap());
     until("it is running", || bench.service.status().iter().any(|row| row.state == WorkerState::Busy));
     bench.folder().set("app", &app("two"));
@@ -390,10 +394,10 @@ fn a_zygote_of_the_session_is_asked_for_again_when_it_is_lost() {
     let zygote = folder.running().into_iter().find(|&pid| pid != worker).unwrap();
     signal(zygote, Signal::KILL);
     wait_for(&service, |event| *event == Event::ZygoteLost);
-    assert_eq!(ask(service.address(), "/").unwrap().1, worker.to_string());
+    assert_eq!(ask(service.address().inet().unwrap(), "/").unwrap().1, worker.to_string());
     service.adopt_zygote(foreign_zygote(&folder));
     signal(worker, Signal::KILL);
-    assert_ne!(ask(service.address(), "/").unwrap().1, worker.to_string());
+    assert_ne!(ask(service.address().inet().unwrap(), "/").unwrap().1, worker.to_string());
     service.stop(None);
     wait_for(&service, |event| *event == Event::Stopped);
     assert_eq!(folder.running(), [] as [i32; 0]);
@@ -402,7 +406,7 @@ fn a_zygote_of_the_session_is_asked_for_again_when_it_is_lost() {
 #[test]
 fn a_stop_answers_what_runs_and_a_second_one_does_not_wait() {
     let bench = Bench::new(fixed(1));
-    let address = bench.service.address();
+    let address = bench.service.address().inet().unwrap();
     let running = || bench.service.status().iter().any(|row| row.state == WorkerState::Busy);
     let slow = std::thread::spawn(move || ask(address, "/sleep/500"));
     until("it is running", running);
@@ -412,7 +416,7 @@ fn a_stop_answers_what_runs_and_a_second_one_does_not_wait() {
     assert_eq!(bench.folder().running(), [] as [i32; 0]);
 
     let bench = Bench::new(fixed(1));
-    let address = bench.service.address();
+    let address = bench.service.address().inet().unwrap();
     let running = || bench.service.status().iter().any(|row| row.state == WorkerState::Busy);
     let endless = std::thread::spawn(move || ask(address, "/sleep/60000"));
     until("it is running", running);
@@ -431,7 +435,7 @@ fn what_does_not_end_when_asked_is_killed() {
     for path in ["/stubborn", "/stubborn"] {
         bench.ask(path);
     }
-    let address = bench.service.address();
+    let address = bench.service.address().inet().unwrap();
     let endless = std::thread::spawn(move || ask(address, "/sleep/60000"));
     until("it is running", || bench.service.status().iter().any(|row| row.state == WorkerState::Busy));
     let began = Instant::now();

@@ -1,0 +1,208 @@
+//! A body that comes piece by piece: who makes it writes at one end, on any thread; the response reads at the other, on the I/O thread
+//! of its connection. Neighbours: the response (whose body reads), C handlers and workers (who write).
+//!
+//! The reader is woken for the first piece and for the end; a writer that waits is woken when enough has been taken. Dropping
+//! the writer without an end breaks the response off, so that a client never takes a part for the whole.
+
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// Bytes that may be written before the client has taken any.
+pub const WINDOW: usize = 256 << 10;
+
+#[derive(Default)]
+struct State {
+    pieces: VecDeque<Bytes>,
+    /// bytes in `pieces`
+    held: usize,
+    /// the writer's last word: whether the body is whole
+    end: Option<bool>,
+    reader_gone: bool,
+    waker: Option<Waker>,
+}
+
+/// What the reading end does, for who wants to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// the client has taken so many bytes
+    Took(usize),
+    /// nobody reads any more: the body has ended, or the client has gone
+    Left,
+}
+
+/// Called on the I/O thread of the connection.
+type Follow = Box<dyn Fn(Reading) + Send + Sync>;
+
+struct Pipe {
+    state: Mutex<State>,
+    room: Condvar,
+    follow: Option<Follow>,
+}
+
+impl Pipe {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // nobody panics while holding it
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The writing end.
+pub struct PipeWriter(Arc<Pipe>);
+
+/// The reading end.
+pub struct PipeReader(Arc<Pipe>);
+
+/// Both ends of a new pipe. `follow` is told of the reading end.
+pub fn pipe(follow: Option<Follow>) -> (PipeWriter, PipeReader) {
+    let pipe = Arc::new(Pipe { state: Mutex::default(), room: Condvar::new(), follow });
+    (PipeWriter(pipe.clone()), PipeReader(pipe))
+}
+
+/// What became of a piece.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// it is in the pipe
+    Done,
+    /// too much is there already
+    Full,
+    /// nobody reads any more
+    Gone,
+}
+
+impl PipeWriter {
+    /// Writes a piece; `wait`s for room, or not.
+    pub fn write(&self, piece: Bytes, wait: bool) -> Written {
+        let mut state = self.0.state();
+        while state.held >= WINDOW && !state.reader_gone {
+            if !wait {
+                return Written::Full;
+            }
+            state = self.0.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.reader_gone || state.end.is_some() {
+            return Written::Gone;
+        }
+        if piece.is_empty() {
+            return Written::Done;
+        }
+        state.held += piece.len();
+        state.pieces.push_back(piece);
+        wake(state);
+        Written::Done
+    }
+
+    /// The body is complete, or, if not `whole`, never will be.
+    pub fn end(&self, whole: bool) {
+        let mut state = self.0.state();
+        state.end.get_or_insert(whole);
+        wake(state);
+    }
+}
+
+fn wake(mut state: MutexGuard<'_, State>) {
+    let waker = state.waker.take();
+    drop(state);
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+impl Drop for PipeWriter {
+    fn drop(&mut self) {
+        self.end(false);
+    }
+}
+
+impl PipeReader {
+    fn tell(&self, what: Reading) {
+        if let Some(follow) = &self.0.follow {
+            follow(what);
+        }
+    }
+
+    /// The next piece; `None` after the last one.
+    pub fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        let mut state = self.0.state();
+        let Some(piece) = state.pieces.pop_front() else {
+            return match state.end {
+                Some(true) => Poll::Ready(None),
+                Some(false) => Poll::Ready(Some(Err(io::Error::other("the body was not completed")))),
+                None => {
+                    state.waker = Some(cx.waker().clone());
+                    Poll::Pending
+                }
+            };
+        };
+        let was_full = state.held >= WINDOW;
+        state.held -= piece.len();
+        if was_full && state.held < WINDOW {
+            self.0.room.notify_all();
+        }
+        drop(state);
+        self.tell(Reading::Took(piece.len()));
+        Poll::Ready(Some(Ok(piece)))
+    }
+}
+
+impl Drop for PipeReader {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.reader_gone = true;
+        state.pieces.clear();
+        self.0.room.notify_all();
+        drop(state);
+        self.tell(Reading::Left);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::task::Waker;
+
+    fn read(reader: &PipeReader) -> Poll<Option<io::Result<Bytes>>> {
+        reader.poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn pieces_come_in_order_and_an_end_is_whole_or_not() {
+        let (writer, reader) = pipe(None);
+        assert!(read(&reader).is_pending());
+        assert_eq!(writer.write(Bytes::from_static(b"a"), false), Written::Done);
+        writer.end(true);
+        assert_eq!(writer.write(Bytes::from_static(b"late"), false), Written::Gone);
+        assert!(matches!(read(&reader), Poll::Ready(Some(Ok(b))) if b == "a"));
+        assert!(matches!(read(&reader), Poll::Ready(None)));
+        let (writer, reader) = pipe(None);
+        drop(writer);
+        assert!(matches!(read(&reader), Poll::Ready(Some(Err(_)))));
+    }
+
+    #[test]
+    fn a_writer_waits_for_its_reader() {
+        let (writer, reader) = pipe(None);
+        let piece = Bytes::from(vec![0; WINDOW]);
+        assert_eq!(writer.write(piece.clone(), false), Written::Done);
+        assert_eq!(writer.write(piece.clone(), false), Written::Full);
+        let waiting = std::thread::spawn(move || (writer.write(piece, true), writer));
+        assert!(matches!(read(&reader), Poll::Ready(Some(Ok(_)))));
+        let (written, writer) = waiting.join().unwrap();
+        assert_eq!(written, Written::Done);
+        drop(reader);
+        assert_eq!(writer.write(Bytes::from_static(b"x"), true), Written::Gone);
+    }
+
+    #[test]
+    fn who_follows_is_told() {
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let log = told.clone();
+        let (writer, reader) = pipe(Some(Box::new(move |what| log.lock().unwrap().push(what))));
+        writer.write(Bytes::from_static(b"abc"), true);
+        assert!(read(&reader).is_ready());
+        drop(reader);
+        assert_eq!(*told.lock().unwrap(), [Reading::Took(3), Reading::Left]);
+    }
+}

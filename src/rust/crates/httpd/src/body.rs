@@ -1,0 +1,238 @@
+//! Receiving a request's body: within its limits, in memory while small, in a temporary file when not.
+
+use super::h1::BodyReader;
+use super::transfer::Transfer;
+use crate::budget::{BodyRoom, FilePlace};
+use crate::connection::Connection;
+use crate::current_transport;
+use crate::response::Failure;
+use crate::shared::Shared;
+use crate::transport::Transport;
+use admission::Limits;
+use bytes::Bytes;
+use h2::RecvStream;
+use http::StatusCode;
+use std::future::poll_fn;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::task::{ready, Context, Poll};
+use tempfile::{NamedTempFile, TempPath};
+
+/// A body that is here.
+#[derive(Debug)]
+pub enum Received {
+    /// none
+    Empty,
+    /// in memory
+    Memory(Bytes),
+    /// in a file, which goes when this is dropped
+    Spooled(TempPath, u64),
+}
+
+/// The body of a request as the pipeline gets it.
+pub enum Incoming {
+    /// all of it, if there is any
+    Here(Received),
+    /// of HTTP/1.1: it is read from the transport of the task, and so many bytes are announced
+    Coming(u64),
+    /// of HTTP/2
+    Http2(Stream),
+}
+
+/// See [`Incoming::Http2`].
+pub struct Stream {
+    pub body: RecvStream,
+    /// bytes that the client has said will come; 0 when it has not
+    pub announced: u64,
+    pub transfer: Arc<Transfer>,
+}
+
+/// What was not read of the body of an HTTP/2 request: the library gives it up when this is dropped.
+pub type Unread = RecvStream;
+
+impl Incoming {
+    /// That of a request whose header section has just been read. One that came with it, and is small, is taken at once.
+    pub fn of(io: &mut Transport, limits: &Limits) -> Self {
+        if io.body.has_ended() {
+            return Incoming::Here(Received::Empty);
+        }
+        match io.body.left() {
+            Some(n) if n <= io.input().len() as u64 && n <= limits.max_body.min(limits.spool_above) => {
+                let bytes = Bytes::copy_from_slice(&io.input()[..n as usize]);
+                io.body = BodyReader::none();
+                io.consume(bytes.len());
+                Incoming::Here(Received::Memory(bytes))
+            }
+            announced => Incoming::Coming(announced.unwrap_or(0)),
+        }
+    }
+
+    /// The body, if all of it is here.
+    pub fn here(&self) -> Option<&Received> {
+        match self {
+            Incoming::Here(received) => Some(received),
+            Incoming::Http2(stream) if stream.body.is_end_stream() => Some(&Received::Empty),
+            Incoming::Coming(_) | Incoming::Http2(_) => None,
+        }
+    }
+
+    /// What was not read of it.
+    pub fn into_unread(self) -> Option<Unread> {
+        match self {
+            Incoming::Http2(stream) if !stream.body.is_end_stream() => Some(stream.body),
+            _ => None,
+        }
+    }
+}
+
+/// Reads the whole body.
+///
+/// # Errors
+/// The failure to answer with: 413 too large, 408 too slow, 400 malformed, 503 too many files open, 507 no room on disk.
+pub async fn receive(body: &mut Incoming, connection: &Connection) -> Result<Received, Failure> {
+    let (announced, stream) = match body {
+        Incoming::Here(received) => return Ok(std::mem::replace(received, Received::Empty)),
+        Incoming::Coming(announced) => (*announced, None),
+        Incoming::Http2(stream) => (stream.announced, Some(stream.transfer.clone())),
+    };
+    let transfer = stream.as_deref().unwrap_or(&connection.transfer);
+    let server = &**connection.server();
+    let mut store = Store::new(announced, server);
+    if announced > server.limits.max_body {
+        return Err(store.too_large());
+    }
+    transfer.body_begins();
+    let _clock = Clock(transfer);
+    poll_fn(|cx| {
+        transfer.set_waker(cx.waker());
+        if transfer.is_body_late() {
+            return Poll::Ready(Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "the body came too slowly").closing()));
+        }
+        match body {
+            Incoming::Here(_) => Poll::Ready(Ok(())),
+            Incoming::Coming(_) => current_transport::borrow(|io| poll_http1(io, cx, transfer, &mut store))
+                .unwrap_or_else(|| Poll::Ready(Err(ended_early()))),
+            Incoming::Http2(stream) => poll_http2(&mut stream.body, cx, &mut store),
+        }
+    })
+    .await?;
+    Ok(store.finish())
+}
+
+/// Stops the body's clock however the wait for it ends.
+struct Clock<'a>(&'a Transfer);
+
+impl Drop for Clock<'_> {
+    fn drop(&mut self) {
+        self.0.body_ends();
+    }
+}
+
+fn poll_http1(
+    io: &mut Transport,
+    cx: &mut Context<'_>,
+    transfer: &Transfer,
+    store: &mut Store<'_>,
+) -> Poll<Result<(), Failure>> {
+    if io.body.is_expected() && io.input().is_empty() {
+        // it is written when the task waits for the body
+        io.output().extend_from_slice(b"HTTP/1.1 100 Continue\r\n\r\n");
+    }
+    io.body.begins();
+    loop {
+        let server = store.server;
+        if io.read_body(&server.limits, |piece| store.add(piece))? {
+            return Poll::Ready(Ok(()));
+        }
+        match ready!(io.poll_fill(cx)) {
+            Ok(n) if n > 0 => transfer.body_moves(n),
+            _ => return Poll::Ready(Err(ended_early())),
+        }
+    }
+}
+
+/// Trailers are left to the library. The clock is told of bytes when they are read from the socket: see `h2`.
+fn poll_http2(body: &mut RecvStream, cx: &mut Context<'_>, store: &mut Store<'_>) -> Poll<Result<(), Failure>> {
+    while let Some(piece) = ready!(body.poll_data(cx)) {
+        let piece = piece.map_err(|_| ended_early())?;
+        // an error is the connection's end, which the next poll tells
+        let _ = body.flow_control().release_capacity(piece.len());
+        store.add(&piece)?;
+    }
+    Poll::Ready(Ok(()))
+}
+
+fn ended_early() -> Failure {
+    Failure::new(StatusCode::BAD_REQUEST, "the body ended early").closing()
+}
+
+struct Store<'a> {
+    len: u64,
+    announced: u64,
+    server: &'a Shared,
+    place: Place,
+}
+
+enum Place {
+    Memory(Vec<u8>, BodyRoom),
+    File { file: NamedTempFile, _place: FilePlace },
+}
+
+/// Room is made at once for an announced body of up to this many bytes: who announces more has to send it first.
+const MADE_AT_ONCE: u64 = 64 << 10;
+
+impl<'a> Store<'a> {
+    fn new(announced: u64, server: &'a Shared) -> Self {
+        Store { len: 0, announced, server, place: Place::Memory(Vec::new(), server.budget.body()) }
+    }
+
+    fn too_large(&self) -> Failure {
+        let detail = format!("the body may have at most {} bytes", self.server.limits.max_body);
+        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, detail).closing()
+    }
+
+    fn add(&mut self, piece: &[u8]) -> Result<(), Failure> {
+        self.len += piece.len() as u64;
+        if self.len > self.server.limits.max_body {
+            return Err(self.too_large());
+        }
+        if let Place::Memory(so_far, room) = &mut self.place {
+            if self.len.max(self.announced) <= self.server.limits.spool_above && room.grow(piece.len()) {
+                if so_far.is_empty() {
+                    so_far.reserve_exact((self.announced.min(MADE_AT_ONCE) as usize).max(piece.len()));
+                }
+                so_far.extend_from_slice(piece);
+                return Ok(());
+            }
+            let so_far = std::mem::take(so_far);
+            self.place = self.file(&so_far)?;
+        }
+        match &mut self.place {
+            Place::File { file, .. } => file.write_all(piece).map_err(not_stored),
+            Place::Memory(..) => Ok(()),
+        }
+    }
+
+    /// A file that begins with these bytes.
+    fn file(&self, so_far: &[u8]) -> Result<Place, Failure> {
+        let place = self.server.budget.file().ok_or_else(|| {
+            Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many bodies are being received").closing()
+        })?;
+        let mut file = NamedTempFile::new_in(&self.server.upload_path).map_err(not_stored)?;
+        file.write_all(so_far).map_err(not_stored)?;
+        Ok(Place::File { file, _place: place })
+    }
+
+    /// The whole body. A file is closed: who reads it knows its name.
+    fn finish(self) -> Received {
+        match self.place {
+            Place::Memory(bytes, _) if bytes.is_empty() => Received::Empty,
+            Place::Memory(bytes, _) => Received::Memory(bytes.into()),
+            Place::File { file, .. } => Received::Spooled(file.into_temp_path(), self.len),
+        }
+    }
+}
+
+fn not_stored(e: io::Error) -> Failure {
+    Failure::new(StatusCode::INSUFFICIENT_STORAGE, format!("the body could not be stored: {}", e.kind())).closing()
+}

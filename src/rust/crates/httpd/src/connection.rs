@@ -1,0 +1,323 @@
+//! What a connection is doing, since when, and what the server wants of it.
+//!
+//! All fields are used by the tasks of one I/O thread; they are atomics only because the runtime asks for `Send`, and need no
+//! read-modify-write.
+//! Activities: `Idle` -> `Head` (a part of a header section) -> `Busy` (the pipeline has it) -> `Idle`.
+//! While `Busy`, bodies may be coming in and responses may be going out, each with its own clock: see `transfer`.
+
+use super::transfer::Transfer;
+use super::wakeup::Wakeup;
+use crate::listen::Peer;
+use crate::shared::Shared;
+use exchange::now;
+use std::fmt;
+use std::net::IpAddr;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Waker;
+
+/// What the server wants of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Order {
+    /// go on
+    None = 0,
+    /// end when the requests in flight are answered
+    Drain = 1,
+    /// end: the client has nothing to wait for, and has not ended the connection itself
+    Close = 2,
+    /// end: the header section did not come in time
+    HeaderTimeout = 3,
+    /// end: the client floods the server with frames
+    Calm = 4,
+    /// end: the client does not read its response
+    WriteTimeout = 5,
+}
+
+impl Order {
+    fn from_u8(n: u8) -> Order {
+        match n {
+            1 => Order::Drain,
+            2 => Order::Close,
+            3 => Order::HeaderTimeout,
+            4 => Order::Calm,
+            5 => Order::WriteTimeout,
+            _ => Order::None,
+        }
+    }
+}
+
+/// The address of a client, whose text is made when somebody asks for it.
+#[derive(Debug)]
+pub struct RemoteAddress {
+    ip: Option<IpAddr>,
+    text: OnceLock<String>,
+}
+
+impl Deref for RemoteAddress {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.text.get_or_init(|| self.ip.map_or_else(|| "unix:".to_owned(), |ip| ip.to_canonical().to_string()))
+    }
+}
+
+impl fmt::Display for RemoteAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self)
+    }
+}
+
+const WATCH_NOT: u8 = 0;
+const WATCH_WANTED: u8 = 1;
+const WATCH_NOW: u8 = 2;
+
+const IDLE: u8 = 0;
+const HEAD: u8 = 1;
+const BUSY: u8 = 2;
+
+/// See the module. Times are of [`now`]; 0 means "not".
+pub struct Connection {
+    server: Arc<Shared>,
+    /// the client's address, as text; `unix:` for a process of this machine
+    pub remote_addr: RemoteAddress,
+    /// the client's port
+    pub remote_port: u16,
+    activity: AtomicU8,
+    since: AtomicU64,
+    /// requests without a whole response
+    open: AtomicU32,
+    write_blocked_since: AtomicU64,
+    /// since when a part of a header section has been here of HTTP/2, where requests may be under way beside it
+    part_since: AtomicU64,
+    /// the request of HTTP/1.1
+    pub transfer: Transfer,
+    /// the requests of HTTP/2, by stream
+    streams: Mutex<Vec<(u32, Arc<Transfer>)>>,
+    order: AtomicU8,
+    /// whether the socket of a client that waits for its answer is to be watched
+    watch: AtomicU8,
+    task: Wakeup,
+    http2: AtomicBool,
+}
+
+impl Connection {
+    pub(crate) fn new(peer: Peer, server: Arc<Shared>) -> Self {
+        Connection {
+            server,
+            remote_addr: RemoteAddress { ip: peer.address(), text: OnceLock::new() },
+            remote_port: peer.port(),
+            activity: AtomicU8::new(IDLE),
+            since: AtomicU64::new(now()),
+            open: AtomicU32::new(0),
+            write_blocked_since: AtomicU64::new(0),
+            part_since: AtomicU64::new(0),
+            transfer: Transfer::default(),
+            streams: Mutex::default(),
+            order: AtomicU8::new(Order::None as u8),
+            watch: AtomicU8::new(WATCH_NOT),
+            task: Wakeup::default(),
+            http2: AtomicBool::new(false),
+        }
+    }
+
+    /// What it shares with the others of its server.
+    pub fn server(&self) -> &Arc<Shared> {
+        &self.server
+    }
+
+    fn set(&self, activity: u8) {
+        self.activity.store(activity, Relaxed);
+        self.since.store(now(), Relaxed);
+    }
+
+    /// Bytes have come that are no whole header section: they have to become one in time, be they but line ends.
+    pub fn head_comes(&self) {
+        if self.activity.load(Relaxed) == IDLE {
+            self.set(HEAD);
+        }
+    }
+
+    /// It speaks HTTP/2.
+    pub fn speaks_http2(&self) {
+        self.http2.store(true, Relaxed);
+    }
+
+    /// Whether it speaks HTTP/2.
+    pub fn is_http2(&self) -> bool {
+        self.http2.load(Relaxed)
+    }
+
+    /// An HTTP/2 connection is set up and may idle.
+    pub fn settled(&self) {
+        if self.activity.load(Relaxed) == HEAD {
+            self.set(IDLE);
+        }
+    }
+
+    /// The pipeline has a request.
+    fn request_begins(&self) {
+        self.open.store(self.open.load(Relaxed) + 1, Relaxed);
+        self.activity.store(BUSY, Relaxed);
+    }
+
+    /// The response of a request is handed over, or the client has gone.
+    fn request_ends(&self) {
+        let open = self.open.load(Relaxed).saturating_sub(1);
+        self.open.store(open, Relaxed);
+        if open == 0 {
+            self.set(IDLE);
+        }
+    }
+
+    /// For how long, in ms, it has waited for a request; `None` when it does something.
+    pub fn idle_for(&self, now: u64) -> Option<u64> {
+        let is_idle = self.activity.load(Relaxed) == IDLE && self.write_blocked_since.load(Relaxed) == 0;
+        is_idle.then(|| now.saturating_sub(self.since.load(Relaxed)))
+    }
+
+    /// For how long, in ms, a header section has been coming. Nothing of one is read while answers before it cannot be
+    /// written.
+    pub fn head_for(&self, now: u64) -> Option<u64> {
+        let since = match self.activity.load(Relaxed) {
+            HEAD => self.since.load(Relaxed),
+            _ => self.part_since.load(Relaxed),
+        };
+        let is_coming = since != 0 && self.write_blocked_since.load(Relaxed) == 0;
+        is_coming.then(|| now.saturating_sub(since))
+    }
+
+    /// Whether the last that has come of HTTP/2 is a part of something, and that not of a body.
+    pub fn has_part(&self, has: bool) {
+        if !has {
+            self.part_since.store(0, Relaxed);
+        } else if self.part_since.load(Relaxed) == 0 {
+            self.part_since.store(now(), Relaxed);
+        }
+    }
+
+    /// A write made progress, or could not.
+    pub fn wrote(&self, progress: bool) {
+        if progress {
+            if self.write_blocked_since.load(Relaxed) != 0 {
+                self.write_blocked_since.store(0, Relaxed);
+                if self.activity.load(Relaxed) != BUSY {
+                    // its client was still to take an answer: its time for something else begins now
+                    self.since.store(now(), Relaxed);
+                }
+            }
+        } else if self.write_blocked_since.load(Relaxed) == 0 {
+            self.write_blocked_since.store(now(), Relaxed);
+        }
+    }
+
+    /// For how long, in ms, no byte of a response could be written.
+    pub fn write_blocked_for(&self, now: u64) -> Option<u64> {
+        match self.write_blocked_since.load(Relaxed) {
+            0 => None,
+            since => Some(now.saturating_sub(since)),
+        }
+    }
+
+    /// Calls `f` for each request that may be under way.
+    pub fn for_each_transfer(&self, mut f: impl FnMut(&Transfer)) {
+        f(&self.transfer);
+        self.streams().iter().for_each(|(_, transfer)| f(transfer));
+    }
+
+    /// A stream of HTTP/2 has a request from now on, until its guard is dropped.
+    pub fn stream(self: &Arc<Self>, stream: u32) -> OpenStream {
+        let transfer = Arc::new(Transfer::default());
+        self.streams().push((stream, transfer.clone()));
+        OpenStream { connection: self.clone(), stream, transfer }
+    }
+
+    /// Bytes of the body of a stream's request have come.
+    pub fn body_moves(&self, stream: u32, bytes: usize) {
+        if let Some((_, transfer)) = self.streams().iter().find(|(known, _)| *known == stream) {
+            transfer.body_moves(bytes);
+        }
+    }
+
+    fn streams(&self) -> MutexGuard<'_, Vec<(u32, Arc<Transfer>)>> {
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a client that waits for its answer has done so for long enough for its socket to be watched: if not, the task is woken
+    /// when it has.
+    pub fn is_worth_watching(&self) -> bool {
+        if self.watch.load(Relaxed) == WATCH_NOT {
+            self.watch.store(WATCH_WANTED, Relaxed);
+        }
+        self.watch.load(Relaxed) == WATCH_NOW
+    }
+
+    /// Somebody has looked at it now and then, and finds it still there.
+    pub fn has_stayed(&self) {
+        if self.watch.load(Relaxed) == WATCH_WANTED {
+            self.watch.store(WATCH_NOW, Relaxed);
+            self.task.wake();
+        }
+    }
+
+    /// Tells the connection's task what to do; a weightier order replaces a lighter one.
+    pub fn give(&self, order: Order) {
+        if order as u8 > self.order.load(Relaxed) {
+            self.order.store(order as u8, Relaxed);
+            self.task.wake();
+        }
+    }
+
+    /// What the connection is to do.
+    pub fn order(&self) -> Order {
+        Order::from_u8(self.order.load(Relaxed))
+    }
+
+    /// The task to wake when there is an order.
+    pub fn set_waker(&self, waker: &Waker) {
+        self.task.set(waker);
+    }
+}
+
+/// Counts a request as open until dropped, also when its client goes.
+pub struct OpenRequest(Arc<Connection>);
+
+impl OpenRequest {
+    /// A request of this connection has begun.
+    pub fn new(connection: Arc<Connection>) -> Self {
+        connection.request_begins();
+        OpenRequest(connection)
+    }
+
+    /// On which connection.
+    pub fn connection(&self) -> &Connection {
+        &self.0
+    }
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        self.0.request_ends();
+    }
+}
+
+/// A stream of HTTP/2 whose request is under way, until dropped.
+pub struct OpenStream {
+    connection: Arc<Connection>,
+    stream: u32,
+    transfer: Arc<Transfer>,
+}
+
+impl OpenStream {
+    /// How its body and its response move.
+    pub fn transfer(&self) -> &Arc<Transfer> {
+        &self.transfer
+    }
+}
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.connection.streams().retain(|(stream, _)| *stream != self.stream);
+    }
+}

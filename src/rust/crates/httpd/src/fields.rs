@@ -1,0 +1,59 @@
+//! Checks of a request that came through HTTP/2, whose header section the library reads, and of what both versions share.
+
+use super::h1::{expectations, is_continue, is_host, is_target};
+use crate::head::{Head, Version};
+use crate::response::Failure;
+use admission::Limits;
+use http::header::{EXPECT, HOST};
+use http::StatusCode;
+
+/// Whether the request may go on to the router.
+///
+/// # Errors
+/// The failure to answer with.
+pub fn check(request: &Head, limits: &Limits) -> Result<(), Failure> {
+    // RFC 9110 section 10.1.1
+    if !request.fields.all(&EXPECT).flat_map(expectations).all(is_continue) {
+        return Err(Failure::new(StatusCode::EXPECTATION_FAILED, ""));
+    }
+    if request.version == Version::Http2 {
+        http2(request, limits)?;
+    }
+    Ok(())
+}
+
+fn bad(why: &str) -> Failure {
+    Failure::new(StatusCode::BAD_REQUEST, why)
+}
+
+fn http2(request: &Head, limits: &Limits) -> Result<(), Failure> {
+    if request.target().len() > limits.max_request_line {
+        return Err(Failure::new(StatusCode::URI_TOO_LONG, ""));
+    }
+    // a fragment is the library's to drop
+    if !request.target().bytes().all(is_target) {
+        return Err(bad("malformed request target"));
+    }
+    let fields = &request.fields;
+    // RFC 9113 section 8.3.1: a request names its authority, which is its Host here, or has Host
+    let mut hosts = fields.all(&HOST);
+    match (hosts.next(), hosts.next()) {
+        (_, Some(_)) => return Err(bad("repeated Host")),
+        (None, _) => return Err(bad("missing :authority")),
+        (Some(host), None) if !is_host(host) => return Err(bad("malformed :authority")),
+        _ => {}
+    }
+    let too_large = |why| Failure::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, why);
+    if fields.len() > limits.max_headers {
+        return Err(too_large("too many header fields"));
+    }
+    for (name, value) in fields.iter() {
+        if name.contains(&b'_') {
+            return Err(bad("header name with an underscore"));
+        }
+        if name.len() + value.len() > limits.max_header_field {
+            return Err(too_large("header field too long"));
+        }
+    }
+    Ok(())
+}

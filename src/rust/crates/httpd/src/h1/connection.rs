@@ -1,0 +1,394 @@
+//! The order of things on an HTTP/1.1 connection: header section, body, answer, and again.
+//!
+//! ```text
+//! Reading ─head─▶ Answering ─response─▶ Sending ─▶ Skipping ─▶ Reading
+//!    ▲                │ at once            what is left of the request's body, if it is little
+//!    └────────────────┘                └─▶ Ending, after the last answer
+//! ```
+//! Answers to requests that came together are written together, and before anything is waited for.
+
+use super::encode::{self, Asked, Framed};
+use super::head::Framing;
+use super::{BodyReader, HeadReader};
+use crate::body::Incoming;
+use crate::connection::{Connection, Order};
+use crate::head::{Head, Version};
+use crate::response::{Body, Failure, Response};
+use crate::service::Answering;
+use crate::shared::{this_thread, OpenConnection};
+use crate::socket::Socket;
+use crate::transport::Transport;
+use crate::{current_transport, h2};
+use http::{Method, StatusCode};
+use observe::Level;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{ready, Context, Poll};
+
+/// What is left of a request's body after its answer is read up to this many bytes, so that the connection can go on.
+const SKIPPED: u64 = 64 << 10;
+/// Steps after which other connections have their turn.
+const STEPS: usize = 128;
+
+/// How a connection ends, or goes on.
+#[derive(Debug)]
+pub enum Ended {
+    /// there is nothing more to say
+    Complete,
+    /// the client may still be sending
+    Linger,
+    /// it has to be told why
+    Refused(Failure),
+    /// it goes on in HTTP/2
+    Http2,
+}
+
+/// How a step ended; an error of the socket is the client's going.
+type Step = Poll<io::Result<Option<Ended>>>;
+
+enum Doing {
+    /// waits for a header section, or reads it
+    Reading,
+    /// the answer is being made
+    Answering(Pin<Box<dyn Future<Output = Response> + Send>>),
+    /// the body of the answer is being sent
+    Sending(Body, Framed),
+    /// the rest of a body that nobody wanted is being read
+    Skipping,
+    /// all has been said
+    Ending,
+    /// what came is refused, once what came before is answered
+    Refusing(Failure),
+}
+
+/// See the module.
+pub struct Client {
+    /// `None` only while it is lent
+    io: Option<Box<Transport>>,
+    reader: HeadReader,
+    doing: Doing,
+    asked: Asked,
+    /// the client has said that no request comes after this one
+    was_last: bool,
+    /// no request has come yet
+    new: bool,
+    /// the next answer is the last one
+    draining: bool,
+    state: Arc<Connection>,
+    open: OpenConnection,
+}
+
+const LENT: &str = "the io is lent only while an answer is being made";
+
+fn here(io: &mut Option<Box<Transport>>) -> &mut Transport {
+    io.as_deref_mut().expect(LENT)
+}
+
+impl Client {
+    pub fn new(io: Box<Transport>, state: Arc<Connection>, open: OpenConnection) -> Self {
+        let asked = Asked { head_only: false, http10: false, keep_alive: true };
+        let (io, reader, doing) = (Some(io), HeadReader::default(), Doing::Reading);
+        Client { io, reader, doing, asked, was_last: false, new: true, draining: false, state, open }
+    }
+
+    /// What the connection does.
+    pub fn state(&self) -> &Arc<Connection> {
+        &self.state
+    }
+
+    /// Whether nothing has come that could be of a request.
+    pub fn is_new(&self) -> bool {
+        self.new
+    }
+
+    /// Its socket, for who waits for it in another way than a task.
+    pub fn socket(&mut self) -> &mut Socket {
+        here(&mut self.io).socket()
+    }
+
+    /// It stays. Gives the thread that is to have it, if that is another: one can, while nothing of a request is under way and the
+    /// runtime of this thread does not know the socket.
+    pub fn settle(&mut self) -> Option<usize> {
+        let movable = matches!(self.doing, Doing::Reading) && !here(&mut self.io).is_watched();
+        let thread = if movable { self.state.server().place() } else { this_thread() };
+        self.open.settle(thread);
+        (thread != this_thread()).then_some(thread)
+    }
+
+    /// Its transport, when there is nothing more to do in HTTP/1.1.
+    pub fn into_transport(mut self) -> (Box<Transport>, Arc<Connection>, OpenConnection) {
+        let io = self.io.take().expect(LENT);
+        (io, self.state, self.open)
+    }
+
+    /// Goes on until something has to be waited for, and has the task woken for it.
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        let ended = self.turn(cx);
+        if ended.is_ready() {
+            return ended;
+        }
+        match here(&mut self.io).watch(cx) {
+            Ok(()) => Poll::Pending,
+            Err(e) => {
+                let line = format!("{} cannot be served: {e}", self.state.remote_addr);
+                self.state.server().log.line(Level::Error, &line);
+                Poll::Ready(Ended::Complete)
+            }
+        }
+    }
+
+    /// Goes on until something has to be waited for.
+    pub fn turn(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        if let Some(ended) = self.obey() {
+            return Poll::Ready(ended);
+        }
+        here(&mut self.io).begin();
+        let ended = self.go_on(cx);
+        here(&mut self.io).rest();
+        ended
+    }
+
+    /// What the server wants.
+    fn obey(&mut self) -> Option<Ended> {
+        match self.state.order() {
+            Order::None => None,
+            Order::Drain => {
+                self.draining = true;
+                let idle =
+                    matches!(self.doing, Doing::Reading) && !self.reader.has_begun() && here(&mut self.io).is_idle();
+                idle.then(|| self.after_last())
+            }
+            Order::Close | Order::Calm => Some(Ended::Complete),
+            Order::HeaderTimeout => {
+                let failure = Failure::new(StatusCode::REQUEST_TIMEOUT, "the header section came too slowly");
+                Some(Ended::Refused(failure))
+            }
+            Order::WriteTimeout => {
+                self.state.server().log.of_client(|| format!("{} write timeout", self.state.remote_addr));
+                Some(Ended::Complete)
+            }
+        }
+    }
+
+    fn go_on(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        for _ in 0..STEPS {
+            // an error of the socket is the client's going
+            match ready!(self.step(cx)) {
+                Ok(None) => {}
+                Ok(Some(ended)) => return Poll::Ready(ended),
+                Err(_) => return Poll::Ready(Ended::Complete),
+            }
+        }
+        let flushed = here(&mut self.io).poll_flush(cx);
+        cx.waker().wake_by_ref();
+        match flushed {
+            Poll::Ready(Err(_)) => Poll::Ready(Ended::Complete),
+            _ => Poll::Pending,
+        }
+    }
+
+    fn step(&mut self, cx: &mut Context<'_>) -> Step {
+        match &mut self.doing {
+            Doing::Reading => self.read(cx),
+            Doing::Answering(_) => self.answer(cx),
+            Doing::Sending(..) => self.send(cx),
+            Doing::Skipping => self.skip(cx),
+            Doing::Ending => {
+                ready!(here(&mut self.io).poll_flush(cx))?;
+                Poll::Ready(Ok(Some(self.after_last())))
+            }
+            Doing::Refusing(failure) => {
+                let failure = failure.clone();
+                ready!(here(&mut self.io).poll_flush(cx))?;
+                Poll::Ready(Ok(Some(Ended::Refused(failure))))
+            }
+        }
+    }
+
+    /// Reads the next header section.
+    fn read(&mut self, cx: &mut Context<'_>) -> Step {
+        loop {
+            let io = here(&mut self.io);
+            if io.is_full() {
+                ready!(io.poll_flush(cx))?;
+            }
+            if !io.input().is_empty() {
+                match if self.new { h2::recognise(io.input()) } else { Some(false) } {
+                    Some(true) => return Poll::Ready(Ok(Some(Ended::Http2))),
+                    Some(false) => {
+                        self.new = false;
+                        match self.reader.read(io.input(), &self.state.server().limits) {
+                            Ok((used, request)) => {
+                                io.consume(used);
+                                if let Some((head, framing)) = request {
+                                    self.begin(head, &framing);
+                                    return Poll::Ready(Ok(None));
+                                }
+                            }
+                            Err(refusal) => {
+                                self.doing = Doing::Refusing(refusal.into());
+                                return Poll::Ready(Ok(None));
+                            }
+                        }
+                    }
+                    None => {}
+                }
+                if self.reader.has_begun() || !io.input().is_empty() {
+                    self.state.head_comes();
+                }
+            }
+            ready!(io.poll_flush(cx))?;
+            if ready!(io.poll_fill(cx))? == 0 {
+                return Poll::Ready(Ok(Some(Ended::Complete)));
+            }
+        }
+    }
+
+    /// A request is here, but for its body.
+    fn begin(&mut self, head: Head, framing: &Framing) {
+        self.asked = Asked {
+            head_only: head.method == Method::HEAD,
+            http10: head.version == Version::Http10,
+            keep_alive: framing.keep_alive,
+        };
+        self.was_last = !framing.keep_alive;
+        let server = self.state.server();
+        let io = here(&mut self.io);
+        io.body = BodyReader::new(framing);
+        let body = Incoming::of(io, &server.limits);
+        match server.service.answer(head, body, self.state.clone()) {
+            Answering::Now(Some(response)) => self.respond(response),
+            Answering::Now(None) => {}
+            Answering::Later(answer) => self.doing = Doing::Answering(answer),
+        }
+    }
+
+    fn answer(&mut self, cx: &mut Context<'_>) -> Step {
+        let Doing::Answering(answer) = &mut self.doing else { return Poll::Ready(Ok(None)) };
+        let poll = current_transport::lend(&mut self.io, || answer.as_mut().poll(cx));
+        if let Poll::Ready(response) = poll {
+            self.respond(response);
+            return Poll::Ready(Ok(None));
+        }
+        self.while_waiting(cx)
+    }
+
+    /// Nothing more is to be done for now; but what is written goes out, and the client may go.
+    fn while_waiting(&mut self, cx: &mut Context<'_>) -> Step {
+        let io = here(&mut self.io);
+        let _ = io.poll_flush(cx)?;
+        // one that has ended its side still gets an answer whose length it knows
+        let is_certain = matches!(&self.doing, Doing::Sending(body, _) if body.len().is_some());
+        // most are answered before a new socket would be known to the runtime, and only those that are not are worth that
+        let is_watched = io.is_watched() || self.state.is_worth_watching();
+        if is_watched && !is_certain && io.body.has_ended() && io.input().is_empty() {
+            if let Poll::Ready(0) = io.poll_fill(cx)? {
+                return Poll::Ready(Ok(Some(Ended::Complete)));
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Writes the response, or its head.
+    fn respond(&mut self, response: Response) {
+        let io = here(&mut self.io);
+        let framed = encode::framing(&response, self.asked);
+        let can_skip =
+            io.body.has_ended() || (!io.body.is_expected() && io.body.left().is_some_and(|left| left <= SKIPPED));
+        let keep_alive = self.asked.keep_alive
+            && !self.draining
+            && !self.state.server().is_draining()
+            && framed != Framed::Close
+            && can_skip
+            && !response.fields.close;
+        self.asked.keep_alive = keep_alive;
+        encode::head(&response, framed, self.asked, io.output());
+        let mut body = response.body;
+        match (framed, body.take_bytes()) {
+            (Framed::Bodiless, _) => {}
+            (Framed::Length(_), Some(bytes)) => io.push(bytes),
+            _ => {
+                self.doing = Doing::Sending(body, framed);
+                return;
+            }
+        }
+        drop(body);
+        self.answered();
+    }
+
+    /// Sends more of the response's body.
+    fn send(&mut self, cx: &mut Context<'_>) -> Step {
+        let whole = loop {
+            let io = here(&mut self.io);
+            if io.is_full() {
+                ready!(io.poll_flush(cx))?;
+            }
+            let Doing::Sending(body, framed) = &mut self.doing else { return Poll::Ready(Ok(None)) };
+            match body.poll(cx, usize::MAX) {
+                Poll::Pending => return self.while_waiting(cx),
+                Poll::Ready(Some(Ok(piece))) => {
+                    if !framed.write(piece, io) {
+                        break false;
+                    }
+                }
+                Poll::Ready(None) => break framed.end(io),
+                Poll::Ready(Some(Err(_))) => break false,
+            }
+        };
+        // a body that breaks off is told by the end of the connection
+        self.asked.keep_alive &= whole;
+        self.answered();
+        Poll::Ready(Ok(None))
+    }
+
+    /// The response is in the output.
+    fn answered(&mut self) {
+        self.doing = if !self.asked.keep_alive {
+            Doing::Ending
+        } else if here(&mut self.io).body.has_ended() {
+            Doing::Reading
+        } else {
+            self.state.transfer.body_begins();
+            Doing::Skipping
+        };
+    }
+
+    /// Reads on to the next request.
+    fn skip(&mut self, cx: &mut Context<'_>) -> Step {
+        self.state.transfer.set_waker(cx.waker());
+        loop {
+            let io = here(&mut self.io);
+            let skipped = io.read_body(&self.state.server().limits, |_| Ok::<(), Failure>(()));
+            if !matches!(skipped, Ok(false)) || self.state.transfer.is_body_late() {
+                self.state.transfer.body_ends();
+                self.doing = if matches!(skipped, Ok(true)) { Doing::Reading } else { Doing::Ending };
+                return Poll::Ready(Ok(None));
+            }
+            ready!(io.poll_flush(cx))?;
+            match ready!(io.poll_fill(cx))? {
+                0 => return Poll::Ready(Ok(Some(Ended::Complete))),
+                n => self.state.transfer.body_moves(n),
+            }
+        }
+    }
+
+    /// After the last answer. Closing a socket with unread bytes resets the connection, and a reset can overtake the answer:
+    /// so what the client still sends is read for a while, unless it has nothing more to say.
+    fn after_last(&mut self) -> Ended {
+        // a client of a server that is ending has nothing more to say either
+        if self.state.server().is_draining() || self.is_complete() {
+            Ended::Complete
+        } else {
+            Ended::Linger
+        }
+    }
+
+    /// Whether the client has said that it sends nothing any more, and all that it had sent is answered. Then the
+    /// connection may be closed without reading on: no byte can come that would make the kernel reset it.
+    fn is_complete(&mut self) -> bool {
+        let io = here(&mut self.io);
+        io.has_ended() || (self.was_last && io.body.has_ended() && io.input().is_empty() && !self.reader.has_begun())
+    }
+}

@@ -1,0 +1,59 @@
+//! What the fuzz targets of `tests/fuzz` see of HTTP/1.1. Compiled with `--cfg fuzzing` only; no part of this crate's interface.
+
+use super::encode::{framing, head};
+use crate::connection::Connection;
+use crate::listen::Peer;
+use crate::response::Response;
+use crate::service::{Answering, Service};
+use crate::shared::Shared;
+use crate::socket::Socket;
+use crate::transport::Transport;
+use crate::{Head, Incoming};
+use bytes::Bytes;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, LazyLock};
+
+pub use super::body::{BodyReader, Piece};
+pub use super::encode::Asked;
+pub use super::head::{BodyLength, Framing, HeadReader};
+pub use super::Refusal;
+
+/// A server that is never asked.
+struct Nothing;
+
+impl Service for Nothing {
+    fn answer(&self, _: Head, _: Incoming, _: Arc<Connection>) -> Answering {
+        Answering::Now(None)
+    }
+
+    fn expire(&self) -> bool {
+        false
+    }
+}
+
+static SERVER: LazyLock<Arc<Shared>> = LazyLock::new(|| {
+    let log = observe::Log::open("none").expect("no log needs nothing");
+    Arc::new(Shared::new(Box::new(Nothing), admission::Limits::default(), "/nowhere".into(), log, 1, 64))
+});
+
+/// What a transport takes behind another piece before it is flushed, which there is no socket for.
+const PIECE: usize = 4 << 10;
+
+/// What a client is sent for a response whose body comes in these pieces. `None` when they are not the body that
+/// the head announces.
+pub fn sent(response: &Response, asked: Asked, pieces: impl IntoIterator<Item = Bytes>) -> Option<Vec<u8>> {
+    // of the socket nothing is needed but that there is one
+    let nowhere = OwnedFd::from(File::open("/dev/null").ok()?);
+    let connection = Arc::new(Connection::new(Peer::Unix, SERVER.clone()));
+    let mut io = Transport::new(Socket::new(nowhere, Peer::Unix.into()), connection);
+    let mut framed = framing(response, asked);
+    head(response, framed, asked, io.output());
+    let mut pieces = pieces.into_iter().flat_map(cut);
+    let whole = pieces.all(|piece| framed.write(piece, &mut io)) && framed.end(&mut io);
+    whole.then(|| std::mem::take(io.output()))
+}
+
+fn cut(mut piece: Bytes) -> impl Iterator<Item = Bytes> {
+    std::iter::from_fn(move || (!piece.is_empty()).then(|| piece.split_to(piece.len().min(PIECE))))
+}

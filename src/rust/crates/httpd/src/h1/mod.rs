@@ -1,0 +1,41 @@
+//! HTTP/1.1 (RFC 9112), as strict as a server behind proxies has to be.
+//!
+//! `head`, `target` and `body` read, `encode` writes, `connection` is the order of it all, on a [`crate::transport::Transport`].
+
+mod body;
+mod connection;
+mod encode;
+#[cfg(fuzzing)]
+pub mod fuzzing;
+mod head;
+mod target;
+#[cfg(test)]
+mod tests;
+
+pub use body::{BodyReader, Piece};
+pub use connection::{Client, Ended};
+pub use head::{expectations, is_continue, is_token, is_value, HeadReader};
+pub use target::{is_host, is_target};
+
+use crate::response::Failure;
+use http::StatusCode;
+
+/// Why bytes are refused: an HTTP status and words for the log and the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusal {
+    /// 4xx or 5xx
+    pub status: u16,
+    /// what was wrong
+    pub why: &'static str,
+}
+
+const fn refuse(status: u16, why: &'static str) -> Refusal {
+    Refusal { status, why }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
+        Failure::new(status, refusal.why).closing()
+    }
+}

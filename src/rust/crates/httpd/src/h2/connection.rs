@@ -1,0 +1,169 @@
+//! A connection of HTTP/2, to its end: requests are taken as they come and answered at once where that is possible;
+//! those that have to wait, or whose clients do, get a task each. Neighbours: `io` (what the library reads and writes),
+//! `stream` (one request).
+
+use super::io::Io;
+use super::piece::Piece;
+use super::stream::{self, Stream};
+use crate::connection::{Connection, Order};
+use crate::current_transport;
+use crate::shared::Shared;
+use crate::transport::Transport;
+use h2::server::{Builder, Connection as Machine, Handshake, SendResponse};
+use h2::{Reason, RecvStream};
+use http::Request;
+use std::future::{poll_fn, Future};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{ready, Context, Poll};
+
+/// Bytes of requests' bodies that are on their way, for a stream and for all of a connection.
+const STREAM_WINDOW: u32 = 64 << 10;
+const CONNECTION_WINDOW: u32 = 1 << 20;
+/// Bytes of a response that the library holds.
+const HELD: usize = 64 << 10;
+/// Streams that a client may have reset before they were accepted (CVE-2023-44487), and those that its errors may make
+/// us reset (CVE-2025-8671): then the connection ends.
+const RESETS: usize = 20;
+const RESETS_OF_OURS: usize = 1024;
+/// Rounds of requests after which other connections have their turn.
+const ROUNDS: usize = 8;
+
+/// Serves a connection to its end, and gives its transport back.
+pub async fn serve(io: Box<Transport>, state: &Arc<Connection>) -> Option<Box<Transport>> {
+    state.speaks_http2();
+    let server = state.server();
+    if server.is_draining() {
+        state.give(Order::Drain);
+    }
+    let mut serving = Serving {
+        machine: Stage::Beginning(builder(server).handshake(Io::new(state.clone()))),
+        ending: Order::None,
+        arrived: Vec::new(),
+        begun: Vec::new(),
+        state,
+    };
+    let mut io = Some(io);
+    poll_fn(|cx| {
+        state.set_waker(cx.waker());
+        if !serving.obey() {
+            return Poll::Ready(());
+        }
+        if let Some(io) = &mut io {
+            io.begin();
+        }
+        let ended = serving.turn(cx, &mut io);
+        if let Some(io) = &mut io {
+            io.rest();
+        }
+        ended
+    })
+    .await;
+    io
+}
+
+fn builder(server: &Shared) -> Builder {
+    let limits = &server.limits;
+    let mut builder = Builder::new();
+    builder
+        .max_concurrent_streams(limits.max_streams)
+        .initial_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_header_list_size(u32::try_from(limits.max_header_size).unwrap_or(u32::MAX))
+        .max_send_buffer_size(HELD)
+        .max_pending_accept_reset_streams(RESETS)
+        .max_local_error_reset_streams(Some(RESETS_OF_OURS));
+    builder
+}
+
+enum Stage {
+    Beginning(Handshake<Io, Piece>),
+    Open(Machine<Io, Piece>),
+}
+
+struct Serving<'a> {
+    machine: Stage,
+    /// the last order that was followed
+    ending: Order,
+    /// requests that have come in this turn
+    arrived: Vec<(Request<RecvStream>, SendResponse<Piece>)>,
+    /// those that were answered at once
+    begun: Vec<Stream>,
+    state: &'a Arc<Connection>,
+}
+
+impl Serving<'_> {
+    /// Does what the server wants. `false` when that is to end at once.
+    fn obey(&mut self) -> bool {
+        let order = self.state.order();
+        match order {
+            Order::None => return true,
+            Order::Close | Order::HeaderTimeout => return false,
+            Order::WriteTimeout => {
+                self.log("write timeout");
+                return false;
+            }
+            Order::Drain | Order::Calm => {}
+        }
+        let machine = match &mut self.machine {
+            Stage::Open(machine) if self.ending < order => machine,
+            // followed already, or once the client has said what it speaks
+            _ => return true,
+        };
+        self.ending = order;
+        if order == Order::Calm {
+            machine.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
+            self.log("too many frames that ask for nothing");
+        } else {
+            machine.graceful_shutdown();
+        }
+        true
+    }
+
+    fn log(&self, text: &str) {
+        self.state.server().log.of_client(|| format!("{} {text}", self.state.remote_addr));
+    }
+
+    /// Goes on until something has to be waited for.
+    fn turn(&mut self, cx: &mut Context<'_>, io: &mut Option<Box<Transport>>) -> Poll<()> {
+        let mut ended = Poll::Pending;
+        for round in 0.. {
+            ended = current_transport::lend(io, || self.accept(cx));
+            if ended.is_ready() || self.arrived.is_empty() {
+                break;
+            }
+            for (request, respond) in self.arrived.drain(..) {
+                self.begun.extend(stream::begin(request, respond, self.state));
+            }
+            if round == ROUNDS {
+                cx.waker().wake_by_ref();
+                break;
+            }
+        }
+        // by now the library has written what the client takes
+        for stream in self.begun.drain(..).filter(|stream| !stream.is_done()) {
+            tokio::spawn(stream);
+        }
+        ended
+    }
+
+    /// Has the library read and write; requests that come together are answered together.
+    fn accept(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match &mut self.machine {
+                Stage::Beginning(handshake) => match ready!(Pin::new(handshake).poll(cx)) {
+                    Ok(machine) => {
+                        self.machine = Stage::Open(machine);
+                        // an order may have waited for this
+                        self.obey();
+                    }
+                    Err(_) => return Poll::Ready(()),
+                },
+                Stage::Open(machine) => match ready!(machine.poll_accept(cx)) {
+                    Some(Ok(request)) => self.arrived.push(request),
+                    Some(Err(_)) | None => return Poll::Ready(()),
+                },
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! One request of HTTP/2 and its response. The response is handed to the library as its client takes it: so a client
+//! that does not read holds a few kB, and that for `write_timeout` at most.
+//!
+//! ```text
+//! answering ─▶ sending ─▶ sent, to be taken ─▶ done
+//! ```
+
+use super::piece::Piece;
+use crate::body::{self, Incoming};
+use crate::connection::{Connection, OpenStream};
+use crate::date;
+use crate::head::Head;
+use crate::response::{is_bodiless, Body, Response};
+use crate::service::Answering;
+use bytes::Bytes;
+use h2::server::SendResponse;
+use h2::{Reason, RecvStream, SendStream};
+use http::header::{CONTENT_LENGTH, DATE, EXPECT};
+use http::{HeaderValue, Method, Request, StatusCode};
+use observe::Level;
+use std::future::{poll_fn, Future};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{ready, Context, Poll};
+
+/// Bytes of a file read at a time: as many as the client has room for, but not so few that reading them costs more than
+/// sending them.
+const LEAST: usize = 4 << 10;
+const MOST: usize = 64 << 10;
+
+/// A response that is being sent. As a future it ends when its client has taken it, or has gone, or has been given up.
+pub struct Stream {
+    send: SendStream<Piece>,
+    body: Body,
+    doing: Doing,
+    open: OpenStream,
+    connection: Arc<Connection>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Doing {
+    Sending,
+    /// all of it is the library's
+    Sent,
+    /// it will never be whole: what is there is still sent
+    Failing,
+}
+
+/// Answers a request: at once, or in a task of its own. Gives the response whose client may still have to take it.
+pub fn begin(
+    request: Request<RecvStream>,
+    respond: SendResponse<Piece>,
+    connection: &Arc<Connection>,
+) -> Option<Stream> {
+    let (parts, body) = request.into_parts();
+    let open = connection.stream(respond.stream_id().as_u32());
+    let head_only = parts.method == Method::HEAD;
+    let announced =
+        parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or(0);
+    let expects = !body.is_end_stream() && parts.headers.contains_key(EXPECT);
+    let body = Incoming::Http2(body::Stream { body, announced, transfer: open.transfer().clone() });
+    let answering = connection.server().service.answer(Head::from_http2(&parts), body, connection.clone());
+    let mut asked = Asked { open, connection: connection.clone(), respond, head_only, expects };
+    match answering {
+        Answering::Now(response) => asked.send(response?),
+        Answering::Later(mut answer) => {
+            tokio::spawn(async move {
+                let answer = poll_fn(|cx| asked.wait_for(answer.as_mut(), cx));
+                let Some(response) = answer.await else { return };
+                if let Some(stream) = asked.send(response) {
+                    stream.await;
+                }
+            });
+            None
+        }
+    }
+}
+
+/// A request whose response is still to come.
+struct Asked {
+    open: OpenStream,
+    connection: Arc<Connection>,
+    respond: SendResponse<Piece>,
+    head_only: bool,
+    /// the client waits to be told to send its body (RFC 9110 section 10.1.1)
+    expects: bool,
+}
+
+impl Asked {
+    /// The response; `None` when the client has reset the stream, and wants none.
+    fn wait_for<F>(&mut self, answer: Pin<&mut F>, cx: &mut Context<'_>) -> Poll<Option<Response>>
+    where
+        F: Future<Output = Response> + ?Sized,
+    {
+        if self.respond.poll_reset(cx).is_ready() {
+            return Poll::Ready(None);
+        }
+        let answer = answer.poll(cx);
+        if answer.is_pending() && std::mem::take(&mut self.expects) {
+            let mut head = http::Response::new(());
+            *head.status_mut() = StatusCode::CONTINUE;
+            // an error is the stream's end, which the next poll tells
+            let _ = self.respond.send_informational(head);
+        }
+        answer.map(Some)
+    }
+
+    /// Hands the head over, and the body if it is here. `None` when the client has gone.
+    fn send(mut self, response: Response) -> Option<Stream> {
+        let head = head(&response, self.head_only);
+        let mut body = response.body;
+        let is_empty = self.head_only || body.is_empty();
+        let send = match self.respond.send_response(head, is_empty) {
+            Ok(send) => send,
+            Err(e) => {
+                if e.get_io().is_none() && e.reason().is_none() {
+                    let line = format!("{} the response cannot be sent: {e}", self.connection.remote_addr);
+                    self.connection.server().log.line(Level::Error, &line);
+                }
+                self.respond.send_reset(Reason::INTERNAL_ERROR);
+                return None;
+            }
+        };
+        let bytes = if is_empty { None } else { body.take_bytes() };
+        let doing = if is_empty { Doing::Sent } else { Doing::Sending };
+        let Asked { open, connection, .. } = self;
+        let mut stream = Stream { send, body, doing, open, connection };
+        if let Some(bytes) = bytes {
+            stream.hand_over(bytes, true)?;
+        }
+        Some(stream)
+    }
+}
+
+impl Stream {
+    /// Whether the client has taken all of it.
+    pub fn is_done(&self) -> bool {
+        self.doing == Doing::Sent && self.open.transfer().waiting() == 0
+    }
+
+    fn hand_over(&mut self, bytes: Bytes, is_last: bool) -> Option<()> {
+        if is_last {
+            self.doing = Doing::Sent;
+        }
+        self.send.send_data(Piece::new(bytes, self.open.transfer().clone()), is_last).ok()
+    }
+
+    /// Sends more of the body. `None` when the client has gone.
+    fn go_on(&mut self, cx: &mut Context<'_>) -> Poll<Option<()>> {
+        let transfer = self.open.transfer().clone();
+        loop {
+            match self.doing {
+                Doing::Sending if !transfer.is_low() => return Poll::Pending,
+                Doing::Sending => {}
+                Doing::Sent | Doing::Failing if transfer.waiting() > 0 => return Poll::Pending,
+                Doing::Sent => return Poll::Ready(Some(())),
+                Doing::Failing => {
+                    self.send.send_reset(Reason::INTERNAL_ERROR);
+                    return Poll::Ready(None);
+                }
+            }
+            let most = if self.body.is_file() { ready!(self.room(cx)).unwrap_or(0) } else { MOST };
+            if most == 0 {
+                return Poll::Ready(None);
+            }
+            match ready!(self.body.poll(cx, most.clamp(LEAST, MOST))) {
+                Some(Ok(bytes)) => {
+                    let is_last = self.body.is_empty();
+                    if self.hand_over(bytes, is_last).is_none() {
+                        return Poll::Ready(None);
+                    }
+                }
+                Some(Err(_)) => self.doing = Doing::Failing,
+                None => {
+                    if self.hand_over(Bytes::new(), true).is_none() {
+                        return Poll::Ready(None);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Bytes that the client has room for, once there are any. `None` when it has gone.
+    fn room(&mut self, cx: &mut Context<'_>) -> Poll<Option<usize>> {
+        let transfer = self.open.transfer();
+        self.send.reserve_capacity(MOST);
+        loop {
+            match self.send.capacity() {
+                0 => transfer.wants_room(),
+                room => {
+                    transfer.has_room();
+                    return Poll::Ready(Some(room));
+                }
+            }
+            if !matches!(ready!(self.send.poll_capacity(cx)), Some(Ok(_))) {
+                return Poll::Ready(None);
+            }
+        }
+    }
+}
+
+impl Future for Stream {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.open.transfer().set_waker(cx.waker());
+        if self.open.transfer().is_response_late() {
+            self.send.send_reset(Reason::CANCEL);
+            self.connection
+                .server()
+                .log
+                .of_client(|| format!("{} write timeout of a stream", self.connection.remote_addr));
+            return Poll::Ready(());
+        }
+        // who has reset the stream wants no more of it
+        if self.send.poll_reset(cx).is_ready() {
+            return Poll::Ready(());
+        }
+        self.go_on(cx).map(drop)
+    }
+}
+
+fn head(response: &Response, head_only: bool) -> http::Response<()> {
+    let mut head = http::Response::new(());
+    *head.status_mut() = response.status;
+    let fields = head.headers_mut();
+    *fields = response.fields.to_map();
+    if let Some(length) = response.body.len().filter(|_| !head_only && !is_bodiless(response.status)) {
+        fields.insert(CONTENT_LENGTH, length.into());
+    }
+    if !response.fields.has_date() {
+        if let Ok(date) = HeaderValue::from_bytes(&date::text()) {
+            fields.insert(DATE, date);
+        }
+    }
+    head
+}

@@ -1,0 +1,271 @@
+//! The header section of a request, of either version of HTTP, and its fields.
+//!
+//! A thread keeps the memory of those that have ended for the next ones: most requests allocate nothing for their head.
+
+use http::header::HOST;
+use http::request::Parts;
+use http::{HeaderName, Method};
+use std::cell::RefCell;
+use std::ops::{Deref, DerefMut};
+
+/// Ended ones that a thread keeps, and the most bytes of fields that one of them may have room for.
+const KEPT: usize = 64;
+const KEPT_BYTES: usize = 4096;
+
+thread_local! {
+    // boxed, so that handing one over copies a pointer
+    #[allow(clippy::vec_box)]
+    static FREE: RefCell<Vec<Box<Content>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The version that the client speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// HTTP/1.0
+    Http10,
+    /// HTTP/1.1
+    Http11,
+    /// HTTP/2
+    Http2,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Head(Option<Box<Content>>);
+
+/// What a [`Head`] says.
+#[derive(Debug)]
+pub struct Content {
+    pub method: Method,
+    pub version: Version,
+    pub fields: Fields,
+    target: String,
+    /// how much of the target is the path
+    path: usize,
+}
+
+impl Head {
+    /// One that says nothing yet.
+    pub(crate) fn new() -> Self {
+        let free = FREE.with_borrow_mut(Vec::pop);
+        Head(Some(free.unwrap_or_else(|| {
+            Box::new(Content {
+                method: Method::GET,
+                version: Version::Http11,
+                fields: Fields::default(),
+                target: String::new(),
+                path: 0,
+            })
+        })))
+    }
+
+    /// That of an HTTP/2 request, whose authority handlers find where HTTP/1.1 has it.
+    pub fn from_http2(parts: &Parts) -> Self {
+        let mut head = Head::new();
+        head.method = parts.method.clone();
+        head.version = Version::Http2;
+        head.set_target(parts.uri.path(), parts.uri.query());
+        let authority = parts.uri.authority().map_or("", |authority| authority.as_str());
+        if !authority.is_empty() {
+            head.fields.push(HOST.as_str().as_bytes(), authority.as_bytes());
+        }
+        for (name, value) in &parts.headers {
+            // one that says the same is no second one
+            if name != HOST || value != authority {
+                head.fields.push(name.as_str().as_bytes(), value.as_bytes());
+            }
+        }
+        head
+    }
+}
+
+impl Deref for Head {
+    type Target = Content;
+
+    fn deref(&self) -> &Content {
+        // taken in `drop` only
+        self.0.as_deref().expect("a head has its content")
+    }
+}
+
+impl DerefMut for Head {
+    fn deref_mut(&mut self) -> &mut Content {
+        self.0.as_deref_mut().expect("a head has its content")
+    }
+}
+
+impl Drop for Head {
+    fn drop(&mut self) {
+        let Some(mut content) = self.0.take() else { return };
+        if content.fields.text.capacity() + content.target.capacity() > KEPT_BYTES {
+            return;
+        }
+        FREE.with_borrow_mut(|free| {
+            if free.len() < KEPT {
+                content.fields.clear();
+                content.set_target("", None);
+                free.push(content);
+            }
+        });
+    }
+}
+
+impl Content {
+    /// Sets the target: path, and what follows a `?`.
+    pub fn set_target(&mut self, path: &str, query: Option<&str>) {
+        self.target.clear();
+        self.target.push_str(path);
+        self.path = path.len();
+        if let Some(query) = query {
+            self.target.push('?');
+            self.target.push_str(query);
+        }
+    }
+
+    /// The path as it was sent; empty when the client named only an authority, `*` for the server as a whole.
+    pub fn path(&self) -> &str {
+        &self.target[..self.path]
+    }
+
+    /// Path and query as they were sent.
+    pub fn target(&self) -> &str {
+        if self.target.is_empty() {
+            "/"
+        } else {
+            &self.target
+        }
+    }
+}
+
+/// Header fields of a request in the order in which they came.
+#[derive(Debug, Default)]
+pub struct Fields {
+    /// names and values, one after the other
+    text: Vec<u8>,
+    spans: Vec<Span>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    at: u32,
+    name: u32,
+    value: u32,
+}
+
+impl Fields {
+    fn clear(&mut self) {
+        self.text.clear();
+        self.spans.clear();
+    }
+
+    /// Adds a field, whose name is in lower case.
+    pub fn push(&mut self, name: &[u8], value: &[u8]) {
+        self.push_with(|text| text.extend_from_slice(name), value);
+    }
+
+    /// Adds a field, whose name `write` appends in lower case.
+    pub fn push_with(&mut self, write: impl FnOnce(&mut Vec<u8>), value: &[u8]) {
+        let at = self.text.len();
+        write(&mut self.text);
+        let name = self.text.len() - at;
+        self.text.extend_from_slice(value);
+        // header sections are limited to far less than 4 GB
+        self.spans.push(Span { at: at as u32, name: name as u32, value: value.len() as u32 });
+    }
+
+    /// Gives the first field of this name, which is in lower case, another value, or adds it.
+    pub fn set(&mut self, name: &[u8], value: &[u8]) {
+        let known = self.iter().position(|(n, _)| n == name);
+        self.push(name, value);
+        if let Some(known) = known {
+            self.spans.swap_remove(known);
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The field at a place: its name and its value.
+    pub fn nth(&self, at: usize) -> Option<(&[u8], &[u8])> {
+        self.spans.get(at).map(|span| self.field(*span))
+    }
+
+    fn field(&self, Span { at, name, value }: Span) -> (&[u8], &[u8]) {
+        self.text[at as usize..(at + name + value) as usize].split_at(name as usize)
+    }
+
+    /// All of them: names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.spans.iter().map(|span| self.field(*span))
+    }
+
+    /// The values of all fields of this name, which is in lower case.
+    pub fn named<'a, 'n>(&'a self, name: &'n [u8]) -> impl Iterator<Item = &'a [u8]> + use<'a, 'n> {
+        self.iter().filter(move |(n, _)| *n == name).map(|(_, value)| value)
+    }
+
+    /// The values of all fields of this name.
+    pub fn all<'a, 'n>(&'a self, name: &'n HeaderName) -> impl Iterator<Item = &'a [u8]> + use<'a, 'n> {
+        self.named(name.as_str().as_bytes())
+    }
+
+    /// The value of the first field of this name.
+    pub fn get(&self, name: &HeaderName) -> Option<&[u8]> {
+        self.named(name.as_str().as_bytes()).next()
+    }
+}
+
+impl<N: AsRef<str>, V: AsRef<[u8]>> FromIterator<(N, V)> for Fields {
+    fn from_iter<T: IntoIterator<Item = (N, V)>>(all: T) -> Self {
+        let mut fields = Fields::default();
+        all.into_iter().for_each(|(name, value)| fields.push(name.as_ref().as_bytes(), value.as_ref()));
+        fields
+    }
+}
+
+/// A value that is ASCII as text.
+pub fn ascii(value: &[u8]) -> Option<&str> {
+    std::str::from_utf8(value).ok().filter(|text| text.is_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_by_name_and_place() {
+        let mut fields = Fields::default();
+        assert!(fields.is_empty() && fields.get(&HOST).is_none());
+        fields.push(b"host", b"a");
+        fields.push(b"x", b"");
+        fields.push(b"host", b"b");
+        assert_eq!(fields.get(&HOST), Some(&b"a"[..]));
+        assert_eq!(fields.all(&HOST).collect::<Vec<_>>(), [b"a", b"b"]);
+        assert_eq!((fields.len(), fields.nth(1), fields.nth(3)), (3, Some((&b"x"[..], &b""[..])), None));
+        assert_eq!(fields.named(b"x").next(), Some(&b""[..]));
+        fields.set(b"host", b"other");
+        assert_eq!(fields.all(&HOST).collect::<Vec<_>>(), [&b"other"[..], b"b"]);
+        assert_eq!((fields.len(), fields.nth(1)), (3, Some((&b"x"[..], &b""[..]))));
+        fields.set(b"y", b"z");
+        assert_eq!((fields.len(), fields.nth(3)), (4, Some((&b"y"[..], &b"z"[..]))));
+    }
+
+    #[test]
+    fn a_head_that_is_used_again_knows_nothing_of_the_one_before() {
+        let mut first = Head::new();
+        first.set_target("/a", Some("b"));
+        first.fields.push(b"host", b"a");
+        assert_eq!((first.path(), first.target()), ("/a", "/a?b"));
+        drop(first);
+        let second = Head::new();
+        assert!(second.fields.is_empty());
+        assert_eq!((second.path(), second.target()), ("", "/"));
+    }
+}

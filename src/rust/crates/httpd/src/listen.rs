@@ -1,0 +1,282 @@
+//! Where a server listens: a TCP address, or a socket in the file system.
+//!
+//! A socket is bound first and listens later ([`Listener::listen`]): nobody is to connect before there is someone to answer.
+//! What a connection is from here on is in `socket`: both kinds are one to everything else.
+
+use rustix::fs::{chmod, lstat, unlink, FileType, Mode, Stat};
+use rustix::io::Errno;
+use rustix::net::{
+    accept_with, acceptfrom_with, bind, connect, getsockname, listen, socket_with, sockopt, AddressFamily,
+    SocketAddrUnix, SocketFlags, SocketType,
+};
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// Connections that the kernel holds until they are accepted; it cuts this to its own limit.
+const BACKLOG: i32 = 4096;
+/// What a host begins with that is the path of a socket.
+const UNIX: &str = "unix:";
+/// Who may connect to a socket in the file system unless its address says otherwise: the server's user and group.
+const USUAL_MODE: u32 = 0o660;
+const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
+
+/// Where a server listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// an IP address and a port
+    Inet(SocketAddr),
+    /// the path of a socket
+    Unix(PathBuf),
+}
+
+impl Address {
+    /// The port; 0 when it has none.
+    pub fn port(&self) -> u16 {
+        match self {
+            Address::Inet(address) => address.port(),
+            Address::Unix(_) => 0,
+        }
+    }
+
+    /// The IP address and port, if it is one.
+    pub fn inet(&self) -> Option<SocketAddr> {
+        match self {
+            Address::Inet(address) => Some(*address),
+            Address::Unix(_) => None,
+        }
+    }
+}
+
+/// As settings have it: `127.0.0.1:8080`, `unix:/run/app.sock`.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Inet(address) => address.fmt(f),
+            Address::Unix(path) => write!(f, "{UNIX}{}", path.display()),
+        }
+    }
+}
+
+/// Who a connection is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// an IP address and a port
+    Inet(SocketAddr),
+    /// a process of this machine
+    Unix,
+}
+
+impl Peer {
+    /// As handlers and the log have it. Processes have no address: theirs is the kind of their sockets.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        match self {
+            Peer::Inet(address) => Some(address.ip()),
+            Peer::Unix => None,
+        }
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        match self {
+            Peer::Inet(address) => address.port(),
+            Peer::Unix => 0,
+        }
+    }
+}
+
+/// A bound socket.
+#[derive(Debug)]
+pub struct Listener {
+    socket: OwnedFd,
+    address: Address,
+    _file: Option<SocketFile>,
+}
+
+impl Listener {
+    /// A socket at a host and port (0 for a free one), or at `unix:PATH` or `unix:PATH?mode=0660`. The file of a socket that nobody
+    /// listens on any more is replaced.
+    ///
+    /// # Errors
+    /// A text that says what is in the way.
+    pub fn bind(host: &str, port: u16) -> Result<Self, String> {
+        match host.strip_prefix(UNIX) {
+            Some(rest) => bind_unix(rest).map_err(|why| format!("cannot listen on {host}: {why}")),
+            None => bind_inet(host, port).map_err(|e| format!("cannot listen on {host}:{port}: {e}")),
+        }
+    }
+
+    /// Clients may connect from now on.
+    ///
+    /// # Errors
+    /// When the system refuses, as when another socket has begun to listen on the address since.
+    pub fn listen(&self) -> io::Result<()> {
+        Ok(listen(&self.socket, BACKLOG)?)
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    pub(crate) fn socket(&self) -> &OwnedFd {
+        &self.socket
+    }
+
+    /// A connection that the kernel has accepted.
+    pub(crate) fn accept(&self) -> io::Result<(OwnedFd, Peer)> {
+        if let Address::Unix(_) = self.address {
+            return Ok((accept_with(&self.socket, FLAGS)?, Peer::Unix));
+        }
+        let (io, peer) = acceptfrom_with(&self.socket, FLAGS)?;
+        let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok()).ok_or(io::ErrorKind::ConnectionAborted)?;
+        Ok((io, Peer::Inet(peer)))
+    }
+}
+
+fn bind_inet(host: &str, port: u16) -> io::Result<Listener> {
+    let mut last = io::Error::other("the name has no address");
+    for address in (host, port).to_socket_addrs()? {
+        match bind_to(address) {
+            Ok(listener) => return Ok(listener),
+            Err(e) => last = e.into(),
+        }
+    }
+    Err(last)
+}
+
+fn bind_to(address: SocketAddr) -> Result<Listener, Errno> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let socket = socket_with(family, SocketType::STREAM, FLAGS, None)?;
+    // for its connections, which inherit it: without, a response in two writes waits 40 ms for the client's acknowledgement
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    // an address whose last connections are still dying is free; one that another socket listens on is not
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    bind(&socket, &address)?;
+    let bound = SocketAddr::try_from(getsockname(&socket)?)?;
+    Ok(Listener { socket, address: Address::Inet(bound), _file: None })
+}
+
+fn bind_unix(rest: &str) -> Result<Listener, String> {
+    let (path, mode) = parse_unix(rest)?;
+    let path = std::path::absolute(path).map_err(|e| e.to_string())?;
+    let address = SocketAddrUnix::new(&path).map_err(|e| match e {
+        Errno::NAMETOOLONG => "the path is too long: the system takes at most 107 bytes".to_owned(),
+        e => e.to_string(),
+    })?;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None).map_err(|e| e.to_string())?;
+    if let Err(e) = bind(&socket, &address) {
+        if e != Errno::ADDRINUSE {
+            return Err(e.to_string());
+        }
+        remove_leftover(&path, &address)?;
+        bind(&socket, &address).map_err(|e| e.to_string())?;
+    }
+    let file = SocketFile::new(&path).map_err(|e| e.to_string())?;
+    // in time: nobody can connect before it listens
+    chmod(&path, Mode::from_raw_mode(mode)).map_err(|e| format!("its mode cannot be set: {e}"))?;
+    Ok(Listener { socket, address: Address::Unix(path), _file: Some(file) })
+}
+
+/// `PATH`, or `PATH?mode=OCTAL`.
+fn parse_unix(rest: &str) -> Result<(&Path, u32), String> {
+    let (path, mode) = match rest.split_once("?mode=") {
+        Some((path, digits)) => {
+            let mode = u32::from_str_radix(digits, 8).ok().filter(|mode| *mode <= 0o777);
+            (path, mode.ok_or_else(|| format!("`mode` must be an octal number such as 0660, not `{digits}`"))?)
+        }
+        None => (rest, USUAL_MODE),
+    };
+    if path.is_empty() {
+        return Err("it has no path; write unix:/run/app.sock".to_owned());
+    }
+    Ok((Path::new(path), mode))
+}
+
+/// Removes the file of a socket that nobody listens on, as a server leaves it that was killed.
+fn remove_leftover(path: &Path, address: &SocketAddrUnix) -> Result<(), String> {
+    let is_socket = lstat(path).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket);
+    if !is_socket {
+        return Err("there is a file of that name that is no socket".to_owned());
+    }
+    let client = socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None).map_err(|e| e.to_string())?;
+    match connect(&client, address) {
+        Err(Errno::CONNREFUSED) => unlink(path).map_err(|e| e.to_string()),
+        _ => Err("another process listens on it".to_owned()),
+    }
+}
+
+/// The file of a socket. It is removed when this is dropped, by the process that made it, unless it is another's by now.
+#[derive(Debug)]
+struct SocketFile {
+    path: PathBuf,
+    identity: (u64, u64),
+    process: u32,
+}
+
+impl SocketFile {
+    fn new(path: &Path) -> Result<Self, Errno> {
+        Ok(SocketFile { path: path.to_owned(), identity: identity(&lstat(path)?), process: std::process::id() })
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let is_ours = || lstat(&self.path).is_ok_and(|stat| identity(&stat) == self.identity);
+        if self.process == std::process::id() && is_ours() {
+            // nobody is left to be told that it stays
+            let _ = unlink(&self.path);
+        }
+    }
+}
+
+fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_path_may_have_a_mode() {
+        assert_eq!(parse_unix("/a/b"), Ok((Path::new("/a/b"), 0o660)));
+        assert_eq!(parse_unix("b?mode=0600"), Ok((Path::new("b"), 0o600)));
+        for wrong in ["", "?mode=600", "a?mode=", "a?mode=9", "a?mode=1777"] {
+            assert!(parse_unix(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_socket_is_there_as_long_as_its_server() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let host = format!("unix:{}", path.display());
+        let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        let first = Listener::bind(&format!("{host}?mode=0606"), 0).unwrap();
+        assert_eq!(mode(), 0o606);
+        assert_eq!(first.address().to_string(), host);
+        first.listen().unwrap();
+        let error = Listener::bind(&host, 0).unwrap_err();
+        assert!(error.ends_with("another process listens on it"), "{error}");
+        // as a server leaves it that is killed
+        let Listener { socket, _file: file, .. } = first;
+        drop(socket);
+        let second = Listener::bind(&host, 0).unwrap();
+        assert_eq!(mode(), 0o660);
+        std::mem::forget(file);
+        std::fs::rename(&path, folder.path().join("moved")).unwrap();
+        let third = Listener::bind(&host, 0).unwrap();
+        drop(second);
+        assert!(path.exists(), "the second one's file is elsewhere, and this is another's");
+        drop(third);
+        assert!(!path.exists());
+        std::fs::write(&path, "").unwrap();
+        let error = Listener::bind(&host, 0).unwrap_err();
+        assert!(error.ends_with("no socket"), "{error}");
+        let long = format!("unix:{}/{}", folder.path().display(), "x".repeat(120));
+        assert!(Listener::bind(&long, 0).unwrap_err().contains("107 bytes"));
+    }
+}

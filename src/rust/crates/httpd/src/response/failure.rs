@@ -1,0 +1,78 @@
+//! Why there is no other answer to a request, or to bytes that are none. The simplest form of it, a line of text, is here: it is what a client
+//! gets whose bytes were refused.
+
+use super::status::phrase_or_class;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use std::fmt::Write as _;
+
+/// Why there is no other answer.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// 4xx or 5xx
+    pub status: StatusCode,
+    /// for the client; never the text of an R error
+    pub detail: String,
+    /// for the log only: which setting or part of the server is behind it
+    pub because: String,
+    /// the connection is not usable after this
+    pub close: bool,
+    /// further headers, such as `Allow` for 405
+    pub headers: HeaderMap,
+}
+
+impl Failure {
+    /// A failure of this status.
+    pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
+        Failure { status, detail: detail.into(), because: String::new(), close: false, headers: HeaderMap::new() }
+    }
+
+    /// The same, with a header.
+    pub fn with(mut self, name: http::HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// The same, with a reason that clients do not see.
+    pub fn because(mut self, why: impl std::fmt::Display) -> Self {
+        self.because = why.to_string();
+        self
+    }
+
+    /// What the log says of it.
+    pub fn for_log(&self) -> String {
+        let between = if self.detail.is_empty() || self.because.is_empty() { "" } else { ": " };
+        format!("{}{between}{}", self.detail, self.because)
+    }
+
+    /// The same, and nothing more is read from the connection.
+    pub fn closing(self) -> Self {
+        Failure { close: true, ..self }
+    }
+
+    /// As a line of text; `id` names the request in the log.
+    pub fn text(&self, id: u64) -> String {
+        let mut text = format!("{} {}", self.status.as_str(), phrase_or_class(self.status.as_u16()));
+        if !self.detail.is_empty() {
+            let _ = write!(text, ": {}", self.detail);
+        }
+        if self.status.is_server_error() {
+            let _ = write!(text, " (request {id:016x})");
+        }
+        text.push('\n');
+        text
+    }
+
+    /// A whole response as bytes, for a connection that no HTTP layer speaks on any more.
+    pub(crate) fn whole(&self, id: u64) -> Vec<u8> {
+        let body = self.text(id);
+        format!(
+            "HTTP/1.1 {} {}\r\ncontent-type: text/plain; charset=utf-8\r\ncache-control: no-store\r\n\
+             x-content-type-options: nosniff\r\nconnection: close\r\ncontent-length: {}\r\ndate: {}\r\n\r\n{body}",
+            self.status.as_str(),
+            phrase_or_class(self.status.as_u16()),
+            body.len(),
+            httpdate::fmt_http_date(std::time::SystemTime::now()),
+        )
+        .into_bytes()
+    }
+}

@@ -1,0 +1,199 @@
+//! The header fields of a response, as text: most go to HTTP/1.1 connections, which send it as it is.
+
+use crate::h1::{is_token, is_value};
+use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DATE, TRANSFER_ENCODING, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, HeaderName, HeaderValue};
+
+/// See the module. What frames a message is not in the text.
+#[derive(Debug, Default)]
+pub struct ResponseFields {
+    /// `name: value CRLF`, names in lower case
+    text: Vec<u8>,
+    /// the connection is to end
+    pub close: bool,
+    /// what a body would have as its length that is not sent
+    pub length: Option<u64>,
+    has_date: bool,
+}
+
+/// Room for the usual ones.
+const USUAL: usize = 128;
+
+/// A handler may set this many: HTTP/2's library cannot hold more than 24,576 different ones.
+const MOST: usize = 16 << 10;
+
+/// Fields that are the server's to set, as what a handler says could only contradict it: those that frame the message,
+/// and those that are about the connection, with which HTTP/2 does not even begin a response (RFC 9113 section 8.2.2).
+/// `native` refuses the same of C handlers.
+const OF_THE_SERVER: [&str; 11] = [
+    "connection",
+    "content-length",
+    "content-type",
+    "http2-settings",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "x-content-type-options",
+];
+
+impl ResponseFields {
+    /// Those that a handler gave, each checked, its content type unless it gives it as a field, and what every response has.
+    ///
+    /// # Errors
+    /// What is wrong with a field, which could split the response.
+    pub fn of_handler<'h, G: Iterator<Item = (&'h [u8], &'h [u8])>>(
+        content_type: Option<&[u8]>,
+        given: impl Fn() -> G,
+    ) -> Result<Self, String> {
+        if given().nth(MOST).is_some() {
+            return Err(format!("the handler set more than {MOST} headers"));
+        }
+        let mut fields = ResponseFields { text: Vec::with_capacity(USUAL), ..ResponseFields::default() };
+        // the last one counts
+        let own = given().filter(|(name, _)| is(name, &CONTENT_TYPE)).last().map(|(_, value)| value);
+        if let Some(value) = own.or(content_type) {
+            if !is_value(value) {
+                return Err("the handler set an invalid content type".to_owned());
+            }
+            fields.push(CONTENT_TYPE.as_str().as_bytes(), value);
+        }
+        for (name, value) in given() {
+            let wrong =
+                |what| format!("the handler set a header with an invalid {what}: {}", String::from_utf8_lossy(name));
+            if name.is_empty() || !name.iter().all(|&b| is_token(b)) {
+                return Err(wrong("name"));
+            }
+            if !is_value(value) {
+                return Err(wrong("value"));
+            }
+            if !OF_THE_SERVER.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes())) {
+                fields.has_date |= is(name, &DATE);
+                fields.push(name, value);
+            }
+        }
+        fields.push_nosniff();
+        Ok(fields)
+    }
+
+    fn push(&mut self, name: &[u8], value: &[u8]) {
+        self.text.extend(name.iter().map(u8::to_ascii_lowercase));
+        self.text.extend_from_slice(b": ");
+        self.text.extend_from_slice(value);
+        self.text.extend_from_slice(b"\r\n");
+    }
+
+    /// No response is to be taken for another type than it says.
+    fn push_nosniff(&mut self) {
+        self.text.extend_from_slice(b"x-content-type-options: nosniff\r\n");
+    }
+
+    /// As HTTP/1.1 has them, but for those that frame the message.
+    pub fn text(&self) -> &[u8] {
+        &self.text
+    }
+
+    /// Whether they are of a body in JSON.
+    pub fn are_json(&self) -> bool {
+        // the type that a handler gives comes first
+        self.text.starts_with(b"content-type: application/json")
+    }
+
+    /// Whether the handler has said when the response was made.
+    pub fn has_date(&self) -> bool {
+        self.has_date
+    }
+
+    /// As HTTP/2's library has them.
+    pub fn to_map(&self) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for line in self.text.split(|&b| b == b'\n').filter_map(|line| line.strip_suffix(b"\r")) {
+            let Some(colon) = memchr::memmem::find(line, b": ") else { continue };
+            // both were checked when they were added
+            if let (Ok(name), Ok(value)) =
+                (HeaderName::from_bytes(&line[..colon]), HeaderValue::from_bytes(&line[colon + 2..]))
+            {
+                // never too many for it: see `MOST`
+                let _ = map.try_append(name, value);
+            }
+        }
+        if let Some(length) = self.length {
+            map.insert(CONTENT_LENGTH, length.into());
+        }
+        map
+    }
+}
+
+fn is(name: &[u8], known: &HeaderName) -> bool {
+    name.eq_ignore_ascii_case(known.as_str().as_bytes())
+}
+
+/// With what every response has.
+impl From<HeaderMap> for ResponseFields {
+    fn from(map: HeaderMap) -> Self {
+        let mut fields = ResponseFields { text: Vec::with_capacity(2 * USUAL), ..ResponseFields::default() };
+        for (name, value) in &map {
+            if name == CONNECTION {
+                fields.close |= value.as_bytes().eq_ignore_ascii_case(b"close");
+            } else if name == CONTENT_LENGTH {
+                fields.length = value.to_str().ok().and_then(|text| text.parse().ok());
+            } else if name != TRANSFER_ENCODING && name != X_CONTENT_TYPE_OPTIONS {
+                fields.has_date |= name == DATE;
+                fields.push(name.as_str().as_bytes(), value.as_bytes());
+            }
+        }
+        fields.push_nosniff();
+        fields
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(content_type: &[u8], given: &[(&str, &str)]) -> Result<String, String> {
+        let given = || given.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+        let fields = ResponseFields::of_handler(Some(content_type), given)?;
+        Ok(String::from_utf8(fields.text().to_vec()).unwrap())
+    }
+
+    #[test]
+    fn what_a_handler_gives_cannot_split_or_frame_a_response() {
+        assert_eq!(
+            text(b"a/b", &[("X-A", "1")]).unwrap(),
+            "content-type: a/b\r\nx-a: 1\r\nx-content-type-options: nosniff\r\n"
+        );
+        for (name, value) in [("a b", "1"), ("", "1"), ("a:", "1"), ("a\r\nb", "1"), ("a", "1\r\nb: 2"), ("a", "\0")] {
+            assert!(text(b"a/b", &[(name, value)]).is_err(), "{name:?}: {value:?}");
+        }
+        assert!(text(b"a/b\r\n", &[]).is_err());
+        for name in OF_THE_SERVER.into_iter().filter(|name| *name != "content-type") {
+            assert_eq!(text(b"a/b", &[(name, "1"), (&name.to_uppercase(), "2")]), text(b"a/b", &[]), "{name}");
+        }
+        assert_eq!(text(b"a/b", &[("content-type", "c/d"), ("Content-Type", "e/f")]), text(b"e/f", &[]));
+    }
+
+    #[test]
+    fn as_many_fields_as_http2_takes_and_no_more() {
+        let names: Vec<_> = (0..=MOST).map(|i| format!("x-{i}")).collect();
+        let given =
+            |n: usize| ResponseFields::of_handler(None, || names[..n].iter().map(|name| (name.as_bytes(), &b"1"[..])));
+        assert_eq!(given(MOST).unwrap().to_map().len(), MOST + 1);
+        assert_eq!(given(MOST + 1).unwrap_err(), "the handler set more than 16384 headers");
+    }
+
+    #[test]
+    fn both_versions_say_the_same() {
+        let given = [(&b"Set-Cookie"[..], &b"a=1"[..]), (b"set-cookie", b"b: 2"), (b"x", b"")];
+        let mut fields = ResponseFields::of_handler(Some(b"a/b"), || given.into_iter()).unwrap();
+        fields.length = Some(7);
+        let map = fields.to_map();
+        assert_eq!(map.get_all("set-cookie").iter().collect::<Vec<_>>(), ["a=1", "b: 2"]);
+        assert_eq!((map["x"].as_bytes(), map["content-length"].as_bytes()), (&b""[..], &b"7"[..]));
+        let again = ResponseFields::from(map);
+        assert_eq!(again.length, Some(7));
+        assert_eq!(again.text().len(), fields.text().len());
+    }
+}

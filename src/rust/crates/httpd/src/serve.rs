@@ -1,0 +1,105 @@
+//! A connection that has a task, to its end: HTTP/1.1, as far as one knows, or HTTP/2, if the client begins with it.
+//! Neighbour: `new_connections`, where it began.
+
+use super::h1::{Client, Ended};
+use super::h2;
+use super::socket::Socket;
+use super::timeouts;
+use crate::connection::Connection;
+use crate::response::Failure;
+use admission::ms;
+use std::future::poll_fn;
+use std::io;
+use std::time::Duration;
+
+/// After an answer that ends a connection, what the client still sends is read for this long, so that the answer is not
+/// lost to a reset. And a client that is refused has as long to make room for the refusal, should it not have read what
+/// it got before: it is still counted as open, and would keep others out.
+const LINGER: Duration = Duration::from_secs(2);
+const LINGER_BYTES: usize = 4 << 20;
+
+/// Has this thread serve it to its end, in a task of its own.
+pub fn spawn(client: Client) {
+    tokio::spawn(serve(client));
+}
+
+async fn serve(mut client: Client) {
+    let registered = timeouts::register(client.state());
+    let mut known = false;
+    let ended = poll_fn(|cx| {
+        if !known {
+            // the task's waker is the same for as long as the connection lives
+            client.state().set_waker(cx.waker());
+            known = true;
+        }
+        client.poll(cx)
+    })
+    .await;
+    drop(registered);
+    // what is left is rare, and larger than all before
+    if !matches!(ended, Ended::Complete) {
+        Box::pin(end(client, ended)).await;
+    }
+}
+
+/// What is left to do when it has ended so.
+pub async fn end(client: Client, ended: Ended) {
+    // and with it the request under way
+    let (io, state, _open) = client.into_transport();
+    match ended {
+        Ended::Complete => {}
+        Ended::Linger => linger(io.into_socket()).await,
+        Ended::Refused(failure) => refuse(io.into_socket(), failure, &state).await,
+        Ended::Http2 => {
+            let _registered = timeouts::register(&state);
+            if let Some(io) = h2::serve(io, &state).await {
+                linger(io.into_socket()).await;
+            }
+        }
+    }
+}
+
+/// Tells why no request could be made of the bytes, and ends the connection.
+async fn refuse(mut socket: Socket, failure: Failure, state: &Connection) {
+    let server = state.server();
+    let id = server.next_id();
+    server
+        .log
+        .of_client(|| format!("id={id:016x} {} - {} {}", state.remote_addr, failure.status.as_u16(), failure.detail));
+    let text = failure.whole(id);
+    let most = LINGER.min(Duration::from_millis(ms(server.limits.write_timeout)));
+    if let Ok(Ok(())) = tokio::time::timeout(most, write_all(&mut socket, &text)).await {
+        linger(socket).await;
+    }
+}
+
+async fn write_all(socket: &mut Socket, mut text: &[u8]) -> io::Result<()> {
+    while !text.is_empty() {
+        let n = poll_fn(|cx| socket.poll_write(cx, text)).await?;
+        text = &text[n..];
+    }
+    Ok(())
+}
+
+/// Ends the sending side, then reads what still comes for a while.
+async fn linger(mut socket: Socket) {
+    if socket.shutdown().is_err() {
+        return;
+    }
+    let drain = async {
+        let mut sink = [0u8; 4096];
+        let mut left = LINGER_BYTES;
+        while left > 0 {
+            let read = poll_fn(|cx| {
+                let read = socket.poll_read(cx, &mut sink);
+                socket.watch(cx)?;
+                read
+            });
+            match read.await {
+                Ok(n) if n > 0 => left = left.saturating_sub(n),
+                _ => return,
+            }
+        }
+    };
+    let _ = tokio::time::timeout(LINGER, drain).await;
+}

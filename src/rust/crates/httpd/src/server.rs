@@ -1,0 +1,210 @@
+//! A running server: its I/O threads, and its end.
+
+use crate::accept::{self, Acceptor};
+use crate::listen::{Address, Listener};
+use crate::service::Service;
+use crate::shared::{number_this_thread, Command, Shared};
+use crate::{new_connections, serve, timeouts};
+use admission::Limits;
+use observe::{Level, Log};
+use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
+use tokio::sync::Notify;
+
+/// Descriptors that are neither connections nor files being sent or received: what R opens, the server's own.
+const SPARE_DESCRIPTORS: u64 = 64;
+
+/// An I/O thread that is told to end does so within this, unless a C handler holds it that had promised not to block.
+const ENDS_WITHIN: Duration = Duration::from_secs(2);
+
+/// Sockets that a thread looks at in one turn, at most. What other threads have answered meanwhile is sent between two turns, so that few requests
+/// are under way at once, and what belongs to them is still in the processor's caches: of a thousand that come together, all would be
+/// begun before the first is answered. As many as are told to threads of C handlers at a time.
+const EVENTS: usize = 32;
+/// Tasks that run before the runtime looks at sockets again although some are left: those of a turn, those whose answers have come, and more,
+/// so that the usual turn ends with nothing left.
+const POLLS: u32 = 256;
+
+/// What a server is told to be.
+pub struct Options {
+    /// I/O threads
+    pub threads: usize,
+    /// where bodies are kept that are too large for memory
+    pub upload_path: PathBuf,
+    /// bounds
+    pub limits: Limits,
+    /// where it tells what happens; closed when the server ends
+    pub log: Log,
+}
+
+/// See the module. Ends when this is dropped.
+pub struct Server {
+    address: Address,
+    shared: Arc<Shared>,
+    /// bound, and not listening yet
+    listener: Mutex<Option<Listener>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Starts its threads. It accepts no connections before [`Server::listen`].
+    ///
+    /// # Errors
+    /// When the system has no thread for it.
+    pub fn start(listener: Listener, options: Options, service: Box<dyn Service>) -> io::Result<Server> {
+        let Options { threads, upload_path, limits, log } = options;
+        let descriptors = descriptors(limits.max_connections);
+        let shared = Arc::new(Shared::new(service, limits, upload_path, log, threads, descriptors));
+        let (starting, receivers): (Vec<_>, Vec<_>) = (0..threads).map(|_| unbounded_channel()).unzip();
+        shared.has_threads(starting);
+        let address = listener.address().clone();
+        let mut server = Server { address, shared, listener: Mutex::new(Some(listener)), threads: Vec::new() };
+        for (number, commands) in receivers.into_iter().enumerate() {
+            let thread = Thread { number, commands, server: server.shared.clone() };
+            let name = format!("drover-io-{number}");
+            server.threads.push(std::thread::Builder::new().name(name).spawn(move || thread.run())?);
+        }
+        Ok(server)
+    }
+
+    /// Accepts connections from now on.
+    ///
+    /// # Errors
+    /// When the system refuses, as when another socket has begun to listen on the address since.
+    pub fn listen(&self) -> io::Result<()> {
+        let Some(listener) = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(()) };
+        listener.listen()?;
+        let (most, asked) = (self.shared.max_connections(), self.shared.limits.max_connections);
+        if most < asked {
+            let text = format!(
+                "at most {most} connections at a time and not `max_connections` = {asked}: the limit of open files (ulimit -n) is {}",
+                getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+            );
+            self.shared.log.line(Level::Warn, &text);
+        }
+        self.shared.accepting.store(true, Ordering::Relaxed);
+        let acceptor = Acceptor::new(listener, self.shared.clone());
+        self.shared.tell_all(|| Command::Listen(acceptor.clone()));
+        Ok(())
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// What its connections share.
+    pub fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Stops accepting; connections end as their requests are answered. Returns at once.
+    pub fn drain(&self) {
+        let accepting = self.shared.accepting.load(Ordering::Relaxed);
+        if !accepting {
+            self.shared.drains();
+        }
+        self.shared.tell_all(|| if accepting { Command::LastCall } else { Command::Drain });
+    }
+
+    /// Whether all connections have ended.
+    pub fn is_drained(&self) -> bool {
+        !self.shared.accepting.load(Ordering::Relaxed) && self.shared.open() == 0
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.tell_all(|| Command::Quit);
+        let late = Instant::now() + ENDS_WITHIN;
+        for join in self.threads.drain(..) {
+            while !join.is_finished() && Instant::now() < late {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if join.is_finished() {
+                // a panic in it was printed by the panic hook
+                let _ = join.join();
+            } else {
+                self.shared.log.line(Level::Error, "an I/O thread does not end: an inline handler blocks it");
+            }
+        }
+        self.shared.log.close();
+    }
+}
+
+/// Raises the soft limit of descriptors as far as `connections` need and the system allows; gives how many there are then for them and for
+/// files.
+fn descriptors(connections: usize) -> usize {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = connections as u64 + 4 * SPARE_DESCRIPTORS;
+    let now = current.unwrap_or(u64::MAX);
+    let possible = maximum.unwrap_or(u64::MAX);
+    let limit = if now >= wanted {
+        now
+    } else {
+        let raised = wanted.min(possible);
+        match setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }) {
+            Ok(()) => raised,
+            Err(_) => now,
+        }
+    };
+    usize::try_from(limit.saturating_sub(SPARE_DESCRIPTORS)).unwrap_or(usize::MAX).max(1)
+}
+
+/// All that an I/O thread is given.
+struct Thread {
+    number: usize,
+    commands: UnboundedReceiver<Command>,
+    server: Arc<Shared>,
+}
+
+impl Thread {
+    fn run(mut self) {
+        let (park, unpark) = (self.server.clone(), self.server.clone());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .on_thread_park(move || park.service.park())
+            .on_thread_unpark(move || unpark.service.unpark())
+            .max_blocking_threads(4)
+            .max_io_events_per_tick(EVENTS)
+            .event_interval(POLLS)
+            .build();
+        match runtime {
+            Ok(runtime) => {
+                runtime.block_on(self.serve());
+                // a file that is being read keeps nobody waiting
+                runtime.shutdown_background();
+            }
+            Err(e) => self.server.log.line(Level::Error, &format!("an I/O thread cannot start: {e}")),
+        }
+        new_connections::close();
+        self.server.service.end();
+    }
+
+    async fn serve(&mut self) {
+        number_this_thread(self.number);
+        self.server.service.begin();
+        if let Err(e) = new_connections::open() {
+            self.server.log.line(Level::Warn, &format!("new connections cost more than they must: {e}"));
+        }
+        tokio::spawn(timeouts::run(self.server.clone()));
+        let last_call = Arc::new(Notify::new());
+        while let Some(command) = self.commands.recv().await {
+            match command {
+                Command::Listen(acceptor) => {
+                    tokio::spawn(accept::run(acceptor, last_call.clone()));
+                }
+                Command::Serve(client) => serve::spawn(*client),
+                Command::LastCall => last_call.notify_one(),
+                Command::Drain => timeouts::drain(),
+                Command::Quit => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Ends what takes too long: one task for each I/O thread looks at all its connections now and then, and has the service look at its
+//! requests, so that a request costs no timer. It sleeps while there is nothing to look at.
+
+use super::new_connections;
+use crate::connection::{Connection, Order};
+use crate::shared::Shared;
+use admission::ms;
+use exchange::now;
+use slab::Slab;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Between two looks while requests are out: deadlines are met within this.
+const FAST: Duration = Duration::from_millis(25);
+/// Between two looks while there are only connections.
+const SLOW: Duration = Duration::from_millis(250);
+/// Looks without a request out before slowing down.
+const LOOKS_BEFORE_SLOW: u32 = 40;
+/// Looks without a request out before memory may be given back.
+const LOOKS_BEFORE_GIVING_BACK: u32 = 8;
+
+/// A connection that was told to end, and has no request, gets this many ms to do so.
+const DRAIN_FOR: u64 = 1000;
+/// When the server ends, a connection is kept for this many ms after its last answer: the client's next request may be
+/// under way, and gets its answer with the news that it is the last one.
+const LAST_CALL: u64 = 250;
+
+/// When what bodies and responses hold is scarce, those that stall get this part of their time.
+const HURRIED: u64 = 5;
+/// Memory for responses that wait in HTTP/2 is scarce when those of a thread come to so many bytes.
+const MOST_WAITING: usize = 32 << 20;
+
+/// So many connections that have ended make memory worth giving back.
+const WORTH_GIVING_BACK: usize = 256;
+
+/// A look takes in this many connections at least, and no less than the share of all that makes a whole round in
+/// [`SLOW`]: ten thousand of them, each a few cache lines that nobody else needs, are too many to look at as often as
+/// deadlines of requests want.
+const SHARE: usize = 256;
+
+thread_local! {
+    static CONNECTIONS: RefCell<Slab<Arc<Connection>>> = const { RefCell::new(Slab::new()) };
+    static SLOWED: Cell<bool> = const { Cell::new(true) };
+    /// connections that have ended since memory was last given back
+    static ENDED: Cell<usize> = const { Cell::new(0) };
+    static DRAINING: Cell<bool> = const { Cell::new(false) };
+    static WAKE: Arc<Notify> = Arc::new(Notify::new());
+}
+
+/// A place among this thread's connections, left on drop.
+pub struct Registered(usize);
+
+/// Adds a connection to those looked at.
+pub fn register(connection: &Arc<Connection>) -> Registered {
+    watch_closely();
+    Registered(CONNECTIONS.with(|c| c.borrow_mut().insert(connection.clone())))
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        CONNECTIONS.with(|c| c.borrow_mut().try_remove(self.0));
+        ENDED.set(ENDED.get() + 1);
+    }
+}
+
+/// A request is out: look more often.
+pub fn watch_closely() {
+    SLOWED.with(|slowed| {
+        if slowed.replace(false) {
+            WAKE.with(|w| w.notify_one());
+        }
+    });
+}
+
+/// The server ends: connections of this thread end when they have nothing under way. HTTP/2 has a way to say so without
+/// losing a request that is on its way.
+pub fn drain() {
+    DRAINING.with(|d| d.set(true));
+    new_connections::rest(0);
+    for_each(|c| {
+        if c.is_http2() {
+            c.give(Order::Drain);
+        }
+    });
+    watch_closely();
+}
+
+fn for_each(mut f: impl FnMut(&Connection)) {
+    CONNECTIONS.with(|c| c.borrow().iter().for_each(|(_, connection)| f(connection)));
+}
+
+/// The task. Runs as long as its thread.
+pub async fn run(server: Arc<Shared>) {
+    let wake = WAKE.with(Arc::clone);
+    let mut look = Look { server, next: 0, waiting: 0, waited: 0 };
+    let mut calm = 0;
+    let mut ended = 0;
+    loop {
+        new_connections::rest(if DRAINING.get() { 0 } else { ms(look.server.limits.keep_alive) });
+        let busy = look.server.service.expire();
+        calm = if busy { 0 } else { calm + 1 };
+        let slow = calm >= LOOKS_BEFORE_SLOW && !DRAINING.with(Cell::get);
+        SLOWED.with(|s| s.set(slow));
+        look.look(slow);
+        // the allocator keeps what a crowd of connections needed: when the crowd is gone, its memory goes back
+        let going = ENDED.get() - std::mem::replace(&mut ended, ENDED.get());
+        if calm >= LOOKS_BEFORE_GIVING_BACK && going == 0 && ended >= WORTH_GIVING_BACK {
+            ENDED.set(0);
+            ended = 0;
+            look.server.service.give_back();
+        }
+        if !slow {
+            tokio::time::sleep(FAST).await;
+        } else if new_connections::is_empty()
+            && CONNECTIONS.with(|c| c.borrow().is_empty())
+            && ENDED.get() < WORTH_GIVING_BACK
+        {
+            wake.notified().await;
+            calm = 0;
+        } else if tokio::time::timeout(SLOW, wake.notified()).await.is_ok() {
+            calm = 0;
+        }
+    }
+}
+
+struct Look {
+    server: Arc<Shared>,
+    /// the place to go on from
+    next: usize,
+    /// bytes of responses that wait to be taken, in this round so far and in all of the one before
+    waiting: usize,
+    waited: usize,
+}
+
+impl Look {
+    /// Looks at connections: at all of them, or at a share.
+    fn look(&mut self, all: bool) {
+        let now = now();
+        CONNECTIONS.with(|connections| {
+            let connections = connections.borrow();
+            let places = connections.capacity();
+            if all || self.next >= places {
+                self.next = 0;
+                self.waited = std::mem::take(&mut self.waiting);
+            }
+            let share = (places / (SLOW.as_millis() / FAST.as_millis()) as usize).max(SHARE);
+            let to = if all { places } else { self.next + share };
+            let scarce = self.server.budget.is_scarce() || self.waited > MOST_WAITING;
+            for connection in (self.next..to.min(places)).filter_map(|at| connections.get(at)) {
+                self.look_at(connection, now, scarce);
+            }
+            self.next = to;
+        });
+    }
+
+    fn look_at(&mut self, c: &Connection, now: u64, scarce: bool) {
+        let limits = &self.server.limits;
+        let patience = |seconds| ms(seconds) / if scarce { HURRIED } else { 1 };
+        c.has_stayed();
+        if c.head_for(now).is_some_and(|t| t > ms(limits.header_timeout)) {
+            c.give(Order::HeaderTimeout);
+        }
+        if c.write_blocked_for(now).is_some_and(|t| t > patience(limits.write_timeout)) {
+            c.give(Order::WriteTimeout);
+        }
+        c.for_each_transfer(|transfer| {
+            transfer.check_body(now, patience(limits.body_timeout), limits.min_body_rate);
+            transfer.check_response(now, patience(limits.write_timeout));
+            self.waiting += transfer.waiting();
+        });
+        let keep_alive = if DRAINING.with(Cell::get) { LAST_CALL } else { ms(limits.keep_alive) };
+        if let Some(idle) = c.idle_for(now) {
+            if c.order() == Order::Drain && idle > DRAIN_FOR {
+                c.give(Order::Close);
+            } else if idle > keep_alive {
+                c.give(Order::Drain);
+            }
+        }
+    }
+}

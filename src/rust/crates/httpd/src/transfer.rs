@@ -1,0 +1,209 @@
+//! How the body of one request comes in and how its response goes out, each with a clock.
+//!
+//! A connection of HTTP/1.1 has one transfer, as it has one request at a time; each stream of HTTP/2 has its own. Used
+//! by the tasks of one I/O thread; the fields are atomics only because the runtime asks for `Send`, and need no
+//! read-modify-write.
+//! Neighbours: `body` and `h2` (who move), `sweep` (which looks at the clocks).
+
+use super::wakeup::Wakeup;
+use exchange::now;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::task::Waker;
+
+/// A response moves when its client has taken so many bytes of it, or all that there are: one that takes them one by
+/// one stalls it as well.
+const MOVED: usize = 4 << 10;
+/// With fewer bytes waiting, the response may add more: as many as the largest frame that most clients take.
+const LOW: usize = 16 << 10;
+
+/// See the module. Times are of [`now`]; 0 means "not".
+#[derive(Debug, Default)]
+pub struct Transfer {
+    body: Incoming,
+    response: Outgoing,
+    /// what is late is given up by its task
+    task: Wakeup,
+}
+
+#[derive(Debug, Default)]
+struct Incoming {
+    /// when the span began that the rate is measured over
+    began: AtomicU64,
+    /// bytes in that span
+    bytes: AtomicU64,
+    moved: AtomicU64,
+    late: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Outgoing {
+    /// bytes that wait to be taken
+    waiting: AtomicUsize,
+    /// bytes taken since `since`
+    taken: AtomicUsize,
+    /// since when the client has let the response wait
+    since: AtomicU64,
+    late: AtomicBool,
+}
+
+impl Transfer {
+    /// A body is expected from now on.
+    pub fn body_begins(&self) {
+        let now = now();
+        self.body.bytes.store(0, Relaxed);
+        self.body.moved.store(now, Relaxed);
+        self.body.began.store(now, Relaxed);
+    }
+
+    /// Some of the body has come.
+    pub fn body_moves(&self, bytes: usize) {
+        self.body.bytes.store(self.body.bytes.load(Relaxed) + bytes as u64, Relaxed);
+        self.body.moved.store(now(), Relaxed);
+    }
+
+    /// The body is here, or given up.
+    pub fn body_ends(&self) {
+        self.body.began.store(0, Relaxed);
+    }
+
+    /// Whether the wait for the body is over.
+    pub fn is_body_late(&self) -> bool {
+        self.body.late.load(Relaxed)
+    }
+
+    /// Gives the body up when none of it has come for `pause` ms, or when less than `rate` bytes a second have come in
+    /// a span of that length.
+    pub fn check_body(&self, now: u64, pause: u64, rate: u64) {
+        let began = self.body.began.load(Relaxed);
+        if began == 0 {
+            return;
+        }
+        let span = now.saturating_sub(began);
+        let is_over = span > pause;
+        if now.saturating_sub(self.body.moved.load(Relaxed)) > pause
+            || is_over && self.body.bytes.load(Relaxed) * 1000 / span < rate
+        {
+            self.body.late.store(true, Relaxed);
+            self.task.wake();
+        } else if is_over {
+            self.body.bytes.store(0, Relaxed);
+            self.body.began.store(now, Relaxed);
+        }
+    }
+
+    /// The response waits for its client to make room.
+    pub fn wants_room(&self) {
+        if self.response.since.load(Relaxed) == 0 {
+            self.response.taken.store(0, Relaxed);
+            self.response.since.store(now(), Relaxed);
+        }
+    }
+
+    /// The client has made room, and nothing waits for it.
+    pub fn has_room(&self) {
+        if self.waiting() == 0 {
+            self.response.since.store(0, Relaxed);
+        }
+    }
+
+    /// So many bytes of the response wait to be taken.
+    pub fn hands_over(&self, bytes: usize) {
+        self.response.waiting.store(self.waiting() + bytes, Relaxed);
+        if bytes > 0 {
+            self.wants_room();
+        }
+    }
+
+    /// So many of them have been taken.
+    pub fn took(&self, bytes: usize) {
+        let (before, out) = (self.waiting(), &self.response);
+        let waiting = before.saturating_sub(bytes);
+        out.waiting.store(waiting, Relaxed);
+        let taken = out.taken.load(Relaxed) + bytes;
+        if waiting == 0 {
+            out.since.store(0, Relaxed);
+        } else if taken >= MOVED {
+            out.taken.store(0, Relaxed);
+            out.since.store(now(), Relaxed);
+        } else {
+            out.taken.store(taken, Relaxed);
+        }
+        if before >= LOW && waiting < LOW || waiting == 0 {
+            self.task.wake();
+        }
+    }
+
+    /// Bytes that wait to be taken.
+    pub fn waiting(&self) -> usize {
+        self.response.waiting.load(Relaxed)
+    }
+
+    /// Whether more of the response is welcome.
+    pub fn is_low(&self) -> bool {
+        self.waiting() < LOW
+    }
+
+    /// Whether the wait for the client is over.
+    pub fn is_response_late(&self) -> bool {
+        self.response.late.load(Relaxed)
+    }
+
+    /// Gives the response up when its client has not made it move for `pause` ms.
+    pub fn check_response(&self, now: u64, pause: u64) {
+        let since = self.response.since.load(Relaxed);
+        if since != 0 && now.saturating_sub(since) > pause {
+            self.response.late.store(true, Relaxed);
+            self.task.wake();
+        }
+    }
+
+    /// The task to wake when something is late, or when there is room.
+    pub fn set_waker(&self, waker: &Waker) {
+        self.task.set(waker);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_must_move_and_keep_its_rate_in_every_span() {
+        let late = |bytes: usize, after: u64| {
+            let transfer = Transfer::default();
+            transfer.body_begins();
+            transfer.body_moves(1_000_000);
+            let first = now() + 1001;
+            transfer.body.moved.store(first, Relaxed);
+            transfer.check_body(first, 1000, 500);
+            assert!(!transfer.is_body_late(), "the first span had its bytes");
+            transfer.body_moves(bytes);
+            transfer.body.moved.store(first + after, Relaxed);
+            transfer.check_body(first + 1001, 1000, 500);
+            transfer.is_body_late()
+        };
+        assert!(late(0, 0), "it does not move");
+        assert!(late(400, 900), "what came before does not count");
+        assert!(!late(501, 900));
+    }
+
+    #[test]
+    fn a_response_that_is_taken_byte_by_byte_stalls() {
+        let transfer = Transfer::default();
+        transfer.check_response(now() + 10_000, 1000);
+        assert!(!transfer.is_response_late(), "nothing waits");
+        transfer.hands_over(2 * MOVED);
+        let began = transfer.response.since.load(Relaxed);
+        transfer.took(MOVED - 1);
+        assert_eq!(transfer.response.since.load(Relaxed), began);
+        transfer.response.since.store(1, Relaxed);
+        transfer.took(1);
+        assert_ne!(transfer.response.since.load(Relaxed), 1, "enough was taken");
+        transfer.took(MOVED);
+        transfer.check_response(now() + 10_000, 1000);
+        assert!(!transfer.is_response_late(), "all was taken");
+        transfer.wants_room();
+        transfer.check_response(now() + 1002, 1000);
+        assert!(transfer.is_response_late());
+    }
+}

@@ -1,0 +1,282 @@
+//! The transport to a client: its socket, what has been read and not been used, and what is to be written.
+//!
+//! Buffers belong to the thread. A task has them for its turn ([`Transport::begin`] to [`Transport::rest`]); between turns a connection holds
+//! only bytes that are left, so ten thousand idle ones cost little more than their sockets.
+//!
+//! Neighbours: `h1` and `h2` speak on it.
+
+use super::h1::{BodyReader, Piece, Refusal};
+use super::socket::Socket;
+use crate::connection::Connection;
+use admission::Limits;
+use bytes::{Buf, Bytes};
+use std::cell::Cell;
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+use std::task::{ready, Context, Poll};
+
+/// Bytes read at a time: few, as a client may send what nobody waits for yet, and more while a body is being received.
+const READ: usize = 16 << 10;
+const READ_OF_BODY: usize = 64 << 10;
+/// So many bytes that are to be sent are written before more is added.
+const FULL: usize = 16 << 10;
+/// A body up to this many bytes is copied to stand behind its head: that costs less than what the kernel does for a vector of them.
+const COPIED: usize = 4 << 10;
+/// A thread keeps a buffer of at most so many bytes.
+const KEPT: usize = 256 << 10;
+
+thread_local! {
+    static INPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    static OUTPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// See the module.
+pub struct Transport {
+    socket: Socket,
+    state: Arc<Connection>,
+    input: Input,
+    output: Output,
+    /// reads the body of the HTTP/1.1 request that is under way
+    pub body: BodyReader,
+    /// the client has ended its side
+    ended: bool,
+}
+
+/// `bytes[from..to]` has been read and not been used.
+#[derive(Default)]
+struct Input {
+    bytes: Vec<u8>,
+    from: usize,
+    to: usize,
+}
+
+/// `head[sent..]`, and then `body`, is to be written.
+#[derive(Default)]
+struct Output {
+    head: Vec<u8>,
+    sent: usize,
+    body: Bytes,
+}
+
+impl Transport {
+    pub fn new(socket: Socket, state: Arc<Connection>) -> Self {
+        let (input, output) = (Input::default(), Output::default());
+        Transport { socket, state, input, output, body: BodyReader::none(), ended: false }
+    }
+
+    /// The task's turn begins.
+    pub fn begin(&mut self) {
+        let mut buffer = INPUT.take();
+        if buffer.is_empty() {
+            buffer.resize(READ_OF_BODY, 0);
+        }
+        let left = std::mem::take(&mut self.input).into_left();
+        if buffer.len() < left.len() {
+            buffer.resize(left.len(), 0);
+        }
+        buffer[..left.len()].copy_from_slice(&left);
+        self.input = Input { bytes: buffer, from: 0, to: left.len() };
+        if self.output.head.is_empty() {
+            self.output.head = OUTPUT.take();
+        }
+    }
+
+    /// The task's turn ends: only what is left stays.
+    pub fn rest(&mut self) {
+        let left = self.input.unused().to_vec();
+        let to = left.len();
+        let buffer = std::mem::replace(&mut self.input, Input { bytes: left, from: 0, to }).bytes;
+        if buffer.len() <= KEPT {
+            INPUT.set(buffer);
+        }
+        if self.output.is_empty() {
+            let buffer = std::mem::take(&mut self.output.head);
+            if buffer.capacity() <= KEPT {
+                OUTPUT.set(buffer);
+            }
+        }
+    }
+
+    /// The socket, for who waits for it in another way than the task.
+    pub fn socket(&mut self) -> &mut Socket {
+        &mut self.socket
+    }
+
+    /// Whether the runtime knows the socket.
+    pub fn is_watched(&self) -> bool {
+        self.socket.is_watched()
+    }
+
+    /// Before the task waits: it will be woken when there is something to read.
+    ///
+    /// # Errors
+    /// When the runtime cannot watch the socket.
+    pub fn watch(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        self.socket.watch(cx)
+    }
+
+    /// The socket alone, once nothing is to be said any more.
+    pub fn into_socket(mut self) -> Socket {
+        if !self.output.is_empty() {
+            // the connection has failed: a best effort
+            let _ = self.socket.try_write(&self.output.head[self.output.sent..]);
+        }
+        self.socket
+    }
+
+    /// What has been read and not been used.
+    pub fn input(&self) -> &[u8] {
+        self.input.unused()
+    }
+
+    /// So many bytes of it are used now.
+    pub fn consume(&mut self, n: usize) {
+        self.input.from += n;
+    }
+
+    /// Gives to `take` what is there of the body. `true` when that was the last of it.
+    ///
+    /// # Errors
+    /// A refusal, or the error of `take`.
+    pub fn read_body<E: From<Refusal>>(
+        &mut self,
+        limits: &Limits,
+        mut take: impl FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        loop {
+            let (used, piece) = self.body.read(self.input.unused(), limits)?;
+            match piece {
+                Piece::Data(bytes) => take(bytes)?,
+                Piece::Wanting | Piece::End => {
+                    let has_ended = piece == Piece::End;
+                    self.consume(used);
+                    return Ok(has_ended);
+                }
+            }
+            self.consume(used);
+        }
+    }
+
+    /// Whether the client has ended its side.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Reads what is there behind what was read before. Gives the number of bytes; 0 when the client has ended its side.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        if self.ended {
+            return Poll::Ready(Ok(0));
+        }
+        let most = if self.body.has_ended() { READ } else { READ_OF_BODY };
+        let n = ready!(self.socket.poll_read(cx, self.input.room(most)))?;
+        self.input.to += n;
+        self.ended = n == 0;
+        Poll::Ready(Ok(n))
+    }
+
+    /// Where to write what is to be sent. A body that is held back stands behind it: see [`Transport::push`].
+    pub fn output(&mut self) -> &mut Vec<u8> {
+        debug_assert!(self.output.body.is_empty(), "what comes behind a body waits for it");
+        &mut self.output.head
+    }
+
+    /// Adds bytes behind [`Transport::output`]. Long ones are not copied: then [`Transport::is_full`] until they are written.
+    pub fn push(&mut self, bytes: Bytes) {
+        if bytes.len() <= COPIED {
+            self.output().extend_from_slice(&bytes);
+        } else {
+            self.output.body = bytes;
+        }
+    }
+
+    /// Whether what is to be sent has to be written before more is added.
+    pub fn is_full(&self) -> bool {
+        !self.output.body.is_empty() || self.output.head.len() >= FULL
+    }
+
+    /// Whether nothing is left to be used or to be written.
+    pub fn is_idle(&self) -> bool {
+        self.input.unused().is_empty() && self.output.is_empty()
+    }
+
+    /// Writes all that is to be sent.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.output.is_empty() {
+            let Output { head, sent, body } = &self.output;
+            let poll = match (&head[*sent..], &body[..]) {
+                (head, []) => self.socket.poll_write(cx, head),
+                ([], body) => self.socket.poll_write(cx, body),
+                (head, body) => self.socket.poll_write_vectored(cx, &[IoSlice::new(head), IoSlice::new(body)]),
+            };
+            match ready!(self.note(poll))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                n => self.output.advance(n),
+            }
+        }
+        self.output.head.clear();
+        self.output.sent = 0;
+        Poll::Ready(Ok(()))
+    }
+
+    /// Writes past the output, which is empty.
+    ///
+    /// # Errors
+    /// Those of the socket.
+    pub fn poll_write(&mut self, cx: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let poll = match bufs {
+            [one] => self.socket.poll_write(cx, one),
+            _ => self.socket.poll_write_vectored(cx, bufs),
+        };
+        self.note(poll)
+    }
+
+    fn note<T>(&self, poll: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        self.state.wrote(poll.is_ready());
+        poll
+    }
+}
+
+impl Input {
+    fn unused(&self) -> &[u8] {
+        &self.bytes[self.from..self.to]
+    }
+
+    fn into_left(mut self) -> Vec<u8> {
+        self.bytes.truncate(self.to);
+        self.bytes.drain(..self.from);
+        self.bytes
+    }
+
+    /// Room for at most so many bytes behind what was read.
+    fn room(&mut self, most: usize) -> &mut [u8] {
+        if self.from > 0 {
+            self.bytes.copy_within(self.from..self.to, 0);
+            self.to -= self.from;
+            self.from = 0;
+        }
+        if self.to == self.bytes.len() {
+            // a limit on lines above the usual
+            self.bytes.resize(2 * self.to + READ, 0);
+        }
+        let end = self.bytes.len().min(self.to + most);
+        &mut self.bytes[self.to..end]
+    }
+}
+
+impl Output {
+    fn is_empty(&self) -> bool {
+        self.sent == self.head.len() && self.body.is_empty()
+    }
+
+    fn advance(&mut self, n: usize) {
+        let of_head = n.min(self.head.len() - self.sent);
+        self.sent += of_head;
+        self.body.advance(n - of_head);
+    }
+}

@@ -1,0 +1,390 @@
+//! The log: one line for each event, written by a thread of its own so that a slow disk or terminal never holds up a
+//! request. When the writer falls behind, lines are dropped and counted. Of what clients do wrong, which they can do as
+//! often as they like, a few lines a second are written, and the others counted.
+//!
+//! A file that was moved or removed, as programs that rotate logs do, is opened again by its name: when [`Log::reopen`] says so, and within
+//! a second of the next line.
+//!
+//! Never a body, an `Authorization` or a `Cookie`; control characters are escaped, so a line is a line whatever a client sent.
+
+use exchange::now;
+use std::fmt::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime};
+
+/// Lines that may wait for the writer. At 200 bytes a line: 800 kB.
+const WAITING: usize = 4096;
+
+/// Lines about clients that may come at once, and the ms for which each of them counts: 10 a second, or 200 MB a day.
+const CLIENTS_AT_ONCE: u64 = 100;
+const CLIENT_COUNTS_FOR: u64 = 100;
+/// The writer says how many it has left out when so much time has passed since the first line.
+const SUM_UP_AFTER: Duration = Duration::from_secs(1);
+
+/// Between two looks whether the file is still where it was.
+const LOOK_AFTER: Duration = Duration::from_secs(1);
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// news
+    Info,
+    /// a client did something wrong
+    Warn,
+    /// a handler or the server did
+    Error,
+}
+
+impl Level {
+    /// By the number that others give it: 0 news, 1 a client's fault, 2 and above a handler's or the server's.
+    pub fn from_number(number: u32) -> Self {
+        match number {
+            0 => Level::Info,
+            1 => Level::Warn,
+            _ => Level::Error,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Level::Info => "INFO",
+            Level::Warn => "WARN",
+            Level::Error => "ERROR",
+        }
+    }
+}
+
+/// Handle to the log; cheap to clone. The writer ends, with everything written, when `close` is called.
+#[derive(Debug, Clone)]
+pub struct Log(Option<Arc<Inner>>);
+
+#[derive(Debug)]
+struct Inner {
+    lines: Mutex<Option<SyncSender<Item>>>,
+    dropped: AtomicU64,
+    clients: Arc<Allowance>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the writer is given.
+#[derive(Debug)]
+enum Item {
+    Line(String),
+    Reopen,
+}
+
+/// Where lines go.
+enum Target {
+    Stderr,
+    File { file: File, path: PathBuf, looked: Instant },
+}
+
+impl Target {
+    fn open(target: &str) -> io::Result<Self> {
+        if target == "stderr" {
+            return Ok(Target::Stderr);
+        }
+        let path = PathBuf::from(target);
+        Ok(Target::File { file: append_to(&path)?, path, looked: Instant::now() })
+    }
+
+    fn write(&mut self, line: &str) {
+        // nowhere left to complain when the log itself cannot be written
+        let _ = match self {
+            Target::Stderr => io::stderr().write_all(line.as_bytes()),
+            Target::File { looked, .. } => {
+                if looked.elapsed() >= LOOK_AFTER {
+                    self.reopen();
+                }
+                let Target::File { file, .. } = self else { return };
+                file.write_all(line.as_bytes())
+            }
+        };
+    }
+
+    /// Opens the file again if its name is another one's by now, or nobody's. When that fails, the old one goes on.
+    fn reopen(&mut self) {
+        let Target::File { file, path, looked } = self else { return };
+        *looked = Instant::now();
+        let is_the_same = match (file.metadata(), fs::metadata(&*path)) {
+            (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+            _ => false,
+        };
+        if is_the_same {
+            return;
+        }
+        if let Ok(new) = append_to(path) {
+            *file = new;
+        }
+    }
+}
+
+fn append_to(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}
+
+/// How many lines about clients may be written.
+#[derive(Debug, Default)]
+struct Allowance {
+    /// when those that were written count no more, on the clock of [`now`]
+    counts_until: AtomicU64,
+    left_out: AtomicU64,
+}
+
+impl Allowance {
+    /// Whether another one may be.
+    fn take(&self, now: u64) -> bool {
+        let most = now + (CLIENTS_AT_ONCE - 1) * CLIENT_COUNTS_FOR;
+        let next = |until: u64| (until <= most).then(|| until.max(now) + CLIENT_COUNTS_FOR);
+        let may = self.counts_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok();
+        if !may {
+            self.left_out.fetch_add(1, Ordering::Relaxed);
+        }
+        may
+    }
+
+    /// What is to be said of those that were not written.
+    fn sum_up(&self) -> Option<String> {
+        let left_out = self.left_out.swap(0, Ordering::Relaxed);
+        (left_out > 0).then(|| {
+            let mut line = beginning(Level::Warn);
+            let most = 1000 / CLIENT_COUNTS_FOR;
+            let _ = writeln!(line, "{left_out} more lines about clients left out: {most} a second are written");
+            line
+        })
+    }
+}
+
+/// The writer. Sums up when it has been quiet, too: nobody need do anything wrong for it to be told what was before.
+fn write_all(mut out: Target, lines: &Receiver<Item>, clients: &Allowance) {
+    let mut sum_up_at = None;
+    loop {
+        let item = match sum_up_at {
+            None => lines.recv().map_err(RecvTimeoutError::from),
+            Some(at) => lines.recv_timeout(Instant::saturating_duration_since(&at, Instant::now())),
+        };
+        let now = Instant::now();
+        match &item {
+            Ok(Item::Line(line)) => {
+                out.write(line);
+                sum_up_at.get_or_insert(now + SUM_UP_AFTER);
+            }
+            Ok(Item::Reopen) => out.reopen(),
+            Err(_) => {}
+        }
+        let has_ended = matches!(item, Err(RecvTimeoutError::Disconnected));
+        if has_ended || sum_up_at.is_some_and(|at| at <= now) {
+            let sum = clients.sum_up();
+            sum_up_at = sum.is_some().then(|| now + SUM_UP_AFTER);
+            if let Some(line) = sum {
+                out.write(&line);
+            }
+        }
+        if has_ended {
+            return;
+        }
+    }
+}
+
+/// What a line begins with.
+fn beginning(level: Level) -> String {
+    format!("{} drover {} ", humantime::format_rfc3339_millis(SystemTime::now()), level.name())
+}
+
+impl Log {
+    /// Opens the log: `"stderr"`, `"none"`, or the path of a file to append to.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn open(target: &str) -> io::Result<Self> {
+        if target == "none" {
+            return Ok(Log(None));
+        }
+        let out = Target::open(target)?;
+        let (lines, waiting) = sync_channel(WAITING);
+        let clients = Arc::<Allowance>::default();
+        let counted = clients.clone();
+        let writer =
+            std::thread::Builder::new().name("drover-log".into()).spawn(move || write_all(out, &waiting, &counted))?;
+        Ok(Log(Some(Arc::new(Inner {
+            lines: Mutex::new(Some(lines)),
+            dropped: AtomicU64::new(0),
+            clients,
+            writer: Mutex::new(Some(writer)),
+        }))))
+    }
+
+    /// Logs what a client did wrong, or has it counted when there is too much of that.
+    pub fn of_client(&self, text: impl FnOnce() -> String) {
+        if self.0.as_ref().is_some_and(|inner| inner.clients.take(now())) {
+            self.line(Level::Warn, &text());
+        }
+    }
+
+    /// Logs one event.
+    pub fn line(&self, level: Level, text: &str) {
+        let Some(inner) = &self.0 else { return };
+        let Ok(lines) = inner.lines.lock() else { return };
+        let Some(lines) = lines.as_ref() else { return };
+        let dropped = inner.dropped.swap(0, Ordering::Relaxed);
+        let mut line = beginning(level);
+        if dropped > 0 {
+            let _ = write!(line, "({dropped} lines dropped before this one) ");
+        }
+        escape_into(text, &mut line);
+        line.push('\n');
+        if let Err(TrySendError::Full(_)) = lines.try_send(Item::Line(line)) {
+            inner.dropped.fetch_add(dropped + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Has a file opened again whose name is another one's by now, once what waits is written.
+    pub fn reopen(&self) {
+        let Some(inner) = &self.0 else { return };
+        let lines = inner.lines.lock().ok().and_then(|lines| lines.clone());
+        if let Some(lines) = lines {
+            // a full channel means lines to come, and the file is looked at with one of them
+            let _ = lines.try_send(Item::Reopen);
+        }
+    }
+
+    /// Writes what waits and ends the writer.
+    pub fn close(&self) {
+        let Some(inner) = &self.0 else { return };
+        if let Ok(mut lines) = inner.lines.lock() {
+            *lines = None;
+        }
+        let writer = inner.writer.lock().ok().and_then(|mut w| w.take());
+        if let Some(writer) = writer {
+            let _ = writer.join();
+        }
+    }
+}
+
+fn escape_into(text: &str, line: &mut String) {
+    for c in text.chars() {
+        match c {
+            '\n' => line.push_str("\\n"),
+            '\r' => line.push_str("\\r"),
+            '\t' => line.push_str("\\t"),
+            // C0, DEL, C1, and the separators that some terminals take for a line end
+            c if c.is_control() || c == '\u{2028}' || c == '\u{2029}' => {
+                let _ = write!(line, "\\u{{{:x}}}", c as u32);
+            }
+            c => line.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_stays_a_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let log = Log::open(path.to_str().unwrap()).unwrap();
+        log.line(Level::Warn, "GET /\r\nINJECTED \u{1b}[31m\u{85}");
+        log.close();
+        log.line(Level::Warn, "after the end: nowhere");
+        let text = std::fs::read_to_string(path).unwrap();
+        assert_eq!(text.lines().count(), 1);
+        assert!(text.ends_with("drover WARN GET /\\r\\nINJECTED \\u{1b}[31m\\u{85}\n"), "{text}");
+    }
+
+    #[test]
+    fn a_file_that_was_moved_is_opened_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let (path, moved) = (dir.path().join("log"), dir.path().join("log.1"));
+        let log = Log::open(path.to_str().unwrap()).unwrap();
+        log.line(Level::Info, "first");
+        while fs::read(&path).unwrap().is_empty() {
+            std::thread::yield_now();
+        }
+        fs::rename(&path, &moved).unwrap();
+        // told
+        log.reopen();
+        log.line(Level::Info, "second");
+        log.reopen();
+        log.line(Level::Info, "third");
+        let lines = |path: &Path| fs::read_to_string(path).unwrap_or_default().lines().count();
+        let late = Instant::now() + Duration::from_secs(20);
+        let wait = |n| {
+            while lines(&path) < n {
+                assert!(Instant::now() < late);
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        };
+        wait(2);
+        assert_eq!(lines(&moved), 1);
+        // and not told, but within a second
+        fs::remove_file(&path).unwrap();
+        std::thread::sleep(LOOK_AFTER);
+        log.line(Level::Info, "fourth");
+        log.close();
+        assert_eq!(lines(&path), 1);
+    }
+
+    /// How many lines of those about clients were written, and how many the log says it has left out.
+    fn written_and_left_out(text: &str) -> (u64, u64) {
+        let left_out = |line: &str| {
+            let (_, rest) = line.split_once("drover WARN ")?;
+            rest.split_once(" more lines about clients left out: 10 a second are written")?.0.parse::<u64>().ok()
+        };
+        let left_out: Vec<_> = text.lines().map(left_out).collect();
+        (left_out.iter().filter(|n| n.is_none()).count() as u64, left_out.iter().flatten().sum())
+    }
+
+    #[test]
+    fn of_what_clients_do_a_few_lines_are_written_and_the_others_counted() {
+        const ALL: u64 = 20_000;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let log = Log::open(path.to_str().unwrap()).unwrap();
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let log = log.clone();
+                std::thread::spawn(move || (0..ALL / 4).for_each(|_| log.of_client(|| "wrong".to_owned())))
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        let text = || std::fs::read_to_string(&path).unwrap();
+        // without anything else being logged
+        let late = Instant::now() + Duration::from_secs(20);
+        while {
+            let (written, left_out) = written_and_left_out(&text());
+            written + left_out < ALL
+        } {
+            assert!(Instant::now() < late, "{}", text());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let (written, left_out) = written_and_left_out(&text());
+        assert_eq!(written + left_out, ALL);
+        assert!((CLIENTS_AT_ONCE..CLIENTS_AT_ONCE + 200).contains(&written), "{written}");
+        // what others say is not held up by it, nor is what was left out forgotten at the end
+        (0..1000).for_each(|_| log.of_client(|| "wrong".to_owned()));
+        log.line(Level::Warn, "heard");
+        log.close();
+        assert!(text().contains("drover WARN heard\n"));
+        let (written, left_out) = written_and_left_out(&text());
+        assert_eq!(written + left_out, ALL + 1000 + 1);
+    }
+
+    #[test]
+    fn after_a_while_lines_about_clients_may_come_at_once_again() {
+        let allowance = Allowance::default();
+        let taken = |now| (0..1000).filter(|_| allowance.take(now)).count() as u64;
+        let now = 1_000_000;
+        assert_eq!(taken(now), CLIENTS_AT_ONCE);
+        assert_eq!((taken(now), taken(now + 99), taken(now + 100), taken(now + 1100)), (0, 0, 1, 10));
+        assert_eq!(taken(now + 1_000_000), CLIENTS_AT_ONCE);
+    }
+}
