@@ -105,6 +105,10 @@ handler_names <- function(routes, n) {
 
 # Where the server is reached from this machine, whatever it is bound to.
 base_url <- function(host, port) {
+  if (startsWith(host, "unix:")) {
+    path <- sub("[?]mode=.*", "", substring(host, 6L))
+    return(paste0("unix:", if (startsWith(path, "/")) path else file.path(getwd(), path)))
+  }
   paste0("http://", base_address(switch(host, "0.0.0.0" = "127.0.0.1", "::" = "::1", host), port))
 }
 

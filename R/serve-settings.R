@@ -28,7 +28,7 @@ check_settings <- function(settings, limits, call) {
   check_string(settings$upload_path, "upload_path", null = TRUE, call = call)
   check_log(settings$log, call)
   for (name in names(limit_checks)) limit_checks[[name]](limits[[name]], name, call = call)
-  if (settings$debug && !grepl("^(127\\.|::1$|localhost$)", settings$host)) {
+  if (settings$debug && !grepl("^(127\\.|::1$|localhost$|unix:)", settings$host)) {
     warning("`debug = TRUE` shows errors and tracebacks to every client that reaches ", settings$host, call. = FALSE)
   }
 }
