@@ -105,6 +105,12 @@ for (i in seq_len(nrow(known))) {
   }
 }
 
+# Modules that import each other in a circle can only be understood together.
+source("tests/architecture/circles.R")
+for (crate in c("router", "admission", "wire", "shm", "exchange", "observe", "fields", "httpd")) {
+  check(paste("no modules of", crate, "import each other in a circle"), circles(folder_of(crate)))
+}
+
 # Every unsafe block says why it is sound, on one of the lines of comment before the statement that holds it.
 unexplained <- function(folder) {
   files <- list.files(file.path(folder, "src"), "\\.rs$", recursive = TRUE, full.names = TRUE)

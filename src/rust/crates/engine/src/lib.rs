@@ -9,6 +9,7 @@
 mod app;
 pub mod assets;
 mod config;
+mod context;
 mod dispatch;
 #[cfg(fuzzing)]
 #[doc(hidden)]

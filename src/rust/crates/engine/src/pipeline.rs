@@ -6,10 +6,10 @@
 
 use crate::app::{App, Target};
 use crate::config::Runs;
+use crate::context::Context;
 use crate::dispatch::{Errand, Outcome, Ticket};
 use crate::natives::{gave, pending, Natives, Outcome as Settled, Pending, Place};
 use crate::respond::{failure, from_answer, from_asset, from_head, from_reply, from_stream, Replied};
-use crate::server::Context;
 use crate::view::View;
 use ::http::header::ALLOW;
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};

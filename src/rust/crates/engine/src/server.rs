@@ -1,31 +1,16 @@
 //! A running server: HTTP, and behind it the app and the workers that answer.
 
 use crate::config::Settings;
+use crate::context::Context;
 use crate::dispatch::{self, Dispatcher, Inbox, Queue};
 use crate::natives;
 use crate::pipeline;
-use crate::pool::{Current, Pool};
-use crate::respond::ErrorBodies;
-use httpd::{this_thread, Address, Answering, Connection, Head, Incoming, Listener, Options, Service};
+use crate::pool::Pool;
+use httpd::{Address, Answering, Connection, Head, Incoming, Listener, Options, Service};
 use observe::{is_root_of_the_machine, Level, Log, WARNING};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::unbounded_channel;
-
-/// What answers requests: what its I/O threads share beyond HTTP.
-pub struct Context {
-    pool: Pool,
-    pub(crate) queue: Queue,
-    pub(crate) debug: bool,
-    pub(crate) errors: ErrorBodies,
-}
-
-impl Context {
-    /// The app that a request of this I/O thread is routed by.
-    pub(crate) fn app(&self) -> Arc<Current> {
-        self.pool.app(this_thread())
-    }
-}
 
 /// The context as HTTP knows it.
 struct Answers {
@@ -104,17 +89,13 @@ impl Server {
         let log = Log::open(&settings.log).map_err(|e| StartError::Config(format!("log: {}: {e}", settings.log)))?;
         let (pool, orders) = Pool::new(settings.clone()).map_err(StartError::Config)?;
         let (post, posts) = unbounded_channel();
-        let context = Arc::new(Context {
-            queue: Queue::new(pool.0.clone(), post.clone()),
-            pool: pool.clone(),
-            debug: settings.debug,
-            errors: ErrorBodies::new(settings.errors),
-        });
+        let queue = Queue::new(pool.0.clone(), post.clone());
+        let context = Arc::new(Context::new(pool.clone(), queue, &settings));
         let dispatcher = Dispatcher::new(pool.0.clone(), &settings.limits, log.clone(), post);
         let service = Answers { context, dispatcher: Mutex::new(Some((dispatcher, Inbox { orders, posts }))) };
         let Settings { threads, upload_path, limits, .. } = settings;
         let options = Options { threads: threads.max(1), upload_path, limits, log };
-        Ok(Server { http: httpd::Server::start(listener, options, Box::new(service))?, pool })
+        Ok(Server { http: httpd::Server::start(listener, options, Arc::new(service))?, pool })
     }
 
     /// Accepts connections from now on.

@@ -2,7 +2,9 @@
 
 use crate::listen::Listener;
 use crate::new_connections;
-use crate::shared::{Command, Shared};
+use crate::service::Service;
+use crate::shared::Shared;
+use crate::timeouts;
 use observe::Level;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::future::poll_fn;
@@ -15,6 +17,11 @@ use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 use tokio::sync::Notify;
+
+thread_local! {
+    /// of this I/O thread
+    static LAST_CALL: Arc<Notify> = Arc::default();
+}
 
 /// After an error that a moment may mend (no descriptors left), and between two log lines about it.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -32,6 +39,7 @@ const STEP_BACK: Duration = Duration::from_millis(3);
 pub(crate) struct Acceptor {
     listener: Listener,
     server: Arc<Shared>,
+    service: Arc<dyn Service>,
     /// threads that wait for connections
     waiting: AtomicUsize,
     complained: Mutex<Option<Instant>>,
@@ -40,9 +48,9 @@ pub(crate) struct Acceptor {
 
 impl Acceptor {
     /// For all I/O threads, each of which is to run [`run`].
-    pub fn new(listener: Listener, server: Arc<Shared>) -> Arc<Self> {
+    pub fn new(listener: Listener, server: Arc<Shared>, service: Arc<dyn Service>) -> Arc<Self> {
         let (complained, said_full) = (Mutex::default(), Mutex::default());
-        Arc::new(Acceptor { listener, server, waiting: AtomicUsize::new(0), complained, said_full })
+        Arc::new(Acceptor { listener, server, service, waiting: AtomicUsize::new(0), complained, said_full })
     }
 
     /// Whether a connection waits to be accepted.
@@ -85,7 +93,7 @@ impl Acceptor {
         let Some(Acceptor { listener, server, .. }) = Arc::into_inner(self) else { return };
         drop(listener);
         server.drains();
-        server.tell_all(|| Command::Drain);
+        server.run_on_all(timeouts::drain);
         server.accepting.store(false, Ordering::Relaxed);
     }
 }
@@ -99,12 +107,18 @@ impl AsRawFd for Handle {
     }
 }
 
+/// The thread is to accept what the kernel has accepted already, and no more.
+pub(crate) fn last_call() {
+    LAST_CALL.with(|last_call| last_call.notify_one());
+}
+
 /// The task of a thread. At the last call it takes the connections that the kernel has accepted already, as their clients
 /// have been told so, and ends.
 ///
 /// The kernel wakes every thread that waits, for each connection. Where they come one by one, one thread can do with less: so the others step
 /// back for a moment, again and again.
-pub(crate) async fn run(acceptor: Arc<Acceptor>, last_call: Arc<Notify>) {
+pub(crate) async fn run(acceptor: Arc<Acceptor>) {
+    let last_call = LAST_CALL.with(Arc::clone);
     let mut last_call = pin!(last_call.notified());
     loop {
         let stepped_back = tokio::select! {
@@ -124,7 +138,7 @@ pub(crate) async fn run(acceptor: Arc<Acceptor>, last_call: Arc<Notify>) {
     }
     // by the kernel's own word, not the runtime's, which may be behind
     while let Ok((io, peer)) = acceptor.listener.accept() {
-        new_connections::receive(io, peer, acceptor.server.enter());
+        new_connections::receive(io, peer, acceptor.server.enter(), &acceptor.service);
     }
     acceptor.leave();
 }
@@ -168,7 +182,7 @@ async fn some(handle: &AsyncFd<Handle>, crowd: &mut bool) {
         match acceptor.listener.accept() {
             Ok((io, peer)) => {
                 *crowd = n > 0;
-                new_connections::receive(io, peer, open);
+                new_connections::receive(io, peer, open, &acceptor.service);
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return ready.clear_ready(),
             Err(e) if is_clients(&e) => {}

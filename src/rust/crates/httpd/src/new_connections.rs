@@ -7,10 +7,11 @@
 use super::h1::{Client, Ended};
 use super::serve::{end, spawn};
 use super::socket::Socket;
-use super::timeouts;
 use crate::connection::Connection;
 use crate::listen::Peer;
-use crate::shared::{Command, OpenConnection};
+use crate::registry::watch_closely;
+use crate::service::Service;
+use crate::shared::OpenConnection;
 use crate::transport::Transport;
 use exchange::now;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -132,11 +133,11 @@ pub fn close() {
 }
 
 /// Takes a new connection.
-pub fn receive(io: OwnedFd, peer: Peer, open: OpenConnection) {
+pub fn receive(io: OwnedFd, peer: Peer, open: OpenConnection, service: &Arc<dyn Service>) {
     let state = Arc::new(Connection::new(peer, open.server().clone()));
     let look = EARLY.with(Early::is_worth_a_look);
     let io = Transport::new(Socket::new(io, peer.into()), state.clone());
-    let client = Client::new(Box::new(io), state, open);
+    let client = Client::new(Box::new(io), state, open, service.clone());
     if !look {
         return wait(client);
     }
@@ -163,7 +164,7 @@ fn first_turn(mut client: Client, if_not: impl FnOnce(Client)) -> bool {
 /// Gives it a task, on this thread or on another.
 fn go_on(mut client: Client) {
     match client.settle() {
-        Some(other) => client.state().server().clone().tell(other, Command::Serve(Box::new(client))),
+        Some(other) => client.state().server().clone().run_on(other, || spawn(client)),
         None => spawn(client),
     }
 }
@@ -189,7 +190,7 @@ fn wait(mut client: Client) {
     });
     match refused {
         Some(client) => go_on(client),
-        None => timeouts::watch_closely(),
+        None => watch_closely(),
     }
 }
 

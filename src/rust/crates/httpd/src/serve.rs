@@ -4,8 +4,8 @@
 use super::h1::{Client, Ended};
 use super::h2;
 use super::socket::Socket;
-use super::timeouts;
 use crate::connection::Connection;
+use crate::registry;
 use crate::response::Failure;
 use admission::ms;
 use std::future::poll_fn;
@@ -24,7 +24,7 @@ pub fn spawn(client: Client) {
 }
 
 async fn serve(mut client: Client) {
-    let registered = timeouts::register(client.state());
+    let registered = registry::register(client.state());
     let mut known = false;
     let ended = poll_fn(|cx| {
         if !known {
@@ -45,14 +45,14 @@ async fn serve(mut client: Client) {
 /// What is left to do when it has ended so.
 pub async fn end(client: Client, ended: Ended) {
     // and with it the request under way
-    let (io, state, _open) = client.into_transport();
+    let (io, state, _open, service) = client.into_transport();
     match ended {
         Ended::Complete => {}
         Ended::Linger => linger(io.into_socket()).await,
         Ended::Refused(failure) => refuse(io.into_socket(), failure, &state).await,
         Ended::Http2 => {
-            let _registered = timeouts::register(&state);
-            if let Some(io) = h2::serve(io, &state).await {
+            let _registered = registry::register(&state);
+            if let Some(io) = h2::serve(io, &state, &service).await {
                 linger(io.into_socket()).await;
             }
         }

@@ -4,7 +4,7 @@ use crate::accept::{self, Acceptor};
 use crate::listen::{Address, Listener};
 use crate::service::Service;
 use crate::shared::{number_this_thread, Command, Shared};
-use crate::{new_connections, serve, timeouts};
+use crate::{new_connections, timeouts};
 use admission::Limits;
 use observe::{Level, Log};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
-use tokio::sync::Notify;
 
 /// Descriptors that are neither connections nor files being sent or received: what R opens, the server's own.
 const SPARE_DESCRIPTORS: u64 = 64;
@@ -47,6 +46,7 @@ pub struct Options {
 pub struct Server {
     address: Address,
     shared: Arc<Shared>,
+    service: Arc<dyn Service>,
     /// bound, and not listening yet
     listener: Mutex<Option<Listener>>,
     threads: Vec<JoinHandle<()>>,
@@ -57,16 +57,16 @@ impl Server {
     ///
     /// # Errors
     /// When the system has no thread for it.
-    pub fn start(listener: Listener, options: Options, service: Box<dyn Service>) -> io::Result<Server> {
+    pub fn start(listener: Listener, options: Options, service: Arc<dyn Service>) -> io::Result<Server> {
         let Options { threads, upload_path, limits, log } = options;
         let descriptors = descriptors(limits.max_connections);
-        let shared = Arc::new(Shared::new(service, limits, upload_path, log, threads, descriptors));
+        let shared = Arc::new(Shared::new(limits, upload_path, log, threads, descriptors));
         let (starting, receivers): (Vec<_>, Vec<_>) = (0..threads).map(|_| unbounded_channel()).unzip();
         shared.has_threads(starting);
         let address = listener.address().clone();
-        let mut server = Server { address, shared, listener: Mutex::new(Some(listener)), threads: Vec::new() };
+        let mut server = Server { address, shared, service, listener: Mutex::new(Some(listener)), threads: Vec::new() };
         for (number, commands) in receivers.into_iter().enumerate() {
-            let thread = Thread { number, commands, server: server.shared.clone() };
+            let thread = Thread { number, commands, server: server.shared.clone(), service: server.service.clone() };
             let name = format!("drover-io-{number}");
             server.threads.push(std::thread::Builder::new().name(name).spawn(move || thread.run())?);
         }
@@ -89,8 +89,8 @@ impl Server {
             self.shared.log.line(Level::Warn, &text);
         }
         self.shared.accepting.store(true, Ordering::Relaxed);
-        let acceptor = Acceptor::new(listener, self.shared.clone());
-        self.shared.tell_all(|| Command::Listen(acceptor.clone()));
+        let acceptor = Acceptor::new(listener, self.shared.clone(), self.service.clone());
+        self.shared.run_on_all(move || drop(tokio::spawn(accept::run(acceptor))));
         Ok(())
     }
 
@@ -107,10 +107,13 @@ impl Server {
     /// Stops accepting; connections end as their requests are answered. Returns at once.
     pub fn drain(&self) {
         let accepting = self.shared.accepting.load(Ordering::Relaxed);
-        if !accepting {
+        if accepting {
+            // when no thread accepts any more, all are told to drain
+            self.shared.run_on_all(accept::last_call);
+        } else {
             self.shared.drains();
+            self.shared.run_on_all(timeouts::drain);
         }
-        self.shared.tell_all(|| if accepting { Command::LastCall } else { Command::Drain });
     }
 
     /// Whether all connections have ended.
@@ -121,7 +124,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.shared.tell_all(|| Command::Quit);
+        self.shared.quit();
         let late = Instant::now() + ENDS_WITHIN;
         for join in self.threads.drain(..) {
             while !join.is_finished() && Instant::now() < late {
@@ -162,15 +165,16 @@ struct Thread {
     number: usize,
     commands: UnboundedReceiver<Command>,
     server: Arc<Shared>,
+    service: Arc<dyn Service>,
 }
 
 impl Thread {
     fn run(mut self) {
-        let (park, unpark) = (self.server.clone(), self.server.clone());
+        let (park, unpark) = (self.service.clone(), self.service.clone());
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
-            .on_thread_park(move || park.service.park())
-            .on_thread_unpark(move || unpark.service.unpark())
+            .on_thread_park(move || park.park())
+            .on_thread_unpark(move || unpark.unpark())
             .max_blocking_threads(4)
             .max_io_events_per_tick(EVENTS)
             .event_interval(POLLS)
@@ -184,27 +188,18 @@ impl Thread {
             Err(e) => self.server.log.line(Level::Error, &format!("an I/O thread cannot start: {e}")),
         }
         new_connections::close();
-        self.server.service.end();
+        self.service.end();
     }
 
     async fn serve(&mut self) {
         number_this_thread(self.number);
-        self.server.service.begin();
+        self.service.begin();
         if let Err(e) = new_connections::open() {
             self.server.log.line(Level::Warn, &format!("new connections cost more than they must: {e}"));
         }
-        tokio::spawn(timeouts::run(self.server.clone()));
-        let last_call = Arc::new(Notify::new());
-        while let Some(command) = self.commands.recv().await {
-            match command {
-                Command::Listen(acceptor) => {
-                    tokio::spawn(accept::run(acceptor, last_call.clone()));
-                }
-                Command::Serve(client) => serve::spawn(*client),
-                Command::LastCall => last_call.notify_one(),
-                Command::Drain => timeouts::drain(),
-                Command::Quit => return,
-            }
+        tokio::spawn(timeouts::run(self.server.clone(), self.service.clone()));
+        while let Some(Command::Run(what)) = self.commands.recv().await {
+            what();
         }
     }
 }

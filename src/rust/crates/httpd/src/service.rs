@@ -1,7 +1,10 @@
 //! What answers requests, as HTTP knows it: whoever implements [`Service`] decides what a response is. HTTP knows nothing of routes,
 //! handlers or workers.
 
-use crate::{Connection, Head, Incoming, Response};
+use crate::body::Incoming;
+use crate::connection::Connection;
+use crate::head::Head;
+use crate::response::Response;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

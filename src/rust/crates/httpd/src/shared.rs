@@ -1,9 +1,6 @@
 //! What all connections of a server share: settings, counters, the log, and the threads that they are on.
 
-use crate::accept::Acceptor;
 use crate::budget::Budget;
-use crate::h1::Client;
-use crate::service::Service;
 use admission::Limits;
 use observe::Log;
 use std::cell::Cell;
@@ -24,7 +21,6 @@ thread_local! {
 
 /// See the module.
 pub struct Shared {
-    pub(crate) service: Box<dyn Service>,
     /// bounds
     pub limits: Arc<Limits>,
     /// where bodies are kept that are too large for memory
@@ -52,13 +48,8 @@ pub struct Apart<T>(pub T);
 
 /// What an I/O thread is told.
 pub(crate) enum Command {
-    /// accept connections
-    Listen(Arc<Acceptor>),
-    /// accept no more; when no thread does, all are told to drain
-    LastCall,
-    /// serve a connection that another thread took
-    Serve(Box<Client>),
-    Drain,
+    /// to do this, in the context of its runtime
+    Run(Box<dyn FnOnce() + Send>),
     Quit,
 }
 
@@ -92,17 +83,9 @@ impl Drop for OpenConnection {
 }
 
 impl Shared {
-    pub(crate) fn new(
-        service: Box<dyn Service>,
-        limits: Limits,
-        upload_path: PathBuf,
-        log: Log,
-        threads: usize,
-        descriptors: usize,
-    ) -> Self {
+    pub(crate) fn new(limits: Limits, upload_path: PathBuf, log: Log, threads: usize, descriptors: usize) -> Self {
         let max_connections = limits.max_connections.min(descriptors);
         Shared {
-            service,
             limits: Arc::new(limits),
             upload_path,
             log,
@@ -168,16 +151,26 @@ impl Shared {
         least.filter(|(n, _)| of(this_thread()) > n + slack).map_or(this_thread(), |(_, thread)| thread)
     }
 
-    /// Tells a thread. One that has ended hears nothing: the server is stopping.
-    pub(crate) fn tell(&self, thread: usize, command: Command) {
+    fn tell(&self, thread: usize, command: Command) {
         if let Some(commands) = self.threads.get().and_then(|threads| threads.get(thread)) {
+            // one that has ended hears nothing: the server is stopping
             let _ = commands.send(command);
         }
     }
 
-    /// Tells all threads.
-    pub(crate) fn tell_all(&self, command: impl Fn() -> Command) {
-        (0..self.threads()).for_each(|thread| self.tell(thread, command()));
+    /// Has a thread do this, in the context of its runtime.
+    pub(crate) fn run_on(&self, thread: usize, what: impl FnOnce() + Send + 'static) {
+        self.tell(thread, Command::Run(Box::new(what)));
+    }
+
+    /// Has each thread do this, in the context of its runtime.
+    pub(crate) fn run_on_all(&self, what: impl FnOnce() + Clone + Send + 'static) {
+        (0..self.threads()).for_each(|thread| self.run_on(thread, what.clone()));
+    }
+
+    /// Has all threads end.
+    pub(crate) fn quit(&self) {
+        (0..self.threads()).for_each(|thread| self.tell(thread, Command::Quit));
     }
 
     /// How many threads there are.

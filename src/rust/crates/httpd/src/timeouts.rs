@@ -1,16 +1,15 @@
 //! Ends what takes too long: one task for each I/O thread looks at all its connections now and then, and has the service look at its
 //! requests, so that a request costs no timer. It sleeps while there is nothing to look at.
 
-use super::new_connections;
 use crate::connection::{Connection, Order};
+use crate::service::Service;
 use crate::shared::Shared;
+use crate::{new_connections, registry};
 use admission::ms;
 use exchange::now;
-use slab::Slab;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Notify;
 
 /// Between two looks while requests are out: deadlines are met within this.
 const FAST: Duration = Duration::from_millis(25);
@@ -41,81 +40,45 @@ const WORTH_GIVING_BACK: usize = 256;
 const SHARE: usize = 256;
 
 thread_local! {
-    static CONNECTIONS: RefCell<Slab<Arc<Connection>>> = const { RefCell::new(Slab::new()) };
-    static SLOWED: Cell<bool> = const { Cell::new(true) };
-    /// connections that have ended since memory was last given back
-    static ENDED: Cell<usize> = const { Cell::new(0) };
     static DRAINING: Cell<bool> = const { Cell::new(false) };
-    static WAKE: Arc<Notify> = Arc::new(Notify::new());
-}
-
-/// A place among this thread's connections, left on drop.
-pub struct Registered(usize);
-
-/// Adds a connection to those looked at.
-pub fn register(connection: &Arc<Connection>) -> Registered {
-    watch_closely();
-    Registered(CONNECTIONS.with(|c| c.borrow_mut().insert(connection.clone())))
-}
-
-impl Drop for Registered {
-    fn drop(&mut self) {
-        CONNECTIONS.with(|c| c.borrow_mut().try_remove(self.0));
-        ENDED.set(ENDED.get() + 1);
-    }
-}
-
-/// A request is out: look more often.
-pub fn watch_closely() {
-    SLOWED.with(|slowed| {
-        if slowed.replace(false) {
-            WAKE.with(|w| w.notify_one());
-        }
-    });
 }
 
 /// The server ends: connections of this thread end when they have nothing under way. HTTP/2 has a way to say so without
 /// losing a request that is on its way.
 pub fn drain() {
-    DRAINING.with(|d| d.set(true));
+    DRAINING.set(true);
     new_connections::rest(0);
-    for_each(|c| {
-        if c.is_http2() {
-            c.give(Order::Drain);
-        }
+    registry::with_all(|all| {
+        all.iter().filter(|(_, c)| c.is_http2()).for_each(|(_, c)| c.give(Order::Drain));
     });
-    watch_closely();
-}
-
-fn for_each(mut f: impl FnMut(&Connection)) {
-    CONNECTIONS.with(|c| c.borrow().iter().for_each(|(_, connection)| f(connection)));
+    registry::watch_closely();
 }
 
 /// The task. Runs as long as its thread.
-pub async fn run(server: Arc<Shared>) {
-    let wake = WAKE.with(Arc::clone);
+pub async fn run(server: Arc<Shared>, service: Arc<dyn Service>) {
+    let wake = registry::wake();
     let mut look = Look { server, next: 0, waiting: 0, waited: 0 };
     let mut calm = 0;
     let mut ended = 0;
     loop {
         new_connections::rest(if DRAINING.get() { 0 } else { ms(look.server.limits.keep_alive) });
-        let busy = look.server.service.expire();
+        let busy = service.expire();
         calm = if busy { 0 } else { calm + 1 };
-        let slow = calm >= LOOKS_BEFORE_SLOW && !DRAINING.with(Cell::get);
-        SLOWED.with(|s| s.set(slow));
+        let slow = calm >= LOOKS_BEFORE_SLOW && !DRAINING.get();
+        registry::watch_slowly(slow);
         look.look(slow);
         // the allocator keeps what a crowd of connections needed: when the crowd is gone, its memory goes back
-        let going = ENDED.get() - std::mem::replace(&mut ended, ENDED.get());
+        let going = registry::ended() - std::mem::replace(&mut ended, registry::ended());
         if calm >= LOOKS_BEFORE_GIVING_BACK && going == 0 && ended >= WORTH_GIVING_BACK {
-            ENDED.set(0);
+            registry::forget_ended();
             ended = 0;
-            look.server.service.give_back();
+            service.give_back();
         }
         if !slow {
             tokio::time::sleep(FAST).await;
         } else if new_connections::is_empty()
-            && CONNECTIONS.with(|c| c.borrow().is_empty())
-            && ENDED.get() < WORTH_GIVING_BACK
+            && registry::with_all(|all| all.is_empty())
+            && registry::ended() < WORTH_GIVING_BACK
         {
             wake.notified().await;
             calm = 0;
@@ -138,8 +101,7 @@ impl Look {
     /// Looks at connections: at all of them, or at a share.
     fn look(&mut self, all: bool) {
         let now = now();
-        CONNECTIONS.with(|connections| {
-            let connections = connections.borrow();
+        registry::with_all(|connections| {
             let places = connections.capacity();
             if all || self.next >= places {
                 self.next = 0;
@@ -170,7 +132,7 @@ impl Look {
             transfer.check_response(now, patience(limits.write_timeout));
             self.waiting += transfer.waiting();
         });
-        let keep_alive = if DRAINING.with(Cell::get) { LAST_CALL } else { ms(limits.keep_alive) };
+        let keep_alive = if DRAINING.get() { LAST_CALL } else { ms(limits.keep_alive) };
         if let Some(idle) = c.idle_for(now) {
             if c.order() == Order::Drain && idle > DRAIN_FOR {
                 c.give(Order::Close);

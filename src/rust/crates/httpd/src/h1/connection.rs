@@ -14,7 +14,7 @@ use crate::body::Incoming;
 use crate::connection::{Connection, Order};
 use crate::head::{Head, Version};
 use crate::response::{Body, Failure, Response};
-use crate::service::Answering;
+use crate::service::{Answering, Service};
 use crate::shared::{this_thread, OpenConnection};
 use crate::socket::Socket;
 use crate::transport::Transport;
@@ -78,6 +78,7 @@ pub struct Client {
     draining: bool,
     state: Arc<Connection>,
     open: OpenConnection,
+    service: Arc<dyn Service>,
 }
 
 const LENT: &str = "the io is lent only while an answer is being made";
@@ -87,10 +88,10 @@ fn here(io: &mut Option<Box<Transport>>) -> &mut Transport {
 }
 
 impl Client {
-    pub fn new(io: Box<Transport>, state: Arc<Connection>, open: OpenConnection) -> Self {
+    pub fn new(io: Box<Transport>, state: Arc<Connection>, open: OpenConnection, service: Arc<dyn Service>) -> Self {
         let asked = Asked { head_only: false, http10: false, keep_alive: true };
         let (io, reader, doing) = (Some(io), HeadReader::default(), Doing::Reading);
-        Client { io, reader, doing, asked, was_last: false, new: true, draining: false, state, open }
+        Client { io, reader, doing, asked, was_last: false, new: true, draining: false, state, open, service }
     }
 
     /// What the connection does.
@@ -118,9 +119,9 @@ impl Client {
     }
 
     /// Its transport, when there is nothing more to do in HTTP/1.1.
-    pub fn into_transport(mut self) -> (Box<Transport>, Arc<Connection>, OpenConnection) {
+    pub fn into_transport(mut self) -> (Box<Transport>, Arc<Connection>, OpenConnection, Arc<dyn Service>) {
         let io = self.io.take().expect(LENT);
-        (io, self.state, self.open)
+        (io, self.state, self.open, self.service)
     }
 
     /// Goes on until something has to be waited for, and has the task woken for it.
@@ -258,7 +259,7 @@ impl Client {
         let io = here(&mut self.io);
         io.body = BodyReader::new(framing);
         let body = Incoming::of(io, &server.limits);
-        match server.service.answer(head, body, self.state.clone()) {
+        match self.service.answer(head, body, self.state.clone()) {
             Answering::Now(Some(response)) => self.respond(response),
             Answering::Now(None) => {}
             Answering::Later(answer) => self.doing = Doing::Answering(answer),

@@ -4,11 +4,9 @@ use super::encode::{framing, head};
 use crate::connection::Connection;
 use crate::listen::Peer;
 use crate::response::Response;
-use crate::service::{Answering, Service};
 use crate::shared::Shared;
 use crate::socket::Socket;
 use crate::transport::Transport;
-use crate::{Head, Incoming};
 use bytes::Bytes;
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -19,22 +17,9 @@ pub use super::encode::Asked;
 pub use super::head::{BodyLength, Framing, HeadReader};
 pub use super::Refusal;
 
-/// A server that is never asked.
-struct Nothing;
-
-impl Service for Nothing {
-    fn answer(&self, _: Head, _: Incoming, _: Arc<Connection>) -> Answering {
-        Answering::Now(None)
-    }
-
-    fn expire(&self) -> bool {
-        false
-    }
-}
-
 static SERVER: LazyLock<Arc<Shared>> = LazyLock::new(|| {
     let log = observe::Log::open("none").expect("no log needs nothing");
-    Arc::new(Shared::new(Box::new(Nothing), admission::Limits::default(), "/nowhere".into(), log, 1, 64))
+    Arc::new(Shared::new(admission::Limits::default(), "/nowhere".into(), log, 1, 64))
 });
 
 /// What a transport takes behind another piece before it is flushed, which there is no socket for.

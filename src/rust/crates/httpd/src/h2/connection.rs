@@ -7,6 +7,7 @@ use super::piece::Piece;
 use super::stream::{self, Stream};
 use crate::connection::{Connection, Order};
 use crate::current_transport;
+use crate::service::Service;
 use crate::shared::Shared;
 use crate::transport::Transport;
 use h2::server::{Builder, Connection as Machine, Handshake, SendResponse};
@@ -30,7 +31,7 @@ const RESETS_OF_OURS: usize = 1024;
 const ROUNDS: usize = 8;
 
 /// Serves a connection to its end, and gives its transport back.
-pub async fn serve(io: Box<Transport>, state: &Arc<Connection>) -> Option<Box<Transport>> {
+pub async fn serve(io: Box<Transport>, state: &Arc<Connection>, service: &Arc<dyn Service>) -> Option<Box<Transport>> {
     state.speaks_http2();
     let server = state.server();
     if server.is_draining() {
@@ -42,6 +43,7 @@ pub async fn serve(io: Box<Transport>, state: &Arc<Connection>) -> Option<Box<Tr
         arrived: Vec::new(),
         begun: Vec::new(),
         state,
+        service,
     };
     let mut io = Some(io);
     poll_fn(|cx| {
@@ -90,6 +92,7 @@ struct Serving<'a> {
     /// those that were answered at once
     begun: Vec<Stream>,
     state: &'a Arc<Connection>,
+    service: &'a Arc<dyn Service>,
 }
 
 impl Serving<'_> {
@@ -133,7 +136,7 @@ impl Serving<'_> {
                 break;
             }
             for (request, respond) in self.arrived.drain(..) {
-                self.begun.extend(stream::begin(request, respond, self.state));
+                self.begun.extend(stream::begin(request, respond, self.state, self.service));
             }
             if round == ROUNDS {
                 cx.waker().wake_by_ref();

@@ -11,7 +11,7 @@ use crate::connection::{Connection, OpenStream};
 use crate::date;
 use crate::head::Head;
 use crate::response::{is_bodiless, Body, Response};
-use crate::service::Answering;
+use crate::service::{Answering, Service};
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
@@ -51,6 +51,7 @@ pub fn begin(
     request: Request<RecvStream>,
     respond: SendResponse<Piece>,
     connection: &Arc<Connection>,
+    service: &Arc<dyn Service>,
 ) -> Option<Stream> {
     let (parts, body) = request.into_parts();
     let open = connection.stream(respond.stream_id().as_u32());
@@ -59,7 +60,7 @@ pub fn begin(
         parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or(0);
     let expects = !body.is_end_stream() && parts.headers.contains_key(EXPECT);
     let body = Incoming::Http2(body::Stream { body, announced, transfer: open.transfer().clone() });
-    let answering = connection.server().service.answer(Head::from_http2(&parts), body, connection.clone());
+    let answering = service.answer(Head::from_http2(&parts), body, connection.clone());
     let mut asked = Asked { open, connection: connection.clone(), respond, head_only, expects };
     match answering {
         Answering::Now(response) => asked.send(response?),

@@ -1,0 +1,27 @@
+//! What answers requests: what the I/O threads of a server share beyond HTTP.
+
+use crate::config::Settings;
+use crate::dispatch::Queue;
+use crate::pool::{Current, Pool};
+use crate::respond::ErrorBodies;
+use httpd::this_thread;
+use std::sync::Arc;
+
+/// See the module.
+pub struct Context {
+    pool: Pool,
+    pub(crate) queue: Queue,
+    pub(crate) debug: bool,
+    pub(crate) errors: ErrorBodies,
+}
+
+impl Context {
+    pub(crate) fn new(pool: Pool, queue: Queue, settings: &Settings) -> Self {
+        Context { pool, queue, debug: settings.debug, errors: ErrorBodies::new(settings.errors) }
+    }
+
+    /// The app that a request of this I/O thread is routed by.
+    pub(crate) fn app(&self) -> Arc<Current> {
+        self.pool.app(this_thread())
+    }
+}

@@ -1,0 +1,63 @@
+# Circles of modules inside a crate: sourced by run.R. A module is a file; a folder's mod.rs stands for the folder.
+
+# What the modules of a crate import from each other: list(modules, edges), edges a matrix with the columns from and to. Code that is only
+# built for tests or fuzz targets does not count, nor does what lib.rs makes public.
+module_imports <- function(folder) {
+  files <- list.files(file.path(folder, "src"), "\\.rs$", recursive = TRUE)
+  files <- files[!grepl("(^|/)(lib|main|fuzzing|tests)\\.rs$|(^|/)tests/", files)]
+  module_of <- function(file) sub("/mod$", "", sub("\\.rs$", "", file))
+  modules <- vapply(files, module_of, "", USE.NAMES = FALSE)
+  edges <- lapply(files, function(file) {
+    self <- module_of(file)
+    targets <- unlist(lapply(paths_in(file.path(folder, "src", file)), function(path) {
+      longest_module(absolute_path(path, self, endsWith(file, "/mod.rs")), modules)
+    }))
+    targets <- unique(setdiff(targets, self))
+    cbind(from = rep(self, length(targets)), to = targets)
+  })
+  list(modules = modules, edges = do.call(rbind, c(list(matrix("", 0L, 2L)), edges)))
+}
+
+# The paths of a file that begin with `crate::` or `super::`, with braces taken apart.
+paths_in <- function(file) {
+  lines <- readLines(file, encoding = "UTF-8", warn = FALSE)
+  # by custom the tests of a file are its last module
+  end <- grep("^#\\[cfg\\((all\\()?(test|loom)", lines)
+  if (length(end)) lines <- lines[seq_len(end[[1L]] - 1L)]
+  text <- paste(sub("//.*", "", lines), collapse = " ")
+  found <- regmatches(text, gregexpr("\\b((super::)+|crate::)[A-Za-z0-9_:]*(\\{[^}]*\\})?", text))[[1L]]
+  unlist(lapply(found, function(path) {
+    if (!grepl("{", path, fixed = TRUE)) return(path)
+    inner <- strsplit(gsub(".*\\{|\\}.*", "", path), ",")[[1L]]
+    paste0(sub("\\{.*", "", path), trimws(inner))
+  }))
+}
+
+# The parts of a path, from the root of the crate.
+absolute_path <- function(path, self, is_folder) {
+  parts <- strsplit(path, "::", fixed = TRUE)[[1L]]
+  if (parts[[1L]] == "crate") return(parts[-1L])
+  up <- sum(cumprod(parts == "super"))
+  base <- strsplit(self, "/", fixed = TRUE)[[1L]]
+  c(utils::head(base, length(base) - up + is_folder), parts[-seq_len(up)])
+}
+
+longest_module <- function(parts, modules) {
+  candidates <- vapply(seq_along(parts), function(n) paste(parts[seq_len(n)], collapse = "/"), "")
+  utils::tail(candidates[candidates %in% modules], 1L)
+}
+
+# The circles: for each set of modules that reach each other, a text with the imports in it.
+circles <- function(folder) {
+  imports <- module_imports(folder)
+  modules <- imports$modules
+  reach <- matrix(FALSE, length(modules), length(modules), dimnames = list(modules, modules))
+  reach[imports$edges] <- TRUE
+  for (via in modules) reach <- reach | outer(reach[, via], reach[via, ])
+  both <- reach & t(reach)
+  sets <- unique(lapply(modules[diag(both)], function(module) modules[both[module, ]]))
+  vapply(sets, function(set) {
+    inside <- imports$edges[imports$edges[, 1L] %in% set & imports$edges[, 2L] %in% set, , drop = FALSE]
+    paste0(sub(".*/crates/", "", folder), ": ", paste(inside[, 1L], "->", inside[, 2L], collapse = ", "))
+  }, "")
+}
