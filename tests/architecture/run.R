@@ -145,11 +145,34 @@ for (crate in setdiff(known$crate, "cli")) {
   ))
 }
 
-# The oldest Rust that is promised, everywhere the same, and no crate that is built for users needs a newer one.
+# What the first line of a file that matches `pattern` has in its parentheses.
 version_in <- function(file, pattern) {
   line <- grep(pattern, readLines(file, encoding = "UTF-8", warn = FALSE), value = TRUE)
   if (length(line)) sub(paste0(".*", pattern, ".*"), "\\1", line[[1L]]) else "none"
 }
+
+# The versions of the packages in a lock file: a list of character vectors, by name.
+versions <- function(file) {
+  lines <- readLines(file)
+  at <- which(lines == "[[package]]")
+  split(gsub('.*"(.*)"', "\\1", lines[at + 2L]), gsub('.*"(.*)"', "\\1", lines[at + 1L]))
+}
+
+# The version of the package, everywhere the same. DESCRIPTION is its source; the program and the log take theirs from Cargo.
+released <- read.dcf("DESCRIPTION", "Version")[[1L]]
+of_lock <- versions("src/rust/Cargo.lock")[workspace$crate]
+stated <- c(
+  "src/rust/Cargo.toml" = version_in("src/rust/Cargo.toml", "^version = \"([^\"]+)\""),
+  setNames(unlist(of_lock), rep("src/rust/Cargo.lock", length(of_lock))),
+  NEWS.md = version_in("NEWS.md", "^# drover ([0-9.]+)"),
+  "docs/command-line.md" = version_in("docs/command-line.md", "^drover ([0-9.]+): loading")
+)
+check(paste("the version is", released, "everywhere"), {
+  wrong <- unique(stated[stated != released])
+  if (length(wrong)) paste(names(stated)[match(wrong, stated)], "says", wrong)
+})
+
+# The oldest Rust that is promised, everywhere the same, and no crate that is built for users needs a newer one.
 promised <- version_in("src/rust/Cargo.toml", "rust-version = \"([0-9.]+)\"")
 others <- c(
   configure = version_in("configure", "^minimum=([0-9.]+)"), DESCRIPTION = version_in("DESCRIPTION", "rustc >= ([0-9.]+)"),
@@ -177,11 +200,6 @@ newer_crates <- function(promised) {
 check(paste("every crate that is built works with Rust", promised), newer_crates(promised))
 
 # The fuzz targets are a workspace of their own, and must test what the package is built of.
-versions <- function(file) {
-  lines <- readLines(file)
-  at <- which(lines == "[[package]]")
-  split(gsub('.*"(.*)"', "\\1", lines[at + 2L]), gsub('.*"(.*)"', "\\1", lines[at + 1L]))
-}
 of_package <- versions("src/rust/Cargo.lock")
 of_fuzz <- versions("tests/fuzz/Cargo.lock")
 both <- intersect(names(of_package), names(of_fuzz))

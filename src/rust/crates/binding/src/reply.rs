@@ -166,8 +166,8 @@ fn headers<'a>(x: Sexp, parts: &mut Parts<'a>) -> Option<()> {
     let names = r::attributes(x).names;
     match r::type_of(x) {
         kind::NULL => Some(()),
-        // SAFETY: as the type says, part of a protected list.
         kind::LIST => {
+            // SAFETY: as the type says, part of a protected list.
             let list = unsafe { List::new(x) }?;
             if list.is_empty() {
                 return Some(());

@@ -263,10 +263,11 @@ pub fn encoding(string: Sexp) -> Encoding {
     const NATIVE: c_int = 0;
     const UTF8: c_int = 1;
     const BYTES: c_int = 3;
-    // SAFETY: reads the header of a CHARSXP; drv_native_is_utf8 asks the C library.
+    // SAFETY: reads the header of a CHARSXP.
     match unsafe { Rf_getCharCE(string) } {
         UTF8 => Encoding::Utf8,
         BYTES => Encoding::Bytes,
+        // SAFETY: asks the C library for its locale, and changes nothing.
         NATIVE if unsafe { drv_native_is_utf8() } != 0 => Encoding::Utf8,
         _ => Encoding::Other,
     }
