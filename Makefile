@@ -1,11 +1,15 @@
 # The commands of this repository. Each one installs by itself what it needs (Debian's packages, by apt) and builds
 # what has changed; the work is done by the scripts in tools/.
 
-.PHONY: help demo test sanitize soak fuzz bench check clean
+.PHONY: help demo dev test quick docs deny sanitize soak fuzz bench check clean
 
 help:
 	@echo "make demo    serve inst/examples/hello on http://127.0.0.1:8080 (another port: make demo PORT=9000)"
 	@echo "make test    everything that must pass, with one line of counts at the end"
+	@echo "make quick   the part of it that finds most mistakes, within three minutes when little has changed"
+	@echo "make dev FILE=app.R  serve an app with a build that is made quickly (OPTIONS=\"--port 9000\")"
+	@echo "make docs    make man/, NAMESPACE and the notices of third parties anew"
+	@echo "make deny    licences, sources and known faults of the engine's libraries, by cargo-deny"
 	@echo "make sanitize  a stage of make test on its own: C handlers under AddressSanitizer and ThreadSanitizer"
 	@echo "make soak    mixed requests and faults for MINUTES=10, and a table of what grew"
 	@echo "make fuzz    look for inputs that break the fuzz targets, for 10 minutes (MINUTES=60; MERGE=1 keeps what was found)"
@@ -20,6 +24,18 @@ demo:
 # Some stages only: make test STAGES="architecture examples"
 test:
 	@tools/test.sh $(STAGES)
+
+quick:
+	@tools/test.sh --quick $(STAGES)
+
+dev:
+	@tools/dev.sh "$(FILE)" $(OPTIONS)
+
+docs:
+	@tools/docs.sh
+
+deny:
+	@tools/deny.sh
 
 sanitize:
 	@tools/setup.sh test

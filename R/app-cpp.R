@@ -6,8 +6,8 @@ cpp_interfaces <- c("drover", "drogonR")
 
 # The one way into app$cpp_routes and app$cpp_stream_routes; `field` is one of these. What is registered is names:
 # addresses are of no use to other processes.
-# `interface`: one of cpp_interfaces, or NULL for that by which the function was registered; what `more(interface)` gives
-# are further fields of the route.
+# `interface`: one of cpp_interfaces, or NULL for that by which the function was registered; what `more(interface)`
+# gives are further fields of the route.
 add_cpp_route <- function(app, field, method, path, package, callable, timeout, interface, more, call) {
   check_app(app, call = call)
   parsed <- parse_path(path, call)

@@ -13,11 +13,11 @@
 #'
 #' `nxt()` gives the response in one form, whatever was returned further in: a list of class `dr_response` with `status`
 #' (integer), `body` (a string, a raw vector or `NULL`; that of [dr_file()] is read when it is looked at) and `headers`
-#' (named list). [dr_set_header()] and [dr_set_cookie()] change it. Errors further in, [dr_abort()] among them, have become responses there, of
-#' [dr_on_error()] or the standard ones, so that what a middleware adds is on those as well; the attribute `condition` of
-#' such a response is the error. When a handler returns a promise, `nxt()` gives a promise, which is never rejected:
-#' return it, or the result of `promises::then()` on it. What must also run when a handler is interrupted, because its
-#' time is over or its client has gone, belongs in [on.exit()].
+#' (named list). [dr_set_header()] and [dr_set_cookie()] change it. Errors further in, [dr_abort()] among them, have
+#' become responses there, of [dr_on_error()] or the standard ones, so that what a middleware adds is on those as well;
+#' the attribute `condition` of such a response is the error. When a handler returns a promise, `nxt()` gives a promise,
+#' which is never rejected: return it, or the result of `promises::then()` on it. What must also run when a handler is
+#' interrupted, because its time is over or its client has gone, belongs in [on.exit()].
 #'
 #' Fields may be assigned to the request (`req$user <- "ada"`); everything further in sees them.
 #'
@@ -45,14 +45,14 @@ dr_use <- function(app, middleware) {
 #' Answer errors of handlers
 #'
 #' The function is called when a handler or a middleware signals an error, [dr_abort()] included, and what it returns is
-#' the response, just as if the handler had returned it: middleware further out sees it. It replaces an earlier one. When it fails itself, both errors are
-#' logged and the standard answer is sent.
+#' the response, just as if the handler had returned it: middleware further out sees it. It replaces an earlier one.
+#' When it fails itself, both errors are logged and the standard answer is sent.
 #'
 #' A bare string is sent with status 200, as from a handler: give the status, as in the example. An error that
 #' [dr_abort()] signalled carries its own in `err$status`.
 #'
-#' Errors that the engine answers by itself, such as an unknown path or a malformed body (`drover_error_body`), and those
-#' of handlers in C, do not come here.
+#' Errors that the engine answers by itself, such as an unknown path or a malformed body (`drover_error_body`), and
+#' those of handlers in C, do not come here.
 #'
 #' @param app An app, see [dr_app()].
 #' @param fn A function of two arguments, the request and the error (a condition), or `NULL` to go back to the standard

@@ -25,7 +25,9 @@ put_route <- function(app, field, route, call) {
     if (one != field) app[[one]][[key]] <- NULL
   }
   if (grepl("[?#]", route$path)) {
-    warn_unreachable(call, "route ", key, " is never reached: a path ends before '?' and '#'; fields of the query are in req$query")
+    warn_unreachable(
+      call, "route ", key, " is never reached: a path ends before '?' and '#'; fields of the query are in req$query"
+    )
   }
   app[[field]][[key]] <- route
   invisible(app)
@@ -82,8 +84,8 @@ add_route <- function(app, method, path, handler, timeout, on_client_gone, call 
 #' @param path The path: a single string.
 #' @param handler A function of one argument, the request (`req`, see [dr_header()] and [request]), or of none.
 #' @param timeout Longest time from the arrival of a request to its answer, in seconds: a single number >= 0, or `NULL`
-#'   for the one that [dr_serve()] was given; 0 for never. When it is over the client gets 504, and the handler is interrupted if it
-#'   runs in a worker process.
+#'   for the one that [dr_serve()] was given; 0 for never. When it is over the client gets 504, and the handler is
+#'   interrupted if it runs in a worker process.
 #' @param on_client_gone What becomes of the handler when its client goes while it runs: `"finish"`, `"interrupt"`, or
 #'   `NULL` for what [dr_serve()] was given.
 #' @param methods Methods out of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS: a character vector. Case does not

@@ -19,8 +19,8 @@
 #'   `cpp_stream_routes` (likewise, with `package` and `callable` instead of `handler`, see [dr_get_cpp()]),
 #'   `middleware` (a list of functions), `static_mounts` (a list of lists with `mount` and `dir`), `mounts` (a list of
 #'   lists with `prefix` and `app`), `on_error` and `not_found` (a function or `NULL`), `on_start`, `on_stop`,
-#'   `on_worker_start` and `on_worker_stop` (lists of functions), `list_responses`, `port` (the port of the last [dr_serve()], or `NULL`)
-#'   and `serving` (`TRUE` while it is served).
+#'   `on_worker_start` and `on_worker_stop` (lists of functions), `list_responses`, `port` (the port of the last
+#'   [dr_serve()], or `NULL`) and `serving` (`TRUE` while it is served).
 #' @seealso [dr_get()], [dr_use()], [dr_static()], [dr_mount()], [dr_serve()]
 #' @examples
 #' app <- dr_app()

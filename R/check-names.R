@@ -1,5 +1,5 @@
-# Checks of the names of arguments. R itself lets a wrong name pass where a function has `...`, and takes the beginning of a
-# name for the whole. Neighbour: check.R, for what arguments hold.
+# Checks of the names of arguments. R itself lets a wrong name pass where a function has `...`, and takes the beginning
+# of a name for the whole. Neighbour: check.R, for what arguments hold.
 
 # Signals an error for the first name in `call` that `fun` has no argument of, and for one that is shortened. What `...`
 # takes is the function's own to check.

@@ -56,15 +56,18 @@ reading_lists <- function(app, fn) {
 }
 
 # The routes of an app and of all that is mounted in it, in order: lists of method, path, handler, timeout (seconds or
-# NULL), on_client_gone (or NULL), middleware (a list, outermost first) and on_error. An app's own routes go before those of the apps mounted in
-# it.
+# NULL), on_client_gone (or NULL), middleware (a list, outermost first) and on_error. An app's own routes go before
+# those of the apps mounted in it.
 app_routes <- function(app, prefix = "", middleware = list(), on_error = NULL) {
   middleware <- c(middleware, app_middleware(app))
   if (!is.null(app$on_error)) on_error <- reading_lists(app, app$on_error)
-  own <- lapply(unname(app$routes), function(route) list(
-    method = route$method, path = join_path(prefix, route$path), handler = reading_lists(app, with_request(route$handler)),
-    timeout = route$timeout, on_client_gone = route$on_client_gone, middleware = middleware, on_error = on_error
-  ))
+  own <- lapply(unname(app$routes), function(route) {
+    list(
+      method = route$method, path = join_path(prefix, route$path),
+      handler = reading_lists(app, with_request(route$handler)),
+      timeout = route$timeout, on_client_gone = route$on_client_gone, middleware = middleware, on_error = on_error
+    )
+  })
   mounted <- lapply(app$mounts, function(mount) {
     app_routes(mount$app, paste0(prefix, mount$prefix), middleware, on_error)
   })
@@ -142,13 +145,18 @@ native_field <- function(route, params) {
 warn_of_hidden <- function(routes, statics, call) {
   methods <- c(vapply(routes, `[[`, "", "method"), rep("GET", length(statics)))
   paths <- c(vapply(routes, `[[`, "", "path"), vapply(statics, function(static) paste0(static$mount, "/*"), ""))
-  names <- c(paste("route", methods, paths)[seq_along(routes)], paste("static mount", vapply(statics, `[[`, "", "mount")))
+  names <- c(
+    paste("route", methods, paths)[seq_along(routes)], paste("static mount", vapply(statics, `[[`, "", "mount"))
+  )
   for (method in unique(methods)) {
     # one of some methods hides none of all methods
     tried <- which(methods %in% c(method, "ANY"))
     hidden_by <- .Call(C_hidden_patterns, enc2utf8(paths[tried]))
     for (i in which(!is.na(hidden_by) & methods[tried] == method)) {
-      warn_unreachable(call, names[[tried[[i]]]], " is never reached: ", names[[tried[[hidden_by[[i]]]]]], " goes before it and matches all its paths")
+      before <- names[[tried[[hidden_by[[i]]]]]]
+      warn_unreachable(
+        call, names[[tried[[i]]]], " is never reached: ", before, " goes before it and matches all its paths"
+      )
     }
   }
 }

@@ -48,7 +48,8 @@ dr_stop <- function(graceful_timeout = NULL) {
 check_not_process <- function(call = sys.call(-1L)) {
   if (!in_process()) return()
   stop_drover(
-    "not_running", "this is a process of a server: what started the server controls it, a session or a program", call = call
+    "not_running", "this is a process of a server: what started the server controls it, a session or a program",
+    call = call
   )
 }
 
@@ -60,14 +61,15 @@ check_not_process <- function(call = sys.call(-1L)) {
 #'
 #' For a server of [dr_run()] the file is read again. For one of [dr_serve()] with worker processes the new workers are
 #' made of the app and the session as they are now: assign a new model to the variable that handlers use, or register a
-#' route, and reload. With `workers = 1` the routes, middleware and other registrations of the app take effect as they are
-#' now; variables that handlers use do so at once. Start hooks of [dr_on_start()] run again only where the file is read
-#' again. Called by a handler that runs in this session, it takes effect once that handler has returned.
+#' route, and reload. With `workers = 1` the routes, middleware and other registrations of the app take effect as they
+#' are now; variables that handlers use do so at once. Start hooks of [dr_on_start()] run again only where the file is
+#' read again. Called by a handler that runs in this session, it takes effect once that handler has returned.
 #'
 #' Sending SIGHUP to a server that blocks has the same effect; there an error is logged.
 #'
 #' @returns `NULL`, invisibly, once the new generation serves.
-#' @section Errors: `drover_error_reload` when the new code does not load or its workers do not start; `drover_error_not_running` when no server runs in this session.
+#' @section Errors: `drover_error_reload` when the new code does not load or its workers do not start;
+#' `drover_error_not_running` when no server runs in this session.
 #' @seealso [dr_status()], which has the generation of each worker.
 #' @examples
 #' greeting <- "Hello"

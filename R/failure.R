@@ -1,5 +1,5 @@
-# What becomes of an error of a handler or middleware: its traceback, its line in the log, and the response that middleware
-# further out and the client get. Not for catching it: worker.R and compile.R do.
+# What becomes of an error of a handler or middleware: its traceback, its line in the log, and the response that
+# middleware further out and the client get. Not for catching it: worker.R and compile.R do.
 
 # What is known of the failure under way: `trace`, the calls from the handler to the error.
 failure <- new.env(parent = emptyenv())
@@ -21,8 +21,8 @@ note_trace <- function(condition) {
   failure$trace <- trace_of(calls[shown])
 }
 
-# Which calls on the stack are this package's: what it puts around handlers for middleware and mounts, with what it calls
-# to catch errors. What the app has called of it, it shows.
+# Which calls on the stack are this package's: what it puts around handlers for middleware and mounts, with what it
+# calls to catch errors. What the app has called of it, it shows.
 are_own_frames <- function(calls) {
   catching <- c("tryCatch", "tryCatchList", "tryCatchOne", "doTryCatch", "withCallingHandlers")
   parents <- sys.parents()
@@ -57,7 +57,8 @@ is_bottom_call <- function(call) {
   name <- call[[1L]]
   if (!is.symbol(name)) return(FALSE)
   identical(name, quote(.Call)) ||
-    (length(call) == 2L && identical(call[[2L]], quote(req)) && exists(as.character(name), envir = engine$scope, inherits = FALSE))
+    (length(call) == 2L && identical(call[[2L]], quote(req)) &&
+      exists(as.character(name), envir = engine$scope, inherits = FALSE))
 }
 
 # The traceback of the failure under way, once.

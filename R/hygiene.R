@@ -1,5 +1,5 @@
-# Puts the session back as it was when a handler has left it changed, so that the next request does not inherit it. What is
-# looked at, and when, is in src/hygiene.c. Not a sandbox: a handler may change its own app's state as it likes.
+# Puts the session back as it was when a handler has left it changed, so that the next request does not inherit it. What
+# is looked at, and when, is in src/hygiene.c. Not a sandbox: a handler may change its own app's state as it likes.
 
 # What the session was like when the server started.
 clean <- new.env(parent = emptyenv())

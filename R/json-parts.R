@@ -1,5 +1,5 @@
-# Parts of a value that the native writer of JSON does not know. Most become another value that it does know, so that their
-# numbers keep all digits; what has a method of its own for jsonlite is jsonlite's. Neighbour: json.R, which asks.
+# Parts of a value that the native writer of JSON does not know. Most become another value that it does know, so that
+# their numbers keep all digits; what has a method of its own for jsonlite is jsonlite's. Neighbour: json.R, which asks.
 
 # Bits of a context, as in rust/crates/binding/src/json/parts.rs.
 PART_IS_COLUMN <- 1L
@@ -93,5 +93,6 @@ json_texts <- function(x, context, arguments) {
     raw = "base64", null = "list", na = NULL, digits = I(15), force = FALSE
   )
   arguments <- utils::modifyList(defaults, arguments, keep.null = TRUE)
-  tryCatch(as.character(do.call(generic, c(list(x, collapse = FALSE), arguments), quote = TRUE)), error = function(e) NULL)
+  arguments <- c(list(x, collapse = FALSE), arguments)
+  tryCatch(as.character(do.call(generic, arguments, quote = TRUE)), error = function(e) NULL)
 }

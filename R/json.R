@@ -1,5 +1,6 @@
-# JSON: text of R values and R values of text. The work is native (rust/crates/binding/src/json); here are the arguments,
-# and the way to json-parts.R and jsonlite for what the native code does not know. Not for what handlers return: the engine writes that by itself.
+# JSON: text of R values and R values of text. The work is native (rust/crates/binding/src/json); here are the
+# arguments, and the way to json-parts.R and jsonlite for what the native code does not know. Not for what handlers
+# return: the engine writes that by itself.
 
 #' Reply with JSON
 #'
@@ -25,8 +26,8 @@
 #' names of a table's counts, send `as.data.frame()` of it. `keep_vec_names = TRUE` says nothing about its future.
 #' Strings that are not valid UTF-8 are written with U+FFFD in place
 #' of the bytes that are not. Values nested deeper than 512 levels are refused.
-#' @section Errors: `drover_error_json` when `x` cannot be written; `drover_error_argument` for a wrong argument, also for
-#'   one that [jsonlite::toJSON()] and its methods do not have.
+#' @section Errors: `drover_error_json` when `x` cannot be written; `drover_error_argument` for a wrong argument, also
+#'   for one that [jsonlite::toJSON()] and its methods do not have.
 #' @seealso [dr_to_json()] for the text alone, [dr_response()]
 #' @examples
 #' dr_json(list(ok = TRUE))
@@ -53,14 +54,14 @@ dr_json <- function(x, status = 200L, headers = list(), auto_unbox = TRUE, ...) 
 #' @param ... Arguments of [jsonlite::toJSON()]; its defaults hold, so vectors of length 1 have brackets unless
 #'   `auto_unbox = TRUE`.
 #' @param txt JSON: a single string, or a raw vector that holds UTF-8.
-#' @param simplify `TRUE`: arrays of scalars become vectors, arrays of objects data frames, and arrays of arrays matrices,
-#'   as with `simplifyVector = TRUE` in [jsonlite::fromJSON()]. `FALSE`: all arrays become lists.
+#' @param simplify `TRUE`: arrays of scalars become vectors, arrays of objects data frames, and arrays of arrays
+#'   matrices, as with `simplifyVector = TRUE` in [jsonlite::fromJSON()]. `FALSE`: all arrays become lists.
 #' @param max_depth How deep arrays and objects may be nested: a single integer in 1..250.
-#' @param max_collisions How many different strings in `txt` may share a place in R's string cache beyond what chance makes
-#'   share one, which strings of an attacker can be built to do: a single positive integer.
+#' @param max_collisions How many different strings in `txt` may share a place in R's string cache beyond what chance
+#'   makes share one, which strings of an attacker can be built to do: a single positive integer.
 #' @returns `dr_to_json()`: a single string, UTF-8. `dr_from_json()`: the value.
-#' @section Errors: `drover_error_json` when `x` cannot be written, or when `txt` is not one JSON value or breaks a limit
-#'   (the message says where); `drover_error_argument` for a wrong argument.
+#' @section Errors: `drover_error_json` when `x` cannot be written, or when `txt` is not one JSON value or breaks a
+#'   limit (the message says where); `drover_error_argument` for a wrong argument.
 #' @inheritSection dr_json Text
 #' @examples
 #' dr_to_json(list(name = "Ada", born = 1815L), auto_unbox = TRUE)
@@ -70,8 +71,9 @@ dr_to_json <- function(x, ...) to_json(x, list(...), sys.call())
 
 # The arguments of toJSON(), and those that it passes on to its methods.
 JSON_ARGUMENTS <- c(
-  "dataframe", "matrix", "Date", "POSIXt", "factor", "complex", "raw", "null", "na", "auto_unbox", "digits", "pretty", "force",
-  "UTC", "time_format", "always_decimal", "keep_vec_names", "json_verbatim", "rownames", "no_dots", "use_signif", "hms", "sf"
+  "dataframe", "matrix", "Date", "POSIXt", "factor", "complex", "raw", "null", "na", "auto_unbox", "digits", "pretty",
+  "force", "UTC", "time_format", "always_decimal", "keep_vec_names", "json_verbatim", "rownames", "no_dots",
+  "use_signif", "hms", "sf"
 )
 
 check_json_arguments <- function(arguments, call) {
@@ -111,7 +113,8 @@ to_json <- function(x, arguments, call) {
 # What jsonlite's text of the whole is the way out of: parts that are given other values again and again.
 MOST_PASSES <- 50L
 
-# The native text, with answers to what the native writer asks about parts that are foreign to it. What C_json_write gives.
+# The native text, with answers to what the native writer asks about parts that are foreign to it. What C_json_write
+# gives.
 write_parts <- function(x, arguments, call) {
   known <- list(list(), integer(), list())
   for (pass in seq_len(MOST_PASSES)) {
@@ -127,7 +130,9 @@ write_parts <- function(x, arguments, call) {
 # jsonlite, for what is not native. It prints the source of functions, so what holds any is refused before.
 to_json_slowly <- function(x, arguments, call) {
   text <- ask_jsonlite(x, call, function() do.call(jsonlite::toJSON, c(list(x), with_digits(arguments)), quote = TRUE))
-  if (!is_string(text)) stop_drover("json", "`x` cannot be written as JSON: it holds text that is not valid", call = call)
+  if (!is_string(text)) {
+    stop_drover("json", "`x` cannot be written as JSON: it holds text that is not valid", call = call)
+  }
   text
 }
 
@@ -149,8 +154,8 @@ ask_jsonlite <- function(x, call, ask) {
   text
 }
 
-# Called from json.c with texts in which a client says `{"$date": text}`: seconds since 1970 as jsonlite reads them, with the
-# name that R gives the time zone.
+# Called from json.c with texts in which a client says `{"$date": text}`: seconds since 1970 as jsonlite reads them,
+# with the name that R gives the time zone.
 read_dates <- function(texts, utc) {
   unclass(as.POSIXct(strptime(texts, "%Y-%m-%dT%H:%M:%OS", tz = if (utc) "UTC" else "")))
 }

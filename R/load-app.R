@@ -40,7 +40,9 @@ load_file <- function(file) {
 
 # What the file names is beside it, wherever the server was started: while it is loaded, and in the workers.
 enter_folder <- function(file) {
-  tryCatch(setwd(dirname(file)), error = function(error) stop_load("its folder cannot be entered: ", conditionMessage(error)))
+  tryCatch(setwd(dirname(file)), error = function(error) {
+    stop_load("its folder cannot be entered: ", conditionMessage(error))
+  })
 }
 
 # The file's last value. An error names the line, as far as it is known.

@@ -57,7 +57,8 @@ natives_for_engine <- function(compiled) {
       stop_native("argument", native$route, "`data` points to nothing")
     }
     list(
-      pointer = found$pointer, interface = native$interface, data = if (is_string(data)) charToRaw(enc2utf8(data)) else data,
+      pointer = found$pointer, interface = native$interface,
+      data = if (is_string(data)) charToRaw(enc2utf8(data)) else data,
       content_type = native$content_type %||% "", params = native$params,
       route = native$route
     )

@@ -6,8 +6,8 @@
 #' a plot (of 'ggplot2' or 'lattice', or recorded by [grDevices::recordPlot()]) is printed, as at the console. The
 #' device is closed in any case, also when the expression fails; then the error is the handler's.
 #'
-#' No display is needed: bitmaps are drawn by cairo where this R has it. Of several pages, `dr_png()` and `dr_svg()` send
-#' the last one, `dr_pdf()` all.
+#' No display is needed: bitmaps are drawn by cairo where this R has it. Of several pages, `dr_png()` and `dr_svg()`
+#' send the last one, `dr_pdf()` all.
 #'
 #' A plot that is drawn outside of these functions goes nowhere: in worker processes, and in a script that serves, R's
 #' default device is one without a file. A handler that returns a plot object fails with an error that names these
@@ -20,8 +20,8 @@
 #'   `pointsize`, by name.
 #' @inheritParams dr_file
 #' @returns A `dr_response` as of [dr_file()], with the Content-Type `image/png`, `image/svg+xml` or `application/pdf`.
-#' @section Errors: `drover_error_plot` when nothing was drawn or there is no such device; `drover_error_argument` when an
-#'   argument is not as described; those of the expression.
+#' @section Errors: `drover_error_plot` when nothing was drawn or there is no such device; `drover_error_argument` when
+#'   an argument is not as described; those of the expression.
 #' @examples
 #' app <- dr_app()
 #' dr_get(app, "/cars.png", function(req) dr_png(plot(cars), width = 400, height = 300))
@@ -43,14 +43,18 @@ dr_png <- function(expr, width = 800, height = 600, res = 96, ..., status = 200L
 #' @export
 dr_svg <- function(expr, width = 8, height = 6, ..., status = 200L, headers = list(), download_as = NULL) {
   arguments <- list(width = width, height = height, ...)
-  draw(grDevices::svg, grDevices::svg, expr, arguments, sys.call(), ".svg", "image/svg+xml", status, headers, download_as)
+  draw(
+    grDevices::svg, grDevices::svg, expr, arguments, sys.call(), ".svg", "image/svg+xml", status, headers, download_as
+  )
 }
 
 #' @rdname dr_png
 #' @export
 dr_pdf <- function(expr, width = 8, height = 6, ..., status = 200L, headers = list(), download_as = NULL) {
   arguments <- list(width = width, height = height, ...)
-  draw(grDevices::pdf, grDevices::pdf, expr, arguments, sys.call(), ".pdf", "application/pdf", status, headers, download_as)
+  draw(
+    grDevices::pdf, grDevices::pdf, expr, arguments, sys.call(), ".pdf", "application/pdf", status, headers, download_as
+  )
 }
 
 # `open` opens the device of `device` on a file; `expr` is a promise, which draws when it is looked at.

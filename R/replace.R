@@ -1,5 +1,6 @@
-# Another app, or the same one changed, for a server that goes on: its port stays open, and no request fails. Neighbours:
-# serve.R (dr_serve() comes here when it finds a server), control.R (dr_reload()), service.R (new worker processes).
+# Another app, or the same one changed, for a server that goes on: its port stays open, and no request fails.
+# Neighbours: serve.R (dr_serve() comes here when it finds a server), control.R (dr_reload()), service.R (new worker
+# processes).
 
 # Whether dr_serve() may take over what this session serves: not from a handler, nor what dr_run() serves.
 can_replace <- function() {
@@ -13,8 +14,8 @@ same_settings <- function(given) {
   isTRUE(all.equal(given, running))
 }
 
-# Gives the server another app. Its start hooks run before, the stop hooks of the one before after it took over; those of
-# an app that is the same object do not run.
+# Gives the server another app. Its start hooks run before, the stop hooks of the one before after it took over; those
+# of an app that is the same object do not run.
 replace_app <- function(app, given, compiled, on_worker_start, on_worker_stop, call) {
   before <- server$apps
   new <- app_tree(app)

@@ -1,4 +1,5 @@
-# Makes `req` objects. Not for reading them (request.R), nor for what the fields are (src/request.c, and the crate `binding`).
+# Makes `req` objects. Not for reading them (request.R), nor for what the fields are (src/request.c, and the crate
+# `binding`).
 
 # The fields, in the order of their numbers in src/request.c.
 request_fields <- c(
@@ -6,11 +7,11 @@ request_fields <- c(
   "remote_port", "protocol", "host", "scheme", "id", "route", "json"
 )
 
-# field_functions(cell, routine): a function for each lazy field, which are called by reading the field. All share one frame
-# and are byte code from the start, since an object is made for each request that fails. `params` is not lazy: it is set
-# from C before each handler that has some, who reads them then, and a plain variable is read fastest.
+# field_functions(cell, routine): a function for each lazy field, which are called by reading the field. All share one
+# frame and are byte code from the start, since an object is made for each request that fails. `params` is not lazy: it
+# is set from C before each handler that has some, who reads them then, and a plain variable is read fastest.
 lazy_fields <- setdiff(request_fields, "params")
-field_functions <- eval(call("function", as.pairlist(alist(cell = , routine = )), as.call(c(
+field_functions <- eval(call("function", as.pairlist(alist(cell =, routine =)), as.call(c(
   quote(list),
   lapply(match(lazy_fields, request_fields) - 1L, function(i) {
     # .External2 sees by itself whether `value` is missing: fields are read for nearly every request

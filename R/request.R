@@ -10,8 +10,8 @@
 #' `req$params$id`, `req$query$q`, `req$headers$host`, `req$headers[["user-agent"]]`, `req$cookies$session`,
 #' `req$form$title`. `as.list(req)`, `names(req)` and `str(req)` show all there is.
 #'
-#' Query, headers, cookies and form fields are lists of class `dr_fields`: names are compared as a whole (`req$query$q` is
-#' not what a client sends as `quality`), of a name that comes several times `$` and `[[` give the last value, and
+#' Query, headers, cookies and form fields are lists of class `dr_fields`: names are compared as a whole (`req$query$q`
+#' is not what a client sends as `quality`), of a name that comes several times `$` and `[[` give the last value, and
 #' `req$query[]` is all of them as a named character vector.
 #'
 #' @format An environment with class attribute `dr_request` and these fields:

@@ -1,11 +1,13 @@
-# A file as a response. R only opens the file: the engine reads and sends it. Neighbours: response.R, app-static.R; opened.c.
+# A file as a response. R only opens the file: the engine reads and sends it. Neighbours: response.R, app-static.R;
+# opened.c.
 
 #' Answer with a file
 #'
 #' The file is opened when `dr_file()` is called, and read and sent by the engine after the handler has returned; its
-#' contents never enter R. A handler may remove it before it returns, by `on.exit(unlink(file))` or with `delete = TRUE`. It
-#' answers conditional and range requests as for static files. A middleware can change status and headers of such a
-#' response; `response$body` reads the file (a raw vector), and another body that is assigned there is sent instead of it.
+#' contents never enter R. A handler may remove it before it returns, by `on.exit(unlink(file))` or with `delete =
+#' TRUE`. It answers conditional and range requests as for static files. A middleware can change status and headers of
+#' such a response; `response$body` reads the file (a raw vector), and another body that is assigned there is sent
+#' instead of it.
 #'
 #' A response that is kept and sent again names its file: from the second time on what is at the path then is sent.
 #'
@@ -14,10 +16,10 @@
 #' @param content_type The `Content-Type`: a single string, or `NULL` to go by the file's extension.
 #' @inheritParams dr_response
 #' @param download_as The name under which browsers save the file: a single string, or `NULL` to let them show it.
-#' @param delete Whether to remove the file, `TRUE` or `FALSE`: its name goes at once, its contents when they are sent, or
-#'   when R finds that the response is not used any more.
-#' @returns A `dr_response` as [dr_response()] makes it, with the further element `file`: the file's absolute path, whose
-#'   attribute `opened` holds it open.
+#' @param delete Whether to remove the file, `TRUE` or `FALSE`: its name goes at once, its contents when they are sent,
+#'   or when R finds that the response is not used any more.
+#' @returns A `dr_response` as [dr_response()] makes it, with the further element `file`: the file's absolute path,
+#'   whose attribute `opened` holds it open.
 #' @section Errors: `drover_error_file` when there is no such file, or when it is not a file that can be read, or with
 #'   `delete = TRUE` removed;
 #'   `drover_error_argument` when an argument is not as described.

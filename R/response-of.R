@@ -37,8 +37,8 @@ as_response <- function(value) {
   ), call = NULL)
 }
 
-# For apps with dr_app(list_responses = TRUE): lists that have the names of a response are made one. Others, and promises
-# of others, stay as they are.
+# For apps with dr_app(list_responses = TRUE): lists that have the names of a response are made one. Others, and
+# promises of others, stay as they are.
 read_list_response <- function(value) {
   if (is_promise(value)) return(value$then(read_list_response))
   if (!is_response_list(value)) return(value)

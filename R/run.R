@@ -7,13 +7,12 @@
 #' happens to it, can take the server down, and [dr_reload()] reads the file again.
 #'
 #' The file is evaluated in the global environment of a fresh R process, whose working directory is the file's folder,
-#' as that of the workers: `dr_static(app, "/assets", "www")`, `dr_file("logo.png")` and `readRDS("model.rds")` find what is
-#' beside the file, wherever the server was started. Paths in arguments of `dr_run()` are those of this session. The
-#' file needs no `library(drover)`. Its last value is the app; otherwise the app is in the variable `app`. When the file
-#' calls [dr_serve()], that call does
-#' not serve but says which app it is, with its hooks for workers; all other settings are those of `dr_run()`.
-#' [dr_on_start()] hooks run in that process, once, before workers are forked from it, and [dr_on_stop()] hooks at its
-#' end.
+#' as that of the workers: `dr_static(app, "/assets", "www")`, `dr_file("logo.png")` and `readRDS("model.rds")` find
+#' what is beside the file, wherever the server was started. Paths in arguments of `dr_run()` are those of this session.
+#' The file needs no `library(drover)`. Its last value is the app; otherwise the app is in the variable `app`. When the
+#' file calls [dr_serve()], that call does not serve but says which app it is, with its hooks for workers; all other
+#' settings are those of `dr_run()`. [dr_on_start()] hooks run in that process, once, before workers are forked from it,
+#' and [dr_on_stop()] hooks at its end.
 #'
 #' The arguments are those of [dr_serve()], except as said here.
 #'

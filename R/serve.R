@@ -46,11 +46,11 @@ server <- new.env(parent = emptyenv())
 #' @param on_worker_start,on_worker_stop Functions without arguments, or `NULL`, that each worker calls before its first
 #'   request and at its end; see [dr_on_worker_start()]. With `workers = 1` this session is the worker.
 #' @param max_queue How many requests may wait for handlers or run in them; further ones get 503.
-#' @param cpp_workers Number of threads for handlers in C that are not inline, see [dr_get_cpp()]: a single integer >= 1.
-#'   With worker processes, each has so many. They are started when such a handler is first called.
+#' @param cpp_workers Number of threads for handlers in C that are not inline, see [dr_get_cpp()]: a single integer >=
+#'   1. With worker processes, each has so many. They are started when such a handler is first called.
 #' @param upload_path A folder in which the server makes one of its own for bodies above `spool_above`, and removes what
-#'   servers that were killed have left there: a single string, or `NULL` for that of temporary files. It is created when
-#'   missing.
+#'   servers that were killed have left there: a single string, or `NULL` for that of temporary files. It is created
+#'   when missing.
 #' @param ... Must be empty: what follows is given by name.
 #' @param host The address to listen on: a single string. The default is reached from this machine only; `"0.0.0.0"` and
 #'   `"::"` listen on all interfaces. `"unix:/run/app.sock"` is a socket in the file system, whose file is removed when the
@@ -60,15 +60,15 @@ server <- new.env(parent = emptyenv())
 #' @param debug `TRUE` to send messages and tracebacks of errors to clients. Not for production.
 #' @param log Where log lines go: `"stderr"`, `"none"`, or the path of a file, to which they are appended.
 #' @param case_sensitive `TRUE` to tell upper and lower case in paths apart.
-#' @param errors What the bodies of errors are that the server makes, those of [dr_abort()] among them. `"json"`: problem
-#'   details (RFC 9457). `"text"`: a line of text. `"auto"`: JSON for clients whose `Accept` names JSON, text for those
-#'   that name other types only; for those that take anything JSON when they send JSON, or when the app's last answer
-#'   was JSON.
-#' @param on_client_gone What becomes of a handler in R when its client goes while it runs. `"finish"`: it runs to its end,
-#'   or to its `timeout`. `"interrupt"`: it is interrupted as by Ctrl-C, and its `on.exit()` runs. `NULL`: handlers of
-#'   GET and HEAD requests, which should change nothing, are interrupted, all others finish. A request that still waits
-#'   when its client goes is dropped in any case. Routes may have another, see [dr_get()]. Handlers in C are told, and
-#'   decide for themselves.
+#' @param errors What the bodies of errors are that the server makes, those of [dr_abort()] among them. `"json"`:
+#'   problem details (RFC 9457). `"text"`: a line of text. `"auto"`: JSON for clients whose `Accept` names JSON, text
+#'   for those that name other types only; for those that take anything JSON when they send JSON, or when the app's last
+#'   answer was JSON.
+#' @param on_client_gone What becomes of a handler in R when its client goes while it runs. `"finish"`: it runs to its
+#'   end, or to its `timeout`. `"interrupt"`: it is interrupted as by Ctrl-C, and its `on.exit()` runs. `NULL`: handlers
+#'   of GET and HEAD requests, which should change nothing, are interrupted, all others finish. A request that still
+#'   waits when its client goes is dropped in any case. Routes may have another, see [dr_get()]. Handlers in C are told,
+#'   and decide for themselves.
 #' @param start How worker processes come about. `"fork"`: as forks, within milliseconds and sharing memory. `"spawn"`:
 #'   as fresh R processes, for what does not survive a fork, such as threads of other packages or a GPU. They get copies
 #'   of the app, of the variables in the global environment and the packages that are attached; memory is not shared.
@@ -94,12 +94,12 @@ server <- new.env(parent = emptyenv())
 #'   any.
 #' @param write_timeout Longest time without progress while a response is sent, in seconds.
 #' @param keep_alive Longest idle time between two requests of a connection, in seconds.
-#' @param timeout Longest time from the arrival of a request to its answer, in seconds; then it gets 504, or 503 when its
-#'   handler has not begun. 0 for never. Routes may have another, see [dr_get()].
+#' @param timeout Longest time from the arrival of a request to its answer, in seconds; then it gets 504, or 503 when
+#'   its handler has not begun. 0 for never. Routes may have another, see [dr_get()].
 #' @param kill_after How long after its interrupt a handler in a worker process may go on, in seconds, before the
 #'   process is killed. Handlers are interrupted when `timeout` is over, and as `on_client_gone` says.
-#' @param queue_timeout Longest time that a request waits for R, in seconds; then it gets 503. 0, the default, for as long
-#'   as its `timeout`.
+#' @param queue_timeout Longest time that a request waits for R, in seconds; then it gets 503. 0, the default, for as
+#'   long as its `timeout`.
 #' @param graceful_timeout How long [dr_stop()] waits for requests in flight, in seconds; 0 does not wait.
 #' @param max_connections Most connections at a time; further ones wait.
 #' @param max_streams Most HTTP/2 streams of a connection at a time.
@@ -212,8 +212,8 @@ announce <- function(host, threads, workers, counts, block) {
   ))
 }
 
-# After the start: says so, and serves. Who reads that it listens may press Ctrl-C at once, and that must end it in peace:
-# so signals are caught before it is said, and interrupts are let in where something is done about them.
+# After the start: says so, and serves. Who reads that it listens may press Ctrl-C at once, and that must end it in
+# peace: so signals are caught before it is said, and interrupts are let in where something is done about them.
 go_on <- function(block, announce) {
   if (block) return(suspendInterrupts(block_until_stopped(announce)))
   announce()

@@ -1,8 +1,8 @@
 # What every worker would otherwise do for itself at its first requests, done once before there is a worker: then it is
 # quicker with them, and their memory is shared. Called by zygote.R.
 
-# Returns `compiled`, see compile_app(), with its functions as byte code. R does that with each function that it calls for
-# the second time; the compiler alone takes it some 20 ms to get going.
+# Returns `compiled`, see compile_app(), with its functions as byte code. R does that with each function that it calls
+# for the second time; the compiler alone takes it some 20 ms to get going.
 warm_up <- function(compiled) {
   if (compiler::enableJIT(-1L) == 0L) return(compiled)
   compiled$handlers <- lapply(compiled$handlers, byte_compiled)
@@ -18,7 +18,8 @@ collect_garbage <- function() {
   invisible()
 }
 
-# The functions that compile_app() has put around a handler are byte code already: theirs is the handler in their environment.
+# The functions that compile_app() has put around a handler are byte code already: theirs is the handler in their
+# environment.
 byte_compiled <- function(f) {
   if (typeof(f) != "closure") return(f)
   scope <- environment(f)

@@ -57,15 +57,18 @@ one_line <- function(call) {
 # `message call=f(x)`, for a line of the log
 describe_condition <- function(condition) {
   message <- tryCatch(conditionMessage(condition), error = function(e) NULL)
-  if (!is.character(message) || length(message) != 1L || is.na(message)) message <- paste(class(condition)[[1L]], "without a message")
+  if (!is_string(message)) message <- paste(class(condition)[[1L]], "without a message")
   call <- tryCatch(conditionCall(condition), error = function(e) NULL)
   paste0(valid_text(message), if (!is.null(call)) paste0(" call=", one_line(call)))
 }
 
-# Text that can be written anywhere: what is not UTF-8 is shown as escapes, and colours, as 'cli' has them, are left out.
+# Text that can be written anywhere: what is not UTF-8 is shown as escapes, and colours, as 'cli' has them, are left
+# out.
 valid_text <- function(text) {
   text <- tryCatch(enc2utf8(text), error = function(e) text)
-  if (!isTRUE(validUTF8(text)) || identical(Encoding(text), "bytes")) text <- iconv(text, "latin1", "UTF-8", sub = "byte")
+  if (!isTRUE(validUTF8(text)) || identical(Encoding(text), "bytes")) {
+    text <- iconv(text, "latin1", "UTF-8", sub = "byte")
+  }
   gsub("\033\\[[0-9;]*[A-Za-z]", "", text, perl = TRUE)
 }
 
@@ -124,7 +127,8 @@ await <- function(promise, cell) {
   NULL
 }
 
-# Called from C, as a callback of the package 'later', when requests wait and the session is idle. 1 to be called again soon.
+# Called from C, as a callback of the package 'later', when requests wait and the session is idle. 1 to be called again
+# soon.
 serve_idle <- function(unused) {
   repeat {
     outcome <- serve(modes$idle)

@@ -26,8 +26,12 @@ static void for_all(void (*each)(int fd, int keep), int keep) {
   if (!folder) return;
   size_t n = 0, room = 64;
   int *fds = malloc(room * sizeof *fds);
+  if (!fds) {
+    closedir(folder);
+    return;
+  }
   struct dirent *entry;
-  while (fds && (entry = readdir(folder))) {
+  while ((entry = readdir(folder))) {
     if (entry->d_name[0] == '.') continue;
     int fd = atoi(entry->d_name);
     if (fd == dirfd(folder)) continue;

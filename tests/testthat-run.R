@@ -1,6 +1,6 @@
 # Runs tests/testthat against the installed package and counts: "N passed, N failed, N skipped", one for each test_that()
-# block. Rscript tests/testthat-run.R [FILTER], where FILTER is a regular expression for the names of files, without
-# "test-". Not for R CMD check, which starts testthat.R.
+# block. Rscript tests/testthat-run.R [FILTER], where FILTER is a regular expression of Perl's for the names of files,
+# without "test-". Not for R CMD check, which starts testthat.R.
 
 library(testthat)
 library(drover)
@@ -11,7 +11,7 @@ Sys.setenv(NOT_CRAN = "true")
 filter <- commandArgs(trailingOnly = TRUE)
 details <- test_dir(
   "tests/testthat", package = "drover", load_package = "installed", reporter = "check", stop_on_failure = FALSE,
-  filter = if (length(filter)) filter[[1L]]
+  filter = if (length(filter)) filter[[1L]], perl = TRUE
 )
 results <- as.data.frame(details)
 bad <- results$failed > 0L | results$error

@@ -5,7 +5,7 @@
 example=${1:-hello}
 port=${2:-8080}
 app="inst/examples/$example/app.R"
-[ -f "$app" ] || fail "no example '$example'; there are: $(ls inst/examples | tr '\n' ' ')"
+[ -f "$app" ] || fail "no example '$example'; there are: $(cd inst/examples && echo *)"
 
 tools/setup.sh run
 log="$library/install.log"

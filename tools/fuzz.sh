@@ -51,7 +51,7 @@ sees() {
     tail -n 30 "$work/$1.log"
     fail "the fuzzer does not see what is wrong with $1"
   fi
-  rm -r "$artifacts/$1"
+  rm -r "${artifacts:?}/$1"
 }
 sees canary_panic "reached what is hidden"
 if [[ $flags == *sanitizer=address* ]]; then sees canary_leak "detected memory leaks"; fi

@@ -1,3 +1,4 @@
+# shellcheck shell=sh
 # What the scripts in tools/ share; they source it. Not a program.
 # It moves to the root of the repository, finds cargo, and names the library that the package is installed into.
 
@@ -9,7 +10,9 @@ cargo_home=${CARGO_HOME:-$HOME/.cargo}
 command -v cargo > /dev/null 2>&1 || PATH="$PATH:$cargo_home/bin"
 
 # Inside the tree, so that nothing is changed in the user's own library.
+# BUILD=dev in the environment names the library of builds that are made in a hurry: see install.sh.
 library="$root/.Rlib"
+if [ "${BUILD:-release}" = dev ]; then library="$library/dev"; fi
 mkdir -p "$library"
 export R_LIBS="$library${R_LIBS:+:$R_LIBS}"
 

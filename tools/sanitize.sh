@@ -55,25 +55,24 @@ sees() {
 
 mkdir -p "$folder"
 status=0
-for sanitizer in "${@:-address thread}"; do
-  for sanitizer in $sanitizer; do
-    printf '\n-- %s\n' "$sanitizer"
-    case $sanitizer in
-      address) runtime=asan canary=memory text='ERROR: AddressSanitizer: heap-use-after-free' link='' ;;
-      thread) runtime=tsan canary=threads text='WARNING: ThreadSanitizer: data race' ;;
-      *) fail "unknown sanitizer '$sanitizer': address or thread" ;;
-    esac
-    if ! ls "$(rustc --print target-libdir)"/librustc-*_rt.$runtime.a > /dev/null 2>&1; then
-      echo "SKIPPED: this Rust toolchain has no runtime for the sanitizer '$sanitizer' (rustup's has one, on x86-64 and ARM)"
-      echo "0 passed, 0 failed, 1 skipped"
-      continue
-    fi
-    if [ "$sanitizer" = thread ] && ! link=$(std_sync); then
-      echo "SKIPPED: tools/sanitize/std-sync.c does not know the standard library of this Rust toolchain: $(rustc --version)"
-      echo "0 passed, 0 failed, 1 skipped"
-      continue
-    fi
-    sees "$canary" "$text" && tests || status=1
-  done
+if [ $# -eq 0 ]; then set -- address thread; fi
+for sanitizer in "$@"; do
+  printf '\n-- %s\n' "$sanitizer"
+  case $sanitizer in
+    address) runtime=asan canary=memory text='ERROR: AddressSanitizer: heap-use-after-free' link='' ;;
+    thread) runtime=tsan canary=threads text='WARNING: ThreadSanitizer: data race' ;;
+    *) fail "unknown sanitizer '$sanitizer': address or thread" ;;
+  esac
+  if ! ls "$(rustc --print target-libdir)"/librustc-*_rt.$runtime.a > /dev/null 2>&1; then
+    echo "SKIPPED: this Rust toolchain has no runtime for the sanitizer '$sanitizer' (rustup's has one, on x86-64 and ARM)"
+    echo "0 passed, 0 failed, 1 skipped"
+    continue
+  fi
+  if [ "$sanitizer" = thread ] && ! link=$(std_sync); then
+    echo "SKIPPED: tools/sanitize/std-sync.c does not know the standard library of this Rust toolchain: $(rustc --version)"
+    echo "0 passed, 0 failed, 1 skipped"
+    continue
+  fi
+  sees "$canary" "$text" && tests || status=1
 done
 exit "$status"

@@ -1,26 +1,39 @@
 #!/bin/bash
-# Runs everything that must pass, stage by stage, and counts: tools/test.sh [STAGE...]; all stages without arguments.
-# The last line is "N passed, N failed" over all stages, and the exit status is 1 when anything failed. A stage that
-# fails does not keep later ones from running. Each stage has a time after which it is ended and counts as failed.
+# Runs everything that must pass and counts: tools/test.sh [STAGE...]; all stages without arguments. With --quick only
+# what finds most mistakes within three minutes, against a build that is made in a hurry. The last line is "N passed, N failed"
+# over all stages, and the exit status is 1 when anything failed. A stage that fails does not keep later ones from
+# running. Each stage has a time after which it is ended and counts as failed.
+#
+# Stages stand in lanes, which run side by side: compilers keep one core busy while the tests of processes wait for most
+# of their time. What a stage prints is shown when it ends, or as it comes when only one stage was asked for.
 #
 # Not for what a stage does: that is the stage's own runner. A runner says how it went in one of the forms that
 # counts_of() knows; one that says nothing counts as one test, by its exit status.
 
+quick=no
+if [ "${1:-}" = --quick ]; then
+  shift
+  quick=yes
+  export BUILD=dev
+fi
 . "$(dirname "$0")/lib.sh"
 
-work=$(mktemp -d)
-running=""
-end_running() {
-  if [ -n "$running" ]; then kill -TERM -- "-$running" 2> /dev/null || true; fi
-  running=""
-}
-trap 'end_running; rm -rf "$work"' EXIT
-trap 'exit 130' INT TERM
-passed=0
-failed=0
-skipped=0
-summary=""
+# What CI gives the whole run, in seconds: the limits of all stages are less in sum.
+CI_LIMIT=5400
+
 selected="$*"
+work=$(mktemp -d)
+lanes=()
+end_lanes() {
+  local lane
+  for lane in "${lanes[@]:-}"; do
+    # the shell of a lane ends its stage when it is told to end
+    if [ -n "$lane" ]; then kill -TERM "$lane" 2> /dev/null || true; fi
+  done
+  wait
+}
+trap 'end_lanes; rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
 
 # Adds up what a stage's output says: "passed failed skipped", or nothing when it has no counts.
 counts_of() {
@@ -40,22 +53,62 @@ counts_of() {
   ' "$1"
 }
 
-# stage NAME SECONDS COMMAND...: runs the command, shows its output, and adds its counts.
+# The stages, in the order of the summary: names, lanes, times, and commands as the shell reads them.
+names=()
+lane_of=()
+seconds_of=()
+command_of=()
+
+# stage LANE NAME SECONDS COMMAND...
 stage() {
-  local name=$1 seconds=$2 status=0 counts p f s started=$SECONDS
-  shift 2
-  if [ -n "$selected" ] && [[ " $selected " != *" $name "* ]]; then return; fi
-  printf '\n== %s\n' "$name"
-  # In the background, and shown by tail rather than through a pipe: a process that a stage leaves behind would keep a
-  # pipe open, and the shell would not act on Ctrl-C. `timeout` leads a process group of its own.
-  : > "$work/output"
-  timeout --kill-after=10 "$seconds" "$@" < /dev/null > "$work/output" 2>&1 &
+  lane_of+=("$1")
+  names+=("$2")
+  seconds_of+=("$3")
+  shift 3
+  command_of+=("$(printf '%q ' "$@")")
+}
+
+# package_stage LANE NAME SECONDS COMMAND...: a stage that tests the installed package, which is this tree's.
+package_stage() {
+  local lane=$1 name=$2 seconds=$3
+  shift 3
+  # shellcheck disable=SC2016 # for the shell of the stage
+  stage "$lane" "$name" "$seconds" bash -c '
+    if [ ! -d "$R_LIBS_DROVER/drover" ]; then echo "not run: the package is not installed"; exit 1; fi
+    exec "$@"' "$name" "$@"
+}
+export R_LIBS_DROVER=$library
+
+# has COMMAND...: whether a tool is there.
+has() { "$@" > /dev/null 2>&1; }
+
+# full_stage, full_package_stage: those that --quick leaves out.
+full_stage() { if [ "$quick" = no ]; then stage "$@"; fi; }
+full_package_stage() { if [ "$quick" = no ]; then package_stage "$@"; fi; }
+
+# skipped LANE NAME REASON: a stage that cannot be run here.
+skipped() { stage "$1" "$2" 0 sh -c "echo 'skipped: $3'; echo '0 passed, 0 failed, 1 skipped'"; }
+
+is_selected() { [ -z "$selected" ] || [[ " $selected " == *" $1 "* ]]; }
+
+# Runs stage number $1: its output to a file, its row of the summary to another.
+run_stage() {
+  local name=${names[$1]} seconds=${seconds_of[$1]} status=0 counts p f s started=$SECONDS output command
+  output=$work/$name.output
+  eval "command=(${command_of[$1]})"
+  : > "$output"
+  # `timeout` leads a process group of its own
+  timeout --kill-after=10 "$seconds" "${command[@]}" < /dev/null > "$output" 2>&1 &
   running=$!
-  tail --quiet --lines=+1 --follow --sleep-interval=0.2 --pid="$running" "$work/output" &
+  if [ "$live" = yes ]; then
+    printf '\n== %s\n' "$name"
+    # rather than through a pipe, which a process that the stage leaves behind would keep open
+    tail --quiet --lines=+1 --follow --sleep-interval=0.2 --pid="$running" "$output" &
+  fi
   wait "$running" || status=$?
-  wait $!
-  end_running
-  counts=$(counts_of "$work/output")
+  end_stage
+  wait
+  counts=$(counts_of "$output")
   if [ -n "$counts" ]; then
     read -r p f s <<< "$counts"
     if [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then f=1; fi
@@ -64,26 +117,36 @@ stage() {
   else
     p=0 f=1 s=0
   fi
-  if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then echo "$name: ended after $seconds seconds"; fi
-  passed=$((passed + p))
-  failed=$((failed + f))
-  skipped=$((skipped + s))
-  summary+=$(printf '%-14s %6d passed %4d failed %4d skipped %5d s' "$name" "$p" "$f" "$s" $((SECONDS - started)))$'\n'
+  {
+    flock 9
+    if [ "$live" = no ]; then
+      printf '\n== %s\n' "$name"
+      cat "$output"
+    fi
+    if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then echo "$name: ended after $seconds seconds"; fi
+  } 9> "$work/lock"
+  echo "$p $f $s $((SECONDS - started))" > "$work/$name.counts"
 }
 
-skip() {
-  if [ -n "$selected" ] && [[ " $selected " != *" $1 "* ]]; then return; fi
-  printf '\n== %s\nskipped: %s\n' "$1" "$2"
-  summary+=$(printf '%-14s skipped: %s' "$1" "$2")$'\n'
+# Ends the stage that a lane runs.
+running=""
+end_stage() {
+  if [ -n "$running" ]; then kill -TERM -- "-$running" 2> /dev/null || true; fi
+  running=""
 }
 
-# A stage that tests the installed package: this tree's, and not one that is installed elsewhere.
-package_stage() {
-  if [ -d "$library/drover" ]; then
-    stage "$@"
-  else
-    stage "$1" 5 sh -c 'echo "not run: the package is not installed"; exit 1'
+# run_lane NAME: its stages, one after the other.
+run_lane() {
+  local i
+  trap 'end_stage; exit 143' TERM
+  trap - EXIT INT
+  # what is tested is this tree's package, and no other that is installed already
+  if [ "$1" != package ] && [ "$1" != engine ] && is_selected install; then
+    while [ ! -e "$work/install.counts" ]; do sleep 0.2; done
   fi
+  for i in "${!names[@]}"; do
+    if [ "${lane_of[$i]}" = "$1" ] && is_selected "${names[$i]}"; then run_stage "$i"; fi
+  done
 }
 
 manifest=(--manifest-path src/rust/Cargo.toml)
@@ -94,39 +157,72 @@ tools/setup.sh test || {
   exit 1
 }
 
-if cargo fmt --version > /dev/null 2>&1; then
-  stage fmt 60 cargo fmt "${manifest[@]}" --all --check
+# The lane `engine`: what needs no installed package.
+if has cargo fmt --version; then
+  stage engine fmt 20 cargo fmt "${manifest[@]}" --all --check
 else
-  skip fmt "this Rust toolchain has no rustfmt"
+  skipped engine fmt "this Rust toolchain has no rustfmt"
 fi
-
-# First the package: what it compiles is what everything after it tests.
-# Warnings of the C compiler are errors here, not at the user's.
-stage install 900 env R_MAKEVARS_USER="$root/tools/Makevars.strict" tools/install.sh
-
-if cargo clippy --version > /dev/null 2>&1; then
-  stage clippy 600 cargo clippy "${manifest[@]}" --workspace --all-targets --locked --quiet -- -D warnings
+stage engine architecture 40 Rscript tests/architecture/run.R
+full_stage engine docs 60 tools/docs.sh --check
+full_stage engine lint 120 tools/lint.sh
+if has cargo clippy --version; then
+  stage engine clippy 300 cargo clippy "${manifest[@]}" --workspace --all-targets --locked --quiet -- -D warnings
 else
-  skip clippy "this Rust toolchain has no clippy"
+  skipped engine clippy "this Rust toolchain has no clippy"
 fi
-
-stage cargo-test 900 cargo test "${manifest[@]}" --workspace --locked --no-fail-fast --quiet
+stage engine cargo-test 500 cargo test "${manifest[@]}" --workspace --locked --no-fail-fast --quiet
 # In a folder of its own: the flag is for all crates, and would have the others built anew each time.
-stage loom 600 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off cargo test "${manifest[@]}" --package shm --lib --release \
-  --target-dir src/rust/target/loom --locked --quiet
-stage sanitize 600 tools/sanitize.sh
+full_stage engine loom 240 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off cargo test "${manifest[@]}" \
+  --package shm --lib --release --target-dir src/rust/target/loom --locked --quiet
+full_stage engine sanitize 360 tools/sanitize.sh
 # The corpora of the fuzz targets; looking for more is `make fuzz`. There, as cargo looks for its settings where it is run.
-stage fuzz-replay 900 env -C tests/fuzz cargo test --locked --quiet
-stage architecture 60 Rscript tests/architecture/run.R
-package_stage testthat 900 Rscript tests/testthat-run.R
-package_stage fuzz-json 120 Rscript tests/fuzz/json.R
-package_stage conformance 600 Rscript tests/conformance/run.R
-package_stage h2spec 300 tools/h2spec.sh
-package_stage examples 300 Rscript tests/examples/run.R
-package_stage process 900 Rscript tests/process/run.R
-# Each test once more, in one of the other ways to start a server: all of them are WAYS=all.
-package_stage process-ways 900 env WAYS=others Rscript tests/process/run.R
+full_stage engine fuzz-replay 420 env -C tests/fuzz cargo test --locked --quiet
 
-if [ -z "$summary" ]; then fail "no stage is called '$selected'"; fi
-printf '\n== summary\n%s\n%d passed, %d failed\n' "$summary" "$passed" "$failed"
+# The lane `package`. Warnings of the C compiler are errors here, not at the user's.
+stage package install 600 env R_MAKEVARS_USER="$root/tools/Makevars.strict" tools/install.sh
+if [ "$quick" = yes ]; then
+  package_stage package testthat 300 Rscript tests/testthat-run.R '^(?!faults)'
+else
+  package_stage package testthat 600 Rscript tests/testthat-run.R
+fi
+full_package_stage package fuzz-json 60 Rscript tests/fuzz/json.R
+full_package_stage package conformance 240 Rscript tests/conformance/run.R
+full_package_stage package h2spec 180 tools/h2spec.sh
+full_package_stage package examples 240 Rscript tests/examples/run.R
+
+# The lane `process`, which begins when the package is installed.
+full_package_stage process process 700 Rscript tests/process/run.R
+# Each test once more, in one of the other ways to start a server: all of them are WAYS=all.
+full_package_stage process process-ways 700 env WAYS=others Rscript tests/process/run.R
+
+sum=0
+for seconds in "${seconds_of[@]}"; do sum=$((sum + seconds)); done
+if [ "$sum" -ge "$CI_LIMIT" ]; then fail "the limits of the stages are $sum s in sum, and CI's is $CI_LIMIT s"; fi
+
+chosen=0
+for name in "${names[@]}"; do if is_selected "$name"; then chosen=$((chosen + 1)); fi; done
+if [ "$chosen" -eq 0 ]; then fail "no stage is called '$selected'; there are: ${names[*]}"; fi
+live=no
+if [ "$chosen" -eq 1 ]; then live=yes; fi
+
+for lane in engine package process; do
+  run_lane "$lane" &
+  lanes+=($!)
+done
+wait
+lanes=()
+
+passed=0
+failed=0
+printf '\n== summary\n'
+for name in "${names[@]}"; do
+  if ! is_selected "$name"; then continue; fi
+  # a stage without counts was never run to its end
+  read -r p f s seconds <<< "$(cat "$work/$name.counts" 2> /dev/null || echo 0 1 0 0)"
+  printf '%-14s %6d passed %4d failed %4d skipped %5d s\n' "$name" "$p" "$f" "$s" "$seconds"
+  passed=$((passed + p))
+  failed=$((failed + f))
+done
+printf '\n%d s\n%d passed, %d failed\n' "$SECONDS" "$passed" "$failed"
 [ "$failed" -eq 0 ]

@@ -1,0 +1,62 @@
+#!/bin/bash
+# Linters of what is not Rust: tools/lint.sh [c|r|shell]...; all without arguments. Clippy has the Rust code, and is a stage
+# of its own. Each linter counts as one test; any finding fails it.
+
+. "$(dirname "$0")/lib.sh"
+passed=0
+failed=0
+
+# check NAME COMMAND...: fails when the command fails or prints anything.
+check() {
+  local name=$1 output
+  shift
+  if output=$("$@" 2>&1) && [ -z "$output" ]; then
+    passed=$((passed + 1))
+    echo "ok: $name"
+  else
+    failed=$((failed + 1))
+    printf 'not ok: %s\n%s\n' "$name" "$output"
+  fi
+}
+
+# The warnings that users' compilers are spared, and gcc's search for paths to leaks and null pointers.
+compiler() {
+  local file flags
+  flags="-std=gnu11 -O2 -fPIC -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wwrite-strings -Wformat=2"
+  for file in src/*.c; do
+    # -Wno-cast-function-type: functions of other packages come as DL_FUNC, and to cast them is the way to use them
+    # shellcheck disable=SC2046,SC2086 # lists of words
+    gcc $flags -Wno-cast-function-type -fanalyzer $(R CMD config --cppflags) -c "$file" -o /dev/null
+  done
+}
+
+r_code() {
+  Rscript --vanilla -e '
+    files <- list.files(c("R", "inst/examples"), "\\.R$", recursive = TRUE, full.names = TRUE)
+    for (file in files) {
+      for (lint in lintr::lint(file)) {
+        cat(sprintf("%s:%d: %s\n", file, lint$line_number, lint$message))
+      }
+    }'
+}
+
+shell_scripts() {
+  git ls-files -z | xargs -0 grep --null --files-with-matches --null-data --perl-regexp --text '\A#!/bin/(ba)?sh' |
+    xargs -0 shellcheck --external-sources --source-path=SCRIPTDIR
+}
+
+if [ $# -eq 0 ]; then set -- c r shell; fi
+for what in "$@"; do
+  case $what in
+    c)
+      check "C: gcc -fanalyzer" compiler
+      check "C: cppcheck" cppcheck --quiet --enable=warning,performance,portability --std=c11 --max-configs=1 \
+        --inline-suppr --library=tools/lint/r.cfg --suppress=toomanyconfigs --error-exitcode=1 src
+      ;;
+    r) check "R: lintr" r_code ;;
+    shell) check "shell: shellcheck" shell_scripts ;;
+    *) fail "unknown code '$what': c, r or shell" ;;
+  esac
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,107 @@
+# The licences of the libraries that are compiled into the package, as inst/THIRD-PARTY, which is installed with it:
+#   Rscript tools/notices.R           writes the file anew
+#   Rscript tools/notices.R --check   a stage of tools/test.sh: the file is that of the lock file, each licence is one that
+#                                     deny.toml allows, and each library is from crates.io
+# Needs cargo, and the sources of the libraries, which building the package has fetched.
+
+target <- "x86_64-unknown-linux-gnu"
+notices <- "inst/THIRD-PARTY"
+
+cargo <- function(...) {
+  output <- system2("cargo", c(..., "--locked", "--offline", "--manifest-path", "src/rust/Cargo.toml"), stdout = TRUE)
+  if (!is.null(attr(output, "status"))) stop("cargo ", ..1, " has failed")
+  output
+}
+
+# The libraries: a data frame with name, version, licence (an SPDX expression), source and folder, in alphabetical order.
+read_libraries <- function() {
+  tree <- cargo("tree", "--edges", "normal", "-p", "binding", "-p", "cli", "--prefix", "none", "--target", target)
+  built <- unique(sub("^(\\S+) v(\\S+).*", "\\1 \\2", tree[nzchar(tree)]))
+  metadata <- cargo("metadata", "--format-version", "1", "--filter-platform", target)
+  packages <- jsonlite::fromJSON(metadata, simplifyVector = FALSE)$packages
+  rows <- lapply(packages, function(package) {
+    # our own have none
+    if (is.null(package$source) || !paste(package$name, package$version) %in% built) return()
+    licence <- gsub("\\s*/\\s*", " OR ", if (is.null(package$license)) "" else package$license)
+    data.frame(
+      name = package$name, version = package$version, licence = licence, source = package$source,
+      folder = dirname(package$manifest_path)
+    )
+  })
+  libraries <- do.call(rbind, rows)
+  libraries[order(libraries$name, libraries$version, method = "radix"), ]
+}
+
+# Whether an SPDX expression is met by the licences in `allowed`.
+is_allowed <- function(licence, allowed) {
+  words <- gsub("\\s+WITH\\s+", "+", licence)
+  words <- strsplit(gsub("([()])", " \\1 ", words), "\\s+")[[1L]]
+  is_licence <- !words %in% c("AND", "OR", "(", ")", "")
+  words[is_licence] <- ifelse(gsub("+", " WITH ", words[is_licence], fixed = TRUE) %in% allowed, "TRUE", "FALSE")
+  expression <- gsub("AND", "&", gsub("OR", "|", paste(words, collapse = " ")))
+  nzchar(licence) && isTRUE(eval(str2lang(expression)))
+}
+
+# The array `allow` of deny.toml.
+allowed_licences <- function() {
+  lines <- readLines("deny.toml", encoding = "UTF-8")
+  lines <- lines[seq(grep("^allow = \\[", lines), length(lines))]
+  text <- paste(sub("#.*", "", lines[seq_len(grep("\\]", lines)[[1L]])]), collapse = " ")
+  gsub("\"", "", regmatches(text, gregexpr("\"[^\"]+\"", text))[[1L]])
+}
+
+# The files of a library that have its licence; where MIT is one of several to choose from, that one.
+licence_texts <- function(folder, licence) {
+  files <- list.files(folder, "^(LICEN[CS]ES?|COPYING|NOTICE|UNLICENSE)", ignore.case = TRUE)
+  # a folder has the licences of what a library has taken from others
+  folders <- files[dir.exists(file.path(folder, files))]
+  files <- setdiff(files, folders)
+  mit <- grep("MIT", files, value = TRUE)
+  if (length(mit) && !grepl("AND", licence)) files <- c(mit, grep("^NOTICE", files, value = TRUE))
+  inside <- unlist(lapply(folders, function(name) {
+    file.path(name, list.files(file.path(folder, name), recursive = TRUE))
+  }))
+  files <- sort(c(files, inside), method = "radix")
+  vapply(file.path(folder, files), function(file) {
+    lines <- readLines(file, encoding = "UTF-8", warn = FALSE)
+    lines <- sub("[ \t\r\f]+$", "", lines)
+    paste(lines[cumsum(nzchar(lines)) > 0L & rev(cumsum(rev(nzchar(lines)))) > 0L], collapse = "\n")
+  }, "", USE.NAMES = FALSE)
+}
+
+notice_lines <- function(libraries) {
+  texts <- Map(licence_texts, libraries$folder, libraries$licence)
+  none <- libraries$name[lengths(texts) == 0L]
+  if (length(none)) stop("no licence is found in the sources of: ", toString(none))
+  names <- paste(libraries$name, libraries$version)
+  users <- split(rep(names, lengths(texts)), factor(unlist(texts), levels = unique(unlist(texts))))
+  rule <- strrep("-", 100L)
+  sections <- Map(function(text, names) {
+    c("", rule, strwrap(toString(names), 100L), rule, "", strsplit(text, "\n", fixed = TRUE)[[1L]])
+  }, names(users), users)
+  c(
+    "Libraries that are compiled into drover, and their licences. Generated from the lock file: tools/notices.R.", "",
+    sprintf("%-28s %s", names, libraries$licence), unlist(sections, use.names = FALSE)
+  )
+}
+
+libraries <- read_libraries()
+lines <- enc2utf8(notice_lines(libraries))
+if (!"--check" %in% commandArgs(trailingOnly = TRUE)) {
+  writeLines(lines, notices, useBytes = TRUE)
+} else {
+  failed <- 0L
+  check <- function(statement, problems) {
+    failed <<- failed + (length(problems) > 0L)
+    cat(if (length(problems)) "not ok:" else "ok:", statement, if (length(problems)) paste0("\n        ", problems), "\n")
+  }
+  allowed <- allowed_licences()
+  refused <- libraries[!vapply(libraries$licence, is_allowed, NA, allowed), ]
+  check("each licence is one that deny.toml allows", sprintf("%s: %s", refused$name, refused$licence))
+  elsewhere <- libraries[libraries$source != "registry+https://github.com/rust-lang/crates.io-index", ]
+  check("each library is from crates.io", sprintf("%s: %s", elsewhere$name, elsewhere$source))
+  is_current <- file.exists(notices) && identical(readLines(notices, encoding = "UTF-8"), lines)
+  check(paste(notices, "is that of the lock file"), if (!is_current) "run `make docs`")
+  cat(sprintf("%d passed, %d failed\n", 3L - failed, failed))
+  quit(status = failed > 0L)
+}
