@@ -53,8 +53,9 @@ server <- new.env(parent = emptyenv())
 #'   when missing.
 #' @param ... Must be empty: what follows is given by name.
 #' @param host The address to listen on: a single string. The default is reached from this machine only; `"0.0.0.0"` and
-#'   `"::"` listen on all interfaces. `"unix:/run/app.sock"` is a socket in the file system, whose file is removed when the
-#'   server ends; `"unix:/run/app.sock?mode=0666"` sets who may connect (0660 otherwise: user and group of the server).
+#'   `"::"` listen on all interfaces. `"unix:/run/app.sock"` is a socket in the file system, whose file is removed when
+#'   the server ends; `"unix:/run/app.sock?mode=0666"` sets who may connect (0660 otherwise: user and group of the
+#'   server).
 #' @param block `TRUE` to serve until [dr_stop()] is called by a handler or hook or Ctrl-C is pressed, and only then
 #'   return; `FALSE` to return at once. By default `TRUE` in a script, and `FALSE` at the console.
 #' @param debug `TRUE` to send messages and tracebacks of errors to clients. Not for production.
