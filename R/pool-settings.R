@@ -17,10 +17,11 @@ serving_arguments <- function(frame, call) {
   settle_units(frame)
   settings <- mget(c(
     "host", "port", "threads", "cpp_workers", "debug", "case_sensitive", "errors", "on_client_gone",
-    "log", "upload_path"
+    "log", "access_log", "access_log_format", "upload_path"
   ), envir = frame)
   limits <- mget(names(limit_checks), envir = frame)
   pool <- mget(names(pool_checks), envir = frame)
+  settings$access_log_format <- check_choice(settings$access_log_format, "access_log_format", c("combined", "json"), call)
   settings$errors <- check_choice(settings$errors, "errors", c("auto", "json", "text"), call)
   check_settings(settings, limits, call)
   check_workers(frame$workers, call)

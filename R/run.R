@@ -45,7 +45,7 @@
 #' @export
 dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_worker_start = NULL, max_queue = 1024L,
                    cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = TRUE, debug = FALSE,
-                   log = "stderr", case_sensitive = FALSE,
+                   log = "stderr", access_log = "none", access_log_format = c("combined", "json"), case_sensitive = FALSE,
                    errors = c("auto", "json", "text"), on_client_gone = NULL,
                    on_worker_stop = NULL, start = c("fork", "spawn"), check_unused = 10, max_age = 300,
                    max_requests = 0, max_rss = 0, max_lifetime = 0, start_timeout = 60,

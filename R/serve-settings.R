@@ -26,7 +26,8 @@ check_settings <- function(settings, limits, call) {
   check_flag(settings$case_sensitive, "case_sensitive", call = call)
   check_client_gone(settings$on_client_gone, call)
   check_string(settings$upload_path, "upload_path", null = TRUE, call = call)
-  check_log(settings$log, call)
+  check_log(settings$log, "log", call)
+  check_log(settings$access_log, "access_log", call)
   for (name in names(limit_checks)) limit_checks[[name]](limits[[name]], name, call = call)
   if (settings$debug && !grepl("^(127\\.|::1$|localhost$|unix:)", settings$host)) {
     warning("`debug = TRUE` shows errors and tracebacks to every client that reaches ", settings$host, call. = FALSE)
@@ -39,18 +40,19 @@ check_client_gone <- function(on_client_gone, call) {
   stop_argument("on_client_gone", "\"finish\", \"interrupt\" or NULL", on_client_gone, call)
 }
 
-check_log <- function(log, call) {
+check_log <- function(log, arg, call) {
   right <- "\"stderr\", \"none\", or the path of a file in an existing folder"
-  if (!is_string(log) || !nzchar(log)) stop_argument("log", right, log, call)
+  if (!is_string(log) || !nzchar(log)) stop_argument(arg, right, log, call)
   if (log %in% c("stderr", "none")) return(invisible())
-  if (dir.exists(log) || !dir.exists(dirname(path.expand(log)))) stop_argument("log", right, log, call)
+  if (dir.exists(log) || !dir.exists(dirname(path.expand(log)))) stop_argument(arg, right, log, call)
 }
 
 # The settings as the engine takes them: paths absolute, the server's own folder for large bodies made. It goes in
 # end_serving(), or with the session.
 prepare_settings <- function(settings) {
-  if (!settings$log %in% c("stderr", "none")) {
-    settings$log <- file.path(normalizePath(dirname(settings$log)), basename(settings$log))
+  for (name in c("log", "access_log")) {
+    log <- settings[[name]]
+    if (!log %in% c("stderr", "none")) settings[[name]] <- file.path(normalizePath(dirname(log)), basename(log))
   }
   # not in this session's tempdir(), where the next server would not find what this one left when it was killed
   beneath <- path.expand(settings$upload_path %||% dirname(tempdir()))

@@ -60,6 +60,9 @@ server <- new.env(parent = emptyenv())
 #'   return; `FALSE` to return at once. By default `TRUE` in a script, and `FALSE` at the console.
 #' @param debug `TRUE` to send messages and tracebacks of errors to clients. Not for production.
 #' @param log Where log lines go: `"stderr"`, `"none"`, or the path of a file, to which they are appended.
+#' @param access_log Where a line is written for each request, the same as `log`; by default nowhere.
+#' @param access_log_format How: `"combined"`, which the tools for logs of web servers read, or `"json"`, an object of JSON on each line,
+#'   with times in seconds.
 #' @param case_sensitive `TRUE` to tell upper and lower case in paths apart.
 #' @param errors What the bodies of errors are that the server makes, those of [dr_abort()] among them. `"json"`:
 #'   problem details (RFC 9457). `"text"`: a line of text. `"auto"`: JSON for clients whose `Accept` names JSON, text
@@ -129,7 +132,8 @@ server <- new.env(parent = emptyenv())
 #' @export
 dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_start = NULL, max_queue = 1024L,
                      cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = !interactive(),
-                     debug = FALSE, log = "stderr", case_sensitive = FALSE,
+                     debug = FALSE, log = "stderr", access_log = "none", access_log_format = c("combined", "json"),
+                     case_sensitive = FALSE,
                      errors = c("auto", "json", "text"), on_client_gone = NULL,
                      on_worker_stop = NULL, start = c("fork", "spawn"), check_unused = 10, max_age = 300,
                      max_requests = 0, max_rss = 0, max_lifetime = 0, start_timeout = 60,

@@ -80,7 +80,7 @@ fn response(mut input: Input, asked: Asked, whole: bool) {
         .map(|(name, value)| (String::from_utf8_lossy(name).to_ascii_lowercase(), value.trim_ascii()))
         .filter(|(name, _)| !OWN.contains(&&name[..]))
         .collect();
-    let text = check(Response { status, fields, body }, asked, pieces);
+    let text = check(Response::new(status, fields, body), asked, pieces);
     let mut fields = [httparse::EMPTY_HEADER; 32];
     let mut read = httparse::Response::new(&mut fields);
     let _ = read.parse(&text);

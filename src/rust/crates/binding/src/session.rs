@@ -298,7 +298,7 @@ pub unsafe extern "C" fn drv_session_is_interrupted(session: *const Session) -> 
 #[no_mangle]
 pub unsafe extern "C" fn drv_session_reopens_log(session: *const Session) {
     // SAFETY: the caller's.
-    shield((), || unsafe { (*session).server.log().reopen() });
+    shield((), || unsafe { (*session).server.logs().iter().for_each(engine::Log::reopen) });
 }
 
 /// The session as the worker that it is: a data frame of one row.

@@ -101,6 +101,12 @@ pub(crate) struct ServingArgs {
     /// Where log lines go: stderr, none, or a file that they are appended to
     #[arg(long, value_name = "TARGET", env = "DROVER_LOG", default_value = "stderr")]
     log: String,
+    /// Where a line is written for each request: none, stderr, or a file
+    #[arg(long, value_name = "TARGET", env = "DROVER_ACCESS_LOG", default_value = "none")]
+    access_log: String,
+    /// How: combined, as web servers write it, or json
+    #[arg(long, value_name = "FORMAT", env = "DROVER_ACCESS_LOG_FORMAT", default_value = "combined")]
+    access_log_format: AccessLogFormat,
     /// Folder for bodies and files above --spool-above; by default one that goes when the server ends
     #[arg(long, value_name = "FOLDER", env = "DROVER_UPLOAD_PATH")]
     upload_path: Option<PathBuf>,
@@ -149,6 +155,12 @@ enum Errors {
     Auto,
     Json,
     Text,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum AccessLogFormat {
+    Combined,
+    Json,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -303,6 +315,11 @@ impl Serve {
                 Gone::Interrupt => OnClientGone::Interrupt,
             }),
             log: log.clone(),
+            access_log: self.serving.access_log.clone(),
+            access_log_format: match self.serving.access_log_format {
+                AccessLogFormat::Combined => engine::AccessLogFormat::Combined,
+                AccessLogFormat::Json => engine::AccessLogFormat::Json,
+            },
             upload_path,
             limits,
         }

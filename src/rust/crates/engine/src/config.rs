@@ -1,6 +1,7 @@
 //! What a server is told to be, and what an app is to it. One setting has one name everywhere: these are the names of the
 //! arguments of `dr_serve()`.
 
+use crate::edge::access_log::AccessLogFormat;
 use admission::Limits;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -32,6 +33,12 @@ pub struct Settings {
     pub on_client_gone: Option<OnClientGone>,
     /// `stderr`, `none`, or a file
     pub log: String,
+    /// where a line is written for each request: `none`, `stderr`, or a file
+    #[serde(default = "none")]
+    pub access_log: String,
+    /// how
+    #[serde(default)]
+    pub access_log_format: AccessLogFormat,
     /// where spooled bodies and uploads wait
     pub upload_path: PathBuf,
     /// bounds
@@ -49,6 +56,10 @@ pub enum ErrorFormat {
     Json,
     /// a line of text
     Text,
+}
+
+fn none() -> String {
+    "none".to_owned()
 }
 
 /// As many as fit a small machine.

@@ -2,6 +2,7 @@
 
 use crate::config::Settings;
 use crate::dispatch::Queue;
+use crate::edge::access_log::AccessLog;
 use crate::pool::{Current, Pool};
 use crate::respond::ErrorBodies;
 use httpd::this_thread;
@@ -13,11 +14,13 @@ pub struct Context {
     pub(crate) queue: Queue,
     pub(crate) debug: bool,
     pub(crate) errors: ErrorBodies,
+    pub(crate) access_log: Option<Arc<AccessLog>>,
 }
 
 impl Context {
-    pub(crate) fn new(pool: Pool, queue: Queue, settings: &Settings) -> Self {
-        Context { pool, queue, debug: settings.debug, errors: ErrorBodies::new(settings.errors) }
+    pub(crate) fn new(pool: Pool, queue: Queue, access_log: Option<AccessLog>, settings: &Settings) -> Self {
+        let errors = ErrorBodies::new(settings.errors);
+        Context { pool, queue, debug: settings.debug, errors, access_log: access_log.map(Arc::new) }
     }
 
     /// The app that a request of this I/O thread is routed by.

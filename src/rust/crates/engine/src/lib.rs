@@ -11,6 +11,7 @@ pub mod assets;
 mod config;
 mod context;
 mod dispatch;
+mod edge;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -22,6 +23,7 @@ mod server;
 mod view;
 
 pub use config::{AppConfig, ErrorFormat, MountConfig, OnClientGone, RouteConfig, Runs, Settings};
+pub use edge::access_log::AccessLogFormat;
 
 pub use exchange::now as now_ms;
 pub use httpd::phrase_or_class as status_phrase;

@@ -3,10 +3,11 @@
 use crate::config::Settings;
 use crate::context::Context;
 use crate::dispatch::{self, Dispatcher, Inbox, Queue};
+use crate::edge::access_log::AccessLog;
 use crate::natives;
 use crate::pipeline;
 use crate::pool::Pool;
-use httpd::{Address, Answering, Connection, Head, Incoming, Listener, Options, Service};
+use httpd::{Address, Answering, Connection, Failure, Head, Incoming, Listener, Options, Service};
 use observe::{is_root_of_the_machine, Level, Log, WARNING};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,7 +25,14 @@ impl Service for Answers {
         pipeline::handle(head, body, connection, &self.context)
     }
 
+    fn refused(&self, connection: &Connection, id: u64, failure: &Failure) {
+        pipeline::refused(connection, id, failure, &self.context);
+    }
+
     fn expire(&self) -> bool {
+        if let Some(log) = &self.context.access_log {
+            log.flush();
+        }
         dispatch::expire() | natives::expire()
     }
 
@@ -42,6 +50,9 @@ impl Service for Answers {
     fn end(&self) {
         dispatch::uninstall();
         natives::leave();
+        if let Some(log) = &self.context.access_log {
+            log.flush();
+        }
     }
 
     fn park(&self) {
@@ -76,6 +87,7 @@ impl From<io::Error> for StartError {
 pub struct Server {
     http: httpd::Server,
     pool: Pool,
+    context: Arc<Context>,
 }
 
 impl Server {
@@ -90,12 +102,16 @@ impl Server {
         let (pool, orders) = Pool::new(settings.clone()).map_err(StartError::Config)?;
         let (post, posts) = unbounded_channel();
         let queue = Queue::new(pool.0.clone(), post.clone());
-        let context = Arc::new(Context::new(pool.clone(), queue, &settings));
+        let target = &settings.access_log;
+        let access_log = AccessLog::open(target, settings.access_log_format)
+            .map_err(|e| StartError::Config(format!("access_log: {target}: {e}")))?;
+        let context = Arc::new(Context::new(pool.clone(), queue, access_log, &settings));
         let dispatcher = Dispatcher::new(pool.0.clone(), &settings.limits, log.clone(), post);
-        let service = Answers { context, dispatcher: Mutex::new(Some((dispatcher, Inbox { orders, posts }))) };
+        let service =
+            Answers { context: context.clone(), dispatcher: Mutex::new(Some((dispatcher, Inbox { orders, posts }))) };
         let Settings { threads, upload_path, limits, .. } = settings;
         let options = Options { threads: threads.max(1), upload_path, limits, log };
-        Ok(Server { http: httpd::Server::start(listener, options, Arc::new(service))?, pool })
+        Ok(Server { http: httpd::Server::start(listener, options, Arc::new(service))?, pool, context })
     }
 
     /// Accepts connections from now on.
@@ -125,6 +141,12 @@ impl Server {
         &self.http.shared().log
     }
 
+    /// Its log, and its access log if it has one.
+    pub fn logs(&self) -> Vec<Log> {
+        let access_log = self.context.access_log.as_ref().map(|log| log.log());
+        [Some(self.log()), access_log].into_iter().flatten().cloned().collect()
+    }
+
     /// Connections that are open.
     pub fn connections(&self) -> usize {
         self.http.shared().open()
@@ -138,5 +160,14 @@ impl Server {
     /// Whether all connections have ended.
     pub fn is_drained(&self) -> bool {
         self.http.is_drained()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.http.end();
+        if let Some(log) = &self.context.access_log {
+            log.log().close();
+        }
     }
 }

@@ -291,7 +291,7 @@ impl OpenRequest {
     }
 
     /// On which connection.
-    pub fn connection(&self) -> &Connection {
+    pub fn connection(&self) -> &Arc<Connection> {
         &self.0
     }
 }

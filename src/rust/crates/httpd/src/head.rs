@@ -59,6 +59,11 @@ impl Head {
         })))
     }
 
+    /// Its content, for somebody else. Nothing is left in it, and nothing may be read of it any more.
+    pub fn take(&mut self) -> Head {
+        Head(self.0.take())
+    }
+
     /// That of an HTTP/2 request, whose authority handlers find where HTTP/1.1 has it.
     pub fn from_http2(parts: &Parts) -> Self {
         let mut head = Head::new();
@@ -83,7 +88,7 @@ impl Deref for Head {
     type Target = Content;
 
     fn deref(&self) -> &Content {
-        // taken in `drop` only
+        // taken in `drop`, and by who promises not to ask again
         self.0.as_deref().expect("a head has its content")
     }
 }

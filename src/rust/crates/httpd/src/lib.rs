@@ -43,7 +43,7 @@ pub use h1::fuzzing;
 pub use head::{ascii, Fields, Head, Version};
 pub use listen::{Address, Listener};
 pub use registry::watch_closely;
-pub use response::{is_final, may_have_content, phrase_or_class, Body, Failure, Response, ResponseFields};
+pub use response::{is_final, may_have_content, phrase_or_class, Body, End, Failure, Response, ResponseFields};
 pub use server::{Options, Server};
 pub use service::{Answering, Service};
 pub use shared::{this_thread, Apart, Shared};

@@ -7,9 +7,11 @@ use super::socket::Socket;
 use crate::connection::Connection;
 use crate::registry;
 use crate::response::Failure;
+use crate::service::Service;
 use admission::ms;
 use std::future::poll_fn;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// After an answer that ends a connection, what the client still sends is read for this long, so that the answer is not
@@ -49,7 +51,7 @@ pub async fn end(client: Client, ended: Ended) {
     match ended {
         Ended::Complete => {}
         Ended::Linger => linger(io.into_socket()).await,
-        Ended::Refused(failure) => refuse(io.into_socket(), failure, &state).await,
+        Ended::Refused(failure) => refuse(io.into_socket(), failure, &state, &service).await,
         Ended::Http2 => {
             let _registered = registry::register(&state);
             if let Some(io) = h2::serve(io, &state, &service).await {
@@ -60,12 +62,13 @@ pub async fn end(client: Client, ended: Ended) {
 }
 
 /// Tells why no request could be made of the bytes, and ends the connection.
-async fn refuse(mut socket: Socket, failure: Failure, state: &Connection) {
+async fn refuse(mut socket: Socket, failure: Failure, state: &Connection, service: &Arc<dyn Service>) {
     let server = state.server();
     let id = server.next_id();
     server
         .log
         .of_client(|| format!("id={id:016x} {} - {} {}", state.remote_addr, failure.status.as_u16(), failure.detail));
+    service.refused(state, id, &failure);
     let text = failure.whole(id);
     let most = LINGER.min(Duration::from_millis(ms(server.limits.write_timeout)));
     if let Ok(Ok(())) = tokio::time::timeout(most, write_all(&mut socket, &text)).await {

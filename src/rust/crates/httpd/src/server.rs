@@ -122,8 +122,9 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
+impl Server {
+    /// Ends its threads, and closes its log.
+    pub fn end(&mut self) {
         self.shared.quit();
         let late = Instant::now() + ENDS_WITHIN;
         for join in self.threads.drain(..) {
@@ -138,6 +139,12 @@ impl Drop for Server {
             }
         }
         self.shared.log.close();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

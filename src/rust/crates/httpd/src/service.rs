@@ -4,7 +4,7 @@
 use crate::body::Incoming;
 use crate::connection::Connection;
 use crate::head::Head;
-use crate::response::Response;
+use crate::response::{Failure, Response};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,6 +13,9 @@ use std::sync::Arc;
 pub trait Service: Send + Sync {
     /// Answers a request. What need not wait is done when this returns, and costs no task's state.
     fn answer(&self, head: Head, body: Incoming, connection: Arc<Connection>) -> Answering;
+
+    /// Bytes of which no request could be made were refused with this failure; `id` names it in the log.
+    fn refused(&self, connection: &Connection, id: u64, failure: &Failure);
 
     /// Looks at the clock of every request that is out: called many times a second while there are any. `true` while there are.
     fn expire(&self) -> bool;

@@ -8,6 +8,7 @@
 use super::h1::{BodyReader, Piece, Refusal};
 use super::socket::Socket;
 use crate::connection::Connection;
+use crate::response::Sent;
 use admission::Limits;
 use bytes::{Buf, Bytes};
 use std::cell::Cell;
@@ -40,6 +41,8 @@ pub struct Transport {
     pub body: BodyReader,
     /// the client has ended its side
     ended: bool,
+    /// responses that are whole once the output is written
+    ending: Vec<Sent>,
 }
 
 /// `bytes[from..to]` has been read and not been used.
@@ -61,7 +64,7 @@ struct Output {
 impl Transport {
     pub fn new(socket: Socket, state: Arc<Connection>) -> Self {
         let (input, output) = (Input::default(), Output::default());
-        Transport { socket, state, input, output, body: BodyReader::none(), ended: false }
+        Transport { socket, state, input, output, body: BodyReader::none(), ended: false, ending: Vec::new() }
     }
 
     /// The task's turn begins.
@@ -221,7 +224,15 @@ impl Transport {
         }
         self.output.head.clear();
         self.output.sent = 0;
+        self.ending.drain(..).for_each(|mut sent| sent.is_whole());
         Poll::Ready(Ok(()))
+    }
+
+    /// The last of a response is in the output.
+    pub fn ends(&mut self, sent: Sent) {
+        if sent.is_watched() {
+            self.ending.push(sent);
+        }
     }
 
     /// Writes past the output, which is empty.

@@ -228,6 +228,17 @@ impl Log {
         }
     }
 
+    /// Writes whole lines, as they are.
+    pub fn lines(&self, text: String) {
+        let Some(inner) = &self.0 else { return };
+        let Ok(lines) = inner.lines.lock() else { return };
+        if let Some(lines) = lines.as_ref() {
+            if let Err(TrySendError::Full(_)) = lines.try_send(Item::Line(text)) {
+                inner.dropped.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// Logs one event.
     pub fn line(&self, level: Level, text: &str) {
         let Some(inner) = &self.0 else { return };

@@ -22,7 +22,7 @@ pub struct Service {
     alarm: Arc<Alarm>,
     events: Mutex<Receiver<Event>>,
     board: Arc<Board>,
-    log: Log,
+    logs: Vec<Log>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -46,7 +46,7 @@ impl Service {
         let told = sonic_rs::to_string(&settings).map_err(|e| StartError::Config(e.to_string()))?;
         let told = (told, settings.upload_path.clone());
         let server = Server::bind(settings)?;
-        let (address, log) = (server.address().clone(), server.log().clone());
+        let (address, logs) = (server.address().clone(), server.logs());
         let alarm = Arc::new(Alarm::new()?);
         let board = Arc::new(Board::default());
         let (orders, obeyed) = channel();
@@ -69,7 +69,7 @@ impl Service {
             alarm,
             events: Mutex::new(events),
             board,
-            log,
+            logs,
             thread: Some(thread),
         })
     }
@@ -84,9 +84,9 @@ impl Service {
         &self.address
     }
 
-    /// Has the log file opened again, after it was moved.
+    /// Has files of logs opened again, after they were moved.
     pub fn reopen_log(&self) {
-        self.log.reopen();
+        self.logs.iter().for_each(Log::reopen);
     }
 
     /// One row for each worker, the oldest first.

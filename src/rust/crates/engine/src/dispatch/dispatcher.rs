@@ -654,6 +654,8 @@ mod tests {
             errors: Default::default(),
             on_client_gone: None,
             log: "none".into(),
+            access_log: "none".into(),
+            access_log_format: Default::default(),
             upload_path: "/".into(),
             limits: Limits::default(),
         }

@@ -19,7 +19,7 @@ fn with_body(head: Head, body: Body) -> Result<Response, String> {
     let status = is_final(head.status)?;
     let given = || head.headers.iter().map(|(name, value)| (&name[..], &value[..]));
     let fields = ResponseFields::of_handler(head.content_type.as_deref(), given)?;
-    Ok(Response { status, fields, body })
+    Ok(Response::new(status, fields, body))
 }
 
 #[cfg(test)]

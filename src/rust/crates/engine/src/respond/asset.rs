@@ -12,5 +12,5 @@ pub fn from_asset(asset: http::Response<AssetBody>) -> Result<Response, Failure>
         AssetBody::Bytes(bytes) => Body::bytes(bytes),
         AssetBody::File { file, offset, len } => Body::file(file, offset, len),
     };
-    Ok(Response { status: head.status, fields: head.headers.into(), body })
+    Ok(Response::new(head.status, head.headers.into(), body))
 }

@@ -59,7 +59,7 @@ pub fn failure(f: &Failure, bodies: &ErrorBodies, request: &Fields, id: u64) -> 
     }
     let mut fields = ResponseFields::from(headers);
     fields.close |= f.close;
-    Response { status: f.status, fields, body: Body::bytes(text) }
+    Response::new(f.status, fields, Body::bytes(text))
 }
 
 fn problem(f: &Failure, id: u64) -> String {
@@ -147,10 +147,12 @@ mod tests {
     fn bodies_are_what_is_asked_for_then_what_answers_are() {
         let none = Fields::default();
         let html = Fields::from_iter([(ACCEPT, "text/html")]);
-        let answer = |kind: &[u8]| Response {
-            status: StatusCode::OK,
-            fields: ResponseFields::of_handler(Some(kind), std::iter::empty).unwrap(),
-            body: Body::bytes(""),
+        let answer = |kind: &[u8]| {
+            Response::new(
+                StatusCode::OK,
+                ResponseFields::of_handler(Some(kind), std::iter::empty).unwrap(),
+                Body::bytes(""),
+            )
         };
         let auto = ErrorBodies::new(ErrorFormat::Auto);
         assert!(!auto.is_json(&none));

@@ -45,7 +45,7 @@ pub fn from_reply(mut message: Bytes, sent: Option<OwnedFd>, method: &Method, re
             // the body is the end of the message: it stays where it is
             let before = message.len() - bytes.len();
             message.advance(before);
-            Replied::Response(Response { status, fields, body: Body::bytes(message) })
+            Replied::Response(Response::new(status, fields, Body::bytes(message)))
         }
         ReplyBody::Stream => Replied::Wrong("the worker streams where it cannot".to_owned()),
         ReplyBody::File(path) => {
@@ -55,7 +55,7 @@ pub fn from_reply(mut message: Bytes, sent: Option<OwnedFd>, method: &Method, re
             assets::opened_response(path, expected(sent)?, status, fields.to_map(), method, request)
         }),
         ReplyBody::Spooled => match measured(sent) {
-            Ok((file, len)) => Replied::Response(Response { status, fields, body: Body::file(file, 0, len) }),
+            Ok((file, len)) => Replied::Response(Response::new(status, fields, Body::file(file, 0, len))),
             Err(e) => Replied::Wrong(format!("the body of the reply cannot be read: {e}")),
         },
     }
@@ -65,7 +65,7 @@ pub fn from_reply(mut message: Bytes, sent: Option<OwnedFd>, method: &Method, re
 pub fn from_head(message: &[u8], reader: PipeReader) -> Replied {
     let head = Reply::decode(message).map_err(|e| format!("the reply of the worker is unreadable: {e}"));
     match head.and_then(|reply| head_of(&reply)) {
-        Ok((status, fields)) => Replied::Response(Response { status, fields, body: Body::pipe(reader) }),
+        Ok((status, fields)) => Replied::Response(Response::new(status, fields, Body::pipe(reader))),
         Err(why) => Replied::Wrong(why),
     }
 }

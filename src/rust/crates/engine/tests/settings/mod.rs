@@ -16,6 +16,8 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
         errors: Default::default(),
         on_client_gone: None,
         log: "none".into(),
+        access_log: "none".into(),
+        access_log_format: Default::default(),
         upload_path: folder.into(),
         limits,
     }

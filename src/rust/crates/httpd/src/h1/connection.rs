@@ -13,7 +13,7 @@ use super::{BodyReader, HeadReader};
 use crate::body::Incoming;
 use crate::connection::{Connection, Order};
 use crate::head::{Head, Version};
-use crate::response::{Body, Failure, Response};
+use crate::response::{Body, Failure, Response, Sent};
 use crate::service::{Answering, Service};
 use crate::shared::{this_thread, OpenConnection};
 use crate::socket::Socket;
@@ -54,7 +54,7 @@ enum Doing {
     /// the answer is being made
     Answering(Pin<Box<dyn Future<Output = Response> + Send>>),
     /// the body of the answer is being sent
-    Sending(Body, Framed),
+    Sending(Body, Framed, Sent),
     /// the rest of a body that nobody wanted is being read
     Skipping,
     /// all has been said
@@ -281,7 +281,7 @@ impl Client {
         let io = here(&mut self.io);
         let _ = io.poll_flush(cx)?;
         // one that has ended its side still gets an answer whose length it knows
-        let is_certain = matches!(&self.doing, Doing::Sending(body, _) if body.len().is_some());
+        let is_certain = matches!(&self.doing, Doing::Sending(body, ..) if body.len().is_some());
         // most are answered before a new socket would be known to the runtime, and only those that are not are worth that
         let is_watched = io.is_watched() || self.state.is_worth_watching();
         if is_watched && !is_certain && io.body.has_ended() && io.input().is_empty() {
@@ -307,15 +307,20 @@ impl Client {
         self.asked.keep_alive = keep_alive;
         encode::head(&response, framed, self.asked, io.output());
         let mut body = response.body;
+        let mut sent = Sent::new(response.end);
         match (framed, body.take_bytes()) {
             (Framed::Bodiless, _) => {}
-            (Framed::Length(_), Some(bytes)) => io.push(bytes),
+            (Framed::Length(_), Some(bytes)) => {
+                sent.add(bytes.len());
+                io.push(bytes);
+            }
             _ => {
-                self.doing = Doing::Sending(body, framed);
+                self.doing = Doing::Sending(body, framed, sent);
                 return;
             }
         }
         drop(body);
+        io.ends(sent);
         self.answered();
     }
 
@@ -326,15 +331,22 @@ impl Client {
             if io.is_full() {
                 ready!(io.poll_flush(cx))?;
             }
-            let Doing::Sending(body, framed) = &mut self.doing else { return Poll::Ready(Ok(None)) };
+            let Doing::Sending(body, framed, sent) = &mut self.doing else { return Poll::Ready(Ok(None)) };
             match body.poll(cx, usize::MAX) {
                 Poll::Pending => return self.while_waiting(cx),
                 Poll::Ready(Some(Ok(piece))) => {
+                    sent.add(piece.len());
                     if !framed.write(piece, io) {
                         break false;
                     }
                 }
-                Poll::Ready(None) => break framed.end(io),
+                Poll::Ready(None) => {
+                    let whole = framed.end(io);
+                    if whole {
+                        io.ends(std::mem::take(sent));
+                    }
+                    break whole;
+                }
                 Poll::Ready(Some(Err(_))) => break false,
             }
         };

@@ -133,7 +133,7 @@ mod tests {
 
     fn with(status: u16) -> Response {
         let status = StatusCode::from_u16(status).unwrap();
-        Response { status, fields: ResponseFields::default(), body: Body::bytes("abc") }
+        Response::new(status, ResponseFields::default(), Body::bytes("abc"))
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::body::{self, Incoming};
 use crate::connection::{Connection, OpenStream};
 use crate::date;
 use crate::head::Head;
-use crate::response::{is_bodiless, Body, Response};
+use crate::response::{is_bodiless, Body, Response, Sent};
 use crate::service::{Answering, Service};
 use bytes::Bytes;
 use h2::server::SendResponse;
@@ -35,6 +35,7 @@ pub struct Stream {
     doing: Doing,
     open: OpenStream,
     connection: Arc<Connection>,
+    sent: Sent,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -77,6 +78,15 @@ pub fn begin(
     }
 }
 
+/// One that its client has taken is whole.
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.is_done() {
+            self.sent.is_whole();
+        }
+    }
+}
+
 /// A request whose response is still to come.
 struct Asked {
     open: OpenStream,
@@ -109,6 +119,7 @@ impl Asked {
     /// Hands the head over, and the body if it is here. `None` when the client has gone.
     fn send(mut self, response: Response) -> Option<Stream> {
         let head = head(&response, self.head_only);
+        let sent = Sent::new(response.end);
         let mut body = response.body;
         let is_empty = self.head_only || body.is_empty();
         let send = match self.respond.send_response(head, is_empty) {
@@ -125,7 +136,7 @@ impl Asked {
         let bytes = if is_empty { None } else { body.take_bytes() };
         let doing = if is_empty { Doing::Sent } else { Doing::Sending };
         let Asked { open, connection, .. } = self;
-        let mut stream = Stream { send, body, doing, open, connection };
+        let mut stream = Stream { send, body, doing, open, connection, sent };
         if let Some(bytes) = bytes {
             stream.hand_over(bytes, true)?;
         }
@@ -143,6 +154,7 @@ impl Stream {
         if is_last {
             self.doing = Doing::Sent;
         }
+        self.sent.add(bytes.len());
         self.send.send_data(Piece::new(bytes, self.open.transfer().clone()), is_last).ok()
     }
 

@@ -20,7 +20,7 @@ const PIECE: usize = 128 << 10;
 /// See the module.
 pub struct Body {
     source: Source,
-    _until_end: Option<(OpenRequest, Option<Unread>)>,
+    _until_end: Option<(Option<OpenRequest>, Option<Unread>)>,
 }
 
 enum Source {
@@ -102,7 +102,7 @@ impl Body {
     }
 
     /// Keeps the request open, and what was not read of its body, until this body has been handed over whole, or dropped.
-    pub fn keeping(mut self, open: OpenRequest, unread: Option<Unread>) -> Self {
+    pub fn keeping(mut self, open: Option<OpenRequest>, unread: Option<Unread>) -> Self {
         self._until_end = Some((open, unread));
         self
     }

@@ -1,11 +1,13 @@
 //! A response on its way out: what it is made of, and what it has to be for a client to read it.
 
 mod body;
+mod end;
 mod failure;
 mod fields;
 mod status;
 
 pub use body::Body;
+pub use end::{End, Sent};
 pub use failure::Failure;
 pub use fields::ResponseFields;
 pub use status::{is_bodiless, is_final, may_have_content, phrase, phrase_or_class};
@@ -20,4 +22,13 @@ pub struct Response {
     pub fields: ResponseFields,
     /// what follows
     pub body: Body,
+    /// told how it ended, if somebody wants to know
+    pub end: Option<Box<dyn End>>,
+}
+
+impl Response {
+    /// One of whose end nobody wants to know.
+    pub fn new(status: StatusCode, fields: ResponseFields, body: Body) -> Self {
+        Response { status, fields, body, end: None }
+    }
 }

@@ -1,0 +1,33 @@
+//! Phase 1, before anything is known but the header section.
+//!
+//! Runs: checks of the fields that both versions share · `OPTIONS *` · refusal of `TRACE` and `CONNECT`.
+
+use super::route::{options, refused_method};
+use super::state::State;
+use crate::context::Context;
+use ::http::{Method, StatusCode};
+use httpd::{check_fields, Failure, Response};
+use router::MethodSet;
+
+/// The response, if the request needs no route; or why it gets none.
+pub fn check(state: &State, context: &Context) -> Result<Option<Response>, Failure> {
+    let head = &state.head;
+    check_fields(head, &state.connection().server().limits)?;
+    if head.path() == "*" {
+        return server_wide(&head.method).map(Some);
+    }
+    if matches!(head.method, Method::CONNECT | Method::TRACE) {
+        let refused = refused_method(&context.app(), head.path());
+        // what comes behind CONNECT may be meant for whoever is at the other end of the tunnel
+        return Err(Failure { close: head.method == Method::CONNECT, ..refused });
+    }
+    Ok(None)
+}
+
+/// `OPTIONS *` asks about the server as a whole (RFC 9110 section 9.3.7); no other method has such a target.
+fn server_wide(method: &Method) -> Result<Response, Failure> {
+    match *method {
+        Method::OPTIONS => Ok(options(MethodSet::ANY)),
+        _ => Err(Failure::new(StatusCode::BAD_REQUEST, "the target * is for OPTIONS only")),
+    }
+}

@@ -1,0 +1,111 @@
+//! The order of a request: the one folder that knows it. Each phase is a file, which says what runs in it.
+//!
+//! ```text
+//! head ─▶ route ─▶ body ─▶ run ─▶ response ─▶ end
+//! ```
+//! A phase may answer; then `response` comes next. Every request reaches `end` exactly once, be it answered, refused or left by its client.
+//! What ends before `run` never meets R.
+
+mod body;
+mod end;
+mod head;
+mod response;
+mod route;
+mod run;
+mod state;
+
+pub use end::refused;
+pub use route::NOT_FOUND_ROUTE;
+
+use crate::context::Context;
+use httpd::{Answering, Connection, Failure, Head, Incoming, Received, Response};
+use route::{Route, Routed};
+use run::{Step, Waiting};
+use state::State;
+use std::sync::Arc;
+
+/// What a request comes to: a response, or why there is none.
+type Answer = Result<Response, Failure>;
+
+/// Answers a request. What needs not to wait is done when this returns, and costs no task's state.
+pub fn handle(head: Head, mut body: Incoming, connection: Arc<Connection>, context: &Arc<Context>) -> Answering {
+    let state = State::new(head, connection, context);
+    let begun = match begin(&state, &body, context) {
+        Ok(Begun::Answered(response)) => {
+            return Answering::Now(Some(response::finish(state, Ok(response), body, context)))
+        }
+        Err(failure) => return Answering::Now(Some(response::finish(state, Err(failure), body, context))),
+        Ok(begun) => begun,
+    };
+    let context = context.clone();
+    Answering::Later(Box::pin(async move {
+        let answer = go_on(&state, begun, &mut body, &context).await;
+        response::finish(state, answer, body, &context)
+    }))
+}
+
+/// How far a request got without waiting for anything.
+enum Begun {
+    Answered(Response),
+    /// others have it
+    Waiting(Waiting),
+    /// its body is to be received for this route
+    Routed(Route<'static>),
+}
+
+fn begin(state: &State, body: &Incoming, context: &Context) -> Result<Begun, Failure> {
+    if let Some(response) = head::check(state, context)? {
+        return Ok(Begun::Answered(response));
+    }
+    let route = match route::find(state, context)? {
+        Routed::Answer(response) => return Ok(Begun::Answered(response)),
+        Routed::To(route) => route,
+    };
+    let Some(received) = body.here() else { return Ok(Begun::Routed(route.into_owned())) };
+    Ok(match run::begin(state, &route, received, context) {
+        Step::Answer(answer) => Begun::Answered(answer?),
+        Step::Wait(waiting) => Begun::Waiting(waiting),
+    })
+}
+
+/// The rest of the way, from where it has begun. A request is routed again only when the app that routed it is not served any more.
+async fn go_on(state: &State, begun: Begun, body: &mut Incoming, context: &Arc<Context>) -> Answer {
+    let (mut routed, mut waiting) = match begun {
+        Begun::Answered(response) => return Ok(response),
+        Begun::Waiting(waiting) => (None, Some(waiting)),
+        Begun::Routed(route) => (Some(route), None),
+    };
+    let mut received = None;
+    loop {
+        if let Some(waiting) = waiting.take() {
+            if let Some(answer) = run::outcome(state, waiting, context).await {
+                return answer;
+            }
+        }
+        let step = if let Some(route) = routed.take() {
+            run::begin(state, &route, whole(&mut received, state, body).await?, context)
+        } else {
+            match route::find(state, context)? {
+                Routed::Answer(response) => return Ok(response),
+                Routed::To(route) => run::begin(state, &route, whole(&mut received, state, body).await?, context),
+            }
+        };
+        match step {
+            Step::Answer(answer) => return answer,
+            Step::Wait(others) => waiting = Some(others),
+        }
+    }
+}
+
+/// The body, which is received when that was not done before.
+async fn whole<'r>(
+    received: &'r mut Option<Received>,
+    state: &State,
+    body: &mut Incoming,
+) -> Result<&'r Received, Failure> {
+    Ok(match received {
+        Some(body) => body,
+        // in a box of its own: the one around it, which most requests need, stays of a size that costs little to allocate
+        none => none.insert(Box::pin(body::receive(state, body)).await?),
+    })
+}

@@ -1,0 +1,125 @@
+//! Phase 5: what every response has in common, and how what handlers and workers say becomes one.
+//!
+//! Runs: a place for an open file · failures become responses, and lines of the log · bodies of `HEAD`, 204, 205 and 304 are left out.
+
+use super::state::State;
+use super::Answer;
+use crate::context::Context;
+use crate::natives::Outcome as Settled;
+use crate::respond::{failure, from_answer, from_stream, Replied};
+use ::http::{Method, StatusCode};
+use admission::Late;
+use exchange::Answer as OfHandler;
+use httpd::{may_have_content, Body, End, Failure, Incoming, Response};
+use observe::Level;
+
+/// The response that the client gets.
+pub fn finish(state: State, answer: Answer, body: Incoming, context: &Context) -> Response {
+    let mut reason = String::new();
+    let answer = answer.and_then(|response| with_place(&state, response));
+    let mut response = answer.unwrap_or_else(|f| {
+        if state.watch.is_some() {
+            reason = f.for_log();
+        }
+        fail(&state, &f, context)
+    });
+    if !may_have_content(response.status) {
+        response.body = Body::empty();
+    }
+    if state.head.method == Method::HEAD {
+        without_body(&mut response);
+    }
+    let (open, ending) = state.answered(response.status, reason);
+    // the request ends when its body has been handed over, not when its head is; and an HTTP/2 body that was not read is given up only
+    // then, as before it the client might never see the answer
+    response.body = response.body.keeping(open, body.into_unread());
+    response.end = ending.map(|ending| ending as Box<dyn End>);
+    response
+}
+
+/// Its open file, if there is one, takes a place among all that the server may have.
+fn with_place(state: &State, mut response: Response) -> Answer {
+    if response.body.is_file() && state.head.method != Method::HEAD {
+        let place = state.connection().server().budget.file();
+        let none = || Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many files are being sent");
+        response.body.occupy(place.ok_or_else(none)?);
+    }
+    Ok(response)
+}
+
+/// What the body's length would have been, without the body.
+fn without_body(response: &mut Response) {
+    let body = std::mem::replace(&mut response.body, Body::empty());
+    if let Some(len) = body.len().filter(|len| *len > 0) {
+        response.fields.length = Some(len);
+    }
+}
+
+fn fail(state: &State, f: &Failure, context: &Context) -> Response {
+    match f.status {
+        // 404 and 405 are everyday; what a worker fails with, it has logged with its reason
+        StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::INTERNAL_SERVER_ERROR => {}
+        status if status.is_client_error() || status == StatusCode::SERVICE_UNAVAILABLE => {
+            state.connection().server().log.of_client(|| state.line(status, &f.for_log()));
+        }
+        status => state.log(Level::Warn, status, &f.for_log()),
+    }
+    failure(f, &context.errors, &state.head.fields, state.id)
+}
+
+/// 500, with the reason in the log.
+pub fn internal(state: &State, context: &Context, why: String) -> Failure {
+    state.log(Level::Error, StatusCode::INTERNAL_SERVER_ERROR, &why);
+    Failure::new(StatusCode::INTERNAL_SERVER_ERROR, if context.debug { why } else { String::new() })
+}
+
+/// What a C handler that answers later has said in the end.
+pub fn settled(state: &State, outcome: Settled, context: &Context) -> Answer {
+    match outcome {
+        Settled::Answer(answer) => answered(state, answer, context),
+        Settled::Stream(head, reader) => from_stream(head, reader).map_err(|why| internal(state, context, why)),
+        Settled::Lost => Err(internal(state, context, "the C handler gave no answer".into())),
+        Settled::Late(late) => Err(too_late(late)),
+    }
+}
+
+/// What a C handler has said.
+pub fn answered(state: &State, answer: OfHandler, context: &Context) -> Answer {
+    match answer {
+        OfHandler::Response(response) => {
+            let response = from_answer(response.head, response.body).map_err(|why| internal(state, context, why))?;
+            context.errors.note(&response);
+            Ok(response)
+        }
+        OfHandler::Failure { status, detail, why } => {
+            let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+            if !why.is_empty() {
+                state.log(Level::Error, status, &why);
+            }
+            let detail = if context.debug && !why.is_empty() { why } else { detail };
+            Err(Failure::new(status, detail))
+        }
+    }
+}
+
+/// What a worker has said.
+pub fn replied(state: &State, replied: Replied, context: &Context) -> Answer {
+    match replied {
+        Replied::Response(response) => {
+            context.errors.note(&response);
+            Ok(response)
+        }
+        Replied::Failure(failure) => Err(failure),
+        Replied::Wrong(why) => Err(internal(state, context, why)),
+    }
+}
+
+/// What took too long.
+pub fn too_late(late: Late) -> Failure {
+    match late {
+        Late::Waiting(over) => {
+            Failure::new(StatusCode::SERVICE_UNAVAILABLE, "waited too long in the queue").because(over)
+        }
+        Late::Running(over) => Failure::new(StatusCode::GATEWAY_TIMEOUT, "the handler took too long").because(over),
+    }
+}

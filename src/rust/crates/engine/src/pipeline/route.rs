@@ -1,0 +1,100 @@
+//! Phase 2: where the request goes. A request is routed and its path decoded once.
+//!
+//! Runs: the router · static files · `OPTIONS`, 405 and 404.
+
+use super::response::internal;
+use super::state::State;
+use crate::app::{App, Target};
+use crate::context::Context;
+use crate::pool::Current;
+use crate::respond::from_asset;
+use ::http::header::ALLOW;
+use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use httpd::{Body, Failure, Response};
+use router::{Match, MethodSet, Params, PathError};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The route of requests that no route takes, when the app has a handler for them.
+pub const NOT_FOUND_ROUTE: u32 = u32::MAX;
+
+/// The route of a request, in the app that routed it.
+pub struct Route<'p> {
+    pub app: Arc<Current>,
+    pub number: u32,
+    /// what is at its end
+    pub target: Target,
+    pub params: Params<'p>,
+    /// the path, decoded
+    pub path: Cow<'p, str>,
+}
+
+impl Route<'_> {
+    /// The same, for a request that waits for its body.
+    pub fn into_owned(self) -> Route<'static> {
+        let Route { app, number, target, params, path } = self;
+        let params = params.into_iter().map(|value| Cow::Owned(value.into_owned())).collect();
+        Route { app, number, target, params, path: Cow::Owned(path.into_owned()) }
+    }
+}
+
+/// Where a request goes.
+pub enum Routed<'p> {
+    /// to the handler of this route
+    To(Route<'p>),
+    /// nowhere: this is the answer
+    Answer(Response),
+}
+
+/// Routes the request in the app that is served now.
+pub fn find<'p>(state: &'p State, context: &Context) -> Result<Routed<'p>, Failure> {
+    let (head, path) = (&state.head, state.head.path());
+    let app = context.app();
+    let mut params = Params::new();
+    let number = match app.router.find(router::Method::from_name(head.method.as_str()), path, &mut params) {
+        Match::Found { target, .. } => target,
+        Match::BadPath(e) => return Err(bad_path(e)),
+        other => match app.mounts.respond(&head.method, path, &head.fields) {
+            Some(Ok(asset)) => return from_asset(asset).map(Routed::Answer),
+            Some(Err(e)) => return Err(internal(state, context, format!("a static file cannot be read: {e}"))),
+            None => match other {
+                Match::MethodNotAllowed(set) if head.method == Method::OPTIONS => {
+                    return Ok(Routed::Answer(options(set)));
+                }
+                Match::MethodNotAllowed(set) => return Err(not_allowed(set)),
+                _ if app.has_not_found => NOT_FOUND_ROUTE,
+                _ => return Err(Failure::new(StatusCode::NOT_FOUND, "")),
+            },
+        },
+    };
+    let path = router::decode(path).map_err(bad_path)?;
+    let target = app.target(number);
+    Ok(Routed::To(Route { app, number, target, params, path }))
+}
+
+/// `TRACE` shows a client's secrets to scripts, and `CONNECT` is for proxies: no route has them, not even one for any
+/// method.
+pub fn refused_method(app: &App, path: &str) -> Failure {
+    match app.router.find(router::Method::Other, path, &mut Params::new()) {
+        Match::MethodNotAllowed(set) => not_allowed(set),
+        _ => not_allowed(MethodSet::ANY),
+    }
+}
+
+/// The answer to `OPTIONS`.
+pub fn options(set: MethodSet) -> Response {
+    let headers = HeaderMap::from_iter([(ALLOW, allow(set))]);
+    Response::new(StatusCode::NO_CONTENT, headers.into(), Body::empty())
+}
+
+fn bad_path(e: PathError) -> Failure {
+    Failure::new(StatusCode::BAD_REQUEST, e.to_string())
+}
+
+fn not_allowed(set: MethodSet) -> Failure {
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "").with(ALLOW, allow(set))
+}
+
+fn allow(set: MethodSet) -> HeaderValue {
+    HeaderValue::from_str(&set.to_string()).unwrap_or(HeaderValue::from_static(""))
+}

@@ -1,0 +1,132 @@
+//! Phase 4: the handler runs.
+//!
+//! Runs: a C handler of this process, on this thread or on one of a pool · or the queue, and a worker.
+
+use super::response::{answered, replied, settled, too_late};
+use super::state::State;
+use super::Answer;
+use crate::config::Runs;
+use crate::context::Context;
+use crate::dispatch::{Errand, Outcome, Ticket};
+use crate::natives::{gave, pending, Natives, Outcome as Settled, Pending, Place};
+use crate::pipeline::route::Route;
+use crate::respond::{from_head, from_reply};
+use crate::view::View;
+use ::http::StatusCode;
+use exchange::{now, RequestView as _};
+use httpd::{watch_closely, Failure, Received};
+use observe::Level;
+use std::time::Instant;
+
+/// What came of a request so far.
+pub enum Step {
+    Answer(Answer),
+    /// others have it
+    Wait(Waiting),
+}
+
+/// Who has it.
+pub enum Waiting {
+    /// a C handler of this process; one of the pool takes a place in its queue
+    Native(Pending, Option<Place>),
+    /// the queue, or a worker
+    Worker(Ticket),
+}
+
+/// Has the handler of the route answer: a C handler of this process, now or later, or a worker.
+pub fn begin(state: &State, route: &Route<'_>, body: &Received, context: &Context) -> Step {
+    let view = View {
+        id: state.id,
+        route: route.number,
+        head: &state.head,
+        connection: state.connection(),
+        path: &route.path,
+        params: &route.params,
+        body,
+    };
+    match (route.target.runs, &route.app.natives) {
+        (Runs::Inline, Some(natives)) => call(state, natives, route, &view, context),
+        (Runs::Pool, Some(natives)) => submit(state, natives, route, &view),
+        _ => ask_worker(state, route, &view, context),
+    }
+}
+
+/// What came of it; `None` when the app that routed the request is not served any more.
+pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Option<Answer> {
+    let outcome = match waiting {
+        Waiting::Native(pending, _place) => return Some(settled(state, pending.outcome().await, context)),
+        Waiting::Worker(ticket) => ticket.await,
+    };
+    Some(match outcome {
+        Outcome::Reply(message, spooled) => {
+            if let Some(watch) = &state.watch {
+                watch.ran(wire::Reply::peek(&message).0);
+            }
+            replied(state, from_reply(message, spooled, &state.head.method, &state.head.fields), context)
+        }
+        Outcome::Stream(head, reader) => replied(state, from_head(&head, reader), context),
+        Outcome::Late(late) => Err(too_late(late)),
+        Outcome::Ending => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the server is ending")),
+        Outcome::WorkerDied => Err(Failure::new(StatusCode::BAD_GATEWAY, "the worker ended before it had answered")),
+        Outcome::Stale => {
+            // another generation of the app took over in the meantime, or has, and the dispatcher of this thread is still to hear of it
+            tokio::task::yield_now().await;
+            return None;
+        }
+    })
+}
+
+/// Calls a C handler here and now.
+fn call(state: &State, natives: &Natives, route: &Route<'_>, view: &View<'_, '_>, context: &Context) -> Step {
+    let mut later = None;
+    let began = now();
+    let answer = natives.handlers.run(route.target.handler, view, &mut || {
+        let (pending, sink) = pending(None, route.target.timeout);
+        later = Some(pending);
+        sink
+    });
+    if let Some(took) = natives.blocked(began, now()) {
+        let why = format!("an inline handler took {took} ms: all connections of its thread waited for it");
+        state.log(Level::Warn, StatusCode::OK, &why);
+    }
+    match (answer, later) {
+        (Some(answer), _) => Step::Answer(answered(state, answer, context)),
+        (None, Some(pending)) => Step::Wait(Waiting::Native(pending, None)),
+        (None, None) => Step::Answer(settled(state, Settled::Lost, context)),
+    }
+}
+
+/// Has a thread of the pool call a C handler.
+fn submit(state: &State, natives: &Natives, route: &Route<'_>, view: &View<'_, '_>) -> Step {
+    let Some(place) = natives.place() else { return Step::Answer(Err(queue_is_full(state))) };
+    let mut message = natives.handlers.buffer();
+    view.encode(&mut message);
+    let (pending, sink) = pending(Some(route.app.queue_timeout), route.target.timeout);
+    natives.handlers.submit(route.target.handler, message, Instant::now(), sink);
+    gave(&natives.handlers);
+    Step::Wait(Waiting::Native(pending, Some(place)))
+}
+
+/// Queues the request for a worker.
+fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &Context) -> Step {
+    let errand = Errand {
+        generation: route.app.generation,
+        route: route.number,
+        runs: route.target.runs,
+        timeout: route.target.timeout,
+        ends_with_client: route.target.ends_with_client(&state.head.method),
+    };
+    match context.queue.submit(errand, |out| view.encode(out)) {
+        Some(ticket) => {
+            watch_closely();
+            Step::Wait(Waiting::Worker(ticket))
+        }
+        None => Step::Answer(Err(queue_is_full(state))),
+    }
+}
+
+fn queue_is_full(state: &State) -> Failure {
+    let max_queue = state.connection().server().limits.max_queue;
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "request queue is full")
+        .because(format_args!("over `max_queue` = {max_queue}"))
+}
