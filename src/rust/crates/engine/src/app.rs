@@ -2,9 +2,10 @@
 //! was routed by, as another may number its routes otherwise.
 
 use crate::assets::Mounts;
-use crate::config::{AppConfig, OnClientGone, Runs, Settings};
+use crate::config::{AppConfig, OnClientGone, Settings};
 use crate::natives::Natives;
 use admission::ms_or_never;
+use dispatch::Runs;
 use exchange::Handlers;
 use http::Method;
 use router::{MethodSet, Pattern, Router, RouterBuilder};

@@ -3,6 +3,7 @@
 
 use crate::edge::access_log::AccessLogFormat;
 use admission::Limits;
+use dispatch::Runs;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -118,19 +119,6 @@ pub enum OnClientGone {
     Finish,
     /// it is interrupted
     Interrupt,
-}
-
-/// Who runs a handler.
-#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, PartialEq, Eq)]
-#[serde(rename_all = "snake_case")]
-pub enum Runs {
-    /// R, in a worker
-    #[default]
-    R,
-    /// C, on the thread that has the request: it has promised not to block
-    Inline,
-    /// C, on a thread of a pool
-    Pool,
 }
 
 /// A folder whose files are served under a path.

@@ -1,10 +1,10 @@
 //! What answers requests: what the I/O threads of a server share beyond HTTP.
 
 use crate::config::Settings;
-use crate::dispatch::Queue;
 use crate::edge::access_log::AccessLog;
 use crate::pool::{Current, Pool};
 use crate::respond::ErrorBodies;
+use dispatch::Queue;
 use httpd::this_thread;
 use std::sync::Arc;
 

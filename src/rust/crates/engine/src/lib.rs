@@ -10,7 +10,6 @@ mod app;
 pub mod assets;
 mod config;
 mod context;
-mod dispatch;
 mod edge;
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -22,13 +21,14 @@ mod respond;
 mod server;
 mod view;
 
-pub use config::{AppConfig, ErrorFormat, MountConfig, OnClientGone, RouteConfig, Runs, Settings};
+pub use config::{AppConfig, ErrorFormat, MountConfig, OnClientGone, RouteConfig, Settings};
 pub use edge::access_log::AccessLogFormat;
 
+pub use dispatch::{PoolEvent, Runner, Runs, Seat, WorkerStats};
 pub use exchange::now as now_ms;
 pub use httpd::phrase_or_class as status_phrase;
 pub use httpd::{Address, Fields, Uploads};
 pub use observe::{Level, Log};
 pub use pipeline::NOT_FOUND_ROUTE;
-pub use pool::{Pool, PoolEvent, Runner, Seat, WorkerStats};
+pub use pool::Pool;
 pub use server::{Server, StartError};

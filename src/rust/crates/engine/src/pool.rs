@@ -1,118 +1,12 @@
-//! The workers as the server sees them: attached when they are ready, given requests, retired, gone. Who starts them, and
-//! when, is not decided here.
-//!
-//! A [`Pool`] is a handle for other threads; what it orders is done by the dispatcher in its own thread (`dispatch`).
+//! The app and its workers, as those who bring them know them: generations of the app are added, switched to and dropped; workers come
+//! and go as `dispatch` has it.
 
 use crate::app::App;
 use crate::config::{AppConfig, Settings};
 use exchange::Handlers;
 use httpd::Apart;
-use shm::ServerEnd;
-use std::fmt;
 use std::ops::Deref;
-use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
-use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver, UnboundedSender};
-
-/// A worker that takes requests.
-#[derive(Debug)]
-pub struct Seat {
-    /// the caller's name for it
-    pub worker: u32,
-    /// of the app that it has loaded
-    pub generation: u32,
-    /// the server's end of its link
-    pub end: ServerEnd,
-    /// the same of a second one, for handlers in C that run in it; `None` when it has none
-    pub c_end: Option<ServerEnd>,
-    /// who runs its handlers; `None` for one that is never interrupted
-    pub runner: Option<Runner>,
-    /// counted for whoever asks
-    pub stats: Arc<WorkerStats>,
-}
-
-/// Who runs the handlers of a worker, as interrupts reach it.
-pub enum Runner {
-    /// a process, by its pidfd: it gets SIGINT, and is killed when it does not heed that
-    Process(Arc<OwnedFd>),
-    /// a thread of this process, which this call has look at the name in the link. It is interrupted when its client has gone, and not at
-    /// its deadline: it may be somebody's session.
-    Thread(Box<dyn Fn() + Send + Sync>),
-}
-
-impl fmt::Debug for Runner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Runner::Process(_) => "Process",
-            Runner::Thread(_) => "Thread",
-        })
-    }
-}
-
-/// What a worker has done. Written by the dispatcher only, but for `max_requests`.
-#[derive(Debug, Default)]
-pub struct WorkerStats {
-    /// requests answered
-    pub requests: AtomicU64,
-    /// of these, with a status of 500 and above, or by its death
-    pub errors: AtomicU64,
-    /// microseconds that handlers took
-    pub busy_us: AtomicU64,
-    /// when it began with what it does now, by [`crate::now_ms`]; 0 while it does nothing
-    pub busy_since_ms: AtomicU64,
-    /// when it last answered or was attached, by [`crate::now_ms`]
-    pub last_used_ms: AtomicU64,
-    /// requests that are with it
-    pub in_flight: AtomicU64,
-    /// set before it is attached: after so many requests it is worn out; 0 for never
-    pub max_requests: AtomicU64,
-}
-
-impl WorkerStats {
-    /// One more request was answered, with this status, after so many microseconds. `true` when that was the last one that it should.
-    pub(crate) fn count(&self, micros: u32, status: u32) -> bool {
-        self.errors.fetch_add(u64::from(status >= 500), Ordering::Relaxed);
-        self.busy_us.fetch_add(u64::from(micros), Ordering::Relaxed);
-        self.requests.fetch_add(1, Ordering::Relaxed) + 1 == self.max_requests.load(Ordering::Relaxed)
-    }
-}
-
-/// What the pool tells its supervisor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PoolEvent {
-    /// requests of the current generation wait, and no worker is free: `waiting` of them, the oldest for `waited_ms`
-    Pressure {
-        /// requests
-        waiting: usize,
-        /// milliseconds
-        waited_ms: u64,
-    },
-    /// nothing is with this worker any more, and it is given nothing more: it may end
-    Retired(u32),
-    /// a generation that is not the current one has no worker and no request left
-    Drained(u32),
-    /// it was interrupted at a deadline and has answered since; whatever state that left, a fresh one is better
-    Late(u32),
-    /// it has answered its `max_requests`. Told once; it serves on until it is retired.
-    Worn(u32),
-    /// it did not answer its interrupt and was killed
-    Stuck(u32),
-    /// a handler in C has not returned long after its deadline: its thread is lost, and a fresh worker is better. Told once.
-    Blocked(u32),
-    /// it was to end, had nothing left but handlers in C that do not return, and was killed
-    GivenUp(u32),
-}
-
-/// Orders to the dispatcher.
-pub(crate) enum PoolOrder {
-    Add(Arc<App>),
-    Switch(u32),
-    Forget(u32),
-    Attach(Box<Seat>),
-    Retire(u32),
-    Gone(u32),
-}
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// The app, for one I/O thread.
 pub(crate) struct Current(Arc<App>);
@@ -125,62 +19,48 @@ impl Deref for Current {
     }
 }
 
-/// What the threads of a server and the owners of its pool share.
-pub(crate) struct Shared {
+struct Apps {
     /// requests route by this one. Each I/O thread has a place for it, with a count of its own, so that no thread waits for a cache
     /// line that another writes to for each request.
     current: Vec<Apart<RwLock<Arc<Current>>>>,
     generations: Mutex<Vec<Arc<App>>>,
     settings: Settings,
-    orders: UnboundedSender<PoolOrder>,
-    pub(crate) events: UnboundedSender<PoolEvent>,
-    receiver: Mutex<Option<UnboundedReceiver<PoolEvent>>>,
-    pub(crate) growable: AtomicBool,
-    /// requests whose clients wait for an answer
-    pub(crate) outstanding: AtomicUsize,
-    /// of these, requests that no worker has begun with
-    pub(crate) waiting: AtomicUsize,
-    /// most that may be outstanding: `max_queue`, and one for each worker and for each thread of handlers in C
-    pub(crate) most: AtomicUsize,
 }
 
-/// Handle to the pool of a server.
-#[derive(Clone)]
-pub struct Pool(pub(crate) Arc<Shared>);
+impl Apps {
+    fn generations(&self) -> MutexGuard<'_, Vec<Arc<App>>> {
+        // nobody panics while holding it
+        self.generations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
-impl Shared {
-    /// Threads for handlers in C, in each process.
-    pub(crate) fn cpp_workers(&self) -> usize {
-        self.settings.cpp_workers
+/// Handle to the app and the workers of a server.
+#[derive(Clone)]
+pub struct Pool {
+    apps: Arc<Apps>,
+    workers: dispatch::Pool,
+}
+
+/// Its workers.
+impl Deref for Pool {
+    type Target = dispatch::Pool;
+
+    fn deref(&self) -> &dispatch::Pool {
+        &self.workers
     }
 }
 
 impl Pool {
-    pub(crate) fn new(settings: Settings) -> Result<(Pool, UnboundedReceiver<PoolOrder>), String> {
-        let (orders, obeyed) = unbounded_channel();
-        let (events, receiver) = unbounded_channel();
+    pub(crate) fn new(settings: Settings, workers: dispatch::Pool) -> Result<Pool, String> {
         let nothing = Arc::new(App::new(0, &AppConfig::default(), &settings, None)?);
-        let shared = Shared {
-            current: (0..settings.threads.max(1))
-                .map(|_| Apart(RwLock::new(Arc::new(Current(nothing.clone())))))
-                .collect(),
-            generations: Mutex::default(),
-            orders,
-            events,
-            receiver: Mutex::new(Some(receiver)),
-            growable: AtomicBool::new(false),
-            outstanding: AtomicUsize::new(0),
-            waiting: AtomicUsize::new(0),
-            most: AtomicUsize::new(settings.limits.max_queue + 1),
-            settings,
-        };
-        Ok((Pool(Arc::new(shared)), obeyed))
+        let current = || Apart(RwLock::new(Arc::new(Current(nothing.clone()))));
+        let current = (0..settings.threads.max(1)).map(|_| current()).collect();
+        Ok(Pool { apps: Arc::new(Apps { current, generations: Mutex::default(), settings }), workers })
     }
 
     /// The app that requests of an I/O thread are routed by now.
     pub(crate) fn app(&self, thread: usize) -> Arc<Current> {
-        // nobody panics while holding it
-        self.0.current[thread].0.read().unwrap_or_else(|e| e.into_inner()).clone()
+        self.apps.current[thread].0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Makes a generation of the app known. No request goes to it before [`Pool::switch_to`]. `natives` are its C handlers, when they are
@@ -194,61 +74,26 @@ impl Pool {
         config: &AppConfig,
         natives: Option<Arc<dyn Handlers>>,
     ) -> Result<(), String> {
-        let app = Arc::new(App::new(generation, config, &self.0.settings, natives)?);
-        self.0.generations.lock().unwrap_or_else(|e| e.into_inner()).push(app.clone());
-        self.order(PoolOrder::Add(app));
+        let app = Arc::new(App::new(generation, config, &self.apps.settings, natives)?);
+        self.apps.generations().push(app);
+        self.workers.add_generation(generation);
         Ok(())
     }
 
     /// From now on requests go to this generation. The workers of older ones are retired as they have nothing left to do.
     pub fn switch_to(&self, generation: u32) {
-        let mut generations = self.0.generations.lock().unwrap_or_else(|e| e.into_inner());
+        let mut generations = self.apps.generations();
         let Some(app) = generations.iter().find(|app| app.generation == generation) else { return };
-        for current in &self.0.current {
-            *current.0.write().unwrap_or_else(|e| e.into_inner()) = Arc::new(Current(app.clone()));
+        for current in &self.apps.current {
+            *current.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Current(app.clone()));
         }
         generations.retain(|app| app.generation >= generation);
-        self.order(PoolOrder::Switch(generation));
+        self.workers.switch_to(generation);
     }
 
     /// Takes back a generation that was never switched to. Its workers are retired.
     pub fn drop_generation(&self, generation: u32) {
-        self.0.generations.lock().unwrap_or_else(|e| e.into_inner()).retain(|app| app.generation != generation);
-        self.order(PoolOrder::Forget(generation));
-    }
-
-    /// A worker is ready for requests of its generation.
-    pub fn attach(&self, seat: Seat) {
-        self.order(PoolOrder::Attach(Box::new(seat)));
-    }
-
-    /// This worker is to be given nothing more; [`PoolEvent::Retired`] when it has nothing left.
-    pub fn retire(&self, worker: u32) {
-        self.order(PoolOrder::Retire(worker));
-    }
-
-    /// This worker is dead: what it ran gets 502, what waited for it goes to others.
-    pub fn gone(&self, worker: u32) {
-        self.order(PoolOrder::Gone(worker));
-    }
-
-    /// Whether the supervisor would start more workers: without, no [`PoolEvent::Pressure`] is told.
-    pub fn set_growable(&self, growable: bool) {
-        self.0.growable.store(growable, Ordering::Relaxed);
-    }
-
-    /// Requests that wait for a worker.
-    pub fn waiting(&self) -> usize {
-        self.0.waiting.load(Ordering::Relaxed)
-    }
-
-    /// What the pool tells. For one caller: `None` after the first call.
-    pub fn events(&self) -> Option<UnboundedReceiver<PoolEvent>> {
-        self.0.receiver.lock().unwrap_or_else(|e| e.into_inner()).take()
-    }
-
-    fn order(&self, order: PoolOrder) {
-        // a dispatcher that has ended has no workers
-        let _ = self.0.orders.send(order);
+        self.apps.generations().retain(|app| app.generation != generation);
+        self.workers.drop_generation(generation);
     }
 }

@@ -2,22 +2,21 @@
 
 use crate::config::Settings;
 use crate::context::Context;
-use crate::dispatch::{self, Dispatcher, Inbox, Queue};
 use crate::edge::access_log::AccessLog;
 use crate::natives;
 use crate::pipeline;
 use crate::pool::Pool;
+use dispatch::Home;
 use httpd::{Address, Answering, Connection, Failure, Head, Incoming, Listener, Options, Service};
 use observe::{is_root_of_the_machine, Level, Log, WARNING};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::mpsc::unbounded_channel;
 
 /// The context as HTTP knows it.
 struct Answers {
     context: Arc<Context>,
     /// for the first thread
-    dispatcher: Mutex<Option<(Dispatcher, Inbox)>>,
+    queue: Mutex<Option<Home>>,
 }
 
 impl Service for Answers {
@@ -41,9 +40,9 @@ impl Service for Answers {
     }
 
     fn begin(&self) {
-        let first = self.dispatcher.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some((dispatcher, inbox)) = first {
-            dispatch::install(dispatcher, inbox);
+        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(home) = queue {
+            dispatch::install(home);
         }
     }
 
@@ -99,16 +98,14 @@ impl Server {
     pub fn bind(settings: Settings) -> Result<Server, StartError> {
         let listener = Listener::bind(&settings.host, settings.port).map_err(StartError::Listen)?;
         let log = Log::open(&settings.log).map_err(|e| StartError::Config(format!("log: {}: {e}", settings.log)))?;
-        let (pool, orders) = Pool::new(settings.clone()).map_err(StartError::Config)?;
-        let (post, posts) = unbounded_channel();
-        let queue = Queue::new(pool.0.clone(), post.clone());
+        let (queue, workers, home) =
+            dispatch::create(&settings.limits, settings.cpp_workers, log.clone(), httpd::watch_closely);
+        let pool = Pool::new(settings.clone(), workers).map_err(StartError::Config)?;
         let target = &settings.access_log;
         let access_log = AccessLog::open(target, settings.access_log_format)
             .map_err(|e| StartError::Config(format!("access_log: {target}: {e}")))?;
         let context = Arc::new(Context::new(pool.clone(), queue, access_log, &settings));
-        let dispatcher = Dispatcher::new(pool.0.clone(), &settings.limits, log.clone(), post);
-        let service =
-            Answers { context: context.clone(), dispatcher: Mutex::new(Some((dispatcher, Inbox { orders, posts }))) };
+        let service = Answers { context: context.clone(), queue: Mutex::new(Some(home)) };
         let Settings { threads, upload_path, limits, .. } = settings;
         let options = Options { threads: threads.max(1), upload_path, limits, log };
         Ok(Server { http: httpd::Server::start(listener, options, Arc::new(service))?, pool, context })

@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     fn entry<'a>(head: Option<&'a Head>, reason: &'a str) -> Entry<'a> {
-        let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1795357806_500);
+        let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_357_806_500);
         let ms = Duration::from_millis;
         let (until_answer, handler, write) = (ms(30), ms(10), ms(5));
         let (remote_addr, bytes) = ("192.0.2.1", 12);

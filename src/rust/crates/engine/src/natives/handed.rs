@@ -9,14 +9,10 @@
 //! Stage, and whether it is cancelled, are under one lock, which both sides take. The I/O thread knows it by a `Weak`: so its memory is given
 //! back where it came from, after the answer has arrived, and not by the thread of the handler, for which that is dear.
 
-use super::home::{Mailbox, Message};
-use super::Outcome;
-use admission::Patience;
-use admission::NEVER;
+use super::mailbox::{Mailbox, Message, Outcome};
+use admission::{Patience, NEVER};
 use bytes::Bytes;
-use exchange::now;
-use exchange::{pipe, PipeWriter, Reading, Written};
-use exchange::{Answer, Head, Sent, Sink};
+use exchange::{now, pipe, Answer, Head, PipeWriter, Reading, Sent, Sink, Written};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 

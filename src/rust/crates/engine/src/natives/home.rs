@@ -2,12 +2,12 @@
 //! sleeps; only while it sleeps is it woken. What it gives to them is told to them before it sleeps, too: so a batch of requests costs one
 //! wake-up there and one back, however many they are.
 
+use super::mailbox::{Mailbox, Message};
 use super::pending::deliver;
-use super::Outcome;
 use exchange::Handlers;
 use shm::{Bell, Watched};
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::Arc;
 
 /// Threads are told of requests after this many, even in the middle of a turn, so that they work alongside.
 const FLUSH_AFTER: u32 = 32;
@@ -26,52 +26,9 @@ struct Home {
     given: u32,
 }
 
-/// What came of a request.
-pub struct Message {
-    /// which: its key and its id
-    pub place: (usize, u64),
-    pub outcome: Outcome,
-}
-
-/// What has come for an I/O thread. Written by whoever answers, emptied by that thread.
-pub struct Mailbox {
-    /// There is none while the system has no descriptor for it: then messages are noticed by the sweep.
-    bell: OnceLock<Arc<Bell>>,
-    /// `None` when the thread has gone
-    messages: Mutex<Option<Vec<Message>>>,
-}
-
-impl Mailbox {
-    fn messages(&self) -> MutexGuard<'_, Option<Vec<Message>>> {
-        // nobody panics while holding it
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The thread may sleep on until [`Mailbox::ring`].
-    pub fn put(&self, message: Message) {
-        let unwanted = match &mut *self.messages() {
-            Some(messages) => {
-                messages.push(message);
-                None
-            }
-            None => Some(message),
-        };
-        // without the lock: its drop may call what users wrote
-        drop(unwanted);
-    }
-
-    /// Wakes the thread if it sleeps.
-    pub fn ring(&self) {
-        if let Some(bell) = self.bell.get() {
-            bell.ring();
-        }
-    }
-}
-
 impl Home {
     fn new() -> Self {
-        let mailbox = Mailbox { bell: OnceLock::new(), messages: Mutex::new(Some(Vec::new())) };
-        Home { mailbox: Arc::new(mailbox), watched: None, messages: Vec::new(), unflushed: None, given: 0 }
+        Home { mailbox: Arc::default(), watched: None, messages: Vec::new(), unflushed: None, given: 0 }
     }
 
     /// Has a bell end the sleep of this thread, if there can be one.
@@ -79,16 +36,13 @@ impl Home {
         let Ok(bell) = Bell::alone().map(Arc::new) else { return };
         if let Ok(watched) = Watched::new(bell.clone()) {
             self.watched = Some(watched);
-            // there was none, and nobody else makes one
-            let _ = self.mailbox.bell.set(bell);
+            self.mailbox.hang(bell);
         }
     }
 
     /// Has the tasks go on for which something has come. `true` if there was any.
     fn look(&mut self) -> bool {
-        if let Some(messages) = &mut *self.mailbox.messages() {
-            std::mem::swap(messages, &mut self.messages);
-        }
+        self.mailbox.swap(&mut self.messages);
         let any = !self.messages.is_empty();
         // what is not wanted is dropped, without the lock
         self.messages.drain(..).for_each(|message| drop(deliver(message)));
@@ -141,7 +95,7 @@ pub fn on_park() {
         if home.look() {
             return;
         }
-        if let Some(bell) = home.mailbox.bell.get() {
+        if let Some(bell) = home.mailbox.bell() {
             bell.doze();
             home.look();
         }
@@ -152,7 +106,7 @@ pub fn on_park() {
 pub fn on_unpark() {
     HOME.with_borrow_mut(|home| {
         let Some(home) = home else { return };
-        if let Some(bell) = home.mailbox.bell.get() {
+        if let Some(bell) = home.mailbox.bell() {
             bell.stay_awake();
         }
         home.look();
@@ -162,6 +116,6 @@ pub fn on_unpark() {
 /// Forgets all, before the runtime of this thread ends. What comes from now on is dropped.
 pub fn leave() {
     let Some(home) = HOME.take() else { return };
-    let unread = home.mailbox.messages().take();
+    let unread = home.mailbox.close();
     drop((unread, home));
 }

@@ -4,12 +4,16 @@
 
 mod handed;
 mod home;
+mod mailbox;
 mod pending;
+#[cfg(test)]
+mod tests;
 
 pub use home::{gave, leave, on_park, on_unpark};
-pub use pending::{expire, pending, Outcome, Pending};
+pub use mailbox::Outcome;
+pub use pending::Pending;
 
-use exchange::Handlers;
+use exchange::{Handlers, Sink};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
 
@@ -49,6 +53,19 @@ impl Natives {
         self.complained.store(ended, Ordering::Relaxed);
         Some(took)
     }
+}
+
+/// Both sides of a request that is to be answered within `in_all` ms by a handler of this process. It waits for a thread for at most
+/// `in_queue` ms; `None` when its handler has begun already.
+pub fn pending(in_queue: Option<u64>, in_all: u64) -> (Pending, Arc<dyn Sink>) {
+    pending::pending(home::mailbox(), in_queue, in_all)
+}
+
+/// Ends the wait for what takes too long. `true` while this thread waits for anything.
+pub fn expire() -> bool {
+    // where there is no bell
+    home::look();
+    pending::expire()
 }
 
 /// See [`Natives::place`].

@@ -5,14 +5,13 @@
 use super::response::{answered, replied, settled, too_late};
 use super::state::State;
 use super::Answer;
-use crate::config::Runs;
 use crate::context::Context;
-use crate::dispatch::{Errand, Outcome, Ticket};
 use crate::natives::{gave, pending, Natives, Outcome as Settled, Pending, Place};
 use crate::pipeline::route::Route;
 use crate::respond::{from_head, from_reply};
 use crate::view::View;
 use ::http::StatusCode;
+use dispatch::{Outcome, Runs, Submission, Ticket};
 use exchange::{now, RequestView as _};
 use httpd::{watch_closely, Failure, Received};
 use observe::Level;
@@ -109,14 +108,14 @@ fn submit(state: &State, natives: &Natives, route: &Route<'_>, view: &View<'_, '
 
 /// Queues the request for a worker.
 fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &Context) -> Step {
-    let errand = Errand {
+    let submission = Submission {
         generation: route.app.generation,
         route: route.number,
         runs: route.target.runs,
         timeout: route.target.timeout,
         ends_with_client: route.target.ends_with_client(&state.head.method),
     };
-    match context.queue.submit(errand, |out| view.encode(out)) {
+    match context.queue.submit(submission, |out| view.encode(out)) {
         Some(ticket) => {
             watch_closely();
             Step::Wait(Waiting::Worker(ticket))

@@ -8,10 +8,10 @@
 //!
 //! Nothing is handed behind handlers that turn out slow, and what was is taken back: see `check`.
 
-use super::c_seat::CSeat;
-use super::choose::SLOW;
-use super::seat::Placed;
-use crate::config::Runs;
+use crate::c_seat::CSeat;
+use crate::choose::SLOW;
+use crate::runs::Runs;
+use crate::seat::Placed;
 use slab::Slab;
 use std::cell::OnceCell;
 use std::time::Instant;
@@ -36,7 +36,7 @@ enum Fit {
 }
 
 /// The seat for a request of `generation` that is expected to take so many microseconds, if one is to have it now.
-pub(super) fn choose(seats: &Slab<Placed>, generation: u32, runs: Runs, expected: Option<u32>) -> Option<usize> {
+pub(crate) fn choose(seats: &Slab<Placed>, generation: u32, runs: Runs, expected: Option<u32>) -> Option<usize> {
     // the clock is read only when a process that is busy may get it
     let clock = OnceCell::new();
     let now = || *clock.get_or_init(Instant::now);

@@ -1,7 +1,7 @@
 //! A request on its way, from the queue to its answer, as its client's side sees it. What a worker has of it is in `seat`.
 
-use super::ticket::Outcome;
-use super::Errand;
+use crate::outcome::Outcome;
+use crate::submission::Submission;
 use shm::RequestId;
 use slab::Slab;
 use std::task::Waker;
@@ -9,15 +9,15 @@ use tokio::sync::oneshot;
 
 /// Names a request in the dispatcher; never used twice within the time that a worker could take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Key {
+pub(crate) struct Key {
     index: u32,
     serial: u32,
 }
 
-pub(super) struct Entry {
+pub(crate) struct Entry {
     serial: u32,
     /// where it goes, and how long it may take
-    pub errand: Errand,
+    pub submission: Submission,
     /// kept until the answer: a worker that is slow, or dies, has to give it back
     pub message: Vec<u8>,
     /// when it came, in ms
@@ -28,7 +28,7 @@ pub(super) struct Entry {
 
 /// Where it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// it waits for any worker of its generation
     Queue,
     /// handed to the worker at this seat
@@ -39,13 +39,13 @@ pub(super) enum Place {
 
 impl Entry {
     /// By when it must have been answered, in ms.
-    pub(super) fn deadline(&self) -> u64 {
-        self.since + self.errand.timeout
+    pub(crate) fn deadline(&self) -> u64 {
+        self.since + self.submission.timeout
     }
 }
 
 /// Who waits for the answer.
-pub(super) enum Client {
+pub(crate) enum Client {
     /// a task of this thread, which has polled if there is a waker
     Here(Option<Waker>),
     /// a task of another I/O thread, by the number that it gave
@@ -56,7 +56,7 @@ pub(super) enum Client {
 
 /// All requests without an answer, or whose answer was not collected.
 #[derive(Default)]
-pub(super) struct Entries {
+pub(crate) struct Entries {
     slab: Slab<Entry>,
     serial: u32,
     /// buffers of ended requests
@@ -69,22 +69,22 @@ const SPARE_BYTES: usize = 4096;
 
 impl Entries {
     /// An empty buffer for a message.
-    pub(super) fn buffer(&mut self) -> Vec<u8> {
+    pub(crate) fn buffer(&mut self) -> Vec<u8> {
         self.spare.pop().unwrap_or_default()
     }
 
-    pub(super) fn add(&mut self, errand: Errand, message: Vec<u8>, since: u64, client: Client) -> Key {
+    pub(crate) fn add(&mut self, submission: Submission, message: Vec<u8>, since: u64, client: Client) -> Key {
         self.serial = self.serial.wrapping_add(1);
         let serial = self.serial;
-        let entry = Entry { serial, errand, message, since, place: Place::Queue, client };
+        let entry = Entry { serial, submission, message, since, place: Place::Queue, client };
         Key { index: self.slab.insert(entry) as u32, serial }
     }
 
-    pub(super) fn get(&mut self, key: Key) -> Option<&mut Entry> {
+    pub(crate) fn get(&mut self, key: Key) -> Option<&mut Entry> {
         self.slab.get_mut(key.index as usize).filter(|e| e.serial == key.serial)
     }
 
-    pub(super) fn remove(&mut self, key: Key) -> Option<Entry> {
+    pub(crate) fn remove(&mut self, key: Key) -> Option<Entry> {
         self.get(key)?;
         let mut entry = self.slab.remove(key.index as usize);
         let mut buffer = std::mem::take(&mut entry.message);
@@ -96,12 +96,12 @@ impl Entries {
     }
 
     /// Those whose clients wait.
-    pub(super) fn unanswered(&self) -> impl Iterator<Item = (Key, &Entry)> {
+    pub(crate) fn unanswered(&self) -> impl Iterator<Item = (Key, &Entry)> {
         let all = self.slab.iter().map(|(i, e)| (Key { index: i as u32, serial: e.serial }, e));
         all.filter(|(_, e)| !matches!(e.client, Client::Answered(_)))
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.slab.is_empty()
     }
 }

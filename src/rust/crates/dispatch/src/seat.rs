@@ -8,9 +8,9 @@
 //! The slot of a request is freed by its reply, or when it is taken back in time; never while the worker may still write it.
 //! What runs here is R, one handler at a time. Handlers in C have a seat beside it: `c_seat`.
 
-use super::c_seat::CSeat;
-use super::line::Line;
-use super::request::Key;
+use crate::assigned::Assigned;
+use crate::c_seat::CSeat;
+use crate::line::Line;
 use crate::pool::{Runner, Seat, WorkerStats};
 use bytes::Bytes;
 use exchange::now;
@@ -23,22 +23,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A request that the worker has.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Assigned {
-    pub id: RequestId,
-    /// its client may have gone since
-    pub key: Key,
-    pub route: u32,
-    /// microseconds that its handler is expected to take; `None` when nothing is known
-    pub expected: Option<u32>,
-    /// by when it must have been answered, in ms
-    pub deadline: u64,
-}
-
 /// A signal was sent for this request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Interrupted {
+pub(crate) struct Interrupted {
     pub id: RequestId,
     /// when the worker is killed unless it has answered, in ms
     pub kill_at: u64,
@@ -47,7 +34,7 @@ pub(super) struct Interrupted {
 }
 
 /// What a worker said about a request.
-pub(super) struct Reply {
+pub(crate) struct Reply {
     /// `None` when it is not, or not any more, one that it has
     pub request: Option<Assigned>,
     pub message: Bytes,
@@ -55,7 +42,7 @@ pub(super) struct Reply {
     pub file: Option<OwnedFd>,
 }
 
-pub(super) struct Placed {
+pub(crate) struct Placed {
     pub worker: u32,
     pub generation: u32,
     pub line: Line,
@@ -84,7 +71,7 @@ const UNKNOWN: u32 = 1_000_000;
 
 impl Placed {
     /// Takes a seat; its handlers in C have so many threads. In the context of the runtime of this thread.
-    pub(super) fn new(seat: Seat, threads: usize) -> io::Result<Self> {
+    pub(crate) fn new(seat: Seat, threads: usize) -> io::Result<Self> {
         seat.stats.last_used_ms.store(now(), Relaxed);
         Ok(Placed {
             worker: seat.worker,
@@ -105,52 +92,52 @@ impl Placed {
         })
     }
 
-    pub(super) fn assigned(&self) -> &VecDeque<Assigned> {
+    pub(crate) fn assigned(&self) -> &VecDeque<Assigned> {
         &self.assigned
     }
 
     /// Whether it runs no R.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         self.assigned.is_empty()
     }
 
     /// Whether something waits here behind another.
-    pub(super) fn has_ahead(&self) -> bool {
+    pub(crate) fn has_ahead(&self) -> bool {
         self.assigned.len() > 1 || self.c.as_ref().is_some_and(CSeat::has_ahead)
     }
 
     /// Whether it has no request in any way.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.assigned.is_empty() && self.later.is_empty() && self.c.as_ref().is_none_or(CSeat::is_empty)
     }
 
     /// Whether any request that it has can become late: a body that is being streamed cannot.
-    pub(super) fn has_deadlines(&self) -> bool {
+    pub(crate) fn has_deadlines(&self) -> bool {
         !(self.assigned.is_empty() && self.later.is_empty()) || self.c.as_ref().is_some_and(CSeat::has_deadlines)
     }
 
     /// Whether all that it still has are handlers in C that do not end.
-    pub(super) fn is_only_stuck(&self) -> bool {
+    pub(crate) fn is_only_stuck(&self) -> bool {
         self.assigned.is_empty() && self.later.is_empty() && self.c.as_ref().is_some_and(CSeat::is_only_stuck)
     }
 
     /// Whether it may be given requests.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         !self.retiring && self.interrupted.is_none() && self.line.has_room()
     }
 
     /// Microseconds of work that it is expected to have.
-    pub(super) fn load(&self) -> u32 {
+    pub(crate) fn load(&self) -> u32 {
         self.load
     }
 
     /// For how long it has been with what it runs.
-    pub(super) fn running_for(&self, now: Instant) -> Duration {
+    pub(crate) fn running_for(&self, now: Instant) -> Duration {
         now.saturating_duration_since(self.began)
     }
 
     /// Hands it a request. `None` when it has no slot left.
-    pub(super) fn assign(&mut self, message: &[u8], request: impl FnOnce(RequestId) -> Assigned) -> Option<RequestId> {
+    pub(crate) fn assign(&mut self, message: &[u8], request: impl FnOnce(RequestId) -> Assigned) -> Option<RequestId> {
         let id = self.line.submit(message)?;
         if self.assigned.is_empty() {
             self.began = Instant::now();
@@ -163,7 +150,7 @@ impl Placed {
     }
 
     /// After each change of what is with it.
-    pub(super) fn count_in_flight(&self) {
+    pub(crate) fn count_in_flight(&self) {
         let (c, running) = self.c.as_ref().map_or((0, 0), |c| (c.len(), c.running()));
         self.stats.in_flight.store((self.assigned.len() + self.later.len() + c) as u64, Relaxed);
         let busy_since = &self.stats.busy_since_ms;
@@ -175,7 +162,7 @@ impl Placed {
     }
 
     /// Rings for what is new, on both sides.
-    pub(super) fn ring(&mut self) {
+    pub(crate) fn ring(&mut self) {
         self.line.ring();
         if let Some(c) = &mut self.c {
             c.line.ring();
@@ -183,22 +170,22 @@ impl Placed {
     }
 
     /// The bells that its process rings.
-    pub(super) fn bells(&self) -> impl Iterator<Item = &Bell> {
+    pub(crate) fn bells(&self) -> impl Iterator<Item = &Bell> {
         std::iter::once(self.line.bell()).chain(self.c.as_ref().map(|c| c.line.bell()))
     }
 
     /// How many requests wait for a bell to be rung.
-    pub(super) fn unrung(&self) -> u32 {
+    pub(crate) fn unrung(&self) -> u32 {
         self.line.unrung() + self.c.as_ref().map_or(0, |c| c.line.unrung())
     }
 
     /// Whether R has said something.
-    pub(super) fn has_news(&self) -> bool {
+    pub(crate) fn has_news(&self) -> bool {
         !(self.assigned.is_empty() && self.later.is_empty()) && self.line.has_news()
     }
 
     /// Takes back the request at this place of `assigned`. `None` when it has begun.
-    pub(super) fn revoke(&mut self, at: usize) -> Option<Assigned> {
+    pub(crate) fn revoke(&mut self, at: usize) -> Option<Assigned> {
         let id = self.assigned.get(at)?.id;
         if !self.line.revoke(id) {
             return None;
@@ -217,23 +204,23 @@ impl Placed {
     }
 
     /// After the last reply that was there.
-    pub(super) fn was_used(&self) {
+    pub(crate) fn was_used(&self) {
         self.stats.last_used_ms.store(now(), Relaxed);
         self.count_in_flight();
     }
 
     /// Where a request is in `assigned`.
-    pub(super) fn position(&self, id: RequestId) -> Option<usize> {
+    pub(crate) fn position(&self, id: RequestId) -> Option<usize> {
         self.assigned.iter().position(|a| a.id == id)
     }
 
     /// Whether its worker has begun with a request.
-    pub(super) fn has_begun(&self, id: RequestId) -> bool {
+    pub(crate) fn has_begun(&self, id: RequestId) -> bool {
         self.line.has_begun(id)
     }
 
     /// The next thing that it says, read at `now`: a reply, or what is none, of no request.
-    pub(super) fn receive(&mut self, now: Instant) -> Option<Reply> {
+    pub(crate) fn receive(&mut self, now: Instant) -> Option<Reply> {
         let (id, message) = self.line.receive()?;
         let found = self.position(id).and_then(|at| self.take(at));
         if found.is_some() {
@@ -261,7 +248,7 @@ impl Placed {
 
     /// Forgets requests that were to be answered later and were not by their deadline: a promise may never come to its end.
     /// A reply that comes after all is nobody's, as its id is not used again.
-    pub(super) fn forget_late(&mut self, now: u64) {
+    pub(crate) fn forget_late(&mut self, now: u64) {
         if self.later.is_empty() {
             return;
         }
@@ -277,12 +264,12 @@ impl Placed {
     }
 
     /// It has answered one more request.
-    pub(super) fn count(&mut self, micros: u32, status: u32) {
+    pub(crate) fn count(&mut self, micros: u32, status: u32) {
         self.worn |= self.stats.count(micros, status);
     }
 
     /// The end of what was counted when it began.
-    pub(super) fn count_end(&self, micros: u32) {
+    pub(crate) fn count_end(&self, micros: u32) {
         self.stats.busy_us.fetch_add(u64::from(micros), Relaxed);
     }
 
@@ -294,7 +281,7 @@ impl Placed {
     }
 
     /// Sends an interrupt for what it runs.
-    pub(super) fn interrupt(&mut self, id: RequestId, kill_at: u64, late: bool) {
+    pub(crate) fn interrupt(&mut self, id: RequestId, kill_at: u64, late: bool) {
         if self.assigned.front().is_none_or(|front| front.id != id) {
             return;
         }
@@ -315,7 +302,7 @@ impl Placed {
     }
 
     /// Kills it when it has written what is no reply: nothing that it has can be trusted.
-    pub(super) fn kill_if_broken(&mut self) {
+    pub(crate) fn kill_if_broken(&mut self) {
         let broken = self.line.is_broken() || self.c.as_ref().is_some_and(CSeat::is_broken);
         if broken && !self.retiring {
             self.retiring = true;
@@ -324,7 +311,7 @@ impl Placed {
     }
 
     /// Kills it, once.
-    pub(super) fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         if let Some(Runner::Process(process)) = self.runner.as_ref().filter(|_| !self.killed) {
             self.killed = true;
             // an error means that it is gone, which is told by other ways
@@ -333,7 +320,7 @@ impl Placed {
     }
 
     /// It is dead: all it had, those that it had not begun first.
-    pub(super) fn bury(mut self) -> (Vec<Assigned>, Vec<Assigned>) {
+    pub(crate) fn bury(mut self) -> (Vec<Assigned>, Vec<Assigned>) {
         let mut unbegun = Vec::new();
         for at in (0..self.assigned.len()).rev() {
             unbegun.extend(self.revoke(at));

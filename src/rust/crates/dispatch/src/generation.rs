@@ -1,11 +1,11 @@
 //! What the dispatcher knows of one generation of the app: the requests that wait for its workers, and how long its routes
 //! have lately taken.
 
-use super::request::Key;
-use crate::config::Runs;
+use crate::request::Key;
+use crate::runs::Runs;
 use std::collections::VecDeque;
 
-pub(super) struct Generation {
+pub(crate) struct Generation {
     pub id: u32,
     /// requests without a worker by what they wait for, oldest first; some may have ended since
     waiting: [VecDeque<Key>; 3],
@@ -15,39 +15,39 @@ pub(super) struct Generation {
 }
 
 impl Generation {
-    pub(super) fn new(id: u32) -> Self {
+    pub(crate) fn new(id: u32) -> Self {
         Generation { id, waiting: Default::default(), closing: false, pace: Vec::new() }
     }
 
     /// The requests that wait for who runs them: what waits for a thread does not hold up what waits for R.
-    pub(super) fn waiting(&mut self, runs: Runs) -> &mut VecDeque<Key> {
+    pub(crate) fn waiting(&mut self, runs: Runs) -> &mut VecDeque<Key> {
         &mut self.waiting[runs as usize]
     }
 
     /// How many wait in all.
-    pub(super) fn waits(&self) -> usize {
+    pub(crate) fn waits(&self) -> usize {
         self.waiting.iter().map(VecDeque::len).sum()
     }
 
     /// The first of each kind.
-    pub(super) fn fronts(&self) -> impl Iterator<Item = Key> + '_ {
+    pub(crate) fn fronts(&self) -> impl Iterator<Item = Key> + '_ {
         self.waiting.iter().filter_map(|queue| queue.front().copied())
     }
 
     /// It is not wanted any more.
-    pub(super) fn forget(&mut self, key: Key) {
+    pub(crate) fn forget(&mut self, key: Key) {
         for queue in &mut self.waiting {
             queue.retain(|waiting| *waiting != key);
         }
     }
 
     /// All that wait.
-    pub(super) fn take_all(&mut self) -> impl Iterator<Item = Key> {
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Key> {
         std::mem::take(&mut self.waiting).into_iter().flatten()
     }
 
     /// Whether it ends, and nothing waits for its workers any more.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.closing && self.waits() == 0
     }
 
@@ -57,13 +57,13 @@ impl Generation {
     }
 
     /// Microseconds that a handler of this route is expected to take; `None` before the first.
-    pub(super) fn expected(&self, route: u32) -> Option<u32> {
+    pub(crate) fn expected(&self, route: u32) -> Option<u32> {
         self.pace.get(Self::index(route)).copied().flatten()
     }
 
     /// One took so long. An average that follows within some dozen requests; a single pause, as for garbage collection,
     /// counts for little, while a route that has become slow is seen to be by its second request.
-    pub(super) fn took(&mut self, route: u32, micros: u32) {
+    pub(crate) fn took(&mut self, route: u32, micros: u32) {
         let index = Self::index(route);
         if index >= self.pace.len() {
             self.pace.resize(index + 1, None);

@@ -9,7 +9,7 @@
 //!
 //! What was handed ahead is taken back when the request before it turns out slow: see `check`.
 
-use super::seat::Placed;
+use crate::seat::Placed;
 use slab::Slab;
 use std::time::{Duration, Instant};
 
@@ -24,10 +24,10 @@ const MOST: usize = 256;
 /// A handler that is expected to take more, in microseconds, has none handed ahead behind it, and is not handed ahead itself.
 const LONG: u32 = 10_000;
 /// A request that has run so long is slow, whatever was expected: nothing is added behind it.
-pub(super) const SLOW: Duration = Duration::from_micros(500);
+pub(crate) const SLOW: Duration = Duration::from_micros(500);
 
 /// The seat for a request of `generation` that is expected to take so many microseconds, if one is to have it now.
-pub(super) fn choose(seats: &Slab<Placed>, generation: u32, expected: Option<u32>) -> Option<usize> {
+pub(crate) fn choose(seats: &Slab<Placed>, generation: u32, expected: Option<u32>) -> Option<usize> {
     let quick = expected.is_some_and(|e| e <= QUICK);
     let (mut idle, mut together, mut ahead) = (None::<(u64, usize)>, None, None::<(u32, usize)>);
     for (at, seat) in seats.iter().filter(|(_, s)| s.generation == generation && s.is_open()) {

@@ -1,51 +1,24 @@
 //! Looks after what is out: requests behind a slow one are taken back, clients that have waited too long are told so, and
 //! workers that do not answer are interrupted and killed.
 
-use super::choose::SLOW;
-use super::dispatcher::Dispatcher;
-use super::request::{Key, Place};
-use super::ticket::Outcome;
+use crate::choose::SLOW;
+use crate::dispatcher::Dispatcher;
+use crate::outcome::Outcome;
 use crate::pool::PoolEvent;
+use crate::request::{Key, Place};
 use admission::Patience;
 use exchange::now;
-use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::Notify;
 
 /// With a worker idle, requests behind a slow one are noticed within this.
 const SOON: Duration = Duration::from_millis(1);
 /// With none idle nothing can be done for them but to start one.
 const LATER: Duration = Duration::from_millis(5);
 
-thread_local! {
-    static WATCHING: Cell<bool> = const { Cell::new(false) };
-    static WAKE: Arc<Notify> = Arc::new(Notify::new());
-}
-
-/// Something is out that is to be looked after.
-pub(super) fn watch() {
-    if !WATCHING.with(|w| w.replace(true)) {
-        WAKE.with(|w| w.notify_one());
-    }
-}
-
-/// The task that looks, in the dispatcher's thread. It sleeps while nothing is to be looked after.
-pub async fn run() {
-    let wake = WAKE.with(Arc::clone);
-    loop {
-        wake.notified().await;
-        while let Some(pause) = super::with(Dispatcher::look).flatten() {
-            tokio::time::sleep(pause).await;
-        }
-        WATCHING.with(|w| w.set(false));
-    }
-}
-
 impl Dispatcher {
     /// One look; how long until the next one, or `None` when there is nothing more to look after.
-    fn look(&mut self) -> Option<Duration> {
+    pub(crate) fn look(&mut self) -> Option<Duration> {
         self.take_back();
         self.tell_pressure();
         let waits = self.generations.iter().any(|g| g.waits() > 0);
@@ -58,7 +31,7 @@ impl Dispatcher {
     }
 
     /// Takes back what waits behind a slow request, for other workers.
-    pub(super) fn take_back(&mut self) {
+    pub(crate) fn take_back(&mut self) {
         if !self.seats.iter().any(|(_, s)| s.has_ahead()) {
             return;
         }
@@ -105,7 +78,7 @@ impl Dispatcher {
     }
 
     /// Tells clients that have waited too long so, and ends what runs too long. `true` while any request is out that has a deadline.
-    pub(super) fn expire(&mut self) -> bool {
+    pub(crate) fn expire(&mut self) -> bool {
         let now = now();
         let over: Vec<(Key, Outcome)> = self
             .entries
@@ -117,7 +90,7 @@ impl Dispatcher {
                     Place::Seat(at, id) => self.seats.get(at).is_some_and(|s| s.has_begun(id)),
                     Place::C(at, id) => self.seats.get(at).and_then(|s| s.c.as_ref()).is_some_and(|c| c.has_begun(id)),
                 };
-                let patience = Patience { in_queue: self.queue_timeout, in_all: e.errand.timeout };
+                let patience = Patience { in_queue: self.queue_timeout, in_all: e.submission.timeout };
                 patience.late(waited, begun).map(|late| (key, Outcome::Late(late)))
             })
             .collect();

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 
-pub(super) struct Line {
+pub(crate) struct Line {
     pub end: ServerEnd,
     assembler: Assembler,
     _watched: Watched,
@@ -24,7 +24,7 @@ pub(super) struct Line {
 
 impl Line {
     /// In the context of the runtime of this thread.
-    pub(super) fn new(end: ServerEnd) -> io::Result<Self> {
+    pub(crate) fn new(end: ServerEnd) -> io::Result<Self> {
         let watched = Watched::new(end.bell.clone())?;
         Ok(Line {
             end,
@@ -38,12 +38,12 @@ impl Line {
     }
 
     /// Whether a request can be sent at once.
-    pub(super) fn has_room(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         self.backlog.is_empty() && (!self.free.is_empty() || self.uses.len() < self.end.slots.len())
     }
 
     /// Sends a request under a name of its own. `None` when there is no slot left.
-    pub(super) fn submit(&mut self, message: &[u8]) -> Option<RequestId> {
+    pub(crate) fn submit(&mut self, message: &[u8]) -> Option<RequestId> {
         let id = self.slot()?;
         self.end.slots.claim(id);
         self.send(id, message);
@@ -66,7 +66,7 @@ impl Line {
     }
 
     /// Sends a message, in order.
-    pub(super) fn send(&mut self, id: RequestId, message: &[u8]) {
+    pub(crate) fn send(&mut self, id: RequestId, message: &[u8]) {
         let mut sending = Sending::default();
         if !self.backlog.is_empty() || !self.end.requests.send(id.to_word(), message, &mut sending) {
             self.backlog.push_back((id, message.to_vec(), sending));
@@ -75,7 +75,7 @@ impl Line {
     }
 
     /// Takes a request back, and frees its slot. `false` when the worker has begun with it.
-    pub(super) fn revoke(&mut self, id: RequestId) -> bool {
+    pub(crate) fn revoke(&mut self, id: RequestId) -> bool {
         if !self.end.slots.revoke(id) {
             return false;
         }
@@ -85,23 +85,23 @@ impl Line {
     }
 
     /// The worker will not write under this name any more, or is not heard if it does.
-    pub(super) fn release(&mut self, id: RequestId) {
+    pub(crate) fn release(&mut self, id: RequestId) {
         self.end.slots.release(id);
         self.free.push(id.slot);
     }
 
     /// Whether the worker has begun with a request.
-    pub(super) fn has_begun(&self, id: RequestId) -> bool {
+    pub(crate) fn has_begun(&self, id: RequestId) -> bool {
         self.end.slots.is_running(id)
     }
 
     /// How many messages wait for the bell to be rung.
-    pub(super) fn unrung(&self) -> u32 {
+    pub(crate) fn unrung(&self) -> u32 {
         self.unrung
     }
 
     /// Writes what had no room, and rings if anything is new.
-    pub(super) fn ring(&mut self) {
+    pub(crate) fn ring(&mut self) {
         while let Some((id, message, sending)) = self.backlog.front_mut() {
             self.unrung += 1;
             if !self.end.requests.send(id.to_word(), message, sending) {
@@ -116,29 +116,29 @@ impl Line {
     }
 
     /// The bell that the worker rings.
-    pub(super) fn bell(&self) -> &Bell {
+    pub(crate) fn bell(&self) -> &Bell {
         &self.end.bell
     }
 
     /// Whether the worker has said something.
-    pub(super) fn has_news(&self) -> bool {
+    pub(crate) fn has_news(&self) -> bool {
         !self.end.replies.is_empty()
     }
 
     /// The next thing that it says.
-    pub(super) fn receive(&mut self) -> Option<(RequestId, Bytes)> {
+    pub(crate) fn receive(&mut self) -> Option<(RequestId, Bytes)> {
         self.end
             .replies
             .receive(&mut self.assembler, |word, bytes| (RequestId::from_word(word), Bytes::copy_from_slice(bytes)))
     }
 
     /// The file of a reply, when it says that there is one. Asked of every reply, wanted or not: it goes when it is dropped.
-    pub(super) fn file_of(&self, id: RequestId, reply: &[u8]) -> Option<OwnedFd> {
+    pub(crate) fn file_of(&self, id: RequestId, reply: &[u8]) -> Option<OwnedFd> {
         wire::Reply::has_file(reply).then(|| self.end.files.receive(id)).flatten()
     }
 
     /// Whether it has written what is no message.
-    pub(super) fn is_broken(&self) -> bool {
+    pub(crate) fn is_broken(&self) -> bool {
         self.end.replies.is_broken()
     }
 }

@@ -10,22 +10,22 @@
 //! Neighbours: `choose` says which worker, `check` looks at clocks, `seat` is one worker, `request` one request; `c_choose`, `c_seat` and
 //! `c_stream` are the same for handlers in C.
 
-use super::c_choose;
-use super::c_seat::{CSeat, Said};
-use super::c_stream::Stream;
-use super::check::watch;
-use super::choose::choose;
-use super::generation::Generation;
-use super::request::{Client, Entries, Key, Place};
-use super::seat::{Assigned, Placed, Reply};
-use super::ticket::Outcome;
-use super::{Errand, Post};
-use crate::config::Runs;
+use crate::assigned::Assigned;
+use crate::c_choose;
+use crate::c_seat::{CSeat, Said};
+use crate::c_stream::Stream;
+use crate::choose::choose;
+use crate::generation::Generation;
+use crate::outcome::Outcome;
 use crate::pool::{PoolEvent, PoolOrder, Seat, Shared};
+use crate::request::{Client, Entries, Key, Place};
+use crate::runs::Runs;
+use crate::seat::{Placed, Reply};
+use crate::submission::{Post, Submission};
+use crate::wakes::{read_on, watch};
 use admission::{ms, ms_or_never, Limits};
 use bytes::Bytes;
 use exchange::now;
-use httpd::watch_closely;
 use observe::{Level, Log};
 use shm::Bell;
 use slab::Slab;
@@ -55,24 +55,32 @@ struct Choice {
 
 /// See the module.
 pub struct Dispatcher {
-    pub(super) shared: Arc<Shared>,
-    pub(super) entries: Entries,
-    pub(super) generations: Vec<Generation>,
-    pub(super) seats: Slab<Placed>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) entries: Entries,
+    pub(crate) generations: Vec<Generation>,
+    pub(crate) seats: Slab<Placed>,
     /// requests of other threads, by the numbers that they gave
     numbers: HashMap<u64, Key>,
     turn: u64,
     log: Log,
     max_queue: usize,
-    pub(super) queue_timeout: u64,
-    pub(super) kill_after: u64,
+    pub(crate) queue_timeout: u64,
+    pub(crate) kill_after: u64,
     /// to itself, from wherever a streamed body is read
     post: UnboundedSender<Post>,
+    /// has the clocks looked at often: requests are out
+    watch_closely: fn(),
 }
 
 impl Dispatcher {
     /// Without any worker.
-    pub fn new(shared: Arc<Shared>, limits: &Limits, log: Log, post: UnboundedSender<Post>) -> Self {
+    pub fn new(
+        shared: Arc<Shared>,
+        limits: &Limits,
+        log: Log,
+        post: UnboundedSender<Post>,
+        watch_closely: fn(),
+    ) -> Self {
         Dispatcher {
             shared,
             entries: Entries::default(),
@@ -85,26 +93,27 @@ impl Dispatcher {
             queue_timeout: ms_or_never(limits.queue_timeout),
             kill_after: ms(limits.kill_after),
             post,
+            watch_closely,
         }
     }
 
     // ---- requests ------------------------------------------------------------------------------------------------
 
     /// Takes a request of this thread, whose message `encode` writes. It counts as outstanding already.
-    pub(super) fn submit(&mut self, errand: Errand, encode: impl FnOnce(&mut Vec<u8>)) -> Key {
+    pub(crate) fn submit(&mut self, submission: Submission, encode: impl FnOnce(&mut Vec<u8>)) -> Key {
         let mut message = self.entries.buffer();
         encode(&mut message);
-        self.enter(errand, message, Client::Here(None))
+        self.enter(submission, message, Client::Here(None))
     }
 
-    fn enter(&mut self, errand: Errand, message: Vec<u8>, client: Client) -> Key {
-        let key = self.entries.add(errand, message, now(), client);
-        let Some(g) = self.index(errand.generation).filter(|&g| !self.generations[g].closing) else {
+    fn enter(&mut self, submission: Submission, message: Vec<u8>, client: Client) -> Key {
+        let key = self.entries.add(submission, message, now(), client);
+        let Some(g) = self.index(submission.generation).filter(|&g| !self.generations[g].closing) else {
             self.settle(key, Outcome::Stale);
             return key;
         };
-        let first = self.generations[g].waiting(errand.runs).is_empty();
-        match if first { self.seat_for(g, errand) } else { None } {
+        let first = self.generations[g].waiting(submission.runs).is_empty();
+        match if first { self.seat_for(g, submission) } else { None } {
             Some(choice) => {
                 self.hand(key, choice);
                 if self.seats[choice.at].unrung() >= RING_AFTER {
@@ -113,7 +122,7 @@ impl Dispatcher {
                 }
             }
             None => {
-                self.generations[g].waiting(errand.runs).push_back(key);
+                self.generations[g].waiting(submission.runs).push_back(key);
                 self.count_waiting();
                 watch();
             }
@@ -126,10 +135,10 @@ impl Dispatcher {
         self.generations.iter().position(|g| g.id == generation)
     }
 
-    fn seat_for(&self, g: usize, errand: Errand) -> Option<Choice> {
+    fn seat_for(&self, g: usize, submission: Submission) -> Option<Choice> {
         let generation = &self.generations[g];
-        let expected = generation.expected(errand.route);
-        let at = match errand.runs {
+        let expected = generation.expected(submission.route);
+        let at = match submission.runs {
             Runs::R => choose(&self.seats, generation.id, expected),
             runs => c_choose::choose(&self.seats, generation.id, runs, expected),
         };
@@ -141,9 +150,9 @@ impl Dispatcher {
         self.turn += 1;
         let seat = &mut self.seats[at];
         seat.last_turn = self.turn;
-        let (route, deadline) = (entry.errand.route, entry.deadline());
+        let (route, deadline) = (entry.submission.route, entry.deadline());
         let request = |id| Assigned { id, key, route, expected, deadline };
-        match (entry.errand.runs, &mut seat.c) {
+        match (entry.submission.runs, &mut seat.c) {
             (Runs::R, _) => {
                 if let Some(id) = seat.assign(&entry.message, request) {
                     entry.place = Place::Seat(at, id);
@@ -173,8 +182,8 @@ impl Dispatcher {
         }
         while let Some(&key) = self.generations[g].waiting(runs).front() {
             let live = self.entries.get(key).filter(|e| !matches!(e.client, Client::Answered(_)));
-            if let Some(errand) = live.map(|e| e.errand) {
-                let Some(choice) = self.seat_for(g, errand) else { break };
+            if let Some(submission) = live.map(|e| e.submission) {
+                let Some(choice) = self.seat_for(g, submission) else { break };
                 self.hand(key, choice);
             }
             self.generations[g].waiting(runs).pop_front();
@@ -183,7 +192,7 @@ impl Dispatcher {
     }
 
     /// The same for all that waits.
-    pub(super) fn pump_all(&mut self, g: usize) {
+    pub(crate) fn pump_all(&mut self, g: usize) {
         for runs in [Runs::R, Runs::Inline, Runs::Pool] {
             self.pump(g, runs);
         }
@@ -195,11 +204,11 @@ impl Dispatcher {
     }
 
     /// Puts requests that a worker gave back before all that wait.
-    pub(super) fn requeue(&mut self, back: &[Assigned]) {
+    pub(crate) fn requeue(&mut self, back: &[Assigned]) {
         for assigned in back.iter().rev() {
             let Some(entry) = self.entries.get(assigned.key) else { continue };
             entry.place = Place::Queue;
-            let Errand { generation, runs, .. } = entry.errand;
+            let Submission { generation, runs, .. } = entry.submission;
             if let Some(g) = self.generations.iter_mut().find(|g| g.id == generation) {
                 g.waiting(runs).push_front(assigned.key);
             }
@@ -209,7 +218,7 @@ impl Dispatcher {
     }
 
     /// Gives a request its outcome, and wakes who waits for it.
-    pub(super) fn settle(&mut self, key: Key, outcome: Outcome) {
+    pub(crate) fn settle(&mut self, key: Key, outcome: Outcome) {
         let Some(entry) = self.entries.get(key) else { return };
         match std::mem::replace(&mut entry.client, Client::Here(None)) {
             Client::Here(waker) => {
@@ -233,7 +242,7 @@ impl Dispatcher {
     }
 
     /// What came of a request of this thread, once.
-    pub(super) fn collect(&mut self, key: Key, waker: &Waker) -> Option<Outcome> {
+    pub(crate) fn collect(&mut self, key: Key, waker: &Waker) -> Option<Outcome> {
         let entry = self.entries.get(key)?;
         match &mut entry.client {
             Client::Here(waiting) => {
@@ -251,10 +260,10 @@ impl Dispatcher {
     }
 
     /// The client has gone: a request that waits is taken back, one that runs is interrupted if that is wanted.
-    pub(super) fn abandon(&mut self, key: Key) {
+    pub(crate) fn abandon(&mut self, key: Key) {
         // so that what runs is known
         self.drain();
-        let interrupts = self.entries.get(key).is_some_and(|entry| entry.errand.ends_with_client);
+        let interrupts = self.entries.get(key).is_some_and(|entry| entry.submission.ends_with_client);
         self.leave(key, now(), interrupts);
         if let Some(entry) = self.entries.remove(key) {
             if !matches!(entry.client, Client::Answered(_)) {
@@ -265,7 +274,7 @@ impl Dispatcher {
 
     /// The answer is not wanted any more. Wherever the request is, it is taken back if it has not begun; if it has, it is interrupted when
     /// `interrupts`, and otherwise at its deadline.
-    pub(super) fn leave(&mut self, key: Key, now: u64, interrupts: bool) {
+    pub(crate) fn leave(&mut self, key: Key, now: u64, interrupts: bool) {
         let Some(entry) = self.entries.get(key) else { return };
         if matches!(entry.client, Client::Answered(_)) {
             return;
@@ -302,7 +311,7 @@ impl Dispatcher {
     // ---- workers -------------------------------------------------------------------------------------------------
 
     /// Reads the replies that are there, and gives the workers that are free their next requests. `true` if there was any.
-    pub(super) fn drain(&mut self) -> bool {
+    pub(crate) fn drain(&mut self) -> bool {
         let mut any = false;
         for at in 0..self.seats.capacity() {
             if self.seats.get(at).is_some_and(Placed::has_news) {
@@ -335,7 +344,7 @@ impl Dispatcher {
         self.seats[at].was_used();
         self.seats[at].kill_if_broken();
         if left == 0 {
-            super::read_on();
+            read_on();
         }
     }
 
@@ -424,7 +433,7 @@ impl Dispatcher {
     }
 
     /// Lets go of workers that are to be given nothing more and have nothing left, and of generations without any.
-    pub(super) fn let_go(&mut self) {
+    pub(crate) fn let_go(&mut self) {
         if !self.seats.iter().any(|(_, s)| s.retiring) && !self.generations.iter().any(Generation::is_over) {
             return;
         }
@@ -469,7 +478,7 @@ impl Dispatcher {
             let _ = self.shared.events.send(PoolEvent::Retired(worker));
             return;
         }
-        match Placed::new(seat, self.shared.cpp_workers()) {
+        match Placed::new(seat, self.shared.cpp_workers) {
             Ok(placed) => {
                 self.seats.insert(placed);
                 self.count_seats();
@@ -547,9 +556,9 @@ impl Dispatcher {
 
     // ---- orders --------------------------------------------------------------------------------------------------
 
-    pub(super) fn obey(&mut self, order: PoolOrder) {
+    pub(crate) fn obey(&mut self, order: PoolOrder) {
         match order {
-            PoolOrder::Add(app) => self.generations.push(Generation::new(app.generation)),
+            PoolOrder::Add(id) => self.generations.push(Generation::new(id)),
             PoolOrder::Switch(id) => {
                 for g in &mut self.generations {
                     g.closing = g.id < id;
@@ -572,11 +581,11 @@ impl Dispatcher {
     }
 
     /// What another thread of this server posts.
-    pub(super) fn receive(&mut self, post: Post) {
+    pub(crate) fn receive(&mut self, post: Post) {
         match post {
-            Post::Request { number, errand, message, client } => {
-                watch_closely();
-                let key = self.enter(errand, message, Client::Elsewhere(number, client));
+            Post::Request { number, submission, message, client } => {
+                (self.watch_closely)();
+                let key = self.enter(submission, message, Client::Elsewhere(number, client));
                 if self.entries.get(key).is_some() {
                     self.numbers.insert(number, key);
                 }
@@ -595,7 +604,7 @@ impl Dispatcher {
                 let due = now() + self.kill_after;
                 if let Some(c) = self.c_of(worker).filter(|c| c.streams(id)) {
                     c.cancel(id, due);
-                    watch_closely();
+                    (self.watch_closely)();
                 }
             }
         }
@@ -615,7 +624,7 @@ impl Dispatcher {
 
     /// Before the thread sleeps. Replies found here schedule tasks, and then the runtime does not sleep. All bells are armed
     /// before the last look, and stay so: a worker that replies after it rings.
-    pub(super) fn park(&mut self) {
+    pub(crate) fn park(&mut self) {
         self.ring();
         if self.drain() {
             self.ring();
@@ -626,7 +635,7 @@ impl Dispatcher {
         }
     }
 
-    pub(super) fn unpark(&mut self) {
+    pub(crate) fn unpark(&mut self) {
         for (_, seat) in &self.seats {
             seat.bells().for_each(Bell::stay_awake);
         }
@@ -637,45 +646,24 @@ impl Dispatcher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::App;
-    use crate::config::{AppConfig, Settings};
     use crate::pool::Pool;
     use shm::{Assembler, RequestId, Sending};
     use tokio::sync::mpsc::unbounded_channel;
 
-    fn settings() -> Settings {
-        Settings {
-            host: "127.0.0.1".into(),
-            port: 0,
-            threads: 1,
-            cpp_workers: 1,
-            debug: false,
-            case_sensitive: false,
-            errors: Default::default(),
-            on_client_gone: None,
-            log: "none".into(),
-            access_log: "none".into(),
-            access_log_format: Default::default(),
-            upload_path: "/".into(),
-            limits: Limits::default(),
-        }
-    }
-
     #[tokio::test(flavor = "current_thread")]
     async fn a_worker_that_has_much_to_say_is_not_heard_to_the_end_in_one_turn() {
-        let settings = settings();
-        let (pool, _orders) = Pool::new(settings.clone()).unwrap();
+        let limits = Limits::default();
+        let (pool, _orders) = Pool::new(1, limits.max_queue);
         let (post, _posts) = unbounded_channel();
         let log = Log::open("none").unwrap();
-        let mut dispatcher = Dispatcher::new(pool.0.clone(), &settings.limits, log, post);
-        let app = App::new(1, &AppConfig::default(), &settings, None).unwrap();
-        dispatcher.obey(PoolOrder::Add(Arc::new(app)));
+        let mut dispatcher = Dispatcher::new(pool.0.clone(), &limits, log, post, || {});
+        dispatcher.obey(PoolOrder::Add(1));
         let (end, mut worker) = shm::pair(None).unwrap();
         let seat = Seat { worker: 1, generation: 1, end, c_end: None, runner: None, stats: Arc::default() };
         dispatcher.obey(PoolOrder::Attach(Box::new(seat)));
         pool.0.outstanding.fetch_add(1, Relaxed);
-        let errand = Errand { generation: 1, route: 0, runs: Runs::R, timeout: 60_000, ends_with_client: true };
-        dispatcher.submit(errand, |message| message.extend_from_slice(b"request"));
+        let submission = Submission { generation: 1, route: 0, runs: Runs::R, timeout: 60_000, ends_with_client: true };
+        dispatcher.submit(submission, |message| message.extend_from_slice(b"request"));
         let id = worker.requests.receive(&mut Assembler::default(), |word, _| RequestId::from_word(word)).unwrap();
         assert!(worker.slots.start(id));
         let nobody = RequestId { slot: 9, generation: 9 };

@@ -12,10 +12,10 @@
 //! `check`. Neighbours: `c_choose` (which seat a request goes to), `c_stream` (a body that comes piece by piece), `seat` (the R of the
 //! same process).
 
-use super::c_stream::Stream;
-use super::line::Line;
-use super::seat::Assigned;
-use crate::config::Runs;
+use crate::assigned::Assigned;
+use crate::c_stream::Stream;
+use crate::line::Line;
+use crate::runs::Runs;
 use bytes::Bytes;
 use shm::{RequestId, ServerEnd};
 use std::io;
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 use wire::stream::{Order, Part};
 
 /// See the module.
-pub(super) struct CSeat {
+pub(crate) struct CSeat {
     pub line: Line,
     pub threads: usize,
     /// by slot
@@ -40,7 +40,7 @@ pub(super) struct CSeat {
 
 /// What is with one kind of threads.
 #[derive(Debug)]
-pub(super) struct Load {
+pub(crate) struct Load {
     /// requests
     pub n: usize,
     /// microseconds that they are expected to take in all
@@ -92,7 +92,7 @@ struct Held {
 }
 
 /// What it said about a request.
-pub(super) enum Said {
+pub(crate) enum Said {
     /// the last word: a reply, or the end of what was streamed
     Reply {
         /// `None` when it is not, or not any more, one that it has
@@ -110,7 +110,7 @@ pub(super) enum Said {
 
 impl CSeat {
     /// A seat whose process has so many threads. In the context of the runtime of this thread.
-    pub(super) fn new(end: ServerEnd, threads: usize) -> io::Result<Self> {
+    pub(crate) fn new(end: ServerEnd, threads: usize) -> io::Result<Self> {
         Ok(CSeat {
             line: Line::new(end)?,
             threads: threads.max(1),
@@ -123,25 +123,25 @@ impl CSeat {
         })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Requests that hold a thread, or wait for one.
-    pub(super) fn running(&self) -> usize {
+    pub(crate) fn running(&self) -> usize {
         self.inline.n + self.pool.n
     }
 
-    pub(super) fn is_broken(&self) -> bool {
+    pub(crate) fn is_broken(&self) -> bool {
         self.broken || self.line.is_broken()
     }
 
     /// Whether it has said something.
-    pub(super) fn has_news(&self) -> bool {
+    pub(crate) fn has_news(&self) -> bool {
         self.len > 0 && self.line.has_news()
     }
 
@@ -161,7 +161,7 @@ impl CSeat {
     }
 
     /// Hands it a request. `None` when it has no slot left.
-    pub(super) fn assign(
+    pub(crate) fn assign(
         &mut self,
         message: &[u8],
         runs: Runs,
@@ -202,7 +202,7 @@ impl CSeat {
         Some(held)
     }
 
-    pub(super) fn has_begun(&self, id: RequestId) -> bool {
+    pub(crate) fn has_begun(&self, id: RequestId) -> bool {
         self.line.has_begun(id)
     }
 
@@ -212,7 +212,7 @@ impl CSeat {
     }
 
     /// What was handed ahead and has not begun, all but `keep` of it: taken back, oldest first.
-    pub(super) fn revoke_unbegun(&mut self, keep: usize) -> Vec<Assigned> {
+    pub(crate) fn revoke_unbegun(&mut self, keep: usize) -> Vec<Assigned> {
         let mut unbegun: Vec<(u64, RequestId)> =
             self.all().filter(|h| !self.has_begun(h.request.id)).map(|h| (h.turn, h.request.id)).collect();
         unbegun.sort_unstable_by_key(|&(turn, _)| turn);
@@ -226,12 +226,12 @@ impl CSeat {
     }
 
     /// Whether something waits here behind others.
-    pub(super) fn has_ahead(&self) -> bool {
+    pub(crate) fn has_ahead(&self) -> bool {
         self.pool.n > self.threads || (self.inline.n > 0 && self.running() > 1)
     }
 
     /// What waits here behind handlers that have been at it for longer than `slow`, taken back.
-    pub(super) fn take_back(&mut self, now: Instant, slow: Duration) -> Vec<Assigned> {
+    pub(crate) fn take_back(&mut self, now: Instant, slow: Duration) -> Vec<Assigned> {
         if self.inline.n > 0 && self.inline.quiet_for(now) > slow && self.runs_inline() {
             return self.revoke_unbegun(0);
         }
@@ -243,7 +243,7 @@ impl CSeat {
     }
 
     /// Takes a request back. `None` when it has begun.
-    pub(super) fn revoke(&mut self, id: RequestId) -> Option<Assigned> {
+    pub(crate) fn revoke(&mut self, id: RequestId) -> Option<Assigned> {
         self.get(id)?;
         if !self.line.revoke(id) {
             return None;
@@ -252,7 +252,7 @@ impl CSeat {
     }
 
     /// Nobody waits for this request any more: its handler is told. At `due`, in ms, it is stuck if it still runs.
-    pub(super) fn cancel(&mut self, id: RequestId, due: u64) {
+    pub(crate) fn cancel(&mut self, id: RequestId, due: u64) {
         let Some(held) = self.get(id) else { return };
         held.stream.iter_mut().for_each(Stream::cut);
         held.due = due;
@@ -262,7 +262,7 @@ impl CSeat {
     }
 
     /// The client has taken pieces of the body worth so many bytes.
-    pub(super) fn credit(&mut self, id: RequestId, bytes: usize) {
+    pub(crate) fn credit(&mut self, id: RequestId, bytes: usize) {
         let Some(held) = self.get(id).filter(|held| !held.cancelled) else { return };
         if let Some(granted) = held.stream.as_mut().and_then(|stream| stream.grant(bytes)) {
             self.line.send(id, &Order::Credit(granted).encode());
@@ -270,13 +270,13 @@ impl CSeat {
     }
 
     /// Whether this request's body is being streamed.
-    pub(super) fn streams(&self, id: RequestId) -> bool {
+    pub(crate) fn streams(&self, id: RequestId) -> bool {
         let held = self.held.get(id.slot as usize).and_then(Option::as_ref);
         held.is_some_and(|held| held.request.id == id && held.stream.is_some())
     }
 
     /// The body of this request goes there.
-    pub(super) fn begin(&mut self, id: RequestId, stream: Stream) {
+    pub(crate) fn begin(&mut self, id: RequestId, stream: Stream) {
         if let Some(held) = self.get(id) {
             held.stream = Some(stream);
             if !held.cancelled {
@@ -286,7 +286,7 @@ impl CSeat {
     }
 
     /// The next thing it says, read at `now`, and how many bytes that took.
-    pub(super) fn receive(&mut self, now: Instant) -> Option<(usize, Said)> {
+    pub(crate) fn receive(&mut self, now: Instant) -> Option<(usize, Said)> {
         if self.broken {
             return None;
         }
@@ -353,7 +353,7 @@ impl CSeat {
 
     /// Marks what runs long after its deadline as stuck, and forgets what was to be answered later and was not by then. `true` when
     /// something is newly stuck.
-    pub(super) fn expire(&mut self, now: u64) -> bool {
+    pub(crate) fn expire(&mut self, now: u64) -> bool {
         if self.len == 0 {
             return false;
         }
@@ -374,17 +374,17 @@ impl CSeat {
     }
 
     /// Whether anything that it has can still become late.
-    pub(super) fn has_deadlines(&self) -> bool {
+    pub(crate) fn has_deadlines(&self) -> bool {
         self.len > 0 && self.all().any(|held| held.due != u64::MAX && !held.stuck)
     }
 
     /// Whether handlers that are stuck are all that it has.
-    pub(super) fn is_only_stuck(&self) -> bool {
+    pub(crate) fn is_only_stuck(&self) -> bool {
         self.len > 0 && self.all().all(|held| held.stuck)
     }
 
     /// Its process is dead: what it had begun with and what had no answer yet.
-    pub(super) fn bury(&mut self) -> Vec<Assigned> {
+    pub(crate) fn bury(&mut self) -> Vec<Assigned> {
         self.len = 0;
         let held = std::mem::take(&mut self.held);
         // dropping a stream breaks it off

@@ -1,33 +1,15 @@
 //! A request that is out, as a future of what comes of it. Dropping it, as happens when the client goes, takes the request
-//! back from the queue if it has not begun; if it has, it is interrupted or left to its end, as its errand says.
+//! back from the queue if it has not begun; if it has, it is interrupted or left to its end, as its submission says.
 
-use super::request::Key;
-use super::{with, Post};
-use admission::Late;
-use bytes::Bytes;
-use exchange::PipeReader;
+use crate::home::with;
+use crate::outcome::Outcome;
+use crate::request::Key;
+use crate::submission::Post;
 use std::future::Future;
-use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
-
-/// What came of a request.
-pub enum Outcome {
-    /// the worker's reply, a message of `wire`, and the file with its body when that is long
-    Reply(Bytes, Option<OwnedFd>),
-    /// the head of its reply, such a message too, and the body, which is still to come
-    Stream(Bytes, PipeReader),
-    /// it took too long
-    Late(Late),
-    /// the server ends, and nobody will answer
-    Ending,
-    /// its worker died
-    WorkerDied,
-    /// the app that routed it is not served any more: route it again
-    Stale,
-}
 
 /// See the module.
 pub struct Ticket(Way);
@@ -45,11 +27,11 @@ enum Way {
 }
 
 impl Ticket {
-    pub(super) fn here(key: Key) -> Self {
+    pub(crate) fn here(key: Key) -> Self {
         Ticket(Way::Here(key))
     }
 
-    pub(super) fn elsewhere(number: u64, outcome: oneshot::Receiver<Outcome>, post: UnboundedSender<Post>) -> Self {
+    pub(crate) fn elsewhere(number: u64, outcome: oneshot::Receiver<Outcome>, post: UnboundedSender<Post>) -> Self {
         Ticket(Way::Elsewhere { number, outcome, post })
     }
 }

@@ -1,7 +1,7 @@
 //! A body that a worker sends piece by piece: what it may send is granted by what the client has taken, so that neither a slow client nor
 //! a worker that does not care can fill the server's memory. Neighbours: `respond::pipe` (the way to the client), `wire::stream`.
 
-use super::Post;
+use crate::submission::Post;
 use bytes::Bytes;
 use exchange::{pipe, PipeReader, PipeWriter, Reading, Written};
 use shm::RequestId;
@@ -13,7 +13,7 @@ use wire::stream::{worth, WINDOW};
 const AT_ONCE: usize = WINDOW / 4;
 
 /// The dispatcher's side of one.
-pub(super) struct Stream {
+pub(crate) struct Stream {
     /// `None` when nobody reads
     writer: Option<PipeWriter>,
     /// what the worker may still send
@@ -22,7 +22,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// Of this request of this worker; what becomes of it at the client's is posted.
-    pub(super) fn new(worker: u32, id: RequestId, post: UnboundedSender<Post>) -> (Stream, PipeReader) {
+    pub(crate) fn new(worker: u32, id: RequestId, post: UnboundedSender<Post>) -> (Stream, PipeReader) {
         let taken = AtomicUsize::new(0);
         let (writer, reader) = pipe(Some(Box::new(move |reading| {
             // a dispatcher that has ended needs no news
@@ -42,7 +42,7 @@ impl Stream {
     }
 
     /// The next piece. `false` when the worker was not allowed to send it.
-    pub(super) fn take(&mut self, piece: Bytes) -> bool {
+    pub(crate) fn take(&mut self, piece: Bytes) -> bool {
         let Some(left) = self.credit.checked_sub(worth(piece.len())) else { return false };
         self.credit = left;
         match &self.writer {
@@ -52,18 +52,18 @@ impl Stream {
     }
 
     /// Nobody reads any more: what the worker still sends goes nowhere.
-    pub(super) fn cut(&mut self) {
+    pub(crate) fn cut(&mut self) {
         self.writer = None;
     }
 
-    pub(super) fn end(&mut self, whole: bool) {
+    pub(crate) fn end(&mut self, whole: bool) {
         if let Some(writer) = self.writer.take() {
             writer.end(whole);
         }
     }
 
     /// The client has taken so much: what the worker is to be told.
-    pub(super) fn grant(&mut self, bytes: usize) -> Option<u32> {
+    pub(crate) fn grant(&mut self, bytes: usize) -> Option<u32> {
         self.credit = (self.credit + bytes).min(WINDOW);
         u32::try_from(bytes).ok()
     }

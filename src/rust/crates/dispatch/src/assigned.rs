@@ -1,0 +1,17 @@
+//! A request that a worker has.
+
+use crate::request::Key;
+use shm::RequestId;
+
+/// See the module.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Assigned {
+    pub id: RequestId,
+    /// its client may have gone since
+    pub key: Key,
+    pub route: u32,
+    /// microseconds that its handler is expected to take; `None` when nothing is known
+    pub expected: Option<u32>,
+    /// by when it must have been answered, in ms
+    pub deadline: u64,
+}

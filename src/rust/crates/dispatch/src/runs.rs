@@ -1,0 +1,16 @@
+//! Which kind of thread a request waits for.
+
+use serde::{Deserialize, Serialize};
+
+/// Who runs a handler.
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Runs {
+    /// R, in a worker
+    #[default]
+    R,
+    /// C, on the thread that has the request: it has promised not to block
+    Inline,
+    /// C, on a thread of a pool
+    Pool,
+}

@@ -1,0 +1,54 @@
+//! What the dispatcher is given by I/O threads: requests, and news of their clients.
+
+use crate::outcome::Outcome;
+use crate::runs::Runs;
+use shm::RequestId;
+use tokio::sync::oneshot;
+
+/// Where a request is to go, and how long it may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Submission {
+    /// the app that routed it
+    pub generation: u32,
+    /// the route's target
+    pub route: u32,
+    /// who runs its handler: R, or in C, inline or a pool, in a worker process
+    pub runs: Runs,
+    /// ms
+    pub timeout: u64,
+    /// whether its handler is interrupted when its client goes
+    pub ends_with_client: bool,
+}
+
+/// From an I/O thread to the dispatcher of another.
+pub enum Post {
+    /// a request
+    Request {
+        /// the sender's name for it
+        number: u64,
+        /// where it goes
+        submission: Submission,
+        /// for the worker
+        message: Vec<u8>,
+        /// who waits
+        client: oneshot::Sender<Outcome>,
+    },
+    /// its client has gone
+    Abandon(u64),
+    /// the client of a streamed body has taken pieces worth so many bytes
+    Taken {
+        /// who streams
+        worker: u32,
+        /// which of its requests
+        id: RequestId,
+        /// as `wire` counts them
+        bytes: usize,
+    },
+    /// nobody reads a streamed body any more, if it has not ended
+    Left {
+        /// who streams
+        worker: u32,
+        /// which of its requests
+        id: RequestId,
+    },
+}
