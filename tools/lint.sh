@@ -30,6 +30,7 @@ compiler() {
   done
 }
 
+# shellcheck disable=SC2016 # $ is R's
 r_code() {
   Rscript --vanilla -e '
     files <- list.files(c("R", "inst/examples"), "\\.R$", recursive = TRUE, full.names = TRUE)

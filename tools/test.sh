@@ -166,6 +166,7 @@ fi
 stage engine architecture 40 Rscript tests/architecture/run.R
 full_stage engine docs 60 tools/docs.sh --check
 full_stage engine lint 120 tools/lint.sh
+full_stage engine site 90 tools/site.sh "$work/site"
 if has cargo clippy --version; then
   stage engine clippy 300 cargo clippy "${manifest[@]}" --workspace --all-targets --locked --quiet -- -D warnings
 else
@@ -192,9 +193,9 @@ full_package_stage package h2spec 180 tools/h2spec.sh
 full_package_stage package examples 240 Rscript tests/examples/run.R
 
 # The lane `process`, which begins when the package is installed.
-full_package_stage process process 700 Rscript tests/process/run.R
+full_package_stage process process 650 Rscript tests/process/run.R
 # Each test once more, in one of the other ways to start a server: all of them are WAYS=all.
-full_package_stage process process-ways 700 env WAYS=others Rscript tests/process/run.R
+full_package_stage process process-ways 650 env WAYS=others Rscript tests/process/run.R
 
 sum=0
 for seconds in "${seconds_of[@]}"; do sum=$((sum + seconds)); done
