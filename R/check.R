@@ -91,6 +91,11 @@ check_choice <- function(x, arg, choices, call = sys.call(-1L)) {
   stop_argument(arg, paste(paste(quoted[-n], collapse = ", "), "or", quoted[[n]]), x, call)
 }
 
+check_choice_or_null <- function(x, arg, choices, call = sys.call(-1L)) {
+  if (is.null(x) || is_string(x) && x %in% choices) return(invisible())
+  stop_argument(arg, paste(paste0("\"", choices, "\"", collapse = ", "), "or NULL"), x, call)
+}
+
 check_flag <- function(x, arg, call = sys.call(-1L)) {
   if (!isTRUE(x) && !isFALSE(x)) stop_argument(arg, "TRUE or FALSE", x, call)
 }

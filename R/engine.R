@@ -63,18 +63,13 @@ app_json <- function(compiled) dr_to_json(app_fields(compiled), auto_unbox = TRU
 
 as_json <- function(x) as.character(jsonlite::toJSON(x, auto_unbox = TRUE, digits = NA, json_verbatim = TRUE))
 
-# Limits that are seconds, and may have a fraction.
-limits_in_seconds <- c(
-  "header_timeout", "body_timeout", "write_timeout", "keep_alive", "timeout", "queue_timeout", "graceful_timeout",
-  "kill_after"
-)
-
 # What the engine's own reader of the settings expects: whole numbers as such.
 config_fields <- function(config) {
   # what is NULL is as if it had not been given
   config <- Filter(Negate(is.null), config)
   config$limits <- Filter(Negate(is.null), config$limits)
-  whole <- setdiff(names(config$limits), limits_in_seconds)
+  table <- settings_table()
+  whole <- setdiff(names(config$limits), table$Name[table$Kind == "seconds"])
   config$limits[whole] <- lapply(config$limits[whole], whole_number)
   config
 }

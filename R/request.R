@@ -34,7 +34,7 @@
 #'     kept.}
 #'   \item{`files`}{The files of a multipart body: a list named by field. Each is a list with `field`, `name` (the
 #'     file's name at the client, without folders), `type`, `size` (bytes), and either `content` (a raw vector; `path`
-#'     is `NA`) or, above `dr_serve(spool_above = )`, `path` (of a temporary file that is removed after the response;
+#'     is `NA`) or, above `dr_limits(spool_above = )`, `path` (of a temporary file that is removed after the response;
 #'     `content` is `NULL`).}
 #'   \item{`remote_addr`, `remote_port`}{Address (a string) and port (an integer) of the client.}
 #'   \item{`protocol`}{`"HTTP/1.1"` or `"HTTP/2"`.}

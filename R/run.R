@@ -22,8 +22,6 @@
 #'   when they are unused; or `"auto"`: as many as there are processors that this session may use. At most 1024.
 #' @param on_worker_start,on_worker_stop Functions without arguments, or `NULL`, that each worker calls before its first
 #'   request and at its end, after those of the app: see [dr_on_worker_start()]. They are copied to the workers.
-#' @param start How worker processes come about. `"fork"`: as forks of one process that has loaded the file. `"spawn"`:
-#'   as fresh R processes that each load it.
 #' @param block `TRUE` to serve until [dr_stop()] is called by a callback, Ctrl-C is pressed or SIGTERM comes, and only
 #'   then return. `FALSE` to return at once; the server needs nothing of the session then.
 #' @returns `NULL`, invisibly.
@@ -45,25 +43,18 @@
 #' @export
 dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_worker_start = NULL, max_queue = 1024L,
                    cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = TRUE, debug = FALSE,
-                   log = "stderr", access_log = "none", access_log_format = c("combined", "json"), case_sensitive = FALSE,
-                   errors = c("auto", "json", "text"), on_client_gone = NULL,
-                   on_worker_stop = NULL, start = c("fork", "spawn"), check_unused = 10, max_age = 300,
-                   max_requests = 0, max_rss = 0, max_lifetime = 0, start_timeout = 60,
-                   max_request_line = 8192L, max_header_field = 8192L, max_header_size = 32768L, max_headers = 100L,
-                   max_body = 1048576, spool_above = 131072, max_parts = 100L, max_fields = 1000L,
-                   max_json_depth = 64L, max_collisions = 2L,
-                   header_timeout = 10, body_timeout = 15, min_body_rate = 500, write_timeout = 30, keep_alive = 60,
-                   timeout = 30, queue_timeout = 0, graceful_timeout = 30, kill_after = 2,
-                   max_connections = 10000L, max_streams = 100L) {
+                   log = "stderr", access_log = "none", access_log_format = c("combined", "json"),
+                   case_sensitive = FALSE, errors = c("auto", "json", "text"), on_client_gone = NULL,
+                   on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool()) {
   call <- sys.call()
   check_string(file, "file", call = call)
   if (!file.exists(file) || dir.exists(file)) stop_argument("file", "the path of a file that exists", file, call)
-  check_dots_empty(..., call = call)
-  given <- serving_arguments(environment(), call)
+  old <- old_settings(..., call = call, fun = sys.function())
+  given <- serving_arguments(environment(), old, call)
   check_nothing_runs(call)
   config <- c(prepare_settings(given$settings), list(limits = given$limits))
 
-  server$graceful_timeout <- graceful_timeout
+  server$graceful_timeout <- given$limits$graceful_timeout
   started <- FALSE
   on.exit(if (!started) end_serving())
   arguments <- normalizePath(file)
@@ -73,6 +64,7 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
     arguments <- c(arguments, "--hooks", server$files)
   }
   server$renew <- function() program_source(arguments)
+  workers <- c(given$pool$n_min, given$pool$n_max)
   listening <- service_start(config, given$pool, server$renew(), call)
   started <- TRUE
   server$url <- listening$url

@@ -1,43 +1,40 @@
-# The settings of dr_serve(): what each may be. Their meaning is documented at dr_serve(), their defaults stand there
-# too and agree with admission::Limits in the engine. Neighbour: serve.R.
+# The arguments of dr_serve() and dr_run() as the engine and the supervisor take them. What each may be says the table
+# (settings-table.R); here is what a table cannot say. Neighbours: settings-groups.R (those that come in groups),
+# serve.R and run.R, which have them as arguments.
 
-# Names and checks of the fields of admission::Limits.
-limit_checks <- list(
-  # the engine's type for targets holds no more
-  max_request_line = function(x, arg, call) check_size(x, arg, 1, 65534, call = call),
-  max_header_field = check_size, max_header_size = check_size, max_headers = check_count,
-  max_body = function(x, arg, call) check_size(x, arg, 0, call = call),
-  spool_above = function(x, arg, call) check_size(x, arg, 0, call = call),
-  max_parts = check_count, max_fields = check_count, max_json_depth = check_count, max_collisions = check_count,
-  header_timeout = check_seconds, body_timeout = check_seconds,
-  min_body_rate = function(x, arg, call) check_size(x, arg, 0, call = call),
-  write_timeout = check_seconds, keep_alive = check_seconds, timeout = check_seconds_or_none,
-  queue_timeout = check_seconds_or_none, graceful_timeout = check_seconds_or_none, kill_after = check_seconds,
-  max_connections = check_count, max_queue = check_count,
-  max_streams = function(x, arg, call) check_count(x, arg, 1, 2^31 - 1, call = call)
-)
+# Checks the arguments of dr_serve() and dr_run(), which stand in `frame`; `old`: what their `...` holds. A list of
+# settings, limits (those of time among them) and pool, with sizes in bytes and times in seconds.
+serving_arguments <- function(frame, old, call) {
+  own <- c(settings_of("serving"), "workers")
+  values <- lapply(own, function(name) check_setting(name, frame[[name]], call))
+  names(values) <- own
+  groups <- settle_groups(mget(names(group_makers), envir = frame), old, call)
+  check_log(values$log, "log", call)
+  check_log(values$access_log, "access_log", call)
+  warn_debug(values$debug, values$host)
+  check_hook(frame$on_worker_start, "on_worker_start", null = TRUE, call = call)
+  check_hook(frame$on_worker_stop, "on_worker_stop", null = TRUE, call = call)
+  check_flag(frame$block, "block", call)
+  limits <- c(groups$limits, groups$timeouts, values["max_queue"])
+  workers <- values$workers
+  list(
+    settings = values[setdiff(own, c("max_queue", "workers"))],
+    limits = limits,
+    pool = c(groups$pool, list(
+      n_min = workers[[1L]], n_max = workers[[length(workers)]], graceful_timeout = limits$graceful_timeout
+    ))
+  )
+}
 
-check_settings <- function(settings, limits, call) {
-  check_count(settings$port, "port", 0, 65535, call = call)
-  check_count(settings$threads, "threads", call = call)
-  check_count(settings$cpp_workers, "cpp_workers", call = call)
-  check_string(settings$host, "host", call = call)
-  check_flag(settings$debug, "debug", call = call)
-  check_flag(settings$case_sensitive, "case_sensitive", call = call)
-  check_client_gone(settings$on_client_gone, call)
-  check_string(settings$upload_path, "upload_path", null = TRUE, call = call)
-  check_log(settings$log, "log", call)
-  check_log(settings$access_log, "access_log", call)
-  for (name in names(limit_checks)) limit_checks[[name]](limits[[name]], name, call = call)
-  if (settings$debug && !grepl("^(127\\.|::1$|localhost$|unix:)", settings$host)) {
-    warning("`debug = TRUE` shows errors and tracebacks to every client that reaches ", settings$host, call. = FALSE)
+warn_debug <- function(debug, host) {
+  if (debug && !grepl("^(127\\.|::1$|localhost$|unix:)", host)) {
+    warning("`debug = TRUE` shows errors and tracebacks to every client that reaches ", host, call. = FALSE)
   }
 }
 
 # Also an argument of routes.
 check_client_gone <- function(on_client_gone, call) {
-  if (is.null(on_client_gone) || is_string(on_client_gone) && on_client_gone %in% c("finish", "interrupt")) return()
-  stop_argument("on_client_gone", "\"finish\", \"interrupt\" or NULL", on_client_gone, call)
+  check_choice_or_null(on_client_gone, "on_client_gone", c("finish", "interrupt"), call)
 }
 
 check_log <- function(log, arg, call) {
@@ -63,4 +60,11 @@ prepare_settings <- function(settings) {
   }
   settings$upload_path <- folder
   settings
+}
+
+# The pool as the supervisor's own reader expects it: whole numbers as such.
+pool_fields <- function(pool) {
+  whole <- c("n_min", "n_max", "max_requests", "max_rss")
+  pool[whole] <- lapply(pool[whole], whole_number)
+  pool
 }

@@ -51,7 +51,8 @@ server <- new.env(parent = emptyenv())
 #' @param upload_path A folder in which the server makes one of its own for bodies above `spool_above`, and removes what
 #'   servers that were killed have left there: a single string, or `NULL` for that of temporary files. It is created
 #'   when missing.
-#' @param ... Must be empty: what follows is given by name.
+#' @param ... Arguments of [dr_limits()], [dr_timeouts()] and [dr_pool()], for one release: a message says where they
+#'   belong. What follows is given by name.
 #' @param host The address to listen on: a single string. The default is reached from this machine only; `"0.0.0.0"` and
 #'   `"::"` listen on all interfaces. `"unix:/run/app.sock"` is a socket in the file system, whose file is removed when
 #'   the server ends; `"unix:/run/app.sock?mode=0666"` sets who may connect (0660 otherwise: user and group of the
@@ -61,8 +62,8 @@ server <- new.env(parent = emptyenv())
 #' @param debug `TRUE` to send messages and tracebacks of errors to clients. Not for production.
 #' @param log Where log lines go: `"stderr"`, `"none"`, or the path of a file, to which they are appended.
 #' @param access_log Where a line is written for each request, the same as `log`; by default nowhere.
-#' @param access_log_format How: `"combined"`, which the tools for logs of web servers read, or `"json"`, an object of JSON on each line,
-#'   with times in seconds.
+#' @param access_log_format How: `"combined"`, which the tools for logs of web servers read, or `"json"`, an object of
+#'   JSON on each line, with times in seconds.
 #' @param case_sensitive `TRUE` to tell upper and lower case in paths apart.
 #' @param errors What the bodies of errors are that the server makes, those of [dr_abort()] among them. `"json"`:
 #'   problem details (RFC 9457). `"text"`: a line of text. `"auto"`: JSON for clients whose `Accept` names JSON, text
@@ -73,40 +74,9 @@ server <- new.env(parent = emptyenv())
 #'   of GET and HEAD requests, which should change nothing, are interrupted, all others finish. A request that still
 #'   waits when its client goes is dropped in any case. Routes may have another, see [dr_get()]. Handlers in C are told,
 #'   and decide for themselves.
-#' @param start How worker processes come about. `"fork"`: as forks, within milliseconds and sharing memory. `"spawn"`:
-#'   as fresh R processes, for what does not survive a fork, such as threads of other packages or a GPU. They get copies
-#'   of the app, of the variables in the global environment and the packages that are attached; memory is not shared.
-#' @param check_unused How often workers beyond the minimum are looked at, in seconds.
-#' @param max_age How long a worker beyond the minimum may be unused, in seconds, before it is ended.
-#' @param max_requests After how many requests a worker is replaced, 10 % more or less; 0 for never.
-#' @param max_rss Above which memory a worker is replaced, in bytes of its resident set; 0 for never.
-#' @param max_lifetime After which time a worker is replaced, in seconds; 0 for never.
-#' @param start_timeout How long the start of a worker process may take, in seconds.
-#' @param max_request_line Longest request line, in bytes; a longer one gets 414.
-#' @param max_header_field,max_header_size Longest header field and longest header section, in bytes; longer ones get
-#'   431.
-#' @param max_headers Most header fields of a request; more get 431.
-#' @param max_body Longest body, in bytes; a longer one gets 413.
-#' @param spool_above Bodies and files longer than this, in bytes, wait in a temporary file instead of in memory.
-#' @param max_parts,max_fields Most parts of a multipart body, and most fields of a form or a query; more get 400.
-#' @param max_json_depth Deepest nesting of a JSON body; a deeper one gets 400.
-#' @param max_collisions Most different strings of one request that fall into one bucket of R's string cache beyond what
-#'   chance brings about; more, which only an attack brings about, get 400.
-#' @param header_timeout From the first byte of a request to the end of its header section, in seconds.
-#' @param body_timeout Longest pause within a body, in seconds.
-#' @param min_body_rate Slowest body in bytes per second, over each span of `body_timeout` seconds; 0 allows
-#'   any.
-#' @param write_timeout Longest time without progress while a response is sent, in seconds.
-#' @param keep_alive Longest idle time between two requests of a connection, in seconds.
-#' @param timeout Longest time from the arrival of a request to its answer, in seconds; then it gets 504, or 503 when
-#'   its handler has not begun. 0 for never. Routes may have another, see [dr_get()].
-#' @param kill_after How long after its interrupt a handler in a worker process may go on, in seconds, before the
-#'   process is killed. Handlers are interrupted when `timeout` is over, and as `on_client_gone` says.
-#' @param queue_timeout Longest time that a request waits for R, in seconds; then it gets 503. 0, the default, for as
-#'   long as its `timeout`.
-#' @param graceful_timeout How long [dr_stop()] waits for requests in flight, in seconds; 0 does not wait.
-#' @param max_connections Most connections at a time; further ones wait.
-#' @param max_streams Most HTTP/2 streams of a connection at a time.
+#' @param limits Limits of sizes and numbers: see [dr_limits()].
+#' @param timeouts Limits of times: see [dr_timeouts()].
+#' @param pool How worker processes start, and when they are replaced: see [dr_pool()].
 #' @returns `NULL`, invisibly.
 #' @section Errors:
 #' * `drover_error_argument` when an argument is not as described, or a folder of [dr_static()] does not exist.
@@ -126,27 +96,23 @@ server <- new.env(parent = emptyenv())
 #' dr_url()
 #' dr_stop()
 #'
-#' dr_serve(app, port = 0, workers = 2, block = FALSE, timeout = "10s", max_body = "2MB")
+#' dr_serve(
+#'   app, port = 0, workers = 2, block = FALSE,
+#'   timeouts = dr_timeouts(timeout = "10s"), limits = dr_limits(max_body = "2MB")
+#' )
 #' dr_status()
 #' dr_stop()
 #' @export
 dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_start = NULL, max_queue = 1024L,
                      cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = !interactive(),
                      debug = FALSE, log = "stderr", access_log = "none", access_log_format = c("combined", "json"),
-                     case_sensitive = FALSE,
-                     errors = c("auto", "json", "text"), on_client_gone = NULL,
-                     on_worker_stop = NULL, start = c("fork", "spawn"), check_unused = 10, max_age = 300,
-                     max_requests = 0, max_rss = 0, max_lifetime = 0, start_timeout = 60,
-                     max_request_line = 8192L, max_header_field = 8192L, max_header_size = 32768L, max_headers = 100L,
-                     max_body = 1048576, spool_above = 131072, max_parts = 100L, max_fields = 1000L,
-                     max_json_depth = 64L, max_collisions = 2L,
-                     header_timeout = 10, body_timeout = 15, min_body_rate = 500, write_timeout = 30, keep_alive = 60,
-                     timeout = 30, queue_timeout = 0, graceful_timeout = 30, kill_after = 2,
-                     max_connections = 10000L, max_streams = 100L) {
+                     case_sensitive = FALSE, errors = c("auto", "json", "text"),
+                     on_client_gone = NULL, on_worker_stop = NULL,
+                     limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool()) {
   call <- sys.call()
   check_app(app, call = call)
-  check_dots_empty(..., call = call)
-  given <- serving_arguments(environment(), call)
+  old <- old_settings(..., call = call, fun = sys.function())
+  given <- serving_arguments(environment(), old, call)
   if (is_loading()) return(register_app(app, on_worker_start, on_worker_stop, names(match.call())))
   if (can_replace()) {
     if (same_settings(given)) {
@@ -169,7 +135,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   server$given <- given
   server$config <- config
   server$apps <- app_tree(app)
-  server$graceful_timeout <- graceful_timeout
+  server$graceful_timeout <- given$limits$graceful_timeout
   # at a console, a plot is somebody's who looks at it
   if (!interactive()) server$options <- options(device = null_device)
   hooks <- worker_hooks(app, on_worker_start, on_worker_stop)
@@ -178,7 +144,8 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   for (one in server$apps) {
     for (hook in one$on_start) run_start_hook(hook, "start hook", call)
   }
-  if (identical(as.integer(workers), 1L)) {
+  workers <- c(given$pool$n_min, given$pool$n_max)
+  if (all(workers == 1)) {
     server$worker_stop <- rev(hooks$stop)
     for (hook in hooks$start) run_start_hook(hook, "on_worker_start", call)
     listening <- engine_start(config, compiled)

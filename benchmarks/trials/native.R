@@ -11,7 +11,7 @@ dr_get_cpp(app, "/unary", "benchhandlers", "bench_unary")
 
 if (nzchar(Sys.getenv("PORT"))) {
   dr_serve(
-    app, port = as.integer(Sys.getenv("PORT")), threads = as.integer(Sys.getenv("THREADS")), max_connections = 20000,
-    max_queue = 20000, block = TRUE
+    app, port = as.integer(Sys.getenv("PORT")), threads = as.integer(Sys.getenv("THREADS")), max_queue = 20000,
+    limits = dr_limits(max_connections = 20000), block = TRUE
   )
 }

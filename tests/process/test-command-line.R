@@ -54,3 +54,36 @@ test("what of dr_serve() in a file is not used is named", function() {
   said <- grep("of dr_serve\\(\\) in", server$log(), value = TRUE)
   expect(length(said) == 1 && grepl("not used: `port`, `workers`; the settings", said), toString(server$log()))
 }, ways = 1)
+
+test("settings of drover.toml beside the app count, below variables and flags", function() {
+  folder <- tempfile("app-")
+  dir.create(folder)
+  file <- write_app(c(
+    "app <- dr_app()", "dr_post(app, '/', function(req) 'taken')",
+    "dr_get(app, '/slow', function() { Sys.sleep(5); 'slow' })", "app"
+  ), file.path(folder, "app.R"))
+  writeLines(c(
+    "port = 0", "workers = [2, 3]", "[limits]", "max_body = \"10B\"", "max_headers = 5", "[timeouts]",
+    "timeout = \"400ms\""
+  ), file.path(folder, "drover.toml"))
+  server <- launch(c(drover_program(), file, "--max-headers", "50"), env = c(DROVER_MAX_BODY = "12"))
+  expect(any(grepl("workers=2-3", server$log())), toString(server$log()))
+  expect(any(grepl("settings are those of .*/drover.toml$", server$log())), toString(server$log()))
+  status <- function(...) ask(server, ...)$status
+  expect(status("/slow") == 504L, "the timeout of the file does not count")
+  expect(status("/", "-d", strrep("x", 12)) == 200L, "the variable does not count")
+  expect(status("/", "-d", strrep("x", 13)) == 413L, "the variable does not count")
+  headers <- as.vector(rbind("-H", sprintf("a%d: 1", 1:20)))
+  expect(do.call(status, as.list(c("/", "-d", "1", headers))) == 200L, "the flag does not count")
+}, ways = 1)
+
+test("a mistake in drover.toml keeps the server from starting, and is named with its line", function() {
+  folder <- tempfile("app-")
+  dir.create(folder)
+  file <- write_app("dr_app()", file.path(folder, "app.R"))
+  writeLines(c("port = 0", "", "max_bdoy = 1"), file.path(folder, "drover.toml"))
+  ended <- run_to_end(c(drover_program(), file))
+  expect(ended$status == 2L, paste("its exit status is", ended$status))
+  right <- "error: .*/drover.toml:3: max_bdoy is not a setting: did you mean max_body\\?$"
+  expect(any(grepl(right, ended$log)), toString(ended$log))
+}, ways = 1)

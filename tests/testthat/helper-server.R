@@ -18,6 +18,7 @@ local_server <- function(app_code, ..., setup = character(), env = character(), 
     lines <- app_code
   }
   settings <- list(...)
+  # a call, as in quote(dr_limits(max_body = 1)), is written as such
   arguments <- paste0(sprintf(", %s = ", names(settings)), vapply(settings, deparse1, ""), recycle0 = TRUE)
   folder <- tempfile("drover-server-")
   dir.create(folder)

@@ -173,10 +173,7 @@ test_that("wrong settings are named, and the server does not start", {
 })
 
 test_that("debugging for everybody gives a warning", {
-  settings <- formals(dr_serve)
-  settings$debug <- TRUE
-  limits <- settings[names(drover:::limit_checks)]
-  expect_silent(drover:::check_settings(settings, limits, NULL))
-  settings$host <- "0.0.0.0"
-  expect_warning(drover:::check_settings(settings, limits, NULL), "shows errors and tracebacks")
+  expect_silent(drover:::warn_debug(TRUE, "127.0.0.1"))
+  expect_silent(drover:::warn_debug(FALSE, "0.0.0.0"))
+  expect_warning(drover:::warn_debug(TRUE, "0.0.0.0"), "shows errors and tracebacks")
 })

@@ -32,6 +32,6 @@ test_that("what is no size or time is refused with what would be right", {
 })
 
 test_that("workers = \"auto\" is one for each processor that the session may use", {
-  cores <- drover:::settle_units(list2env(list(workers = "auto")))
+  cores <- drover:::check_setting("workers", "auto", NULL)
   expect_identical(cores, as.integer(system2("nproc", stdout = TRUE)))
 })

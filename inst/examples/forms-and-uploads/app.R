@@ -38,5 +38,5 @@ dr_post(app, "/photos", function(req) {
 # max_body: the most that a request may send, here 10 MB.
 dr_serve(
   app, port = as.integer(Sys.getenv("PORT", "8080")), block = TRUE,
-  max_body = 10 * 1024^2, spool_above = 64 * 1024
+  limits = dr_limits(max_body = "10MiB", spool_above = "64KiB")
 )

@@ -1,12 +1,13 @@
 //! The program drover: serves an app in a file from R processes that it looks after, without any R in itself.
 //!
-//! `options` is what it can be told, by flags and variables, and `values` what these may be; `words` completes what
-//! people write in short, `surroundings` tells what of it was taken for what; `r` finds R and the package; `serve` starts
-//! everything, says how that goes, and passes on what `signals` ask for; `exit` has the exit codes. What the processes do is
-//! the business of `supervisor`.
+//! `options` is what it can be told, by flags, variables and a settings `file`; `table` has the settings, and `values`
+//! what these may be; `words` completes what people write in short, `surroundings` tells what of it was taken for what;
+//! `r` finds R and the package; `serve` starts everything, says how that goes, and passes on what `signals` ask for;
+//! `exit` has the exit codes. What the processes do is the business of `supervisor`.
 #![forbid(unsafe_code)]
 
 mod exit;
+mod file;
 mod modesty;
 #[cfg(not(fuzzing))]
 mod options;
@@ -17,17 +18,17 @@ mod r;
 mod serve;
 mod signals;
 mod surroundings;
+mod table;
 mod values;
 mod words;
 
-use options::Told;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// Runs the program with these arguments, the first of which is its name. Returns when it has ended.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args = words::complete(args, std::env::var_os("DROVER_FILE").is_some());
-    let Told { serve, pool, notes } = match options::read(args) {
+    let told = match options::read(args) {
         Ok(told) => told,
         Err(e) => {
             // nowhere to complain when neither output can be written
@@ -36,11 +37,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
             return if e.use_stderr() { exit::Code::Usage.into() } else { ExitCode::SUCCESS };
         }
     };
-    for note in notes {
+    for note in &told.notes {
         eprintln!("drover: {note}");
     }
     modesty::be_modest();
-    match serve::serve(&serve, pool) {
+    match serve::serve(&told) {
         Ok(()) => ExitCode::SUCCESS,
         Err(exit::Error { code, message }) => {
             eprintln!("drover: {message}");

@@ -1,16 +1,21 @@
-//! What the program can be told. One setting has one name: the flag `--max-queue`, the variable `DROVER_MAX_QUEUE` and the
-//! argument `max_queue` of `dr_serve()` are the same. The defaults are those of the R functions.
+//! What the program can be told. One setting has one name: the flag `--max-queue`, the variable `DROVER_MAX_QUEUE`, the key
+//! `max_queue` of the settings file and the argument `max_queue` in R are the same, and all are made of one table (`table`).
+//! A flag goes before a variable, a variable before the settings file, the file before the default.
 
+use crate::file::{self, File};
 use crate::surroundings;
-use crate::values::{bytes, count, seconds, seconds_or_none, some_bytes, target, workers, Workers};
-use admission::Limits;
-use clap::builder::BoolishValueParser;
+use crate::table::{settings, Setting, GROUPS};
+use crate::values::{self, Kind};
+use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
-use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use engine::{ErrorFormat, OnClientGone, Settings};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Parser, Subcommand};
+use engine::Settings;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use supervisor::{PoolOptions, Start};
+use supervisor::PoolOptions;
+use toml::{Table, Value};
 
 const AFTER_HELP: &str = "drover app.R is short for drover serve app.R; drover serve --help has all options.";
 
@@ -21,10 +26,10 @@ const UNITS: &str =
 #[derive(Debug, Parser)]
 #[command(name = "drover", version, propagate_version = true, arg_required_else_help = true)]
 #[command(disable_help_flag = true, disable_help_subcommand = true, after_help = AFTER_HELP)]
-pub struct Options {
+struct Options {
     /// what to do
     #[command(subcommand)]
-    pub command: Command,
+    command: What,
     /// Print help
     #[arg(short = 'h', long, global = true, action = ArgAction::Help)]
     help: Option<bool>,
@@ -32,30 +37,13 @@ pub struct Options {
 
 /// What the program can do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+enum What {
     /// Serve an app from a file
     ///
     /// Starts R processes that load the app and answer requests, looks after them, and replaces them when they end.
     /// Ctrl-C and SIGTERM answer the requests in flight and end; a second one ends at once. SIGHUP loads the app anew.
     #[command(after_help = UNITS)]
-    Serve(Box<Serve>),
-}
-
-/// Options of `drover serve`.
-#[derive(Debug, Args)]
-pub struct Serve {
-    #[command(flatten)]
-    app: AppArgs,
-    #[command(flatten)]
-    pub(crate) serving: ServingArgs,
-    #[command(flatten)]
-    pub(crate) pool: PoolArgs,
-    #[command(flatten)]
-    sizes: SizeArgs,
-    #[command(flatten)]
-    times: TimeArgs,
-    #[command(flatten)]
-    counts: CountArgs,
+    Serve(AppArgs),
 }
 
 #[derive(Debug, Args)]
@@ -66,196 +54,149 @@ struct AppArgs {
     /// The same as FILE
     #[arg(id = "named", short = 'f', long = "file", value_name = "FILE", env = "DROVER_FILE")]
     named: Option<PathBuf>,
+    /// Settings, in TOML; without it, drover.toml beside the app's file, if it is there
+    #[arg(short = 'c', long, value_name = "FILE", env = "DROVER_CONFIG")]
+    config: Option<PathBuf>,
     /// The program R: a path, or a name that is looked for on the PATH
     #[arg(long, value_name = "PROGRAM", env = "DROVER_R", default_value = "R")]
     r: PathBuf,
 }
 
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Serving")]
-pub(crate) struct ServingArgs {
-    /// Address to listen on; 0.0.0.0 and :: are all interfaces, unix:PATH is a socket in the file system
-    #[arg(short = 'H', long, env = "DROVER_HOST", default_value = "127.0.0.1")]
-    host: String,
-    /// TCP port; 0 takes a free one. Without it, the variable PORT counts
-    #[arg(short = 'p', long, env = "DROVER_PORT", default_value_t = 8080)]
-    pub(crate) port: u16,
-    /// Engine threads for connections (not R processes: those are --workers)
-    #[arg(long, env = "DROVER_THREADS", default_value_t = 1, value_parser = count)]
-    pub(crate) threads: usize,
-    /// Threads for handlers written in C, in each R process; they are started when the app has some
-    #[arg(long, value_name = "N", env = "DROVER_CPP_WORKERS", default_value_t = 4, value_parser = count)]
-    cpp_workers: usize,
-    /// Send messages and tracebacks of errors to clients: not for production
-    #[arg(long, env = "DROVER_DEBUG", value_parser = BoolishValueParser::new())]
-    debug: bool,
-    /// Tell upper and lower case in paths apart
-    #[arg(long, env = "DROVER_CASE_SENSITIVE", value_parser = BoolishValueParser::new())]
-    case_sensitive: bool,
-    /// Bodies of errors: json (problem details), text, or auto for what the client or the app speaks
-    #[arg(long, value_name = "FORMAT", env = "DROVER_ERRORS", default_value = "auto")]
-    errors: Errors,
-    /// When a client goes: let the handler finish, or interrupt it [default: interrupt only those of GET and HEAD]
-    #[arg(long, env = "DROVER_ON_CLIENT_GONE")]
-    on_client_gone: Option<Gone>,
-    /// Where log lines go: stderr, none, or a file that they are appended to
-    #[arg(long, value_name = "TARGET", env = "DROVER_LOG", default_value = "stderr")]
-    log: String,
-    /// Where a line is written for each request: none, stderr, or a file
-    #[arg(long, value_name = "TARGET", env = "DROVER_ACCESS_LOG", default_value = "none")]
-    access_log: String,
-    /// How: combined, as web servers write it, or json
-    #[arg(long, value_name = "FORMAT", env = "DROVER_ACCESS_LOG_FORMAT", default_value = "combined")]
-    access_log_format: AccessLogFormat,
-    /// Folder for bodies and files above --spool-above; by default one that goes when the server ends
-    #[arg(long, value_name = "FOLDER", env = "DROVER_UPLOAD_PATH")]
-    upload_path: Option<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "R processes")]
-pub(crate) struct PoolArgs {
-    /// R processes for handlers: a number, fewest and most as in 1-4, or auto: one for each core [default: 1-3]
-    #[arg(short = 'w', long, value_name = "N|MIN-MAX|auto", env = "DROVER_WORKERS", value_parser = workers)]
-    pub(crate) workers: Option<Workers>,
-    /// Fewest R processes [default: 1]
-    #[arg(long, value_name = "N", env = "DROVER_N_MIN", value_parser = count)]
-    pub(crate) n_min: Option<usize>,
-    /// Most R processes [default: 3]
-    #[arg(short = 'n', long, value_name = "N", env = "DROVER_N_MAX", value_parser = count)]
-    pub(crate) n_max: Option<usize>,
-    /// How R processes start: forked from one that has loaded the app, or each by itself
-    #[arg(long, env = "DROVER_START", default_value = "fork")]
-    start: How,
-    /// How often to look for processes that are not needed, in seconds
-    #[arg(long, value_name = "SECONDS", env = "DROVER_CHECK_UNUSED", default_value_t = PoolOptions::default().check_unused,
-        value_parser = seconds)]
-    check_unused: f64,
-    /// How long a process above the fewest may be unused before it ends, in seconds
-    #[arg(long, value_name = "SECONDS", env = "DROVER_MAX_AGE", default_value_t = PoolOptions::default().max_age,
-        value_parser = seconds_or_none)]
-    max_age: f64,
-    /// Replace a process after about so many requests; 0 for never
-    #[arg(long, value_name = "N", env = "DROVER_MAX_REQUESTS", default_value_t = 0)]
-    max_requests: u64,
-    /// Replace a process whose resident memory exceeds so many bytes; 0 for never
-    #[arg(long, value_name = "BYTES", env = "DROVER_MAX_RSS", default_value_t = 0, value_parser = bytes)]
-    max_rss: u64,
-    /// Replace a process after so many seconds; 0 for never
-    #[arg(long, value_name = "SECONDS", env = "DROVER_MAX_LIFETIME", default_value_t = 0.0, value_parser = seconds_or_none)]
-    max_lifetime: f64,
-    /// Longest time from the start of a process until it serves, in seconds
-    #[arg(long, value_name = "SECONDS", env = "DROVER_START_TIMEOUT", default_value_t = PoolOptions::default().start_timeout,
-        value_parser = seconds)]
-    start_timeout: f64,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Errors {
-    Auto,
-    Json,
-    Text,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum AccessLogFormat {
-    Combined,
-    Json,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum How {
-    Fork,
-    Spawn,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Gone {
-    Finish,
-    Interrupt,
-}
-
-/// An option whose default is that of the limits.
-macro_rules! limits {
-    ($name:ident, $heading:literal: $($(#[doc = $doc:literal])+ $field:ident: $type:ty = $parser:expr, $value:literal, $env:literal;)+) => {
-        #[derive(Debug, Args)]
-        #[command(next_help_heading = $heading)]
-        struct $name {
-            $(
-                $(#[doc = $doc])+
-                #[arg(long, value_name = $value, env = $env, default_value_t = Limits::default().$field, value_parser = $parser)]
-                $field: $type,
-            )+
-        }
-        impl $name {
-            fn put(&self, limits: &mut Limits) {
-                $(limits.$field = self.$field;)+
+/// The program's arguments, with those of the table.
+pub(crate) fn command() -> Command {
+    <Options as clap::CommandFactory>::command().mut_subcommand("serve", |mut serve| {
+        for (group, heading) in GROUPS {
+            serve = serve.next_help_heading(heading);
+            for setting in settings().iter().filter(|setting| setting.group == group) {
+                serve = serve.arg(argument(setting));
+                if setting.name == "workers" {
+                    serve = serve.args([bound("n_min", "Fewest R processes [default: 1]"), most_workers()]);
+                }
             }
         }
-    };
+        serve
+    })
 }
 
-limits! { SizeArgs, "Sizes":
-    /// Longest request line, in bytes; a longer one gets 414
-    max_request_line: usize = target, "BYTES", "DROVER_MAX_REQUEST_LINE";
-    /// Longest header field, in bytes; a longer one gets 431
-    max_header_field: usize = some_bytes, "BYTES", "DROVER_MAX_HEADER_FIELD";
-    /// Longest header section, in bytes; a longer one gets 431
-    max_header_size: usize = some_bytes, "BYTES", "DROVER_MAX_HEADER_SIZE";
-    /// Most header fields; more get 431
-    max_headers: usize = count, "N", "DROVER_MAX_HEADERS";
-    /// Longest body, in bytes; a longer one gets 413
-    max_body: u64 = bytes, "BYTES", "DROVER_MAX_BODY";
-    /// Bodies and files longer than this, in bytes, wait on disk instead of in memory
-    spool_above: u64 = bytes, "BYTES", "DROVER_SPOOL_ABOVE";
-    /// Most parts of a multipart body; more get 400
-    max_parts: usize = count, "N", "DROVER_MAX_PARTS";
-    /// Most fields of a form or a query; more get 400
-    max_fields: usize = count, "N", "DROVER_MAX_FIELDS";
-    /// Deepest nesting of a JSON body; a deeper one gets 400
-    max_json_depth: usize = count, "N", "DROVER_MAX_JSON_DEPTH";
-    /// Most strings of a request in one bucket of R's string cache; more, which only an attack brings about, get 400
-    max_collisions: usize = count, "N", "DROVER_MAX_COLLISIONS";
+/// The flag and the variable of a setting.
+fn argument(setting: &'static Setting) -> Arg {
+    let mut arg = Arg::new(setting.name)
+        .long(&*setting.flag)
+        .env(&*setting.variable)
+        .help(setting.help)
+        .value_name(&*setting.value);
+    if let Some(short) = setting.short {
+        arg = arg.short(short);
+    }
+    if !setting.default.is_empty() {
+        arg = arg.default_value(setting.default);
+    }
+    match &setting.kind {
+        // its words are in the help
+        Kind::Choice(words) => {
+            let read = PossibleValuesParser::new(words.iter().copied());
+            arg.value_parser(clap::builder::TypedValueParser::map(read, Value::String))
+        }
+        Kind::Flag => arg
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true")
+            .hide_possible_values(true)
+            .value_parser(|text: &str| Kind::Flag.read(text)),
+        kind => arg.value_parser(|text: &str| kind.read(text)),
+    }
 }
 
-limits! { TimeArgs, "Times":
-    /// From the first byte of a request to the end of its headers, in seconds
-    header_timeout: f64 = seconds, "SECONDS", "DROVER_HEADER_TIMEOUT";
-    /// Longest pause within a body, in seconds
-    body_timeout: f64 = seconds, "SECONDS", "DROVER_BODY_TIMEOUT";
-    /// Slowest body on average, in bytes per second, after --body-timeout; 0 allows any
-    min_body_rate: u64 = bytes, "BYTES", "DROVER_MIN_BODY_RATE";
-    /// Longest time without progress while a response is sent, in seconds
-    write_timeout: f64 = seconds, "SECONDS", "DROVER_WRITE_TIMEOUT";
-    /// Longest idle time of a connection, in seconds
-    keep_alive: f64 = seconds, "SECONDS", "DROVER_KEEP_ALIVE";
-    /// From the arrival of a request to its answer, in seconds; then it gets 504. 0 for never
-    timeout: f64 = seconds_or_none, "SECONDS", "DROVER_TIMEOUT";
-    /// How long a handler may go on after its request got 504, in seconds; then its process is killed
-    kill_after: f64 = seconds, "SECONDS", "DROVER_KILL_AFTER";
-    /// Longest wait for an R process, in seconds; then a request gets 503. 0 for as long as --timeout
-    queue_timeout: f64 = seconds_or_none, "SECONDS", "DROVER_QUEUE_TIMEOUT";
-    /// How long to wait for requests in flight and for R processes at the end, in seconds
-    graceful_timeout: f64 = seconds_or_none, "SECONDS", "DROVER_GRACEFUL_TIMEOUT";
+/// A bound of the pool, as valve has them.
+fn bound(name: &'static str, help: &'static str) -> Arg {
+    let (flag, variable) = if name == "n_min" { ("n-min", "DROVER_N_MIN") } else { ("n-max", "DROVER_N_MAX") };
+    let kind = Kind::Count { least: 1, most: None };
+    Arg::new(name).long(flag).env(variable).value_name("N").help(help).value_parser(move |text: &str| kind.read(text))
 }
 
-limits! { CountArgs, "How many at a time":
-    /// Connections; further ones wait
-    max_connections: usize = count, "N", "DROVER_MAX_CONNECTIONS";
-    /// Requests that wait for an R process; further ones get 503
-    max_queue: usize = count, "N", "DROVER_MAX_QUEUE";
-    /// HTTP/2 streams of a connection
-    max_streams: u32 = clap::value_parser!(u32).range(1..1 << 31), "N", "DROVER_MAX_STREAMS";
+fn most_workers() -> Arg {
+    bound("n_max", "Most R processes [default: 3]").short('n')
 }
 
 /// What the program was told.
+#[derive(Debug)]
 pub struct Told {
-    /// what to serve, and how
-    pub serve: Serve,
+    /// the app's file
+    pub file: PathBuf,
+    /// the program R
+    pub r: PathBuf,
     /// how many processes, and for how long
     pub pool: PoolOptions,
     /// lines for the person who starts it: what was taken for what
     pub notes: Vec<String>,
+    given: Given,
+}
+
+/// Values of settings, and where they come from.
+#[derive(Debug, Default)]
+pub(crate) struct Given {
+    values: BTreeMap<&'static str, (Value, Origin)>,
+}
+
+/// Where a value comes from, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Origin {
+    Default,
+    File,
+    Variable,
+    Flag,
+}
+
+impl Given {
+    fn collect(matches: &ArgMatches, mut file: File) -> Given {
+        let mut values = BTreeMap::new();
+        for name in settings().iter().map(|setting| setting.name).chain(["n_min", "n_max"]) {
+            let origin = match matches.value_source(name) {
+                Some(ValueSource::CommandLine) => Origin::Flag,
+                Some(ValueSource::EnvVariable) => Origin::Variable,
+                _ => Origin::Default,
+            };
+            let from_file = if origin == Origin::Default { file.values.remove(name) } else { None };
+            if let Some(value) = from_file {
+                values.insert(name, (value, Origin::File));
+            } else if let Some(value) = matches.get_one::<Value>(name) {
+                values.insert(name, (value.clone(), origin));
+            }
+        }
+        Given { values }
+    }
+
+    /// Where the value of a setting comes from; the default when it has none.
+    pub(crate) fn origin(&self, name: &str) -> Origin {
+        self.values.get(name).map_or(Origin::Default, |(_, origin)| *origin)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.values.get(name).and_then(|(value, _)| value.as_str())
+    }
+
+    pub(crate) fn count(&self, name: &str) -> Option<usize> {
+        let (value, _) = self.values.get(name)?;
+        value.as_integer().and_then(|n| n.try_into().ok())
+    }
+
+    pub(crate) fn set(&mut self, name: &'static str, value: Value, origin: Origin) {
+        self.values.insert(name, (value, origin));
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.values.remove(name);
+    }
+
+    /// Those of some groups, as the fields of a struct.
+    fn fields(&self, groups: &[&str]) -> Table {
+        let chosen = settings().iter().filter(|setting| groups.contains(&setting.group));
+        chosen
+            .filter_map(|setting| {
+                self.values.get(setting.name).map(|(value, _)| (setting.name.to_owned(), value.clone()))
+            })
+            .collect()
+    }
 }
 
 /// Reads arguments, the first of which is the program's name, and this process's variables.
@@ -263,112 +204,100 @@ pub struct Told {
 /// # Errors
 /// With what is wrong and what would be right; also when help was asked for, or the version.
 pub fn read(args: Vec<OsString>) -> Result<Told, clap::Error> {
-    let matches = Options::command().try_get_matches_from(args)?;
-    let Command::Serve(mut serve) = Options::from_arg_matches(&matches)?.command;
-    let mut notes = surroundings::unknown_variables(&Options::command(), std::env::vars_os().map(|(name, _)| name));
-    if let Some(matches) = matches.subcommand_matches("serve") {
-        surroundings::port(&mut serve, matches, std::env::var_os("PORT"))?;
-        notes.extend(surroundings::valve(&mut serve, matches)?);
-    }
-    let pool = serve.pool()?;
-    Ok(Told { serve: *serve, pool, notes })
+    read_with(args, std::env::vars_os().map(|(name, _)| name), std::env::var_os("PORT"))
 }
 
-impl Serve {
-    /// The file of the app.
-    pub fn file(&self) -> &Path {
-        // clap sees to it that there is one
-        self.app.file.as_deref().or(self.app.named.as_deref()).unwrap_or(Path::new(""))
+fn read_with(
+    args: Vec<OsString>,
+    variables: impl Iterator<Item = OsString>,
+    port: Option<OsString>,
+) -> Result<Told, clap::Error> {
+    let matches = command().try_get_matches_from(args)?;
+    let What::Serve(app) = Options::from_arg_matches(&matches)?.command;
+    let mut notes = surroundings::unknown_variables(&command(), variables);
+    // clap sees to it that there is one
+    let path = app.file.or(app.named).unwrap_or_default();
+    let file = file::read(app.config.as_deref(), &path).map_err(|e| usage(ErrorKind::ValueValidation, &e))?;
+    if let Some(path) = &file.path {
+        notes.push(format!("settings are those of {}", path.display()));
     }
+    let mut given = match matches.subcommand_matches("serve") {
+        Some(matches) => Given::collect(matches, file),
+        None => Given::default(),
+    };
+    surroundings::port(&mut given, port)?;
+    notes.extend(surroundings::valve(&mut given)?);
+    let pool = pool(&given)?;
+    let told = Told { file: path, r: app.r, pool, notes, given };
+    // found out here, where it is an error and not a surprise
+    told.read_settings(PathBuf::new()).map_err(|e| usage(ErrorKind::ValueValidation, &e))?;
+    Ok(told)
+}
 
-    /// The program R.
-    pub fn r(&self) -> &Path {
-        &self.app.r
-    }
+/// An error about how the program is used.
+pub(crate) fn usage(kind: ErrorKind, text: &str) -> clap::Error {
+    clap::Error::raw(kind, format!("{text}\n"))
+}
 
+impl Told {
     /// The folder for uploads that was asked for.
     pub fn upload_path(&self) -> Option<&Path> {
-        self.serving.upload_path.as_deref()
+        self.given.text("upload_path").map(Path::new)
     }
 
-    /// Settings of the server.
-    pub fn settings(&self, upload_path: PathBuf) -> Settings {
-        let mut limits = Limits::default();
-        self.sizes.put(&mut limits);
-        self.times.put(&mut limits);
-        self.counts.put(&mut limits);
-        let ServingArgs { host, port, threads, cpp_workers, debug, case_sensitive, errors, log, .. } = &self.serving;
-        Settings {
-            host: host.clone(),
-            port: *port,
-            threads: *threads,
-            cpp_workers: *cpp_workers,
-            debug: *debug,
-            case_sensitive: *case_sensitive,
-            errors: match errors {
-                Errors::Auto => ErrorFormat::Auto,
-                Errors::Json => ErrorFormat::Json,
-                Errors::Text => ErrorFormat::Text,
-            },
-            on_client_gone: self.serving.on_client_gone.map(|gone| match gone {
-                Gone::Finish => OnClientGone::Finish,
-                Gone::Interrupt => OnClientGone::Interrupt,
-            }),
-            log: log.clone(),
-            access_log: self.serving.access_log.clone(),
-            access_log_format: match self.serving.access_log_format {
-                AccessLogFormat::Combined => engine::AccessLogFormat::Combined,
-                AccessLogFormat::Json => engine::AccessLogFormat::Json,
-            },
-            upload_path,
-            limits,
-        }
-    }
-
-    /// Options of the pool.
+    /// Settings of the server, whose folder for uploads is this one.
     ///
-    /// # Errors
-    /// When they make no sense together.
-    pub fn pool(&self) -> Result<PoolOptions, clap::Error> {
-        let pool = &self.pool;
-        let usual = PoolOptions::default();
-        let (n_min, n_max) = pool
-            .workers
-            .map_or((pool.n_min.unwrap_or(usual.n_min), pool.n_max.unwrap_or(usual.n_max)), Workers::bounds);
-        let options = PoolOptions {
-            n_min,
-            n_max,
-            check_unused: pool.check_unused,
-            max_age: pool.max_age,
-            max_requests: pool.max_requests,
-            max_rss: pool.max_rss,
-            max_lifetime: pool.max_lifetime,
-            start_timeout: pool.start_timeout,
-            graceful_timeout: self.times.graceful_timeout,
-            start: match pool.start {
-                How::Fork => Start::Fork,
-                How::Spawn => Start::Spawn,
-            },
-        };
-        match options.check() {
-            Ok(()) => Ok(options),
-            Err(e) => Err(Options::command().error(ErrorKind::ValueValidation, e)),
-        }
+    /// # Panics
+    /// Never: [`read`] has looked.
+    pub fn settings(&self, upload_path: PathBuf) -> Settings {
+        self.read_settings(upload_path).expect("they were read before")
+    }
+
+    fn read_settings(&self, upload_path: PathBuf) -> Result<Settings, String> {
+        let mut fields = self.given.fields(&["serving"]);
+        let mut limits = self.given.fields(&["limits", "timeouts"]);
+        limits.extend(fields.remove_entry("max_queue"));
+        fields.insert("limits".to_owned(), Value::Table(limits));
+        fields.insert("upload_path".to_owned(), Value::String(String::new()));
+        let settings: Settings = fields.try_into().map_err(|e: toml::de::Error| e.message().to_owned())?;
+        Ok(Settings { upload_path, ..settings })
+    }
+}
+
+/// Options of the pool.
+fn pool(given: &Given) -> Result<PoolOptions, clap::Error> {
+    let usual = PoolOptions::default();
+    let (n_min, n_max) = match given.text("workers").map(values::workers) {
+        Some(Ok(workers)) => workers.bounds(),
+        _ => (given.count("n_min").unwrap_or(usual.n_min), given.count("n_max").unwrap_or(usual.n_max)),
+    };
+    let mut fields = given.fields(&["pool"]);
+    fields.remove("workers");
+    fields.extend(given.fields(&["timeouts"]).remove_entry("graceful_timeout"));
+    let others: PoolOptions =
+        fields.try_into().map_err(|e: toml::de::Error| usage(ErrorKind::ValueValidation, e.message()))?;
+    let options = PoolOptions { n_min, n_max, ..others };
+    match options.check() {
+        Ok(()) => Ok(options),
+        Err(e) => Err(command().error(ErrorKind::ValueValidation, e)),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use admission::Limits;
+    use engine::OnClientGone;
+    use supervisor::Start;
 
-    fn parse(args: &[&str]) -> Result<Serve, clap::Error> {
-        let Command::Serve(serve) = Options::try_parse_from(["drover", "serve"].iter().chain(args))?.command;
-        Ok(*serve)
+    fn parse(args: &[&str]) -> Result<Told, clap::Error> {
+        let args = ["drover", "serve"].iter().chain(args).map(OsString::from).collect();
+        read_with(args, std::iter::empty(), None)
     }
 
     fn error(args: &[&str]) -> String {
-        match parse(args).and_then(|serve| serve.pool()) {
-            Ok(options) => panic!("{options:?}"),
+        match parse(args) {
+            Ok(told) => panic!("{told:?}"),
             Err(e) => {
                 assert_eq!(e.exit_code(), 2);
                 e.to_string()
@@ -378,62 +307,28 @@ mod tests {
 
     #[test]
     fn the_definition_is_sound() {
-        Options::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]
     fn without_options_all_is_as_in_r() {
-        let serve = parse(&["app.R"]).unwrap();
-        assert_eq!(serve.file(), Path::new("app.R"));
-        let settings = serve.settings("/tmp".into());
+        let told = parse(&["app.R"]).unwrap();
+        assert_eq!(told.file, Path::new("app.R"));
+        let settings = told.settings("/tmp".into());
         assert_eq!((settings.host.as_str(), settings.port, settings.threads), ("127.0.0.1", 8080, 1));
-        assert_eq!(settings.cpp_workers, 4);
+        assert_eq!((settings.cpp_workers, settings.upload_path.as_path()), (4, Path::new("/tmp")));
         assert_eq!(format!("{:?}", settings.limits), format!("{:?}", Limits::default()));
-        assert_eq!(format!("{:?}", serve.pool().unwrap()), format!("{:?}", PoolOptions::default()));
+        assert_eq!(format!("{:?}", told.pool), format!("{:?}", PoolOptions::default()));
     }
 
     #[test]
     fn each_setting_has_its_flag() {
-        let serve = parse(&[
-            "-f",
-            "app.R",
-            "-H",
-            "::",
-            "-p",
-            "0",
-            "--n-min",
-            "2",
-            "-n",
-            "5",
-            "--check-unused",
-            "1",
-            "--max-age",
-            "0",
-            "--max-body",
-            "0",
-            "--max-queue",
-            "7",
-            "--timeout",
-            "0.5",
-            "--debug",
-            "--start",
-            "spawn",
-            "--graceful-timeout",
-            "0",
-            "--max-requests",
-            "100",
-            "--threads",
-            "2",
-            "--cpp-workers",
-            "6",
-            "--kill-after",
-            "3",
-            "--on-client-gone",
-            "finish",
-        ])
-        .unwrap();
-        let (settings, pool) = (serve.settings("/tmp".into()), serve.pool().unwrap());
-        assert_eq!((serve.file(), settings.host.as_str(), settings.port), (Path::new("app.R"), "::", 0));
+        let flags = "-f app.R -H :: -p 0 --n-min 2 -n 5 --check-unused 1 --max-age 0 --max-body 0 --max-queue 7 \
+                     --timeout 0.5 --debug --start spawn --graceful-timeout 0 --max-requests 100 --threads 2 \
+                     --cpp-workers 6 --kill-after 3 --on-client-gone finish --case-sensitive=no";
+        let told = parse(&flags.split_whitespace().collect::<Vec<_>>()).unwrap();
+        let (settings, pool) = (told.settings("/tmp".into()), &told.pool);
+        assert_eq!((told.file.as_path(), settings.host.as_str(), settings.port), (Path::new("app.R"), "::", 0));
         assert_eq!((pool.n_min, pool.n_max, pool.check_unused, pool.max_age), (2, 5, 1.0, 0.0));
         assert_eq!((pool.start, pool.max_requests, pool.graceful_timeout), (Start::Spawn, 100, 0.0));
         let limits = settings.limits;
@@ -443,16 +338,14 @@ mod tests {
     }
 
     #[test]
-    fn every_field_of_the_limits_has_a_flag_and_a_variable() {
-        let command = Options::command();
-        let serve = command.find_subcommand("serve").unwrap();
+    fn every_field_of_the_limits_is_a_setting() {
         let limits = format!("{:?}", Limits::default());
         let names = limits.trim_start_matches("Limits { ").split(", ").map(|field| field.split(':').next().unwrap());
         for name in names {
-            let arg = serve.get_arguments().find(|arg| arg.get_id() == name);
-            let arg = arg.unwrap_or_else(|| panic!("no flag for {name}"));
-            assert_eq!(arg.get_long().unwrap(), name.replace('_', "-"));
+            assert!(crate::table::find(name).is_some(), "{name} is not in the table");
         }
+        let command = command();
+        let serve = command.find_subcommand("serve").unwrap();
         for arg in serve.get_arguments().filter(|arg| arg.get_long().is_some() && arg.get_id() != "help") {
             let flag = arg.get_long().unwrap();
             let variable = format!("DROVER_{}", flag.replace('-', "_").to_uppercase());
@@ -479,9 +372,32 @@ mod tests {
             ("--max-rss", "1e9"),
             ("--start", "thread"),
             ("--on-client-gone", "stay"),
+            ("--debug", "perhaps"),
         ] {
             let error = error(&["app.R", &format!("{flag}={value}")]);
             assert!(error.contains(flag) && error.contains(value), "{error}");
         }
+    }
+
+    #[test]
+    fn a_flag_goes_before_the_file_and_the_file_before_the_default() {
+        let folder = tempfile::tempdir().unwrap();
+        let app = folder.path().join("app.R");
+        let config = folder.path().join("drover.toml");
+        std::fs::write(&config, "workers = \"2-8\"\n[limits]\nmax_body = \"2MB\"\nmax_headers = 7\n").unwrap();
+        let app = app.to_str().unwrap();
+        let told = parse(&[app, "--max-headers", "9"]).unwrap();
+        let limits = told.settings(PathBuf::new()).limits;
+        assert_eq!((limits.max_body, limits.max_headers, limits.max_parts), (2_000_000, 9, 100));
+        assert_eq!((told.pool.n_min, told.pool.n_max), (2, 8));
+        assert_eq!(told.notes, [format!("settings are those of {}", config.display())]);
+        // the number of processes is one setting, in whatever words
+        let told = parse(&[app, "-n", "5"]).unwrap();
+        assert_eq!((told.pool.n_min, told.pool.n_max), (1, 5));
+        let other = folder.path().join("other.toml");
+        assert!(error(&[app, "--config", other.to_str().unwrap()]).starts_with("error: cannot read "));
+        std::fs::write(&other, "max_bdoy = 1").unwrap();
+        let said = error(&[app, "--config", other.to_str().unwrap()]);
+        assert!(said.ends_with("other.toml:1: max_bdoy is not a setting: did you mean max_body?\n"), "{said}");
     }
 }

@@ -1,7 +1,7 @@
 //! `drover serve`: starts everything, says how that goes, passes signals on, and waits for the end.
 
 use crate::exit::{Code, Error};
-use crate::options::Serve;
+use crate::options::Told;
 use crate::r::Recipe;
 use crate::signals::{self, Asked};
 use engine::{Address, Uploads};
@@ -40,8 +40,9 @@ impl Drop for Doorbell {
 ///
 /// # Errors
 /// When it cannot be started; nothing is then left running.
-pub fn serve(options: &Serve, pool: PoolOptions) -> Result<(), Error> {
-    let recipe = Recipe::new(options.r(), options.file())?;
+pub fn serve(options: &Told) -> Result<(), Error> {
+    let pool = options.pool.clone();
+    let recipe = Recipe::new(&options.r, &options.file)?;
     let uploads = uploads(options.upload_path())?;
     let settings = options.settings(uploads.path().to_owned());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
@@ -52,7 +53,7 @@ pub fn serve(options: &Serve, pool: PoolOptions) -> Result<(), Error> {
         signals::listen(move |signal| asked.send(Note::Signal(signal)).is_ok()).map_err(system)?;
         let bell = Doorbell(notes);
         let wake = Arc::new(move || drop(bell.0.send(Note::Event)));
-        let shown = options.file().display().to_string();
+        let shown = options.file.display().to_string();
         let banner = Banner { threads: settings.threads, workers: range(&pool), file: shown };
         let graceful_timeout = pool.graceful_timeout;
         let unshared = if pool.n_max > 1 { ", each with variables of its own" } else { "" };

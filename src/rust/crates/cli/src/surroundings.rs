@@ -1,17 +1,25 @@
 //! What is said around the options: variables that mean something to others (`PORT`), that mean nothing (`DROVER_PROT`), and
 //! options that valve's users write and mean otherwise. Each is told to the person who starts the program.
 
-use crate::options::Serve;
-use crate::values::Workers;
+use crate::options::{usage, Given, Origin};
+use crate::table::find;
+use crate::values::{workers, Workers};
 use clap::error::ErrorKind;
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Command};
+use clap::Command;
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::ffi::OsString;
+use toml::Value;
 
 /// How many letters of a name may be wrong for it to be a slip of the pen: one in three, at most two.
 fn is_slip(distance: usize, name: &str) -> bool {
     distance <= 2 && distance * 3 <= name.len()
+}
+
+/// The one of `known` that was most likely meant.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let scored = known.map(|known| (strsim::damerau_levenshtein(known, name), known));
+    scored.filter(|(distance, _)| is_slip(*distance, name)).min().map(|(_, known)| known)
 }
 
 /// Lines about variables that begin with `DROVER_` and are not known.
@@ -25,13 +33,9 @@ pub(crate) fn unknown_variables(command: &Command, names: impl Iterator<Item = O
         .collect();
     unknown.sort();
     let bare = |name: &str| name.trim_start_matches("DROVER_").to_owned();
-    let nearest = |name: &str| {
-        let all = known.iter().filter_map(|known| known.to_str());
-        let scored = all.map(|known| (strsim::damerau_levenshtein(&bare(known), &bare(name)), known));
-        scored.filter(|(distance, _)| is_slip(*distance, &bare(name))).min()
-    };
-    let line = |name: &String| match nearest(name) {
-        Some((_, known)) => format!("the variable {name} means nothing: {known} is one that does"),
+    let all: Vec<_> = known.iter().filter_map(|known| known.to_str()).map(bare).collect();
+    let line = |name: &String| match nearest(&bare(name), all.iter().map(String::as_str)) {
+        Some(known) => format!("the variable {name} means nothing: DROVER_{known} is one that does"),
         None => format!("the variable {name} means nothing: `drover serve --help` has those that do"),
     };
     unknown.iter().map(line).collect()
@@ -41,48 +45,55 @@ pub(crate) fn unknown_variables(command: &Command, names: impl Iterator<Item = O
 ///
 /// # Errors
 /// When it is no port.
-pub(crate) fn port(serve: &mut Serve, matches: &ArgMatches, port: Option<OsString>) -> Result<(), clap::Error> {
+pub(crate) fn port(given: &mut Given, port: Option<OsString>) -> Result<(), clap::Error> {
     let Some(port) = port.filter(|port| !port.is_empty()) else { return Ok(()) };
-    if matches.value_source("port") != Some(ValueSource::DefaultValue) {
+    if given.origin("port") >= Origin::Variable {
         return Ok(());
     }
     let text = port.to_string_lossy();
-    serve.serving.port = text.parse().map_err(|_| {
-        usage(ErrorKind::ValueValidation, format!("the variable PORT must be a port in 0..65535, not '{text}'"))
-    })?;
+    let value = find("port").map(|setting| setting.kind.read(&text));
+    let Some(Ok(value)) = value else {
+        let error = format!("the variable PORT must be a port in 0..65535, not '{text}'");
+        return Err(usage(ErrorKind::ValueValidation, &error));
+    };
+    given.set("port", value, Origin::Variable);
     Ok(())
 }
 
 /// `--workers` beside the bounds `--n-min` and `--n-max`: to valve they are threads of the server. Where one was given by a
-/// flag and the other by a variable, the flag goes before. A line about what it was taken for.
+/// flag and the other by a variable or the settings file, the flag goes before. A line about what it was taken for.
 ///
 /// # Errors
 /// When they cannot both be meant.
-pub(crate) fn valve(serve: &mut Serve, matches: &ArgMatches) -> Result<Option<String>, clap::Error> {
-    let is_flag = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    let pool = &mut serve.pool;
-    let Some(workers) = pool.workers else { return Ok(None) };
-    if pool.n_min.or(pool.n_max).is_none() {
+pub(crate) fn valve(given: &mut Given) -> Result<Option<String>, clap::Error> {
+    let Some(text) = given.text("workers").map(str::to_owned) else { return Ok(None) };
+    let bounds = given.origin("n_min").max(given.origin("n_max"));
+    if bounds == Origin::Default {
         return Ok(None);
     }
-    match (is_flag("workers"), is_flag("n_min") || is_flag("n_max")) {
-        (true, true) => {}
-        (true, false) => {
-            (pool.n_min, pool.n_max) = (None, None);
+    match given.origin("workers").cmp(&bounds) {
+        Ordering::Greater => {
+            given.remove("n_min");
+            given.remove("n_max");
             return Ok(None);
         }
-        (false, true) => {
-            pool.workers = None;
+        Ordering::Less => {
+            given.remove("workers");
             return Ok(None);
         }
-        (false, false) => return Err(conflict("DROVER_WORKERS", "DROVER_N_MIN and DROVER_N_MAX")),
+        Ordering::Equal if bounds != Origin::Flag => {
+            return Err(conflict("DROVER_WORKERS", "DROVER_N_MIN and DROVER_N_MAX"))
+        }
+        Ordering::Equal => {}
     }
-    let Workers::Exactly(threads) = workers else { return Err(conflict("--workers", "--n-min and --n-max")) };
-    if is_flag("threads") {
+    let Ok(Workers::Exactly(threads)) = workers(&text) else {
+        return Err(conflict("--workers", "--n-min and --n-max"));
+    };
+    if given.origin("threads") == Origin::Flag {
         return Err(conflict("--workers", "--n-min or --n-max and --threads"));
     }
-    pool.workers = None;
-    serve.serving.threads = threads;
+    given.remove("workers");
+    given.set("threads", Value::Integer(threads as i64), Origin::Flag);
     Ok(Some(format!(
         "--workers {threads} beside --n-min or --n-max is taken as valve means it: {threads} threads for connections \
          (--threads {threads}), while those say how many R processes there are"
@@ -90,22 +101,17 @@ pub(crate) fn valve(serve: &mut Serve, matches: &ArgMatches) -> Result<Option<St
 }
 
 fn conflict(one: &str, others: &str) -> clap::Error {
-    usage(ErrorKind::ArgumentConflict, format!("{one} cannot be used with {others}"))
-}
-
-fn usage(kind: ErrorKind, text: String) -> clap::Error {
-    clap::Error::raw(kind, format!("{text}\n"))
+    usage(ErrorKind::ArgumentConflict, &format!("{one} cannot be used with {others}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Options;
-    use clap::CommandFactory;
+    use crate::options::command;
 
     #[test]
     fn variables_that_are_misspelt_are_told() {
-        let told = |names: &[&str]| unknown_variables(&Options::command(), names.iter().map(OsString::from));
+        let told = |names: &[&str]| unknown_variables(&command(), names.iter().map(OsString::from));
         assert!(told(&["DROVER_PORT", "DROVER_MAX_BODY", "PATH", "PORT", "DROVERS"]).is_empty());
         for (wrong, right) in [
             ("DROVER_MAXBODY", "DROVER_MAX_BODY"),

@@ -1,6 +1,79 @@
-//! What the value of an option may be. Each reader says what would be right.
+//! What the value of a setting may be. Each kind of setting says what would be right; flags, variables and the settings file
+//! are read here alike.
 
 use admission::units;
+use toml::Value;
+
+/// What a setting may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// a whole number
+    Count { least: u64, most: Option<u64> },
+    /// a size, with a unit or in bytes
+    Bytes { least: u64, most: Option<u64> },
+    /// a time, with a unit or in seconds; whether it may be 0
+    Seconds { zero: bool },
+    /// yes or no
+    Flag,
+    /// one of these words
+    Choice(Vec<&'static str>),
+    /// see [`workers`]
+    Workers,
+    /// anything
+    Text,
+}
+
+/// A double, which is what R has, counts one by one as far as this, 2^53.
+const MOST: u64 = 9_007_199_254_740_992;
+
+/// A year is longer than any sensible setting.
+const LONGEST: f64 = 31_536_000.0;
+
+impl Kind {
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// With what would be right, from "must be" on.
+    pub(crate) fn read(&self, text: &str) -> Result<Value, String> {
+        match self {
+            Kind::Count { least, most } => whole(text.parse().ok(), *least, *most)
+                .ok_or_else(|| format!("must be a whole number {}", range(*least, *most))),
+            Kind::Bytes { least, most } => whole(units::bytes(text), *least, *most).ok_or_else(|| {
+                let range = if *least == 0 && most.is_none() { String::new() } else { range(*least, *most) };
+                let of = if range.is_empty() { String::new() } else { format!(" {range}") };
+                format!("must be a number of bytes{of}, or a size such as 10MB, 16kB or 64KiB")
+            }),
+            Kind::Seconds { zero } => match units::seconds(text) {
+                Some(s) if s <= LONGEST && (s > 0.0 || *zero) => Ok(Value::Float(s)),
+                _ => Err(format!(
+                    "must be a number of seconds {} 0 and <= {LONGEST}, or a time such as 500ms, 30s or 2m",
+                    if *zero { ">=" } else { ">" }
+                )),
+            },
+            Kind::Flag => match text.to_ascii_lowercase().as_str() {
+                "true" | "yes" | "y" | "on" | "1" => Ok(Value::Boolean(true)),
+                "false" | "no" | "n" | "off" | "0" | "" => Ok(Value::Boolean(false)),
+                _ => Err("must be true or false".to_owned()),
+            },
+            Kind::Choice(words) if words.contains(&text) => Ok(Value::String(text.to_owned())),
+            Kind::Choice(words) => Err(format!("must be one of: {}", words.join(", "))),
+            Kind::Workers => workers(text).map(|_| Value::String(text.to_owned())),
+            Kind::Text => Ok(Value::String(text.to_owned())),
+        }
+    }
+}
+
+fn whole(n: Option<u64>, least: u64, most: Option<u64>) -> Option<Value> {
+    let n = n.filter(|n| (least..=most.unwrap_or(MOST)).contains(n))?;
+    i64::try_from(n).ok().map(Value::Integer)
+}
+
+fn range(least: u64, most: Option<u64>) -> String {
+    match most {
+        Some(most) => format!("in {least}..{most}"),
+        None => format!(">= {least}"),
+    }
+}
 
 /// A number of R processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,58 +102,15 @@ pub(crate) fn workers(text: &str) -> Result<Workers, String> {
     if text.eq_ignore_ascii_case("auto") {
         return Ok(Workers::Auto);
     }
+    let count = |text: &str| text.parse().ok().filter(|&n: &usize| n >= 1);
     let read = match text.split_once('-') {
         None => count(text).map(Workers::Exactly),
-        Some((min, max)) => count(min).and_then(|min| Ok(Workers::Between(min, count(max)?))),
+        Some((min, max)) => match (count(min), count(max)) {
+            (Some(min), Some(max)) if min <= max => Some(Workers::Between(min, max)),
+            _ => None,
+        },
     };
-    match read {
-        Ok(Workers::Between(min, max)) if min > max => Err(()),
-        other => other.map_err(|_| ()),
-    }
-    .map_err(|()| "must be a whole number >= 1, two of them as in 1-4, or auto".to_owned())
-}
-
-pub(crate) fn count(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(n) if n >= 1 => Ok(n),
-        _ => Err("must be a whole number >= 1".to_owned()),
-    }
-}
-
-/// A size, which may be 0.
-pub(crate) fn bytes(text: &str) -> Result<u64, String> {
-    units::bytes(text).ok_or_else(|| "must be a number of bytes, or a size such as 10MB, 128kB or 1GiB".to_owned())
-}
-
-/// A size of something that is always there.
-pub(crate) fn some_bytes(text: &str) -> Result<usize, String> {
-    match bytes(text)?.try_into() {
-        Ok(n) if n >= 1 => Ok(n),
-        _ => Err("must be a number of bytes >= 1, or a size such as 16kB or 64KiB".to_owned()),
-    }
-}
-
-/// The library for HTTP holds no longer target.
-pub(crate) fn target(text: &str) -> Result<usize, String> {
-    let fits = some_bytes(text).ok().filter(|&n| n <= 65_534);
-    fits.ok_or_else(|| "must be a number of bytes in 1..65534, or a size such as 16kB".to_owned())
-}
-
-/// A year is longer than any sensible setting.
-const LONGEST: f64 = 31_536_000.0;
-
-pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    match units::seconds(text) {
-        Some(s) if s > 0.0 && s <= LONGEST => Ok(s),
-        _ => Err(format!("must be a number of seconds > 0 and <= {LONGEST}, or a time such as 500ms, 30s or 2m")),
-    }
-}
-
-pub(crate) fn seconds_or_none(text: &str) -> Result<f64, String> {
-    match units::seconds(text) {
-        Some(s) if s <= LONGEST => Ok(s),
-        _ => Err(format!("must be a number of seconds >= 0 and <= {LONGEST}, or a time such as 500ms, 30s or 2m")),
-    }
+    read.ok_or_else(|| "must be a whole number >= 1, two of them as in 1-4, or auto".to_owned())
 }
 
 #[cfg(test)]
@@ -100,9 +130,28 @@ mod tests {
 
     #[test]
     fn sizes_and_times_have_units_and_bounds() {
-        assert_eq!((bytes("10MB"), some_bytes("64k"), target("16kB")), (Ok(10_000_000), Ok(65_536), Ok(16_000)));
-        assert_eq!((seconds("500ms"), seconds_or_none("0"), seconds("2m")), (Ok(0.5), Ok(0.0), Ok(120.0)));
-        assert!(some_bytes("0").is_err() && target("64KiB").is_err() && bytes("10s").is_err());
-        assert!(seconds("0s").is_err() && seconds("400d").is_err() && seconds_or_none("10MB").is_err());
+        let bytes = Kind::Bytes { least: 0, most: None };
+        let target = Kind::Bytes { least: 1, most: Some(65_534) };
+        assert_eq!(bytes.read("10MB"), Ok(Value::Integer(10_000_000)));
+        assert_eq!(target.read("16kB"), Ok(Value::Integer(16_000)));
+        assert!(target.read("0").is_err() && target.read("64KiB").is_err() && bytes.read("10s").is_err());
+        assert!(target.read("64KiB").unwrap_err().starts_with("must be a number of bytes in 1..65534, or"));
+        let (some, or_none) = (Kind::Seconds { zero: false }, Kind::Seconds { zero: true });
+        assert_eq!(some.read("500ms"), Ok(Value::Float(0.5)));
+        assert_eq!((or_none.read("0"), some.read("2m")), (Ok(Value::Float(0.0)), Ok(Value::Float(120.0))));
+        assert!(some.read("0s").is_err() && some.read("400d").is_err() && or_none.read("10MB").is_err());
+    }
+
+    #[test]
+    fn numbers_words_and_flags_have_bounds() {
+        let count = Kind::Count { least: 1, most: Some(7) };
+        assert_eq!(count.read("7"), Ok(Value::Integer(7)));
+        for wrong in ["0", "8", "-1", "1.5", "1e0", "many", ""] {
+            assert_eq!(count.read(wrong), Err("must be a whole number in 1..7".to_owned()));
+        }
+        assert_eq!(Kind::Flag.read("Yes"), Ok(Value::Boolean(true)));
+        assert!(Kind::Flag.read("perhaps").is_err());
+        let choice = Kind::Choice(vec!["fork", "spawn"]);
+        assert_eq!(choice.read("thread"), Err("must be one of: fork, spawn".to_owned()));
     }
 }

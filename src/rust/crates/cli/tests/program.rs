@@ -154,6 +154,36 @@ fn the_surroundings_are_heard_and_what_is_misspelt_is_told() {
 }
 
 #[test]
+fn a_settings_file_is_read_beside_the_app_or_where_it_is_said_to_be() {
+    let bench = Bench::new();
+    let config = "port = 0\nworkers = \"2-4\"\n\n[limits]\nmax_body = \"2MB\"\n\n[timeouts]\ntimeout = 7\n";
+    fs::write(bench.path("drover.toml"), config).unwrap();
+    let (settings, said) = told(&bench, &["app.R", "--timeout", "8"], &[("DROVER_MAX_BODY", "3MB")]);
+    assert!(settings.contains(r#""max_body":3000000"#) && settings.contains(r#""timeout":8.0"#), "{settings}");
+    assert!(said.contains("drover: settings are those of drover.toml\n") && said.contains("(workers=2-4,"), "{said}");
+    fs::write(bench.path("other.toml"), "port = 0\nmax_body = 77").unwrap();
+    for (args, variables) in [
+        (&["app.R", "--config", "other.toml"][..], &[][..]),
+        (&["app.R", "-c", "other.toml"], &[]),
+        (&["app.R"], &[("DROVER_CONFIG", "other.toml")]),
+    ] {
+        let (settings, said) = told(&bench, args, variables);
+        assert!(settings.contains(r#""max_body":77,"#) && said.contains("(workers=1-3,"), "{settings}\n{said}");
+    }
+    for (text, error) in [
+        ("port = 0\nmax_bdoy = 1", "error: wrong.toml:2: max_bdoy is not a setting: did you mean max_body?\n"),
+        ("[timeouts]\ntimeout = \"long\"", "error: wrong.toml:2: timeout must be a number of seconds >= 0"),
+        ("port = ", "error: wrong.toml:1: "),
+    ] {
+        fs::write(bench.path("wrong.toml"), text).unwrap();
+        let (code, said) = run(bench.drover().args(["app.R", "-c", "wrong.toml"]));
+        assert!(code == 2 && said.starts_with(error), "{said}");
+    }
+    let (code, said) = run(bench.drover().args(["app.R", "-c", "none.toml"]));
+    assert!(code == 2 && said.starts_with("error: cannot read none.toml: No such file"), "{said}");
+}
+
+#[test]
 fn nonsense_is_2() {
     let bench = Bench::new();
     for args in [&["serve"][..], &["sever"], &["serve", "app.R", "--workers", "0"], &["serve", "app.R", "--n-min", "9"]]

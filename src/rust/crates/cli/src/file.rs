@@ -1,0 +1,182 @@
+//! The settings file, in TOML: `drover.toml` beside the app's file, or another that the program is told of. Its keys are the
+//! names of settings, at the top or in the table of their group; its values are read as those of flags are. Errors name file,
+//! line and key.
+
+use crate::surroundings::nearest;
+use crate::table::{find, settings, Setting, GROUPS};
+use crate::values::Kind;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use toml::de::{DeString, DeTable, DeValue};
+use toml::{Spanned, Value};
+
+/// The name of the file beside that of the app.
+pub(crate) const NAME: &str = "drover.toml";
+
+/// What a settings file says.
+#[derive(Debug, Default)]
+pub(crate) struct File {
+    /// where it is, if there is one
+    pub(crate) path: Option<PathBuf>,
+    /// values by the names of settings
+    pub(crate) values: BTreeMap<&'static str, Value>,
+}
+
+/// Reads the file that was named, or else the one beside the app's file, if there is one.
+///
+/// # Errors
+/// With file, line, key, and what would be right.
+pub(crate) fn read(named: Option<&Path>, app: &Path) -> Result<File, String> {
+    let path = named.map_or_else(|| app.with_file_name(NAME), Path::to_owned);
+    // a device or a pipe may have no end
+    let text = match fs::metadata(&path) {
+        Ok(found) if !found.is_file() => return Err(format!("cannot read {}: not a file", path.display())),
+        _ => fs::read_to_string(&path),
+    };
+    match text {
+        Ok(text) => Ok(File { values: parse(&text, &path.display().to_string())?, path: Some(path) }),
+        Err(e) if e.kind() == ErrorKind::NotFound && named.is_none() => Ok(File::default()),
+        Err(e) => Err(format!("cannot read {}: {e}", path.display())),
+    }
+}
+
+fn parse(text: &str, name: &str) -> Result<BTreeMap<&'static str, Value>, String> {
+    let at = |offset: usize| format!("{name}:{}", text[..offset].matches('\n').count() + 1);
+    let document = DeTable::parse(text).map_err(|e| {
+        let place = e.span().map_or_else(|| name.to_owned(), |span| at(span.start));
+        format!("{place}: {}", e.message())
+    })?;
+    let mut reader = Reader { at, values: BTreeMap::new() };
+    for (key, value) in in_order(document.get_ref()) {
+        let group = GROUPS.iter().find(|(group, _)| *group == key.get_ref().as_ref());
+        match (value.get_ref(), group) {
+            (DeValue::Table(table), Some((group, _))) => {
+                for (key, value) in in_order(table) {
+                    reader.take(key.get_ref(), key.span().start, value, Some(group))?;
+                }
+            }
+            _ => reader.take(key.get_ref(), key.span().start, value, None)?,
+        }
+    }
+    Ok(reader.values)
+}
+
+/// The entries of a table in the order of the file: the first error is the first that a reader of the file sees.
+fn in_order<'t, 'f>(table: &'t DeTable<'f>) -> Vec<(&'t Spanned<DeString<'f>>, &'t Spanned<DeValue<'f>>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
+
+struct Reader<At> {
+    /// "file:line" of an offset
+    at: At,
+    values: BTreeMap<&'static str, Value>,
+}
+
+impl<At: Fn(usize) -> String> Reader<At> {
+    /// Takes the value of a key; `group`: of the table that it stands in.
+    fn take(
+        &mut self,
+        key: &str,
+        offset: usize,
+        value: &Spanned<DeValue<'_>>,
+        group: Option<&str>,
+    ) -> Result<(), String> {
+        let at = (self.at)(offset);
+        let setting = find(key).ok_or_else(|| format!("{at}: {}", unknown(key)))?;
+        if group.is_some_and(|group| group != setting.group) {
+            return Err(format!(
+                "{at}: {key} does not stand in [{}] but {}",
+                group.unwrap_or_default(),
+                place(setting)
+            ));
+        }
+        let wrong = |right: &str, given: &str| format!("{at}: {key} {right}, not {given}");
+        let text = text_of(value.get_ref(), &setting.kind).ok_or_else(|| {
+            let right = setting.kind.read("\0").err().unwrap_or_else(|| "must be a string".to_owned());
+            wrong(&right, value.get_ref().type_str())
+        })?;
+        let value = setting.kind.read(&text).map_err(|right| wrong(&right, &format!("'{text}'")))?;
+        if self.values.insert(setting.name, value).is_some() {
+            return Err(format!("{at}: {key} is there twice"));
+        }
+        Ok(())
+    }
+}
+
+/// Where the key of a setting may stand.
+fn place(setting: &Setting) -> String {
+    if setting.group == GROUPS[0].0 {
+        "at the top of the file".to_owned()
+    } else {
+        format!("in [{}]", setting.group)
+    }
+}
+
+fn unknown(key: &str) -> String {
+    match nearest(key, settings().iter().map(|setting| setting.name)) {
+        Some(name) => format!("{key} is not a setting: did you mean {name}?"),
+        None => format!("{key} is not a setting: `drover serve --help` has them all"),
+    }
+}
+
+/// A value as it would be written as a flag; `None` for one of a type that no setting of this kind has.
+fn text_of(value: &DeValue<'_>, kind: &Kind) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
+        DeValue::Float(number) => Some(number.as_str().to_owned()),
+        DeValue::Boolean(flag) if *kind == Kind::Flag => Some(flag.to_string()),
+        // workers = [2, 8]
+        DeValue::Array(bounds) if *kind == Kind::Workers && bounds.len() == 2 => {
+            let bounds: Option<Vec<_>> = bounds.iter().map(|bound| text_of(bound.get_ref(), kind)).collect();
+            bounds.map(|bounds| bounds.join("-"))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_stand_at_the_top_or_in_the_table_of_their_group() {
+        let text = "port = 80\ndebug = true\nworkers = [2, 8]\nmax_body = \"10MB\"\n\
+                    [timeouts]\ntimeout = \"2m\"\nkeep_alive = 0.5\n[pool]\nstart = \"spawn\"\n";
+        let values = parse(text, "drover.toml").unwrap();
+        assert_eq!(values["port"], Value::Integer(80));
+        assert_eq!(values["debug"], Value::Boolean(true));
+        assert_eq!(values["workers"], Value::String("2-8".to_owned()));
+        assert_eq!(values["max_body"], Value::Integer(10_000_000));
+        assert_eq!((&values["timeout"], &values["keep_alive"]), (&Value::Float(120.0), &Value::Float(0.5)));
+        assert_eq!(values["start"], Value::String("spawn".to_owned()));
+    }
+
+    #[test]
+    fn errors_name_file_line_and_key() {
+        for (text, error) in [
+            ("\nmax_bdoy = 1", "f:2: max_bdoy is not a setting: did you mean max_body?"),
+            ("colour = 1", "f:1: colour is not a setting: `drover serve --help` has them all"),
+            ("[limits]\n\ntimeout = 1", "f:3: timeout does not stand in [limits] but in [timeouts]"),
+            ("[pool]\nport = 1", "f:2: port does not stand in [pool] but at the top of the file"),
+            ("port = 70000", "f:1: port must be a whole number in 0..65535, not '70000'"),
+            ("max_queue = true", "f:1: max_queue must be a whole number >= 1, not boolean"),
+            ("max_queue = 0x10", "f:1: max_queue must be a whole number >= 1, not integer"),
+            (
+                "workers = [1, 2, 3]",
+                "f:1: workers must be a whole number >= 1, two of them as in 1-4, or auto, not array",
+            ),
+            ("host = [\"a\"]", "f:1: host must be a string, not array"),
+            ("start = \"thread\"", "f:1: start must be one of: fork, spawn, not 'thread'"),
+            ("max_body = 1\n[limits]\nmax_body = 2", "f:3: max_body is there twice"),
+        ] {
+            assert_eq!(parse(text, "f").unwrap_err(), error);
+        }
+        assert!(parse("a = 1\nport = ", "f").unwrap_err().starts_with("f:2: "));
+        assert!(parse("port = 1\nport = 2", "f").unwrap_err().starts_with("f:2: "));
+    }
+}
