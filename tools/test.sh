@@ -166,7 +166,7 @@ fi
 stage engine architecture 40 Rscript tests/architecture/run.R
 full_stage engine docs 60 tools/docs.sh --check
 full_stage engine lint 120 tools/lint.sh
-full_stage engine site 90 tools/site.sh "$work/site"
+full_stage engine site 180 tools/site.sh "$work/site"
 if has cargo clippy --version; then
   stage engine clippy 300 cargo clippy "${manifest[@]}" --workspace --all-targets --locked --quiet -- -D warnings
 else
@@ -174,11 +174,11 @@ else
 fi
 stage engine cargo-test 500 cargo test "${manifest[@]}" --workspace --locked --no-fail-fast --quiet
 # In a folder of its own: the flag is for all crates, and would have the others built anew each time.
-full_stage engine loom 240 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off cargo test "${manifest[@]}" \
+full_stage engine loom 200 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off cargo test "${manifest[@]}" \
   --package shm --lib --release --target-dir src/rust/target/loom --locked --quiet
-full_stage engine sanitize 360 tools/sanitize.sh
+full_stage engine sanitize 320 tools/sanitize.sh
 # The corpora of the fuzz targets; looking for more is `make fuzz`. There, as cargo looks for its settings where it is run.
-full_stage engine fuzz-replay 420 env -C tests/fuzz cargo test --locked --quiet
+full_stage engine fuzz-replay 400 env -C tests/fuzz cargo test --locked --quiet
 
 # The lane `package`. Warnings of the C compiler are errors here, not at the user's.
 stage package install 600 env R_MAKEVARS_USER="$root/tools/Makevars.strict" tools/install.sh

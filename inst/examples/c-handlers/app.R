@@ -1,5 +1,6 @@
 # Handlers in C: a small language model that R builds and that C serves. R is not in the path of these requests.
-# The handlers are those of the package in tokens/: R CMD INSTALL tokens, then Rscript app.R. README.md says what is where.
+# The handlers are those of the package in tokens/: R CMD INSTALL tokens, then Rscript app.R. README.md says what is
+# where.
 
 library(drover)
 library(tokens)
@@ -17,8 +18,8 @@ dr_get_cpp(app, "/words/:word", "tokens", "tokens_word", inline = TRUE, data = m
 dr_post_cpp(app, "/score", "tokens", "tokens_score", data = model)
 dr_get_cpp(app, "/generate/:word/<n:int>", "tokens", "tokens_generate", data = model)
 
-# Answered by a thread of the package. A function as `data` is called in each process that runs handlers: threads, unlike
-# memory, do not get into forks.
+# Answered by a thread of the package. A function as `data` is called in each process that runs handlers: threads,
+# unlike memory, do not get into forks.
 dr_post_cpp(
   app, "/batched", "tokens", "tokens_batched", inline = TRUE,
   data = function() tokens_batcher(model)

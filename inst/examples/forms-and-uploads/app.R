@@ -20,7 +20,8 @@ dr_post(app, "/survey", function(req) {
 })
 
 # A multipart form. A small file is in memory (`content`), one above `spool_above` bytes is on disk (`path`) and removed
-# after the response, so a handler that wants to keep it moves it. `name` is what the client calls the file, never a path.
+# after the response, so a handler that wants to keep it moves it. `name` is what the client calls the file, never a
+# path.
 dr_post(app, "/photos", function(req) {
   photos <- dr_files(req, "photo", all = TRUE)
   if (!length(photos)) dr_abort(422, "send at least one file in the field 'photo'")

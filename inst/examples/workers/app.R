@@ -1,4 +1,5 @@
-# Slow work in worker processes: requests that compute do not wait for each other, and one that crashes takes nobody with it.
+# Slow work in worker processes: requests that compute do not wait for each other, and one that crashes takes nobody
+# with it.
 
 library(drover)
 

@@ -17,6 +17,6 @@ tokens_model <- function(text) {
   .Call(C_model_make, vocabulary, counts$from, counts$to, counts$n)
 }
 
-# A thread that answers what has come in while it was busy in one go. Threads do not survive a fork, so this is called in
-# the process that runs the handlers: `data = function() tokens_batcher(model)`.
+# A thread that answers what has come in while it was busy in one go. Threads do not survive a fork, so this is called
+# in the process that runs the handlers: `data = function() tokens_batcher(model)`.
 tokens_batcher <- function(model) .Call(C_batcher_make, model)
