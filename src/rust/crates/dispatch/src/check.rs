@@ -6,6 +6,8 @@ use crate::dispatcher::Dispatcher;
 use crate::outcome::Outcome;
 use crate::pool::PoolEvent;
 use crate::request::{Key, Place};
+use crate::runs::{Of, Runs};
+use crate::worker::Worker;
 use admission::Patience;
 use exchange::now;
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,40 +24,35 @@ impl Dispatcher {
         self.take_back();
         self.tell_pressure();
         let waits = self.generations.iter().any(|g| g.waits() > 0);
-        let handed_ahead = self.seats.iter().any(|(_, s)| s.has_ahead());
+        let handed_ahead = self.workers.iter().any(|(_, s)| s.has_ahead());
         if !waits && !handed_ahead {
             return None;
         }
-        let idle = self.seats.iter().any(|(_, s)| s.is_idle());
+        let idle = self.workers.iter().any(|(_, s)| s.is_idle());
         Some(if idle { SOON } else { LATER })
     }
 
     /// Takes back what waits behind a slow request, for other workers.
     pub(crate) fn take_back(&mut self) {
-        if !self.seats.iter().any(|(_, s)| s.has_ahead()) {
+        if !self.workers.iter().any(|(_, s)| s.has_ahead()) {
             return;
         }
         let now = Instant::now();
         for g in 0..self.generations.len() {
             let generation = self.generations[g].id;
-            let idle = self.seats.iter().any(|(_, s)| s.generation == generation && s.is_idle() && s.is_open());
-            let slow = if idle { SLOW } else { LATER };
+            let of_generation = |worker: &Worker| worker.generation == generation;
             let mut taken = Vec::new();
-            let mut of_c = Vec::new();
-            for (_, seat) in self.seats.iter_mut().filter(|(_, s)| s.generation == generation) {
-                if seat.assigned().len() > 1 && seat.running_for(now) > slow {
-                    // from the end, so that the worker does not race us to each of them
-                    for at in (1..seat.assigned().len()).rev() {
-                        taken.extend(seat.revoke(at));
+            for (of, runs) in [(Of::R, Runs::R), (Of::C, Runs::Pool)] {
+                let is_spare = |worker: &Worker| worker.open(runs).is_some_and(|lane| lane.running() < lane.width);
+                let spare = self.workers.iter().any(|(_, worker)| of_generation(worker) && is_spare(worker));
+                let slow = if spare { SLOW } else { LATER };
+                for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| of_generation(worker)) {
+                    if let Some(lane) = worker.lane_mut(of).filter(|lane| lane.has_ahead()) {
+                        taken.extend(lane.take_back(now, slow));
+                        worker.count_in_flight();
                     }
                 }
-                if let Some(c) = seat.c.as_mut().filter(|c| c.has_ahead()) {
-                    of_c.extend(c.take_back(now, LATER));
-                    seat.count_in_flight();
-                }
             }
-            taken.reverse();
-            taken.extend(of_c);
             if !taken.is_empty() {
                 self.requeue(&taken);
                 self.pump_all(g);
@@ -87,8 +84,9 @@ impl Dispatcher {
                 let waited = now.saturating_sub(e.since);
                 let begun = || match e.place {
                     Place::Queue => false,
-                    Place::Seat(at, id) => self.seats.get(at).is_some_and(|s| s.has_begun(id)),
-                    Place::C(at, id) => self.seats.get(at).and_then(|s| s.c.as_ref()).is_some_and(|c| c.has_begun(id)),
+                    Place::Lane(at, of, id) => {
+                        self.workers.get(at).and_then(|worker| worker.lane(of)).is_some_and(|lane| lane.has_begun(id))
+                    }
                 };
                 let patience = Patience { in_queue: self.queue_timeout, in_all: e.submission.timeout };
                 patience.late(waited, begun).map(|late| (key, Outcome::Late(late)))
@@ -99,28 +97,27 @@ impl Dispatcher {
             self.settle(key, outcome);
         }
         self.enforce(now);
-        self.let_go();
-        !self.entries.is_empty() || self.seats.iter().any(|(_, s)| s.has_deadlines())
+        self.release_retired();
+        !self.entries.is_empty() || self.workers.iter().any(|(_, s)| s.has_deadlines())
     }
 
     /// Interrupts what is over its deadline, and kills what did not heed that.
     fn enforce(&mut self, now: u64) {
-        for (_, seat) in self.seats.iter_mut() {
-            seat.forget_late(now);
-            if seat.c.as_mut().is_some_and(|c| c.expire(now)) {
-                let _ = self.shared.events.send(PoolEvent::Blocked(seat.worker));
+        for (_, worker) in self.workers.iter_mut() {
+            worker.forget_late(now);
+            if worker.lane_mut(Of::C).is_some_and(|lane| lane.mark_stuck(now)) {
+                let _ = self.shared.events.send(PoolEvent::Blocked(worker.worker));
             }
-            match seat.interrupted {
-                Some(i) if now >= i.kill_at && !seat.killed => {
+            match worker.interrupted {
+                Some(i) if now >= i.kill_at && !worker.killed => {
                     // told first, so that whoever sees its end knows why
-                    let _ = self.shared.events.send(PoolEvent::Stuck(seat.worker));
-                    seat.kill();
+                    let _ = self.shared.events.send(PoolEvent::Stuck(worker.worker));
+                    worker.kill();
                 }
                 Some(_) => {}
                 None => {
-                    let front = seat.assigned().front().copied();
-                    if let Some(late) = front.filter(|a| now >= a.deadline && seat.has_begun(a.id)) {
-                        seat.interrupt(late.id, now + self.kill_after, true);
+                    if let Some(late) = worker.lane(Of::R).and_then(|lane| lane.first_late(now)) {
+                        worker.interrupt(late, now + self.kill_after, true);
                     }
                 }
             }

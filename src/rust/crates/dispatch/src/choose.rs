@@ -1,24 +1,28 @@
-//! Which worker a request goes to. The rules, first match first:
+//! Which worker a request goes to. The rules, first match first, for R and for handlers in C alike:
 //!
-//! 1. A quick request goes along with quick ones to a worker that is at it already, while together they take next to no time:
-//!    waking another one would cost more than the wait.
-//! 2. An idle worker, the one used last: its caches are warm, and those that are not needed can be told.
-//! 3. With all workers busy, quick requests are handed ahead up to a millisecond of work, and one that is not long is handed
-//!    ahead to each worker, so that it finds its next request when it has replied.
-//! 4. Otherwise it waits, for whichever worker is free first.
+//! 1. A quick request goes along with quick ones to a lane that is at it already, while together they take next to no time:
+//!    waking another process would cost more than the wait.
+//! 2. A lane with a thread to spare, the one with the least to do; of those the one used last: its caches are warm, and those that are not
+//!    needed can be told.
+//! 3. With all threads busy, quick requests are handed ahead up to a millisecond of work for each thread, and one that is not long is handed
+//!    ahead to each thread, so that it finds its next request when it has replied.
+//! 4. Otherwise it waits, for whichever thread is free first.
 //!
 //! What was handed ahead is taken back when the request before it turns out slow: see `check`.
 
-use crate::seat::Placed;
+use crate::lane::Lane;
+use crate::runs::Runs;
+use crate::worker::Worker;
 use slab::Slab;
+use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 /// A handler that is expected to take less, in microseconds, is quick.
 const QUICK: u32 = 100;
-/// Quick requests share a worker up to this much work, in microseconds, even if others are idle.
-const TOGETHER: u32 = 200;
+/// Quick requests share a lane up to this much work for each of its threads, in microseconds, even if others are idle.
+const TOGETHER: u64 = 200;
 /// With none idle, up to this much.
-const AHEAD: u32 = 1_000;
+const AHEAD: u64 = 1_000;
 /// And up to this many requests.
 const MOST: usize = 256;
 /// A handler that is expected to take more, in microseconds, has none handed ahead behind it, and is not handed ahead itself.
@@ -26,33 +30,44 @@ const LONG: u32 = 10_000;
 /// A request that has run so long is slow, whatever was expected: nothing is added behind it.
 pub(crate) const SLOW: Duration = Duration::from_micros(500);
 
-/// The seat for a request of `generation` that is expected to take so many microseconds, if one is to have it now.
-pub(crate) fn choose(seats: &Slab<Placed>, generation: u32, expected: Option<u32>) -> Option<usize> {
+/// The worker for a request of `generation` that is expected to take so many microseconds, if one is to have it now.
+pub(crate) fn choose(workers: &Slab<Worker>, generation: u32, runs: Runs, expected: Option<u32>) -> Option<usize> {
+    // the clock is read only when a worker that is busy may get it
+    let clock = OnceCell::new();
+    let now = || *clock.get_or_init(Instant::now);
     let quick = expected.is_some_and(|e| e <= QUICK);
-    let (mut idle, mut together, mut ahead) = (None::<(u64, usize)>, None, None::<(u32, usize)>);
-    for (at, seat) in seats.iter().filter(|(_, s)| s.generation == generation && s.is_open()) {
-        if seat.is_idle() {
-            if idle.is_none_or(|(turn, _)| seat.last_turn > turn) {
-                idle = Some((seat.last_turn, at));
+    let is_swift = |lane: &Lane| lane.load(runs).quiet_for(now()) < SLOW;
+    let (mut spare, mut together, mut ahead) = (None::<((usize, u64), usize)>, None, None::<(u64, usize)>);
+    for (at, worker) in workers.iter().filter(|(_, w)| w.generation == generation) {
+        let Some(lane) = worker.open(runs) else { continue };
+        if runs != Runs::Inline && lane.is_blocked(now, SLOW) {
+            continue;
+        }
+        let (load, width) = (lane.load(runs), lane.width_of(runs));
+        let fits = |micros: u64| load.micros <= micros * width as u64;
+        if quick && load.n > 0 && fits(TOGETHER) && load.n < MOST && together.is_none() && is_swift(lane) {
+            together = Some(at);
+        }
+        if load.n < width {
+            // fewest requests, then used last
+            let rank = (usize::MAX - lane.running(), worker.last_turn);
+            if spare.is_none_or(|(best, _)| rank > best) {
+                spare = Some((rank, at));
             }
             continue;
         }
-        let load = seat.load();
-        if quick && load <= AHEAD && seat.assigned().len() < MOST {
-            if load <= TOGETHER && together.is_none() {
-                together = Some(at);
-            }
-        } else if seat.assigned().len() > 1 || expected.is_none_or(|e| e > LONG) || load > LONG {
-            continue;
-        }
-        if ahead.is_none_or(|(least, _)| load < least) {
-            ahead = Some((load, at));
+        let one_ahead = load.n < 2 * width && fits(LONG.into());
+        let takes = if quick {
+            (fits(AHEAD) && load.n < MOST || one_ahead) && is_swift(lane)
+        } else {
+            expected.is_some_and(|e| e <= LONG) && one_ahead
+        };
+        if takes && ahead.is_none_or(|(least, _)| load.micros < least) {
+            ahead = Some((load.micros, at));
         }
     }
-    // the clock is read only when a worker that is busy may get it
-    let is_swift = |at: &usize| seats[*at].running_for(Instant::now()) < SLOW;
-    match idle {
-        Some((_, idle)) => Some(together.filter(is_swift).unwrap_or(idle)),
-        None => ahead.map(|(_, at)| at).filter(|at| !quick || is_swift(at)),
+    match spare {
+        Some((_, spare)) => Some(together.unwrap_or(spare)),
+        None => ahead.map(|(_, at)| at),
     }
 }

@@ -7,22 +7,20 @@
 //!    ▲             │ taken back, or the worker died before it began
 //!    └─────────────┘          └ died after: 502
 //! ```
-//! Neighbours: `choose` says which worker, `check` looks at clocks, `seat` is one worker, `request` one request; `c_choose`, `c_seat` and
-//! `c_stream` are the same for handlers in C.
+//! Neighbours: `choose` says which worker, `check` looks at clocks, `worker` is one worker, `lane` what runs there, `request` one request.
 
 use crate::assigned::Assigned;
-use crate::c_choose;
-use crate::c_seat::{CSeat, Said};
-use crate::c_stream::Stream;
 use crate::choose::choose;
 use crate::generation::Generation;
+use crate::lane::{Lane, Said};
 use crate::outcome::Outcome;
 use crate::pool::{PoolEvent, PoolOrder, Seat, Shared};
 use crate::request::{Client, Entries, Key, Place};
-use crate::runs::Runs;
-use crate::seat::{Placed, Reply};
+use crate::runs::{Of, Runs};
+use crate::stream::Stream;
 use crate::submission::{Post, Submission};
 use crate::wakes::{read_on, watch};
+use crate::worker::Worker;
 use admission::{ms, ms_or_never, Limits};
 use bytes::Bytes;
 use exchange::now;
@@ -46,7 +44,7 @@ const MESSAGE: usize = 256;
 /// The ring of a worker that has died is empty after so many turns, unless somebody still writes to it.
 const LAST_TURNS: usize = 64;
 
-/// Which seat a request gets, and how many microseconds it is expected to take there.
+/// Which worker a request gets, and how many microseconds it is expected to take there.
 #[derive(Clone, Copy)]
 struct Choice {
     at: usize,
@@ -58,7 +56,7 @@ pub struct Dispatcher {
     pub(crate) shared: Arc<Shared>,
     pub(crate) entries: Entries,
     pub(crate) generations: Vec<Generation>,
-    pub(crate) seats: Slab<Placed>,
+    pub(crate) workers: Slab<Worker>,
     /// requests of other threads, by the numbers that they gave
     numbers: HashMap<u64, Key>,
     turn: u64,
@@ -85,7 +83,7 @@ impl Dispatcher {
             shared,
             entries: Entries::default(),
             generations: Vec::new(),
-            seats: Slab::new(),
+            workers: Slab::new(),
             numbers: HashMap::new(),
             turn: 0,
             log,
@@ -113,11 +111,11 @@ impl Dispatcher {
             return key;
         };
         let first = self.generations[g].waiting(submission.runs).is_empty();
-        match if first { self.seat_for(g, submission) } else { None } {
+        match if first { self.worker_for(g, submission) } else { None } {
             Some(choice) => {
                 self.hand(key, choice);
-                if self.seats[choice.at].unrung() >= RING_AFTER {
-                    self.seats[choice.at].ring();
+                if self.workers[choice.at].unrung() >= RING_AFTER {
+                    self.workers[choice.at].ring();
                     self.drain();
                 }
             }
@@ -135,44 +133,29 @@ impl Dispatcher {
         self.generations.iter().position(|g| g.id == generation)
     }
 
-    fn seat_for(&self, g: usize, submission: Submission) -> Option<Choice> {
+    fn worker_for(&self, g: usize, submission: Submission) -> Option<Choice> {
         let generation = &self.generations[g];
         let expected = generation.expected(submission.route);
-        let at = match submission.runs {
-            Runs::R => choose(&self.seats, generation.id, expected),
-            runs => c_choose::choose(&self.seats, generation.id, runs, expected),
-        };
-        at.map(|at| Choice { at, expected })
+        let at = choose(&self.workers, generation.id, submission.runs, expected)?;
+        Some(Choice { at, expected })
     }
 
     fn hand(&mut self, key: Key, Choice { at, expected }: Choice) {
         let Some(entry) = self.entries.get(key) else { return };
         self.turn += 1;
-        let seat = &mut self.seats[at];
-        seat.last_turn = self.turn;
-        let (route, deadline) = (entry.submission.route, entry.deadline());
+        let worker = &mut self.workers[at];
+        worker.last_turn = self.turn;
+        let (route, runs, deadline) = (entry.submission.route, entry.submission.runs, entry.deadline());
         let request = |id| Assigned { id, key, route, expected, deadline };
-        match (entry.submission.runs, &mut seat.c) {
-            (Runs::R, _) => {
-                if let Some(id) = seat.assign(&entry.message, request) {
-                    entry.place = Place::Seat(at, id);
-                }
-                if seat.assigned().len() > 1 {
-                    watch();
-                }
-            }
-            (runs, Some(c)) => {
-                if let Some(id) = c.assign(&entry.message, runs, self.kill_after, request) {
-                    entry.place = Place::C(at, id);
-                }
-                if c.has_ahead() {
-                    watch();
-                }
-                seat.count_in_flight();
-            }
-            // only seats that have one are chosen
-            (_, None) => {}
+        // only workers that have one are chosen
+        let Some(lane) = worker.lane_mut(runs.into()) else { return };
+        if let Some(id) = lane.assign(&entry.message, runs, self.kill_after, request) {
+            entry.place = Place::Lane(at, runs.into(), id);
         }
+        if lane.has_ahead() {
+            watch();
+        }
+        worker.count_in_flight();
     }
 
     /// Hands out what waits for these handlers, as long as there is a worker for it.
@@ -183,7 +166,7 @@ impl Dispatcher {
         while let Some(&key) = self.generations[g].waiting(runs).front() {
             let live = self.entries.get(key).filter(|e| !matches!(e.client, Client::Answered(_)));
             if let Some(submission) = live.map(|e| e.submission) {
-                let Some(choice) = self.seat_for(g, submission) else { break };
+                let Some(choice) = self.worker_for(g, submission) else { break };
                 self.hand(key, choice);
             }
             self.generations[g].waiting(runs).pop_front();
@@ -288,21 +271,15 @@ impl Dispatcher {
                 }
                 self.count_waiting();
             }
-            Place::Seat(at, id) => {
-                let Some(seat) = self.seats.get_mut(at) else { return };
-                let Some(position) = seat.position(id) else { return };
-                if seat.revoke(position).is_some() {
-                    self.freed(at);
+            Place::Lane(at, of, id) => {
+                let Some(worker) = self.workers.get_mut(at) else { return };
+                let Some(lane) = worker.lane_mut(of) else { return };
+                if lane.revoke(id).is_some() {
+                    self.freed(at, of);
+                } else if of == Of::C || lane.streams(id) {
+                    lane.cancel(id, due);
                 } else if interrupts {
-                    seat.interrupt(id, due, now >= deadline);
-                }
-            }
-            Place::C(at, id) => {
-                let Some(c) = self.seats.get_mut(at).and_then(|seat| seat.c.as_mut()) else { return };
-                if c.revoke(id).is_none() {
-                    c.cancel(id, due);
-                } else {
-                    self.freed_c(at);
+                    worker.interrupt(id, due, now >= deadline);
                 }
             }
         }
@@ -313,162 +290,135 @@ impl Dispatcher {
     /// Reads the replies that are there, and gives the workers that are free their next requests. `true` if there was any.
     pub(crate) fn drain(&mut self) -> bool {
         let mut any = false;
-        for at in 0..self.seats.capacity() {
-            if self.seats.get(at).is_some_and(Placed::has_news) {
-                any = true;
-                self.read(at);
-                self.freed(at);
-            }
-            if self.seats.get(at).and_then(|seat| seat.c.as_ref()).is_some_and(CSeat::has_news) {
-                any = true;
-                self.read_c(at);
-                self.freed_c(at);
+        for at in 0..self.workers.capacity() {
+            for of in [Of::R, Of::C] {
+                let lane = self.workers.get(at).and_then(|worker| worker.lane(of));
+                if lane.is_some_and(Lane::has_news) {
+                    any = true;
+                    self.read(at, of);
+                    self.freed(at, of);
+                }
             }
         }
         any
     }
 
-    fn read(&mut self, at: usize) {
+    fn read(&mut self, at: usize, of: Of) {
         let now = Instant::now();
         let mut left = READ_AT_ONCE;
         while left > 0 {
-            let Some(reply) = self.seats[at].receive(now) else { break };
-            left = left.saturating_sub(MESSAGE + reply.message.len());
-            self.answer(at, reply);
+            let Some((len, said)) = self.workers[at].lane_mut(of).and_then(|lane| lane.receive(now)) else { break };
+            left = left.saturating_sub(MESSAGE + len);
+            match said {
+                Said::Aside => {}
+                Said::Reply { request, message, file } => {
+                    let Some(request) = request else { continue };
+                    let (micros, status) = wire::Reply::peek(&message);
+                    self.workers[at].count(micros, status);
+                    self.took(at, request.route, micros);
+                    self.settle(request.key, Outcome::Reply(message, file));
+                }
+                Said::Head { request, message } => self.begin_stream(at, of, request, message),
+                Said::End { request, micros } => {
+                    self.workers[at].count_end(micros);
+                    self.took(at, request.route, micros);
+                }
+            }
         }
-        self.has_read(at, left);
-    }
-
-    /// So much of a turn was left.
-    fn has_read(&mut self, at: usize, left: usize) {
-        self.seats[at].was_used();
-        self.seats[at].kill_if_broken();
+        self.workers[at].was_used();
+        self.workers[at].kill_if_broken();
         if left == 0 {
             read_on();
         }
     }
 
-    fn read_c(&mut self, at: usize) {
-        let now = Instant::now();
-        let mut left = READ_AT_ONCE;
-        while left > 0 {
-            let Some((len, said)) = self.seats[at].c.as_mut().and_then(|c| c.receive(now)) else { break };
-            left = left.saturating_sub(MESSAGE + len);
-            match said {
-                Said::Aside => {}
-                Said::Reply { request, message, file } => {
-                    if request.is_some() {
-                        let (micros, status) = wire::Reply::peek(&message);
-                        self.seats[at].count(micros, status);
-                    }
-                    self.answer(at, Reply { request, message, file });
-                }
-                Said::Head { request, message } => self.begin_stream(at, request, message),
-                Said::End { request, micros } => {
-                    self.seats[at].count_end(micros);
-                    self.took(at, request.route, micros);
-                }
-            }
-        }
-        self.has_read(at, left);
-    }
-
     /// A response whose body comes piece by piece has begun. A client that has gone leaves the pipe at once, and that is posted.
-    fn begin_stream(&mut self, at: usize, request: Assigned, head: Bytes) {
-        let seat = &mut self.seats[at];
+    fn begin_stream(&mut self, at: usize, of: Of, request: Assigned, head: Bytes) {
+        let worker = &mut self.workers[at];
         let (micros, status) = wire::Reply::peek(&head);
-        seat.count(micros, status);
-        let Some(c) = &mut seat.c else { return };
-        let (stream, reader) = Stream::new(seat.worker, request.id, self.post.clone());
-        c.begin(request.id, stream);
+        worker.count(micros, status);
+        let (stream, reader) = Stream::new(worker.worker, of, request.id, self.post.clone());
+        let Some(lane) = worker.lane_mut(of) else { return };
+        lane.begin(request.id, stream);
         self.settle(request.key, Outcome::Stream(head, reader));
     }
 
-    fn answer(&mut self, at: usize, reply: Reply) {
-        let Some(request) = reply.request.filter(|r| self.entries.get(r.key).is_some()) else { return };
-        self.took(at, request.route, wire::Reply::peek(&reply.message).0);
-        self.settle(request.key, Outcome::Reply(reply.message, reply.file));
-    }
-
     fn took(&mut self, at: usize, route: u32, micros: u32) {
-        if let Some(g) = self.index(self.seats[at].generation) {
+        if let Some(g) = self.index(self.workers[at].generation) {
             self.generations[g].took(route, micros);
         }
     }
 
-    /// A worker may have become free.
-    fn freed(&mut self, at: usize) {
-        let seat = &mut self.seats[at];
-        let generation = seat.generation;
-        if seat.interrupted.is_some_and(|i| i.late && seat.position(i.id).is_none()) {
-            seat.interrupted = None;
-            let _ = self.shared.events.send(PoolEvent::Late(seat.worker));
+    /// A lane of a worker may have become free.
+    fn freed(&mut self, at: usize, of: Of) {
+        let worker = &mut self.workers[at];
+        worker.count_in_flight();
+        if worker.has_heeded() {
+            let _ = self.shared.events.send(PoolEvent::Late(worker.worker));
         }
+        let generation = worker.generation;
         self.tell_worn(at);
         if let Some(g) = self.index(generation) {
-            self.pump(g, Runs::R);
-            if self.seats[at].is_idle() && self.generations[g].waiting(Runs::R).is_empty() {
-                self.take_back();
+            match of {
+                Of::R => {
+                    self.pump(g, Runs::R);
+                    if self.workers[at].is_idle() && self.generations[g].waiting(Runs::R).is_empty() {
+                        self.take_back();
+                    }
+                }
+                Of::C => {
+                    self.pump(g, Runs::Inline);
+                    self.pump(g, Runs::Pool);
+                }
             }
         }
-        self.let_go();
-    }
-
-    /// Its handlers in C may have.
-    fn freed_c(&mut self, at: usize) {
-        self.tell_worn(at);
-        if let Some(g) = self.index(self.seats[at].generation) {
-            self.pump(g, Runs::Inline);
-            self.pump(g, Runs::Pool);
-        }
-        self.seats[at].count_in_flight();
-        self.let_go();
+        self.release_retired();
     }
 
     fn tell_worn(&mut self, at: usize) {
-        let seat = &mut self.seats[at];
-        if std::mem::take(&mut seat.worn) {
-            let _ = self.shared.events.send(PoolEvent::Worn(seat.worker));
+        let worker = &mut self.workers[at];
+        if std::mem::take(&mut worker.worn) {
+            let _ = self.shared.events.send(PoolEvent::Worn(worker.worker));
         }
     }
 
-    /// Lets go of workers that are to be given nothing more and have nothing left, and of generations without any.
-    pub(crate) fn let_go(&mut self) {
-        if !self.seats.iter().any(|(_, s)| s.retiring) && !self.generations.iter().any(Generation::is_over) {
+    /// Releases workers that are to be given nothing more and have nothing left, and of generations without any.
+    pub(crate) fn release_retired(&mut self) {
+        if !self.workers.iter().any(|(_, s)| s.retiring) && !self.generations.iter().any(Generation::is_over) {
             return;
         }
-        for (_, seat) in &mut self.seats {
-            seat.retiring |= self.generations.iter().any(|g| g.id == seat.generation && g.is_over());
+        for (_, worker) in &mut self.workers {
+            worker.retiring |= self.generations.iter().any(|g| g.id == worker.generation && g.is_over());
             // what will never be answered keeps no process that is to end
-            if seat.retiring && !seat.killed && seat.is_only_stuck() {
-                let _ = self.shared.events.send(PoolEvent::GivenUp(seat.worker));
-                seat.kill();
+            if worker.retiring && !worker.killed && worker.is_only_stuck() {
+                let _ = self.shared.events.send(PoolEvent::GivenUp(worker.worker));
+                worker.kill();
             }
         }
         let free: Vec<usize> =
-            self.seats.iter().filter(|(_, s)| s.retiring && s.is_empty()).map(|(at, _)| at).collect();
+            self.workers.iter().filter(|(_, s)| s.retiring && s.is_empty()).map(|(at, _)| at).collect();
         for at in free {
-            let seat = self.seats.remove(at);
-            let _ = self.shared.events.send(PoolEvent::Retired(seat.worker));
+            let worker = self.workers.remove(at);
+            let _ = self.shared.events.send(PoolEvent::Retired(worker.worker));
         }
-        let (seats, events) = (&self.seats, &self.shared.events);
+        let (workers, events) = (&self.workers, &self.shared.events);
         self.generations.retain(|g| {
-            let stays = !g.is_over() || seats.iter().any(|(_, s)| s.generation == g.id);
+            let stays = !g.is_over() || workers.iter().any(|(_, s)| s.generation == g.id);
             if !stays {
                 let _ = events.send(PoolEvent::Drained(g.id));
             }
             stays
         });
-        self.count_seats();
+        self.count_workers();
     }
 
-    fn count_seats(&self) {
-        let threads: usize = self.seats.iter().filter_map(|(_, s)| Some(s.c.as_ref()?.threads)).sum();
-        self.shared.most.store(self.max_queue + self.seats.len().max(1) + threads, Relaxed);
+    fn count_workers(&self) {
+        let threads: usize = self.workers.iter().map(|(_, worker)| worker.threads()).sum();
+        self.shared.most.store(self.max_queue + self.workers.len().max(1) + threads, Relaxed);
     }
 
     fn find(&self, worker: u32) -> Option<usize> {
-        self.seats.iter().find(|(_, s)| s.worker == worker).map(|(at, _)| at)
+        self.workers.iter().find(|(_, s)| s.worker == worker).map(|(at, _)| at)
     }
 
     fn attach(&mut self, seat: Seat) {
@@ -478,15 +428,15 @@ impl Dispatcher {
             let _ = self.shared.events.send(PoolEvent::Retired(worker));
             return;
         }
-        match Placed::new(seat, self.shared.cpp_workers) {
-            Ok(placed) => {
-                self.seats.insert(placed);
-                self.count_seats();
+        match Worker::new(seat, self.shared.cpp_workers) {
+            Ok(worker) => {
+                self.workers.insert(worker);
+                self.count_workers();
                 if let Some(g) = self.index(generation) {
                     self.pump_all(g);
                     self.take_back();
                 }
-                self.let_go();
+                self.release_retired();
             }
             Err(e) => {
                 self.log.line(Level::Error, &format!("worker {worker} cannot be watched: {e}"));
@@ -497,41 +447,36 @@ impl Dispatcher {
 
     fn retire(&mut self, worker: u32) {
         let Some(at) = self.find(worker) else { return };
-        let seat = &mut self.seats[at];
-        let generation = seat.generation;
-        seat.retiring = true;
-        let mut back = Vec::new();
-        for position in (1..seat.assigned().len()).rev() {
-            back.extend(seat.revoke(position));
+        let worker = &mut self.workers[at];
+        let generation = worker.generation;
+        worker.retiring = true;
+        for of in [Of::R, Of::C] {
+            let lane = self.workers[at].lane_mut(of);
+            let back = lane.map(|lane| lane.revoke_unbegun(0)).unwrap_or_default();
+            self.requeue(&back);
         }
-        back.reverse();
-        if let Some(c) = &mut seat.c {
-            back.extend(c.revoke_unbegun(0));
-        }
-        self.requeue(&back);
-        // before it is let go: others may be free for what it had not begun
+        // before it is released: others may be free for what it had not begun
         if let Some(g) = self.index(generation) {
             self.pump_all(g);
         }
-        self.freed(at);
-        if self.find(worker).is_some() {
-            self.freed_c(at);
-        }
+        self.workers[at].count_in_flight();
+        self.tell_worn(at);
+        self.release_retired();
     }
 
     fn gone(&mut self, worker: u32) {
         let Some(at) = self.find(worker) else { return };
         // what it has answered counts
         for _ in 0..LAST_TURNS {
-            self.read(at);
-            self.read_c(at);
-            if !self.seats[at].has_news() && !self.seats[at].c.as_ref().is_some_and(CSeat::has_news) {
+            self.read(at, Of::R);
+            self.read(at, Of::C);
+            if !self.workers[at].has_news() {
                 break;
             }
         }
-        let seat = self.seats.remove(at);
-        let generation = seat.generation;
-        let (unbegun, lost) = seat.bury();
+        let worker = self.workers.remove(at);
+        let generation = worker.generation;
+        let (unbegun, lost) = worker.into_requests();
         self.requeue(&unbegun);
         for assigned in lost {
             self.settle(assigned.key, Outcome::WorkerDied);
@@ -540,14 +485,14 @@ impl Dispatcher {
             self.pump_all(g);
             self.fail_orphans(g);
         }
-        self.let_go();
-        self.count_seats();
+        self.release_retired();
+        self.count_workers();
     }
 
     /// An old generation whose last worker has died gets no new one: what waits for it is told to come again.
     fn fail_orphans(&mut self, g: usize) {
         let generation = &self.generations[g];
-        if generation.closing && !self.seats.iter().any(|(_, s)| s.generation == generation.id) {
+        if generation.closing && !self.workers.iter().any(|(_, s)| s.generation == generation.id) {
             for key in self.generations[g].take_all() {
                 self.settle(key, Outcome::Stale);
             }
@@ -566,13 +511,13 @@ impl Dispatcher {
                 for g in 0..self.generations.len() {
                     self.fail_orphans(g);
                 }
-                self.let_go();
+                self.release_retired();
             }
             PoolOrder::Forget(id) => {
                 for g in self.generations.iter_mut().filter(|g| g.id == id) {
                     g.closing = true;
                 }
-                self.let_go();
+                self.release_retired();
             }
             PoolOrder::Attach(seat) => self.attach(*seat),
             PoolOrder::Retire(worker) => self.retire(worker),
@@ -595,30 +540,30 @@ impl Dispatcher {
                     self.abandon(key);
                 }
             }
-            Post::Taken { worker, id, bytes } => {
-                if let Some(c) = self.c_of(worker) {
-                    c.credit(id, bytes);
+            Post::Taken { worker, of, id, bytes } => {
+                if let Some(lane) = self.lane_of(worker, of) {
+                    lane.credit(id, bytes);
                 }
             }
-            Post::Left { worker, id } => {
+            Post::Left { worker, of, id } => {
                 let due = now() + self.kill_after;
-                if let Some(c) = self.c_of(worker).filter(|c| c.streams(id)) {
-                    c.cancel(id, due);
+                if let Some(lane) = self.lane_of(worker, of).filter(|lane| lane.streams(id)) {
+                    lane.cancel(id, due);
                     (self.watch_closely)();
                 }
             }
         }
     }
 
-    fn c_of(&mut self, worker: u32) -> Option<&mut CSeat> {
-        self.find(worker).and_then(|at| self.seats[at].c.as_mut())
+    fn lane_of(&mut self, worker: u32, of: Of) -> Option<&mut Lane> {
+        self.find(worker).and_then(|at| self.workers[at].lane_mut(of))
     }
 
     // ---- the thread's sleep --------------------------------------------------------------------------------------
 
     fn ring(&mut self) {
-        for (_, seat) in &mut self.seats {
-            seat.ring();
+        for (_, worker) in &mut self.workers {
+            worker.ring();
         }
     }
 
@@ -629,15 +574,15 @@ impl Dispatcher {
         if self.drain() {
             self.ring();
         }
-        Bell::doze_at_all(self.seats.iter().flat_map(|(_, s)| s.bells()));
+        Bell::doze_at_all(self.workers.iter().flat_map(|(_, worker)| worker.bells()));
         if self.drain() {
             self.ring();
         }
     }
 
     pub(crate) fn unpark(&mut self) {
-        for (_, seat) in &self.seats {
-            seat.bells().for_each(Bell::stay_awake);
+        for (_, worker) in &self.workers {
+            worker.bells().for_each(Bell::stay_awake);
         }
         self.drain();
     }

@@ -4,29 +4,28 @@
 //! rung once for all of a turn, when the thread is about to sleep or a few wait already. Replies are read when the thread wakes, so that one
 //! wake-up serves many. Other I/O threads post their requests to it.
 //!
-//! In reading order: `queue` (where a request is submitted), `ticket` (its future), `dispatcher`, `choose` (which worker), `seat` and `c_seat`
-//! (a worker), `check` (clocks), `pool` (how workers come and go).
+//! In reading order: `queue` (where a request is submitted), `ticket` (its future), `dispatcher`, `choose` (which worker), `worker` and its
+//! lanes, `check` (clocks), `pool` (how workers come and go).
 #![forbid(unsafe_code)]
 
 mod assigned;
-mod c_choose;
-mod c_seat;
-mod c_stream;
 mod check;
 mod choose;
 mod dispatcher;
 mod generation;
 mod home;
+mod lane;
 mod line;
 mod outcome;
 mod pool;
 mod queue;
 mod request;
 mod runs;
-mod seat;
+mod stream;
 mod submission;
 mod ticket;
 mod wakes;
+mod worker;
 
 pub use home::{expire, install, on_park, on_unpark, uninstall, Home};
 pub use outcome::Outcome;

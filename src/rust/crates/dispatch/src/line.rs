@@ -1,7 +1,7 @@
 //! The server's end of a link, as both kinds of seats use it: slots that name requests, messages that may have to wait for room in the
 //! ring, and the bells.
 //!
-//! The slot of a request is freed by who knows that the worker will not write it any more: see `seat` and `c_seat`.
+//! The slot of a request is freed by who knows that the worker will not write it any more: see `lane`.
 
 use bytes::Bytes;
 use shm::{Assembler, Bell, RequestId, Sending, ServerEnd, Watched};

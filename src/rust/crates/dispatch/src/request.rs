@@ -1,6 +1,7 @@
-//! A request on its way, from the queue to its answer, as its client's side sees it. What a worker has of it is in `seat`.
+//! A request on its way, from the queue to its answer, as its client's side sees it. What a worker has of it is in `lane`.
 
 use crate::outcome::Outcome;
+use crate::runs::Of;
 use crate::submission::Submission;
 use shm::RequestId;
 use slab::Slab;
@@ -31,10 +32,8 @@ pub(crate) struct Entry {
 pub(crate) enum Place {
     /// it waits for any worker of its generation
     Queue,
-    /// handed to the worker at this seat
-    Seat(usize, RequestId),
-    /// handed to the handlers in C of the worker at this seat
-    C(usize, RequestId),
+    /// handed to this lane of a worker
+    Lane(usize, Of, RequestId),
 }
 
 impl Entry {

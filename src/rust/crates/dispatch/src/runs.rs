@@ -14,3 +14,19 @@ pub enum Runs {
     /// C, on a thread of a pool
     Pool,
 }
+
+/// One of a worker's lanes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Of {
+    R,
+    C,
+}
+
+impl From<Runs> for Of {
+    fn from(runs: Runs) -> Self {
+        match runs {
+            Runs::R => Of::R,
+            Runs::Inline | Runs::Pool => Of::C,
+        }
+    }
+}

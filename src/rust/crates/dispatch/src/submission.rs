@@ -1,7 +1,7 @@
 //! What the dispatcher is given by I/O threads: requests, and news of their clients.
 
 use crate::outcome::Outcome;
-use crate::runs::Runs;
+use crate::runs::{Of, Runs};
 use shm::RequestId;
 use tokio::sync::oneshot;
 
@@ -21,7 +21,7 @@ pub struct Submission {
 }
 
 /// From an I/O thread to the dispatcher of another.
-pub enum Post {
+pub(crate) enum Post {
     /// a request
     Request {
         /// the sender's name for it
@@ -39,6 +39,8 @@ pub enum Post {
     Taken {
         /// who streams
         worker: u32,
+        /// in which of its lanes
+        of: Of,
         /// which of its requests
         id: RequestId,
         /// as `wire` counts them
@@ -48,6 +50,8 @@ pub enum Post {
     Left {
         /// who streams
         worker: u32,
+        /// in which of its lanes
+        of: Of,
         /// which of its requests
         id: RequestId,
     },

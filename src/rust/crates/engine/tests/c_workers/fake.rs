@@ -4,7 +4,7 @@ use crate::settings::local;
 use admission::Limits;
 use engine::{AppConfig, PoolEvent, RouteConfig, Runs, Seat, Server, Settings};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
-use shm::{pair, Assembler, RequestId, Sending, WorkerEnd};
+use shm::{pair, Assembler, RequestId, Sending, ServerEnd, WorkerEnd};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command};
@@ -17,7 +17,7 @@ use wire::{ContentType, ReplyBody, ReplyHead, Request};
 
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The C link of a worker. It tells the test what it is given, and begins with nothing by itself unless it is `eager`: then it answers at
+/// The lane of a worker for its C handlers, or for R. It tells the test what it is given, and begins with nothing by itself unless it is `eager`: then it answers at
 /// once.
 pub struct Fake {
     pub worker: u32,
@@ -26,8 +26,8 @@ pub struct Fake {
     pub orders: Receiver<(RequestId, Order)>,
     pub eager: Arc<AtomicBool>,
     pub stats: Arc<engine::WorkerStats>,
-    /// R's end, of which nothing is asked
-    _r: WorkerEnd,
+    /// the other lane's end, of which nothing is asked
+    _other: Option<WorkerEnd>,
     /// its process, which does nothing
     pub process: Option<Child>,
 }
@@ -47,9 +47,25 @@ impl Fake {
         Self::new(service, worker, 1, Some(Command::new("sleep").arg("1000").spawn().unwrap()), false)
     }
 
-    pub fn new(service: &Service, worker: u32, generation: u32, process: Option<Child>, eager: bool) -> Fake {
+    /// One that runs R.
+    pub fn of_r(service: &Service, worker: u32) -> Fake {
         let (end, r) = pair(None).unwrap();
-        let (c_end, link) = pair(None).unwrap();
+        Self::on(service, (worker, 1), (end, None), (r, None), None, false)
+    }
+
+    pub fn new(service: &Service, worker: u32, generation: u32, process: Option<Child>, eager: bool) -> Fake {
+        let ((end, r), (c_end, link)) = (pair(None).unwrap(), pair(None).unwrap());
+        Self::on(service, (worker, generation), (end, Some(c_end)), (link, Some(r)), process, eager)
+    }
+
+    fn on(
+        service: &Service,
+        (worker, generation): (u32, u32),
+        (end, c_end): (ServerEnd, Option<ServerEnd>),
+        (link, other): (WorkerEnd, Option<WorkerEnd>),
+        process: Option<Child>,
+        eager: bool,
+    ) -> Fake {
         let stats = Arc::<engine::WorkerStats>::default();
         let pidfd = process.as_ref().map(|p| {
             let pid = Pid::from_raw(p.id() as i32).unwrap();
@@ -59,7 +75,7 @@ impl Fake {
             worker,
             generation,
             end,
-            c_end: Some(c_end),
+            c_end,
             runner: pidfd.map(engine::Runner::Process),
             stats: stats.clone(),
         });
@@ -69,7 +85,7 @@ impl Fake {
         let (pass_on, orders) = channel();
         let (mine, is_eager) = (link.clone(), eager.clone());
         std::thread::spawn(move || Self::run(worker, &mine, &is_eager, &tell, &pass_on));
-        Fake { worker, link, requests, orders, eager, stats, _r: r, process }
+        Fake { worker, link, requests, orders, eager, stats, _other: other, process }
     }
 
     pub fn run(

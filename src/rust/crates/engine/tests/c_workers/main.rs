@@ -258,8 +258,13 @@ fn a_retired_worker_finishes_its_streams() {
 #[test]
 fn the_client_of_a_stream_that_goes_is_told_of() {
     let service = Service::new(1, 1, Limits::default());
-    let fake = Fake::attach(&service, 1, 1);
-    let mut client = service.ask("/pool/stream");
+    client_of_a_stream_goes(&service, &Fake::attach(&service, 1, 1), "/pool/stream");
+    let service = Service::new(1, 1, Limits::default());
+    client_of_a_stream_goes(&service, &Fake::of_r(&service, 1), "/r/stream");
+}
+
+fn client_of_a_stream_goes(service: &Service, fake: &Fake, path: &str) {
+    let mut client = service.ask(path);
     let (id, _) = fake.begins();
     fake.head(id);
     fake.part(id, Part::Piece(b"one"));
@@ -276,7 +281,7 @@ fn the_client_of_a_stream_that_goes_is_told_of() {
     fake.part(id, Part::Piece(b"more"));
     fake.part(id, Part::End { whole: false, micros: 5 });
     fake.eager.store(true, Ordering::Relaxed);
-    assert_eq!(service.ask("/pool/x").answer(), (200, "1".into()));
+    assert_eq!(service.ask(path).answer(), (200, "1".into()));
 }
 
 #[test]
@@ -284,10 +289,10 @@ fn a_long_stream_to_a_slow_client_waits_for_it_and_not_in_the_server() {
     const TOTAL: usize = 200 << 20;
     /// what two sockets and the server may hold
     const HELD: usize = 24 << 20;
-    for io_threads in [1, 2] {
+    for (io_threads, path) in [(1, "/pool/stream"), (2, "/pool/stream"), (1, "/r/stream"), (2, "/r/stream")] {
         let service = Service::new(io_threads, 1, Limits::default());
-        let fake = Fake::attach(&service, 1, 1);
-        let mut client = service.ask("/pool/stream");
+        let fake = if path.starts_with("/r/") { Fake::of_r(&service, 1) } else { Fake::attach(&service, 1, 1) };
+        let mut client = service.ask(path);
         let (id, _) = fake.begins();
         fake.head(id);
         let sent = Arc::<AtomicUsize>::default();

@@ -1,6 +1,7 @@
 //! A body that a worker sends piece by piece: what it may send is granted by what the client has taken, so that neither a slow client nor
-//! a worker that does not care can fill the server's memory. Neighbours: `respond::pipe` (the way to the client), `wire::stream`.
+//! a worker that does not care can fill the server's memory. Neighbours: `exchange::pipe` (the way to the client), `wire::stream`.
 
+use crate::runs::Of;
 use crate::submission::Post;
 use bytes::Bytes;
 use exchange::{pipe, PipeReader, PipeWriter, Reading, Written};
@@ -22,7 +23,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Of this request of this worker; what becomes of it at the client's is posted.
-    pub(crate) fn new(worker: u32, id: RequestId, post: UnboundedSender<Post>) -> (Stream, PipeReader) {
+    pub(crate) fn new(worker: u32, of: Of, id: RequestId, post: UnboundedSender<Post>) -> (Stream, PipeReader) {
         let taken = AtomicUsize::new(0);
         let (writer, reader) = pipe(Some(Box::new(move |reading| {
             // a dispatcher that has ended needs no news
@@ -33,9 +34,9 @@ impl Stream {
                         return;
                     }
                     taken.fetch_sub(all, Ordering::Relaxed);
-                    post.send(Post::Taken { worker, id, bytes: all })
+                    post.send(Post::Taken { worker, of, id, bytes: all })
                 }
-                Reading::Left => post.send(Post::Left { worker, id }),
+                Reading::Left => post.send(Post::Left { worker, of, id }),
             };
         })));
         (Stream { writer: Some(writer), credit: WINDOW }, reader)

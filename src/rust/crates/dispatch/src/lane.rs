@@ -1,5 +1,5 @@
-//! The seat of a worker process's handlers in C: its second link, and the requests that are there. Unlike R, it runs several at a time:
-//! inline ones one after the other on the thread of the link, others on as many threads as it has, and it answers in any order.
+//! Handlers of a worker that run so many at a time, behind one link: R is a lane of width 1, a pool of C handlers one of as many threads as
+//! it has. Inline C handlers run on the thread of a pool's link, one after the other. A lane answers in any order.
 //!
 //! ```text
 //! handed ──revoke▶ back to the queue
@@ -7,15 +7,13 @@
 //!    │   │ the handler returned without one ▶ later ──reply▶ free
 //!    │   └ the head of a stream ▶ parts ──end▶ free
 //! ```
-//!
-//! A handler in C cannot be interrupted. It is told that nobody waits any more; one that has not returned long after that is *stuck*: see
-//! `check`. Neighbours: `c_choose` (which seat a request goes to), `c_stream` (a body that comes piece by piece), `seat` (the R of the
-//! same process).
+//! The slot of a request is freed by its last word, or when it is taken back in time; never while the worker may still write it.
+//! Neighbours: `choose` (which lane a request goes to), `stream` (a body that comes piece by piece), `worker` (its lanes together).
 
 use crate::assigned::Assigned;
-use crate::c_stream::Stream;
 use crate::line::Line;
 use crate::runs::Runs;
+use crate::stream::Stream;
 use bytes::Bytes;
 use shm::{RequestId, ServerEnd};
 use std::io;
@@ -24,14 +22,17 @@ use std::time::{Duration, Instant};
 use wire::stream::{Order, Part};
 
 /// See the module.
-pub(crate) struct CSeat {
+pub(crate) struct Lane {
     pub line: Line,
-    pub threads: usize,
+    /// handlers at a time, but for inline ones
+    pub width: usize,
     /// by slot
     held: Vec<Option<Held>>,
     len: usize,
-    pub inline: Load,
-    pub pool: Load,
+    /// with the thread of the link
+    inline: Load,
+    /// with all others
+    main: Load,
     /// requests that it was ever given: the order of those that it has
     given: u64,
     /// it has written what is no message
@@ -49,8 +50,8 @@ pub(crate) struct Load {
     since: Instant,
 }
 
-/// What is expected of a request that nothing is known of, in microseconds.
-const UNKNOWN: u32 = 1_000;
+/// What is expected of a request that nothing is known of, in microseconds: long.
+const UNKNOWN: u32 = 1_000_000;
 
 impl Load {
     fn new() -> Self {
@@ -78,7 +79,6 @@ impl Load {
 
 struct Held {
     request: Assigned,
-    /// inline or pool
     runs: Runs,
     turn: u64,
     /// its handler has returned and answers later: it holds no thread
@@ -100,7 +100,7 @@ pub(crate) enum Said {
         message: Bytes,
         file: Option<OwnedFd>,
     },
-    /// the head of a stream; the dispatcher gives it a pipe by [`CSeat::begin`]
+    /// the head of a stream; the dispatcher gives it a pipe by [`Lane::begin`]
     Head { request: Assigned, message: Bytes },
     /// a stream has ended, after so many microseconds
     End { request: Assigned, micros: u32 },
@@ -108,16 +108,16 @@ pub(crate) enum Said {
     Aside,
 }
 
-impl CSeat {
-    /// A seat whose process has so many threads. In the context of the runtime of this thread.
-    pub(crate) fn new(end: ServerEnd, threads: usize) -> io::Result<Self> {
-        Ok(CSeat {
+impl Lane {
+    /// A lane of this width. In the context of the runtime of this thread.
+    pub(crate) fn new(end: ServerEnd, width: usize) -> io::Result<Self> {
+        Ok(Lane {
             line: Line::new(end)?,
-            threads: threads.max(1),
+            width: width.max(1),
             held: Vec::new(),
             len: 0,
             inline: Load::new(),
-            pool: Load::new(),
+            main: Load::new(),
             given: 0,
             broken: false,
         })
@@ -133,7 +133,7 @@ impl CSeat {
 
     /// Requests that hold a thread, or wait for one.
     pub(crate) fn running(&self) -> usize {
-        self.inline.n + self.pool.n
+        self.inline.n + self.main.n
     }
 
     pub(crate) fn is_broken(&self) -> bool {
@@ -145,11 +145,32 @@ impl CSeat {
         self.len > 0 && self.line.has_news()
     }
 
-    fn load(&mut self, runs: Runs) -> &mut Load {
+    /// What is with the threads that run this.
+    pub(crate) fn load(&self, runs: Runs) -> &Load {
+        match runs {
+            Runs::Inline => &self.inline,
+            Runs::R | Runs::Pool => &self.main,
+        }
+    }
+
+    fn load_mut(&mut self, runs: Runs) -> &mut Load {
         match runs {
             Runs::Inline => &mut self.inline,
-            _ => &mut self.pool,
+            Runs::R | Runs::Pool => &mut self.main,
         }
+    }
+
+    /// How many of this run at a time.
+    pub(crate) fn width_of(&self, runs: Runs) -> usize {
+        match runs {
+            Runs::Inline => 1,
+            Runs::R | Runs::Pool => self.width,
+        }
+    }
+
+    /// Whether the thread of its link, which hands requests on, is in a handler that has no end.
+    pub(crate) fn is_blocked(&self, now: impl FnOnce() -> Instant, slow: Duration) -> bool {
+        self.inline.n > 0 && self.inline.quiet_for(now()) >= slow
     }
 
     fn all(&self) -> impl Iterator<Item = &Held> {
@@ -170,7 +191,7 @@ impl CSeat {
     ) -> Option<RequestId> {
         let id = self.line.submit(message)?;
         let request = request(id);
-        self.load(runs).add(request.expected);
+        self.load_mut(runs).add(request.expected);
         self.given += 1;
         let held = Held {
             due: request.deadline.saturating_add(kill_after),
@@ -197,13 +218,24 @@ impl CSeat {
         let held = self.held[id.slot as usize].take()?;
         self.len -= 1;
         if !held.later {
-            self.load(held.runs).remove(held.request.expected);
+            self.load_mut(held.runs).remove(held.request.expected);
         }
         Some(held)
     }
 
     pub(crate) fn has_begun(&self, id: RequestId) -> bool {
         self.line.has_begun(id)
+    }
+
+    /// Whether a thread is in this request's handler: it has begun, and has not returned.
+    pub(crate) fn runs(&self, id: RequestId) -> bool {
+        self.has_begun(id) && self.all().any(|held| held.request.id == id && !held.later)
+    }
+
+    /// A request whose handler is over its deadline; one that streams has none.
+    pub(crate) fn first_late(&self, now: u64) -> Option<RequestId> {
+        let is_late = |held: &&Held| !held.later && held.stream.is_none() && now >= held.request.deadline;
+        self.all().filter(is_late).map(|held| held.request.id).find(|id| self.has_begun(*id))
     }
 
     /// Whether the thread of its link is in a handler, as far as can be told from here.
@@ -227,7 +259,7 @@ impl CSeat {
 
     /// Whether something waits here behind others.
     pub(crate) fn has_ahead(&self) -> bool {
-        self.pool.n > self.threads || (self.inline.n > 0 && self.running() > 1)
+        self.main.n > self.width || (self.inline.n > 0 && self.running() > 1)
     }
 
     /// What waits here behind handlers that have been at it for longer than `slow`, taken back.
@@ -235,9 +267,10 @@ impl CSeat {
         if self.inline.n > 0 && self.inline.quiet_for(now) > slow && self.runs_inline() {
             return self.revoke_unbegun(0);
         }
-        if self.pool.n > self.threads && self.pool.quiet_for(now) > slow {
-            let begun = self.all().filter(|h| h.runs == Runs::Pool && !h.later && self.has_begun(h.request.id)).count();
-            return self.revoke_unbegun(self.threads.saturating_sub(begun) + self.inline.n);
+        if self.main.n > self.width && self.main.quiet_for(now) > slow {
+            let begun =
+                self.all().filter(|h| h.runs != Runs::Inline && !h.later && self.has_begun(h.request.id)).count();
+            return self.revoke_unbegun(self.width.saturating_sub(begun) + self.inline.n);
         }
         Vec::new()
     }
@@ -299,7 +332,7 @@ impl CSeat {
         let runs = held.runs;
         let before = self.load(runs).n;
         let said = self.understand(id, message);
-        let load = self.load(runs);
+        let load = self.load_mut(runs);
         if load.n < before {
             // a thread is free again: a piece of a stream is no such thing
             load.since = now;
@@ -318,7 +351,7 @@ impl CSeat {
             let held = self.get(id)?;
             if !std::mem::replace(&mut held.later, true) {
                 let (runs, expected) = (held.runs, held.request.expected);
-                self.load(runs).remove(expected);
+                self.load_mut(runs).remove(expected);
             }
             return Some(Said::Aside);
         }
@@ -351,26 +384,21 @@ impl CSeat {
         Some(held.request)
     }
 
-    /// Marks what runs long after its deadline as stuck, and forgets what was to be answered later and was not by then. `true` when
-    /// something is newly stuck.
-    pub(crate) fn expire(&mut self, now: u64) -> bool {
-        if self.len == 0 {
-            return false;
-        }
-        let mut news = false;
-        let mut late = Vec::new();
-        for held in self.held.iter_mut().flatten().filter(|held| now >= held.due) {
-            if held.later {
-                late.push(held.request.id);
-            } else if !held.stuck {
-                held.stuck = true;
-                news = true;
-            }
-        }
+    /// Forgets what was to be answered later and was not by its deadline: it may never be. A reply that comes after all is nobody's, as its
+    /// id is not used again.
+    pub(crate) fn forget_late(&mut self, now: u64) {
+        let late = |held: &&Held| held.later && held.stream.is_none() && now >= held.request.deadline;
+        let late: Vec<_> = self.all().filter(late).map(|held| held.request.id).collect();
         for id in late {
             self.free(id);
         }
-        news
+    }
+
+    /// Marks what runs long after its deadline as stuck. `true` when something is newly so.
+    pub(crate) fn mark_stuck(&mut self, now: u64) -> bool {
+        let over = |held: &&mut Held| !held.later && !held.stuck && now >= held.due;
+        let newly = self.held.iter_mut().flatten().filter(over).map(|held| held.stuck = true);
+        newly.count() > 0
     }
 
     /// Whether anything that it has can still become late.
@@ -383,11 +411,10 @@ impl CSeat {
         self.len > 0 && self.all().all(|held| held.stuck)
     }
 
-    /// Its process is dead: what it had begun with and what had no answer yet.
-    pub(crate) fn bury(&mut self) -> Vec<Assigned> {
-        self.len = 0;
-        let held = std::mem::take(&mut self.held);
+    /// Its process is dead: what it had not begun, and what it had begun with.
+    pub(crate) fn into_requests(mut self) -> (Vec<Assigned>, Vec<Assigned>) {
+        let unbegun = self.revoke_unbegun(0);
         // dropping a stream breaks it off
-        held.into_iter().flatten().map(|held| held.request).collect()
+        (unbegun, self.held.into_iter().flatten().map(|held| held.request).collect())
     }
 }
