@@ -165,39 +165,39 @@ if has cargo fmt --version; then
 else
   skipped engine fmt "this Rust toolchain has no rustfmt"
 fi
-stage engine architecture 100 Rscript tests/architecture/run.R
-full_stage engine docs 60 tools/docs.sh --check
-full_stage engine lint 120 tools/lint.sh
-full_stage engine site 180 tools/site.sh "$work/site"
+stage engine architecture 60 Rscript tests/architecture/run.R
+full_stage engine docs 50 tools/docs.sh --check
+full_stage engine lint 100 tools/lint.sh
+full_stage engine site 120 tools/site.sh "$work/site"
 if has cargo clippy --version; then
-  stage engine clippy 300 cargo clippy "${manifest[@]}" --workspace --all-targets --locked --quiet -- -D warnings
+  stage engine clippy 240 cargo clippy "${manifest[@]}" --workspace --all-targets --locked --quiet -- -D warnings
 else
   skipped engine clippy "this Rust toolchain has no clippy"
 fi
-stage engine cargo-test 500 cargo test "${manifest[@]}" --workspace --locked --no-fail-fast --quiet
+stage engine cargo-test 420 cargo test "${manifest[@]}" --workspace --locked --no-fail-fast --quiet
 # In a folder of its own: the flag is for all crates, and would have the others built anew each time.
-full_stage engine loom 200 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off cargo test "${manifest[@]}" \
+full_stage engine loom 160 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off cargo test "${manifest[@]}" \
   --package shm --lib --release --target-dir src/rust/target/loom --locked --quiet
-full_stage engine sanitize 320 tools/sanitize.sh
+full_stage engine sanitize 300 tools/sanitize.sh
 # The corpora of the fuzz targets; looking for more is `make fuzz`. There, as cargo looks for its settings where it is run.
-full_stage engine fuzz-replay 400 env -C tests/fuzz cargo test --locked --quiet
+full_stage engine fuzz-replay 360 env -C tests/fuzz cargo test --locked --quiet
 
 # The lane `package`. Warnings of the C compiler are errors here, not at the user's.
-stage package install 600 env R_MAKEVARS_USER="$root/tools/Makevars.strict" tools/install.sh
+stage package install 480 env R_MAKEVARS_USER="$root/tools/Makevars.strict" tools/install.sh
 if [ "$quick" = yes ]; then
   package_stage package testthat 300 Rscript tests/testthat-run.R '^(?!faults)'
 else
-  package_stage package testthat 600 Rscript tests/testthat-run.R
+  package_stage package testthat 540 Rscript tests/testthat-run.R
 fi
-full_package_stage package fuzz-json 60 Rscript tests/fuzz/json.R
+full_package_stage package fuzz-json 50 Rscript tests/fuzz/json.R
 full_package_stage package conformance 240 Rscript tests/conformance/run.R
-full_package_stage package h2spec 180 tools/h2spec.sh
+full_package_stage package h2spec 150 tools/h2spec.sh
 full_package_stage package examples 240 Rscript tests/examples/run.R
 
-# The lane `process`, which begins when the package is installed.
-full_package_stage process process 650 Rscript tests/process/run.R
+# The lanes `process` and `ways`, which begin when the package is installed: their tests wait more than they compute.
+full_package_stage process process 930 Rscript tests/process/run.R
 # Each test once more, in one of the other ways to start a server: all of them are WAYS=all.
-full_package_stage process process-ways 620 env WAYS=others Rscript tests/process/run.R
+full_package_stage ways process-ways 930 env WAYS=others Rscript tests/process/run.R
 
 sum=0
 for seconds in "${seconds_of[@]}"; do sum=$((sum + seconds)); done
@@ -209,7 +209,7 @@ if [ "$chosen" -eq 0 ]; then fail "no stage is called '$selected'; there are: ${
 live=no
 if [ "$chosen" -eq 1 ]; then live=yes; fi
 
-for lane in engine package process; do
+for lane in engine package process ways; do
   run_lane "$lane" &
   lanes+=($!)
 done
