@@ -51,8 +51,16 @@ dr_use <- function(app, middleware) {
 #' A bare string is sent with status 200, as from a handler: give the status, as in the example. An error that
 #' [dr_abort()] signalled carries its own in `err$status`.
 #'
-#' Errors that the engine answers by itself, such as an unknown path or a malformed body (`drover_error_body`), and
-#' those of handlers in C, do not come here.
+#' Malformed bodies (`drover_error_body`) and errors of handlers in C do not come here.
+#'
+#' @section Errors of the engine: 404, 405, 413, 502, 503 and 504 are answered by the engine, which does not wait for
+#'   R: it asks the function of the app that is served (not of one mounted in it) once for each of them, when the app is
+#'   loaded or reloaded and its start hooks have run, and keeps the bodies and header fields that it gives. The status
+#'   stays what it is, whatever the function gives. Errors of this kind are of class `drover_error_engine` as well as
+#'   `drover_error_http`; a function that reports errors somewhere should leave these out. As there is no client yet,
+#'   all that can be read of the request is `req$headers$accept`: `"application/json"`, and if the function looks at it,
+#'   it is asked again for all other clients, with `"text/html"`. Where it fails, reads something else or returns a
+#'   promise, the standard answer is sent, and a line of the log says so.
 #'
 #' @param app An app, see [dr_app()].
 #' @param fn A function of two arguments, the request and the error (a condition), or `NULL` to go back to the standard

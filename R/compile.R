@@ -162,7 +162,7 @@ warn_of_hidden <- function(routes, statics, call) {
 }
 
 # A list: routes, static and not_found for engine_start()'s config; handlers and on_error (lists of the same length);
-# natives, the C handlers; and counts, for people. A route has its handler's number among those of its kind.
+# error_form (the function that gives a form to errors of the engine, or NULL); natives, the C handlers; and counts, for people. A route has its handler's number among those of its kind.
 # All routes in R go before all C routes, and these before streams in C, wherever they are mounted.
 compile_app <- function(app, call = sys.call(-1L)) {
   routes <- app_routes(app)
@@ -191,6 +191,7 @@ compile_app <- function(app, call = sys.call(-1L)) {
       lapply(seq_along(cpp), function(i) route_field(cpp[[i]], i, runs[[i]]))
     ),
     static = static, not_found = not_found, handlers = handlers, on_error = on_error,
+    error_form = reading_lists(app, app$on_error),
     natives = Map(native_field, cpp, params),
     counts = c(
       routes = length(routes), cpp_routes = length(unary), cpp_stream_routes = length(streams), static = length(static)

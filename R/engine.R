@@ -82,7 +82,8 @@ app_fields <- function(compiled) {
       route
     }),
     static = lapply(compiled$static, `[`, c("mount", "dir")),
-    not_found = compiled$not_found %||% 0L
+    not_found = compiled$not_found %||% 0L,
+    errors = own_errors(compiled$error_form)
   )
 }
 

@@ -7,7 +7,8 @@ use super::h1_request::unchunked;
 use crate::input::Input;
 use bytes::Bytes;
 use engine::fuzzing::{
-    failure, replied, sent, Asked, Body, ErrorBodies, ErrorFormat, Failure, Replied, Response, ResponseFields,
+    failure, replied, sent, Asked, Body, ErrorBodies, ErrorFormat, Failure, OwnErrors, Replied, Response,
+    ResponseFields,
 };
 use engine::Fields;
 use http::StatusCode;
@@ -48,7 +49,9 @@ fn reply(input: Input, asked: Asked) {
     }
     let response = match replied(message) {
         Replied::Response(response) => response,
-        Replied::Failure(of) => failure(&of, &ErrorBodies::new(ErrorFormat::Auto), &Fields::default(), 1),
+        Replied::Failure(of) => {
+            failure(&of, &ErrorBodies::new(ErrorFormat::Auto), &OwnErrors::default(), &Fields::default(), 1)
+        }
         Replied::Wrong(_) => return,
     };
     check(response, asked, None);
@@ -106,7 +109,13 @@ fn error(mut input: Input, asked: Asked, json: bool) {
     let detail = String::from_utf8_lossy(input.0).into_owned();
     let accept = if json { "application/problem+json" } else { "*/*" };
     let accept = Fields::from_iter([("accept", accept)]);
-    let mut response = failure(&Failure::new(status, &detail[..]), &ErrorBodies::new(ErrorFormat::Auto), &accept, 1);
+    let mut response = failure(
+        &Failure::new(status, &detail[..]),
+        &ErrorBodies::new(ErrorFormat::Auto),
+        &OwnErrors::default(),
+        &accept,
+        1,
+    );
     let text = response.body.take_bytes().unwrap_or_default();
     if json {
         let problem: serde_json::Value = serde_json::from_slice(&text).expect("JSON");

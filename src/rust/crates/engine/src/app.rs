@@ -4,6 +4,7 @@
 use crate::assets::Mounts;
 use crate::config::{AppConfig, OnClientGone, Settings};
 use crate::natives::Natives;
+use crate::respond::OwnErrors;
 use admission::ms_or_never;
 use dispatch::Runs;
 use exchange::Handlers;
@@ -17,6 +18,8 @@ pub struct App {
     pub(crate) router: Router,
     pub(crate) mounts: Mounts,
     pub(crate) has_not_found: bool,
+    /// the form that the app gives errors which the engine answers by itself
+    pub(crate) errors: OwnErrors,
     /// the C handlers, when they run in this process
     pub(crate) natives: Option<Natives>,
     /// longest wait for a thread of theirs, in ms
@@ -52,7 +55,7 @@ impl App {
     /// The app of a generation, with its C handlers if they are to run in this process.
     ///
     /// # Errors
-    /// A text that names the pattern, method or folder that is wrong.
+    /// A text that names the pattern, method, folder or header field that is wrong.
     pub(crate) fn new(
         generation: u32,
         config: &AppConfig,
@@ -79,6 +82,7 @@ impl App {
             router: builder.build(),
             mounts: Mounts::new(mounts).map_err(|e| format!("static: {e}"))?,
             has_not_found: config.not_found > 0,
+            errors: OwnErrors::new(&config.errors.answers)?,
             natives: natives.map(|handlers| Natives::new(handlers, limits.max_queue)),
             queue_timeout: ms_or_never(limits.queue_timeout),
             targets: config.routes.iter().map(|r| target(r.handler, r.runs, r.timeout, r.on_client_gone)).collect(),

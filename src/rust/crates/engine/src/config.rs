@@ -81,13 +81,58 @@ pub struct AppConfig {
     /// handler for what no route takes, from 1; 0 for none
     #[serde(default)]
     pub not_found: u32,
+    /// the app's own form for errors that the engine answers by itself
+    #[serde(default)]
+    pub errors: OwnErrorsConfig,
 }
 
 impl AppConfig {
+    /// Whether requests go where they go in the other one. Errors may read otherwise: their function in R may say what time it is.
+    pub fn routes_like(&self, other: &AppConfig) -> bool {
+        self.routes == other.routes && self.mounts == other.mounts && self.not_found == other.not_found
+    }
+
     /// Whether any of its handlers is in C.
     pub fn has_c_handlers(&self) -> bool {
         self.routes.iter().any(|route| route.runs != Runs::R)
     }
+}
+
+/// What the app's function for errors has made, when it was loaded, of errors that the engine answers by itself.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct OwnErrorsConfig {
+    /// at most two for each status
+    #[serde(default)]
+    pub answers: Vec<OwnErrorConfig>,
+    /// for the log: why there is none for others
+    #[serde(default)]
+    pub problem: Option<String>,
+}
+
+/// The answer to an error.
+#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct OwnErrorConfig {
+    /// of the error, which is that of the response
+    pub status: u16,
+    /// whether it is for clients that accept JSON, or for the others
+    pub json: bool,
+    /// header fields
+    #[serde(default)]
+    pub headers: Vec<HeaderConfig>,
+    /// the whole body
+    pub body: String,
+}
+
+/// A header field of a response.
+#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct HeaderConfig {
+    /// in any case
+    pub name: String,
+    /// without line breaks
+    pub value: String,
 }
 
 /// One route of the app.

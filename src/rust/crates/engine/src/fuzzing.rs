@@ -6,7 +6,7 @@ use http::Method;
 use httpd::Fields;
 
 pub use crate::config::ErrorFormat;
-pub use crate::respond::{failure, ErrorBodies, Replied};
+pub use crate::respond::{failure, ErrorBodies, OwnErrors, Replied};
 pub use exchange::pipe;
 pub use httpd::fuzzing::*;
 pub use httpd::{Body, Failure, Head, Response, ResponseFields, Version};

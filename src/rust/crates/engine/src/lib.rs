@@ -21,7 +21,10 @@ mod respond;
 mod server;
 mod view;
 
-pub use config::{AppConfig, ErrorFormat, MountConfig, OnClientGone, RouteConfig, Settings};
+pub use config::{
+    AppConfig, ErrorFormat, HeaderConfig, MountConfig, OnClientGone, OwnErrorConfig, OwnErrorsConfig, RouteConfig,
+    Settings,
+};
 pub use edge::access_log::AccessLogFormat;
 
 pub use dispatch::{PoolEvent, Runner, Runs, Seat, WorkerStats};

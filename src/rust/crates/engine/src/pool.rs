@@ -5,6 +5,7 @@ use crate::app::App;
 use crate::config::{AppConfig, Settings};
 use exchange::Handlers;
 use httpd::Apart;
+use observe::{Level, Log};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -25,6 +26,7 @@ struct Apps {
     current: Vec<Apart<RwLock<Arc<Current>>>>,
     generations: Mutex<Vec<Arc<App>>>,
     settings: Settings,
+    log: Log,
 }
 
 impl Apps {
@@ -51,11 +53,11 @@ impl Deref for Pool {
 }
 
 impl Pool {
-    pub(crate) fn new(settings: Settings, workers: dispatch::Pool) -> Result<Pool, String> {
+    pub(crate) fn new(settings: Settings, workers: dispatch::Pool, log: Log) -> Result<Pool, String> {
         let nothing = Arc::new(App::new(0, &AppConfig::default(), &settings, None)?);
         let current = || Apart(RwLock::new(Arc::new(Current(nothing.clone()))));
         let current = (0..settings.threads.max(1)).map(|_| current()).collect();
-        Ok(Pool { apps: Arc::new(Apps { current, generations: Mutex::default(), settings }), workers })
+        Ok(Pool { apps: Arc::new(Apps { current, generations: Mutex::default(), settings, log }), workers })
     }
 
     /// The app that requests of an I/O thread are routed by now.
@@ -75,6 +77,9 @@ impl Pool {
         natives: Option<Arc<dyn Handlers>>,
     ) -> Result<(), String> {
         let app = Arc::new(App::new(generation, config, &self.apps.settings, natives)?);
+        if let Some(problem) = &config.errors.problem {
+            self.apps.log.line(Level::Warn, problem);
+        }
         self.apps.generations().push(app);
         self.workers.add_generation(generation);
         Ok(())

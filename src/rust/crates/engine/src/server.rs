@@ -100,7 +100,7 @@ impl Server {
         let log = Log::open(&settings.log).map_err(|e| StartError::Config(format!("log: {}: {e}", settings.log)))?;
         let (queue, workers, home) =
             dispatch::create(&settings.limits, settings.cpp_workers, log.clone(), httpd::watch_closely);
-        let pool = Pool::new(settings.clone(), workers).map_err(StartError::Config)?;
+        let pool = Pool::new(settings.clone(), workers, log.clone()).map_err(StartError::Config)?;
         let target = &settings.access_log;
         let access_log = AccessLog::open(target, settings.access_log_format)
             .map_err(|e| StartError::Config(format!("access_log: {target}: {e}")))?;

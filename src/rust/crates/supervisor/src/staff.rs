@@ -198,7 +198,7 @@ impl Supervisor {
         let Some(generation) = self.generations.get(&number) else { return };
         match &generation.app {
             None => self.app_known(number, app, since, now),
-            Some(known) if *known == app => {}
+            Some(known) if known.routes_like(&app) => {}
             Some(_) => return self.app_differs(id, now),
         }
         if !self.generations.contains_key(&number) {

@@ -101,7 +101,7 @@ impl Supervisor {
         let Some(generation) = self.generations.get(&number) else { return };
         match &generation.app {
             None => self.app_known(number, app, since, now),
-            Some(known) if *known == app => self.info("the zygote is there again"),
+            Some(known) if known.routes_like(&app) => self.info("the zygote is there again"),
             // the file has changed since: what this one forks is another generation
             Some(_) => self.promote(key, app, now),
         }

@@ -64,7 +64,7 @@ fn fail(state: &State, f: &Failure, context: &Context) -> Response {
         }
         status => state.log(Level::Warn, status, &f.for_log()),
     }
-    failure(f, &context.errors, &state.head.fields, state.id)
+    failure(f, &context.errors, &context.app().errors, &state.head.fields, state.id)
 }
 
 /// 500, with the reason in the log.
@@ -97,7 +97,7 @@ pub fn answered(state: &State, answer: OfHandler, context: &Context) -> Answer {
                 state.log(Level::Error, status, &why);
             }
             let detail = if context.debug && !why.is_empty() { why } else { detail };
-            Err(Failure::new(status, detail))
+            Err(Failure::new(status, detail).of_handler())
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Error responses that the server makes itself: problem details (RFC 9457), or short text.
 
+use super::OwnErrors;
 use crate::config::ErrorFormat;
+use bytes::Bytes;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use httpd::{ascii, phrase_or_class, Body, Failure, Fields, Response, ResponseFields};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,22 +46,39 @@ impl ErrorBodies {
     }
 }
 
-/// The response for a failure. `request` are the fields of the request, `id` names it in the log.
-pub fn failure(f: &Failure, bodies: &ErrorBodies, request: &Fields, id: u64) -> Response {
-    let (content_type, text) = if bodies.is_json(request) {
-        ("application/problem+json", problem(f, id))
-    } else {
-        ("text/plain; charset=utf-8", f.text(id))
+/// The response for a failure, in the app's own form if it has one. `request` are the fields of the request, `id` names it in
+/// the log.
+pub fn failure(f: &Failure, bodies: &ErrorBodies, own: &OwnErrors, request: &Fields, id: u64) -> Response {
+    let json = bodies.is_json(request);
+    let (mut headers, body) = match own.answer(f, json) {
+        Some(own) => (with_all(own.headers.clone(), &f.headers), own.body.clone()),
+        None => standard(f, json, id),
     };
-    let mut headers = f.headers.clone();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    if f.status == StatusCode::SERVICE_UNAVAILABLE && !headers.contains_key(RETRY_AFTER) {
-        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    if f.status == StatusCode::SERVICE_UNAVAILABLE {
+        headers.entry(RETRY_AFTER).or_insert(HeaderValue::from_static("1"));
     }
     let mut fields = ResponseFields::from(headers);
     fields.close |= f.close;
-    Response::new(f.status, fields, Body::bytes(text))
+    Response::new(f.status, fields, Body::bytes(body))
+}
+
+/// The engine's own form, when an app has none.
+fn standard(f: &Failure, json: bool, id: u64) -> (HeaderMap, Bytes) {
+    let (content_type, text) =
+        if json { ("application/problem+json", problem(f, id)) } else { ("text/plain; charset=utf-8", f.text(id)) };
+    let mut headers = f.headers.clone();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.remove(CACHE_CONTROL);
+    (headers, text.into())
+}
+
+/// `headers`, where those in `others` go before others of the same name: `Allow` is what this path allows.
+fn with_all(mut headers: HeaderMap, others: &HeaderMap) -> HeaderMap {
+    for (name, value) in others {
+        headers.insert(name, value.clone());
+    }
+    headers
 }
 
 fn problem(f: &Failure, id: u64) -> String {
@@ -130,6 +149,7 @@ fn is_json(kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{HeaderConfig, OwnErrorConfig};
 
     #[test]
     fn what_is_accepted_and_sent() {
@@ -163,6 +183,54 @@ mod tests {
         assert!(ErrorBodies::new(ErrorFormat::Json).is_json(&html));
         let json = Fields::from_iter([(ACCEPT, "application/json")]);
         assert!(!ErrorBodies::new(ErrorFormat::Text).is_json(&json));
+    }
+
+    fn own(status: u16, json: bool, headers: &[(&str, &str)], body: &str) -> OwnErrorConfig {
+        let header = |(name, value): &(&str, &str)| HeaderConfig { name: (*name).into(), value: (*value).into() };
+        OwnErrorConfig { status, json, headers: headers.iter().map(header).collect(), body: body.into() }
+    }
+
+    #[test]
+    fn an_app_has_errors_of_its_own_form() {
+        let given = [
+            ("Content-Type", "a/b"),
+            ("allow", "NONE"),
+            ("Retry-After", "9"),
+            ("Connection", "keep-alive"),
+            ("Content-Length", "3"),
+            ("Date", "then"),
+            ("Set-Cookie", "a=1"),
+        ];
+        let errors = OwnErrors::new(&[own(405, true, &given, "{}"), own(503, true, &[], "busy")]).unwrap();
+        let (none, bodies) = (Fields::default(), ErrorBodies::new(ErrorFormat::Json));
+        let allow = HeaderValue::from_static("GET");
+        let f = Failure::new(StatusCode::METHOD_NOT_ALLOWED, "why").with(http::header::ALLOW, allow).closing();
+        let answer = |f: &Failure, bodies: &ErrorBodies| failure(f, bodies, &errors, &none, 1);
+        let shaped = answer(&f, &bodies);
+        assert_eq!((shaped.status, shaped.body.len(), shaped.fields.close), (f.status, Some(2), true));
+        let mut lines: Vec<_> = std::str::from_utf8(shaped.fields.text()).unwrap().lines().collect();
+        lines.sort_unstable();
+        assert_eq!(
+            lines,
+            [
+                "allow: GET",
+                "cache-control: no-store",
+                "content-type: a/b",
+                "retry-after: 9",
+                "x-content-type-options: nosniff"
+            ]
+        );
+        let busy = answer(&Failure::new(StatusCode::SERVICE_UNAVAILABLE, ""), &bodies);
+        assert!(std::str::from_utf8(busy.fields.text()).unwrap().contains("retry-after: 1\r\n"));
+        // what a handler says, what has no form, and the form for others
+        let standard = |f: &Failure, bodies| {
+            let text = answer(f, bodies).fields.text().to_vec();
+            text.windows(5).any(|w| w == b"plain" || w == b"+json")
+        };
+        assert!(standard(&f.clone().of_handler(), &bodies));
+        assert!(standard(&Failure::new(StatusCode::NOT_FOUND, ""), &bodies));
+        assert!(standard(&f, &ErrorBodies::new(ErrorFormat::Text)));
+        assert!(OwnErrors::new(&[own(404, true, &[("a", "b\r\nc: d")], "")]).is_err());
     }
 
     #[test]

@@ -18,12 +18,15 @@ pub struct Failure {
     pub close: bool,
     /// further headers, such as `Allow` for 405
     pub headers: HeaderMap,
+    /// a handler has made it: its detail is what the client is to read
+    pub of_handler: bool,
 }
 
 impl Failure {
     /// A failure of this status.
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Failure { status, detail: detail.into(), because: String::new(), close: false, headers: HeaderMap::new() }
+        let (detail, because, headers) = (detail.into(), String::new(), HeaderMap::new());
+        Failure { status, detail, because, close: false, headers, of_handler: false }
     }
 
     /// The same, with a header.
@@ -42,6 +45,11 @@ impl Failure {
     pub fn for_log(&self) -> String {
         let between = if self.detail.is_empty() || self.because.is_empty() { "" } else { ": " };
         format!("{}{between}{}", self.detail, self.because)
+    }
+
+    /// The same, made by a handler.
+    pub fn of_handler(self) -> Self {
+        Failure { of_handler: true, ..self }
     }
 
     /// The same, and nothing more is read from the connection.

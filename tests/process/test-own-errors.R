@@ -1,0 +1,97 @@
+# dr_on_error() and errors that the engine answers by itself: they have the app's form, R or no R.
+
+own_app <- function() {
+  write_app(c(
+    "app <- dr_app()",
+    "dr_on_error(app, function(req, err) {",
+    "  if (!inherits(err, 'drover_error_engine')) return(dr_text(conditionMessage(err), status = 500L))",
+    "  headers <- list('X-Own' = 'yes', 'Allow' = 'TRACE', 'Set-Cookie' = 'a=1', 'Connection' = 'keep-alive')",
+    "  if (grepl('json', req$headers$accept)) return(dr_json(list(error = err$status), headers = headers))",
+    "  dr_html(paste0('<h1>', conditionMessage(err), '</h1>'), headers = headers)",
+    "})",
+    "dr_post(app, '/p', function(req) 'posted')",
+    "dr_get(app, '/fail', function(req) stop('of a handler'))",
+    "dr_get(app, '/abort', function(req) dr_abort(404, 'nobody of that name'))",
+    "dr_get(app, '/late', function(req) Sys.sleep(0.6), timeout = 0.2)",
+    "dr_get(app, '/slow', function(req) { Sys.sleep(1.5); 'slept' })",
+    "app"
+  ))
+}
+
+# The whole answer, as the two kinds of clients get it.
+expect_own <- function(server, path, status, ..., close = FALSE) {
+  phrase <- c("404" = "Not Found", "405" = "Method Not Allowed", "413" = "Content Too Large",
+    "502" = "Bad Gateway", "503" = "Service Unavailable", "504" = "Gateway Timeout")[[status]]
+  for (form in c("application/json", "text/html")) {
+    # what ran before is over
+    ask(server, "/fail")
+    answer <- ask(server, path, "-H", paste0("Accept: ", form), ...)
+    expect_form(answer, status, if (form == "text/html") paste0("<h1>", phrase, "</h1>") else sprintf("{\"error\":%s}", status))
+    expect(grepl(form, field(answer, "content-type"), fixed = TRUE), form, " is answered with ", field(answer, "content-type"))
+    expect(identical(field(answer, "connection"), if (close) "close" else NA_character_), "connection: ", field(answer, "connection"))
+  }
+  answer
+}
+
+expect_form <- function(answer, status, body) {
+  expect(answer$status == status, "status ", answer$status, ", not ", status)
+  expect(identical(answer$body, body), status, " has the body ", answer$body)
+  expect(identical(field(answer, "x-own"), "yes"), status, " has not the header field of the app")
+  expect(identical(field(answer, "cache-control"), "no-store"), status, " may be stored")
+  expect(is.na(field(answer, "set-cookie")), status, " has a cookie for everybody")
+}
+
+test_every_way("errors of the engine have the form of dr_on_error()", function(start) {
+  server <- start(own_app(), max_queue = 1L, max_body = 1000, log = "stderr")
+  expect_own(server, "/nothing", "404")
+  expect(identical(field(expect_own(server, "/p", "405"), "allow"), "POST, OPTIONS"), "405 has not the methods of its path")
+  body <- strrep("a", 2000L)
+  expect_own(server, "/p", "413", "-X", "POST", "-d", body, close = TRUE)
+  expect_own(server, "/late", "504")
+  head <- ask(server, "/nothing", "-I", "-H", "Accept: application/json")
+  expect(head$status == "404" && identical(field(head, "content-length"), "13"), "HEAD: ", paste(head$head, collapse = " "))
+  # those of handlers come to the function as they are
+  expect(ask(server, "/fail")$body == "of a handler", "an error of a handler is not answered by the function")
+  expect(ask(server, "/abort")$body == "nobody of that name", "dr_abort() is not answered by the function")
+  # R has enough to do, and is not asked
+  busy <- lapply(1:6, function(i) ask_later(server, "/slow", "-H", "Accept: application/json"))
+  answers <- lapply(busy, function(answer) answer())
+  refused <- Filter(function(answer) answer$status == "503", answers)
+  expect(length(refused) >= 2L, "statuses: ", toString(vapply(answers, `[[`, "", "status")))
+  for (answer in refused) {
+    expect_form(answer, "503", "{\"error\":503}")
+    expect(identical(field(answer, "retry-after"), "1"), "503 does not say when to try again")
+    expect(answer$seconds < 1, "503 has waited for R: ", answer$seconds, " s")
+  }
+  expect(!any(grepl("dr_on_error", server$log())), "the log complains")
+})
+
+test_every_way("where dr_on_error() has no answer, the standard one is sent, and the log says so once", function(start) {
+  app <- write_app(c(
+    "app <- dr_app()",
+    "dr_on_error(app, function(req, err) {",
+    "  if (err$status == 405) stop('not this one')",
+    "  dr_json(list(path = if (err$status != 404) req$path), status = err$status)",
+    "})",
+    "dr_post(app, '/p', function(req) 'posted')",
+    "app"
+  ))
+  server <- start(app, log = "stderr", errors = "json")
+  expect(identical(ask(server, "/nothing")$body, "{\"path\":{}}"), "404 has not the app's form: ", ask(server, "/nothing")$body)
+  wrong <- ask(server, "/p")
+  expect(wrong$status == "405" && grepl("\"title\":\"Method Not Allowed\"", wrong$body, fixed = TRUE), "405: ", wrong$body)
+  said <- grep("dr_on_error\\(\\) has no answer", server$log(), value = TRUE)
+  expect(length(said) == 1L, "said ", length(said), " times")
+  expect(grepl("405, 413, 502, 503, 504, .*: not this one", said), said)
+})
+
+test("a worker that crashes: 502 has the form of dr_on_error()", function() {
+  server <- serve(write_app(c(
+    "app <- dr_app()",
+    "dr_on_error(app, function(req, err) dr_json(list(error = err$status)))",
+    "dr_get(app, '/crash', function(req) tools::pskill(Sys.getpid(), tools::SIGKILL))",
+    "app"
+  )))
+  answer <- ask(server, "/crash")
+  expect(answer$status == "502" && answer$body == "{\"error\":502}", answer$status, " ", answer$body)
+})
