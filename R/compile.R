@@ -162,8 +162,9 @@ warn_of_hidden <- function(routes, statics, call) {
 }
 
 # A list: routes, static and not_found for engine_start()'s config; handlers and on_error (lists of the same length);
-# error_form (the function that gives a form to errors of the engine, or NULL); natives, the C handlers; and counts, for people. A route has its handler's number among those of its kind.
-# All routes in R go before all C routes, and these before streams in C, wherever they are mounted.
+# error_form (the function that gives a form to errors of the engine, or NULL); natives, the C handlers; and counts, for
+# people. A route has its handler's number among those of its kind. All routes in R go before all C routes, and these
+# before streams in C, wherever they are mounted.
 compile_app <- function(app, call = sys.call(-1L)) {
   routes <- app_routes(app)
   unary <- app_cpp_routes(app, "cpp_routes")

@@ -28,12 +28,20 @@ engine_adopt <- function(compiled, debug, limits) {
 # `config`: the settings, and the limits among them. list(port, url).
 engine_start <- function(config, compiled) {
   loadNamespace("later")
+  open_console()
   natives <- natives_for_engine(compiled)
   engine_adopt(compiled, config$debug, config$limits)
   start <- as_json(list(settings = config_fields(config), app = app_fields(compiled)))
   port <- .Call(C_session_open, start, natives)
   if (is.list(port)) stop_start(port)
   list(port = port, url = base_url(config$host, port))
+}
+
+# At a console, the log is R's to show, as front ends do not show what is written to standard error behind its back.
+open_console <- function() {
+  if (!interactive()) return()
+  loadNamespace("later")
+  .Call(C_console_open)
 }
 
 # The server of this session goes on with another app: requests wait until those of the one before are answered.

@@ -121,8 +121,8 @@ problem_of <- function(status, detail, headers) {
   problem
 }
 
+# Each call of the traceback comes after the character that the log knows by: observe/look.rs, in the crate `engine`.
 log_failure <- function(condition, trace, about) {
-  log_line("error", paste0(
-    "500 ", describe_condition(condition), if (length(trace)) paste0(" trace=", paste(trace, collapse = " > "))
-  ), about)
+  calls <- paste0("\x1f", trace, recycle0 = TRUE, collapse = "")
+  log_line("error", paste0("500 ", describe_condition(condition), calls), about)
 }

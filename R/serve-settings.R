@@ -59,6 +59,7 @@ prepare_settings <- function(settings) {
       encodeString(beneath, quote = "\""), ": ", folder[[1L]]), argument = "upload_path")
   }
   settings$upload_path <- folder
+  settings$colours <- has_colours()
   settings
 }
 
@@ -68,3 +69,6 @@ pool_fields <- function(pool) {
   pool[whole] <- lapply(pool[whole], whole_number)
   pool
 }
+
+# Whether the terminal has colours, and nobody said that they are not wanted (no-color.org).
+has_colours <- function() !Sys.getenv("TERM") %in% c("", "dumb") && !nzchar(Sys.getenv("NO_COLOR"))

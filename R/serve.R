@@ -60,7 +60,8 @@ server <- new.env(parent = emptyenv())
 #' @param block `TRUE` to serve until [dr_stop()] is called by a handler or hook or Ctrl-C is pressed, and only then
 #'   return; `FALSE` to return at once. By default `TRUE` in a script, and `FALSE` at the console.
 #' @param debug `TRUE` to send messages and tracebacks of errors to clients. Not for production.
-#' @param log Where log lines go: `"stderr"`, `"none"`, or the path of a file, to which they are appended.
+#' @param log Where log lines go: `"stderr"`, `"none"`, or the path of a file, to which they are appended. At an R
+#'   console R writes what goes to `"stderr"`, so that RStudio and Jupyter show it.
 #' @param access_log Where a line is written for each request, the same as `log`; by default nowhere.
 #' @param access_log_format How: `"combined"`, which the tools for logs of web servers read, or `"json"`, an object of
 #'   JSON on each line, with times in seconds.

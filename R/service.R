@@ -51,6 +51,7 @@ fork_from <- function(app, config, compiled, hooks, on_worker_start, on_worker_s
 
 # Starts the server and waits until it listens. list(port, url, counts); when it fails, nothing is left running.
 service_start <- function(config, pool, source, call) {
+  open_console()
   port <- .Call(C_service_open, as_json(config_fields(config)), as_json(pool_fields(pool)), source)
   if (is.list(port)) stop_start(port)
   started <- FALSE

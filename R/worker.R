@@ -43,7 +43,7 @@ log_warning <- function(condition) {
 
 log_line <- function(level, text, request = NULL) {
   # a session that only looks after workers has no log of its own
-  if (service_running()) message("drover: ", text)
+  if (service_running()) message("drover: ", gsub("\x1f", "\n  ", text, fixed = TRUE))
   level <- match(level, c("info", "warn", "error")) - 1L
   .Call(C_worker_log, level, enc2utf8(text), request)
   invisible()

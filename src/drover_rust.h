@@ -94,6 +94,10 @@ const drv_node *drv_session_status(drv_session *);
 int32_t drv_session_is_interrupted(const drv_session *);
 int32_t drv_session_port(const drv_session *);
 void drv_session_reopens_log(const drv_session *);
+
+/* The log of a session at a console: see console.c. `wake` is called from any thread; 0 when there is no further record. */
+void drv_console_start(void (*wake)(void));
+int32_t drv_console_next(drv_str *text);
 void drv_session_drain(const drv_session *);
 int32_t drv_session_drained(const drv_session *);
 int32_t drv_session_renew(drv_session *, const char *json, size_t len, drv_natives, drv_error *error);

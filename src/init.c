@@ -1,4 +1,5 @@
 /* What R may call, in one table. */
+#include "console.h"
 #include "json.h"
 #include "opened.h"
 #include "natives.h"
@@ -20,6 +21,7 @@
 #define CALL(name, function, n) {name, (DL_FUNC)(void (*)(void))(function), n}
 
 static const R_CallMethodDef calls[] = {
+    CALL("console_open", drv_console_open, 0),
     CALL("json_parse", drv_call_json_parse, 4),
     CALL("json_refused", drv_call_json_refused, 1),
     CALL("json_reply", drv_call_json_reply, 4),

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* eventfd */
 #include "service.h"
 #include "build.h"
+#include "console.h"
 #include "descriptors.h"
 #include "session.h"
 #include "signals.h"
@@ -117,6 +118,7 @@ SEXP drv_service_close(void) {
   drv_service *ending = service;
   service = NULL;
   if (ending) drv_service_free(ending);
+  drv_console_flush();
   return R_NilValue;
 }
 

@@ -9,6 +9,7 @@
  * still runs. What R has not heeded when the handler returns is forgotten. */
 #include "session.h"
 #include "build.h"
+#include "console.h"
 #include "intercept.h"
 #include "natives.h"
 #include "process.h"
@@ -208,5 +209,6 @@ SEXP drv_session_close(void) {
   /* a C handler that does not come to its end keeps what it was given */
   if (drv_session_free(ending)) R_ReleaseObject(natives);
   drv_worker_close();
+  drv_console_flush();
   return R_NilValue;
 }

@@ -120,6 +120,9 @@ starts <- list(
   "drover serve" = function(app, ..., wrapper = NULL) serve(app, ..., workers = 1L, wrapper = wrapper)
 )
 
+# A program that runs a command in a terminal: a `wrapper`.
+terminal <- function() compile(file.path(here, "terminal.c"))
+
 # Registers a test for each way of starting; `body` is a function of one of `starts`.
 test_every_way <- function(name, body, of = names(starts)) {
   for (way in of) local({

@@ -80,8 +80,6 @@ test_every_way("USR1 opens a log file again that was moved, and so does the next
   expect(server$process$is_alive(), "it has ended")
 })
 
-terminal <- function() compile(file.path(here, "terminal.c"))
-
 # The server in a terminal: what the terminal runs.
 first_process <- function(server) {
   processes <- family()

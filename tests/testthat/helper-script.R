@@ -42,20 +42,26 @@ fetch_here_lines <- c(
   "}"
 )
 
-# An R console on a pseudo terminal: write(line), wait_for(pattern) -> TRUE once the screen shows it.
-local_console <- function(frame = parent.frame()) {
+# An R console on a pseudo terminal: write(line), wait_for(pattern) -> TRUE once the screen shows it. `serve(lines, ...)` serves
+# the app that these lines make, with these arguments of dr_serve(), and gives list(port), for fetch().
+local_console <- function(env = character(), frame = parent.frame()) {
   process <- processx::process$new(file.path(R.home("bin"), "R"), c("--vanilla", "--quiet", "--interactive", "--no-readline"),
-    pty = TRUE, env = c("current", TERM = "dumb", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)))
+    pty = TRUE, env = c("current", TERM = "dumb", env, R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)))
   withr::defer(process$kill(), frame)
   screen <- ""
   read <- function() screen <<- paste0(screen, process$read_output())
-  list(
-    process = process,
-    write = function(line) process$write_input(paste0(line, "\n")),
-    wait_for = function(pattern, seconds = 10) eventually(function() {
-      read()
-      grepl(pattern, screen)
-    }, seconds),
-    screen = function() screen
-  )
+  write <- function(line) process$write_input(paste0(line, "\n"))
+  wait_for <- function(pattern, seconds = 10) eventually(function() {
+    read()
+    grepl(pattern, screen)
+  }, seconds)
+  serve <- function(lines, ...) {
+    file <- withr::local_tempfile(fileext = ".R", .local_envir = frame)
+    writeLines(c("library(drover)", "app <- dr_app()", lines), file)
+    write(sprintf("source(%s, keep.source = TRUE)", deparse(file)))
+    write(sprintf("dr_serve(app, port = 0L, %s)", paste(..., sep = ", ")))
+    if (!wait_for("listening on http://[^ ]*:[0-9]+", 20)) stop("the console does not listen:\n", screen)
+    list(port = as.integer(sub(".*listening on http://[^ ]*:([0-9]+).*", "\\1", screen)))
+  }
+  list(process = process, write = write, wait_for = wait_for, serve = serve, screen = function() screen)
 }

@@ -1,6 +1,7 @@
 //! The server of a session that runs no handlers itself: processes do, which the supervisor looks after. All functions are for the
 //! main thread; the supervisor's thread calls `wake` only. Neighbours: `src/service.c`, R/service.R.
 
+use crate::console::console;
 use crate::node::{Kind, Node, Str};
 use crate::shield::{shield, Error};
 use engine::{Settings, StartError};
@@ -70,7 +71,8 @@ pub unsafe extern "C" fn drv_service_start(
     let started = shield(Err((3, "the engine failed".to_owned())), || {
         // SAFETY: the caller's.
         let source = unsafe { (*source).take() }.map_err(|e| (2, e))?;
-        let settings: Settings = sonic_rs::from_slice(settings).map_err(|e| (2, format!("configuration: {e}")))?;
+        let mut settings: Settings = sonic_rs::from_slice(settings).map_err(|e| (2, format!("configuration: {e}")))?;
+        settings.console = console();
         let options: PoolOptions = sonic_rs::from_slice(options).map_err(|e| (2, format!("configuration: {e}")))?;
         Service::start(settings, options, source, Arc::new(move || wake())).map_err(|e| match e {
             StartError::Listen(e) => (1, e),

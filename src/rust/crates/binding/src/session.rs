@@ -1,6 +1,7 @@
 //! The server of an R session that is its own worker: the session's main thread runs the handlers, at the `desk` that comes
 //! with the server. All functions are for that thread.
 
+use crate::console::console;
 use crate::desk::{Desk, Routes};
 use crate::natives::CNatives;
 use crate::node::Node;
@@ -173,7 +174,8 @@ unsafe fn start(
     ring: extern "C" fn() -> i32,
     interrupt: extern "C" fn(),
 ) -> Result<(Session, Desk), (u16, String)> {
-    let Start { settings, app } = sonic_rs::from_slice(json).map_err(|e| (2, format!("configuration: {e}")))?;
+    let Start { mut settings, app } = sonic_rs::from_slice(json).map_err(|e| (2, format!("configuration: {e}")))?;
+    settings.console = console();
     let routes = Routes::new(&app.routes, app.not_found).map_err(|e| (2, e))?;
     let threads = settings.cpp_workers;
     let kept = settings.clone();

@@ -260,7 +260,8 @@ impl Told {
         fields.insert("limits".to_owned(), Value::Table(limits));
         fields.insert("upload_path".to_owned(), Value::String(String::new()));
         let settings: Settings = fields.try_into().map_err(|e: toml::de::Error| e.message().to_owned())?;
-        Ok(Settings { upload_path, ..settings })
+        let colours = surroundings::has_colours(|name| std::env::var_os(name));
+        Ok(Settings { upload_path, colours, ..settings })
     }
 }
 

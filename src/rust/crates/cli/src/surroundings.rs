@@ -41,6 +41,12 @@ pub(crate) fn unknown_variables(command: &Command, names: impl Iterator<Item = O
     unknown.iter().map(line).collect()
 }
 
+/// Whether the terminal has colours, and nobody said that they are not wanted (no-color.org).
+pub(crate) fn has_colours(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let has = |name| variable(name).is_some_and(|value| !value.is_empty() && value != "dumb");
+    has("TERM") && variable("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
 /// Where neither a flag nor `DROVER_PORT` gives the port, `PORT` does: that is how platforms tell it.
 ///
 /// # Errors

@@ -600,7 +600,7 @@ mod tests {
         let limits = Limits::default();
         let (pool, _orders) = Pool::new(1, limits.max_queue);
         let (post, _posts) = unbounded_channel();
-        let log = Log::open("none").unwrap();
+        let log = Log::open("none", observe::Screen::default()).unwrap();
         let mut dispatcher = Dispatcher::new(pool.0.clone(), &limits, log, post, || {});
         dispatcher.obey(PoolOrder::Add(1));
         let (end, mut worker) = shm::pair(None).unwrap();

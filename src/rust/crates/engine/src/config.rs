@@ -4,6 +4,7 @@
 use crate::edge::access_log::AccessLogFormat;
 use admission::Limits;
 use dispatch::Runs;
+use observe::Console;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -40,6 +41,12 @@ pub struct Settings {
     /// how
     #[serde(default)]
     pub access_log_format: AccessLogFormat,
+    /// what takes the place of standard error in an interactive session
+    #[serde(skip)]
+    pub console: Option<Console>,
+    /// whether the log has colours at a terminal
+    #[serde(default)]
+    pub colours: bool,
     /// where spooled bodies and uploads wait
     pub upload_path: PathBuf,
     /// bounds

@@ -31,7 +31,7 @@ pub use dispatch::{PoolEvent, Runner, Runs, Seat, WorkerStats};
 pub use exchange::now as now_ms;
 pub use httpd::phrase_or_class as status_phrase;
 pub use httpd::{Address, Fields, Uploads};
-pub use observe::{Level, Log};
+pub use observe::{Console, Level, Log};
 pub use pipeline::NOT_FOUND_ROUTE;
 pub use pool::Pool;
 pub use server::{Server, StartError};

@@ -8,7 +8,7 @@ use crate::pipeline;
 use crate::pool::Pool;
 use dispatch::Home;
 use httpd::{Address, Answering, Connection, Failure, Head, Incoming, Listener, Options, Service};
-use observe::{is_root_of_the_machine, Level, Log, WARNING};
+use observe::{is_root_of_the_machine, Level, Log, Screen, WARNING};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -97,12 +97,14 @@ impl Server {
     /// See [`StartError`]; nothing is left running.
     pub fn bind(settings: Settings) -> Result<Server, StartError> {
         let listener = Listener::bind(&settings.host, settings.port).map_err(StartError::Listen)?;
-        let log = Log::open(&settings.log).map_err(|e| StartError::Config(format!("log: {}: {e}", settings.log)))?;
+        let screen = Screen { console: settings.console.clone(), colours: settings.colours };
+        let log = Log::open(&settings.log, screen.clone())
+            .map_err(|e| StartError::Config(format!("log: {}: {e}", settings.log)))?;
         let (queue, workers, home) =
             dispatch::create(&settings.limits, settings.cpp_workers, log.clone(), httpd::watch_closely);
         let pool = Pool::new(settings.clone(), workers, log.clone()).map_err(StartError::Config)?;
         let target = &settings.access_log;
-        let access_log = AccessLog::open(target, settings.access_log_format)
+        let access_log = AccessLog::open(target, settings.access_log_format, screen)
             .map_err(|e| StartError::Config(format!("access_log: {target}: {e}")))?;
         let context = Arc::new(Context::new(pool.clone(), queue, access_log, &settings));
         let service = Answers { context: context.clone(), queue: Mutex::new(Some(home)) };

@@ -1,8 +1,11 @@
 //! What the server tells of itself: the log, and a warning at the start.
 #![forbid(unsafe_code)]
 
+mod console;
 mod log;
+mod look;
 mod root;
 
-pub use log::{Level, Log};
+pub use console::Console;
+pub use log::{Level, Log, Screen};
 pub use root::{is_root_of_the_machine, WARNING};

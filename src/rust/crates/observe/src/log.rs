@@ -5,10 +5,11 @@
 //! A file that was moved or removed, as programs that rotate logs do, is opened again by its name: when [`Log::reopen`] says so, and within
 //! a second of the next line.
 //!
-//! Never a body, an `Authorization` or a `Cookie`; control characters are escaped, so a line is a line whatever a client sent.
+//! Never a body, an `Authorization` or a `Cookie`. How a record reads is in `look`.
 
+use crate::console::Console;
+use crate::look::{Look, Record};
 use exchange::now;
-use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -52,13 +53,22 @@ impl Level {
         }
     }
 
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Level::Info => "INFO",
             Level::Warn => "WARN",
             Level::Error => "ERROR",
         }
     }
+}
+
+/// Standard error, where people read it.
+#[derive(Debug, Clone, Default)]
+pub struct Screen {
+    /// what takes its place in an interactive session
+    pub console: Option<Console>,
+    /// whether colours are wanted, if it is a terminal
+    pub colours: bool,
 }
 
 /// Handle to the log; cheap to clone. The writer ends, with everything written, when `close` is called.
@@ -76,35 +86,57 @@ struct Inner {
 /// What the writer is given.
 #[derive(Debug)]
 enum Item {
-    Line(String),
+    Record(Record),
+    /// as they are
+    Lines(String),
     Reopen,
 }
 
 /// Where lines go.
 enum Target {
-    Stderr,
-    File { file: File, path: PathBuf, looked: Instant },
+    Stderr(Look),
+    /// of an interactive session
+    Console(Console, Look),
+    File {
+        file: File,
+        path: PathBuf,
+        looked: Instant,
+    },
 }
 
 impl Target {
-    fn open(target: &str) -> io::Result<Self> {
-        if target == "stderr" {
-            return Ok(Target::Stderr);
+    fn open(target: &str, screen: Screen) -> io::Result<Self> {
+        match screen.console {
+            Some(console) if target == "stderr" => return Ok(Target::Console(console, Look::screen(screen.colours))),
+            None if target == "stderr" => return Ok(Target::Stderr(Look::of_stderr(screen.colours))),
+            _ => {}
         }
         let path = PathBuf::from(target);
         Ok(Target::File { file: append_to(&path)?, path, looked: Instant::now() })
     }
 
-    fn write(&mut self, line: &str) {
+    /// How records look there.
+    fn look(&self) -> Look {
+        match self {
+            Target::Stderr(look) | Target::Console(_, look) => *look,
+            Target::File { .. } => Look::Line,
+        }
+    }
+
+    fn write(&mut self, text: String) {
         // nowhere left to complain when the log itself cannot be written
         let _ = match self {
-            Target::Stderr => io::stderr().write_all(line.as_bytes()),
+            Target::Stderr(_) => io::stderr().write_all(text.as_bytes()),
+            Target::Console(console, _) => {
+                console.write(text);
+                Ok(())
+            }
             Target::File { looked, .. } => {
                 if looked.elapsed() >= LOOK_AFTER {
                     self.reopen();
                 }
                 let Target::File { file, .. } = self else { return };
-                file.write_all(line.as_bytes())
+                file.write_all(text.as_bytes())
             }
         };
     }
@@ -151,13 +183,12 @@ impl Allowance {
     }
 
     /// What is to be said of those that were not written.
-    fn sum_up(&self) -> Option<String> {
+    fn sum_up(&self) -> Option<Record> {
         let left_out = self.left_out.swap(0, Ordering::Relaxed);
         (left_out > 0).then(|| {
-            let mut line = beginning(Level::Warn);
             let most = 1000 / CLIENT_COUNTS_FOR;
-            let _ = writeln!(line, "{left_out} more lines about clients left out: {most} a second are written");
-            line
+            let text = format!("{left_out} more lines about clients left out: {most} a second are written");
+            Record { at: SystemTime::now(), level: Level::Warn, dropped: 0, text }
         })
     }
 }
@@ -171,20 +202,24 @@ fn write_all(mut out: Target, lines: &Receiver<Item>, clients: &Allowance) {
             Some(at) => lines.recv_timeout(Instant::saturating_duration_since(&at, Instant::now())),
         };
         let now = Instant::now();
-        match &item {
-            Ok(Item::Line(line)) => {
-                out.write(line);
+        let has_ended = matches!(item, Err(RecvTimeoutError::Disconnected));
+        match item {
+            Ok(Item::Record(record)) => {
+                out.write(out.look().write(&record));
+                sum_up_at.get_or_insert(now + SUM_UP_AFTER);
+            }
+            Ok(Item::Lines(text)) => {
+                out.write(text);
                 sum_up_at.get_or_insert(now + SUM_UP_AFTER);
             }
             Ok(Item::Reopen) => out.reopen(),
             Err(_) => {}
         }
-        let has_ended = matches!(item, Err(RecvTimeoutError::Disconnected));
         if has_ended || sum_up_at.is_some_and(|at| at <= now) {
             let sum = clients.sum_up();
             sum_up_at = sum.is_some().then(|| now + SUM_UP_AFTER);
-            if let Some(line) = sum {
-                out.write(&line);
+            if let Some(record) = sum {
+                out.write(out.look().write(&record));
             }
         }
         if has_ended {
@@ -193,21 +228,16 @@ fn write_all(mut out: Target, lines: &Receiver<Item>, clients: &Allowance) {
     }
 }
 
-/// What a line begins with.
-fn beginning(level: Level) -> String {
-    format!("{} drover {} ", humantime::format_rfc3339_millis(SystemTime::now()), level.name())
-}
-
 impl Log {
-    /// Opens the log: `"stderr"`, `"none"`, or the path of a file to append to.
+    /// Opens the log: `"stderr"`, `"none"`, or the path of a file to append to. `screen` is about standard error.
     ///
     /// # Errors
     /// When the file cannot be opened.
-    pub fn open(target: &str) -> io::Result<Self> {
+    pub fn open(target: &str, screen: Screen) -> io::Result<Self> {
         if target == "none" {
             return Ok(Log(None));
         }
-        let out = Target::open(target)?;
+        let out = Target::open(target, screen)?;
         let (lines, waiting) = sync_channel(WAITING);
         let clients = Arc::<Allowance>::default();
         let counted = clients.clone();
@@ -233,7 +263,7 @@ impl Log {
         let Some(inner) = &self.0 else { return };
         let Ok(lines) = inner.lines.lock() else { return };
         if let Some(lines) = lines.as_ref() {
-            if let Err(TrySendError::Full(_)) = lines.try_send(Item::Line(text)) {
+            if let Err(TrySendError::Full(_)) = lines.try_send(Item::Lines(text)) {
                 inner.dropped.fetch_add(1, Ordering::Relaxed);
             }
         }
@@ -245,13 +275,8 @@ impl Log {
         let Ok(lines) = inner.lines.lock() else { return };
         let Some(lines) = lines.as_ref() else { return };
         let dropped = inner.dropped.swap(0, Ordering::Relaxed);
-        let mut line = beginning(level);
-        if dropped > 0 {
-            let _ = write!(line, "({dropped} lines dropped before this one) ");
-        }
-        escape_into(text, &mut line);
-        line.push('\n');
-        if let Err(TrySendError::Full(_)) = lines.try_send(Item::Line(line)) {
+        let record = Record { at: SystemTime::now(), level, dropped, text: text.to_owned() };
+        if let Err(TrySendError::Full(_)) = lines.try_send(Item::Record(record)) {
             inner.dropped.fetch_add(dropped + 1, Ordering::Relaxed);
         }
     }
@@ -279,43 +304,40 @@ impl Log {
     }
 }
 
-fn escape_into(text: &str, line: &mut String) {
-    for c in text.chars() {
-        match c {
-            '\n' => line.push_str("\\n"),
-            '\r' => line.push_str("\\r"),
-            '\t' => line.push_str("\\t"),
-            // C0, DEL, C1, and the separators that some terminals take for a line end
-            c if c.is_control() || c == '\u{2028}' || c == '\u{2029}' => {
-                let _ = write!(line, "\\u{{{:x}}}", c as u32);
-            }
-            c => line.push(c),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_line_stays_a_line() {
+    fn a_record_is_a_line_of_a_file_and_nothing_after_the_end() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
-        let log = Log::open(path.to_str().unwrap()).unwrap();
-        log.line(Level::Warn, "GET /\r\nINJECTED \u{1b}[31m\u{85}");
+        let log = Log::open(path.to_str().unwrap(), Screen::default()).unwrap();
+        log.line(Level::Warn, "GET /\n\u{1f}f(x)");
         log.close();
         log.line(Level::Warn, "after the end: nowhere");
         let text = std::fs::read_to_string(path).unwrap();
         assert_eq!(text.lines().count(), 1);
-        assert!(text.ends_with("drover WARN GET /\\r\\nINJECTED \\u{1b}[31m\\u{85}\n"), "{text}");
+        assert!(text.ends_with("drover WARN GET /\\n trace=f(x)\n"), "{text}");
+    }
+
+    #[test]
+    fn a_console_takes_the_place_of_standard_error_and_of_nothing_else() {
+        let console = Console::new(|| {});
+        let screen = Screen { console: Some(console.clone()), colours: false };
+        let log = Log::open("stderr", screen.clone()).unwrap();
+        log.line(Level::Warn, "heard");
+        log.close();
+        assert!(console.take().is_some_and(|text| text.contains("heard")));
+        Log::open("none", screen).unwrap().line(Level::Warn, "not heard");
+        assert_eq!(console.take(), None);
     }
 
     #[test]
     fn a_file_that_was_moved_is_opened_again() {
         let dir = tempfile::tempdir().unwrap();
         let (path, moved) = (dir.path().join("log"), dir.path().join("log.1"));
-        let log = Log::open(path.to_str().unwrap()).unwrap();
+        let log = Log::open(path.to_str().unwrap(), Screen::default()).unwrap();
         log.line(Level::Info, "first");
         while fs::read(&path).unwrap().is_empty() {
             std::thread::yield_now();
@@ -359,7 +381,7 @@ mod tests {
         const ALL: u64 = 20_000;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
-        let log = Log::open(path.to_str().unwrap()).unwrap();
+        let log = Log::open(path.to_str().unwrap(), Screen::default()).unwrap();
         let threads: Vec<_> = (0..4)
             .map(|_| {
                 let log = log.clone();

@@ -5,7 +5,7 @@
 
 use http::header::{REFERER, USER_AGENT};
 use httpd::{watch_closely, Fields, Head, Version};
-use observe::Log;
+use observe::{Log, Screen};
 use serde::{Deserialize, Serialize};
 use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
@@ -66,8 +66,8 @@ impl AccessLog {
     ///
     /// # Errors
     /// When the file cannot be opened.
-    pub fn open(target: &str, format: AccessLogFormat) -> io::Result<Option<Self>> {
-        Ok((target != "none").then(|| Log::open(target)).transpose()?.map(|out| AccessLog { out, format }))
+    pub fn open(target: &str, format: AccessLogFormat, screen: Screen) -> io::Result<Option<Self>> {
+        Ok((target != "none").then(|| Log::open(target, screen)).transpose()?.map(|out| AccessLog { out, format }))
     }
 
     /// Adds a line.

@@ -18,6 +18,8 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
         log: "none".into(),
         access_log: "none".into(),
         access_log_format: Default::default(),
+        console: None,
+        colours: false,
         upload_path: folder.into(),
         limits,
     }

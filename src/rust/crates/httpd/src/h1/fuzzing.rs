@@ -18,7 +18,7 @@ pub use super::head::{BodyLength, Framing, HeadReader};
 pub use super::Refusal;
 
 static SERVER: LazyLock<Arc<Shared>> = LazyLock::new(|| {
-    let log = observe::Log::open("none").expect("no log needs nothing");
+    let log = observe::Log::open("none", observe::Screen::default()).expect("no log needs nothing");
     Arc::new(Shared::new(admission::Limits::default(), "/nowhere".into(), log, 1, 64))
 });
 
