@@ -4,8 +4,10 @@
 mod console;
 mod log;
 mod look;
+mod record;
 mod root;
 
 pub use console::Console;
-pub use log::{Level, Log, Screen};
+pub use log::{Log, Screen};
+pub use record::Level;
 pub use root::{is_root_of_the_machine, WARNING};

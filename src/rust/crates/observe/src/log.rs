@@ -8,7 +8,8 @@
 //! Never a body, an `Authorization` or a `Cookie`. How a record reads is in `look`.
 
 use crate::console::Console;
-use crate::look::{Look, Record};
+use crate::look::Look;
+use crate::record::{Level, Record};
 use exchange::now;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -31,36 +32,6 @@ const SUM_UP_AFTER: Duration = Duration::from_secs(1);
 
 /// Between two looks whether the file is still where it was.
 const LOOK_AFTER: Duration = Duration::from_secs(1);
-
-/// How bad it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// news
-    Info,
-    /// a client did something wrong
-    Warn,
-    /// a handler or the server did
-    Error,
-}
-
-impl Level {
-    /// By the number that others give it: 0 news, 1 a client's fault, 2 and above a handler's or the server's.
-    pub fn from_number(number: u32) -> Self {
-        match number {
-            0 => Level::Info,
-            1 => Level::Warn,
-            _ => Level::Error,
-        }
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Level::Info => "INFO",
-            Level::Warn => "WARN",
-            Level::Error => "ERROR",
-        }
-    }
-}
 
 /// Standard error, where people read it.
 #[derive(Debug, Clone, Default)]

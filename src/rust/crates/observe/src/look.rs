@@ -1,25 +1,10 @@
 //! How a record of the log is written: one line for files and pipes, which programs read; at a terminal or a console, which people
 //! read, local time, colours, and the lines of a message and its traceback under each other.
 
-use crate::log::Level;
+use crate::record::{Level, Record, CALL};
 use chrono::{DateTime, Local};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
-use std::time::SystemTime;
-
-/// Before each call of a traceback in a record's text, after the message. R's side has the same: `R/failure.R`.
-const CALL: char = '\u{1f}';
-
-/// One event.
-#[derive(Debug)]
-pub struct Record {
-    pub at: SystemTime,
-    pub level: Level,
-    /// records before it that were not written
-    pub dropped: u64,
-    /// the message, of one line or several, and the calls that led to it, each after a [`CALL`]
-    pub text: String,
-}
 
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,6 +100,7 @@ fn escape_into(text: &str, line: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::SystemTime;
 
     fn record(text: &str) -> Record {
         Record { at: SystemTime::UNIX_EPOCH, level: Level::Error, dropped: 0, text: text.to_owned() }
