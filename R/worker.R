@@ -127,6 +127,13 @@ await <- function(promise, cell) {
   NULL
 }
 
+# Called from C after a handler has asked at the console: R's reader begins again with each browser(), and this one finds
+# nothing to read.
+begin_reading_again <- function(unused) {
+  tryCatch(utils::capture.output(browser()), error = function(error) NULL)
+  NULL
+}
+
 # Called from C, as a callback of the package 'later', when requests wait and the session is idle. 1 to be called again
 # soon.
 serve_idle <- function(unused) {

@@ -6,7 +6,7 @@
  *
  * A handler whose client has gone may be interrupted. SIGINT means the whole session, so SIGURG is sent, to the main thread: it does
  * nothing in a program that does not ask for it, and here it makes an interrupt of R's when the request that the server has named
- * still runs. What R has not heeded when the handler returns is forgotten. */
+ * still runs, and nobody looks at it in browser(). What R has not heeded when the handler returns is forgotten. */
 #include "session.h"
 #include "build.h"
 #include "console.h"
@@ -97,7 +97,7 @@ static void interrupt(void) { pthread_kill(main_thread, SIGURG); }
 static void on_urgent(int signal) {
   (void)signal;
   if (!session || !pthread_equal(pthread_self(), main_thread)) return;
-  if (!drv_worker_in_handler() || !drv_session_is_interrupted(session)) return;
+  if (!drv_worker_in_handler() || drv_worker_has_asked() || !drv_session_is_interrupted(session)) return;
   interrupted = 1;
   R_interrupts_pending = 1;
 }

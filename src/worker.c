@@ -56,6 +56,9 @@ static struct {
   SEXP cell;      /* its cell, kept by `req` */
   uint32_t handler;
   volatile sig_atomic_t in_handler; /* asked by a signal handler, too: session.c */
+  volatile sig_atomic_t asks;       /* the handler has asked at the console: somebody is looking at it */
+  int forgets;                      /* what was answered is forgotten now */
+  enum mode mode;                   /* of the loop that runs */
   int guarded;  /* depth of drv_worker_guarded */
   int stop;     /* nothing new is taken */
   int forked;   /* a child that a handler made came back here */
@@ -79,6 +82,32 @@ SEXP drv_namespace(void) {
 drv_desk *drv_worker_desk(void) { return w.desk; }
 
 int drv_worker_in_handler(void) { return w.in_handler; }
+
+int drv_worker_has_asked(void) { return w.asks; }
+
+int drv_worker_is_idle(void) { return w.mode == IDLE; }
+
+void drv_worker_asks(void) {
+  static int told = 0;
+  if (!told) {
+    told = 1;
+    REprintf("drover: a handler asks here (Q leaves browser()). Other requests wait, and clients that have waited for `timeout` get 504 "
+             "or 503; with dr_serve(timeout = 0) they wait on.\n");
+  }
+  w.asks = 1;
+}
+
+int drv_worker_forgets_answers(void) { return w.forgets; }
+
+/* The prompt beneath, which waited while the handler asked, must not take what the handler was answered for its own: R keeps the line
+ * that ended browser() until its reader begins again, and that there was input until it looks again. */
+static void forget_answers(void) {
+  w.asks = 0;
+  w.forgets = 1;
+  drv_call_package("begin_reading_again", R_NilValue);
+  w.forgets = 0;
+  R_checkActivity(0, 1);
+}
 
 int drv_worker_is_serving(void) { return w.guarded && !w.forked; }
 
@@ -211,6 +240,7 @@ static void repair(void) {
 static void after_handler(void) {
   w.in_handler = 0;
   drv_session_handled();
+  if (w.asks) forget_answers();
   if (!w.desk) return;
   int quick = drv_desk_finished(w.desk) < QUICK_NS;
   w.unseen = quick;
@@ -220,6 +250,7 @@ static void after_handler(void) {
 
 static void handle(uint32_t handler, int has_params) {
   w.handler = handler;
+  w.asks = 0;
   w.in_handler = 1;
   drv_process_begins();
   SEXP cell = PROTECT(w.cell);
@@ -281,7 +312,7 @@ static void look_around(void) {
 /* ---- the loop ------------------------------------------------------------------------------------------------- */
 
 SEXP drv_worker_run(SEXP mode_) {
-  enum mode mode = Rf_asInteger(mode_);
+  enum mode mode = w.mode = Rf_asInteger(mode_);
   int64_t began = now_ns(), looked = began;
   for (unsigned n = 1;; n++) {
     if (!w.desk || ((w.stop || drv_signals_waiting()) && mode != DRAIN)) return Rf_ScalarInteger(STOPPED);

@@ -27,6 +27,13 @@ void drv_worker_is_meant(void);
 
 /* Whether a handler runs; whether this process serves requests or callbacks, and is not a fork of the one that does. */
 int drv_worker_in_handler(void);
+/* The handler that runs asks at the console, as browser() does, and whether it has. */
+void drv_worker_asks(void);
+int drv_worker_has_asked(void);
+/* Whether the loop has been called from R's prompt, which waits beneath. */
+int drv_worker_is_idle(void);
+/* Whether R's reader is to find nothing. */
+int drv_worker_forgets_answers(void);
 int drv_worker_is_serving(void);
 int drv_worker_is_waiting_for_promises(void);
 
