@@ -13,14 +13,13 @@ add_cpp_route <- function(app, field, method, path, package, callable, timeout, 
   parsed <- parse_path(path, call)
   check_name(package, "package", call)
   check_name(callable, "callable", call)
-  timeout <- as_seconds(timeout)
-  if (!is.null(timeout)) check_seconds_or_none(timeout, "timeout", call = call)
+  timeout <- route_timeout(timeout, call)
   found <- resolve_callable(package, callable, interface, call)
   more <- more(if (found$tagged) "drover" else interface %||% "drogonR")
   route <- list(
     method = method, path = path, param_names = parsed$names, package = package, callable = callable
   )
-  put_route(app, field, c(route, more, list(timeout = timeout)[!is.null(timeout)]), call)
+  put_route(app, field, c(route, more, timeout = timeout), call)
 }
 
 add_cpp_unary <- function(app, method, path, package, callable, interface, inline, data, timeout, call) {

@@ -42,13 +42,19 @@ add_route <- function(app, method, path, handler, timeout, on_client_gone, call 
   check_registrar(app, call = call, fun = sys.function(-1L))
   parsed <- parse_path(path, call)
   check_handler(handler, call = call)
-  timeout <- as_seconds(timeout)
-  if (!is.null(timeout)) check_seconds_or_none(timeout, "timeout", call = call)
   check_client_gone(on_client_gone, call)
   put_route(app, "routes", c(
     list(method = method, path = path, param_names = parsed$names, handler = handler),
-    list(timeout = timeout)[!is.null(timeout)], list(on_client_gone = on_client_gone)[!is.null(on_client_gone)]
+    # of these NULL is nothing
+    timeout = route_timeout(timeout, call), on_client_gone = on_client_gone
   ), call)
+}
+
+# Of a route's own `timeout`: seconds, or NULL.
+route_timeout <- function(timeout, call) {
+  timeout <- as_seconds(timeout)
+  if (!is.null(timeout)) check_seconds_or_none(timeout, "timeout", call = call)
+  timeout
 }
 
 #' Register a handler

@@ -31,7 +31,6 @@ check_registrar <- function(app, call = sys.call(-1L), fun = if (missing(call)) 
   check_app(app, call = call)
 }
 
-
 check_request <- function(req, call = sys.call(-1L)) {
   if (!inherits(req, "dr_request")) stop_argument("req", "a dr_request object, as handlers get it", req, call)
 }

@@ -15,10 +15,28 @@ note_trace <- function(condition) {
   while (bottom <= top && !is_bottom_call(calls[[bottom]])) bottom <- bottom + 1L
   if (top > 0L && identical(calls[[top]][[1L]], quote(.handleSimpleError))) top <- top - 1L
   frames <- seq_along(calls)
-  shown <- frames >= bottom & frames <= top & !are_own_frames(calls)
+  own <- are_own_frames(calls)
+  ours <- are_calls_of_ours(calls, own)
+  # where the app is when it fails: in a middleware, unless that has gone further in
+  last <- max(0L, which(ours & frames <= top))
+  shown <- frames >= bottom & frames <= top & !own & !ours
+  if (last && identical(calls[[last]][[1L]], quote(middleware))) {
+    shown[[last]] <- TRUE
+    calls[[last]] <- quote(middleware(req, nxt))
+  }
   # the handler, whatever middleware is around it
   shown[bottom[bottom <= top]] <- TRUE
   failure$trace <- trace_of(calls[shown])
+}
+
+# Which calls are of functions of the app by what this package puts around them, see wrap() and respond(): the app has not
+# written these.
+are_calls_of_ours <- function(calls, own) {
+  by <- sys.parents()
+  vapply(seq_along(calls), function(frame) {
+    name <- calls[[frame]][[1L]]
+    (identical(name, quote(middleware)) || identical(name, quote(inner))) && by[[frame]] > 0L && own[[by[[frame]]]]
+  }, NA)
 }
 
 # Which calls on the stack are this package's: what it puts around handlers for middleware and mounts, with what it
@@ -94,9 +112,14 @@ failure_response <- function(condition, trace, on_error, req, about = TRUE) {
     if (!is_http_error(condition)) log_failure(condition, trace, about)
     response
   }, error = function(second) {
-    log_line("error", paste("500 dr_on_error() failed:", describe_condition(second)), request = about)
+    log_second_failure(second, about)
     problem_response(condition, trace, about)
   })
+}
+
+# The function of dr_on_error() has failed, or what it returned cannot be sent.
+log_second_failure <- function(second, about) {
+  log_line("error", paste("500 dr_on_error() failed:", describe_condition(second)), about)
 }
 
 # An error status, in the words of the server: how its body reads is for the engine to say, by what the client accepts.

@@ -2,10 +2,13 @@
 # Neighbours: serve.R (dr_serve() comes here when it finds a server), control.R (dr_reload()), service.R (new worker
 # processes).
 
-# Whether dr_serve() may take over what this session serves: not from a handler, nor what dr_run() serves.
+# Whether dr_serve() may take over what this session serves: not from a handler.
 can_replace <- function() {
-  !in_process() && engine_running() && !engine_in_handler() && !is.null(server$url) && !is.null(server$given)
+  !in_process() && engine_running() && !engine_in_handler() && !is.null(server$url)
 }
+
+# Whether the server that runs is one of dr_run(), whose app is in a file.
+serves_file <- function() is.null(server$given)
 
 # Whether the settings are those of the server that runs; port 0 is any.
 same_settings <- function(given) {

@@ -24,8 +24,8 @@ server <- new.env(parent = emptyenv())
 #' makes new workers of the session as it is then.
 #'
 #' When this session serves already, the app replaces the one before: the port stays open, requests in flight are
-#' answered first, and no request fails; so a file may be changed and sourced again. With other settings than before the
-#' server stops and starts again, and a message says so. Registrations in an app that is served take effect with
+#' answered first, and no request fails; so a file may be changed and sourced again. With other settings than before, and
+#' in place of a server of [dr_run()], the server stops and starts again, and a message says so. Registrations in an app that is served take effect with
 #' [dr_reload()] or another `dr_serve()`.
 #'
 #' When the server listens, a message says where: `drover listening on http://127.0.0.1:8080 (...)`.
@@ -81,7 +81,7 @@ server <- new.env(parent = emptyenv())
 #' @returns `NULL`, invisibly.
 #' @section Errors:
 #' * `drover_error_argument` when an argument is not as described, or a folder of [dr_static()] does not exist.
-#' * `drover_error_running` in a handler, and when this session serves with [dr_run()].
+#' * `drover_error_running` in a handler.
 #' * `drover_error_hook` when a start hook or `on_worker_start` fails; the field `parent` is their error, unless it was
 #'   in a worker process: then the error is also of class `drover_error_worker`.
 #' * `drover_error_system` when the system lacks something: memory, descriptors, processes.
@@ -116,12 +116,16 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   given <- serving_arguments(environment(), old, call)
   if (is_loading()) return(register_app(app, on_worker_start, on_worker_stop, names(match.call())))
   if (can_replace()) {
-    if (same_settings(given)) {
+    if (!serves_file() && same_settings(given)) {
       replace_app(app, given, compile_app(app, call), on_worker_start, on_worker_stop, call)
       go_on(block, function() message("drover: ", server$url, " has the app as it is now"))
       return(invisible())
     }
-    message("drover: the settings are others: the server stops and starts again")
+    message("drover: ", if (serves_file()) {
+      "the server of dr_run() stops, and one for this app starts"
+    } else {
+      "the settings are others: the server stops and starts again"
+    })
     dr_stop()
   }
   check_nothing_runs(call)
@@ -167,7 +171,10 @@ check_nothing_runs <- function(call) {
   }
   # server$graceful_timeout is also there while the start hooks of another dr_serve() run
   if (engine_running() || !is.null(server$graceful_timeout)) {
-    stop_drover("running", "a server is already running in this session: call dr_stop() first", call = call)
+    again <- if (serves_file()) ", or dr_reload() to read its file again"
+    stop_drover(
+      "running", paste0("a server is already running in this session: call dr_stop() first", again), call = call
+    )
   }
 }
 

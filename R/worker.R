@@ -83,7 +83,7 @@ fail_request <- function(condition) {
   response <- tryCatch(failure_response(condition, trace, on_error, state[[4L]]), interrupt = function(interrupt) NULL)
   if (is.null(response)) return(if (in_process()) interrupt_request(TRUE) else reply_failure(condition, trace))
   tryCatch(.Call(C_worker_answer, response), error = function(second) {
-    log_line("error", paste("500 dr_on_error() failed:", describe_condition(second)), request = TRUE)
+    log_second_failure(second, TRUE)
     reply_failure(condition, trace)
   })
   invisible()

@@ -1,8 +1,8 @@
 /* What R may call, in one table. */
 #include "console.h"
 #include "json.h"
-#include "opened.h"
 #include "natives.h"
+#include "opened.h"
 #include "pattern.h"
 #include "process.h"
 #include "request.h"
@@ -22,27 +22,25 @@
 
 static const R_CallMethodDef calls[] = {
     CALL("console_open", drv_console_open, 0),
+    CALL("fields_pick", drv_pick, 2),
+    CALL("hidden_patterns", drv_hidden_patterns, 1),
     CALL("json_parse", drv_call_json_parse, 4),
     CALL("json_refused", drv_call_json_refused, 1),
     CALL("json_reply", drv_call_json_reply, 4),
-    CALL("opened_open", drv_call_opened_open, 2),
-    CALL("opened_descriptor", drv_call_opened_descriptor, 1),
-    CALL("wrong_name", drv_wrong_name, 2),
     CALL("json_write", drv_call_json_write, 3),
     CALL("natives_resolve", drv_natives_resolve, 2),
+    CALL("opened_descriptor", drv_call_opened_descriptor, 1),
+    CALL("opened_open", drv_call_opened_open, 2),
     CALL("pattern_parse", drv_pattern, 1),
-    CALL("status_phrase", drv_phrase, 1),
-    CALL("hidden_patterns", drv_hidden_patterns, 1),
     CALL("plain_response", drv_plain_response, 4),
     CALL("pointer_is_live", drv_pointer_is_live, 1),
     CALL("process_failed", drv_process_failed, 1),
     CALL("process_ready", drv_process_ready, 1),
     CALL("process_state", drv_process_state, 0),
+    CALL("request_bind", drv_request_bind, 3),
     CALL("request_body", drv_request_body, 2),
     CALL("request_make_cell", drv_request_make_cell, 0),
     CALL("request_pick", drv_request_pick, 3),
-    CALL("fields_pick", drv_pick, 2),
-    CALL("request_bind", drv_request_bind, 3),
     CALL("request_undispatched", drv_request_undispatched, 1),
     CALL("service_close", drv_service_close, 0),
     CALL("service_end", drv_service_end, 1),
@@ -65,6 +63,7 @@ static const R_CallMethodDef calls[] = {
     CALL("signals_catch", drv_signals_catch, 0),
     CALL("signals_release", drv_signals_release, 0),
     CALL("signals_take", drv_signals_take, 0),
+    CALL("status_phrase", drv_phrase, 1),
     CALL("title", drv_title, 1),
     CALL("units_read", drv_units, 2),
     CALL("uploads_make", drv_uploads_make, 1),
@@ -77,6 +76,7 @@ static const R_CallMethodDef calls[] = {
     CALL("worker_run", drv_worker_run, 1),
     CALL("worker_settle", drv_worker_settle, 2),
     CALL("worker_state", drv_worker_state, 0),
+    CALL("wrong_name", drv_wrong_name, 2),
     CALL("zygote_adopt", drv_zygote_adopt, 1),
     CALL("zygote_enter", drv_zygote_enter, 2),
     CALL("zygote_fail", drv_zygote_fail, 1),

@@ -22,7 +22,7 @@ int drv_request_is_pristine(SEXP req);
 
 /* .External2 of an active binding, function(value): the field of a cell, or, when `value` is given, its value from now on. */
 SEXP drv_request_field(SEXP call, SEXP op, SEXP args, SEXP frame);
-/* .Call: the object bit off. */
+/* .Call: active bindings of these names; the object bit off. */
 SEXP drv_request_bind(SEXP req, SEXP names, SEXP functions);
 SEXP drv_request_undispatched(SEXP req);
 /* .Call: the value of one name in field `number`; the body, read as `as` says. */

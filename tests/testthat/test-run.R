@@ -131,3 +131,21 @@ test_that("the program is where dr_cli_path() says", {
   expect_identical(dr_cli_path(), system.file("bin", "drover", package = "drover"))
   expect_identical(file.access(dr_cli_path(), 1L), c(0L), ignore_attr = TRUE)
 })
+
+test_that("dr_serve() takes the place of a server of dr_run(), and dr_run() says what to do where one runs", {
+  file <- withr::local_tempfile(fileext = ".R")
+  write_app(file, c("dr_get(app, '/', function(req) 'of a file')", "app"))
+  withr::defer(dr_stop())
+  suppressMessages(dr_run(file, port = 0L, workers = 1L, block = FALSE, log = "none"))
+  expect_identical(http(dr_url())$body, "of a file")
+  expect_error(dr_run(file, port = 0L), "call dr_stop() first, or dr_reload() to read its file again", fixed = TRUE)
+  app <- dr_get(dr_app(), "/", function(req) "of the session")
+  expect_message(
+    expect_message(
+      dr_serve(app, port = 0L, workers = 2L, block = FALSE, log = "none"),
+      "the server of dr_run() stops, and one for this app starts", fixed = TRUE
+    ), "listening on"
+  )
+  expect_identical(http(dr_url())$body, "of the session")
+  expect_error(dr_run(file, port = 0L), "call dr_stop\\(\\) first$")
+})

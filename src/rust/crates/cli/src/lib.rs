@@ -1,9 +1,9 @@
 //! The program drover: serves an app in a file from R processes that it looks after, without any R in itself.
 //!
 //! `options` is what it can be told, by flags, variables and a settings `file`; `table` has the settings, and `values`
-//! what these may be; `words` completes what people write in short, `surroundings` tells what of it was taken for what;
-//! `r` finds R and the package; `serve` starts everything, says how that goes, and passes on what `signals` ask for;
-//! `exit` has the exit codes. What the processes do is the business of `supervisor`.
+//! what these may be; `words` completes what people write in short, `tell` is how it speaks, `surroundings` tells what of
+//! it was taken for what; `r` finds R and the package; `serve` starts everything, says how that goes, and passes on what
+//! `signals` ask for; `exit` has the exit codes. What the processes do is the business of `supervisor`.
 #![forbid(unsafe_code)]
 
 mod exit;
@@ -19,6 +19,7 @@ mod serve;
 mod signals;
 mod surroundings;
 mod table;
+mod tell;
 mod values;
 mod words;
 
@@ -38,13 +39,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     for note in &told.notes {
-        eprintln!("drover: {note}");
+        tell::say(note);
     }
     modesty::be_modest();
     match serve::serve(&told) {
         Ok(()) => ExitCode::SUCCESS,
         Err(exit::Error { code, message }) => {
-            eprintln!("drover: {message}");
+            tell::say(&message);
             code.into()
         }
     }

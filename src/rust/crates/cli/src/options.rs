@@ -204,15 +204,21 @@ impl Given {
 /// # Errors
 /// With what is wrong and what would be right; also when help was asked for, or the version.
 pub fn read(args: Vec<OsString>) -> Result<Told, clap::Error> {
-    read_with(args, std::env::vars_os().map(|(name, _)| name), std::env::var_os("PORT"))
+    let (command, kubernetes) = surroundings::without_service(command(), std::env::var_os("DROVER_PORT"));
+    let names = std::env::vars_os().map(|(name, _)| name);
+    let names = names.filter(|name| kubernetes.is_none() || !surroundings::is_of_service(name));
+    let mut told = read_with(command, args, names, std::env::var_os("PORT"))?;
+    told.notes.extend(kubernetes);
+    Ok(told)
 }
 
 fn read_with(
+    parser: Command,
     args: Vec<OsString>,
     variables: impl Iterator<Item = OsString>,
     port: Option<OsString>,
 ) -> Result<Told, clap::Error> {
-    let matches = command().try_get_matches_from(args)?;
+    let matches = parser.try_get_matches_from(args)?;
     let What::Serve(app) = Options::from_arg_matches(&matches)?.command;
     let mut notes = surroundings::unknown_variables(&command(), variables);
     // clap sees to it that there is one
@@ -293,7 +299,7 @@ mod tests {
 
     fn parse(args: &[&str]) -> Result<Told, clap::Error> {
         let args = ["drover", "serve"].iter().chain(args).map(OsString::from).collect();
-        read_with(args, std::iter::empty(), None)
+        read_with(command(), args, std::iter::empty(), None)
     }
 
     fn error(args: &[&str]) -> String {

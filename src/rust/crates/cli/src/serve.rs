@@ -4,8 +4,9 @@ use crate::exit::{Code, Error};
 use crate::options::Told;
 use crate::r::Recipe;
 use crate::signals::{self, Asked};
+use crate::tell::{say, write};
 use engine::{Address, Uploads};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::Path;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ pub fn serve(options: &Told) -> Result<(), Error> {
         let unshared = if pool.n_max > 1 { ", each with variables of its own" } else { "" };
         let service = Service::start(settings, pool, recipe.source(), wake)?;
         let Banner { file, workers, .. } = &banner;
-        eprintln!("drover {}: loading {file} (workers={workers}{unshared})", env!("CARGO_PKG_VERSION"));
+        write(&format!("drover {}: loading {file} (workers={workers}{unshared})", env!("CARGO_PKG_VERSION")));
         attend(&service, told, &recipe, banner, graceful_timeout).await
     })
 }
@@ -124,23 +125,23 @@ async fn attend(
                         Event::Loaded { seconds, routes, cpp_routes, mounts, .. } => {
                             app = (routes, cpp_routes, mounts);
                             if !listening {
-                                eprintln!("drover: {} loaded in {seconds:.1} s", banner.file);
+                                say(&format!("{} loaded in {seconds:.1} s", banner.file));
                             }
                         }
                         Event::WorkerReady { ready, of } if !listening => {
-                            eprintln!("drover: worker {ready} of {of} is ready");
+                            say(&format!("worker {ready} of {of} is ready"));
                         }
                         Event::Listening(address) => {
                             listening = true;
                             let Banner { threads, workers, .. } = &banner;
                             let (routes, cpp_routes, mounts) = app;
-                            eprintln!(
+                            write(&format!(
                                 "drover listening on {} ({}threads={threads}, workers={workers}, \
                                  routes={routes}, cpp_routes={cpp_routes}, static={mounts}){}",
                                 url(&address),
                                 bound(&address),
                                 if io::stderr().is_terminal() { "; Ctrl-C stops" } else { "" }
-                            );
+                            ));
                         }
                         Event::Failed { kind, message } => return Err(failed(kind, &message, &banner.file)),
                         Event::Stopped => return Ok(()),
@@ -156,11 +157,6 @@ async fn attend(
         }
     }
     Err(Error::new(Code::System, "the supervisor has failed"))
-}
-
-/// Says what may have to be said to a terminal that has gone: `eprintln!` would panic.
-fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "drover: {text}");
 }
 
 /// Where the server is reached from this machine, whatever it is bound to.

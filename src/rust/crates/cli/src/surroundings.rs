@@ -4,11 +4,12 @@
 use crate::options::{usage, Given, Origin};
 use crate::table::find;
 use crate::values::{workers, Workers};
+use clap::builder::Resettable;
 use clap::error::ErrorKind;
 use clap::Command;
 use std::cmp::Ordering;
 use std::collections::HashSet;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use toml::Value;
 
 /// How many letters of a name may be wrong for it to be a slip of the pen: one in three, at most two.
@@ -39,6 +40,23 @@ pub(crate) fn unknown_variables(command: &Command, names: impl Iterator<Item = O
         None => format!("the variable {name} means nothing: `drover serve --help` has those that do"),
     };
     unknown.iter().map(line).collect()
+}
+
+/// Kubernetes tells each container of each service by variables: of one named drover, `DROVER_PORT` is `tcp://10.0.0.1:80`, which is no port
+/// to listen on. The command without that variable, and a line about it, when that is what it is.
+pub(crate) fn without_service(command: Command, port: Option<OsString>) -> (Command, Option<String>) {
+    let url = port.and_then(|port| port.into_string().ok());
+    let Some(url) = url.filter(|url| ["tcp://", "udp://", "sctp://"].iter().any(|start| url.starts_with(start))) else {
+        return (command, None);
+    };
+    let command = command.mut_subcommand("serve", |serve| serve.mut_arg("port", |port| port.env(Resettable::Reset)));
+    let why = "Kubernetes sets it to the address of a service named drover; `--port` or PORT says where to listen";
+    (command, Some(format!("the variable DROVER_PORT is ignored, as {url} is no port: {why}")))
+}
+
+/// Whether this variable is another one of these.
+pub(crate) fn is_of_service(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| name.starts_with("DROVER_SERVICE_") || name.starts_with("DROVER_PORT_"))
 }
 
 /// Whether the terminal has colours, and nobody said that they are not wanted (no-color.org).

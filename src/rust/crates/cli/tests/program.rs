@@ -261,3 +261,31 @@ fn a_signal_while_it_starts_ends_it_and_what_it_started() {
         fs::remove_file(bench.path("pids")).unwrap();
     }
 }
+
+#[test]
+fn a_terminal_that_has_gone_is_no_reason_to_panic() {
+    let bench = Bench::new();
+    let mut command = bench.drover();
+    let (gone, stderr) = std::io::pipe().unwrap();
+    drop(gone);
+    // of both: a note, and an error
+    command.args(["serve", "nowhere.R"]).env("DROVER_PROT", "1").stderr(stderr);
+    let child = command.spawn().unwrap();
+    drop(command);
+    assert_eq!(ended(child).status.code(), Some(4));
+}
+
+#[test]
+fn a_service_of_kubernetes_is_no_port() {
+    let bench = Bench::new();
+    let r = bench.r("exit 1");
+    let mut command = bench.drover();
+    command.args(["serve", "app.R", "--r"]).arg(r);
+    command.env("PORT", "0").env("DROVER_PORT", "tcp://10.0.0.1:80").env("DROVER_PORT_80_TCP_ADDR", "10.0.0.1");
+    let (code, said) = run(command.env("DROVER_SERVICE_HOST", "10.0.0.1"));
+    let line = "drover: the variable DROVER_PORT is ignored, as tcp://10.0.0.1:80 is no port: Kubernetes sets it";
+    assert!(said.starts_with(line) && said.contains("loading app.R"), "{code}: {said}");
+    assert!(!said.contains("means nothing"), "{said}");
+    let (code, said) = run(bench.drover().args(["serve", "app.R"]).env("DROVER_PORT", "http"));
+    assert!(code == 2 && said.contains("--port"), "{code}: {said}");
+}
