@@ -29,8 +29,8 @@ note_trace <- function(condition) {
   failure$trace <- trace_of(calls[shown])
 }
 
-# Which calls are of functions of the app by what this package puts around them, see wrap() and respond(): the app has not
-# written these.
+# Which calls are of functions of the app by what this package puts around them, see wrap() and respond(): the app has
+# not written these.
 are_calls_of_ours <- function(calls, own) {
   by <- sys.parents()
   vapply(seq_along(calls), function(frame) {

@@ -24,9 +24,9 @@ server <- new.env(parent = emptyenv())
 #' makes new workers of the session as it is then.
 #'
 #' When this session serves already, the app replaces the one before: the port stays open, requests in flight are
-#' answered first, and no request fails; so a file may be changed and sourced again. With other settings than before, and
-#' in place of a server of [dr_run()], the server stops and starts again, and a message says so. Registrations in an app that is served take effect with
-#' [dr_reload()] or another `dr_serve()`.
+#' answered first, and no request fails; so a file may be changed and sourced again. With other settings than before,
+#' and in place of a server of [dr_run()], the server stops and starts again, and a message says so. Registrations in an
+#' app that is served take effect with [dr_reload()] or another `dr_serve()`.
 #'
 #' When the server listens, a message says where: `drover listening on http://127.0.0.1:8080 (...)`.
 #'

@@ -127,8 +127,8 @@ await <- function(promise, cell) {
   NULL
 }
 
-# Called from C after a handler has asked at the console: R's reader begins again with each browser(), and this one finds
-# nothing to read.
+# Called from C after a handler has asked at the console: R's reader begins again with each browser(), and this one
+# finds nothing to read.
 begin_reading_again <- function(unused) {
   tryCatch(utils::capture.output(browser()), error = function(error) NULL)
   NULL
