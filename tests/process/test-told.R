@@ -32,3 +32,21 @@ test("a failing on_worker_start is logged as what it is, and before the end of t
   killed <- grep("killed by signal", ran$log)
   expect(length(reason) >= 1L && all(killed > reason[1L]), paste(ran$log, collapse = "\n    "))
 })
+
+test_every_way("the start line names what is bound where that is more than the address to click", function(start) {
+  server <- start(file.path(here, "app.R"), host = "0.0.0.0")
+  line <- grep("drover listening on", server$log(), value = TRUE)
+  expect(grepl(sprintf("on http://127.0.0.1:%d (bound=0.0.0.0:%d, ", server$port, server$port), line, fixed = TRUE), line)
+  expect(ask(server, "/text")$status == "200", "it does not answer where it says that it does")
+  server <- start(file.path(here, "app.R"))
+  expect(!any(grepl("bound=", server$log())), "what is bound is named twice")
+})
+
+test_every_way("a line about a C handler names its request and what it did", function(start) {
+  server <- start(c_app())
+  answer <- ask(server, "/c/throw", "-H", "Accept: text/plain")
+  expect(answer$status == "500", "status ", answer$status)
+  id <- sub(".*\\(request ([0-9a-f]{16})\\).*", "\\1", answer$body)
+  pattern <- paste0("ERROR id=", id, " 127.0.0.1 GET /c/throw 500 C handler: it threw the model")
+  expect(logged(server, pattern), paste(server$log(), collapse = "\n"))
+})
