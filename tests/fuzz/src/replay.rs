@@ -28,6 +28,7 @@ macro_rules! replay {
 
 replay! {
     cookies
+    dispatcher
     h1_request
     h1_response
     json

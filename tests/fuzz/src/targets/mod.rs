@@ -1,6 +1,7 @@
 //! All targets: `run` of each panics when something does not hold.
 
 pub mod cookies;
+pub mod dispatcher;
 pub mod h1_request;
 pub mod h1_response;
 pub mod json;

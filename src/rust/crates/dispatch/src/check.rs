@@ -21,7 +21,7 @@ const LATER: Duration = Duration::from_millis(5);
 impl Dispatcher {
     /// One look; how long until the next one, or `None` when there is nothing more to look after.
     pub(crate) fn look(&mut self) -> Option<Duration> {
-        self.take_back();
+        self.take_back(Instant::now());
         self.tell_pressure();
         let waits = self.generations.iter().any(|g| g.waits() > 0);
         let handed_ahead = self.workers.iter().any(|(_, s)| s.has_ahead());
@@ -33,11 +33,10 @@ impl Dispatcher {
     }
 
     /// Takes back what waits behind a slow request, for other workers.
-    pub(crate) fn take_back(&mut self) {
+    pub(crate) fn take_back(&mut self, now: Instant) {
         if !self.workers.iter().any(|(_, s)| s.has_ahead()) {
             return;
         }
-        let now = Instant::now();
         for g in 0..self.generations.len() {
             let generation = self.generations[g].id;
             let of_generation = |worker: &Worker| worker.generation == generation;

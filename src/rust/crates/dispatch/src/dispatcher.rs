@@ -363,7 +363,7 @@ impl Dispatcher {
                 Of::R => {
                     self.pump(g, Runs::R);
                     if self.workers[at].is_idle() && self.generations[g].waiting(Runs::R).is_empty() {
-                        self.take_back();
+                        self.take_back(Instant::now());
                     }
                 }
                 Of::C => {
@@ -434,7 +434,7 @@ impl Dispatcher {
                 self.count_workers();
                 if let Some(g) = self.index(generation) {
                     self.pump_all(g);
-                    self.take_back();
+                    self.take_back(Instant::now());
                 }
                 self.release_retired();
             }
@@ -496,6 +496,7 @@ impl Dispatcher {
             for key in self.generations[g].take_all() {
                 self.settle(key, Outcome::Stale);
             }
+            self.count_waiting();
         }
     }
 
@@ -588,6 +589,14 @@ impl Dispatcher {
     }
 }
 
+#[cfg(fuzzing)]
+impl Dispatcher {
+    /// Requests that are known, those of other threads among them, and workers.
+    pub(super) fn counts(&self) -> (usize, usize, usize) {
+        (self.entries.len(), self.numbers.len(), self.workers.len())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -595,20 +604,40 @@ mod tests {
     use shm::{Assembler, RequestId, Sending};
     use tokio::sync::mpsc::unbounded_channel;
 
-    #[tokio::test(flavor = "current_thread")]
-    async fn a_worker_that_has_much_to_say_is_not_heard_to_the_end_in_one_turn() {
+    /// A dispatcher with one generation of the app and no worker.
+    fn dispatcher() -> (Dispatcher, Pool) {
         let limits = Limits::default();
         let (pool, _orders) = Pool::new(1, limits.max_queue);
         let (post, _posts) = unbounded_channel();
         let log = Log::open("none", observe::Screen::default()).unwrap();
         let mut dispatcher = Dispatcher::new(pool.0.clone(), &limits, log, post, || {});
         dispatcher.obey(PoolOrder::Add(1));
+        (dispatcher, pool)
+    }
+
+    fn ask(dispatcher: &mut Dispatcher) -> Key {
+        dispatcher.shared.outstanding.fetch_add(1, Relaxed);
+        let submission = Submission { generation: 1, route: 0, runs: Runs::R, timeout: 60_000, ends_with_client: true };
+        dispatcher.submit(submission, |message| message.extend_from_slice(b"request"))
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn what_waits_for_an_app_that_is_replaced_waits_no_more() {
+        let (mut dispatcher, pool) = dispatcher();
+        let key = ask(&mut dispatcher);
+        assert_eq!(pool.waiting(), 1);
+        dispatcher.obey(PoolOrder::Switch(2));
+        assert!(matches!(dispatcher.collect(key, Waker::noop()), Some(Outcome::Stale)));
+        assert_eq!(pool.waiting(), 0);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_worker_that_has_much_to_say_is_not_heard_to_the_end_in_one_turn() {
+        let (mut dispatcher, _pool) = dispatcher();
         let (end, mut worker) = shm::pair(None).unwrap();
         let seat = Seat { worker: 1, generation: 1, end, c_end: None, runner: None, stats: Arc::default() };
         dispatcher.obey(PoolOrder::Attach(Box::new(seat)));
-        pool.0.outstanding.fetch_add(1, Relaxed);
-        let submission = Submission { generation: 1, route: 0, runs: Runs::R, timeout: 60_000, ends_with_client: true };
-        dispatcher.submit(submission, |message| message.extend_from_slice(b"request"));
+        ask(&mut dispatcher);
         let id = worker.requests.receive(&mut Assembler::default(), |word, _| RequestId::from_word(word)).unwrap();
         assert!(worker.slots.start(id));
         let nobody = RequestId { slot: 9, generation: 9 };

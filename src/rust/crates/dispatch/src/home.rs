@@ -69,6 +69,12 @@ pub fn uninstall() {
     DISPATCHER.with(|d| *d.borrow_mut() = None);
 }
 
+/// Makes this the dispatcher of this thread, and gives the one that it was.
+#[cfg(fuzzing)]
+pub fn put(dispatcher: Option<Dispatcher>) -> Option<Dispatcher> {
+    DISPATCHER.replace(dispatcher)
+}
+
 /// Hook of the runtime: the thread is about to sleep.
 pub fn on_park() {
     with(Dispatcher::park);

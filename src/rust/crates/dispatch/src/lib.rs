@@ -12,6 +12,9 @@ mod assigned;
 mod check;
 mod choose;
 mod dispatcher;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub mod fuzzing;
 mod generation;
 mod home;
 mod lane;

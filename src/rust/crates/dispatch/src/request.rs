@@ -103,4 +103,9 @@ impl Entries {
     pub(crate) fn is_empty(&self) -> bool {
         self.slab.is_empty()
     }
+
+    #[cfg(fuzzing)]
+    pub(super) fn len(&self) -> usize {
+        self.slab.len()
+    }
 }

@@ -13,6 +13,9 @@ mod sink;
 
 pub use answer::{Answer, Head, Response};
 pub use clock::now;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use clock::set_now;
 pub use handlers::Handlers;
 pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written};
 pub use request::RequestView;
