@@ -23,4 +23,12 @@ describe_machine <- function(bench) {
 
 cores <- function() parallel::detectCores()
 
+# Moves this process to some cores, numbered from 0; what it starts from now on runs there, too. Gives where it was.
+move_to_cores <- function(which) {
+  taskset <- function(...) processx::run("taskset", c("--pid", "--cpu-list", ..., Sys.getpid()))$stdout
+  before <- sub("^.*: ", "", trimws(taskset()))
+  taskset(paste(which, collapse = ","))
+  invisible(before)
+}
+
 load_average <- function() as.numeric(strsplit(readLines("/proc/loadavg"), " ")[[1]][1])

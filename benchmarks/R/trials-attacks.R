@@ -28,7 +28,15 @@ trial_slow_clients <- function(bench) {
 # `limits`: seconds within which each must be over; NULL when 45 s will do, for all.
 run_attacks <- function(bench, trial, files, connections, limits = NULL) {
   client <- frames_client(bench)
+  # What an attack costs others is what the server does for it, not what the attacker does: it has a core of its own, and
+  # the other client shares one with the server and its worker, also while it is quiet.
+  apart <- cores() > 1L
+  if (apart) {
+    everywhere <- move_to_cores(0L)
+    on.exit(move_to_cores(everywhere))
+  }
   rows <- do.call(rbind, lapply(files, function(file) {
+    if (apart) move_to_cores(1L)
     # each meets a server that has not met the others
     peer <- start_drover(bench, workers = 1L)
     on.exit(stop_peer(peer))
@@ -36,6 +44,7 @@ run_attacks <- function(bench, trial, files, connections, limits = NULL) {
     get_text(peer, "/text")
     quiet <- load_path(bench, peer, "/text", connections = 4, rate = 200, seconds = 3)
     others <- start_load(bench, peer, "/text", connections = 4, rate = 200, seconds = 120)
+    if (apart) move_to_cores(0L)
     record <- client$play_frames(list(host = "127.0.0.1", port = peer$port, pid = peer$pid), case)
     account <- end_load(others)[[1]]
     wrong <- unlist(lapply(case$expect, client$judge_expectation, record = record))
