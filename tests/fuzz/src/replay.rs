@@ -31,6 +31,7 @@ replay! {
     dispatcher
     h1_request
     h1_response
+    h2_connection
     json
     multipart
     query

@@ -4,6 +4,7 @@ pub mod cookies;
 pub mod dispatcher;
 pub mod h1_request;
 pub mod h1_response;
+pub mod h2_connection;
 pub mod json;
 pub mod multipart;
 pub mod query;

@@ -50,6 +50,12 @@ impl Budget {
         BodyRoom { budget: self.clone(), bytes: 0 }
     }
 
+    /// Files that are open, and bytes of incomplete bodies.
+    #[cfg(fuzzing)]
+    pub(crate) fn in_use(&self) -> (usize, u64) {
+        (self.files.load(Relaxed), self.bodies.load(Relaxed))
+    }
+
     /// Whether clients that stall take what others need.
     pub fn is_scarce(&self) -> bool {
         2 * self.files.load(Relaxed) > self.max_files || 2 * self.bodies.load(Relaxed) > MAX_BODIES

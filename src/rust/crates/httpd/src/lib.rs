@@ -40,6 +40,9 @@ pub use connection::{Connection, OpenRequest};
 pub use fields::check as check_fields;
 #[cfg(fuzzing)]
 pub use h1::fuzzing;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use h2::fuzzing as fuzzing_http2;
 pub use head::{ascii, Fields, Head, Version};
 pub use listen::{Address, Listener};
 pub use registry::watch_closely;

@@ -7,6 +7,8 @@
 
 mod connection;
 mod frames;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod io;
 mod piece;
 mod stream;

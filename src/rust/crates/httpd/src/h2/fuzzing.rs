@@ -1,0 +1,111 @@
+//! A connection of HTTP/2 as the fuzz target `h2_connection` of `tests/fuzz` has it: served in the target's own thread, turn by turn, at
+//! the time that the target says. Compiled with `--cfg fuzzing` only.
+
+use super::serve;
+use crate::connection::{Connection, Order};
+use crate::listen::Peer;
+use crate::service::Service;
+use crate::shared::Shared;
+use crate::socket::Socket;
+use crate::timeouts;
+use crate::transport::Transport;
+use admission::Limits;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+use tokio::task::{spawn_blocking, yield_now, JoinHandle};
+
+/// A server without threads or a listener.
+pub struct Http2 {
+    runtime: Runtime,
+    server: Arc<Shared>,
+}
+
+/// A connection that it serves.
+pub struct Served {
+    state: Arc<Connection>,
+    task: JoinHandle<()>,
+}
+
+/// What is still there when no connection is.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    pub tasks: usize,
+    pub files: usize,
+    /// bytes of bodies that are not complete
+    pub bodies: u64,
+}
+
+impl Http2 {
+    pub fn new(service: Box<dyn Service>, limits: Limits, upload_path: PathBuf) -> Http2 {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            // what is read of files is here when the next one begins: see `turn`
+            .max_blocking_threads(1)
+            .build()
+            .expect("a runtime");
+        let log = observe::Log::open("none").expect("no log needs nothing");
+        let server = Arc::new(Shared::new(service, limits, upload_path, log, 1, 64));
+        Http2 { runtime, server }
+    }
+
+    /// Serves a client whose first bytes are those of HTTP/2.
+    pub fn serve(&self, socket: OwnedFd) -> Served {
+        let state = Arc::new(Connection::new(Peer::Unix, self.server.clone()));
+        let io = Box::new(Transport::new(Socket::new(socket, Peer::Unix.into()), state.clone()));
+        let of_task = state.clone();
+        let task = self.runtime.spawn(async move { drop(serve(io, &of_task).await) });
+        Served { state, task }
+    }
+
+    /// Everything that can go on does, `n` times; what is read of files is there as well.
+    pub fn turn(&self, n: usize, reads_files: bool) {
+        self.runtime.block_on(async {
+            for _ in 0..n {
+                yield_now().await;
+                if reads_files {
+                    spawn_blocking(|| ()).await.expect("a thread");
+                    yield_now().await;
+                }
+            }
+        });
+    }
+
+    /// Looks for what takes too long.
+    pub fn look(&self, served: &Served) {
+        timeouts::look(&self.server, &served.state);
+    }
+
+    pub fn left(&self) -> Left {
+        let (files, bodies) = self.server.budget.in_use();
+        Left { tasks: self.runtime.metrics().num_alive_tasks(), files, bodies }
+    }
+}
+
+impl Served {
+    /// The server wants to end.
+    pub fn drain(&self) {
+        self.state.give(Order::Drain);
+    }
+
+    pub fn has_ended(&self) -> bool {
+        self.task.is_finished()
+    }
+
+    /// Bytes of responses that wait to be taken, and the requests that are under way.
+    pub fn waiting(&self) -> (usize, usize) {
+        let (mut bytes, mut transfers) = (0, 0);
+        self.state.for_each_transfer(|transfer| {
+            bytes += transfer.waiting();
+            transfers += 1;
+        });
+        // that of HTTP/1.1 is always there
+        (bytes, transfers - 1)
+    }
+
+    /// Whether nobody else has to do with it any more.
+    pub fn is_alone(&self) -> bool {
+        Arc::strong_count(&self.state) == 1
+    }
+}
