@@ -9,7 +9,9 @@ use bytes::Bytes;
 use exchange::{pipe, set_now, PipeWriter};
 use http::{Method, StatusCode};
 use httpd::fuzzing_http2::{Http2, Left, Served};
-use httpd::{receive, Answering, Body, Connection, Head, Incoming, OpenRequest, Received, Response, Service};
+use httpd::{
+    receive, Answering, Body, Connection, End, Failure, Head, Incoming, OpenRequest, Received, Response, Service,
+};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -41,6 +43,8 @@ struct Promised {
     pipes: Vec<PipeWriter>,
     /// files are being sent, or were
     has_files: bool,
+    /// responses whose end was not told yet
+    open: usize,
 }
 
 /// The app.
@@ -55,15 +59,10 @@ impl Service for App {
             "/large" => Body::bytes(Bytes::from_static(&[b'l'; LARGE])),
             "/file" => {
                 promised.has_files = true;
-                let file = File::open("/proc/self/exe").expect("this program");
-                let mut body = Body::file(file, 0, LARGE as u64);
-                match open.connection().server().budget.file() {
-                    Some(place) => body.occupy(place),
-                    None => body = Body::empty(),
-                }
-                body
+                Body::file(File::open("/proc/self/exe").expect("this program"), 0, LARGE as u64)
             }
             "/body" => {
+                let of = self.0.clone();
                 return Answering::Later(Box::pin(async move {
                     let (status, text) = match receive(&mut body, open.connection()).await {
                         Ok(Received::Empty) => (StatusCode::OK, Body::empty()),
@@ -71,15 +70,16 @@ impl Service for App {
                         Ok(Received::Spooled(_, len)) => (StatusCode::OK, Body::bytes(len.to_string())),
                         Err(failure) => (failure.status, Body::empty()),
                     };
-                    kept(status, text, open, body)
+                    kept(&of, status, text, open, body)
                 }));
             }
             "/later" => {
                 let (answer, promise) = oneshot::channel();
                 promised.answers.push(answer);
+                let of = self.0.clone();
                 return Answering::Later(Box::pin(async move {
                     let status = promise.await.map_or(StatusCode::GATEWAY_TIMEOUT, |()| StatusCode::OK);
-                    kept(status, Body::bytes("later"), open, body)
+                    kept(&of, status, Body::bytes("later"), open, body)
                 }));
             }
             "/pipe" => {
@@ -87,10 +87,18 @@ impl Service for App {
                 promised.pipes.push(writer);
                 Body::pipe(reader)
             }
-            _ => return Answering::Now(Some(kept(StatusCode::NOT_FOUND, Body::empty(), open, body))),
+            _ => Body::empty(),
         };
-        let source = if head.method == Method::HEAD { Body::empty() } else { source };
-        Answering::Now(Some(kept(StatusCode::OK, source, open, body)))
+        drop(promised);
+        let mut source = if head.method == Method::HEAD { Body::empty() } else { source };
+        if source.take_place(open.connection().server()).is_err() {
+            source = Body::empty();
+        }
+        Answering::Now(Some(kept(&self.0, StatusCode::OK, source, open, body)))
+    }
+
+    fn refused(&self, _: &Connection, _: u64, _: &Failure) {
+        panic!("the preface is not this connection's to refuse");
     }
 
     fn expire(&self) -> bool {
@@ -98,8 +106,24 @@ impl Service for App {
     }
 }
 
-fn kept(status: StatusCode, body: Body, open: OpenRequest, incoming: Incoming) -> Response {
-    Response { status, fields: Default::default(), body: body.keeping(open, incoming.into_unread()) }
+/// Wants to know how a response ends, whose body has so many bytes.
+struct Ends {
+    of: Arc<Mutex<Promised>>,
+    len: Option<u64>,
+}
+
+impl End for Ends {
+    fn end(self: Box<Self>, bytes: u64, whole: bool) {
+        assert!(!whole || self.len.is_none_or(|len| len == bytes), "{bytes} of {:?} are whole", self.len);
+        self.of.lock().expect("nobody panics with it").open -= 1;
+    }
+}
+
+fn kept(of: &Arc<Mutex<Promised>>, status: StatusCode, body: Body, open: OpenRequest, incoming: Incoming) -> Response {
+    of.lock().expect("nobody panics with it").open += 1;
+    let end = Ends { of: of.clone(), len: body.len() };
+    let body = body.keeping(Some(open), incoming.into_unread());
+    Response { status, fields: Default::default(), body, end: Some(Box::new(end)) }
 }
 
 struct World {
@@ -122,7 +146,7 @@ impl World {
         let promised = Arc::<Mutex<Promised>>::default();
         let uploads = tempfile::tempdir().expect("a folder");
         let limits = Limits { max_streams: STREAMS, max_body: 100_000, spool_above: 30_000, ..Limits::default() };
-        let http = Http2::new(Box::new(App(promised.clone())), limits, uploads.path().into());
+        let http = Http2::new(Arc::new(App(promised.clone())), limits, uploads.path().into());
         World { http, promised, uploads }
     }
 
@@ -184,6 +208,7 @@ impl World {
         self.http.turn(10, self.has_files());
         assert_eq!(self.http.left(), Left::default());
         assert_eq!(served.waiting(), (0, 0));
+        assert_eq!(self.promised().open, 0, "responses whose end nobody hears of");
         assert!(served.is_alone(), "somebody holds the connection");
         let kept = std::fs::read_dir(self.uploads.path()).expect("a folder").count();
         assert_eq!(kept, 0, "bodies stay on disk");
@@ -335,7 +360,9 @@ impl Client {
             let len = u32::from_be_bytes([0, a, b, c]) as usize;
             let stream = u32::from_be_bytes(stream);
             match kind {
-                DATA | HEADERS | RST_STREAM | 9 => assert!(stream & 1 == 1 && stream >> 31 == 0, "{header:?}"),
+                DATA | HEADERS | 9 => assert!(stream & 1 == 1 && stream >> 31 == 0, "{header:?}"),
+                // also of a stream that a client cannot have
+                RST_STREAM => assert!(stream > 0 && stream >> 31 == 0, "{header:?}"),
                 SETTINGS | 6 | 7 => assert_eq!(stream, 0, "{header:?}"),
                 WINDOW_UPDATE => {}
                 _ => panic!("no frame of a server: {header:?}"),

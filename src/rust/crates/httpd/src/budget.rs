@@ -1,4 +1,5 @@
-//! What all connections together may hold beyond their sockets: open files, and bodies in memory that are not complete.
+//! What all connections together may hold beyond their sockets: open files, and in memory bodies that are not complete and
+//! long responses that are not taken.
 //!
 //! Each holder has a guard, which gives back what it holds when it is dropped. When half of a resource is in use it is
 //! scarce: then clients that let the server wait get less time (`http::sweep`), so that those who stall make room for
@@ -12,6 +13,9 @@ use tokio::sync::Notify;
 /// Bytes of incomplete bodies that are kept in memory, of all requests together; what comes beyond that goes to disk.
 /// Enough for 500 bodies of the usual `spool_above` at a time, little enough for the smallest machine.
 const MAX_BODIES: u64 = 64 << 20;
+/// Bytes of long responses that are kept in memory until their clients have taken them, of all requests together; what comes beyond that goes
+/// to disk, so that workers can go on making responses for clients that do not read.
+const MAX_RESPONSES: u64 = 64 << 20;
 
 /// See the module.
 pub struct Budget {
@@ -20,6 +24,7 @@ pub struct Budget {
     max_files: usize,
     files: AtomicUsize,
     bodies: AtomicU64,
+    responses: AtomicU64,
     /// rung when a connection or a file closes that stood in a new connection's way
     pub one_freed: Notify,
 }
@@ -29,8 +34,9 @@ impl Budget {
     /// all that `max_connections` leave: whatever clients do to files, connections are accepted.
     pub fn new(descriptors: usize, max_connections: usize) -> Arc<Self> {
         let max_files = descriptors.saturating_sub(max_connections).max(descriptors / 2);
-        let (files, bodies) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Arc::new(Budget { descriptors, max_files, files, bodies, one_freed: Notify::new() })
+        let files = AtomicUsize::new(0);
+        let (bodies, responses) = (AtomicU64::new(0), AtomicU64::new(0));
+        Arc::new(Budget { descriptors, max_files, files, bodies, responses, one_freed: Notify::new() })
     }
 
     /// Connections that fit beside the files that are open.
@@ -47,18 +53,32 @@ impl Budget {
 
     /// Room in memory for a body that is still to come.
     pub fn body(self: &Arc<Self>) -> BodyRoom {
-        BodyRoom { budget: self.clone(), bytes: 0 }
+        BodyRoom { budget: self.clone(), of: Self::bodies, bytes: 0 }
     }
 
-    /// Files that are open, and bytes of incomplete bodies.
-    #[cfg(fuzzing)]
-    pub(crate) fn in_use(&self) -> (usize, u64) {
-        (self.files.load(Relaxed), self.bodies.load(Relaxed))
+    /// Room in memory for a response that is still to be taken.
+    pub fn response(self: &Arc<Self>) -> BodyRoom {
+        BodyRoom { budget: self.clone(), of: Self::responses, bytes: 0 }
+    }
+
+    fn bodies(&self) -> (&AtomicU64, u64) {
+        (&self.bodies, MAX_BODIES)
+    }
+
+    fn responses(&self) -> (&AtomicU64, u64) {
+        (&self.responses, MAX_RESPONSES)
+    }
+
+    /// Files that are open, and bytes of bodies and responses.
+    #[cfg(any(fuzzing, test))]
+    pub(crate) fn in_use(&self) -> (usize, u64, u64) {
+        (self.files.load(Relaxed), self.bodies.load(Relaxed), self.responses.load(Relaxed))
     }
 
     /// Whether clients that stall take what others need.
     pub fn is_scarce(&self) -> bool {
-        2 * self.files.load(Relaxed) > self.max_files || 2 * self.bodies.load(Relaxed) > MAX_BODIES
+        let is_half_full = |(taken, most): (&AtomicU64, u64)| 2 * taken.load(Relaxed) > most;
+        2 * self.files.load(Relaxed) > self.max_files || is_half_full(self.bodies()) || is_half_full(self.responses())
     }
 }
 
@@ -72,9 +92,11 @@ impl Drop for FilePlace {
     }
 }
 
-/// What a body takes of the memory for incomplete ones, free again when this is dropped.
+/// What a body takes of the memory for incomplete ones, or for those that are not taken, free again when this is dropped.
 pub struct BodyRoom {
     budget: Arc<Budget>,
+    /// what is taken of it by all, and how much there is
+    of: fn(&Budget) -> (&AtomicU64, u64),
     bytes: u64,
 }
 
@@ -82,8 +104,9 @@ impl BodyRoom {
     /// Takes room for so many bytes more. `false` when there is none.
     pub fn grow(&mut self, bytes: usize) -> bool {
         let bytes = bytes as u64;
-        let more = |taken: u64| taken.checked_add(bytes).filter(|all| *all <= MAX_BODIES);
-        let fits = self.budget.bodies.fetch_update(Relaxed, Relaxed, more).is_ok();
+        let (taken, most) = (self.of)(&self.budget);
+        let more = |taken: u64| taken.checked_add(bytes).filter(|all| *all <= most);
+        let fits = taken.fetch_update(Relaxed, Relaxed, more).is_ok();
         self.bytes += if fits { bytes } else { 0 };
         fits
     }
@@ -91,7 +114,7 @@ impl BodyRoom {
 
 impl Drop for BodyRoom {
     fn drop(&mut self) {
-        self.budget.bodies.fetch_sub(self.bytes, Relaxed);
+        (self.of)(&self.budget).0.fetch_sub(self.bytes, Relaxed);
     }
 }
 

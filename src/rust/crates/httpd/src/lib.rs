@@ -31,6 +31,7 @@ mod socket;
 mod timeouts;
 mod transfer;
 mod transport;
+mod turn;
 mod uploads;
 mod wakeup;
 

@@ -43,6 +43,8 @@ pub struct Transport {
     ended: bool,
     /// responses that are whole once the output is written
     ending: Vec<Sent>,
+    /// how many turns its task has had
+    turns: u64,
 }
 
 /// `bytes[from..to]` has been read and not been used.
@@ -64,11 +66,12 @@ struct Output {
 impl Transport {
     pub fn new(socket: Socket, state: Arc<Connection>) -> Self {
         let (input, output) = (Input::default(), Output::default());
-        Transport { socket, state, input, output, body: BodyReader::none(), ended: false, ending: Vec::new() }
+        Transport { socket, state, input, output, body: BodyReader::none(), ended: false, ending: Vec::new(), turns: 0 }
     }
 
     /// The task's turn begins.
     pub fn begin(&mut self) {
+        self.turns += 1;
         let mut buffer = INPUT.take();
         if buffer.is_empty() {
             buffer.resize(READ_OF_BODY, 0);
@@ -198,6 +201,11 @@ impl Transport {
     /// Whether what is to be sent has to be written before more is added.
     pub fn is_full(&self) -> bool {
         !self.output.body.is_empty() || self.output.head.len() >= FULL
+    }
+
+    /// Which turn of its task this is.
+    pub fn turn(&self) -> u64 {
+        self.turns
     }
 
     /// Whether nothing is left to be used or to be written.

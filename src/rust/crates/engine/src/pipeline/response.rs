@@ -37,12 +37,10 @@ pub fn finish(state: State, answer: Answer, body: Incoming, context: &Context) -
     response
 }
 
-/// Its open file, if there is one, takes a place among all that the server may have.
+/// What it holds until its client has taken it counts.
 fn with_place(state: &State, mut response: Response) -> Answer {
-    if response.body.is_file() && state.head.method != Method::HEAD {
-        let place = state.connection().server().budget.file();
-        let none = || Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many files are being sent");
-        response.body.occupy(place.ok_or_else(none)?);
+    if state.head.method != Method::HEAD {
+        response.body.take_place(state.connection().server())?;
     }
     Ok(response)
 }

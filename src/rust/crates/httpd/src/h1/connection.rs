@@ -18,6 +18,7 @@ use crate::service::{Answering, Service};
 use crate::shared::{this_thread, OpenConnection};
 use crate::socket::Socket;
 use crate::transport::Transport;
+use crate::turn::give_way;
 use crate::{current_transport, h2};
 use http::{Method, StatusCode};
 use observe::Level;
@@ -183,7 +184,7 @@ impl Client {
             }
         }
         let flushed = here(&mut self.io).poll_flush(cx);
-        cx.waker().wake_by_ref();
+        give_way(cx);
         match flushed {
             Poll::Ready(Err(_)) => Poll::Ready(Ended::Complete),
             _ => Poll::Pending,

@@ -10,6 +10,7 @@ use crate::current_transport;
 use crate::service::Service;
 use crate::shared::Shared;
 use crate::transport::Transport;
+use crate::turn::give_way;
 use h2::server::{Builder, Connection as Machine, Handshake, SendResponse};
 use h2::{Reason, RecvStream};
 use http::Request;
@@ -139,7 +140,7 @@ impl Serving<'_> {
                 self.begun.extend(stream::begin(request, respond, self.state, self.service));
             }
             if round == ROUNDS {
-                cx.waker().wake_by_ref();
+                give_way(cx);
                 break;
             }
         }

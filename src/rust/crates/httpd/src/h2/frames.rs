@@ -10,10 +10,15 @@ const HEADER: usize = 9;
 /// Frames of no use to a request (PING, SETTINGS, PRIORITY, empty DATA, unknown ones) that a client may send in
 /// [`SPAN`] ms. Honest ones send a few a second at most.
 const MOST: u32 = 1000;
-/// WINDOW_UPDATE frames are limited likewise, but there may be one more for each so many bytes that the client was
-/// sent.
+/// RST_STREAM and WINDOW_UPDATE frames are limited likewise, but of the latter there may be one more for each so many bytes
+/// that the client was sent.
 const BYTES_OF_UPDATE: u64 = 32;
 const SPAN: u64 = 10_000;
+
+/// What a connection's frames may cost in a turn, so that a flood of them does not keep others waiting: a request or a piece of a body costs
+/// 1, all else, of which an honest client sends few at a time, [`ASIDE`]. As many requests as most clients have under way at a time.
+const AT_ONCE: u32 = 32;
+const ASIDE: u32 = 2;
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
@@ -38,19 +43,23 @@ pub struct Frames {
     /// a header section has begun and not ended
     in_headers: bool,
     span: Span,
+    /// what the frames of this turn have cost
+    cost: u32,
 }
 
 /// What has come since a time.
+#[derive(Default)]
 struct Span {
     began: u64,
     idle: u32,
     updates: u32,
+    resets: u32,
     written: u64,
 }
 
 impl Frames {
     pub fn new(now: u64) -> Self {
-        let span = Span { began: now, idle: 0, updates: 0, written: 0 };
+        let span = Span { began: now, ..Span::default() };
         Frames {
             preface: PREFACE.len(),
             header: [0; HEADER],
@@ -59,19 +68,26 @@ impl Frames {
             is_first: true,
             in_headers: false,
             span,
+            cost: 0,
         }
     }
 
-    /// Looks at bytes that have come. `body` is told of those of bodies, by stream. `false` when there were too many
-    /// useless frames.
-    pub fn read(&mut self, mut bytes: &[u8], now: u64, mut body: impl FnMut(u32, usize)) -> bool {
+    /// Other connections have had their turn.
+    pub fn begin_turn(&mut self) {
+        self.cost = 0;
+    }
+
+    /// Looks at bytes that have come, up to what may be read in this turn, and gives how many these are. `body` is told
+    /// of those of bodies, by stream.
+    pub fn read(&mut self, come: &[u8], now: u64, mut body: impl FnMut(u32, usize)) -> usize {
+        let mut bytes = come;
         if now - self.span.began > SPAN {
-            self.span = Span { began: now, idle: 0, updates: 0, written: 0 };
+            self.span = Span { began: now, ..Span::default() };
         }
         let n = self.preface.min(bytes.len());
         self.preface -= n;
         bytes = &bytes[n..];
-        while !bytes.is_empty() {
+        while !bytes.is_empty() && (self.have > 0 || self.cost < AT_ONCE) {
             if self.have < HEADER {
                 let n = bytes.len().min(HEADER - self.have);
                 self.header[self.have..self.have + n].copy_from_slice(&bytes[..n]);
@@ -93,8 +109,15 @@ impl Frames {
                 self.is_first = false;
             }
         }
+        come.len() - bytes.len()
+    }
+
+    /// Whether there were too many useless ones.
+    pub fn are_a_flood(&self) -> bool {
         let span = &self.span;
-        span.idle <= MOST && u64::from(span.updates) <= u64::from(MOST) + span.written / BYTES_OF_UPDATE
+        span.idle > MOST
+            || span.resets > MOST
+            || u64::from(span.updates) > u64::from(MOST) + span.written / BYTES_OF_UPDATE
     }
 
     /// So many bytes have been sent to the client.
@@ -124,11 +147,17 @@ impl Frames {
     fn begin(&mut self) {
         let [a, b, c, kind, flags, ..] = self.header;
         self.left = u32::from_be_bytes([0, a, b, c]) as usize;
+        self.cost += match kind {
+            DATA | HEADERS | CONTINUATION => 1,
+            // a request and its end are better seen together: then the first is not even begun
+            RST_STREAM => 0,
+            _ => ASIDE,
+        };
         match kind {
             DATA => self.span.idle += u32::from(self.left == 0 && flags & END_STREAM == 0),
             HEADERS | CONTINUATION => self.in_headers = flags & END_HEADERS == 0,
-            // the library counts these
-            RST_STREAM => {}
+            // the library counts those that come with the requests that they end
+            RST_STREAM => self.span.resets += 1,
             WINDOW_UPDATE => self.span.updates += 1,
             _ => self.span.idle += 1,
         }
@@ -147,11 +176,44 @@ mod tests {
         bytes
     }
 
+    /// Reads all, in as many turns as that takes. `false` when it is a flood.
+    fn read(frames: &mut Frames, mut bytes: &[u8], now: u64, mut body: impl FnMut(u32, usize)) -> bool {
+        loop {
+            frames.begin_turn();
+            bytes = &bytes[frames.read(bytes, now, &mut body)..];
+            if bytes.is_empty() {
+                return !frames.are_a_flood();
+            }
+        }
+    }
+
     fn begun() -> Frames {
         let mut frames = Frames::new(1);
-        assert!(frames.read(&[0; PREFACE.len()], 1, |_, _| {}) && !frames.has_begun());
-        assert!(frames.read(&frame(4, 0, 0, 6), 1, |_, _| {}) && frames.has_begun());
+        assert!(read(&mut frames, &[0; PREFACE.len()], 1, |_, _| {}) && !frames.has_begun());
+        assert!(read(&mut frames, &frame(4, 0, 0, 6), 1, |_, _| {}) && frames.has_begun());
         frames
+    }
+
+    #[test]
+    fn a_turn_is_over_after_some_frames_and_not_within_one() {
+        let pieces = |kind: u8, payload| {
+            let mut frames = begun();
+            frames.begin_turn();
+            let one = frame(kind, 0, 1, payload);
+            let all = one.repeat(100);
+            let read = frames.read(&all, 1, |_, _| {});
+            assert_eq!((read % one.len(), frames.read(&all[read..], 1, |_, _| {})), (0, 0));
+            // the next turn goes on there
+            frames.begin_turn();
+            assert_eq!(frames.read(&all[read..], 1, |_, _| {}), read);
+            read / one.len()
+        };
+        assert_eq!(pieces(DATA, 10), AT_ONCE as usize);
+        assert_eq!(pieces(6, 8), (AT_ONCE / ASIDE) as usize);
+        let mut frames = begun();
+        frames.begin_turn();
+        let long = [frame(6, 0, 0, 8).repeat(15), frame(DATA, 0, 1, 9000)].concat();
+        assert_eq!(frames.read(&long[..200], 1, |_, _| {}) + frames.read(&long[200..], 1, |_, _| {}), long.len());
     }
 
     #[test]
@@ -163,7 +225,7 @@ mod tests {
             let mut frames = begun();
             let mut moved = 0;
             for piece in bytes.chunks(cut) {
-                assert!(frames.read(piece, 1, |stream, n| moved += n * stream as usize));
+                assert!(read(&mut frames, piece, 1, |stream, n| moved += n * stream as usize));
             }
             assert_eq!((moved, frames.is_in_part()), (307, false));
         }
@@ -173,7 +235,7 @@ mod tests {
     fn a_part_of_a_header_section_is_one_until_it_ends() {
         let mut frames = begun();
         let part = |frames: &mut Frames, bytes: &[u8]| {
-            frames.read(bytes, 1, |_, _| {});
+            read(frames, bytes, 1, |_, _| {});
             frames.is_in_part()
         };
         assert!(!part(&mut frames, &[]));
@@ -186,20 +248,20 @@ mod tests {
 
     #[test]
     fn frames_that_ask_for_nothing_are_limited_for_a_span() {
-        for (kind, flags, payload) in [(6, 0, 8), (4, 0, 0), (2, 0, 5), (DATA, 0, 0), (200, 0, 3)] {
+        for (kind, flags, payload) in [(6, 0, 8), (4, 0, 0), (2, 0, 5), (DATA, 0, 0), (200, 0, 3), (RST_STREAM, 0, 4)] {
             let mut frames = begun();
             let flood = frame(kind, flags, 0, payload);
-            let sent = (0..2 * MOST).take_while(|_| frames.read(&flood, 2, |_, _| {})).count();
+            let sent = (0..2 * MOST).take_while(|_| read(&mut frames, &flood, 2, |_, _| {})).count();
             assert!((MOST as usize - 1..=MOST as usize).contains(&sent), "{kind}: {sent}");
-            assert!(frames.read(&flood, 2 + SPAN, |_, _| {}), "{kind}: a new span");
+            assert!(read(&mut frames, &flood, 2 + SPAN, |_, _| {}), "{kind}: a new span");
         }
     }
 
     #[test]
     fn window_updates_may_be_as_many_as_what_was_sent_explains() {
         let (mut frames, flood) = (begun(), frame(WINDOW_UPDATE, 0, 1, 4).repeat(MOST as usize));
-        assert!(frames.read(&flood, 1, |_, _| {}) && !frames.read(&flood, 1, |_, _| {}));
+        assert!(read(&mut frames, &flood, 1, |_, _| {}) && !read(&mut frames, &flood, 1, |_, _| {}));
         frames.wrote(MOST as usize * BYTES_OF_UPDATE as usize);
-        assert!(frames.read(&[], 1, |_, _| {}));
+        assert!(!frames.are_a_flood());
     }
 }

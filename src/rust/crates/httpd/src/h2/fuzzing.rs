@@ -20,6 +20,7 @@ use tokio::task::{spawn_blocking, yield_now, JoinHandle};
 pub struct Http2 {
     runtime: Runtime,
     server: Arc<Shared>,
+    service: Arc<dyn Service>,
 }
 
 /// A connection that it serves.
@@ -33,12 +34,13 @@ pub struct Served {
 pub struct Left {
     pub tasks: usize,
     pub files: usize,
-    /// bytes of bodies that are not complete
+    /// bytes of bodies that are not complete, and of responses that are not taken
     pub bodies: u64,
+    pub responses: u64,
 }
 
 impl Http2 {
-    pub fn new(service: Box<dyn Service>, limits: Limits, upload_path: PathBuf) -> Http2 {
+    pub fn new(service: Arc<dyn Service>, limits: Limits, upload_path: PathBuf) -> Http2 {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             // what is read of files is here when the next one begins: see `turn`
@@ -46,16 +48,16 @@ impl Http2 {
             .build()
             .expect("a runtime");
         let log = observe::Log::open("none").expect("no log needs nothing");
-        let server = Arc::new(Shared::new(service, limits, upload_path, log, 1, 64));
-        Http2 { runtime, server }
+        let server = Arc::new(Shared::new(limits, upload_path, log, 1, 64));
+        Http2 { runtime, server, service }
     }
 
     /// Serves a client whose first bytes are those of HTTP/2.
     pub fn serve(&self, socket: OwnedFd) -> Served {
         let state = Arc::new(Connection::new(Peer::Unix, self.server.clone()));
         let io = Box::new(Transport::new(Socket::new(socket, Peer::Unix.into()), state.clone()));
-        let of_task = state.clone();
-        let task = self.runtime.spawn(async move { drop(serve(io, &of_task).await) });
+        let (of_task, service) = (state.clone(), self.service.clone());
+        let task = self.runtime.spawn(async move { drop(serve(io, &of_task, &service).await) });
         Served { state, task }
     }
 
@@ -78,8 +80,8 @@ impl Http2 {
     }
 
     pub fn left(&self) -> Left {
-        let (files, bodies) = self.server.budget.in_use();
-        Left { tasks: self.runtime.metrics().num_alive_tasks(), files, bodies }
+        let (files, bodies, responses) = self.server.budget.in_use();
+        Left { tasks: self.runtime.metrics().num_alive_tasks(), files, bodies, responses }
     }
 }
 

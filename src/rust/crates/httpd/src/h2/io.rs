@@ -4,6 +4,7 @@ use super::frames::Frames;
 use crate::connection::{Connection, Order};
 use crate::current_transport;
 use crate::transport::Transport;
+use crate::turn::give_way;
 use exchange::now;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -11,22 +12,38 @@ use std::sync::Arc;
 use std::task::{ready, Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+/// Bytes that are written in a turn: with sockets that take megabytes, clients of large responses would keep others
+/// waiting. So many that the turns cost next to nothing.
+const WRITTEN_AT_ONCE: usize = 256 << 10;
+
 /// See the module.
 pub struct Io {
     frames: Frames,
+    /// the turn that this is, and bytes written in it
+    turn: u64,
+    written: usize,
     state: Arc<Connection>,
 }
 
 impl Io {
     pub fn new(state: Arc<Connection>) -> Self {
-        Io { frames: Frames::new(now()), state }
+        Io { frames: Frames::new(now()), turn: 0, written: 0, state }
     }
 
-    /// Looks at what has been read, before the library does.
-    fn note(&mut self, bytes: &[u8]) {
+    /// Counts anew in a new turn.
+    fn begin(&mut self, turn: u64) {
+        if self.turn != turn {
+            self.turn = turn;
+            self.written = 0;
+            self.frames.begin_turn();
+        }
+    }
+
+    /// Looks at what has come, before the library does. Gives how much of it is for this turn.
+    fn note(&mut self, bytes: &[u8]) -> usize {
         let state = &self.state;
-        let calm = self.frames.read(bytes, now(), |stream, n| state.body_moves(stream, n));
-        if !calm {
+        let read = self.frames.read(bytes, now(), |stream, n| state.body_moves(stream, n));
+        if self.frames.are_a_flood() {
             state.give(Order::Calm);
         }
         if self.frames.has_begun() {
@@ -35,6 +52,7 @@ impl Io {
             state.head_comes();
         }
         state.has_part(self.frames.is_in_part());
+        read
     }
 }
 
@@ -44,20 +62,23 @@ fn poll<T>(f: impl FnOnce(&mut Transport) -> Poll<io::Result<T>>) -> Poll<io::Re
 
 impl AsyncRead for Io {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        let before = into.filled().len();
-        ready!(poll(|io| {
+        poll(|io| {
+            self.begin(io.turn());
             if io.input().is_empty() {
                 let filled = io.poll_fill(cx);
                 io.watch(cx)?;
                 ready!(filled)?;
             }
-            let n = io.input().len().min(into.remaining());
-            into.put_slice(&io.input()[..n]);
+            let come = &io.input()[..io.input().len().min(into.remaining())];
+            let n = self.note(come);
+            if n == 0 && !come.is_empty() {
+                give_way(cx);
+                return Poll::Pending;
+            }
+            into.put_slice(&come[..n]);
             io.consume(n);
             Poll::Ready(Ok(()))
-        }))?;
-        self.note(&into.filled()[before..]);
-        Poll::Ready(Ok(()))
+        })
     }
 }
 
@@ -71,9 +92,17 @@ impl AsyncWrite for Io {
         cx: &mut Context<'_>,
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let n = ready!(poll(|io| io.poll_write(cx, bufs)))?;
-        self.frames.wrote(n);
-        Poll::Ready(Ok(n))
+        poll(|io| {
+            self.begin(io.turn());
+            if self.written >= WRITTEN_AT_ONCE {
+                give_way(cx);
+                return Poll::Pending;
+            }
+            let n = ready!(io.poll_write(cx, bufs))?;
+            self.written += n;
+            self.frames.wrote(n);
+            Poll::Ready(Ok(n))
+        })
     }
 
     fn is_write_vectored(&self) -> bool {

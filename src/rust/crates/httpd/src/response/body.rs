@@ -1,14 +1,18 @@
 //! The body of a response: nothing, bytes, a piece of a file that is read as it is sent, or what comes through a pipe.
 
+use super::Failure;
 use crate::body::Unread;
-use crate::budget::FilePlace;
+use crate::budget::{BodyRoom, FilePlace};
 use crate::connection::OpenRequest;
+use crate::shared::Shared;
 use bytes::Bytes;
 use exchange::PipeReader;
+use http::StatusCode;
 use std::fs::File;
 use std::future::Future as _;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{ready, Context, Poll};
@@ -16,6 +20,9 @@ use tokio::task::JoinHandle;
 
 /// Most bytes of a file read at a time: large enough to need few turns, small enough that many downloads fit in memory.
 const PIECE: usize = 128 << 10;
+
+/// A body of so many bytes is worth counting while it waits in memory.
+const LONG: usize = 64 << 10;
 
 /// See the module.
 pub struct Body {
@@ -94,11 +101,29 @@ impl Body {
         matches!(self.source, Source::File(_))
     }
 
-    /// Keeps the place that the server has for its open file, until the body is dropped.
-    pub fn occupy(&mut self, place: FilePlace) {
-        if let Source::File(file) = &mut self.source {
-            file.place = Some(place);
+    /// Takes what it needs of what all connections may hold together: a place for its open file, room for its bytes when
+    /// they are many, or, where there is none, a file for them.
+    ///
+    /// # Errors
+    /// 503, when there are too many files.
+    pub fn take_place(&mut self, server: &Shared) -> Result<(), Failure> {
+        if let Source::Bytes(bytes) = &mut self.source {
+            if bytes.len() < LONG {
+                return Ok(());
+            }
+            let mut room = server.budget.response();
+            if room.grow(bytes.len()) {
+                *bytes = Bytes::from_owner(Roomy { bytes: std::mem::take(bytes), _room: room });
+                return Ok(());
+            }
+            let (file, len) = (in_file(bytes, &server.upload_path).map_err(not_kept)?, bytes.len() as u64);
+            let until_end = self._until_end.take();
+            *self = Body { _until_end: until_end, ..Body::file(file, 0, len) };
         }
+        if let Source::File(file) = &mut self.source {
+            file.place = Some(server.budget.file().ok_or_else(|| unavailable("too many files are being sent"))?);
+        }
+        Ok(())
     }
 
     /// Keeps the request open, and what was not read of its body, until this body has been handed over whole, or dropped.
@@ -120,6 +145,33 @@ impl Body {
             Source::Pipe(pipe) => pipe.poll(cx),
         }
     }
+}
+
+/// Bytes with the room that they take.
+struct Roomy {
+    bytes: Bytes,
+    _room: BodyRoom,
+}
+
+impl AsRef<[u8]> for Roomy {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Bytes in a file without a name.
+fn in_file(bytes: &[u8], folder: &Path) -> io::Result<File> {
+    let mut file = tempfile::tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+fn not_kept(e: io::Error) -> Failure {
+    unavailable(&format!("too many responses wait to be taken, and one cannot be written to a file: {}", e.kind()))
+}
+
+fn unavailable(why: &str) -> Failure {
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, why)
 }
 
 impl Piecewise {
@@ -150,5 +202,62 @@ impl Piecewise {
             }
             Err(e) => Err(e),
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use admission::Limits;
+    use std::task::Waker;
+
+    fn server(folder: &Path) -> Shared {
+        let log = observe::Log::open("none").unwrap();
+        Shared::new(Limits::default(), folder.into(), log, 1, 64)
+    }
+
+    #[test]
+    fn long_bodies_are_in_memory_while_there_is_room_and_in_files_beyond() {
+        const LEN: usize = 16 << 20;
+        let folder = tempfile::tempdir().unwrap();
+        let server = server(folder.path());
+        let bodies: Vec<Body> = (0..6)
+            .map(|i| {
+                let mut body = Body::bytes(vec![i; LEN]);
+                body.take_place(&server).unwrap();
+                assert_eq!((body.is_file(), body.len()), (i >= 4, Some(LEN as u64)));
+                body
+            })
+            .collect();
+        assert_eq!(server.budget.in_use(), (2, 0, 4 * LEN as u64));
+        assert!(server.budget.is_scarce());
+        let Source::File(last) = &bodies[5].source else { panic!("no file") };
+        let mut end = [0; 7];
+        last.file.read_exact_at(&mut end, LEN as u64 - 7).unwrap();
+        assert_eq!(end, [5; 7]);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "the files have no names");
+        drop(bodies);
+        assert_eq!(server.budget.in_use(), (0, 0, 0));
+    }
+
+    #[test]
+    fn bytes_count_until_the_last_of_them_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = server(folder.path());
+        let mut body = Body::bytes(vec![0; LONG]);
+        body.take_place(&server).unwrap();
+        let Poll::Ready(Some(Ok(mut bytes))) = body.poll(&mut Context::from_waker(Waker::noop()), LONG) else {
+            panic!()
+        };
+        drop(body);
+        let rest = bytes.split_off(LONG - 1);
+        drop(bytes);
+        assert_eq!(server.budget.in_use(), (0, 0, LONG as u64));
+        drop(rest);
+        assert_eq!(server.budget.in_use(), (0, 0, 0));
+        // short ones are not worth it
+        let mut body = Body::bytes(vec![0; LONG - 1]);
+        body.take_place(&server).unwrap();
+        assert_eq!(server.budget.in_use(), (0, 0, 0));
     }
 }
