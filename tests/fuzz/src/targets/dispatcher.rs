@@ -194,6 +194,7 @@ impl World {
         let mut message = vec![b'?'; len];
         message[..4].copy_from_slice(&number.to_ne_bytes());
         let submission = Submission {
+            connection: u64::from(whither >> 4 & 3),
             generation: self.generation.saturating_sub(u32::from(whither & 3 == 3)),
             route: u32::from(whither >> 2 & 3),
             runs: [Runs::R, Runs::R, Runs::Inline, Runs::Pool][usize::from(kind & 3)],

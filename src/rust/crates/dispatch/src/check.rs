@@ -66,7 +66,7 @@ impl Dispatcher {
         let Some(current) = self.generations.iter().find(|g| !g.closing) else { return };
         let waiting = current.waits();
         let entries = &mut self.entries;
-        let Some(since) = current.fronts().filter_map(|key| Some(entries.get(key)?.since)).min() else { return };
+        let Some(since) = current.oldest().filter_map(|key| Some(entries.get(key)?.since)).min() else { return };
         let waited_ms = now().saturating_sub(since);
         if waited_ms >= LATER.as_millis() as u64 {
             let _ = self.shared.events.send(PoolEvent::Pressure { waiting, waited_ms });

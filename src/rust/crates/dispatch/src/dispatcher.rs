@@ -120,7 +120,7 @@ impl Dispatcher {
                 }
             }
             None => {
-                self.generations[g].waiting(submission.runs).push_back(key);
+                self.generations[g].waiting(submission.runs).push(submission.connection, key);
                 self.count_waiting();
                 watch();
             }
@@ -163,13 +163,13 @@ impl Dispatcher {
         if self.generations[g].waiting(runs).is_empty() {
             return;
         }
-        while let Some(&key) = self.generations[g].waiting(runs).front() {
+        while let Some(key) = self.generations[g].waiting(runs).front() {
             let live = self.entries.get(key).filter(|e| !matches!(e.client, Client::Answered(_)));
             if let Some(submission) = live.map(|e| e.submission) {
                 let Some(choice) = self.worker_for(g, submission) else { break };
                 self.hand(key, choice);
             }
-            self.generations[g].waiting(runs).pop_front();
+            self.generations[g].waiting(runs).pop();
         }
         self.count_waiting();
     }
@@ -193,7 +193,7 @@ impl Dispatcher {
             entry.place = Place::Queue;
             let Submission { generation, runs, .. } = entry.submission;
             if let Some(g) = self.generations.iter_mut().find(|g| g.id == generation) {
-                g.waiting(runs).push_front(assigned.key);
+                g.waiting(runs).give_back(assigned.key);
             }
         }
         self.count_waiting();
@@ -598,58 +598,4 @@ impl Dispatcher {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::pool::Pool;
-    use shm::{Assembler, RequestId, Sending};
-    use tokio::sync::mpsc::unbounded_channel;
-
-    /// A dispatcher with one generation of the app and no worker.
-    fn dispatcher() -> (Dispatcher, Pool) {
-        let limits = Limits::default();
-        let (pool, _orders) = Pool::new(1, limits.max_queue);
-        let (post, _posts) = unbounded_channel();
-        let log = Log::open("none", observe::Screen::default()).unwrap();
-        let mut dispatcher = Dispatcher::new(pool.0.clone(), &limits, log, post, || {});
-        dispatcher.obey(PoolOrder::Add(1));
-        (dispatcher, pool)
-    }
-
-    fn ask(dispatcher: &mut Dispatcher) -> Key {
-        dispatcher.shared.outstanding.fetch_add(1, Relaxed);
-        let submission = Submission { generation: 1, route: 0, runs: Runs::R, timeout: 60_000, ends_with_client: true };
-        dispatcher.submit(submission, |message| message.extend_from_slice(b"request"))
-    }
-
-    #[tokio::test(flavor = "current_thread")]
-    async fn what_waits_for_an_app_that_is_replaced_waits_no_more() {
-        let (mut dispatcher, pool) = dispatcher();
-        let key = ask(&mut dispatcher);
-        assert_eq!(pool.waiting(), 1);
-        dispatcher.obey(PoolOrder::Switch(2));
-        assert!(matches!(dispatcher.collect(key, Waker::noop()), Some(Outcome::Stale)));
-        assert_eq!(pool.waiting(), 0);
-    }
-
-    #[tokio::test(flavor = "current_thread")]
-    async fn a_worker_that_has_much_to_say_is_not_heard_to_the_end_in_one_turn() {
-        let (mut dispatcher, _pool) = dispatcher();
-        let (end, mut worker) = shm::pair(None).unwrap();
-        let seat = Seat { worker: 1, generation: 1, end, c_end: None, runner: None, stats: Arc::default() };
-        dispatcher.obey(PoolOrder::Attach(Box::new(seat)));
-        ask(&mut dispatcher);
-        let id = worker.requests.receive(&mut Assembler::default(), |word, _| RequestId::from_word(word)).unwrap();
-        assert!(worker.slots.start(id));
-        let nobody = RequestId { slot: 9, generation: 9 };
-        let mut said = 0;
-        while worker.replies.send(nobody.to_word(), &[], &mut Sending::default()) {
-            said += 1;
-        }
-        assert!(said > 2 * READ_AT_ONCE / MESSAGE, "{said}");
-        let mut turns = 0;
-        while dispatcher.drain() {
-            turns += 1;
-        }
-        assert!(turns >= said * MESSAGE / READ_AT_ONCE, "{said} messages in {turns} turns");
-    }
-}
+mod tests;

@@ -39,7 +39,7 @@ pub struct Thread {
 impl Thread {
     /// A dispatcher in this thread, which may have no other.
     pub fn new(limits: &Limits) -> Thread {
-        let log = Log::open("none").expect("no log needs nothing");
+        let log = Log::open("none", observe::Screen::default()).expect("no log needs nothing");
         let (queue, pool, home) = create(limits, 2, log, || {});
         let home::Home { dispatcher, orders, posts } = home;
         assert!(home::put(Some(dispatcher)).is_none());

@@ -1,14 +1,14 @@
 //! What the dispatcher knows of one generation of the app: the requests that wait for its workers, and how long its routes
 //! have lately taken.
 
+use crate::fair::Waiting;
 use crate::request::Key;
 use crate::runs::Runs;
-use std::collections::VecDeque;
 
 pub(crate) struct Generation {
     pub id: u32,
-    /// requests without a worker by what they wait for, oldest first; some may have ended since
-    waiting: [VecDeque<Key>; 3],
+    /// requests without a worker by what they wait for; some may have ended since
+    waiting: [Waiting; 3],
     /// another has taken over: this one ends when its requests have
     pub closing: bool,
     pace: Vec<Option<u32>>,
@@ -20,30 +20,30 @@ impl Generation {
     }
 
     /// The requests that wait for who runs them: what waits for a thread does not hold up what waits for R.
-    pub(crate) fn waiting(&mut self, runs: Runs) -> &mut VecDeque<Key> {
+    pub(crate) fn waiting(&mut self, runs: Runs) -> &mut Waiting {
         &mut self.waiting[runs as usize]
     }
 
     /// How many wait in all.
     pub(crate) fn waits(&self) -> usize {
-        self.waiting.iter().map(VecDeque::len).sum()
+        self.waiting.iter().map(Waiting::len).sum()
     }
 
-    /// The first of each kind.
-    pub(crate) fn fronts(&self) -> impl Iterator<Item = Key> + '_ {
-        self.waiting.iter().filter_map(|queue| queue.front().copied())
+    /// Those that have waited longest are among these.
+    pub(crate) fn oldest(&self) -> impl Iterator<Item = Key> + '_ {
+        self.waiting.iter().flat_map(Waiting::oldest)
     }
 
     /// It is not wanted any more.
     pub(crate) fn forget(&mut self, key: Key) {
         for queue in &mut self.waiting {
-            queue.retain(|waiting| *waiting != key);
+            queue.forget(key);
         }
     }
 
     /// All that wait.
     pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Key> {
-        std::mem::take(&mut self.waiting).into_iter().flatten()
+        self.waiting.iter_mut().flat_map(Waiting::take_all).collect::<Vec<_>>().into_iter()
     }
 
     /// Whether it ends, and nothing waits for its workers any more.

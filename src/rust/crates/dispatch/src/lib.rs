@@ -12,6 +12,7 @@ mod assigned;
 mod check;
 mod choose;
 mod dispatcher;
+mod fair;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;

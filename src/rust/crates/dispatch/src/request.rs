@@ -109,3 +109,9 @@ impl Entries {
         self.slab.len()
     }
 }
+
+/// Names of requests, for tests.
+#[cfg(test)]
+pub(super) fn keys(n: u32) -> Vec<Key> {
+    (0..n).map(|index| Key { index, serial: 0 }).collect()
+}

@@ -15,6 +15,7 @@ use dispatch::{Outcome, Runs, Submission, Ticket};
 use exchange::{now, RequestView as _};
 use httpd::{watch_closely, Failure, Received};
 use observe::Level;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What came of a request so far.
@@ -109,6 +110,7 @@ fn submit(state: &State, natives: &Natives, route: &Route<'_>, view: &View<'_, '
 /// Queues the request for a worker.
 fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &Context) -> Step {
     let submission = Submission {
+        connection: Arc::as_ptr(state.connection()).addr() as u64,
         generation: route.app.generation,
         route: route.number,
         runs: route.target.runs,

@@ -47,7 +47,7 @@ impl Http2 {
             .max_blocking_threads(1)
             .build()
             .expect("a runtime");
-        let log = observe::Log::open("none").expect("no log needs nothing");
+        let log = observe::Log::open("none", observe::Screen::default()).expect("no log needs nothing");
         let server = Arc::new(Shared::new(limits, upload_path, log, 1, 64));
         Http2 { runtime, server, service }
     }

@@ -212,7 +212,7 @@ mod tests {
     use std::task::Waker;
 
     fn server(folder: &Path) -> Shared {
-        let log = observe::Log::open("none").unwrap();
+        let log = observe::Log::open("none", observe::Screen::default()).unwrap();
         Shared::new(Limits::default(), folder.into(), log, 1, 64)
     }
 
