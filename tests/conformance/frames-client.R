@@ -43,7 +43,8 @@ play_frames <- function(server, case) {
   }
   measure <- function() process_measure(server$pid)$fds - before$fds
   settle <- function(most) {
-    for (attempt in 1:40) if (measure() <= most) break else Sys.sleep(0.05)
+    # an ended connection is read from for 2 s more, lest its client miss the last word
+    for (attempt in 1:60) if (measure() <= most) break else Sys.sleep(0.05)
     measure()
   }
   got <- record()

@@ -53,6 +53,7 @@ struct App(Arc<Mutex<Promised>>);
 impl Service for App {
     fn answer(&self, head: Head, mut body: Incoming, connection: Arc<Connection>) -> Answering {
         let open = OpenRequest::new(connection);
+        let asks_head = head.method == Method::HEAD;
         let mut promised = self.0.lock().expect("nobody panics with it");
         let source = match head.path() {
             "/now" => Body::bytes("now"),
@@ -70,7 +71,7 @@ impl Service for App {
                         Ok(Received::Spooled(_, len)) => (StatusCode::OK, Body::bytes(len.to_string())),
                         Err(failure) => (failure.status, Body::empty()),
                     };
-                    kept(&of, status, text, open, body)
+                    kept(&of, asks_head, status, text, open, body)
                 }));
             }
             "/later" => {
@@ -79,7 +80,7 @@ impl Service for App {
                 let of = self.0.clone();
                 return Answering::Later(Box::pin(async move {
                     let status = promise.await.map_or(StatusCode::GATEWAY_TIMEOUT, |()| StatusCode::OK);
-                    kept(&of, status, Body::bytes("later"), open, body)
+                    kept(&of, asks_head, status, Body::bytes("later"), open, body)
                 }));
             }
             "/pipe" => {
@@ -90,11 +91,11 @@ impl Service for App {
             _ => Body::empty(),
         };
         drop(promised);
-        let mut source = if head.method == Method::HEAD { Body::empty() } else { source };
+        let mut source = if asks_head { Body::empty() } else { source };
         if source.take_place(open.connection().server()).is_err() {
             source = Body::empty();
         }
-        Answering::Now(Some(kept(&self.0, StatusCode::OK, source, open, body)))
+        Answering::Now(Some(kept(&self.0, asks_head, StatusCode::OK, source, open, body)))
     }
 
     fn refused(&self, _: &Connection, _: u64, _: &Failure) {
@@ -119,9 +120,16 @@ impl End for Ends {
     }
 }
 
-fn kept(of: &Arc<Mutex<Promised>>, status: StatusCode, body: Body, open: OpenRequest, incoming: Incoming) -> Response {
+fn kept(
+    of: &Arc<Mutex<Promised>>,
+    asks_head: bool,
+    status: StatusCode,
+    body: Body,
+    open: OpenRequest,
+    incoming: Incoming,
+) -> Response {
     of.lock().expect("nobody panics with it").open += 1;
-    let end = Ends { of: of.clone(), len: body.len() };
+    let end = Ends { of: of.clone(), len: body.len().filter(|_| !asks_head) };
     let body = body.keeping(Some(open), incoming.into_unread());
     Response { status, fields: Default::default(), body, end: Some(Box::new(end)) }
 }
