@@ -8,13 +8,22 @@ own_error_statuses <- c(404L, 405L, 413L, 502L, 503L, 504L)
 # What clients accept that get the answer in JSON, and all others.
 accepted_forms <- list(json = "application/json", others = "text/html")
 
+# Seconds that it has for each answer: an app whose function never ends is served all the same.
+own_error_time <- 2
+
 # list(answers, problem) for the engine; `problem` says for which errors there is no answer, and why.
 own_errors <- function(on_error) {
   if (is.null(on_error)) return(list(answers = list()))
   answers <- list()
   problems <- character()
+  is_slow <- FALSE
   for (status in own_error_statuses) {
-    ours <- tryCatch(own_error(on_error, status), error = function(error) valid_text(conditionMessage(error)))
+    began <- elapsed()
+    ours <- if (is_slow) "it took too long" else tryCatch(
+      own_error(on_error, status), error = function(error) valid_text(conditionMessage(error))
+    )
+    # who has not answered in time once is not asked again
+    is_slow <- is_slow || elapsed() - began >= own_error_time
     if (is.list(ours)) answers <- c(answers, ours) else problems[[as.character(status)]] <- ours
   }
   if (!length(problems)) return(list(answers = answers))
@@ -27,6 +36,8 @@ own_errors <- function(on_error) {
 # The answers to one error, for clients that accept JSON and for others. It is asked once if it does not look at what
 # they accept.
 own_error <- function(on_error, status) {
+  setTimeLimit(elapsed = own_error_time, transient = TRUE)
+  on.exit(setTimeLimit())
   looked <- FALSE
   answer_for <- function(form) {
     req <- nobodys_request(accepted_forms[[form]], function() looked <<- TRUE)

@@ -64,10 +64,9 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
     arguments <- c(arguments, "--hooks", server$files)
   }
   server$renew <- function() program_source(arguments)
-  workers <- c(given$pool$n_min, given$pool$n_max)
   listening <- service_start(config, given$pool, server$renew(), call)
   started <- TRUE
   server$url <- listening$url
-  go_on(block, function() announce(host, threads, workers, listening$counts, block))
+  go_on(block, function() announce(host, threads, given$workers, listening$counts, block))
   invisible()
 }

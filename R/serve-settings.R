@@ -3,7 +3,7 @@
 # serve.R and run.R, which have them as arguments.
 
 # Checks the arguments of dr_serve() and dr_run(), which stand in `frame`; `old`: what their `...` holds. A list of
-# settings, limits (those of time among them) and pool, with sizes in bytes and times in seconds.
+# settings, limits (those of time among them), workers and pool, with sizes in bytes and times in seconds.
 serving_arguments <- function(frame, old, call) {
   own <- c(settings_of("serving"), "workers")
   values <- lapply(own, function(name) check_setting(name, frame[[name]], call))
@@ -20,6 +20,8 @@ serving_arguments <- function(frame, old, call) {
   list(
     settings = values[setdiff(own, c("max_queue", "workers"))],
     limits = limits,
+    # one is the session itself; two that are the same are as many processes
+    workers = as.integer(workers),
     pool = c(groups$pool, list(
       n_min = workers[[1L]], n_max = workers[[length(workers)]], graceful_timeout = limits$graceful_timeout
     ))

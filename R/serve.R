@@ -149,8 +149,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   for (one in server$apps) {
     for (hook in one$on_start) run_start_hook(hook, "start hook", call)
   }
-  workers <- c(given$pool$n_min, given$pool$n_max)
-  if (all(workers == 1)) {
+  if (identical(given$workers, 1L)) {
     server$worker_stop <- rev(hooks$stop)
     for (hook in hooks$start) run_start_hook(hook, "on_worker_start", call)
     listening <- engine_start(config, compiled)
@@ -161,7 +160,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   server$url <- listening$url
   app$port <- listening$port
   for (one in server$apps) one$serving <- TRUE
-  go_on(block, function() announce(host, threads, workers, compiled$counts, block))
+  go_on(block, function() announce(host, threads, given$workers, compiled$counts, block))
   invisible()
 }
 
