@@ -1,4 +1,4 @@
-//! The date of a response.
+//! Dates as HTTP writes them.
 
 use rustix::time::{clock_gettime, ClockId};
 use std::cell::Cell;
@@ -8,20 +8,24 @@ use std::time::{Duration, UNIX_EPOCH};
 const LENGTH: usize = 29;
 
 thread_local! {
-    /// the second, and the text for it
-    static NOW: Cell<(i64, [u8; LENGTH])> = const { Cell::new((-1, [0; LENGTH])) };
+    /// the second that was asked for last, and the text for it
+    static LAST: Cell<(u64, [u8; LENGTH])> = const { Cell::new((u64::MAX, [0; LENGTH])) };
 }
 
-/// The date as text, which a thread makes once for a second.
-pub fn text() -> [u8; LENGTH] {
-    let second = clock_gettime(ClockId::RealtimeCoarse).tv_sec;
-    let (of, mut text) = NOW.get();
+/// The date of now.
+pub(crate) fn now() -> [u8; LENGTH] {
+    date(u64::try_from(clock_gettime(ClockId::RealtimeCoarse).tv_sec).unwrap_or(0))
+}
+
+/// The date of a second since 1970: `Sun, 22 Nov 2026 14:30:06 GMT`. A thread makes the text once for requests of the same second.
+pub fn date(second: u64) -> [u8; LENGTH] {
+    let (of, mut text) = LAST.get();
     if of != second {
-        let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(u64::try_from(second).unwrap_or(0)));
+        let date = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(second));
         // a clock beyond the year 9999 has no such date: then the last one stays
         if let Ok(made) = date.into_bytes().try_into() {
             text = made;
-            NOW.set((second, text));
+            LAST.set((second, text));
         }
     }
     text

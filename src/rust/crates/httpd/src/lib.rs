@@ -38,6 +38,7 @@ mod wakeup;
 pub use body::{receive, Incoming, Received};
 pub use budget::{Budget, FilePlace};
 pub use connection::{Connection, OpenRequest};
+pub use date::date;
 pub use fields::check as check_fields;
 #[cfg(fuzzing)]
 pub use h1::fuzzing;

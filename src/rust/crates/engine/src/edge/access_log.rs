@@ -4,13 +4,13 @@
 //! and as often as the thread looks at its clocks. So a request costs no system call, and a slow disk holds nobody up.
 
 use http::header::{REFERER, USER_AGENT};
-use httpd::{watch_closely, Fields, Head, Version};
+use httpd::{date, watch_closely, Fields, Head, Version};
 use observe::{Log, Screen};
 use serde::{Deserialize, Serialize};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::io;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A thread's lines are handed over when they come to so many bytes.
 const ENOUGH: usize = 16 << 10;
@@ -18,8 +18,6 @@ const ENOUGH: usize = 16 << 10;
 thread_local! {
     /// lines of this I/O thread that are not the writer's yet
     static LINES: RefCell<String> = const { RefCell::new(String::new()) };
-    /// a second, as HTTP writes it
-    static SECOND: Cell<(u64, [u8; 29])> = const { Cell::new((u64::MAX, [0; 29])) };
 }
 
 /// How a line is written.
@@ -106,8 +104,7 @@ impl AccessLog {
 /// `address - - [time] "request" status bytes "referer" "user agent"`: the combined format of Apache's and nginx's logs.
 fn combined(entry: &Entry<'_>, out: &mut String) {
     let _ = write!(out, "{} - - [", entry.remote_addr);
-    let date = second(entry.at);
-    // "Sun, 22 Nov 2026 14:30:06 GMT"
+    let date = date(entry.at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());
     let part = |from: usize, to: usize| std::str::from_utf8(&date[from..to]).unwrap_or_default();
     let _ = write!(out, "{}/{}/{}:{} +0000] \"", part(5, 7), part(8, 11), part(12, 16), part(17, 25));
     match entry.head {
@@ -196,26 +193,12 @@ fn protocol(version: Version) -> &'static str {
     }
 }
 
-/// The date of a moment as HTTP writes it, which a thread makes once for a second.
-fn second(at: SystemTime) -> [u8; 29] {
-    let now = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
-    let (of, mut text) = SECOND.get();
-    if of != now {
-        // a clock beyond the year 9999 has no such date: then the last one stays
-        if let Ok(made) = httpdate::fmt_http_date(at).into_bytes().try_into() {
-            text = made;
-            SECOND.set((now, text));
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn entry<'a>(head: Option<&'a Head>, reason: &'a str) -> Entry<'a> {
-        let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_795_357_806_500);
+        let at = UNIX_EPOCH + Duration::from_millis(1_795_357_806_500);
         let ms = Duration::from_millis;
         let (until_answer, handler, write) = (ms(30), ms(10), ms(5));
         let (remote_addr, bytes) = ("192.0.2.1", 12);

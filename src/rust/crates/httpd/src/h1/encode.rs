@@ -67,7 +67,7 @@ pub fn head(response: &Response, framed: Framed, asked: Asked, out: &mut Vec<u8>
     }
     if !fields.has_date() {
         out.extend_from_slice(b"date: ");
-        out.extend_from_slice(&date::text());
+        out.extend_from_slice(&date::now());
         out.extend_from_slice(b"\r\n");
     }
     out.extend_from_slice(b"\r\n");

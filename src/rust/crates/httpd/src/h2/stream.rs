@@ -242,7 +242,7 @@ fn head(response: &Response, head_only: bool) -> http::Response<()> {
         fields.insert(CONTENT_LENGTH, length.into());
     }
     if !response.fields.has_date() {
-        if let Ok(date) = HeaderValue::from_bytes(&date::text()) {
+        if let Ok(date) = HeaderValue::from_bytes(&date::now()) {
             fields.insert(DATE, date);
         }
     }

@@ -2,6 +2,7 @@
 //! gets whose bytes were refused.
 
 use super::status::phrase_or_class;
+use crate::date;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use std::fmt::Write as _;
 
@@ -73,13 +74,14 @@ impl Failure {
     /// A whole response as bytes, for a connection that no HTTP layer speaks on any more.
     pub(crate) fn whole(&self, id: u64) -> Vec<u8> {
         let body = self.text(id);
+        let date = date::now();
         format!(
             "HTTP/1.1 {} {}\r\ncontent-type: text/plain; charset=utf-8\r\ncache-control: no-store\r\n\
              x-content-type-options: nosniff\r\nconnection: close\r\ncontent-length: {}\r\ndate: {}\r\n\r\n{body}",
             self.status.as_str(),
             phrase_or_class(self.status.as_u16()),
             body.len(),
-            httpdate::fmt_http_date(std::time::SystemTime::now()),
+            String::from_utf8_lossy(&date),
         )
         .into_bytes()
     }
