@@ -14,6 +14,7 @@ mod edge;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
+mod json;
 mod natives;
 mod pipeline;
 mod pool;

@@ -3,6 +3,7 @@
 //! A line is formatted on the request's I/O thread and kept there; lines go to the log's writer together, when there are enough of them
 //! and as often as the thread looks at its clocks. So a request costs no system call, and a slow disk holds nobody up.
 
+use crate::json::quote;
 use http::header::{REFERER, USER_AGENT};
 use httpd::{date, watch_closely, Fields, Head, Version};
 use observe::{Log, Screen};
@@ -172,17 +173,8 @@ fn seconds(name: &str, time: Duration, out: &mut String) {
 }
 
 fn text(name: &str, value: &[u8], out: &mut String) {
-    let _ = write!(out, ",\"{name}\":\"");
-    for c in String::from_utf8_lossy(value).chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\0'..='\x1f' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
+    let _ = write!(out, ",\"{name}\":");
+    quote(&String::from_utf8_lossy(value), out);
 }
 
 fn protocol(version: Version) -> &'static str {

@@ -2,6 +2,7 @@
 
 use super::OwnErrors;
 use crate::config::ErrorFormat;
+use crate::json::quote;
 use bytes::Bytes;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -91,23 +92,6 @@ fn problem(f: &Failure, id: u64) -> String {
     }
     let _ = write!(text, ",\"id\":\"{id:016x}\"}}");
     text
-}
-
-fn quote(s: &str, out: &mut String) {
-    out.push('"');
-    for c in s.chars() {
-        match c {
-            '"' | '\\' => {
-                out.push('\\');
-                out.push(c);
-            }
-            c if (c as u32) < 0x20 => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }
 
 /// What `Accept` asks for.
