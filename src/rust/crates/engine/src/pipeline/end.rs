@@ -7,7 +7,7 @@ use crate::edge::access_log::{AccessLog, Entry};
 use httpd::{Connection, End, Failure, Head};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// What is measured of a request because somebody wants to know.
 pub struct Watch {
@@ -61,7 +61,7 @@ impl End for Ending {
             bytes,
             whole,
             until_answer,
-            handler: std::time::Duration::from_micros(ran.load(Relaxed).into()).min(until_answer),
+            handler: Duration::from_micros(ran.load(Relaxed).into()).min(until_answer),
             write: self.answered.elapsed(),
             reason: &self.reason,
         });
@@ -79,9 +79,9 @@ pub fn refused(connection: &Connection, id: u64, failure: &Failure, context: &Co
         status: failure.status.as_u16(),
         bytes: 0,
         whole: true,
-        until_answer: std::time::Duration::ZERO,
-        handler: std::time::Duration::ZERO,
-        write: std::time::Duration::ZERO,
+        until_answer: Duration::ZERO,
+        handler: Duration::ZERO,
+        write: Duration::ZERO,
         reason: &failure.detail,
     });
 }

@@ -30,23 +30,28 @@ type Answer = Result<Response, Failure>;
 /// Answers a request. What needs not to wait is done when this returns, and costs no task's state.
 pub fn handle(head: Head, mut body: Incoming, connection: Arc<Connection>, context: &Arc<Context>) -> Answering {
     let state = State::new(head, connection, context);
-    let begun = match begin(&state, &body, context) {
-        Ok(Begun::Answered(response)) => {
-            return Answering::Now(Some(response::finish(state, Ok(response), body, context)))
+    let answer = match begin(&state, &body, context) {
+        Ok(Begun::Open(rest)) => {
+            let context = context.clone();
+            return Answering::Later(Box::pin(async move {
+                let answer = go_on(&state, rest, &mut body, &context).await;
+                response::finish(state, answer, body, &context)
+            }));
         }
-        Err(failure) => return Answering::Now(Some(response::finish(state, Err(failure), body, context))),
-        Ok(begun) => begun,
+        Ok(Begun::Answered(response)) => Ok(response),
+        Err(failure) => Err(failure),
     };
-    let context = context.clone();
-    Answering::Later(Box::pin(async move {
-        let answer = go_on(&state, begun, &mut body, &context).await;
-        response::finish(state, answer, body, &context)
-    }))
+    Answering::Now(Some(response::finish(state, answer, body, context)))
 }
 
 /// How far a request got without waiting for anything.
 enum Begun {
     Answered(Response),
+    Open(Rest),
+}
+
+/// What a request waits for.
+enum Rest {
     /// others have it
     Waiting(Waiting),
     /// its body is to be received for this route
@@ -61,19 +66,18 @@ fn begin(state: &State, body: &Incoming, context: &Context) -> Result<Begun, Fai
         Routed::Answer(response) => return Ok(Begun::Answered(response)),
         Routed::To(route) => route,
     };
-    let Some(received) = body.here() else { return Ok(Begun::Routed(route.into_owned())) };
+    let Some(received) = body.here() else { return Ok(Begun::Open(Rest::Routed(route.into_owned()))) };
     Ok(match run::begin(state, &route, received, context) {
         Step::Answer(answer) => Begun::Answered(answer?),
-        Step::Wait(waiting) => Begun::Waiting(waiting),
+        Step::Wait(waiting) => Begun::Open(Rest::Waiting(waiting)),
     })
 }
 
 /// The rest of the way, from where it has begun. A request is routed again only when the app that routed it is not served any more.
-async fn go_on(state: &State, begun: Begun, body: &mut Incoming, context: &Arc<Context>) -> Answer {
-    let (mut routed, mut waiting) = match begun {
-        Begun::Answered(response) => return Ok(response),
-        Begun::Waiting(waiting) => (None, Some(waiting)),
-        Begun::Routed(route) => (Some(route), None),
+async fn go_on(state: &State, rest: Rest, body: &mut Incoming, context: &Arc<Context>) -> Answer {
+    let (mut routed, mut waiting) = match rest {
+        Rest::Waiting(waiting) => (None, Some(waiting)),
+        Rest::Routed(route) => (Some(route), None),
     };
     let mut received = None;
     loop {

@@ -3,11 +3,11 @@
 //! Runs: a C handler of this process, on this thread or on one of a pool · or the queue, and a worker.
 
 use super::response::{answered, replied, settled, too_late};
+use super::route::Route;
 use super::state::State;
 use super::Answer;
 use crate::context::Context;
 use crate::natives::{gave, pending, Natives, Outcome as Settled, Pending, Place};
-use crate::pipeline::route::Route;
 use crate::respond::{from_head, from_reply};
 use crate::view::View;
 use ::http::StatusCode;
