@@ -2,8 +2,8 @@
 //! long responses that are not taken.
 //!
 //! Each holder has a guard, which gives back what it holds when it is dropped. When half of a resource is in use it is
-//! scarce: then clients that let the server wait get less time (`http::sweep`), so that those who stall make room for
-//! those who do not. Neighbours: `server` (connections, which share the descriptors), `pipeline` and `http::body` (who
+//! scarce: then clients that let the server wait get less time (`timeouts`), so that those who stall make room for
+//! those who do not. Neighbours: `server` (connections, which share the descriptors), `body` and the service (which
 //! ask).
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};

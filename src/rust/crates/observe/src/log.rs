@@ -231,24 +231,25 @@ impl Log {
 
     /// Writes whole lines, as they are.
     pub fn lines(&self, text: String) {
-        let Some(inner) = &self.0 else { return };
-        let Ok(lines) = inner.lines.lock() else { return };
-        if let Some(lines) = lines.as_ref() {
-            if let Err(TrySendError::Full(_)) = lines.try_send(Item::Lines(text)) {
-                inner.dropped.fetch_add(1, Ordering::Relaxed);
-            }
-        }
+        self.send(|_| Item::Lines(text));
     }
 
     /// Logs one event.
     pub fn line(&self, level: Level, text: &str) {
+        self.send(|inner| {
+            let dropped = inner.dropped.swap(0, Ordering::Relaxed);
+            Item::Record(Record { at: SystemTime::now(), level, dropped, text: text.to_owned() })
+        });
+    }
+
+    /// Gives the writer an item, or counts it as dropped, with those that it was to tell of.
+    fn send(&self, item: impl FnOnce(&Inner) -> Item) {
         let Some(inner) = &self.0 else { return };
         let Ok(lines) = inner.lines.lock() else { return };
         let Some(lines) = lines.as_ref() else { return };
-        let dropped = inner.dropped.swap(0, Ordering::Relaxed);
-        let record = Record { at: SystemTime::now(), level, dropped, text: text.to_owned() };
-        if let Err(TrySendError::Full(_)) = lines.try_send(Item::Record(record)) {
-            inner.dropped.fetch_add(dropped + 1, Ordering::Relaxed);
+        if let Err(TrySendError::Full(item)) = lines.try_send(item(inner)) {
+            let told = if let Item::Record(record) = item { record.dropped } else { 0 };
+            inner.dropped.fetch_add(told + 1, Ordering::Relaxed);
         }
     }
 
