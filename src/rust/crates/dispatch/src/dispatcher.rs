@@ -275,6 +275,7 @@ impl Dispatcher {
                 let Some(worker) = self.workers.get_mut(at) else { return };
                 let Some(lane) = worker.lane_mut(of) else { return };
                 if lane.revoke(id).is_some() {
+                    worker.count_in_flight();
                     self.freed(at, of);
                 } else if of == Of::C || lane.streams(id) {
                     lane.cancel(id, due);
@@ -352,7 +353,6 @@ impl Dispatcher {
     /// A lane of a worker may have become free.
     fn freed(&mut self, at: usize, of: Of) {
         let worker = &mut self.workers[at];
-        worker.count_in_flight();
         if worker.has_heeded() {
             let _ = self.shared.events.send(PoolEvent::Late(worker.worker));
         }

@@ -177,7 +177,11 @@ impl Lane {
         self.held.iter().flatten()
     }
 
-    fn get(&mut self, id: RequestId) -> Option<&mut Held> {
+    fn held(&self, id: RequestId) -> Option<&Held> {
+        self.held.get(id.slot as usize)?.as_ref().filter(|held| held.request.id == id)
+    }
+
+    fn held_mut(&mut self, id: RequestId) -> Option<&mut Held> {
         self.held.get_mut(id.slot as usize)?.as_mut().filter(|held| held.request.id == id)
     }
 
@@ -214,7 +218,7 @@ impl Lane {
 
     /// It does not have this request any more. Its slot is free, unless it was taken back.
     fn take(&mut self, id: RequestId) -> Option<Held> {
-        self.get(id)?;
+        self.held_mut(id)?;
         let held = self.held[id.slot as usize].take()?;
         self.len -= 1;
         if !held.later {
@@ -229,7 +233,7 @@ impl Lane {
 
     /// Whether a thread is in this request's handler: it has begun, and has not returned.
     pub(crate) fn runs(&self, id: RequestId) -> bool {
-        self.has_begun(id) && self.all().any(|held| held.request.id == id && !held.later)
+        self.has_begun(id) && self.held(id).is_some_and(|held| !held.later)
     }
 
     /// A request whose handler is over its deadline; one that streams has none.
@@ -277,7 +281,7 @@ impl Lane {
 
     /// Takes a request back. `None` when it has begun.
     pub(crate) fn revoke(&mut self, id: RequestId) -> Option<Assigned> {
-        self.get(id)?;
+        self.held_mut(id)?;
         if !self.line.revoke(id) {
             return None;
         }
@@ -286,7 +290,7 @@ impl Lane {
 
     /// Nobody waits for this request any more: its handler is told. At `due`, in ms, it is stuck if it still runs.
     pub(crate) fn cancel(&mut self, id: RequestId, due: u64) {
-        let Some(held) = self.get(id) else { return };
+        let Some(held) = self.held_mut(id) else { return };
         held.stream.iter_mut().for_each(Stream::cut);
         held.due = due;
         if !std::mem::replace(&mut held.cancelled, true) {
@@ -296,7 +300,7 @@ impl Lane {
 
     /// The client has taken pieces of the body worth so many bytes.
     pub(crate) fn credit(&mut self, id: RequestId, bytes: usize) {
-        let Some(held) = self.get(id).filter(|held| !held.cancelled) else { return };
+        let Some(held) = self.held_mut(id).filter(|held| !held.cancelled) else { return };
         if let Some(granted) = held.stream.as_mut().and_then(|stream| stream.grant(bytes)) {
             self.line.send(id, &Order::Credit(granted).encode());
         }
@@ -304,13 +308,12 @@ impl Lane {
 
     /// Whether this request's body is being streamed.
     pub(crate) fn streams(&self, id: RequestId) -> bool {
-        let held = self.held.get(id.slot as usize).and_then(Option::as_ref);
-        held.is_some_and(|held| held.request.id == id && held.stream.is_some())
+        self.held(id).is_some_and(|held| held.stream.is_some())
     }
 
     /// The body of this request goes there.
     pub(crate) fn begin(&mut self, id: RequestId, stream: Stream) {
-        if let Some(held) = self.get(id) {
+        if let Some(held) = self.held_mut(id) {
             held.stream = Some(stream);
             if !held.cancelled {
                 held.due = u64::MAX;
@@ -325,7 +328,7 @@ impl Lane {
         }
         let (id, message) = self.line.receive()?;
         let len = message.len();
-        let Some(held) = self.get(id) else {
+        let Some(held) = self.held_mut(id) else {
             let file = self.line.file_of(id, &message);
             return Some((len, Said::Reply { request: None, message, file }));
         };
@@ -348,14 +351,14 @@ impl Lane {
             return None;
         }
         if message.is_empty() {
-            let held = self.get(id)?;
+            let held = self.held_mut(id)?;
             if !std::mem::replace(&mut held.later, true) {
                 let (runs, expected) = (held.runs, held.request.expected);
                 self.load_mut(runs).remove(expected);
             }
             return Some(Said::Aside);
         }
-        let held = self.get(id)?;
+        let held = self.held_mut(id)?;
         if let Some(stream) = &mut held.stream {
             return match Part::decode(&message).ok()? {
                 Part::Piece(_) => stream.take(message.slice(Part::BEFORE..)).then_some(Said::Aside),
