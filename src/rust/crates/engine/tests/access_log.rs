@@ -4,11 +4,10 @@ mod service;
 mod settings;
 
 use admission::Limits;
-use engine::{AccessLogFormat, AppConfig, RouteConfig, Runs, Server, Settings};
+use engine::{AccessLogFormat, Runs, Settings};
 use exchange::{Answer, Handlers, Head, RequestView, Response, Sink};
-use service::{answer, rest, send, PATIENCE};
+use service::{answer, rest, send, Service, PATIENCE};
 use std::io::Write;
-use std::net::TcpStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -38,44 +37,20 @@ impl Handlers for Three {
     fn flush(&self) {}
 }
 
-struct Logged {
-    server: Server,
-    folder: tempfile::TempDir,
+fn logged(format: AccessLogFormat) -> Service {
+    let service = Service::with(|folder| {
+        let access_log = folder.join("access.log").to_str().unwrap().to_owned();
+        Settings { access_log, access_log_format: format, ..settings::local(folder, 1, Limits::default()) }
+    });
+    let routes = [("/12", 1), ("/long", 2), ("/never", 3)];
+    let routes = routes.map(|(pattern, handler)| settings::route("GET", pattern, handler, Runs::Inline));
+    service.serves(routes.to_vec(), Arc::new(Three::default()));
+    service
 }
 
-impl Logged {
-    fn new(format: AccessLogFormat, limits: Limits) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let access_log = folder.path().join("access.log").to_str().unwrap().to_owned();
-        let settings = Settings { access_log, access_log_format: format, ..settings::local(folder.path(), 1, limits) };
-        let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
-        let routes = [("/12", 1), ("/long", 2), ("/never", 3)]
-            .map(|(pattern, handler)| RouteConfig {
-                methods: vec!["GET".into()],
-                pattern: pattern.into(),
-                handler,
-                runs: Runs::Inline,
-                timeout: None,
-                on_client_gone: None,
-            })
-            .to_vec();
-        let app = AppConfig { routes, ..AppConfig::default() };
-        server.pool().add_generation(1, &app, Some(Arc::new(Three::default()))).unwrap();
-        server.pool().switch_to(1);
-        server.listen().unwrap();
-        Logged { server, folder }
-    }
-
-    fn connect(&self) -> TcpStream {
-        let client = TcpStream::connect(self.server.address().inet().unwrap()).unwrap();
-        client.set_read_timeout(Some(PATIENCE)).unwrap();
-        client
-    }
-
-    /// The lines, once there are so many.
-    fn lines(&self, n: usize) -> Vec<String> {
-        lines(&self.folder.path().join("access.log"), n)
-    }
+/// The lines of its log, once there are so many.
+fn lines_of(service: &Service, n: usize) -> Vec<String> {
+    lines(&service.folder.path().join("access.log"), n)
 }
 
 fn lines(file: &Path, n: usize) -> Vec<String> {
@@ -96,7 +71,7 @@ fn request(target: &str) -> String {
 
 #[test]
 fn each_request_of_a_connection_has_its_line() {
-    let logged = Logged::new(AccessLogFormat::Combined, Limits::default());
+    let logged = logged(AccessLogFormat::Combined);
     let mut client = logged.connect();
     for target in ["/12?a=1", "/nowhere"] {
         send(&mut client, &request(target));
@@ -105,7 +80,7 @@ fn each_request_of_a_connection_has_its_line() {
     // two that come together
     send(&mut client, &(request("/12") + "HEAD /12 HTTP/1.1\r\nHost: a\r\nReferer: r\"\r\nConnection: close\r\n\r\n"));
     rest(&mut client);
-    let lines = logged.lines(4);
+    let lines = lines_of(&logged, 4);
     assert_eq!(lines.len(), 4, "{lines:?}");
     let bytes_of_404 = lines[1].split(' ').nth(9).unwrap().parse::<u64>().unwrap();
     assert!(bytes_of_404 > 0);
@@ -121,18 +96,17 @@ fn each_request_of_a_connection_has_its_line() {
 
 #[test]
 fn a_client_that_leaves_and_bytes_that_are_refused_have_theirs() {
-    let logged = Logged::new(AccessLogFormat::Json, Limits::default());
+    let logged = logged(AccessLogFormat::Json);
     let mut leaves = logged.connect();
     send(&mut leaves, &request("/never"));
     std::thread::sleep(std::time::Duration::from_millis(50));
     drop(leaves);
-    assert!(
-        logged.lines(1)[0].contains(r#""target":"/never","protocol":"HTTP/1.1","status":499,"bytes":0,"whole":false"#)
-    );
+    assert!(lines_of(&logged, 1)[0]
+        .contains(r#""target":"/never","protocol":"HTTP/1.1","status":499,"bytes":0,"whole":false"#));
     let mut refused = logged.connect();
     refused.write_all(b"GET / HTTP/1.1\r\nbroken\r\n\r\n").unwrap();
     rest(&mut refused);
-    let line = &logged.lines(2)[1];
+    let line = &lines_of(&logged, 2)[1];
     assert!(line.contains(r#""status":400,"bytes":0"#) && line.contains(r#""reason":""#), "{line}");
     assert!(!line.contains("target"), "{line}");
     // a response that is not taken ends when its client is given up
@@ -140,25 +114,25 @@ fn a_client_that_leaves_and_bytes_that_are_refused_have_theirs() {
     send(&mut part, &request("/long"));
     std::thread::sleep(std::time::Duration::from_millis(50));
     drop(part);
-    let line = &logged.lines(3)[2];
+    let line = &lines_of(&logged, 3)[2];
     assert!(line.contains(r#""status":200,"#) && line.contains(r#""whole":false"#), "{line}");
-    assert_eq!(logged.lines(3).len(), 3);
+    assert_eq!(lines_of(&logged, 3).len(), 3);
 }
 
 #[test]
 fn what_ends_with_the_server_is_written_and_a_moved_file_is_opened_again() {
-    let logged = Logged::new(AccessLogFormat::Combined, Limits::default());
+    let logged = logged(AccessLogFormat::Combined);
     let mut client = logged.connect();
     send(&mut client, &request("/12"));
     answer(&mut client);
-    logged.lines(1);
+    lines_of(&logged, 1);
     let file = logged.folder.path().join("access.log");
     let moved = logged.folder.path().join("moved");
     std::fs::rename(&file, &moved).unwrap();
     logged.server.logs().iter().for_each(engine::Log::reopen);
     send(&mut client, &request("/12?b"));
     answer(&mut client);
-    let Logged { server, folder: _folder } = logged;
+    let Service { server, folder: _folder } = logged;
     drop(server);
     assert_eq!(lines(&moved, 1).len(), 1);
     let last = lines(&file, 1);

@@ -5,7 +5,7 @@ mod service;
 mod settings;
 
 use admission::Limits;
-use engine::{RouteConfig, Runs};
+use engine::Runs;
 use exchange::{Answer, Handlers, Head, RequestView, Response, Sink};
 use rustix::net::sockopt;
 use service::{answer, rest, send, Service, GET, PATIENCE};
@@ -128,14 +128,7 @@ fn serves_large(service: &Service) {
         fn submit(&self, _: u32, _: Vec<u8>, _: Instant, _: Arc<dyn Sink>) {}
         fn flush(&self) {}
     }
-    let route = RouteConfig {
-        methods: vec!["GET".into()],
-        pattern: "/large".into(),
-        handler: 1,
-        runs: Runs::Inline,
-        timeout: None,
-        on_client_gone: None,
-    };
+    let route = settings::route("GET", "/large", 1, Runs::Inline);
     service.serves(vec![route], Arc::new(Large));
 }
 
@@ -323,14 +316,7 @@ fn an_inline_handler_that_blocks_its_thread_keeps_nobody_from_another_one() {
         fn flush(&self) {}
     }
     let service = Service::new(2, Limits::default());
-    let route = RouteConfig {
-        methods: vec!["GET".into()],
-        pattern: "/".into(),
-        handler: 1,
-        runs: Runs::Inline,
-        timeout: None,
-        on_client_gone: None,
-    };
+    let route = settings::route("GET", "/", 1, Runs::Inline);
     service.serves(vec![route], Arc::new(Blocks));
     // one after the other, so that one thread has stepped back when the other is blocked
     for _ in 0..50 {

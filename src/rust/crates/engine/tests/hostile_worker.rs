@@ -4,7 +4,7 @@
 mod settings;
 
 use admission::Limits;
-use engine::{AppConfig, PoolEvent, RouteConfig, Seat, Server};
+use engine::{AppConfig, PoolEvent, Seat, Server};
 use shm::{Assembler, RequestId, Sending, ServerEnd, WorkerEnd};
 use std::fs::File;
 use std::io::{Read, Write};
@@ -32,14 +32,7 @@ fn server() -> (Server, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let settings = settings::local(folder.path(), 1, Limits { timeout: 0.2, ..Limits::default() });
     let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
-    let route = RouteConfig {
-        methods: vec!["GET".into()],
-        pattern: "/*path".into(),
-        handler: 1,
-        runs: engine::Runs::R,
-        timeout: None,
-        on_client_gone: None,
-    };
+    let route = settings::route("GET", "/*path", 1, engine::Runs::R);
     let app = AppConfig { routes: vec![route], ..AppConfig::default() };
     server.pool().add_generation(1, &app, None).unwrap();
     server.pool().switch_to(1);

@@ -5,7 +5,7 @@ mod service;
 mod settings;
 
 use admission::Limits;
-use engine::{RouteConfig, Runs};
+use engine::Runs;
 use exchange::{Answer, Handlers, Head, RequestView, Response, Sink};
 use service::{answer, rest, send, Service, GET, PATIENCE};
 use std::borrow::Cow;
@@ -58,14 +58,7 @@ impl Handlers for Fake {
 
 fn serve() -> (Service, Arc<Fake>) {
     let service = Service::new(1, Limits { spool_above: 1 << 20, ..Limits::default() });
-    let route = |path: &str, handler| RouteConfig {
-        methods: vec!["GET".into(), "POST".into()],
-        pattern: path.into(),
-        handler,
-        runs: Runs::Inline,
-        timeout: None,
-        on_client_gone: None,
-    };
+    let route = |path: &str, handler| settings::route("GET POST", path, handler, Runs::Inline);
     let fake = Arc::new(Fake::default());
     let routes = [("/echo", 1), ("/later", 2), ("/pieces", 3), ("/reset", 4), ("/fields", 5)];
     service.serves(routes.into_iter().map(|(path, handler)| route(path, handler)).collect(), fake.clone());

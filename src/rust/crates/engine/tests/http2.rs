@@ -6,7 +6,7 @@ mod settings;
 
 use admission::Limits;
 use bytes::Bytes;
-use engine::{AppConfig, MountConfig, RouteConfig, Runs};
+use engine::{AppConfig, MountConfig, Runs};
 use exchange::{Answer, Handlers, Head, RequestView, Response, Sink};
 use h2::client::{Builder, ResponseFuture, SendRequest};
 use h2::{Reason, SendStream};
@@ -46,14 +46,7 @@ fn serve(limits: Limits) -> (Service, tempfile::TempDir) {
     std::fs::write(files.path().join("large"), vec![b'x'; FILE]).unwrap();
     let service = Service::new(1, limits);
     let mount = MountConfig { mount: "/f".into(), dir: files.path().to_str().unwrap().into() };
-    let echo = RouteConfig {
-        methods: vec!["POST".into()],
-        pattern: "/echo".into(),
-        handler: 1,
-        runs: Runs::Inline,
-        timeout: None,
-        on_client_gone: None,
-    };
+    let echo = settings::route("POST", "/echo", 1, Runs::Inline);
     let app = AppConfig { routes: vec![echo], mounts: vec![mount], ..AppConfig::default() };
     service.runs(app, Arc::new(Echo));
     (service, files)

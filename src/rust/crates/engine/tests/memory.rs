@@ -5,7 +5,7 @@ mod service;
 mod settings;
 
 use admission::Limits;
-use engine::{RouteConfig, Runs};
+use engine::Runs;
 use exchange::{Answer, Handlers, RequestView, Sink};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 use service::{answer, rest, send, Service, GET, PATIENCE};
@@ -63,14 +63,7 @@ fn memory_of_a_crowd_goes_back_though_nothing_comes_after_it() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
     let service = Service::new(1, Limits { keep_alive: 60.0, ..Limits::default() });
-    let route = RouteConfig {
-        methods: vec!["POST".into()],
-        pattern: "/".into(),
-        handler: 1,
-        runs: Runs::Inline,
-        timeout: None,
-        on_client_gone: None,
-    };
+    let route = settings::route("POST", "/", 1, Runs::Inline);
     service.serves(vec![route], Arc::new(Silent));
     // what is needed once and kept
     let mut some: Vec<_> = (0..400).map(|_| service.connect()).collect();

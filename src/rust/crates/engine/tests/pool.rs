@@ -92,14 +92,7 @@ struct Service {
 }
 
 fn app(timeout: Option<f64>) -> AppConfig {
-    let route = RouteConfig {
-        methods: vec!["ANY".into()],
-        pattern: "/*path".into(),
-        handler: 1,
-        runs: engine::Runs::R,
-        timeout,
-        on_client_gone: None,
-    };
+    let route = RouteConfig { timeout, ..settings::route("ANY", "/*path", 1, engine::Runs::R) };
     AppConfig { routes: vec![route], ..AppConfig::default() }
 }
 
@@ -387,14 +380,7 @@ fn pressure_and_wear_are_told() {
 #[test]
 fn a_bad_app_is_refused_by_name() {
     let service = Service::new(1, Limits::default());
-    let route = RouteConfig {
-        methods: vec!["GET".into()],
-        pattern: "nowhere".into(),
-        handler: 1,
-        runs: engine::Runs::R,
-        timeout: None,
-        on_client_gone: None,
-    };
+    let route = settings::route("GET", "nowhere", 1, engine::Runs::R);
     let config = AppConfig { routes: vec![route], ..AppConfig::default() };
     assert!(service.pool().add_generation(2, &config, None).unwrap_err().contains("nowhere"));
 }

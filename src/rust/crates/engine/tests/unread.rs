@@ -4,7 +4,7 @@ mod service;
 mod settings;
 
 use admission::Limits;
-use engine::{RouteConfig, Runs};
+use engine::Runs;
 use exchange::{Answer, Handlers, Head, RequestView, Response, Sink};
 use rustix::net::{connect, getsockname, ipproto, socket, sockopt, AddressFamily, SocketType};
 use service::{answer, rest, send, Service, GET, PATIENCE};
@@ -64,14 +64,7 @@ fn a_client_that_does_not_read_its_answer_is_let_go() {
         fn flush(&self) {}
     }
     let service = small_service(Limits { write_timeout: 0.5, ..Limits::default() });
-    let route = RouteConfig {
-        methods: vec!["GET".into()],
-        pattern: "/".into(),
-        handler: 1,
-        runs: Runs::Inline,
-        timeout: None,
-        on_client_gone: None,
-    };
+    let route = settings::route("GET", "/", 1, Runs::Inline);
     service.serves(vec![route], Arc::new(Large));
     for last in [GET, "GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\n\r\nBAD\r\n"] {
         let mut client = small_client(&service);

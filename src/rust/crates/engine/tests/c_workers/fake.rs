@@ -1,6 +1,6 @@
 //! Workers that are threads of the test, the server that they are of, and its clients.
 
-use crate::settings::local;
+use crate::settings;
 use admission::Limits;
 use engine::{AppConfig, PoolEvent, RouteConfig, Runs, Seat, Server, Settings};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
@@ -218,14 +218,7 @@ pub struct Service {
 }
 
 pub fn app() -> AppConfig {
-    let route = |pattern: &str, runs, timeout| RouteConfig {
-        methods: vec!["ANY".into()],
-        pattern: pattern.into(),
-        handler: 1,
-        runs,
-        timeout,
-        on_client_gone: None,
-    };
+    let route = |pattern: &str, runs, timeout| RouteConfig { timeout, ..settings::route("ANY", pattern, 1, runs) };
     let routes = vec![
         route("/r/*path", Runs::R, None),
         route("/inline/*path", Runs::Inline, None),
@@ -238,7 +231,7 @@ pub fn app() -> AppConfig {
 impl Service {
     pub fn new(io_threads: usize, cpp_workers: usize, limits: Limits) -> Service {
         let folder = tempfile::tempdir().unwrap();
-        let settings = Settings { cpp_workers, ..local(folder.path(), io_threads, limits) };
+        let settings = Settings { cpp_workers, ..settings::local(folder.path(), io_threads, limits) };
         let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
         let events = server.pool().events().unwrap();
         server.pool().add_generation(1, &app(), None).unwrap();

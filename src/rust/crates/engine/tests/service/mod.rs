@@ -4,10 +4,11 @@
 
 use crate::settings;
 use admission::Limits;
-use engine::{AppConfig, RouteConfig, Server};
+use engine::{AppConfig, RouteConfig, Server, Settings};
 use exchange::Handlers;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,19 +16,23 @@ pub const PATIENCE: Duration = Duration::from_secs(10);
 
 pub struct Service {
     pub server: Server,
-    _folder: tempfile::TempDir,
+    pub folder: tempfile::TempDir,
 }
 
 impl Service {
     /// Answers everything with 404.
     pub fn new(threads: usize, limits: Limits) -> Service {
+        Service::with(|folder| settings::local(folder, threads, limits))
+    }
+
+    /// The same, with other settings; their files are in `folder`.
+    pub fn with(settings: impl FnOnce(&Path) -> Settings) -> Service {
         let folder = tempfile::tempdir().unwrap();
-        let settings = settings::local(folder.path(), threads, limits);
-        let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
+        let server = Server::bind(settings(folder.path())).unwrap_or_else(|e| panic!("{e:?}"));
         server.pool().add_generation(1, &AppConfig::default(), None).unwrap();
         server.pool().switch_to(1);
         server.listen().unwrap();
-        Service { server, _folder: folder }
+        Service { server, folder }
     }
 
     /// From now on these routes, whose handlers are C handlers of this process.

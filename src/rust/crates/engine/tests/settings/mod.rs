@@ -1,7 +1,9 @@
-//! Settings of servers that tests start.
+//! Settings of servers that tests start, and routes.
+// each of the programs that share it uses some of it
+#![allow(dead_code)]
 
 use admission::Limits;
-use engine::Settings;
+use engine::{RouteConfig, Runs, Settings};
 use std::path::Path;
 
 /// On a free port of this machine, without a log, with uploads in `folder`.
@@ -23,4 +25,10 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
         upload_path: folder.into(),
         limits,
     }
+}
+
+/// `methods` are separated by a space.
+pub fn route(methods: &str, pattern: &str, handler: u32, runs: Runs) -> RouteConfig {
+    let methods = methods.split(' ').map(String::from).collect();
+    RouteConfig { methods, pattern: pattern.into(), handler, runs, timeout: None, on_client_gone: None }
 }
