@@ -161,12 +161,3 @@ impl Server {
         self.http.is_drained()
     }
 }
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.http.end();
-        if let Some(log) = &self.context.access_log {
-            log.log().close();
-        }
-    }
-}

@@ -122,9 +122,9 @@ impl Server {
     }
 }
 
-impl Server {
+impl Drop for Server {
     /// Ends its threads, and closes its log.
-    pub fn end(&mut self) {
+    fn drop(&mut self) {
         self.shared.quit();
         let late = Instant::now() + ENDS_WITHIN;
         for join in self.threads.drain(..) {
@@ -139,12 +139,6 @@ impl Server {
             }
         }
         self.shared.log.close();
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 

@@ -102,6 +102,12 @@ impl AccessLog {
     }
 }
 
+impl Drop for AccessLog {
+    fn drop(&mut self) {
+        self.out.close();
+    }
+}
+
 /// `address - - [time] "request" status bytes "referer" "user agent"`: the combined format of Apache's and nginx's logs.
 fn combined(entry: &Entry<'_>, out: &mut String) {
     let _ = write!(out, "{} - - [", entry.remote_addr);
