@@ -29,7 +29,7 @@ run_app <- function(name, file, steps, folder = dirname(file), library = NULL, w
     report(paste0(name, ": ", step$command), problems)
   }
   status <- stop_app(server)
-  report(paste(name, "ends when interrupted"), if (!identical(status, 0L)) paste("its exit status was", status))
+  report(paste(name, "ends when interrupted"), if (!identical(status, 0L)) paste("its exit status was", paste(status, collapse = "\n          ")))
 }
 
 # See install_packages(). That they can be installed is a test.

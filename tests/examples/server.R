@@ -38,14 +38,14 @@ start_command <- function(command, port = 0L, library = NULL) {
   list(process = process, url = url, log = log)
 }
 
-# Ends an app the way Ctrl-C does: serving stops and the script runs to its end. Gives its exit status, NA when it had to
-# be killed.
+# Ends an app the way Ctrl-C does: serving stops and the script runs to its end. Gives its exit status, or says that it had
+# to be killed.
 stop_app <- function(server) {
   server$process$interrupt()
   server$process$wait(5000)
   if (server$process$is_alive()) {
     server$process$kill_tree()
-    return(NA_integer_)
+    return(c("none: it was killed, as it had not ended after 5 s", utils::tail(server$log(), 5L)))
   }
   server$process$get_exit_status()
 }
