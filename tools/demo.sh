@@ -8,19 +8,12 @@ app="inst/examples/$example/app.R"
 [ -f "$app" ] || fail "no example '$example'; there are: $(cd inst/examples && echo *)"
 
 tools/setup.sh run
-log="$library/install.log"
-echo "building; the first time, this takes a few minutes (details: $log)" >&2
-tools/install.sh > "$log" 2>&1 || {
-  cat "$log" >&2
-  fail "the package could not be built"
-}
+install_quietly "building; the first time, this takes a few minutes"
 # what the example brings along; --clean, so that nothing that was built stays in the tree
 for description in "inst/examples/$example"/*/DESCRIPTION; do
   [ -f "$description" ] || continue
-  R CMD INSTALL --clean --library="$library" "$(dirname "$description")" >> "$log" 2>&1 || {
-    cat "$log" >&2
-    fail "the package of the example could not be installed"
-  }
+  logged R CMD INSTALL --clean --library="$library" "$(dirname "$description")" \
+    || fail "the package of the example could not be installed"
 done
 export PORT="$port"
 exec Rscript "$app"

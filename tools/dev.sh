@@ -7,10 +7,5 @@ file=$(realpath "${1:?which file? make dev FILE=app.R}")
 shift
 . "$(dirname "$0")/lib.sh"
 tools/setup.sh run
-log="$library/install.log"
-echo "building (details: $log)" >&2
-tools/install.sh > "$log" 2>&1 || {
-  cat "$log" >&2
-  fail "the package could not be built"
-}
+install_quietly building
 exec "$library/drover/bin/drover" serve "$file" "$@"

@@ -24,6 +24,22 @@ fail() {
   exit 1
 }
 
+# Builds and installs the package; what that prints is in the file $log. `$1` is told first.
+install_quietly() {
+  log="$library/install.log"
+  echo "$1 (details: $log)" >&2
+  : > "$log"
+  logged tools/install.sh || fail "the package could not be built"
+}
+
+# Runs a command that writes to $log, which is shown when it fails.
+logged() {
+  "$@" >> "$log" 2>&1 || {
+    cat "$log" >&2
+    return 1
+  }
+}
+
 # As root, or with sudo where there is one.
 as_root() {
   if [ "$(id -u)" -eq 0 ]; then
