@@ -30,6 +30,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+/* R_interrupts_suspended; after Rinternals.h, whose types it uses */
+#include <R_ext/GraphicsEngine.h>
 
 /* What drv_worker_run is to do, and why it returned; R/worker.R has the same numbers. */
 enum mode { IDLE = 0, BLOCK = 1, DRAIN = 2 };
@@ -60,6 +62,7 @@ static struct {
   int forgets;                      /* what was answered is forgotten now */
   enum mode mode;                   /* of the loop that runs */
   int guarded;  /* depth of drv_worker_guarded */
+  int lets_interrupts_in; /* of the innermost: a session's, where they were not held back outside of it */
   int stop;     /* nothing new is taken */
   int forked;   /* a child that a handler made came back here */
   int awaiting; /* requests whose handlers have returned a promise that is still open */
@@ -311,8 +314,8 @@ static void look_around(void) {
 
 /* ---- the loop ------------------------------------------------------------------------------------------------- */
 
-SEXP drv_worker_run(SEXP mode_) {
-  enum mode mode = w.mode = Rf_asInteger(mode_);
+static SEXP run(enum mode mode) {
+  w.mode = mode;
   int64_t began = now_ns(), looked = began;
   for (unsigned n = 1;; n++) {
     if (!w.desk || ((w.stop || drv_signals_waiting()) && mode != DRAIN)) return Rf_ScalarInteger(STOPPED);
@@ -358,6 +361,17 @@ SEXP drv_worker_run(SEXP mode_) {
   }
 }
 
+/* .Call, from guard(). */
+SEXP drv_worker_run(SEXP mode) {
+  if (w.lets_interrupts_in) {
+    R_interrupts_suspended = FALSE;
+    R_CheckUserInterrupt();
+  }
+  SEXP outcome = run(Rf_asInteger(mode));
+  if (w.lets_interrupts_in) R_interrupts_suspended = TRUE;
+  return outcome;
+}
+
 typedef struct {
   SEXP guard, mode, outcome;
 } guarded;
@@ -369,14 +383,22 @@ static void call_guard(void *data) {
   UNPROTECT(1);
 }
 
-/* Runs guard(mode). An outcome that no R code saw coming is ABORTED. */
+/* Runs guard(mode). An outcome that no R code saw coming is ABORTED.
+ *
+ * Interrupts are held back until guard() can take one: before that, one would jump to top level, and Ctrl-C would be lost. */
 SEXP drv_worker_guarded(SEXP guard, SEXP mode) {
   guarded g = {guard, mode, R_NilValue};
   /* before the contexts that a handler may jump to */
   drv_process_is_between();
+  Rboolean suspended = R_interrupts_suspended;
+  int outer = w.lets_interrupts_in;
+  w.lets_interrupts_in = !suspended;
+  R_interrupts_suspended = TRUE;
   w.guarded++;
   Rboolean done = R_ToplevelExec(call_guard, &g);
   w.guarded--;
+  R_interrupts_suspended = suspended;
+  w.lets_interrupts_in = outer;
   drv_process_is_between();
   return done ? g.outcome : Rf_ScalarInteger(ABORTED);
 }

@@ -79,7 +79,7 @@ test("a reload waits for what the old code is running", function() {
   send_signal(server$pid, tools::SIGHUP)
   expect(wait_for(function() ask(server, "/version")$body == "new"), "the new code does not come")
   expect(running()$status == "200", "the request of the old code failed")
-})
+}, ways = 1:2)
 
 test("code that does not load, or whose workers do not start, leaves the old code serving", function() {
   file <- versioned("good", tempfile("app-", fileext = ".R"))

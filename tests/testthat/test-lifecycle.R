@@ -320,3 +320,23 @@ test_that("dr_serve() that replaces an app and blocks serves the new one until i
   expect_identical(server$process$get_exit_status(), 0L)
   expect_identical(server$out(), "done")
 })
+
+test_that("Ctrl-C is never lost, whichever of the server's own code it meets", {
+  ran <- run_script(c(
+    "app <- dr_app()",
+    "dr_serve(app, port = 0, block = FALSE)",
+    # R takes an interrupt with one of the next thousand evaluations: here with each of those that it takes to serve
+    "press_and_serve <- function(k) tryCatch({",
+    "  tools::pskill(Sys.getpid(), tools::SIGINT)",
+    "  lapply(seq_len(k), identity)",
+    "  as.character(drover:::serve(drover:::modes$idle))",
+    "}, interrupt = function(e) 'caught')",
+    "outcomes <- vapply(0:1200, function(k) tryCatch(press_and_serve(k), interrupt = function(e) 'caught'), '')",
+    "cat('seen', sum(outcomes == drover:::interrupted), 'caught', sum(outcomes == 'caught'), 'of', length(outcomes), '\\n')",
+    "dr_stop()"
+  ))
+  output <- paste(c(ran$stdout, ran$stderr), collapse = "\n")
+  counts <- as.integer(regmatches(output, regexec("seen (\\d+) caught (\\d+) of (\\d+)", output))[[1L]][-1L])
+  expect_identical(counts[[1L]] + counts[[2L]], counts[[3L]], info = output)
+  expect_true(all(counts[1:2] > 0L), info = output)
+})
