@@ -13,6 +13,10 @@ judge_hang <- function(server, path, killed) {
   answer <- ask(server, path)
   expect(answer$status == "504", path, ": status ", answer$status)
   expect(answer$seconds >= 0.9 && answer$seconds < 5, path, ": 504 after ", answer$seconds, " s, not 1 s")
+  of_request <- paste0("id=([0-9a-f]{16}) .* GET ", path, " 504 .*worker ", pid)
+  expect(logged(server, of_request), path, ": the request's line does not name worker ", pid)
+  id <- sub(paste0(".*", of_request, ".*"), "\\1", grep(of_request, server$log(), value = TRUE)[[1L]])
+  expect(logged(server, paste0("worker ", pid, " .*request ", id)), path, ": no line of worker ", pid, " names request ", id)
   answer <- ask_until_served(server, "/pid")
   expect(answer$status == "200", path, ": afterwards status ", answer$status)
   if (killed) {

@@ -13,6 +13,7 @@ test("SIGKILL of a worker: its request gets 502 at once, all others their answer
   wait_for_workers(server, 3, but = pid)
   expect_account(end_load(load))
   expect(logged(server, paste0("worker ", pid, " .*KILL")), "the log does not name the worker and the signal")
+  expect(logged(server, paste0("GET /slow/20000 502 .*worker ", pid)), "the request's line does not name the worker")
 })
 
 # Four kills in a row: the fifth within ten seconds is taken for a crash loop, and slowed down.

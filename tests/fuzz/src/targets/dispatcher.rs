@@ -197,6 +197,7 @@ impl World {
         let mut message = vec![b'?'; len];
         message[..4].copy_from_slice(&number.to_ne_bytes());
         let submission = Submission {
+            request: u64::from(number),
             connection: u64::from(whither >> 4 & 3),
             generation: self.generation.saturating_sub(u32::from(whither & 3 == 3)),
             route: u32::from(whither >> 2 & 3),
@@ -225,7 +226,7 @@ impl World {
         let runner = match kind >> 1 & 3 {
             0 => None,
             1 => Some(Runner::Thread(Box::new(|| ()))),
-            _ => Some(Runner::Process(dead())),
+            _ => Some(Runner::Process { pid: 1, fd: dead() }),
         };
         self.hired += 1;
         let stats = Arc::<WorkerStats>::default();
@@ -320,7 +321,7 @@ impl World {
                         Outcome::Reply(message, _) => is_its_own(asked.number, &message),
                         Outcome::Stream(_, reader) => streams.push(reader),
                         Outcome::Ending => panic!("the server does not end"),
-                        Outcome::Late(_) | Outcome::WorkerDied | Outcome::Stale => {}
+                        Outcome::Late(..) | Outcome::WorkerDied(_) | Outcome::Stale => {}
                     }
                     false
                 }

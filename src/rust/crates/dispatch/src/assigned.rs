@@ -7,6 +7,8 @@ use shm::RequestId;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Assigned {
     pub id: RequestId,
+    /// names it in the log
+    pub request: u64,
     /// its client may have gone since
     pub key: Key,
     pub route: u32,

@@ -81,14 +81,15 @@ impl Dispatcher {
             .unanswered()
             .filter_map(|(key, e)| {
                 let waited = now.saturating_sub(e.since);
-                let begun = || match e.place {
-                    Place::Queue => false,
+                let worker = || match e.place {
+                    Place::Queue => None,
                     Place::Lane(at, of, id) => {
-                        self.workers.get(at).and_then(|worker| worker.lane(of)).is_some_and(|lane| lane.has_begun(id))
+                        self.workers.get(at).filter(|worker| worker.lane(of).is_some_and(|lane| lane.has_begun(id)))
                     }
                 };
                 let patience = Patience { in_queue: self.queue_timeout, in_all: e.submission.timeout };
-                patience.late(waited, begun).map(|late| (key, Outcome::Late(late)))
+                let late = patience.late(waited, || worker().is_some())?;
+                Some((key, Outcome::Late(late, worker().and_then(Worker::pid))))
             })
             .collect();
         for (key, outcome) in over {
@@ -104,13 +105,13 @@ impl Dispatcher {
     fn enforce(&mut self, now: u64) {
         for (_, worker) in self.workers.iter_mut() {
             worker.forget_late(now);
-            if worker.lane_mut(Of::C).is_some_and(|lane| lane.mark_stuck(now)) {
-                let _ = self.shared.events.send(PoolEvent::Blocked(worker.worker));
+            if let Some(request) = worker.lane_mut(Of::C).and_then(|lane| lane.mark_stuck(now)) {
+                let _ = self.shared.events.send(PoolEvent::Blocked { worker: worker.worker, request });
             }
             match worker.interrupted {
                 Some(i) if now >= i.kill_at && !worker.killed => {
                     // told first, so that whoever sees its end knows why
-                    let _ = self.shared.events.send(PoolEvent::Stuck(worker.worker));
+                    let _ = self.shared.events.send(PoolEvent::Stuck { worker: worker.worker, request: i.request });
                     worker.kill();
                 }
                 Some(_) => {}

@@ -146,7 +146,8 @@ impl Dispatcher {
         let worker = &mut self.workers[at];
         worker.last_turn = self.turn;
         let (route, runs, deadline) = (entry.submission.route, entry.submission.runs, entry.deadline());
-        let request = |id| Assigned { id, key, route, expected, deadline };
+        let name = entry.submission.request;
+        let request = |id| Assigned { id, request: name, key, route, expected, deadline };
         // only workers that have one are chosen
         let Some(lane) = worker.lane_mut(runs.into()) else { return };
         if let Some(id) = lane.assign(&entry.message, runs, self.kill_after, request) {
@@ -353,8 +354,8 @@ impl Dispatcher {
     /// A lane of a worker may have become free.
     fn freed(&mut self, at: usize, of: Of) {
         let worker = &mut self.workers[at];
-        if worker.has_heeded() {
-            let _ = self.shared.events.send(PoolEvent::Late(worker.worker));
+        if let Some(request) = worker.has_heeded() {
+            let _ = self.shared.events.send(PoolEvent::Late { worker: worker.worker, request });
         }
         let generation = worker.generation;
         self.tell_worn(at);
@@ -475,11 +476,11 @@ impl Dispatcher {
             }
         }
         let worker = self.workers.remove(at);
-        let generation = worker.generation;
+        let (generation, pid) = (worker.generation, worker.pid());
         let (unbegun, lost) = worker.into_requests();
         self.requeue(&unbegun);
         for assigned in lost {
-            self.settle(assigned.key, Outcome::WorkerDied);
+            self.settle(assigned.key, Outcome::WorkerDied(pid));
         }
         if let Some(g) = self.index(generation) {
             self.pump_all(g);

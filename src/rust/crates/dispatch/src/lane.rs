@@ -233,7 +233,13 @@ impl Lane {
 
     /// Whether a thread is in this request's handler: it has begun, and has not returned.
     pub(crate) fn runs(&self, id: RequestId) -> bool {
-        self.has_begun(id) && self.held(id).is_some_and(|held| !held.later)
+        self.running_request(id).is_some()
+    }
+
+    /// The name in the log of a request that runs.
+    pub(crate) fn running_request(&self, id: RequestId) -> Option<u64> {
+        let held = self.held(id).filter(|held| !held.later && self.has_begun(id))?;
+        Some(held.request.request)
     }
 
     /// A request whose handler is over its deadline; one that streams has none.
@@ -397,11 +403,14 @@ impl Lane {
         }
     }
 
-    /// Marks what runs long after its deadline as stuck. `true` when something is newly so.
-    pub(crate) fn mark_stuck(&mut self, now: u64) -> bool {
+    /// Marks what runs long after its deadline as stuck. The last of those that are newly so, by its name in the log.
+    pub(crate) fn mark_stuck(&mut self, now: u64) -> Option<u64> {
         let over = |held: &&mut Held| !held.later && !held.stuck && now >= held.due;
-        let newly = self.held.iter_mut().flatten().filter(over).map(|held| held.stuck = true);
-        newly.count() > 0
+        let mark = |held: &mut Held| {
+            held.stuck = true;
+            held.request.request
+        };
+        self.held.iter_mut().flatten().filter(over).map(mark).last()
     }
 
     /// Whether anything that it has can still become late.

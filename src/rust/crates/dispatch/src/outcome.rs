@@ -11,12 +11,12 @@ pub enum Outcome {
     Reply(Bytes, Option<OwnedFd>),
     /// the head of its reply, such a message too, and the body, which is still to come
     Stream(Bytes, PipeReader),
-    /// it took too long
-    Late(Late),
+    /// it took too long, in the process of this number if a worker process had it
+    Late(Late, Option<i32>),
     /// the server ends, and nobody will answer
     Ending,
-    /// its worker died
-    WorkerDied,
+    /// its worker, the process of this number, died
+    WorkerDied(Option<i32>),
     /// the app that routed it is not served any more: route it again
     Stale,
 }

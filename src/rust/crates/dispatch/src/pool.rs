@@ -29,8 +29,13 @@ pub struct Seat {
 
 /// Who runs the handlers of a worker, as interrupts reach it.
 pub enum Runner {
-    /// a process, by its pidfd: it gets SIGINT, and is killed when it does not heed that
-    Process(Arc<OwnedFd>),
+    /// a process: it gets SIGINT, and is killed when it does not heed that
+    Process {
+        /// names it in the log
+        pid: i32,
+        /// the way to it
+        fd: Arc<OwnedFd>,
+    },
     /// a thread of this process, which this call has look at the name in the link. It is interrupted when its client has gone, and not at
     /// its deadline: it may be somebody's session.
     Thread(Box<dyn Fn() + Send + Sync>),
@@ -39,7 +44,7 @@ pub enum Runner {
 impl fmt::Debug for Runner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Runner::Process(_) => "Process",
+            Runner::Process { .. } => "Process",
             Runner::Thread(_) => "Thread",
         })
     }
@@ -87,14 +92,29 @@ pub enum PoolEvent {
     Retired(u32),
     /// a generation that is not the current one has no worker and no request left
     Drained(u32),
-    /// it was interrupted at a deadline and has answered since; whatever state that left, a fresh one is better
-    Late(u32),
+    /// it was interrupted at the deadline of a request and has answered since; whatever state that left, a fresh one is better
+    Late {
+        /// which
+        worker: u32,
+        /// names the request in the log
+        request: u64,
+    },
     /// it has answered its `max_requests`. Told once; it serves on until it is retired.
     Worn(u32),
     /// it did not answer its interrupt and was killed
-    Stuck(u32),
+    Stuck {
+        /// which
+        worker: u32,
+        /// names the request that it was interrupted for
+        request: u64,
+    },
     /// a handler in C has not returned long after its deadline: its thread is lost, and a fresh worker is better. Told once.
-    Blocked(u32),
+    Blocked {
+        /// which
+        worker: u32,
+        /// names the request in the log
+        request: u64,
+    },
     /// it was to end, had nothing left but handlers in C that do not return, and was killed
     GivenUp(u32),
 }

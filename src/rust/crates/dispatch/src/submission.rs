@@ -8,6 +8,8 @@ use tokio::sync::oneshot;
 /// Where a request is to go, and how long it may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Submission {
+    /// names it in the log
+    pub request: u64,
     /// names the connection that it comes on: those that wait take turns
     pub connection: u64,
     /// the app that routed it

@@ -16,6 +16,8 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Interrupted {
     pub id: RequestId,
+    /// names it in the log
+    pub request: u64,
     /// when the worker is killed unless it has answered, in ms
     pub kill_at: u64,
     /// for its deadline, and not because its client went
@@ -172,25 +174,32 @@ impl Worker {
         self.stats.busy_us.fetch_add(u64::from(micros), Relaxed);
     }
 
-    /// Whether what it was interrupted for, at a deadline, has ended. One for a client that has gone is forgotten with its request.
-    pub(crate) fn has_heeded(&mut self) -> bool {
-        let Some(over) = self.interrupted.filter(|i| !self.r.runs(i.id)) else { return false };
+    /// The request that it was interrupted for, at a deadline, once that has ended. One for a client that has gone is forgotten with its
+    /// request.
+    pub(crate) fn has_heeded(&mut self) -> Option<u64> {
+        let over = self.interrupted.filter(|i| !self.r.runs(i.id))?;
         self.interrupted = None;
-        over.late
+        over.late.then_some(over.request)
+    }
+
+    /// Its process, as the log names it.
+    pub(crate) fn pid(&self) -> Option<i32> {
+        match self.runner {
+            Some(Runner::Process { pid, .. }) => Some(pid),
+            _ => None,
+        }
     }
 
     /// Sends an interrupt for what it runs.
     pub(crate) fn interrupt(&mut self, id: RequestId, kill_at: u64, late: bool) {
-        if !self.r.runs(id) {
-            return;
-        }
+        let Some(request) = self.r.running_request(id) else { return };
         match &self.runner {
             None => {}
-            Some(Runner::Process(process)) => {
+            Some(Runner::Process { fd, .. }) => {
                 self.r.line.end.interrupt.name(id);
                 // an error means that it is gone, which is told by other ways
-                let _ = pidfd_send_signal(process, Signal::INT);
-                self.interrupted = Some(Interrupted { id, kill_at, late });
+                let _ = pidfd_send_signal(fd, Signal::INT);
+                self.interrupted = Some(Interrupted { id, request, kill_at, late });
             }
             Some(Runner::Thread(look)) if !late => {
                 self.r.line.end.interrupt.name(id);
@@ -211,10 +220,10 @@ impl Worker {
 
     /// Kills it, once.
     pub(crate) fn kill(&mut self) {
-        if let Some(Runner::Process(process)) = self.runner.as_ref().filter(|_| !self.killed) {
+        if let Some(Runner::Process { fd, .. }) = self.runner.as_ref().filter(|_| !self.killed) {
             self.killed = true;
             // an error means that it is gone, which is told by other ways
-            let _ = pidfd_send_signal(process, Signal::KILL);
+            let _ = pidfd_send_signal(fd, Signal::KILL);
         }
     }
 

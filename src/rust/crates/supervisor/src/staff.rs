@@ -275,7 +275,7 @@ impl Supervisor {
             generation: worker.generation,
             end,
             c_end: worker.c_end.take(),
-            runner: Some(Runner::Process(process.fd().clone())),
+            runner: Some(Runner::Process { pid: process.pid(), fd: process.fd().clone() }),
             stats: worker.stats.clone(),
         });
         worker.wear = Some(wear);
@@ -375,9 +375,9 @@ impl Supervisor {
     }
 
     /// It has been killed by the engine, because of this.
-    pub(crate) fn stuck(&mut self, id: u32, why: &str) {
+    pub(crate) fn stuck(&mut self, id: u32, why: String) {
         if let Some(worker) = self.workers.get_mut(&id) {
-            worker.failure = Some(why.to_owned());
+            worker.failure = Some(why);
         }
     }
 

@@ -279,10 +279,12 @@ impl Supervisor {
                 PoolEvent::Retired(worker) => self.retired(worker, now),
                 PoolEvent::Drained(generation) => self.drained(generation),
                 PoolEvent::Worn(worker) => self.worn_out(worker),
-                PoolEvent::Late(worker) => self.replace(worker, Reason::Late),
-                PoolEvent::Blocked(worker) => self.replace(worker, Reason::Blocked),
-                PoolEvent::Stuck(worker) => self.stuck(worker, "it did not answer its interrupt"),
-                PoolEvent::GivenUp(worker) => self.stuck(worker, "a handler in C did not return"),
+                PoolEvent::Late { worker, request } => self.replace(worker, Reason::Late(request)),
+                PoolEvent::Blocked { worker, request } => self.replace(worker, Reason::Blocked(request)),
+                PoolEvent::Stuck { worker, request } => {
+                    self.stuck(worker, format!("request {request:016x} did not answer its interrupt"));
+                }
+                PoolEvent::GivenUp(worker) => self.stuck(worker, "a handler in C did not return".to_owned()),
             }
         }
     }

@@ -88,7 +88,7 @@ impl Supervisor {
         }
         match reason {
             // whatever the interrupt left behind; a thread that is lost
-            Reason::Late | Reason::Blocked => self.worn.push_front((id, reason)),
+            Reason::Late(_) | Reason::Blocked(_) => self.worn.push_front((id, reason)),
             _ => self.worn.push_back((id, reason)),
         }
     }

@@ -20,6 +20,7 @@ fn dispatcher() -> (Dispatcher, Pool) {
 fn ask(dispatcher: &mut Dispatcher, connection: u8) -> Key {
     dispatcher.shared.outstanding.fetch_add(1, Relaxed);
     let submission = Submission {
+        request: 0,
         connection: connection.into(),
         generation: 1,
         route: 0,

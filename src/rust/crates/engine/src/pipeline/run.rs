@@ -65,15 +65,26 @@ pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Opti
             replied(state, from_reply(message, spooled, &state.head.method, &state.head.fields), context)
         }
         Outcome::Stream(head, reader) => replied(state, from_head(&head, reader), context),
-        Outcome::Late(late) => Err(too_late(late)),
+        Outcome::Late(late, pid) => Err(in_worker(too_late(late), pid)),
         Outcome::Ending => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the server is ending")),
-        Outcome::WorkerDied => Err(Failure::new(StatusCode::BAD_GATEWAY, "the worker ended before it had answered")),
+        Outcome::WorkerDied(pid) => {
+            let why = "the worker ended before it had answered";
+            Err(in_worker(Failure::new(StatusCode::BAD_GATEWAY, why), pid))
+        }
         Outcome::Stale => {
             // another generation of the app took over in the meantime, or has, and the dispatcher of this thread is still to hear of it
             tokio::task::yield_now().await;
             return None;
         }
     })
+}
+
+/// The same, and the log names the worker process, as its own lines do.
+fn in_worker(failure: Failure, pid: Option<i32>) -> Failure {
+    let Some(pid) = pid else { return failure };
+    let comma = if failure.because.is_empty() { "" } else { ", " };
+    let why = format!("{}{comma}worker {pid}", failure.because);
+    failure.because(why)
 }
 
 /// Calls a C handler here and now.
@@ -110,6 +121,7 @@ fn submit(state: &State, natives: &Natives, route: &Route<'_>, view: &View<'_, '
 /// Queues the request for a worker.
 fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &Context) -> Step {
     let submission = Submission {
+        request: state.id,
         connection: Arc::as_ptr(state.connection()).addr() as u64,
         generation: route.app.generation,
         route: route.number,

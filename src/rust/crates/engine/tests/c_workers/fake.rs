@@ -2,7 +2,7 @@
 
 use crate::settings;
 use admission::Limits;
-use engine::{AppConfig, PoolEvent, RouteConfig, Runs, Seat, Server, Settings};
+use engine::{AppConfig, PoolEvent, RouteConfig, Runner, Runs, Seat, Server, Settings};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use shm::{pair, Assembler, RequestId, Sending, ServerEnd, WorkerEnd};
 use std::io::{Read, Write};
@@ -67,18 +67,12 @@ impl Fake {
         eager: bool,
     ) -> Fake {
         let stats = Arc::<engine::WorkerStats>::default();
-        let pidfd = process.as_ref().map(|p| {
+        let runner = process.as_ref().map(|p| {
             let pid = Pid::from_raw(p.id() as i32).unwrap();
-            Arc::new(pidfd_open(pid, PidfdFlags::empty()).unwrap())
+            let fd = Arc::new(pidfd_open(pid, PidfdFlags::empty()).unwrap());
+            Runner::Process { pid: pid.as_raw_nonzero().get(), fd }
         });
-        service.server.pool().attach(Seat {
-            worker,
-            generation,
-            end,
-            c_end,
-            runner: pidfd.map(engine::Runner::Process),
-            stats: stats.clone(),
-        });
+        service.server.pool().attach(Seat { worker, generation, end, c_end, runner, stats: stats.clone() });
         let link = Arc::new(Mutex::new(link));
         let eager = Arc::new(AtomicBool::new(eager));
         let (tell, requests) = channel();

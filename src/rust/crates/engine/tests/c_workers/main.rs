@@ -158,7 +158,7 @@ fn a_late_handler_is_told_then_its_worker_replaced_and_killed_when_nothing_else_
     let (stuck, _) = fake.begins();
     assert_eq!(late.answer().0, 504);
     assert_eq!(fake.is_told(), (stuck, Order::Cancel));
-    assert_eq!(service.event(), PoolEvent::Blocked(1));
+    assert!(matches!(service.event(), PoolEvent::Blocked { worker: 1, .. }));
     // it serves on with its other thread until another has taken its place
     let client = service.ask("/pool/x");
     let (id, _) = fake.begins();

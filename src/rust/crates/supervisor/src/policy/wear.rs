@@ -21,10 +21,10 @@ pub enum Reason {
     Memory(u64),
     /// it is so old
     Age(Duration),
-    /// it was interrupted at the deadline of a request
-    Late,
-    /// a handler in C has not returned long after its deadline
-    Blocked,
+    /// it was interrupted at the deadline of a request, of this name in the log
+    Late(u64),
+    /// a handler in C has not returned long after the deadline of its request
+    Blocked(u64),
 }
 
 impl fmt::Display for Reason {
@@ -33,8 +33,8 @@ impl fmt::Display for Reason {
             Reason::Requests(n) => write!(f, "it has served {n} requests"),
             Reason::Memory(bytes) => write!(f, "it holds {:.0} MB", *bytes as f64 / 1e6),
             Reason::Age(age) => write!(f, "it is {:.0} s old", age.as_secs_f64()),
-            Reason::Late => f.write_str("it was interrupted"),
-            Reason::Blocked => f.write_str("a handler in C does not return"),
+            Reason::Late(request) => write!(f, "it was interrupted in request {request:016x}"),
+            Reason::Blocked(request) => write!(f, "a handler in C does not return from request {request:016x}"),
         }
     }
 }
