@@ -107,7 +107,7 @@ for (i in seq_len(nrow(known))) {
 
 # Modules that import each other in a circle can only be understood together.
 source("tests/architecture/circles.R")
-for (crate in c("router", "admission", "wire", "shm", "exchange", "observe", "fields", "httpd", "dispatch", "engine")) {
+for (crate in c("grammar", "router", "admission", "wire", "shm", "exchange", "observe", "fields", "httpd", "dispatch", "engine")) {
   check(paste("no modules of", crate, "import each other in a circle"), circles(folder_of(crate)))
 }
 
@@ -135,7 +135,7 @@ jumps <- "\\b(Rf_(error|errorcall|warning|eval|alloc\\w+|mkString|mkChar\\w*|ins
 check("binding calls no function of R that may jump", find_code(folder_of("binding"), jumps))
 
 io <- "\\b(std::(net|fs|io|os|process|thread|env)\\b|tokio|Instant::now|SystemTime::now|println!|eprintln!)"
-for (crate in c("wire", "router", "admission")) {
+for (crate in c("wire", "grammar", "router", "admission")) {
   check(paste(crate, "does no I/O and reads no clock"), find_code(folder_of(crate), io, tests = FALSE))
 }
 

@@ -202,13 +202,7 @@ fn non_null(x: Sexp) -> Option<Sexp> {
 fn header<'a>(name: Sexp, value: Sexp, parts: &mut Parts<'a>) -> Option<()> {
     let (name, value) = (string(name)?, string(value)?);
     if name.eq_ignore_ascii_case(b"content-type") {
-        parts.content_type = match &*value {
-            b"text/plain; charset=utf-8" => Some(ContentType::Text),
-            b"application/json" => Some(ContentType::Json),
-            b"text/html; charset=utf-8" => Some(ContentType::Html),
-            b"application/octet-stream" => Some(ContentType::Octet),
-            _ => None,
-        };
+        parts.content_type = ContentType::of_value(&value);
         if parts.content_type.is_some() {
             return Some(());
         }

@@ -30,7 +30,7 @@ pub fn parse<'a>(values: impl IntoIterator<Item = &'a [u8]>, max_fields: usize) 
 fn pair(raw: &[u8]) -> Option<(&str, &str)> {
     let at = memchr::memchr(b'=', raw)?;
     let (name, value) = (raw[..at].trim_ascii(), raw[at + 1..].trim_ascii());
-    if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
+    if !grammar::bytes::is_token(name) {
         return None;
     }
     let value = value.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or(value);
@@ -38,11 +38,6 @@ fn pair(raw: &[u8]) -> Option<(&str, &str)> {
         return None;
     }
     Some((text::checked(name, "cookie").ok()?, text::checked(value, "cookie").ok()?))
-}
-
-/// `token` characters (RFC 9110, section 5.6.2).
-pub(crate) fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 #[cfg(test)]

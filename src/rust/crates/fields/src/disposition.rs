@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use crate::cookies::is_token;
 use crate::error::FieldError;
+use grammar::bytes::is_tchar;
 
 /// A value and its parameters in the order sent.
 pub(crate) struct Parameterised<'a> {
@@ -33,7 +33,7 @@ impl<'a> Parameterised<'a> {
             if rest.is_empty() || rest.starts_with(';') {
                 continue;
             }
-            let end = rest.bytes().position(|byte| !is_token(byte)).unwrap_or(rest.len());
+            let end = rest.bytes().position(|byte| !is_tchar(byte)).unwrap_or(rest.len());
             let name = &rest[..end];
             let text = rest[end..].trim_start_matches(BLANKS).strip_prefix('=');
             let (false, Some(text)) = (name.is_empty(), text) else {

@@ -1,5 +1,6 @@
 //! What a handler may put into the head of a response. Whoever sends it checks it again; here a handler is told at once.
 
+use grammar::bytes::{is_token, is_value};
 use std::borrow::Cow;
 use std::ffi::c_int;
 
@@ -56,16 +57,6 @@ pub fn content_type(text: &[u8]) -> Option<Cow<'static, [u8]>> {
 /// Whether it is a field that a handler may set.
 pub fn is_field(name: &[u8], value: &[u8]) -> bool {
     is_token(name) && is_value(value) && !NOT_THEIRS.iter().any(|other| other.eq_ignore_ascii_case(name))
-}
-
-/// `token` (RFC 9110, section 5.6.2)
-pub fn is_token(name: &[u8]) -> bool {
-    !name.is_empty() && name.iter().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(b))
-}
-
-/// `field-value` (RFC 9110, section 5.5): no control characters but tab, above all no line breaks
-fn is_value(value: &[u8]) -> bool {
-    value.iter().all(|&b| b == b'\t' || b >= b' ' && b != 0x7f)
 }
 
 #[cfg(test)]

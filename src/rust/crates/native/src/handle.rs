@@ -9,6 +9,7 @@ use crate::shared::Shared;
 use crate::{check, cookie};
 use bytes::Bytes;
 use exchange::{Answer, RequestView};
+use grammar::bytes::is_token;
 use std::borrow::Cow;
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -219,7 +220,7 @@ impl<'a> Handle<'a> {
     /// Adds a duration to the response's `Server-Timing`.
     pub fn mark(self, name: &[u8], duration_ns: u64) -> Code {
         match std::str::from_utf8(name) {
-            Ok(text) if check::is_token(name) => self.edit(|draft| draft.mark(text, duration_ns)),
+            Ok(text) if is_token(name) => self.edit(|draft| draft.mark(text, duration_ns)),
             _ => Code::Invalid,
         }
     }

@@ -1,7 +1,8 @@
-//! Percent-decoding of a path or of one of its segments (RFC 3986 section 2.1), strict and done once.
+//! A path, or one of its segments, decoded.
 //!
 //! Not for queries and forms: there `+` is a space and mistakes are judged otherwise (crate `fields`).
 
+use grammar::percent::BadEscape;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -33,31 +34,16 @@ impl std::error::Error for PathError {}
 
 /// Decodes every escape of `text` once. Borrows when there is none.
 pub fn decode(text: &str) -> Result<Cow<'_, str>, PathError> {
-    let Some(first) = text.bytes().position(|byte| byte == b'%') else {
-        return Ok(Cow::Borrowed(text));
-    };
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    decoded.extend_from_slice(&bytes[..first]);
-    let mut at = first;
-    while at < bytes.len() {
-        if bytes[at] != b'%' {
-            decoded.push(bytes[at]);
-            at += 1;
-            continue;
+    match grammar::percent::decode(text.as_bytes(), false) {
+        Err(BadEscape) => Err(PathError::BadEscape),
+        Ok(Cow::Borrowed(_)) => Ok(Cow::Borrowed(text)),
+        Ok(Cow::Owned(decoded)) => {
+            if decoded.contains(&0) {
+                return Err(PathError::Nul);
+            }
+            String::from_utf8(decoded).map(Cow::Owned).map_err(|_| PathError::NotUtf8)
         }
-        match (bytes.get(at + 1).and_then(hex), bytes.get(at + 2).and_then(hex)) {
-            (Some(0), Some(0)) => return Err(PathError::Nul),
-            (Some(high), Some(low)) => decoded.push(high << 4 | low),
-            _ => return Err(PathError::BadEscape),
-        }
-        at += 3;
     }
-    String::from_utf8(decoded).map(Cow::Owned).map_err(|_| PathError::NotUtf8)
-}
-
-fn hex(digit: &u8) -> Option<u8> {
-    char::from(*digit).to_digit(16).map(|value| value as u8)
 }
 
 #[cfg(test)]

@@ -21,6 +21,25 @@ pub enum ContentType {
     Octet = 4,
 }
 
+impl ContentType {
+    const NAMED: [(ContentType, &'static [u8]); 4] = [
+        (ContentType::Text, b"text/plain; charset=utf-8"),
+        (ContentType::Json, b"application/json"),
+        (ContentType::Html, b"text/html; charset=utf-8"),
+        (ContentType::Octet, b"application/octet-stream"),
+    ];
+
+    /// The one with this value, if there is one.
+    pub fn of_value(value: &[u8]) -> Option<Self> {
+        Self::NAMED.iter().find(|(_, named)| *named == value).map(|&(content_type, _)| content_type)
+    }
+
+    /// The value of the field; `None` for [`ContentType::None`].
+    pub fn value(self) -> Option<&'static [u8]> {
+        Self::NAMED.iter().find(|(content_type, _)| *content_type == self).map(|&(_, value)| value)
+    }
+}
+
 const BYTES: u32 = 0;
 const FILE: u32 = 1;
 const FAILURE: u32 = 2;

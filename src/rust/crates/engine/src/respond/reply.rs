@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use wire::{ContentType, Reply, ReplyBody};
+use wire::{Reply, ReplyBody};
 
 /// What came of a reply.
 pub enum Replied {
@@ -72,14 +72,8 @@ pub fn from_head(message: &[u8], reader: PipeReader) -> Replied {
 
 /// Status and fields, checked.
 fn head_of(reply: &Reply<'_>) -> Result<(StatusCode, ResponseFields), String> {
-    let content_type: Option<&[u8]> = match reply.content_type {
-        ContentType::None => None,
-        ContentType::Text => Some(b"text/plain; charset=utf-8"),
-        ContentType::Json => Some(b"application/json"),
-        ContentType::Html => Some(b"text/html; charset=utf-8"),
-        ContentType::Octet => Some(b"application/octet-stream"),
-    };
-    Ok((is_final(reply.status)?, ResponseFields::of_handler(content_type, || reply.headers())?))
+    let fields = ResponseFields::of_handler(reply.content_type.value(), || reply.headers())?;
+    Ok((is_final(reply.status)?, fields))
 }
 
 /// A file that a worker has sent, and its length.

@@ -1,8 +1,9 @@
 //! Strict reading of a request's body: of a known length, or in chunks (RFC 9112 section 7.1).
 
-use super::head::{is_token, is_value, BodyLength, Framing};
+use super::head::{BodyLength, Framing};
 use super::{refuse, Refusal};
 use admission::Limits;
+use grammar::bytes::{is_tchar, is_token, is_value};
 use memchr::memchr;
 
 /// Chunk-size lines with their extensions, and trailers, need no more than this.
@@ -198,7 +199,7 @@ fn after_blanks(text: &[u8]) -> &[u8] {
 }
 
 fn after_token(text: &[u8]) -> Option<&[u8]> {
-    let n = text.iter().take_while(|&&b| is_token(b)).count();
+    let n = text.iter().take_while(|&&b| is_tchar(b)).count();
     (n > 0).then(|| &text[n..])
 }
 
@@ -218,9 +219,7 @@ fn after_quoted(text: &[u8]) -> Option<&[u8]> {
 
 fn trailer(line: &[u8]) -> Result<(), Refusal> {
     match memchr(b':', line) {
-        Some(colon) if colon > 0 && line[..colon].iter().all(|&b| is_token(b)) && is_value(&line[colon + 1..]) => {
-            Ok(())
-        }
+        Some(colon) if is_token(&line[..colon]) && is_value(&line[colon + 1..]) => Ok(()),
         _ => Err(refuse(400, "malformed trailer")),
     }
 }

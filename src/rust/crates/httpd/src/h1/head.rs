@@ -4,10 +4,11 @@
 //! lengths, a length beside a transfer coding, a missing or second `Host`, names with `_` (which CGI-style names confuse with `-`), and
 //! sizes beyond the limits. Neighbours: `target`, `body` (what comes after it), `connection` (who feeds it).
 
-use super::target::{alphanumeric_or, is_host, set_target};
+use super::target::{is_host, set_target};
 use super::{refuse, Refusal};
 use crate::head::{Head, Version};
 use admission::Limits;
+use grammar::bytes::{is_tchar, is_token, is_value};
 use http::header::HOST;
 use http::Method;
 use memchr::memchr;
@@ -146,7 +147,7 @@ impl Known {
             return Err(refuse(400, "header field without a colon"));
         };
         let (name, value) = (&line[..colon], &line[colon + 1..]);
-        if name.is_empty() || !name.iter().all(|&b| is_token(b)) {
+        if !is_token(name) {
             return Err(refuse(400, "malformed header name"));
         }
         if memchr(b'_', name).is_some() {
@@ -240,7 +241,7 @@ impl Codings {
         self.any = true;
         for coding in value.split(|&b| b == b',').map(<[u8]>::trim_ascii) {
             let name = coding.split(|&b| b == b';').next().unwrap_or_default().trim_ascii_end();
-            self.malformed |= self.chunked || name.is_empty() || !name.iter().all(|&b| is_token(b));
+            self.malformed |= self.chunked || !is_token(name);
             // which has no parameters
             self.chunked = coding.eq_ignore_ascii_case(b"chunked");
             self.others |= !self.chunked;
@@ -263,7 +264,7 @@ impl Codings {
 /// for an empty line.
 fn method(line: &[u8], limits: &Limits) -> Result<usize, Refusal> {
     let most = MAX_METHOD.min(limits.max_request_line);
-    let n = line.iter().take(most + 1).take_while(|&&b| is_token(b)).count();
+    let n = line.iter().take(most + 1).take_while(|&&b| is_tchar(b)).count();
     if n > most {
         return Err(refuse(501, "method too long"));
     }
@@ -301,12 +302,6 @@ fn request_line(line: &[u8], method: usize, head: &mut Head) -> Result<Option<Bo
     set_target(target, head).ok_or(refuse(400, "malformed request target"))
 }
 
-/// `tchar` (RFC 9110 section 5.6.2).
-pub fn is_token(b: u8) -> bool {
-    TOKEN[b as usize]
-}
-
-const TOKEN: [bool; 256] = alphanumeric_or(b"!#$%&'*+-.^_`|~");
 /// What `Expect` names.
 pub fn expectations(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&b| b == b',').map(<[u8]>::trim_ascii).filter(|expectation| !expectation.is_empty())
@@ -315,9 +310,4 @@ pub fn expectations(value: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// The only expectation that is known (RFC 9110 section 10.1.1).
 pub fn is_continue(expectation: &[u8]) -> bool {
     expectation.eq_ignore_ascii_case(b"100-continue")
-}
-
-/// Bytes of a field's value (RFC 9110 section 5.5), blanks included. Looks at all of them, as that can be done many at a time.
-pub fn is_value(bytes: &[u8]) -> bool {
-    bytes.iter().fold(true, |sound, &b| sound & ((b >= 0x20 && b != 0x7f) || b == b'\t'))
 }

@@ -14,7 +14,7 @@ mod tests;
 
 pub use body::{BodyReader, Piece};
 pub use connection::{Client, Ended};
-pub use head::{expectations, is_continue, is_token, is_value, HeadReader};
+pub use head::{expectations, is_continue, HeadReader};
 pub use target::{is_host, is_target};
 
 use crate::response::Failure;

@@ -2,6 +2,7 @@
 //! both.
 
 use crate::head::Content;
+use grammar::bytes::alphanumeric_or;
 use http::{Method, Uri};
 use memchr::{memchr, memmem};
 
@@ -10,22 +11,6 @@ const HOST_NAME: [bool; 256] = alphanumeric_or(b"-._~!$&'()*+,;=%");
 /// What a path is made of, and a query with its `?` (RFC 3986 sections 3.3 and 3.4).
 const PATH: [bool; 256] = alphanumeric_or(b"-._~!$&'()*+,;=%:@/");
 const QUERY: [bool; 256] = alphanumeric_or(b"-._~!$&'()*+,;=%:@/?");
-
-/// A table of bytes: letters, digits and these.
-pub const fn alphanumeric_or(others: &[u8]) -> [bool; 256] {
-    let mut table = [false; 256];
-    let mut b = 0;
-    while b < 256 {
-        table[b] = (b as u8).is_ascii_alphanumeric();
-        b += 1;
-    }
-    let mut i = 0;
-    while i < others.len() {
-        table[others[i] as usize] = true;
-        i += 1;
-    }
-    table
-}
 
 /// Sets the target of a request whose method is known. Gives the authority of a target in absolute form; `None` when
 /// the target is malformed.

@@ -1,6 +1,6 @@
 //! The header fields of a response, as text: most go to HTTP/1.1 connections, which send it as it is.
 
-use crate::h1::{is_token, is_value};
+use grammar::bytes::{is_token, is_value};
 use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DATE, TRANSFER_ENCODING, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
@@ -63,7 +63,7 @@ impl ResponseFields {
         for (name, value) in given() {
             let wrong =
                 |what| format!("the handler set a header with an invalid {what}: {}", String::from_utf8_lossy(name));
-            if name.is_empty() || !name.iter().all(|&b| is_token(b)) {
+            if !is_token(name) {
                 return Err(wrong("name"));
             }
             if !is_value(value) {
