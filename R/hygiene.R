@@ -14,11 +14,12 @@ note_session <- function() {
   clean$messages <- sink.number(type = "message")
 }
 
-# Called from C after a request. Each repair is logged, with the request that made it necessary.
-repair_session <- function(unused) {
+# Called from C after a request. Each repair is logged, with the request that made it necessary. `awaiting`: promises of
+# answers are open, which may draw on a device that is open for them.
+repair_session <- function(awaiting) {
   setTimeLimit()
   changed <- c(
-    repair_directory(), repair_locale(), repair_options(), repair_sinks(), repair_devices()
+    repair_directory(), repair_locale(), repair_options(), repair_sinks(), if (!awaiting) repair_devices()
   )
   if (length(changed)) {
     log_line("warn", paste("the handler left changed, now put back:", paste(changed, collapse = ", ")), request = TRUE)

@@ -236,7 +236,9 @@ static int answer(SEXP cell, SEXP value) {
 static void repair(void) {
   /* what was replied must not wait for it */
   drv_desk_tell(w.desk);
-  drv_call_package("repair_session", R_NilValue);
+  SEXP awaiting = PROTECT(Rf_ScalarLogical(w.awaiting > 0));
+  drv_call_package("repair_session", awaiting);
+  UNPROTECT(1);
   drv_hygiene_note();
 }
 

@@ -45,10 +45,10 @@ fn with_place(state: &State, mut response: Response) -> Answer {
     Ok(response)
 }
 
-/// What the body's length would have been, without the body.
+/// What the body's length would have been, without the body. A handler that knows it may leave the body out itself.
 fn without_body(response: &mut Response) {
     let body = std::mem::replace(&mut response.body, Body::empty());
-    if let Some(len) = body.len().filter(|len| *len > 0) {
+    if let Some(len) = body.len().filter(|len| *len > 0).or(response.fields.said_length) {
         response.fields.length = Some(len);
     }
 }

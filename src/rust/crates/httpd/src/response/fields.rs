@@ -13,6 +13,8 @@ pub struct ResponseFields {
     pub close: bool,
     /// what a body would have as its length that is not sent
     pub length: Option<u64>,
+    /// the length that a handler gave: it counts only where there is no body to measure, in an answer to `HEAD`
+    pub said_length: Option<u64>,
     has_date: bool,
 }
 
@@ -68,6 +70,9 @@ impl ResponseFields {
             }
             if !is_value(value) {
                 return Err(wrong("value"));
+            }
+            if is(name, &CONTENT_LENGTH) {
+                fields.said_length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
             }
             if !OF_THE_SERVER.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes())) {
                 fields.has_date |= is(name, &DATE);
@@ -173,6 +178,17 @@ mod tests {
             assert_eq!(text(b"a/b", &[(name, "1"), (&name.to_uppercase(), "2")]), text(b"a/b", &[]), "{name}");
         }
         assert_eq!(text(b"a/b", &[("content-type", "c/d"), ("Content-Type", "e/f")]), text(b"e/f", &[]));
+    }
+
+    #[test]
+    fn the_length_that_a_handler_gives_is_kept_apart() {
+        let said = |value: &str| {
+            let given = || [(&b"Content-Length"[..], value.as_bytes())].into_iter();
+            let fields = ResponseFields::of_handler(None, given).unwrap();
+            assert_eq!(fields.length, None);
+            fields.said_length
+        };
+        assert_eq!((said("20"), said("-1"), said("x")), (Some(20), None, None));
     }
 
     #[test]
