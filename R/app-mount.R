@@ -34,7 +34,8 @@ app_tree <- function(app) {
 #' @param app An app, see [dr_app()].
 #' @param prefix A path such as `"/api"`: a single string. It may have placeholders, like the paths of [dr_get()]; their
 #'   values are in `req$params` with those of the route. `"/"` mounts at the root.
-#' @param app2 The app to mount.
+#' @param app2 The app to mount; or a router of the package 'plumber', or an app of httpuv, Rook or Rserve, see
+#'   [dr_rook()].
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described, or when mounting would make `app` a
 #'   part of itself.
@@ -51,7 +52,7 @@ dr_mount <- function(app, prefix, app2) {
   check_registrar(app)
   prefix <- check_prefix(prefix, "prefix", sys.call())
   if (nzchar(prefix)) parse_path(prefix, sys.call(), "prefix")
-  check_app(app2, "app2")
+  app2 <- as_app(app2, "app2", sys.call())
   if (any(vapply(app_tree(app2), identical, NA, app))) {
     problem <- "`app2` must not contain `app`: mounting it would make `app` a part of itself"
     stop_drover("argument", problem, argument = "app2")

@@ -36,7 +36,8 @@ server <- new.env(parent = emptyenv())
 #' While it blocks, Ctrl-C, SIGTERM and SIGQUIT stop the server as [dr_stop()] does, SIGHUP does what [dr_reload()] does
 #' (that of a terminal that was closed stops the server), and SIGUSR1 opens log files again.
 #'
-#' @param app An app, see [dr_app()].
+#' @param app An app, see [dr_app()]; or a router of the package 'plumber', or an app of httpuv, Rook or Rserve, see
+#'   [dr_rook()].
 #' @param port The TCP port: a single integer in 0..65535; 0 takes a free one, which [dr_url()] tells.
 #' @param threads Number of engine threads for connections: a single integer >= 1. One serves tens of thousands of
 #'   requests per second.
@@ -111,7 +112,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
                      on_client_gone = NULL, on_worker_stop = NULL,
                      limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool()) {
   call <- sys.call()
-  check_app(app, call = call)
+  app <- as_app(app, call = call)
   old <- old_settings(..., call = call, fun = sys.function())
   given <- serving_arguments(environment(), old, call)
   if (is_loading()) return(register_app(app, on_worker_start, on_worker_stop, names(match.call())))

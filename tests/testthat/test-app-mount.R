@@ -35,7 +35,7 @@ test_that("an app cannot become a part of itself", {
 
 test_that("wrong arguments are named", {
   expect_argument_error(dr_mount(1, "/a", dr_app()), "`app` must be a dr_app object")
-  expect_argument_error(dr_mount(dr_app(), "/a", 1), "`app2` must be a dr_app object")
+  expect_argument_error(dr_mount(dr_app(), "/a", 1), "`app2` must be an app")
   expect_argument_error(dr_mount(dr_app(), "a", dr_app()), "`prefix`")
   expect_argument_error(dr_mount(dr_app(), 1, dr_app()), "`prefix` must be a single string")
   expect_argument_error(dr_mount(dr_app(), "/:a/:a", dr_app()), "`prefix`: duplicate path parameter names")

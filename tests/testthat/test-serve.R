@@ -129,7 +129,7 @@ test_that("an app that answers nothing gives a warning", {
 
 test_that("wrong settings are named, and the server does not start", {
   app <- dr_get(dr_app(), "/x", hello)
-  expect_argument_error(dr_serve(1), "`app` must be a dr_app object")
+  expect_argument_error(dr_serve(1), "`app` must be an app")
   for (wrong in list(-1, 65536, 1.5, "80", NA, NULL, c(80, 81))) {
     expect_argument_error(dr_serve(app, wrong), "`port` must be a single integer in 0..65535")
   }

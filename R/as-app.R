@@ -1,0 +1,46 @@
+# What an object is that somebody wants served, told by what it can do. Neighbours: rook-app.R, rserve-app.R and
+# plumber-app.R, which make apps of others; load-app.R, which finds objects in files.
+
+# What is served, in words.
+servable <- "an app (see dr_app()), a router of 'plumber', or an app of httpuv, Rook or Rserve (see dr_rook())"
+
+# The app of an object, or an error. What is served already is the same app again: then its hooks do not run again.
+as_app <- function(x, arg = "app", call = sys.call(-1L)) {
+  if (inherits(x, "dr_app")) return(x)
+  for (one in server$apps) {
+    if (!is.null(one$source) && identical(one$source, x)) return(one)
+  }
+  app <- if (is_plumber(x)) {
+    plumber_app(x)
+  } else if (is_rserve_function(x)) {
+    catch_all(rserve_handler(x))
+  } else if (is_request_function(x)) {
+    catch_all(rook_handler(list(call = x)))
+  } else if (is.function(member(x, "call"))) {
+    catch_all(rook_handler(x))
+  }
+  if (is.null(app)) stop_argument(arg, servable, x, call)
+  app$source <- x
+  app
+}
+
+is_servable <- function(x) {
+  inherits(x, "dr_app") || is_plumber(x) || is_rserve_function(x) || is_request_function(x) ||
+    is.function(member(x, "call"))
+}
+
+is_plumber <- function(x) inherits(x, "Plumber")
+
+# A function that can be called with a request.
+is_request_function <- function(x) {
+  if (!is.function(x)) return(FALSE)
+  takes <- arity(x)
+  !is.null(takes) && takes$most >= 1 && length(takes$required) <= 1L
+}
+
+# What an object has under a name, NULL where it has none: `$` is more than `[[` for objects of some kinds, and of lists
+# it would take a part of a name.
+member <- function(x, name) {
+  if (!is.list(x) && !is.environment(x)) return(NULL)
+  tryCatch(if (is.list(x)) x[[name]] else eval(call("$", x, name)), error = function(error) NULL)
+}

@@ -1,0 +1,68 @@
+# Routers of the package 'plumber', served through the interface that httpuv calls: filters, hooks, mounts, serializers
+# and the rest are plumber's own. Here is what its run() does around serving. Neighbour: rook-app.R.
+
+plumber_app <- function(pr) {
+  folder <- plumber_folder(pr)
+  app <- catch_all(in_folder(rook_handler(pr), folder))
+  undo <- NULL
+  dr_on_start(app, function() undo <<- plumber_prepare(pr))
+  dr_on_stop(app, function() if (!is.null(undo)) undo())
+  dr_on_worker_start(app, function() {
+    # callbacks of promises run outside of handlers; a session's working directory is its user's
+    if (in_process() && !is.null(folder)) setwd(folder)
+    if (is_debugging() && is.null(private_of(pr)$debug)) pr$setDebug(TRUE)
+  })
+  dr_on_worker_stop(app, function() private_of(pr)$runHooks("exit"))
+}
+
+private_of <- function(pr) pr$.__enclos_env__$private
+
+is_debugging <- function() isTRUE(if (in_process()) engine$debug else server$config$debug)
+
+# Where a router that is of a file works, NULL for others.
+plumber_folder <- function(pr) {
+  file <- private_of(pr)$filename
+  if (!is.null(file)) normalizePath(dirname(file))
+}
+
+in_folder <- function(handler, folder) {
+  force(handler)
+  if (is.null(folder)) return(handler)
+  function(req) {
+    here <- getwd()
+    if (identical(here, folder)) return(handler(req))
+    setwd(folder)
+    on.exit(setwd(here))
+    handler(req)
+  }
+}
+
+# What a router was told by run(), by name: see load-plumber.R.
+runs <- new.env(parent = emptyenv())
+
+# Does what run() does before it serves. A function that takes it back.
+plumber_prepare <- function(pr) {
+  plumber <- asNamespace("plumber")
+  private <- private_of(pr)
+  given <- runs$given
+  debug <- private$debug
+  private$maxSize <- plumber_option("maxRequestSize", 0)
+  if (!is.null(given$debug)) pr$setDebug(given$debug)
+  docs <- if (is.null(given$docs)) private$docs_info else plumber$upgrade_docs_parameter(given$docs)
+  if (isTRUE(docs$enabled)) {
+    # the address is for the messages, which are not plumber's to write here
+    plumber$mount_docs(pr = pr, host = "127.0.0.1", port = 0L, docs_info = docs, callback = NULL, quiet = TRUE)
+  }
+  function() {
+    private$debug <- debug
+    if (isTRUE(docs$enabled)) plumber$unmount_docs(pr, docs)
+  }
+}
+
+# Since 1.3.0 options of plumber may be set as variables of the environment, too.
+plumber_option <- function(name, default) {
+  plumber <- asNamespace("plumber")
+  name <- paste0("plumber.", name)
+  if (exists("get_option_or_env", plumber, inherits = FALSE)) return(plumber$get_option_or_env(name, default))
+  getOption(name, default)
+}

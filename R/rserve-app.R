@@ -1,0 +1,83 @@
+# Scripts for Rserve's HTTP server, which define .http.request(url, query, body, headers): how that function is called,
+# and what its answers mean. Neighbour: rook-app.R, for apps of httpuv.
+
+is_rserve_function <- function(x) {
+  is.function(x) && identical(names(formals(args(x)))[1:4], c("url", "query", "body", "headers"))
+}
+
+rserve_handler <- function(request) {
+  force(request)
+  function(req) {
+    form <- req$form[]
+    value <- request(rserve_url(req), rserve_query(req, form), rserve_body(req, form), rserve_headers(req))
+    rserve_response(value)
+  }
+}
+
+# The path below the one where the app is mounted, decoded as Rserve does.
+rserve_url <- function(req) {
+  rest <- split_path(split_target(req$url)$path, mount_depth(req$route))$rest
+  # the engine has seen that it can be decoded
+  url <- utils::URLdecode(chartr("+", " ", rest))
+  Encoding(url) <- "UTF-8"
+  url
+}
+
+# A named character vector, NULL where there is no "?". The engine counts the fields of a form as well, after these.
+rserve_query <- function(req, form) {
+  if (!nzchar(split_target(req$url)$query)) return(NULL)
+  query <- req$query[]
+  if (is_urlencoded(req)) query <- query[seq_len(length(query) - length(form))]
+  query
+}
+
+is_urlencoded <- function(req) {
+  startsWith(tolower(req$headers[["content-type"]] %||% ""), "application/x-www-form-urlencoded")
+}
+
+# NULL, the fields of a form as a named character vector, or bytes, with their type as an attribute.
+rserve_body <- function(req, form) {
+  body <- req$raw
+  if (!length(body)) return(NULL)
+  if (is_urlencoded(req)) return(form)
+  attr(body, "content-type") <- req$headers[["content-type"]]
+  body
+}
+
+# The bytes of the header section, after a line with the method. Names are written as is the custom: engines of HTTP/2
+# know them in lower case only.
+rserve_headers <- function(req) {
+  fields <- req$headers[]
+  names <- gsub("(^|-)([a-z])", "\\1\\U\\2", names(fields), perl = TRUE)
+  charToRaw(paste0(c(paste("Request-Method:", req$method), paste0(names, ": ", fields)), "\n", collapse = ""))
+}
+
+# list(payload, type, header lines, status), of which all but the first may be left out. The payload is a string, bytes,
+# or, by its name, a file: "file" or, to be removed, "tmpfile". A string instead of a list says what went wrong.
+rserve_response <- function(value) {
+  if (is_promise(value)) return(value$then(rserve_response))
+  if (is_response(value)) return(value)
+  if (is.character(value) && length(value)) stop_drover("value", value[[1L]], call = NULL)
+  if (!is.list(value) || !length(value)) {
+    stop_answer("it must be list(payload, content type, header lines, status), not ", describe(value))
+  }
+  part <- function(i) if (length(value) >= i) value[[i]]
+  type <- part(2L)
+  status <- part(4L) %||% 200L
+  headers <- c(list("Content-Type" = type %||% "text/html"), header_lines(part(3L)))
+  kind <- names(value)[1L] %||% ""
+  payload <- value[[1L]]
+  if (kind %in% c("file", "tmpfile")) payload <- list(file = payload, owned = kind == "tmpfile")
+  rook_response(list(status = status, headers = headers, body = payload))
+}
+
+# Fields of lines such as "X-A: 1".
+header_lines <- function(lines) {
+  lines <- unlist(strsplit(as.character(lines), "\r?\n"))
+  lines <- lines[nzchar(lines)]
+  colon <- regexpr(":", lines, fixed = TRUE)
+  if (any(colon < 2L)) stop_answer("its header lines must be like \"Name: value\"")
+  fields <- as.list(trimws(substring(lines, colon + 1L)))
+  names(fields) <- substr(lines, 1L, colon - 1L)
+  fields
+}

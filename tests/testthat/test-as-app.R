@@ -1,0 +1,22 @@
+# What an object is that is to be served.
+
+test_that("apps are told from what is none", {
+  app <- dr_app()
+  expect_identical(dr_rook(app), app)
+  for (fine in list(function(req) 1, function(...) 1, list(call = function(req) 1), function(url, query, body, headers) 1)) {
+    expect_s3_class(dr_rook(fine), "dr_app")
+    expect_true(drover:::is_servable(fine))
+  }
+  for (wrong in list(1, "x", NULL, function() 1, function(a, b) 1, list(), list(callback = identity), simpleError("x"), globalenv())) {
+    expect_argument_error(dr_rook(wrong), "`app` must be an app (see dr_app()), a router of 'plumber', or an app of httpuv", fixed = TRUE)
+    expect_false(drover:::is_servable(wrong))
+  }
+  expect_argument_error(dr_serve(1), "`app` must be an app", fixed = TRUE)
+})
+
+test_that("an app that is served already is the same app again: its hooks do not run twice", {
+  rook <- list(call = function(req) list(status = 200L, body = "x"))
+  withr::defer(dr_stop())
+  suppressMessages(dr_serve(rook, port = 0L, block = FALSE))
+  expect_identical(drover:::as_app(rook), drover:::server$app)
+})
