@@ -1,4 +1,5 @@
-# Loading an app from a file, in a process of its own: never in the session that serves it. Neighbours: zygote.R, run.R.
+# Loading an app from a file, in a process of its own: never in the session that serves it. Neighbours: app-kind.R (what
+# the file is), load-plumber.R, zygote.R, run.R.
 
 # While a file is loaded: `file`, and what a dr_serve() in it was given.
 loading <- new.env(parent = emptyenv())
@@ -21,20 +22,51 @@ register_app <- function(app, on_worker_start, on_worker_stop, given) {
 
 stop_load <- function(...) stop_drover("load", paste0(...), call = NULL)
 
-# list(app, on_worker_start, on_worker_stop) of the file, which is evaluated in the global environment. It finds this
-# package attached: it needs no library(drover).
-load_file <- function(file) {
+# list(app, on_worker_start, on_worker_stop) of a file, folder or expression, see find_app(). Code is evaluated in the
+# global environment. It finds this package attached: it needs no library(drover).
+load_file <- function(given, kind = "auto") {
   if (!"package:drover" %in% search()) attachNamespace("drover")
-  enter_folder(file)
-  loading$file <- file
+  found <- find_app(given, kind)
+  loading$file <- found$path %||% "the expression"
   on.exit(rm(list = ls(loading), envir = loading))
-  value <- evaluate_file(file)
+  if (!is.null(found$path)) enter_folder(found$path)
+  value <- switch(found$kind,
+    plumber = load_plumber(found$path), rds = load_rds(found$path), expression = load_expression(found$text),
+    load_script(found$path)
+  )
   if (!is.null(loading$registered)) return(loading$registered)
-  if (inherits(value, "dr_app")) return(list(app = value))
-  app <- get0("app", globalenv(), inherits = FALSE)
-  if (inherits(app, "dr_app")) return(list(app = app))
+  if (found$kind == "script") value <- app_of_script(value)
+  if (!is_servable(value)) stop_load("it gives ", describe(value), ", which is no app: it must be ", servable)
+  list(app = as_app(value))
+}
+
+load_script <- function(file) {
+  # as those who plumb() an entrypoint have it
+  if (grepl("^entrypoint[.]r$", basename(file), ignore.case = TRUE) && is_installed("plumber")) attach_plumber()
+  evaluate_file(file)
+}
+
+# What a script has made: its last value, or else one of the variables that people give apps.
+app_of_script <- function(value) {
+  if (is_servable(value)) return(value)
+  for (name in c("app", "pr", ".http.request")) {
+    one <- get0(name, globalenv(), inherits = FALSE)
+    if (if (name == ".http.request") is_rserve_function(one) else is_servable(one)) return(one)
+  }
   stop_load(
-    "it makes no app: its last value, or its variable `app`, must be what dr_app() makes, or it must call dr_serve()"
+    "it makes no app: its last value, or its variable `app` or `pr`, must be ", servable, "; or it must call ",
+    "dr_serve() or pr_run(), define .http.request(url, query, body, headers), or have annotations of plumber, such as ",
+    "#* @get /path. Its last value is ", describe(value)
+  )
+}
+
+load_rds <- function(file) {
+  tryCatch(readRDS(file), error = function(error) stop_load("it cannot be read: ", conditionMessage(error)))
+}
+
+load_expression <- function(text) {
+  tryCatch(
+    eval(str2lang(text), globalenv()), error = function(error) stop_load(load_problem(error))
   )
 }
 
@@ -45,17 +77,22 @@ enter_folder <- function(file) {
   })
 }
 
-# The file's last value. An error names the line, as far as it is known.
-evaluate_file <- function(file) {
+# The expressions of a file, with their source.
+parse_file <- function(file) {
   lines <- tryCatch(
     readLines(file, warn = FALSE, encoding = "UTF-8"),
     error = function(error) stop_load("it cannot be read: ", conditionMessage(error)),
     warning = function(warning) stop_load("it cannot be read: ", conditionMessage(warning))
   )
-  expressions <- tryCatch(
+  tryCatch(
     parse(text = lines, keep.source = TRUE, srcfile = srcfilecopy(file, lines, isFile = TRUE), encoding = "UTF-8"),
     error = function(error) stop_load(parse_problem(conditionMessage(error)))
   )
+}
+
+# The file's last value. An error names the line, as far as it is known.
+evaluate_file <- function(file) {
+  expressions <- parse_file(file)
   starts <- vapply(attr(expressions, "srcref"), `[[`, 0L, 1L)
   value <- NULL
   for (i in seq_along(expressions)) {

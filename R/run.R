@@ -45,10 +45,14 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
                    cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = TRUE, debug = FALSE,
                    log = "stderr", access_log = "none", access_log_format = c("combined", "json"),
                    case_sensitive = FALSE, errors = c("auto", "json", "text"), on_client_gone = NULL,
-                   on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool()) {
+                   on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
+                   kind = c("auto", "script", "plumber", "rds", "expression")) {
   call <- sys.call()
   check_string(file, "file", call = call)
-  if (!file.exists(file) || dir.exists(file)) stop_argument("file", "the path of a file that exists", file, call)
+  kind <- check_choice(kind, "kind", app_kinds, call = call)
+  if (!file.exists(file) && !is_expression(file)) {
+    stop_argument("file", "the path of a file or folder that exists, or a call such as \"pkg::make_app()\"", file, call)
+  }
   old <- old_settings(..., call = call, fun = sys.function())
   given <- serving_arguments(environment(), old, call)
   check_nothing_runs(call)
@@ -57,7 +61,7 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
   server$graceful_timeout <- given$limits$graceful_timeout
   started <- FALSE
   on.exit(if (!started) end_serving())
-  arguments <- normalizePath(file)
+  arguments <- c(if (file.exists(file)) normalizePath(file) else file, if (kind != "auto") c("--kind", kind))
   if (!is.null(on_worker_start) || !is.null(on_worker_stop)) {
     hooks <- list(on_worker_start = on_worker_start, on_worker_stop = on_worker_stop)
     server$files <- private_file(hooks, "drover-hooks-")

@@ -32,8 +32,8 @@ run_zygote <- function(config, compiled, routes, hooks) {
 }
 
 # What a fresh R process runs whose standard input is a control channel: R -e 'drover:::zygote_main()' --args FILE.
-# Instead of a file: --object FILE, what spawn_source() has written; further, --hooks FILE: worker hooks, saved by
-# run.R.
+# Instead of a file: --object FILE, what spawn_source() has written; further, --kind KIND, see app-kind.R, and --hooks
+# FILE: worker hooks, saved by run.R.
 zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   settings <- Sys.getenv("DROVER_SETTINGS")
   Sys.unsetenv("DROVER_SETTINGS")
@@ -71,7 +71,8 @@ load_for_zygote <- function(arguments) {
     ))
   }
   .Call(C_title, paste("drover: zygote", basename(arguments[[1L]])))
-  loaded <- load_file(arguments[[1L]])
+  note_runs()
+  loaded <- load_file(arguments[[1L]], after("--kind") %||% "auto")
   given <- if (!is.null(after("--hooks"))) readRDS(after("--hooks"))
   compiled <- compile_app(loaded$app)
   apps <- app_tree(loaded$app)

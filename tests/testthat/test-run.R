@@ -8,7 +8,7 @@ test_that("a file is served by processes that load it, not by the session", {
   expect_identical(answer[[1]], "loaded")
   expect_true(as.integer(answer[[2]]) %in% dr_status()$pid)
   expect_false(exists("only_in_workers", envir = globalenv()))
-  expect_identical(sort(names(formals(dr_run))), sort(c("file", setdiff(names(formals(dr_serve)), "app"))))
+  expect_identical(sort(names(formals(dr_run))), sort(c("file", "kind", setdiff(names(formals(dr_serve)), "app"))))
 })
 
 test_that("the banner says how many workers and routes there are", {
@@ -89,8 +89,9 @@ test_that("with start = \"spawn\" each worker loads the file itself", {
 
 test_that("what cannot be served is one classed error, and nothing is left running", {
   file <- withr::local_tempfile(fileext = ".R")
-  expect_argument_error(dr_run(file), "`file` must be the path of a file that exists")
-  expect_argument_error(dr_run(tempdir()), "`file` must be the path of a file that exists")
+  expect_argument_error(dr_run(file), "`file` must be the path of a file or folder that exists")
+  expect_error(dr_run(withr::local_tempdir(), port = 0L, log = "none"), "it is empty", class = "drover_error_load")
+  expect_argument_error(dr_run(file, kind = "other"), "`kind` must be \"auto\", \"script\"")
   expect_argument_error(dr_run(1), "`file` must be a single string")
   writeLines("x <- (", file)
   expect_argument_error(dr_run(file, workers = 0), "`workers` must be")

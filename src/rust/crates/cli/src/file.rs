@@ -24,12 +24,13 @@ pub(crate) struct File {
     pub(crate) values: BTreeMap<&'static str, Value>,
 }
 
-/// Reads the file that was named, or else the one beside the app's file, if there is one.
+/// Reads the file that was named, or else the one beside the app's file, or in its folder, if there is one.
 ///
 /// # Errors
 /// With file, line, key, and what would be right.
 pub(crate) fn read(named: Option<&Path>, app: &Path) -> Result<File, String> {
-    let path = named.map_or_else(|| app.with_file_name(NAME), Path::to_owned);
+    let beside = || if app.is_dir() { app.join(NAME) } else { app.with_file_name(NAME) };
+    let path = named.map_or_else(beside, Path::to_owned);
     // a device or a pipe may have no end
     let text = match fs::metadata(&path) {
         Ok(found) if !found.is_file() => return Err(format!("cannot read {}: not a file", path.display())),

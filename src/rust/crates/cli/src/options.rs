@@ -48,12 +48,15 @@ enum What {
 
 #[derive(Debug, Args)]
 struct AppArgs {
-    /// The app: an R file whose last value is one
+    /// The app: an R file, a plumber.R, a folder with one, an .rds, or a call such as pkg::make_app()
     #[arg(required_unless_present = "named", conflicts_with = "named")]
     file: Option<PathBuf>,
     /// The same as FILE
     #[arg(id = "named", short = 'f', long = "file", value_name = "FILE", env = "DROVER_FILE")]
     named: Option<PathBuf>,
+    /// What FILE is, when that is not to be found out
+    #[arg(long, env = "DROVER_KIND", value_parser = ["script", "plumber", "rds", "expression"])]
+    kind: Option<String>,
     /// Settings, in TOML; without it, drover.toml beside the app's file, if it is there
     #[arg(short = 'c', long, value_name = "FILE", env = "DROVER_CONFIG")]
     config: Option<PathBuf>,
@@ -123,6 +126,8 @@ fn most_workers() -> Arg {
 pub struct Told {
     /// the app's file
     pub file: PathBuf,
+    /// what the file is, if that was said
+    pub kind: Option<String>,
     /// the program R
     pub r: PathBuf,
     /// how many processes, and for how long
@@ -234,7 +239,7 @@ fn read_with(
     surroundings::port(&mut given, port)?;
     notes.extend(surroundings::valve(&mut given)?);
     let pool = pool(&given)?;
-    let told = Told { file: path, r: app.r, pool, notes, given };
+    let told = Told { file: path, kind: app.kind, r: app.r, pool, notes, given };
     // found out here, where it is an error and not a surprise
     told.read_settings(PathBuf::new()).map_err(|e| usage(ErrorKind::ValueValidation, &e))?;
     Ok(told)

@@ -14,38 +14,55 @@ const EXPRESSION: &str = "drover:::zygote_main()";
 #[derive(Debug, Clone)]
 pub struct Recipe {
     program: PathBuf,
-    file: PathBuf,
+    app: OsString,
+    kind: Option<String>,
     env: Vec<(OsString, OsString)>,
 }
 
 impl Recipe {
-    /// For the app in `file`, with the R that `r` names: a path, or a name to look for on the `PATH`.
+    /// For the app in `file`, with the R that `r` names: a path, or a name to look for on the `PATH`. What the file is, or
+    /// whether it is a call in R instead, `kind` says; without one the package finds it out.
     ///
     /// # Errors
     /// When there is no such program or file.
-    pub fn new(r: &Path, file: &Path) -> Result<Recipe, Error> {
+    pub fn new(r: &Path, file: &Path, kind: Option<&str>) -> Result<Recipe, Error> {
         let program = find_program(r, env::var_os("PATH").as_deref()).ok_or_else(|| {
             let r = r.display();
             Error::new(Code::Missing, format!("cannot find R: no program {r}. Install R, or say where it is with --r"))
         })?;
-        let unreadable = |e| Error::new(Code::Missing, format!("cannot read {}: {e}", file.display()));
-        if std::fs::metadata(file).map_err(unreadable)?.is_dir() {
-            return Err(Error::new(Code::Missing, format!("cannot read {}: it is a folder", file.display())));
-        }
-        std::fs::File::open(file).map_err(unreadable)?;
-        let file = std::path::absolute(file).map_err(unreadable)?;
+        let app = if is_call(file, kind) { file.into() } else { readable(file)?.into() };
         let library = env::current_exe().ok().and_then(|exe| library_of(&exe));
         let env = library.map(|library| ("R_LIBS".into(), first(library, env::var_os("R_LIBS")))).into_iter().collect();
-        Ok(Recipe { program, file, env })
+        Ok(Recipe { program, app, kind: kind.map(str::to_owned), env })
     }
 
     /// For the supervisor.
     pub fn source(&self) -> Source {
         let args = ["--no-echo", "--no-restore", "--no-save", "-e", EXPRESSION, "--args"];
         let mut args: Vec<OsString> = args.iter().map(OsString::from).collect();
-        args.push(self.file.clone().into());
+        args.push(self.app.clone());
+        if let Some(kind) = &self.kind {
+            args.extend(["--kind".into(), kind.into()]);
+        }
         Source::Command { program: self.program.clone().into(), args, env: self.env.clone() }
     }
+}
+
+/// Whether it is a call such as `pkg::make_app()`, and no file.
+fn is_call(app: &Path, kind: Option<&str>) -> bool {
+    let looks_so = || app.to_str().is_some_and(|text| text.ends_with(')') || text.contains("::")) && !app.exists();
+    kind.map_or_else(looks_so, |kind| kind == "expression")
+}
+
+/// The absolute path of a file, or of a folder, that can be read.
+fn readable(app: &Path) -> Result<PathBuf, Error> {
+    let unreadable = |e| Error::new(Code::Missing, format!("cannot read {}: {e}", app.display()));
+    if std::fs::metadata(app).map_err(unreadable)?.is_dir() {
+        std::fs::read_dir(app).map_err(unreadable)?;
+    } else {
+        std::fs::File::open(app).map_err(unreadable)?;
+    }
+    std::path::absolute(app).map_err(unreadable)
 }
 
 /// As the shell would find it.
@@ -114,12 +131,22 @@ mod tests {
     #[test]
     fn what_is_missing_is_told() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let error = |r: &str, file: &Path| Recipe::new(Path::new(r), file).unwrap_err();
+        let error = |r: &str, file: &Path| Recipe::new(Path::new(r), file, None).unwrap_err();
         let no_r = error("/nonexistent/R", file.path());
         assert_eq!(no_r.code, Code::Missing);
         assert!(no_r.message.starts_with("cannot find R: no program /nonexistent/R."), "{}", no_r.message);
         let no_file = error("/bin/sh", Path::new("/nonexistent/app.R"));
         assert_eq!(no_file.message, "cannot read /nonexistent/app.R: No such file or directory (os error 2)");
-        assert_eq!(error("/bin/sh", Path::new("/tmp")).message, "cannot read /tmp: it is a folder");
+    }
+
+    #[test]
+    fn an_app_is_a_file_a_folder_or_a_call() {
+        let told = |app: &str, kind: Option<&str>| {
+            Recipe::new(Path::new("/bin/sh"), Path::new(app), kind).map(|recipe| (recipe.app, recipe.kind))
+        };
+        assert_eq!(told("/tmp", None).unwrap(), ("/tmp".into(), None));
+        assert_eq!(told("pkg::make_app()", None).unwrap(), ("pkg::make_app()".into(), None));
+        assert_eq!(told("app", Some("expression")).unwrap(), ("app".into(), Some("expression".to_owned())));
+        assert!(told("app", None).is_err() && told("pkg::make_app()", Some("script")).is_err());
     }
 }

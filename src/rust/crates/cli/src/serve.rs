@@ -43,7 +43,7 @@ impl Drop for Doorbell {
 /// When it cannot be started; nothing is then left running.
 pub fn serve(options: &Told) -> Result<(), Error> {
     let pool = options.pool.clone();
-    let recipe = Recipe::new(&options.r, &options.file)?;
+    let recipe = Recipe::new(&options.r, &options.file, options.kind.as_deref())?;
     let uploads = uploads(options.upload_path())?;
     let settings = options.settings(uploads.path().to_owned());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;

@@ -1,0 +1,85 @@
+# What a file, folder or expression that was given as an app is, told by its name and contents. Not for loading it:
+# load-app.R.
+
+# The kinds that may be asked for by name.
+app_kinds <- c("auto", "script", "plumber", "rds", "expression")
+
+# Files that a folder is looked through for, the first that is there.
+app_file_names <- c("_server.yml", "_server.yaml", "entrypoint.R", "plumber.R", "app.R")
+
+# list(kind, path), or list(kind = "expression", text). An entrypoint is a script that expects plumber.
+find_app <- function(given, kind = "auto") {
+  if (dir.exists(given)) {
+    if (kind == "expression") stop_load("a folder is no expression")
+    given <- file_in_folder(given)
+  }
+  if (kind == "expression" || (kind == "auto" && !file.exists(given) && is_expression(given))) {
+    return(list(kind = "expression", text = given))
+  }
+  if (!file.exists(given)) {
+    stop_load("it cannot be read: there is no such file, and it is no call such as pkg::make_app()")
+  }
+  if (grepl("^_server[.]ya?ml$", basename(given), ignore.case = TRUE)) given <- file_of_settings(given)
+  list(kind = if (kind == "auto") kind_of_file(given) else kind, path = normalizePath(given))
+}
+
+file_in_folder <- function(folder) {
+  there <- list.files(folder)
+  found <- match(tolower(app_file_names), tolower(there))
+  if (all(is.na(found))) {
+    stop_load(
+      "there is no app in this folder: looked for ", paste(app_file_names, collapse = ", "),
+      if (length(there)) paste0("; found ", paste(utils::head(there, 10L), collapse = ", ")) else "; it is empty"
+    )
+  }
+  file.path(folder, there[[found[!is.na(found)][[1L]]]])
+}
+
+# The file that a _server.yml means. Its `engine` says for which server it is written.
+file_of_settings <- function(settings) {
+  lines <- readLines(settings, warn = FALSE, encoding = "UTF-8")
+  engine <- yaml_value(lines, "engine")
+  if (is.null(engine)) stop_load(basename(settings), " has no `engine`: it must be plumber or drover")
+  if (!engine %in% c("plumber", "drover")) {
+    stop_load(basename(settings), " is for the engine ", engine, ", which is not served: it must be plumber or drover")
+  }
+  keys <- c("file", "routes", "constructor")
+  named <- unlist(lapply(keys, yaml_value, lines = lines))
+  folder <- dirname(settings)
+  names <- if (length(named)) named[[1L]] else setdiff(app_file_names, c("_server.yml", "_server.yaml"))
+  there <- file.path(folder, names)[file.exists(file.path(folder, names))]
+  if (!length(there)) stop_load(basename(settings), ": there is no ", paste(names, collapse = ", "), " beside it")
+  there[[1L]]
+}
+
+# The value of a key at the top of a file in YAML, if it is a single word.
+yaml_value <- function(lines, key) {
+  pattern <- paste0("^", key, "\\s*:\\s*[\"']?([^\"'#\\s]+)[\"']?\\s*(#.*)?$")
+  found <- regmatches(lines, regexec(pattern, lines, perl = TRUE))
+  found <- found[lengths(found) > 0L]
+  if (length(found)) found[[1L]][[2L]]
+}
+
+# One call, such as pkg::make_app().
+is_expression <- function(text) {
+  parsed <- tryCatch(parse(text = text, keep.source = FALSE), error = function(error) NULL)
+  length(parsed) == 1L && is.call(parsed[[1L]]) && grepl("[(:]", text) && !identical(parsed[[1L]][[1L]], quote(`/`))
+}
+
+kind_of_file <- function(file) {
+  if (grepl("[.]rds$", file, ignore.case = TRUE)) return("rds")
+  if (grepl("^entrypoint[.]r$", basename(file), ignore.case = TRUE)) return("script")
+  lines <- tryCatch(readLines(file, warn = FALSE, encoding = "UTF-8"), error = function(error) character())
+  if (!any(grepl(annotation, lines, perl = TRUE, useBytes = TRUE)) || makes_app(lines)) "script" else "plumber"
+}
+
+# A line that makes a file one of plumber's: what is above a function there.
+annotation <- paste0(
+  "^#['*]\\s*@(get|post|put|delete|head|options|patch|use|filter|assets|plumber|apiTitle|apiDescription)\\b"
+)
+
+# Whether a file calls what makes an app by itself. Its comments may look like those of plumber all the same.
+makes_app <- function(lines) {
+  expressions <- tryCatch(parse(text = lines, keep.source = FALSE), error = function(error) NULL)
+  any(c("dr_app", "dr_serve", "dr_rook") %in% all.names(expressions))
+}

@@ -1,0 +1,77 @@
+# Files of the package 'plumber', and scripts that would run a router or an app of httpuv themselves: here that only
+# says which it is. In a process of its own, like load-app.R. Neighbour: plumber-app.R, how a router is served.
+
+is_installed <- function(package) requireNamespace(package, quietly = TRUE)
+
+# Files are written for a session that has it attached.
+attach_plumber <- function() suppressPackageStartupMessages(library("plumber", character.only = TRUE))
+
+load_plumber <- function(file) {
+  if (!is_installed("plumber")) {
+    stop_load("it has annotations of plumber, and this package is not installed: install.packages(\"plumber\")")
+  }
+  # plumber does not say where a file does not parse
+  parse_file(file)
+  attach_plumber()
+  line <- NA_integer_
+  tryCatch(
+    withCallingHandlers(
+      plumber::plumb(file),
+      error = function(error) line <<- line_of_block(),
+      warning = function(warning) {
+        tell_warning(sprintf("%s, line %d: %s", basename(file), line_of_block(), load_problem(warning)), warning)
+      }
+    ),
+    error = function(error) stop_load(plumb_problem(error, line))
+  )
+}
+
+# plumber names the line of a wrong annotation, and of an error the one above the expression: there `line`, the
+# expression's own, counts.
+plumb_problem <- function(error, line) {
+  message <- conditionMessage(error)
+  parts <- regmatches(message, regexec("(?s)^Error on line #([0-9]+): '(.*?)' - (.*)$", message, perl = TRUE))[[1L]]
+  if (!length(parts)) return(paste0(if (!is.na(line)) sprintf("line %d: ", line), load_problem(error)))
+  thrown <- sub("(?s)^Error( in .*?)? ?: ", "", parts[[4L]], perl = TRUE)
+  if (thrown != parts[[4L]]) return(sprintf("line %d: %s", line, trimws(thrown)))
+  sprintf("line %s: %s %s", parts[[2L]], trimws(parts[[3L]]), parts[[4L]])
+}
+
+# The line where the expression starts that plumber evaluates now, NA outside of them.
+line_of_block <- function() {
+  evaluate <- asNamespace("plumber")$evaluateBlock
+  for (frame in rev(seq_len(sys.nframe()))) {
+    if (!identical(sys.function(frame), evaluate)) next
+    place <- get0("srcref", sys.frame(frame), inherits = FALSE)
+    if (is.numeric(place)) return(as.integer(place[[1L]]))
+  }
+  NA_integer_
+}
+
+# From now on, in this process, what would serve a router or an app of httpuv registers it.
+note_runs <- function() {
+  when_loaded("plumber", function() {
+    get("Plumber", asNamespace("plumber"))$set("public", "run", run_router, overwrite = TRUE)
+  })
+  when_loaded("httpuv", function() utils::assignInNamespace("runServer", run_httpuv, "httpuv"))
+}
+
+when_loaded <- function(package, action) {
+  if (isNamespaceLoaded(package)) return(action())
+  setHook(packageEvent(package, "onLoad"), function(...) action())
+}
+
+# In the place of a router's run(). R6 gives a method the environment of its object: what it needs of this package it
+# must look up.
+run_router <- function(host = NULL, port = NULL, ..., debug = NULL, docs = NULL) {
+  asNamespace("drover")$note_run(self, private, list(debug = debug, docs = docs))
+  invisible(self)
+}
+
+note_run <- function(pr, private, given) {
+  if (isTRUE(private$disable_run)) stop("a router cannot be run while its file is read", call. = FALSE)
+  runs$given <- given
+  register_app(as_app(pr), NULL, NULL, character())
+}
+
+run_httpuv <- function(host, port, app, ...) register_app(as_app(app), NULL, NULL, character())

@@ -1,0 +1,57 @@
+# What a file is, told by its name and contents. That each kind serves: test-load-app.R.
+
+local_files <- function(..., frame = parent.frame()) {
+  folder <- withr::local_tempdir(.local_envir = frame)
+  files <- list(...)
+  for (name in names(files)) writeLines(files[[name]], file.path(folder, name))
+  folder
+}
+
+kind_in <- function(folder, file = NULL, kind = "auto") {
+  found <- drover:::find_app(if (is.null(file)) folder else file.path(folder, file), kind)
+  c(found$kind, basename(found$path))
+}
+
+expect_load_error <- function(code, pattern) {
+  testthat::expect_error(code, pattern, fixed = TRUE, class = "drover_error_load")
+}
+
+test_that("a folder has its app in a file of a known name, in one order", {
+  expect_identical(kind_in(local_files(plumber.R = "#* @get /", app.R = "1")), c("plumber", "plumber.R"))
+  expect_identical(kind_in(local_files(Plumber.r = "#* @get /", entrypoint.r = "1")), c("script", "entrypoint.r"))
+  expect_identical(kind_in(local_files(app.R = "1", other.R = "2")), c("script", "app.R"))
+  expect_load_error(kind_in(local_files(other.R = "2")), "looked for _server.yml, _server.yaml, entrypoint.R, plumber.R, app.R; found other.R")
+  expect_load_error(kind_in(local_files()), "it is empty")
+})
+
+test_that("the engine of _server.yml decides", {
+  yml <- "_server.yml"
+  expect_identical(
+    kind_in(local_files("_server.yml" = c("engine: plumber", "options:", "  file: x"), plumber.R = "#* @get /")), c("plumber", "plumber.R")
+  )
+  folder <- local_files("_server.yml" = c("# mine", "engine: \"drover\"  # here", "file: api.R"), api.R = "1", plumber.R = "#* @get /")
+  expect_identical(kind_in(folder), c("script", "api.R"))
+  expect_identical(kind_in(folder, yml), c("script", "api.R"))
+  expect_load_error(kind_in(local_files("_server.yml" = "engine: other")), "is for the engine other, which is not served")
+  expect_load_error(kind_in(local_files("_server.yml" = "x: 1")), "has no `engine`")
+  expect_load_error(kind_in(local_files("_server.yml" = "engine: plumber")), "there is no entrypoint.R, plumber.R, app.R beside it")
+})
+
+test_that("annotations make a file plumber's, unless it makes an app itself; `kind` overrides", {
+  folder <- local_files(
+    a.R = c("#* @apiTitle x", "#'@get /x", "function() 1"), b.R = c("#* @get /x", "drover::dr_get(drover::dr_app(), '/x', identity)"),
+    c.R = "# @get is not one", d.rds = "x", e.R = c("#* @get /x", "function( {")
+  )
+  expect_identical(kind_in(folder, "a.R"), c("plumber", "a.R"))
+  expect_identical(kind_in(folder, "a.R", "script"), c("script", "a.R"))
+  expect_identical(kind_in(folder, "b.R"), c("script", "b.R"))
+  expect_identical(kind_in(folder, "c.R"), c("script", "c.R"))
+  expect_identical(kind_in(folder, "d.rds"), c("rds", "d.rds"))
+  expect_identical(kind_in(folder, "e.R"), c("plumber", "e.R"))
+})
+
+test_that("a call is an expression, and a file that is missing is none", {
+  expect_identical(drover:::find_app("pkg::make_app()"), list(kind = "expression", text = "pkg::make_app()"))
+  expect_identical(drover:::find_app("make", "expression"), list(kind = "expression", text = "make"))
+  for (path in c("missing.R", "folder/missing.R", "/no/such file.R")) expect_load_error(drover:::find_app(path), "there is no such file")
+})
