@@ -193,6 +193,8 @@ full_package_stage package fuzz-json 120 Rscript tests/fuzz/json.R
 full_package_stage package conformance 480 Rscript tests/conformance/run.R
 full_package_stage package h2spec 300 tools/h2spec.sh
 full_package_stage package examples 480 Rscript tests/examples/run.R
+# The same requests to plumber or httpuv, and to drover.
+full_package_stage package plumber 300 Rscript tests/plumber/run.R
 
 # The lanes `process` and `ways`, which begin when the package is installed: their tests wait more than they compute.
 full_package_stage process process 1800 Rscript tests/process/run.R

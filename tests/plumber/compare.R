@@ -1,0 +1,62 @@
+# One request, sent to two servers, and what differs in their answers.
+
+# `jar`: an environment with the cookies that the server has set, by name.
+send <- function(server, request, jar) {
+  headers <- request$headers
+  if (request$cookies) headers <- c(headers, Cookie = paste0(names(as.list(jar)), "=", unlist(as.list(jar)), collapse = "; "))
+  host <- "127.0.0.1:1"
+  client <- raw_client(server$port)
+  client_send(client, request_bytes(request$path, request$method, c(headers, Connection = "close"), request$body, host))
+  # httpuv sends the body of HEAD, too: what comes after the head is not read
+  response <- client_response(client, 20, head = request$method == "HEAD")
+  if (is.null(response)) return(list(status = NA_integer_, headers = character(), body = raw()))
+  keep_cookies(jar, response$headers)
+  response
+}
+
+keep_cookies <- function(jar, headers) {
+  for (cookie in headers[names(headers) == "set-cookie"]) {
+    pair <- regmatches(cookie, regexec("^([^=]+)=([^;]*)", cookie))[[1L]]
+    assign(pair[[2L]], pair[[3L]], envir = jar)
+  }
+}
+
+not_compared <- c("date", "server", "connection", "keep-alive", "x-content-type-options")
+
+# The fields of an answer by name, each with its values in order.
+fields_of <- function(response) {
+  headers <- response$headers[!names(response$headers) %in% not_compared]
+  # encrypted anew each time; and cookies say when they end
+  headers <- sub("^(session=)[^;]*", "\\1...", headers)
+  headers <- sub("Expires= [^;]*;", "Expires= ...;", headers)
+  if (identical(unname(headers["content-length"]), "0")) headers <- headers[names(headers) != "content-length"]
+  split(unname(headers), names(headers))
+}
+
+# What is not the same: names of parts, with both values.
+differences <- function(ours, theirs) {
+  found <- character()
+  if (!identical(ours$status, theirs$status)) found[["status"]] <- paste(theirs$status, "is now", ours$status)
+  a <- fields_of(ours)
+  b <- fields_of(theirs)
+  for (name in union(names(a), names(b))) {
+    if (!identical(a[[name]], b[[name]])) {
+      found[[name]] <- paste(paste(b[[name]], collapse = " | "), "is now", paste(a[[name]], collapse = " | "))
+    }
+  }
+  if (!identical(stable(ours$body), stable(theirs$body))) {
+    found[["body"]] <- paste(brief(theirs$body), "is now", brief(ours$body))
+  }
+  found
+}
+
+# Files of PDF have the time when they were made.
+stable <- function(body) {
+  if (length(body) < 5L || !identical(body[1:4], charToRaw("%PDF"))) return(body)
+  text <- rawToChar(body[body != 0])
+  gsub("/(CreationDate|ModDate) \\(D:[0-9]+\\)", "", text, useBytes = TRUE)
+}
+
+brief <- function(body) {
+  paste0(length(body), " bytes ", encodeString(substr(iconv(printable(utils::head(body, 2000L)), "UTF-8", "UTF-8", sub = "byte"), 1L, 300L)))
+}

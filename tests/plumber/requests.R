@@ -1,0 +1,29 @@
+# Requests as data. Not for sending them: compare.R.
+
+# One request. `headers`: a named character vector, or a list where a name comes several times; `body`: text or bytes;
+# `cookies`: sent are those that the server has set before. `differs`: why drover answers in another way, and `only`, if
+# not everything may differ: the parts that may ("status", "body", or the name of a header field).
+ask <- function(path, method = "GET", headers = character(), body = NULL, cookies = FALSE, differs = NULL, only = NULL) {
+  list(path = path, method = method, headers = unlist(headers), body = body, cookies = cookies, differs = differs, only = only)
+}
+
+json <- function(path, body, method = "POST", ...) ask(path, method, c("Content-Type" = "application/json"), body, ...)
+
+form <- function(path, body, ...) ask(path, "POST", c("Content-Type" = "application/x-www-form-urlencoded"), body, ...)
+
+typed <- function(path, type, body, ...) ask(path, "POST", c("Content-Type" = type), body, ...)
+
+# A body of parts: each is list(head lines, text or bytes).
+multipart <- function(path, ..., boundary = "AaB03x", end = TRUE, differs = NULL) {
+  parts <- lapply(list(...), function(part) {
+    content <- part[[2L]]
+    head <- paste0("--", boundary, "\r\n", paste0(part[[1L]], "\r\n", collapse = ""), "\r\n")
+    c(charToRaw(head), if (is.raw(content)) content else charToRaw(content), charToRaw("\r\n"))
+  })
+  body <- c(unlist(parts), if (end) charToRaw(paste0("--", boundary, "--\r\n")))
+  typed(path, paste0("multipart/form-data; boundary=", boundary), body, differs = differs)
+}
+
+disposition <- function(name, file = NULL) {
+  paste0("Content-Disposition: form-data; name=\"", name, "\"", if (!is.null(file)) paste0("; filename=\"", file, "\""))
+}

@@ -1,0 +1,50 @@
+# The same requests to plumber or httpuv and to drover: R_LIBS=.Rlib Rscript tests/plumber/run.R [APP...], from the root.
+# See README.md. Each request is a test. Ends with "N passed, N failed".
+
+here <- file.path("tests", "plumber")
+source(file.path("tests", "testthat", "helper-raw-http.R"), encoding = "UTF-8")
+for (file in c("requests.R", "servers.R", "compare.R")) source(file.path(here, file), encoding = "UTF-8")
+
+# How each app is served without drover.
+starts <- c(
+  full = "library(plumber); set.seed(1); plumb('plumber.R')$run(host = '127.0.0.1', port = port, quiet = TRUE)",
+  handlers = "library(plumber); plumb(dir = '.')$run(host = '127.0.0.1', port = port, quiet = TRUE)",
+  rook = "app <- source('app.R')$value; httpuv::runServer('127.0.0.1', port, app)"
+)
+
+counts <- c(passed = 0L, failed = 0L)
+report <- function(name, problems = character()) {
+  which <- if (length(problems)) "failed" else "passed"
+  counts[[which]] <<- counts[[which]] + 1L
+  if (length(problems)) cat("failed:", name, paste0("\n        ", problems), "\n")
+}
+
+run_request <- function(app, request, ours, theirs) {
+  # httpuv drops a connection without an answer when an app gives none: that is an answer, too
+  found <- differences(send(ours$server, request, ours$jar), send(theirs$server, request, theirs$jar))
+  name <- paste(c(app, request$method, request$path, if (length(request$body)) brief(as_bytes(request$body))), collapse = " ")
+  if (is.null(request$differs)) return(report(name, paste(names(found), found, sep = ": ", recycle0 = TRUE)))
+  if (!length(found)) return(report(name, paste("the answers are the same, though", request$differs)))
+  # a body of another length has another Content-Length
+  may <- if (is.null(request$only)) names(found) else c(request$only, if ("body" %in% request$only) "content-length")
+  found <- found[!names(found) %in% may]
+  report(name, paste(names(found), found, sep = ": ", recycle0 = TRUE))
+}
+
+run_app <- function(app) {
+  cat(app, "\n")
+  folder <- normalizePath(file.path(here, "apps", app))
+  requests <- source(file.path(here, paste0("requests-", app, ".R")), local = new.env(), encoding = "UTF-8")$value
+  theirs <- list(server = start_other(folder, starts[[app]], free_port()), jar = new.env())
+  on.exit(stop_server(theirs$server))
+  ours <- list(server = start_drover(folder, free_port()), jar = new.env())
+  on.exit(stop_server(ours$server), add = TRUE)
+  for (request in requests) run_request(app, request, ours, theirs)
+}
+
+asked <- commandArgs(trailingOnly = TRUE)
+for (app in if (length(asked)) asked else names(starts)) {
+  tryCatch(run_app(app), error = function(error) report(app, conditionMessage(error)))
+}
+cat(sprintf("%d passed, %d failed\n", counts[["passed"]], counts[["failed"]]))
+quit(status = counts[["failed"]] > 0L)

@@ -1,0 +1,48 @@
+# The two servers of an app. Each is list(process, port, log).
+
+# As its users run it without drover. `start`: R code that serves on `port`.
+start_other <- function(folder, start, port) {
+  code <- sprintf("setwd(%s); port <- %dL; %s", deparse(folder), port, start)
+  start_process(c(file.path(R.home("bin"), "Rscript"), "--vanilla", "-e", code), port)
+}
+
+start_drover <- function(folder, port) {
+  program <- system.file("bin", "drover", package = "drover")
+  start_process(c(program, "serve", folder, "--port", port, "--workers", "2"), port)
+}
+
+# Waits until it can be connected to.
+start_process <- function(command, port) {
+  log <- tempfile("log-")
+  process <- processx::process$new(
+    command[[1L]], command[-1L], stdout = log, stderr = "2>&1", cleanup_tree = TRUE,
+    env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
+  )
+  can_connect <- function() {
+    connection <- tryCatch(
+      suppressWarnings(socketConnection("127.0.0.1", port, open = "r+b", timeout = 1)), error = function(error) NULL
+    )
+    if (is.null(connection)) return(FALSE)
+    close(connection)
+    TRUE
+  }
+  eventually(function() can_connect() || !process$is_alive(), 60, 0.1)
+  server <- list(process = process, port = port, log = function() readLines(log, warn = FALSE))
+  if (!process$is_alive()) stop("it did not start:\n", paste(server$log(), collapse = "\n"), call. = FALSE)
+  server
+}
+
+stop_server <- function(server) {
+  server$process$interrupt()
+  server$process$wait(10000)
+  if (server$process$is_alive()) server$process$kill_tree()
+}
+
+free_port <- function() {
+  for (port in sample(20000:40000)) {
+    socket <- tryCatch(serverSocket(port), error = function(error) NULL)
+    if (is.null(socket)) next
+    close(socket)
+    return(port)
+  }
+}
