@@ -4,6 +4,7 @@
 use crate::fair::Waiting;
 use crate::request::Key;
 use crate::runs::Runs;
+use exchange::follow;
 
 pub(crate) struct Generation {
     pub id: u32,
@@ -61,20 +62,14 @@ impl Generation {
         self.pace.get(Self::index(route)).copied().flatten()
     }
 
-    /// One took so long. An average that follows within some dozen requests; a single pause, as for garbage collection,
-    /// counts for little, while a route that has become slow is seen to be by its second request.
+    /// One took so long.
     pub(crate) fn took(&mut self, route: u32, micros: u32) {
         let index = Self::index(route);
         if index >= self.pace.len() {
             self.pace.resize(index + 1, None);
         }
         let before = self.pace[index].unwrap_or(micros);
-        let capped = micros.min(before.saturating_mul(8).saturating_add(100));
-        self.pace[index] = Some(if capped >= before {
-            before + (capped - before).div_ceil(8)
-        } else {
-            before - (before - capped).div_ceil(16)
-        });
+        self.pace[index] = Some(follow(before, micros, 100));
     }
 }
 

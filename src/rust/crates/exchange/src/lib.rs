@@ -7,6 +7,7 @@
 mod answer;
 mod clock;
 mod handlers;
+mod pace;
 mod pipe;
 mod request;
 mod sink;
@@ -17,6 +18,7 @@ pub use clock::now;
 #[doc(hidden)]
 pub use clock::set_now;
 pub use handlers::Handlers;
+pub use pace::follow;
 pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written};
 pub use request::RequestView;
 pub use sink::{Sent, Sink};

@@ -5,8 +5,8 @@
 //! take it back. Neighbours: `sink` (the answer of a request, from any thread), `outbox` (the ring of replies), `exchange` (what is called).
 
 use crate::outbox::{failure, Outbox};
-use crate::pace::Pace;
 use crate::sink::{never_wait_here, sink, About, Half};
+use crate::telling::Telling;
 use exchange::{Answer, Handlers};
 use shm::{Assembler, Bell, Consumer, RequestId, WorkerEnd};
 use std::path::PathBuf;
@@ -53,7 +53,7 @@ pub struct CLink {
     log: LogLine,
     /// by slot: requests whose answers come through a sink
     sinks: Vec<Option<Arc<Half>>>,
-    pace: Pace,
+    telling: Telling,
     /// replies of inline handlers were written since the server's bell was rung
     untold: bool,
     /// requests that the threads of the handlers have not been woken for
@@ -86,7 +86,7 @@ impl CLink {
             handlers,
             log,
             sinks: Vec::new(),
-            pace: Pace::default(),
+            telling: Telling::default(),
             untold: false,
             unflushed: 0,
             told_of_long: None,
@@ -197,11 +197,11 @@ impl CLink {
         if !self.outbox.start(id) {
             return; // taken back
         }
-        if self.pace.must_tell_before(number) {
+        if self.telling.must_tell_before(number) {
             self.tell();
         }
         self.flush();
-        self.pace.begin(number);
+        self.telling.begin(number);
         let (outbox, log) = (&self.outbox, &self.log);
         let mut later = None;
         let answer = self.handlers.run(route.handler, request, &mut || {
@@ -219,7 +219,7 @@ impl CLink {
             }
             (None, None) => self.fail(id),
         }
-        let took = self.pace.end();
+        let took = self.telling.end();
         if took >= LONG && self.told_of_long.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
             self.told_of_long = Some(Instant::now());
             let (who, took) = (About::new(id, request, None).who(), took.as_millis());
@@ -246,10 +246,10 @@ impl CLink {
     }
 
     fn send_reply(&mut self, id: RequestId) {
-        let took = self.pace.answered();
+        let took = self.telling.answered();
         self.outbox.reply(id, &mut self.reply, took);
         self.outbox.finished();
-        self.pace.replied();
+        self.telling.replied();
         self.untold = true;
     }
 
@@ -272,6 +272,6 @@ impl CLink {
     fn tell(&mut self) {
         self.untold = false;
         self.outbox.tell();
-        self.pace.told();
+        self.telling.told();
     }
 }

@@ -7,9 +7,9 @@
 
 mod c_link;
 mod outbox;
-mod pace;
 mod sink;
 mod spool;
+mod telling;
 mod wait;
 mod worker;
 

@@ -1,7 +1,7 @@
 //! Taking requests and replying.
 
-use crate::pace::Pace;
 use crate::spool::{failure, spooled, SPOOL_ABOVE};
+use crate::telling::Telling;
 use crate::wait::Wait;
 use shm::{Assembler, Interrupt, RequestId, Sending, WorkerEnd};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -26,7 +26,7 @@ pub struct Worker {
     running: Arc<Running>,
     /// replies were written since the server's bell was rung
     untold: bool,
-    pace: Pace,
+    telling: Telling,
     /// where the bodies of long replies go
     folder: Option<PathBuf>,
 }
@@ -63,7 +63,7 @@ impl Worker {
             current: None,
             running,
             untold: false,
-            pace: Pace::default(),
+            telling: Telling::default(),
             folder: None,
         }
     }
@@ -92,10 +92,10 @@ impl Worker {
                 continue; // taken back
             }
             let route = Request::peek(message);
-            if self.pace.must_tell_before(route) {
+            if self.telling.must_tell_before(route) {
                 self.tell();
             }
-            self.pace.begin(route);
+            self.telling.begin(route);
             self.current = Some(Job(id));
             self.running.set(self.current);
             return self.current;
@@ -110,7 +110,7 @@ impl Worker {
             self.send(job, &[]);
             self.tell();
         }
-        self.pace.end()
+        self.telling.end()
     }
 
     /// Replies with a message of `wire`. `false` when nobody takes it any more.
@@ -123,7 +123,7 @@ impl Worker {
         let mut took = Duration::ZERO;
         if self.current == Some(job) {
             self.current = None;
-            took = self.pace.answered();
+            took = self.telling.answered();
         }
         let micros = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
         if message.len() > SPOOL_ABOVE {
@@ -162,7 +162,7 @@ impl Worker {
             }
         }
         self.untold = true;
-        self.pace.replied();
+        self.telling.replied();
         true
     }
 
@@ -171,7 +171,7 @@ impl Worker {
         if std::mem::take(&mut self.untold) {
             self.end.server_bell.ring();
         }
-        self.pace.told();
+        self.telling.told();
     }
 
     /// Says that the worker will sleep. `false` when a request came in the meantime: do not sleep.

@@ -1,5 +1,6 @@
 //! How long a handler is expected to take: by what it has taken lately.
 
+use exchange::follow;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -25,21 +26,14 @@ impl Pace {
         (expected < QUICK).then_some(expected)
     }
 
-    /// One took so long. An average that follows within some dozen requests; a single pause counts for little, while a handler that has
-    /// become slow is seen to be by its second request.
+    /// One took so long.
     pub fn took(&self, took: Duration) {
         let took = u32::try_from(took.as_nanos()).unwrap_or(UNKNOWN).min(UNKNOWN - 1);
         let before = match self.0.load(Ordering::Relaxed) {
             UNKNOWN => took,
             before => before,
         };
-        let capped = took.min(before.saturating_mul(8).saturating_add(100_000));
-        let now = if capped >= before {
-            before + (capped - before).div_ceil(8)
-        } else {
-            before - (before - capped).div_ceil(16)
-        };
-        self.0.store(now, Ordering::Relaxed);
+        self.0.store(follow(before, took, 100_000).min(UNKNOWN - 1), Ordering::Relaxed);
     }
 }
 

@@ -11,9 +11,9 @@ const QUICK: Duration = Duration::from_micros(25);
 /// But no more than this many.
 const MOST: u32 = 64;
 
-/// What is known of the handlers' pace.
+/// How long the handlers of each route have lately taken at most, and which replies have not been told.
 #[derive(Debug, Default)]
-pub(crate) struct Pace {
+pub(crate) struct Telling {
     /// for each route, the longest run of its handler, decaying by 1 % a request; `None` before the first
     longest: Vec<Option<Duration>>,
     began: Option<(usize, Instant)>,
@@ -22,7 +22,7 @@ pub(crate) struct Pace {
     untold: u32,
 }
 
-impl Pace {
+impl Telling {
     fn index(route: u32) -> usize {
         // the not-found handler, u32::MAX, comes first
         route.wrapping_add(1) as usize
@@ -77,26 +77,26 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_route_that_is_slow_or_unknown() {
-        let mut pace = Pace::default();
-        pace.replied();
-        assert!(pace.must_tell_before(0), "unknown");
-        pace.begin(0);
-        pace.end();
-        assert!(!pace.must_tell_before(0), "quick");
-        pace.begin(0);
+        let mut telling = Telling::default();
+        telling.replied();
+        assert!(telling.must_tell_before(0), "unknown");
+        telling.begin(0);
+        telling.end();
+        assert!(!telling.must_tell_before(0), "quick");
+        telling.begin(0);
         std::thread::sleep(Duration::from_millis(1));
-        pace.end();
-        assert!(pace.must_tell_before(0), "slow");
+        telling.end();
+        assert!(telling.must_tell_before(0), "slow");
         for _ in 0..2000 {
-            pace.begin(0);
-            pace.end();
+            telling.begin(0);
+            telling.end();
         }
-        assert!(!pace.must_tell_before(0), "quick again");
+        assert!(!telling.must_tell_before(0), "quick again");
         for _ in 0..MOST {
-            pace.replied();
+            telling.replied();
         }
-        assert!(pace.must_tell_before(0), "many wait");
-        pace.told();
-        assert!(!pace.must_tell_before(1) && !pace.must_tell_before(u32::MAX), "none waits");
+        assert!(telling.must_tell_before(0), "many wait");
+        telling.told();
+        assert!(!telling.must_tell_before(1) && !telling.must_tell_before(u32::MAX), "none waits");
     }
 }
