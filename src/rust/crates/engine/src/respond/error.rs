@@ -51,35 +51,31 @@ impl ErrorBodies {
 /// the log.
 pub fn failure(f: &Failure, bodies: &ErrorBodies, own: &OwnErrors, request: &Fields, id: u64) -> Response {
     let json = bodies.is_json(request);
-    let (mut headers, body) = match own.answer(f, json) {
-        Some(own) => (with_all(own.headers.clone(), &f.headers), own.body.clone()),
+    let (mut fields, body) = match own.answer(f, json) {
+        Some(own) => (own.fields.clone(), own.body.clone()),
         None => standard(f, json, id),
     };
-    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    // before those of the same name that an app has: `Allow` is what this path allows
+    f.headers.iter().for_each(|(name, value)| fields.set(name, value));
+    let mut otherwise = |name, value| {
+        if fields.get(&name).is_none() {
+            fields.set(&name, &HeaderValue::from_static(value));
+        }
+    };
+    otherwise(CACHE_CONTROL, "no-store");
     if f.status == StatusCode::SERVICE_UNAVAILABLE {
-        headers.entry(RETRY_AFTER).or_insert(HeaderValue::from_static("1"));
+        otherwise(RETRY_AFTER, "1");
     }
-    let mut fields = ResponseFields::from(headers);
-    fields.close |= f.close;
+    fields.close = f.close;
     Response::new(f.status, fields, Body::bytes(body))
 }
 
 /// The engine's own form, when an app has none.
-fn standard(f: &Failure, json: bool, id: u64) -> (HeaderMap, Bytes) {
+fn standard(f: &Failure, json: bool, id: u64) -> (ResponseFields, Bytes) {
     let (content_type, text) =
         if json { ("application/problem+json", problem(f, id)) } else { ("text/plain; charset=utf-8", f.text(id)) };
-    let mut headers = f.headers.clone();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.remove(CACHE_CONTROL);
-    (headers, text.into())
-}
-
-/// `headers`, where those in `others` go before others of the same name: `Allow` is what this path allows.
-fn with_all(mut headers: HeaderMap, others: &HeaderMap) -> HeaderMap {
-    for (name, value) in others {
-        headers.insert(name, value.clone());
-    }
-    headers
+    let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(content_type))]);
+    (headers.into(), text.into())
 }
 
 fn problem(f: &Failure, id: u64) -> String {

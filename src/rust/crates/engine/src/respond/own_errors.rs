@@ -4,7 +4,7 @@
 use crate::config::OwnErrorConfig;
 use bytes::Bytes;
 use http::header::{DATE, SET_COOKIE};
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use httpd::{Failure, ResponseFields};
 
 /// See the module.
@@ -17,7 +17,7 @@ pub struct OwnError {
     status: StatusCode,
     json: bool,
     /// without those that are the server's to set, or that mean one client or one moment
-    pub headers: HeaderMap,
+    pub fields: ResponseFields,
     pub body: Bytes,
 }
 
@@ -41,9 +41,10 @@ impl OwnError {
     fn new(config: &OwnErrorConfig) -> Result<Self, String> {
         let status = StatusCode::from_u16(config.status).map_err(|_| format!("{} is not a status", config.status))?;
         let given = || config.headers.iter().map(|field| (field.name.as_bytes(), field.value.as_bytes()));
-        let mut headers = ResponseFields::of_handler(None, given)?.to_map();
-        headers.remove(DATE);
-        headers.remove(SET_COOKIE);
-        Ok(OwnError { status, json: config.json, headers, body: Bytes::copy_from_slice(config.body.as_bytes()) })
+        let mut fields = ResponseFields::of_handler(None, given)?;
+        fields.said_length = None;
+        fields.remove(&DATE);
+        fields.remove(&SET_COOKIE);
+        Ok(OwnError { status, json: config.json, fields, body: Bytes::copy_from_slice(config.body.as_bytes()) })
     }
 }

@@ -5,7 +5,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DATE, TRANSFER_ENCO
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// See the module. What frames a message is not in the text.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct ResponseFields {
     /// `name: value CRLF`, names in lower case
     text: Vec<u8>,
@@ -100,10 +100,46 @@ impl ResponseFields {
         &self.text
     }
 
+    /// Names and values, in their order.
+    fn all(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.text.split(|&b| b == b'\n').filter_map(|line| {
+            let line = line.strip_suffix(b"\r")?;
+            let colon = memchr::memmem::find(line, b": ")?;
+            Some((&line[..colon], &line[colon + 2..]))
+        })
+    }
+
+    /// The value of the first field of this name.
+    pub fn get(&self, name: &HeaderName) -> Option<&[u8]> {
+        self.all().find(|(known, _)| *known == name.as_str().as_bytes()).map(|(_, value)| value)
+    }
+
+    /// Takes all fields of this name out.
+    pub fn remove(&mut self, name: &HeaderName) {
+        if self.get(name).is_none() {
+            return;
+        }
+        let mut text = Vec::with_capacity(self.text.capacity());
+        for line in self.text.split_inclusive(|&b| b == b'\n') {
+            let named = line.strip_prefix(name.as_str().as_bytes()).is_some_and(|rest| rest.starts_with(b": "));
+            if !named {
+                text.extend_from_slice(line);
+            }
+        }
+        self.text = text;
+        self.has_date &= name != DATE;
+    }
+
+    /// Puts a field in the place of all of its name. Not for those that frame the message or are about the connection.
+    pub fn set(&mut self, name: &HeaderName, value: &HeaderValue) {
+        self.remove(name);
+        self.push(name.as_str().as_bytes(), value.as_bytes());
+        self.has_date |= name == DATE;
+    }
+
     /// Whether they are of a body in JSON.
     pub fn are_json(&self) -> bool {
-        // the type that a handler gives comes first
-        self.text.starts_with(b"content-type: application/json")
+        self.get(&CONTENT_TYPE).is_some_and(|value| value.starts_with(b"application/json"))
     }
 
     /// Whether the handler has said when the response was made.
@@ -114,12 +150,9 @@ impl ResponseFields {
     /// As HTTP/2's library has them.
     pub fn to_map(&self) -> HeaderMap {
         let mut map = HeaderMap::new();
-        for line in self.text.split(|&b| b == b'\n').filter_map(|line| line.strip_suffix(b"\r")) {
-            let Some(colon) = memchr::memmem::find(line, b": ") else { continue };
+        for (name, value) in self.all() {
             // both were checked when they were added
-            if let (Ok(name), Ok(value)) =
-                (HeaderName::from_bytes(&line[..colon]), HeaderValue::from_bytes(&line[colon + 2..]))
-            {
+            if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), HeaderValue::from_bytes(value)) {
                 // never too many for it: see `MOST`
                 let _ = map.try_append(name, value);
             }
@@ -198,6 +231,26 @@ mod tests {
             |n: usize| ResponseFields::of_handler(None, || names[..n].iter().map(|name| (name.as_bytes(), &b"1"[..])));
         assert_eq!(given(MOST).unwrap().to_map().len(), MOST + 1);
         assert_eq!(given(MOST + 1).unwrap_err(), "the handler set more than 16384 headers");
+    }
+
+    #[test]
+    fn fields_are_read_replaced_and_removed() {
+        let given = [(&b"X-A"[..], &b"1: 2"[..]), (b"x-ab", b"3"), (b"x-a", b""), (b"Date", b"now")];
+        let mut fields = ResponseFields::of_handler(Some(b"a/b"), || given.into_iter()).unwrap();
+        let named = HeaderName::from_static;
+        assert_eq!(fields.get(&named("x-a")), Some(&b"1: 2"[..]));
+        assert_eq!((fields.get(&named("x-")), fields.get(&named("x-b"))), (None, None));
+        fields.set(&named("x-a"), &HeaderValue::from_static("4"));
+        fields.set(&named("x-c"), &HeaderValue::from_static("5"));
+        fields.remove(&DATE);
+        fields.remove(&named("x"));
+        assert!(!fields.has_date());
+        assert_eq!(
+            std::str::from_utf8(fields.text()).unwrap(),
+            "content-type: a/b\r\nx-ab: 3\r\nx-content-type-options: nosniff\r\nx-a: 4\r\nx-c: 5\r\n"
+        );
+        fields.set(&DATE, &HeaderValue::from_static("then"));
+        assert!(fields.has_date());
     }
 
     #[test]
