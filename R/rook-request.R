@@ -43,7 +43,7 @@ rook_request <- function(req, depth, constants) {
 # list(path, query) of "/a%20b?c=d", as they were sent; the query has its "?".
 split_target <- function(url) {
   # a client of a proxy names the server, too
-  url <- sub("^[a-zA-Z][a-zA-Z0-9+.-]*://[^/?]*/?", "/", url)
+  if (!startsWith(url, "/")) url <- sub("^[a-zA-Z][a-zA-Z0-9+.-]*://[^/?]*/?", "/", url)
   at <- regexpr("?", url, fixed = TRUE)
   if (at < 0L) return(list(path = url, query = ""))
   list(path = substr(url, 1L, at - 1L), query = substring(url, at))

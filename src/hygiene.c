@@ -2,6 +2,7 @@
  * do, sinks, graphics devices. Only the look is here, in some hundred nanoseconds; the repair is in R/hygiene.R. */
 #include "hygiene.h"
 #include <locale.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #define R_NO_REMAP
@@ -16,6 +17,7 @@ static struct {
   ino_t directory;
   char locale[512];
   SEXP cell[3], value[3];
+  double number[3]; /* of values that are one number, and NaN of others: the value itself may be collected */
   int devices, sinks;
 } noted;
 
@@ -27,6 +29,20 @@ static SEXP option(const char *name) {
     if (TAG(cell) == tag) return cell;
   }
   return R_NilValue;
+}
+
+static double number(SEXP value) {
+  if (TYPEOF(value) != INTSXP && TYPEOF(value) != REALSXP) return NAN;
+  return XLENGTH(value) == 1 && ATTRIB(value) == R_NilValue ? Rf_asReal(value) : NAN;
+}
+
+/* Whether option `i` is as it was: the same value, or the same number again, as when a function has set and restored it. */
+static int is_as_noted(int i) {
+  SEXP now = CAR(noted.cell[i]);
+  if (now == noted.value[i]) return 1;
+  if (!(number(now) == noted.number[i])) return 0;
+  noted.value[i] = now;
+  return 1;
 }
 
 /* A call of what base's closures call, without their argument matching. */
@@ -63,14 +79,14 @@ void drv_hygiene_note(void) {
   for (int i = 0; i < 3; i++) {
     noted.cell[i] = option(noted_options[i]);
     noted.value[i] = CAR(noted.cell[i]);
+    noted.number[i] = number(noted.value[i]);
   }
   noted.devices = Rf_NumDevices();
   noted.sinks = sinks();
 }
 
 int drv_hygiene_options_changed(void) {
-  return CAR(noted.cell[0]) != noted.value[0] || CAR(noted.cell[1]) != noted.value[1] ||
-         CAR(noted.cell[2]) != noted.value[2];
+  return !is_as_noted(0) || !is_as_noted(1) || !is_as_noted(2);
 }
 
 int drv_hygiene_is_disturbed(void) {
