@@ -70,8 +70,9 @@ run_router <- function(host = NULL, port = NULL, ..., debug = NULL, docs = NULL)
 
 note_run <- function(pr, private, given) {
   if (isTRUE(private$disable_run)) stop("a router cannot be run while its file is read", call. = FALSE)
-  runs$given <- given
-  register_app(as_app(pr), NULL, NULL, character())
+  app <- as_app(pr)
+  app$run <- given
+  register_app(app, NULL, NULL, character())
 }
 
 run_httpuv <- function(host, port, app, ...) register_app(as_app(app), NULL, NULL, character())

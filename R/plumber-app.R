@@ -5,7 +5,7 @@ plumber_app <- function(pr) {
   folder <- plumber_folder(pr)
   app <- catch_all(in_folder(rook_handler(pr), folder))
   undo <- NULL
-  dr_on_start(app, function() undo <<- plumber_prepare(pr))
+  dr_on_start(app, function() undo <<- plumber_prepare(pr, app$run))
   dr_on_stop(app, function() if (!is.null(undo)) undo())
   dr_on_worker_start(app, function() {
     # callbacks of promises run outside of handlers; a session's working directory is its user's
@@ -37,18 +37,14 @@ in_folder <- function(handler, folder) {
   }
 }
 
-# What a router was told by run(), by name: see load-plumber.R.
-runs <- new.env(parent = emptyenv())
-
-# Does what run() does before it serves. A function that takes it back.
-plumber_prepare <- function(pr) {
+# Does what run() does before it serves; `given` are its arguments. A function that takes it back.
+plumber_prepare <- function(pr, given) {
   plumber <- asNamespace("plumber")
   private <- private_of(pr)
-  given <- runs$given
   debug <- private$debug
   private$maxSize <- plumber_option("maxRequestSize", 0)
   if (!is.null(given$debug)) pr$setDebug(given$debug)
-  docs <- if (is.null(given$docs)) private$docs_info else plumber$upgrade_docs_parameter(given$docs)
+  docs <- docs_of(pr, given$docs)
   if (isTRUE(docs$enabled)) {
     # the address is for the messages, which are not plumber's to write here
     plumber$mount_docs(pr = pr, host = "127.0.0.1", port = 0L, docs_info = docs, callback = NULL, quiet = TRUE)
@@ -57,6 +53,11 @@ plumber_prepare <- function(pr) {
     private$debug <- debug
     if (isTRUE(docs$enabled)) plumber$unmount_docs(pr, docs)
   }
+}
+
+# What is known of the docs page; `given`, if it is not NULL, goes before what the router says.
+docs_of <- function(pr, given) {
+  if (is.null(given)) private_of(pr)$docs_info else asNamespace("plumber")$upgrade_docs_parameter(given)
 }
 
 # Since 1.3.0 options of plumber may be set as variables of the environment, too.

@@ -1,0 +1,73 @@
+# What programs written for plumber and valve call to serve, with their arguments. Neighbours: serve.R and run.R, which
+# do it; plumber-app.R.
+
+#' Serve as plumber and valve do
+#'
+#' Drop-ins for programs that were written for the packages 'plumber' and 'valve': the same names, arguments and
+#' defaults, and this server. Both block until the server is stopped.
+#'
+#' `pr_run()` is [dr_serve()] for a router, and `valve_run()` is [dr_run()] for its file.
+#'
+#' @param pr A router of the package 'plumber'.
+#' @param host The address to listen on: a single string, as in [dr_serve()].
+#' @param port The TCP port: a single integer. For `pr_run()` also `NULL`, for the option `plumber.port`, the variable
+#'   `PLUMBER_PORT`, or else a free one.
+#' @param ... Further arguments of [dr_serve()] or [dr_run()], by name, such as `workers`.
+#' @param debug `TRUE` or `FALSE`: whether plumber's own answers to errors have their messages. `NULL` for what the
+#'   router says, and otherwise `TRUE` in an interactive session.
+#' @param docs What plumber's `pr_set_docs()` takes, `TRUE`, `FALSE` or a name; `NULL` for what the router says.
+#' @param swaggerCallback `NULL`, or a function that is called with the address of the docs page once the server
+#'   listens.
+#' @param quiet `TRUE` to say nothing when the server listens.
+#' @param filepath The path of the router's file, or of another that [dr_run()] takes: a single string.
+#' @param n_min,n_max How many worker processes there are at least and at most: single integers.
+#' @param workers Engine threads for connections, which valve calls workers: a single integer.
+#' @param check_unused,max_age As in [dr_pool()].
+#' @returns `NULL`, invisibly.
+#' @section Errors: `drover_error_argument` when an argument is not as described. Further ones as of [dr_serve()] and
+#'   [dr_run()].
+#' @seealso [dr_rook()] for routers beside other routes.
+#' @examples
+#' \dontrun{
+#' plumber::pr() |> plumber::pr_get("/ping", function() "pong") |> drover::pr_run(port = 8000, workers = 4)
+#'
+#' valve_run("plumber.R", n_max = 5)
+#' }
+#' @name drop_ins
+NULL
+
+#' @rdname drop_ins
+#' @export
+pr_run <- function(pr, host = "127.0.0.1", port = getOption("plumber.port", NULL), ..., debug = NULL, docs = NULL,
+                   swaggerCallback = NULL, quiet = FALSE) {
+  call <- sys.call()
+  if (!is_plumber(pr)) stop_argument("pr", "a router of the package 'plumber'", pr, call)
+  check_flag(quiet, "quiet", call)
+  check_function(swaggerCallback, "swaggerCallback", null = TRUE, call = call)
+  app <- as_app(pr)
+  app$run <- list(debug = debug, docs = docs)
+  settings <- utils::modifyList(list(block = TRUE), list(...))
+  port <- port %||% as.integer(Sys.getenv("PLUMBER_PORT", "0"))
+  announced <- function(message) {
+    if (!startsWith(conditionMessage(message), "drover listening on ")) return()
+    if (!is.null(swaggerCallback) && has_docs(pr, docs)) swaggerCallback(paste0(server$url, "/__docs__/"))
+    if (quiet) tryInvokeRestart("muffleMessage")
+  }
+  arguments <- c(list(app, port = port, host = host), settings)
+  withCallingHandlers(do.call(dr_serve, arguments, quote = TRUE), message = announced)
+  invisible()
+}
+
+has_docs <- function(pr, docs) isTRUE(docs_of(pr, docs)$enabled)
+
+#' @rdname drop_ins
+#' @export
+valve_run <- function(filepath = "plumber.R", host = "127.0.0.1", port = 3000, n_min = 1, n_max = 3, workers = n_max,
+                      check_unused = 10, max_age = 300, ...) {
+  check_count(n_min, "n_min")
+  check_count(n_max, "n_max", n_min)
+  dr_run(
+    filepath, host = host, port = port, threads = workers, workers = c(n_min, n_max),
+    pool = dr_pool(check_unused = check_unused, max_age = max_age), ...
+  )
+}

@@ -1,0 +1,44 @@
+# Programs written for plumber and valve, as scripts of their own.
+
+router <- "plumber::pr_get(plumber::pr(), '/', function() stop('shown'))"
+
+test_that("pr_run() serves with plumber's arguments, and with those of dr_serve()", {
+  skip_if_not_installed("plumber")
+  script <- local_script(c(
+    "page <- function(url) cat(url, '\\n')",
+    sprintf("%s |> pr_run(port = 0, debug = TRUE, swaggerCallback = page, workers = 2)", router)
+  ))
+  expect_match(fetch(script, "/")$text, "shown")
+  expect_identical(fetch(script, "/openapi.json")$status, 200L)
+  expect_true(eventually(function() any(grepl(paste0("http://127.0.0.1:", script$port, "/__docs__/"), script$out()))))
+  script$process$interrupt()
+  script$process$wait(10000)
+  expect_identical(script$process$get_exit_status(), 0L)
+})
+
+test_that("the port is the option's or the variable's, and docs and debug may be off", {
+  skip_if_not_installed("plumber")
+  script <- local_script(c("options(plumber.port = 0L)", sprintf("pr_run(%s, docs = FALSE, debug = FALSE)", router)))
+  answer <- fetch(script, "/")
+  expect_identical(answer$status, 500L)
+  expect_false(grepl("shown", answer$text))
+  expect_identical(fetch(script, "/openapi.json")$status, 404L)
+})
+
+test_that("valve_run() serves a file with valve's arguments", {
+  skip_if_not_installed("plumber")
+  folder <- withr::local_tempdir()
+  writeLines(c("#* @get /", "function() 'by valve'"), file.path(folder, "plumber.R"))
+  script <- local_script(c(
+    sprintf("setwd('%s')", folder), "valve_run(port = 0, n_min = 1, n_max = 2, check_unused = 5, max_age = 60)"
+  ))
+  expect_identical(fetch(script, "/")$text, "[\"by valve\"]")
+  expect_match(grep("listening", script$log(), value = TRUE), "threads=2, workers=1-2", fixed = TRUE)
+})
+
+test_that("wrong arguments are named", {
+  expect_argument_error(pr_run(1), "`pr` must be a router of the package 'plumber', not 1")
+  expect_argument_error(valve_run(tempfile()), "`filepath` must be the path|`file` must be the path")
+  expect_argument_error(valve_run(n_min = 0), "`n_min` must be")
+  expect_argument_error(valve_run(n_min = 3, n_max = 2), "`n_max` must be")
+})
