@@ -4,8 +4,8 @@
 . "$(dirname "$0")/lib.sh"
 example=${1:-hello}
 port=${2:-8080}
-app="inst/examples/$example/app.R"
-[ -f "$app" ] || fail "no example '$example'; there are: $(cd inst/examples && echo *)"
+app="inst/examples/$example"
+[ -f "$app/requests.txt" ] || fail "no example '$example'; there are: $(cd inst/examples && echo *)"
 
 tools/setup.sh run
 install_quietly "building; the first time, this takes a few minutes"
@@ -16,4 +16,6 @@ for description in "inst/examples/$example"/*/DESCRIPTION; do
     || fail "the package of the example could not be installed"
 done
 export PORT="$port"
-exec Rscript "$app"
+# written for another server, it is served by the program
+if grep -qs 'dr_serve(' "$app/app.R"; then exec Rscript "$app/app.R"; fi
+exec "$library/drover/bin/drover" serve "$app"

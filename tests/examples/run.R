@@ -1,7 +1,7 @@
 # Runs the examples, and the code in README.md and docs/, over real sockets: Rscript tests/examples/run.R [NAME...], from the
 # root, where NAME is an example ("hello") or a page ("docs/routes.md"). Ends with "N passed, N failed".
 #
-# An example is a folder inst/examples/NAME with app.R and requests.txt; a page is described in pages.R. Each command of
+# An example is a folder inst/examples/NAME with requests.txt and app.R, or another app that `drover serve` takes; a page is described in pages.R. Each command of
 # a transcript or page is a test; so is that the app starts, and that it ends when interrupted.
 
 for (file in c("transcript.R", "samples.R", "server.R", "packages.R", "pages.R", "settings.R", "proxy.R", "unit.R", "troubleshooting.R")) {
@@ -47,10 +47,17 @@ run_example <- function(name) {
   if (length(installed$problems)) return(invisible())
   on.exit(unlink(installed$library, recursive = TRUE))
   steps <- parse_transcript(readLines(requests, encoding = "UTF-8"))
+  # written for another server: the program serves it
+  if (!serves_itself(folder)) return(run_app(name, folder, steps, folder = folder, workers = 1L))
   run_app(name, file.path(folder, "app.R"), steps, library = installed$library)
   # compiled code has something to prove in processes that are forked
   if (is.null(installed)) return(invisible())
   run_app(paste(name, "(drover serve)"), file.path(folder, "app.R"), steps, library = installed$library, workers = 2L)
+}
+
+serves_itself <- function(folder) {
+  file <- file.path(folder, "app.R")
+  file.exists(file) && any(grepl("dr_serve(", readLines(file, encoding = "UTF-8"), fixed = TRUE))
 }
 
 run_page <- function(page) {
