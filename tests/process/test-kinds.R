@@ -1,0 +1,82 @@
+# What `drover FILE` takes beside apps of its own: each kind as its user has it, from the words of the command to an answer.
+
+# A folder with these files.
+folder_of <- function(...) {
+  folder <- tempfile("kind-")
+  dir.create(folder)
+  files <- list(...)
+  for (name in names(files)) writeLines(files[[name]], file.path(folder, name))
+  folder
+}
+
+# The body of the answer, and the status before it.
+told_by <- function(app, path = "/", ..., words = character()) {
+  server <- launch(c(drover_program(), app, "--port", "0", "--workers", "1", words))
+  expect(!is.null(server$url), paste(c("it does not listen:", server$log()), collapse = "\n"))
+  answer <- ask(server, path, ...)
+  paste(answer$status, answer$body)
+}
+
+annotated <- c("#* @get /", "#* @serializer text", "function() paste('plumbed in', basename(getwd()))")
+
+test("a file and a folder of plumber's, an entrypoint, and what _server.yml says", function() {
+  folder <- folder_of(plumber.R = annotated)
+  right <- paste("200 plumbed in", basename(folder))
+  expect(told_by(folder) == right, "the folder")
+  expect(told_by(file.path(folder, "plumber.R")) == right, "the file")
+  folder <- folder_of(entrypoint.R = "pr() |> pr_get('/', function() 'entered', serializer = serializer_text())", plumber.R = annotated)
+  expect(told_by(folder) == "200 entered", "the entrypoint")
+  folder <- folder_of("_server.yml" = c("engine: plumber", "file: api.R"), api.R = annotated)
+  expect(told_by(folder) == paste("200 plumbed in", basename(folder)), "_server.yml")
+}, ways = 1)
+
+test("programs that run a router, or an app of httpuv, themselves", function() {
+  folder <- folder_of(program.R = c(
+    "library(plumber)", "router <- pr()", "router <- pr_get(router, '/', function() stop('shown'))",
+    "pr_run(router, port = 1, debug = TRUE, docs = FALSE)", "message('the program goes on')"
+  ))
+  expect(grepl("shown", told_by(file.path(folder, "program.R"))), "the router, and its arguments of run()")
+  expect(grepl("^404", told_by(file.path(folder, "program.R"), "/openapi.json")), "docs = FALSE")
+  folder <- folder_of(program.R = "httpuv::runServer('127.0.0.1', 1, list(call = function(req) list(status = 200L, body = 'httpuv')))")
+  expect(told_by(file.path(folder, "program.R")) == "200 httpuv", "httpuv's")
+}, ways = 1)
+
+test("a Rook app, a script of Rserve, a saved object and a call", function() {
+  folder <- folder_of(
+    rook.R = "function(req) list(status = 201L, headers = list(), body = req$PATH_INFO)",
+    rserve.R = ".http.request <- function(url, query, body, headers) list(url, 'text/plain')"
+  )
+  expect(told_by(file.path(folder, "rook.R"), "/x") == "201 /x", "Rook")
+  expect(told_by(file.path(folder, "rserve.R"), "/y") == "200 /y", "Rserve")
+  saved <- file.path(folder, "app.rds")
+  saveRDS(function(req) list(status = 200L, body = "saved"), saved)
+  expect(told_by(saved) == "200 saved", "the object")
+  expect(told_by("drover::dr_rook(function(req) list(status = 200L, body = 'called'))") == "200 called", "the call")
+  odd <- folder_of("with a space.R" = c(annotated, "function(req) list(status = 200L, body = 'a script')"))
+  expect(told_by(file.path(odd, "with a space.R"), words = c("--kind", "script")) == "200 a script", "--kind")
+}, ways = 1)
+
+test("what cannot be served is one error with its line and exit status, and nothing is left running", function() {
+  ends <- function(app, code, pattern, words = character(), env = NULL) {
+    ended <- run_to_end(c(drover_program(), app, "--port", "0", words))
+    expect(ended$status == code, paste(app, "its exit status is", ended$status))
+    said <- grep("^(drover|error): ", ended$log, value = TRUE)
+    expect(any(grepl(pattern, said)), paste(c(app, ended$log), collapse = "\n"))
+  }
+  folder <- folder_of(
+    syntax.R = c("#* @get /", "function( {"), throws.R = c("#* @get /", "function() 1", "stop('not today')"),
+    package.R = c("#* @get /", "function() 1", "library(no.such.package)"), annotation.R = c("#* @get", "function() 1"),
+    nothing.R = "x <- 1", entrypoint.txt = "1", broken.rds = "no object"
+  )
+  at <- function(file) file.path(folder, file)
+  ends(at("missing.R"), 4L, "cannot read .*missing.R")
+  ends(folder, 1L, "looked for _server.yml, .*; found ")
+  ends(at("syntax.R"), 1L, "line 2, column 11: unexpected '\\{'")
+  ends(at("throws.R"), 1L, "line 3: not today")
+  ends(at("package.R"), 1L, "line 3: there is no package called .no.such.package.")
+  ends(at("annotation.R"), 1L, "line 1: #\\* @get No path specified")
+  ends(at("nothing.R"), 1L, "it makes no app: its last value, .* annotations of plumber")
+  ends(at("broken.rds"), 1L, "it cannot be read")
+  ends("no.such.package::app()", 1L, "there is no package called")
+  ends(at("nothing.R"), 2L, "", c("--kind", "other"))
+}, ways = 1)
