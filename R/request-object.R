@@ -11,13 +11,17 @@ request_fields <- c(
 # frame and are byte code from the start, since an object is made for each request that fails. `params` is not lazy: it
 # is set from C before each handler that has some, who reads them then, and a plain variable is read fastest.
 lazy_fields <- setdiff(request_fields, "params")
-field_functions <- eval(call("function", as.pairlist(alist(cell = , routine = )), as.call(c( # nolint
-  quote(list),
-  lapply(match(lazy_fields, request_fields) - 1L, function(i) {
-    # .External2 sees by itself whether `value` is missing: fields are read for nearly every request
-    bquote(function(value) .External2(routine, cell, .(i)))
-  })
-))))
+field_functions <- eval(call("function", as.pairlist(alist(cell = , routine = )), call("{", # nolint
+  # unforced, they would keep the frame of new_request() and with it a reference to the object: it could never be used again
+  quote(force(cell)), quote(force(routine)),
+  as.call(c(
+    quote(list),
+    lapply(match(lazy_fields, request_fields) - 1L, function(i) {
+      # .External2 sees by itself whether `value` is missing: fields are read for nearly every request
+      bquote(function(value) .External2(routine, cell, .(i)))
+    })
+  ))
+)))
 
 # The params of a route without any.
 no_params <- structure(list(), names = character())

@@ -258,3 +258,36 @@ test_that("dr_serve() in a handler is refused with a classed error", {
   expect_identical(fetch(server, "/again-uncaught")$status, 500L)
   expect_identical(fetch(server, "/alive")$text, "alive")
 })
+
+test_that("the object of a request is used for the next one unless a handler kept something of it", {
+  server <- local_server({
+    app <- dr_app()
+    kept <- list()
+    dr_get(app, "/address", function(req) {
+      address <- .Internal(address(req))
+      utils::capture.output(print(address))
+    })
+    dr_get(app, "/read/<x>", function(req) paste(req$params$x, req$query$q, req$headers$host))
+    dr_get(app, "/keep", function(req) {
+      kept[[length(kept) + 1L]] <<- req
+      "kept"
+    })
+    dr_get(app, "/leave", function(req) {
+      kept[[length(kept) + 1L]] <<- function() req$path
+      "left"
+    })
+  })
+  address <- function() http(server, "/address")$body
+  first <- address()
+  expect_match(first, "0x")
+  # making one takes longer than all else that R does for a small request
+  expect_identical(address(), first)
+  http(server, "/read/1?q=2")
+  expect_identical(address(), first)
+  for (path in c("/keep", "/leave")) {
+    http(server, path)
+    now <- address()
+    expect_false(now == first, info = path)
+    first <- now
+  }
+})
