@@ -100,7 +100,7 @@ route_timeout <- function(timeout, call) {
 #'   with a warning of class `drover_warning_overwrite`. A route that can never be reached gives a warning of class
 #'   `drover_warning_unreachable`, when it is registered (a path with `?`) or served (another route goes before it).
 #' @section Errors: `drover_error_argument` when an argument is not as described.
-#' @seealso [dr_mount()] for the routes of another app, [dr_get_cpp()] for handlers in C, [dr_static()] for files,
+#' @seealso [dr_mount()] for the routes of another app, [dr_get_cpp()] for C handlers, [dr_static()] for files,
 #'   [dr_not_found()].
 #' @examples
 #' app <- dr_app()

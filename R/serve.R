@@ -47,7 +47,7 @@ server <- new.env(parent = emptyenv())
 #' @param on_worker_start,on_worker_stop Functions without arguments, or `NULL`, that each worker calls before its first
 #'   request and at its end; see [dr_on_worker_start()]. With `workers = 1` this session is the worker.
 #' @param max_queue How many requests may wait for handlers or run in them; further ones get 503.
-#' @param cpp_workers Number of threads for handlers in C that are not inline, see [dr_get_cpp()]: a single integer >=
+#' @param cpp_workers Number of threads for C handlers that are not inline, see [dr_get_cpp()]: a single integer >=
 #'   1. With worker processes, each has so many. They are started when such a handler is first called.
 #' @param upload_path A folder in which the server makes one of its own for bodies above `spool_above`, and removes what
 #'   servers that were killed have left there: a single string, or `NULL` for that of temporary files. It is created

@@ -14,7 +14,7 @@ write_app <- function(lines, file = tempfile("app-", fileext = ".R")) {
   file
 }
 
-# An app with handlers in C: those of tests/handlers, which are installed when they are first asked for.
+# An app with C handlers: those of tests/handlers, which are installed when they are first asked for.
 c_app <- function() {
   if (!requireNamespace("drover.handlers", quietly = TRUE)) {
     library <- tempfile("library-")

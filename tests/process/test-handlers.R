@@ -5,7 +5,7 @@ serve_c <- function(...) serve(c_app(), ...)
 
 c_pid <- function(server) as.integer(ask(server, "/c/pid")$body)
 
-test("handlers in C are served by worker processes, however those start", function() {
+test("C handlers are served by worker processes, however those start", function() {
   for (start in c("fork", "spawn")) {
     server <- serve_c(workers = 2, start = start)
     expect(c_pid(server) %in% workers_of(server, start), start, ": not in a worker")
@@ -26,7 +26,7 @@ test("handlers in C are served by worker processes, however those start", functi
 # With start = "spawn" workers are children of the server, and no zygotes.
 workers_of <- function(server, start) if (start == "spawn") zygotes(server) else workers(server)
 
-test("a session with worker processes runs handlers in C there", function() {
+test("a session with worker processes runs C handlers there", function() {
   app <- c_app()
   server <- serve_session(c(sprintf("app <- source(%s)$value", deparse(app)), "serve(workers = 2, cpp_workers = 2)"))
   expect(c_pid(server) %in% workers(server), "not in a worker")
@@ -83,7 +83,7 @@ test("threads of handlers run in parallel, and no more than cpp_workers of them"
   expect(Sys.time() - begun > 1.1, "four on one thread took ", format(Sys.time() - begun))
 })
 
-test("R that is busy holds up no handler in C, and these hold up no R", function() {
+test("R that is busy holds up no C handler, and these hold up no R", function() {
   server <- serve_c(workers = 1, cpp_workers = 2)
   busy <- ask_later(server, "/sleep/3000")
   Sys.sleep(0.3)
@@ -136,8 +136,8 @@ test("a handler that never returns: its worker is replaced first, and killed wit
   expect(late$status == "504" && late$seconds < 3, "status ", late$status, " after ", late$seconds)
   expect(wait_for(function() !is_alive(pid), 15), "its worker lives")
   for (account in end_load(load)) expect_account(account)
-  expect(logged(server, "is replaced: a handler in C does not return"), "the log does not say why")
-  expect(logged(server, paste0("worker ", pid, " .*a handler in C did not return")), "nor what became of it")
+  expect(logged(server, "is replaced: a C handler does not return"), "the log does not say why")
+  expect(logged(server, paste0("worker ", pid, " .*a C handler did not return")), "nor what became of it")
   expect(c_pid(server) != pid, "it answers")
 })
 
@@ -177,7 +177,7 @@ test("reloads under load of C: no request fails", function() {
   for (account in end_load(load)) expect_account(account)
 })
 
-test("a server that ends waits for handlers in C and their streams", function() {
+test("a server that ends waits for C handlers and their streams", function() {
   server <- serve_c(workers = 1, graceful_timeout = 20)
   waits <- list(
     ask_later(server, "/c/block?ms=1500"), ask_later(server, "/c/stream?n=30&ms=50"), ask_later(server, "/c/later/x?ms=1000")
@@ -212,7 +212,7 @@ test("what waits for threads brings more workers, and these go when they are not
   expect(wait_for(function() length(workers(server)) == 1L), "they do not go")
 })
 
-test("max_requests counts handlers in C", function() {
+test("max_requests counts C handlers", function() {
   server <- serve_c(workers = 1, max_requests = 200)
   pid <- wait_for_workers(server, 1)
   expect_account(load(server, "/c/text", connections = 4, requests = 400))
@@ -239,7 +239,7 @@ test("handlers in R may fork beside threads of C", function() {
   wait_for_workers(server, 1)
 })
 
-test("a worker that writes over the memory of its handlers in C harms nobody else", function() {
+test("a worker that writes over the memory of its C handlers harms nobody else", function() {
   server <- serve_c(workers = 3, timeout = 2, kill_after = 0.5, queue_timeout = 20, graceful_timeout = 5)
   load <- start_load(server, "/c/later/{n}?ms=1", echo = TRUE, connections = 8)
   for (i in 1:5) ask(server, "/scribble/100")

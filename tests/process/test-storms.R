@@ -167,7 +167,7 @@ for (way in names(ways)) local({
     steady <- function() {
       after <<- census(server)
       now <- after[match(before$pid, after$pid), ]
-      # threads that read files or run handlers in C come as they are needed, a few of them
+      # threads that read files or run C handlers come as they are needed, a few of them
       all(now$descriptors <= before$descriptors + 2L) && all(now$threads <= before$threads + 8L)
     }
     show <- function(table) paste(utils::capture.output(print(table)), collapse = "\n    ")

@@ -1,6 +1,6 @@
 //! A worker process's side of its control channel: it says that it is ready, is told to stop, and its log lines go that way; and the
-//! start of its handlers in C, on threads that no fork has to live with: they are the last thing before it is ready.
-//! Neighbours: `desk` (requests and replies), `zygote` (which makes it), `natives` (the handlers in C), `src/process.c`.
+//! start of its C handlers, on threads that no fork has to live with: they are the last thing before it is ready.
+//! Neighbours: `desk` (requests and replies), `zygote` (which makes it), `natives` (the C handlers), `src/process.c`.
 
 use crate::desk::{Desk, Routes};
 use crate::natives::CNatives;
@@ -26,7 +26,7 @@ pub struct Process {
     message: Vec<u8>,
     log: Log,
     c: Option<CLinkParts>,
-    /// of the link of its handlers in C, once that is served, and when they were first asked to come to an end
+    /// of the link of its C handlers, once that is served, and when they were first asked to come to an end
     rest: Option<(CRest, Option<Instant>)>,
     /// how long that is waited for
     graceful: Duration,
@@ -35,7 +35,7 @@ pub struct Process {
 /// Where lines go, from any thread.
 type Log = Arc<dyn Fn(Level, &str) + Send + Sync>;
 
-/// What the link of its handlers in C is made of when they are ready.
+/// What the link of its C handlers is made of when they are ready.
 struct CLinkParts {
     end: WorkerEnd,
     routes: Vec<Option<CRoute>>,
@@ -63,7 +63,7 @@ impl CLinkParts {
 
 impl Process {
     /// A worker with this end of its control channel and the descriptors of these links, and its desk. The second link is that of
-    /// handlers in C: it is served from [`drv_process_serve_c`] on.
+    /// C handlers: it is served from [`drv_process_serve_c`] on.
     ///
     /// # Errors
     /// When the descriptors are not those of a link, or the app's patterns are wrong.
@@ -96,7 +96,7 @@ impl Process {
         let log = self.log.clone();
         // SAFETY: the caller's.
         let natives = unsafe { natives.ready(threads, move |level, text| log(level, text)) }?;
-        let handlers: Arc<dyn Handlers> = natives.ok_or_else(|| io::Error::other("the app has no handlers in C"))?;
+        let handlers: Arc<dyn Handlers> = natives.ok_or_else(|| io::Error::other("the app has no C handlers"))?;
         let log = self.log.clone();
         let link =
             CLink::new(end, routes, handlers, Arc::new(move |level, line: &str| log(Level::from_number(level), line)))
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn drv_process_fd(process: *const Process) -> i32 {
     unsafe { (*process).channel.as_raw_fd() }
 }
 
-/// Has its handlers in C, if the app has some, served from now on, by threads that have the signal mask of the caller. 0, and an error, when
+/// Has its C handlers, if the app has some, served from now on, by threads that have the signal mask of the caller. 0, and an error, when
 /// that cannot be.
 ///
 /// # Safety
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn drv_process_serve_c(process: *mut Process, natives: CNa
     let done = shield(Err(io::Error::other("the engine failed")), || unsafe { process.serve_c(&natives) });
     if let Err(e) = &done {
         // SAFETY: the caller's.
-        unsafe { Error::put(error, 0, format!("handlers in C cannot be served: {e}")) };
+        unsafe { Error::put(error, 0, format!("C handlers cannot be served: {e}")) };
     }
     i32::from(done.is_ok())
 }

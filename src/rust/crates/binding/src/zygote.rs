@@ -35,7 +35,7 @@ pub struct Zygote {
 }
 
 /// A worker that is wanted, and what it gets: its end of its control channel, then the descriptors of its link, and those of the link of its
-/// handlers in C, if it has some.
+/// C handlers, if it has some.
 struct Order {
     worker: u32,
     fds: Vec<OwnedFd>,

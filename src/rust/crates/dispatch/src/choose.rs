@@ -1,4 +1,4 @@
-//! Which worker a request goes to. The rules, first match first, for R and for handlers in C alike:
+//! Which worker a request goes to. The rules, first match first, for R and for C handlers alike:
 //!
 //! 1. A quick request goes along with quick ones to a lane that is at it already, while together they take next to no time:
 //!    waking another process would cost more than the wait.

@@ -45,7 +45,7 @@ use observe::Log;
 use tokio::sync::mpsc::unbounded_channel;
 
 /// A queue without workers: where requests are submitted, the handle of those who bring workers, and what one I/O thread is to
-/// [`install`]. Each process has `cpp_workers` threads for handlers in C. `watch_closely` is called when requests are out: then [`expire`]
+/// [`install`]. Each process has `cpp_workers` threads for C handlers. `watch_closely` is called when requests are out: then [`expire`]
 /// is to be called often.
 pub fn create(limits: &Limits, cpp_workers: usize, log: Log, watch_closely: fn()) -> (Queue, Pool, Home) {
     let (pool, orders) = Pool::new(cpp_workers, limits.max_queue);

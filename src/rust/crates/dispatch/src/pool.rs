@@ -19,7 +19,7 @@ pub struct Seat {
     pub generation: u32,
     /// the server's end of its link
     pub end: ServerEnd,
-    /// the same of a second one, for handlers in C that run in it; `None` when it has none
+    /// the same of a second one, for C handlers that run in it; `None` when it has none
     pub c_end: Option<ServerEnd>,
     /// who runs its handlers; `None` for one that is never interrupted
     pub runner: Option<Runner>,
@@ -108,14 +108,14 @@ pub enum PoolEvent {
         /// names the request that it was interrupted for
         request: u64,
     },
-    /// a handler in C has not returned long after its deadline: its thread is lost, and a fresh worker is better. Told once.
+    /// a C handler has not returned long after its deadline: its thread is lost, and a fresh worker is better. Told once.
     Blocked {
         /// which
         worker: u32,
         /// names the request in the log
         request: u64,
     },
-    /// it was to end, had nothing left but handlers in C that do not return, and was killed
+    /// it was to end, had nothing left but C handlers that do not return, and was killed
     GivenUp(u32),
 }
 
@@ -131,7 +131,7 @@ pub(crate) enum PoolOrder {
 
 /// What the threads of a server and the owners of its pool share.
 pub(crate) struct Shared {
-    /// threads for handlers in C, in each process
+    /// threads for C handlers, in each process
     pub(crate) cpp_workers: usize,
     orders: UnboundedSender<PoolOrder>,
     pub(crate) events: UnboundedSender<PoolEvent>,
@@ -141,7 +141,7 @@ pub(crate) struct Shared {
     pub(crate) outstanding: AtomicUsize,
     /// of these, requests that no worker has begun with
     pub(crate) waiting: AtomicUsize,
-    /// most that may be outstanding: `max_queue`, and one for each worker and for each thread of handlers in C
+    /// most that may be outstanding: `max_queue`, and one for each worker and for each thread of C handlers
     pub(crate) most: AtomicUsize,
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Worker {
     pub worker: u32,
     pub generation: u32,
     r: Lane,
-    /// where its handlers in C are reached, if it has some
+    /// where its C handlers are reached, if it has some
     c: Option<Lane>,
     runner: Option<Runner>,
     stats: Arc<WorkerStats>,
@@ -43,7 +43,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Takes a seat; its handlers in C have so many threads. In the context of the runtime of this thread.
+    /// Takes a seat; its C handlers have so many threads. In the context of the runtime of this thread.
     pub(crate) fn new(seat: Seat, threads: usize) -> io::Result<Self> {
         seat.stats.last_used_ms.store(now(), Relaxed);
         Ok(Worker {
@@ -85,7 +85,7 @@ impl Worker {
         std::iter::once(&mut self.r).chain(&mut self.c)
     }
 
-    /// Threads of its handlers in C.
+    /// Threads of its C handlers.
     pub(crate) fn threads(&self) -> usize {
         self.c.as_ref().map_or(0, |c| c.width)
     }
@@ -115,7 +115,7 @@ impl Worker {
         self.lanes().any(Lane::has_deadlines)
     }
 
-    /// Whether all that it still has are handlers in C that do not end.
+    /// Whether all that it still has are C handlers that do not end.
     pub(crate) fn is_only_stuck(&self) -> bool {
         self.r.is_empty() && self.c.as_ref().is_some_and(Lane::is_only_stuck)
     }

@@ -18,7 +18,7 @@ pub struct Settings {
     pub port: u16,
     /// I/O threads
     pub threads: usize,
-    /// threads for handlers in C, in each process that runs some
+    /// threads for C handlers, in each process that runs some
     #[serde(default = "cpp_workers")]
     pub cpp_workers: usize,
     /// whether clients are told what went wrong in a handler
@@ -163,7 +163,7 @@ pub struct RouteConfig {
     pub on_client_gone: Option<OnClientGone>,
 }
 
-/// What becomes of a handler in R that runs when its client goes. A handler in C is told, and decides for itself.
+/// What becomes of a handler in R that runs when its client goes. A C handler is told, and decides for itself.
 #[derive(Debug, Clone, Copy, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum OnClientGone {

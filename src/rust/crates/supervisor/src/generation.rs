@@ -56,7 +56,7 @@ impl Generation {
         }
     }
 
-    /// Whether its workers run handlers in C, and have a second link for them. Known once the app is.
+    /// Whether its workers run C handlers, and have a second link for them. Known once the app is.
     pub fn has_c_handlers(&self) -> bool {
         self.app.as_ref().is_some_and(AppConfig::has_c_handlers)
     }

@@ -27,7 +27,7 @@ impl Loader {
         Loader { channel, open: true, loaded: false, app: Vec::new() }
     }
 
-    /// Has it fork a worker, or become one, that is given its ends of a control channel and of its links: R's, and that of its handlers in C,
+    /// Has it fork a worker, or become one, that is given its ends of a control channel and of its links: R's, and that of its C handlers,
     /// if it has some.
     ///
     /// # Errors

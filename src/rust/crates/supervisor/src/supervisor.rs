@@ -284,7 +284,7 @@ impl Supervisor {
                 PoolEvent::Stuck { worker, request } => {
                     self.stuck(worker, format!("request {request:016x} did not answer its interrupt"));
                 }
-                PoolEvent::GivenUp(worker) => self.stuck(worker, "a handler in C did not return".to_owned()),
+                PoolEvent::GivenUp(worker) => self.stuck(worker, "a C handler did not return".to_owned()),
             }
         }
     }

@@ -27,7 +27,7 @@ pub struct WorkerHandle {
     pub open: bool,
     /// the server's end of its link, until the engine gets it
     pub end: Option<ServerEnd>,
-    /// the same of its second link, if it has handlers in C
+    /// the same of its second link, if it has C handlers
     pub c_end: Option<ServerEnd>,
     /// it said so; it serves when its process is known, too
     pub ready: bool,

@@ -9,7 +9,7 @@ use crate::WireError;
 /// From the server to a zygote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ZygoteOrder {
-    /// fork this worker. Descriptors: the worker's end of its control channel, then those of its link, and those of the link of its handlers in C,
+    /// fork this worker. Descriptors: the worker's end of its control channel, then those of its link, and those of the link of its C handlers,
     /// if it has some.
     Fork {
         /// the server's name for it

@@ -1,4 +1,4 @@
-//! The link of handlers in C, and the thread that looks after it: takes requests, runs inline ones itself, gives others to the threads of
+//! The link of C handlers, and the thread that looks after it: takes requests, runs inline ones itself, gives others to the threads of
 //! the handlers, and passes on what the server says of requests that run.
 //!
 //! A request that waits for a thread has not begun: whoever begins with it says so in its slot (`Sink::start`), and until then the server may
@@ -183,7 +183,7 @@ impl CLink {
                 return;
             }
             (_, request) => {
-                let why = request.err().map_or_else(|| "its route has no handler in C".to_owned(), |e| e.to_string());
+                let why = request.err().map_or_else(|| "its route has no C handler".to_owned(), |e| e.to_string());
                 (self.log)(ERROR, &format!("a request cannot be served: {why}"));
                 if self.outbox.start(id) {
                     self.fail(id);
@@ -223,7 +223,7 @@ impl CLink {
         if took >= LONG && self.told_of_long.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
             self.told_of_long = Some(Instant::now());
             let (who, took) = (About::new(id, request, None).who(), took.as_millis());
-            let why = format!("{who} an inline handler took {took} ms: all handlers in C of its process waited for it");
+            let why = format!("{who} an inline handler took {took} ms: all C handlers of its process waited for it");
             (self.log)(WARN, &why);
         }
     }

@@ -1,4 +1,4 @@
-//! Where the replies of handlers in C go, from whichever thread: the ring of the link, one message after the other. Long bodies go through
+//! Where the replies of C handlers go, from whichever thread: the ring of the link, one message after the other. Long bodies go through
 //! files, as in `worker`.
 
 use crate::spool::{self, spooled, SPOOL_ABOVE};

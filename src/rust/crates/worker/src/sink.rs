@@ -1,4 +1,4 @@
-//! The answer of a handler in C that does not answer as it is called: from any thread, whole or piece by piece.
+//! The answer of a C handler that does not answer as it is called: from any thread, whole or piece by piece.
 //!
 //! ```text
 //! Waiting ─start▶ Running ─answer▶ Over

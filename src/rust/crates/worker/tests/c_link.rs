@@ -1,4 +1,4 @@
-//! A link of handlers in C as the server has it: the test is the server, and the handlers are functions of the test.
+//! A link of C handlers as the server has it: the test is the server, and the handlers are functions of the test.
 
 use bytes::Bytes;
 use exchange::{Answer, Handlers, Head, RequestView, Response, Sent, Sink};

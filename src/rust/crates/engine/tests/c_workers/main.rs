@@ -1,4 +1,4 @@
-//! Worker processes that run handlers in C, as clients see them: fakes that begin and answer what the test tells them to, so that what goes
+//! Worker processes that run C handlers, as clients see them: fakes that begin and answer what the test tells them to, so that what goes
 //! where is known and nothing has to be timed.
 
 mod fake;

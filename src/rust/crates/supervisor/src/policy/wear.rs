@@ -23,7 +23,7 @@ pub enum Reason {
     Age(Duration),
     /// it was interrupted at the deadline of a request, of this name in the log
     Late(u64),
-    /// a handler in C has not returned long after the deadline of its request
+    /// a C handler has not returned long after the deadline of its request
     Blocked(u64),
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for Reason {
             Reason::Memory(bytes) => write!(f, "it holds {:.0} MB", *bytes as f64 / 1e6),
             Reason::Age(age) => write!(f, "it is {:.0} s old", age.as_secs_f64()),
             Reason::Late(request) => write!(f, "it was interrupted in request {request:016x}"),
-            Reason::Blocked(request) => write!(f, "a handler in C does not return from request {request:016x}"),
+            Reason::Blocked(request) => write!(f, "a C handler does not return from request {request:016x}"),
         }
     }
 }

@@ -23,7 +23,7 @@ pub fn app(name: &str) -> String {
     )
 }
 
-/// The same with a handler in C, at `/in-c`.
+/// The same with a C handler, at `/in-c`.
 pub fn app_in_c(name: &str) -> String {
     app(name).replacen('[', r#"[{"methods":["GET"],"pattern":"/in-c","handler":1,"runs":"pool"},"#, 1)
 }

@@ -216,7 +216,7 @@ fn reply(end: &mut WorkerEnd, id: RequestId, body: &str) {
     end.server_bell.ring();
 }
 
-/// Its handlers in C: says that they are.
+/// Its C handlers: says that they are.
 fn answer_in_c(end: &mut WorkerEnd) {
     while let Some(id) = end.requests.receive(&mut Assembler::default(), |word, _| RequestId::from_word(word)) {
         if end.slots.start(id) {
