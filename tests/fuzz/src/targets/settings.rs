@@ -4,6 +4,7 @@
 //! Input: lines, each an argument, or `NAME=VALUE` for a variable `DROVER_NAME`.
 
 use clap::error::ErrorKind;
+use cli::options::Asked;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -26,7 +27,9 @@ pub fn run(data: &[u8]) {
     let parsed = cli::options::read(args);
     variables.iter().for_each(|name| std::env::remove_var(name));
     let told = match parsed {
-        Ok(told) => told,
+        Ok(Asked::Serve(told)) => told,
+        // the first word is always serve
+        Ok(Asked::Tool(tool)) => panic!("{tool:?}"),
         Err(error) => return refused(&error),
     };
     let settings = told.settings(PathBuf::new());

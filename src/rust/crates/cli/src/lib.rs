@@ -23,6 +23,7 @@ mod tell;
 mod values;
 mod words;
 
+use options::Asked;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -30,7 +31,8 @@ use std::process::ExitCode;
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args = words::complete(args, std::env::var_os("DROVER_FILE").is_some());
     let told = match options::read(args) {
-        Ok(told) => told,
+        Ok(Asked::Serve(told)) => told,
+        Ok(Asked::Tool(tool)) => return end(&r::become_tool(&tool)),
         Err(e) => {
             // nowhere to complain when neither output can be written
             let _ = e.print();
@@ -44,9 +46,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     modesty::be_modest();
     match serve::serve(&told) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(exit::Error { code, message }) => {
-            tell::say(&message);
-            code.into()
-        }
+        Err(e) => end(&e),
     }
+}
+
+fn end(e: &exit::Error) -> ExitCode {
+    tell::say(&e.message);
+    e.code.into()
 }

@@ -44,7 +44,47 @@ enum What {
     /// Ctrl-C and SIGTERM answer the requests in flight and end; a second one ends at once. SIGHUP loads the app anew.
     #[command(after_help = UNITS)]
     Serve(AppArgs),
+    /// Show what an app answers: methods and paths
+    Routes(AppOfTool),
+    /// Load an app and say what is wrong with it, without serving it
+    Check(AppOfTool),
+    /// Look for what a server needs of this machine
+    Doctor(Program),
+    /// Make a project to begin with
+    New(NewProject),
+    /// Print the versions of the program, the package and R
+    Version(Program),
 }
+
+/// The app of a command that asks about it.
+#[derive(Debug, Args)]
+struct AppOfTool {
+    /// The app: as for serve
+    file: PathBuf,
+    /// What FILE is, when that is not to be found out
+    #[arg(long, env = "DROVER_KIND", value_parser = KINDS)]
+    kind: Option<String>,
+    #[command(flatten)]
+    program: Program,
+}
+
+#[derive(Debug, Args)]
+struct NewProject {
+    /// The folder to make
+    name: PathBuf,
+    #[command(flatten)]
+    program: Program,
+}
+
+#[derive(Debug, Args)]
+struct Program {
+    /// The program R: a path, or a name that is looked for on the PATH
+    #[arg(long, value_name = "PROGRAM", env = "DROVER_R", default_value = "R")]
+    r: PathBuf,
+}
+
+/// What a file may be said to be.
+const KINDS: [&str; 4] = ["script", "plumber", "rds", "expression"];
 
 #[derive(Debug, Args)]
 struct AppArgs {
@@ -55,14 +95,13 @@ struct AppArgs {
     #[arg(id = "named", short = 'f', long = "file", value_name = "FILE", env = "DROVER_FILE")]
     named: Option<PathBuf>,
     /// What FILE is, when that is not to be found out
-    #[arg(long, env = "DROVER_KIND", value_parser = ["script", "plumber", "rds", "expression"])]
+    #[arg(long, env = "DROVER_KIND", value_parser = KINDS)]
     kind: Option<String>,
     /// Settings, in TOML; without it, drover.toml beside the app's file, if it is there
     #[arg(short = 'c', long, value_name = "FILE", env = "DROVER_CONFIG")]
     config: Option<PathBuf>,
-    /// The program R: a path, or a name that is looked for on the PATH
-    #[arg(long, value_name = "PROGRAM", env = "DROVER_R", default_value = "R")]
-    r: PathBuf,
+    #[command(flatten)]
+    program: Program,
 }
 
 /// The program's arguments, with those of the table.
@@ -119,6 +158,26 @@ fn bound(name: &'static str, help: &'static str) -> Arg {
 
 fn most_workers() -> Arg {
     bound("n_max", "Most R processes [default: 3]").short('n')
+}
+
+/// What the program was asked for.
+#[derive(Debug)]
+pub enum Asked {
+    /// to serve
+    Serve(Box<Told>),
+    /// something that the package does
+    Tool(Tool),
+}
+
+/// A command that R carries out.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// the command, and what it is about
+    pub words: Vec<OsString>,
+    /// the app that it is about, and what that is, if it was said
+    pub app: Option<(PathBuf, Option<String>)>,
+    /// the program R
+    pub r: PathBuf,
 }
 
 /// What the program was told.
@@ -208,13 +267,15 @@ impl Given {
 ///
 /// # Errors
 /// With what is wrong and what would be right; also when help was asked for, or the version.
-pub fn read(args: Vec<OsString>) -> Result<Told, clap::Error> {
+pub fn read(args: Vec<OsString>) -> Result<Asked, clap::Error> {
     let (command, kubernetes) = surroundings::without_service(command(), std::env::var_os("DROVER_PORT"));
     let names = std::env::vars_os().map(|(name, _)| name);
     let names = names.filter(|name| kubernetes.is_none() || !surroundings::is_of_service(name));
-    let mut told = read_with(command, args, names, std::env::var_os("PORT"))?;
-    told.notes.extend(kubernetes);
-    Ok(told)
+    let mut asked = read_with(command, args, names, std::env::var_os("PORT"))?;
+    if let Asked::Serve(told) = &mut asked {
+        told.notes.extend(kubernetes);
+    }
+    Ok(asked)
 }
 
 fn read_with(
@@ -222,9 +283,16 @@ fn read_with(
     args: Vec<OsString>,
     variables: impl Iterator<Item = OsString>,
     port: Option<OsString>,
-) -> Result<Told, clap::Error> {
+) -> Result<Asked, clap::Error> {
     let matches = parser.try_get_matches_from(args)?;
-    let What::Serve(app) = Options::from_arg_matches(&matches)?.command;
+    let app = match Options::from_arg_matches(&matches)?.command {
+        What::Serve(app) => app,
+        What::Routes(app) => return Ok(about("routes", app)),
+        What::Check(app) => return Ok(about("check", app)),
+        What::Doctor(program) => return Ok(tool("doctor", None, program)),
+        What::New(project) => return Ok(tool("new", Some(project.name), project.program)),
+        What::Version(program) => return Ok(tool("version", None, program)),
+    };
     let mut notes = surroundings::unknown_variables(&command(), variables);
     // clap sees to it that there is one
     let path = app.file.or(app.named).unwrap_or_default();
@@ -239,10 +307,21 @@ fn read_with(
     surroundings::port(&mut given, port)?;
     notes.extend(surroundings::valve(&mut given)?);
     let pool = pool(&given)?;
-    let told = Told { file: path, kind: app.kind, r: app.r, pool, notes, given };
+    let told = Told { file: path, kind: app.kind, r: app.program.r, pool, notes, given };
     // found out here, where it is an error and not a surprise
     told.read_settings(PathBuf::new()).map_err(|e| usage(ErrorKind::ValueValidation, &e))?;
-    Ok(told)
+    Ok(Asked::Serve(Box::new(told)))
+}
+
+fn about(command: &str, app: AppOfTool) -> Asked {
+    let kind = app.kind.iter().flat_map(|kind| ["--kind".into(), kind.into()]);
+    let words = [command.into(), app.file.clone().into()].into_iter().chain(kind).collect();
+    Asked::Tool(Tool { words, app: Some((app.file, app.kind)), r: app.program.r })
+}
+
+fn tool(command: &str, word: Option<PathBuf>, program: Program) -> Asked {
+    let words = std::iter::once(command.into()).chain(word.map(Into::into)).collect();
+    Asked::Tool(Tool { words, app: None, r: program.r })
 }
 
 /// An error about how the program is used.
@@ -302,9 +381,31 @@ mod tests {
     use engine::OnClientGone;
     use supervisor::Start;
 
-    fn parse(args: &[&str]) -> Result<Told, clap::Error> {
-        let args = ["drover", "serve"].iter().chain(args).map(OsString::from).collect();
+    fn ask(args: &[&str]) -> Result<Asked, clap::Error> {
+        let args = ["drover"].iter().chain(args).map(OsString::from).collect();
         read_with(command(), args, std::iter::empty(), None)
+    }
+
+    fn parse(args: &[&str]) -> Result<Told, clap::Error> {
+        match ask(&[&["serve"], args].concat())? {
+            Asked::Serve(told) => Ok(*told),
+            Asked::Tool(tool) => panic!("{tool:?}"),
+        }
+    }
+
+    #[test]
+    fn what_the_package_does_is_passed_on() {
+        let words = |args: &[&str]| match ask(args).unwrap() {
+            Asked::Tool(tool) => tool.words,
+            Asked::Serve(told) => panic!("{told:?}"),
+        };
+        assert_eq!(words(&["routes", "app.R"]), ["routes", "app.R"]);
+        assert_eq!(words(&["check", "a", "--kind", "plumber"]), ["check", "a", "--kind", "plumber"]);
+        assert_eq!(words(&["new", "shop"]), ["new", "shop"]);
+        assert_eq!(words(&["doctor"]), ["doctor"]);
+        assert!(
+            ask(&["routes"]).is_err() && ask(&["doctor", "x"]).is_err() && ask(&["check", "a", "--port", "1"]).is_err()
+        );
     }
 
     fn error(args: &[&str]) -> String {

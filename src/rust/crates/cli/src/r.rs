@@ -1,14 +1,23 @@
 //! Finding R, the package that this program belongs to, and how R is started with both.
 
 use crate::exit::{Code, Error};
+use crate::options::Tool;
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use supervisor::Source;
 
 /// What R is told to do: the package does the rest.
 const EXPRESSION: &str = "drover:::zygote_main()";
+
+/// The same for commands that need no server.
+const COMMAND: &str = "drover:::command_main()";
+
+/// What R is started with before its own arguments.
+const OPTIONS: [&str; 4] = ["--no-echo", "--no-restore", "--no-save", "-e"];
 
 /// How to start R processes for an app.
 #[derive(Debug, Clone)]
@@ -26,26 +35,51 @@ impl Recipe {
     /// # Errors
     /// When there is no such program or file.
     pub fn new(r: &Path, file: &Path, kind: Option<&str>) -> Result<Recipe, Error> {
-        let program = find_program(r, env::var_os("PATH").as_deref()).ok_or_else(|| {
-            let r = r.display();
-            Error::new(Code::Missing, format!("cannot find R: no program {r}. Install R, or say where it is with --r"))
-        })?;
+        let program = found(r)?;
         let app = if is_call(file, kind) { file.into() } else { readable(file)?.into() };
-        let library = env::current_exe().ok().and_then(|exe| library_of(&exe));
-        let env = library.map(|library| ("R_LIBS".into(), first(library, env::var_os("R_LIBS")))).into_iter().collect();
-        Ok(Recipe { program, app, kind: kind.map(str::to_owned), env })
+        Ok(Recipe { program, app, kind: kind.map(str::to_owned), env: library().into_iter().collect() })
     }
 
     /// For the supervisor.
     pub fn source(&self) -> Source {
-        let args = ["--no-echo", "--no-restore", "--no-save", "-e", EXPRESSION, "--args"];
-        let mut args: Vec<OsString> = args.iter().map(OsString::from).collect();
+        let mut args: Vec<OsString> = OPTIONS.into_iter().chain([EXPRESSION, "--args"]).map(OsString::from).collect();
         args.push(self.app.clone());
         if let Some(kind) = &self.kind {
             args.extend(["--kind".into(), kind.into()]);
         }
         Source::Command { program: self.program.clone().into(), args, env: self.env.clone() }
     }
+}
+
+/// Becomes an R process that carries out a command. Returns when it cannot.
+pub fn become_tool(tool: &Tool) -> Error {
+    let program = match found(&tool.r) {
+        Ok(program) => program,
+        Err(e) => return e,
+    };
+    if let Some((app, kind)) = &tool.app {
+        if !is_call(app, kind.as_deref()) {
+            if let Err(e) = readable(app) {
+                return e;
+            }
+        }
+    }
+    let mut command = Command::new(program);
+    command.args(OPTIONS).args([COMMAND, "--args"]).args(&tool.words).envs(library());
+    Error::new(Code::System, format!("cannot start R: {}", command.exec()))
+}
+
+fn found(r: &Path) -> Result<PathBuf, Error> {
+    find_program(r, env::var_os("PATH").as_deref()).ok_or_else(|| {
+        let r = r.display();
+        Error::new(Code::Missing, format!("cannot find R: no program {r}. Install R, or say where it is with --r"))
+    })
+}
+
+/// The variable that has R find the package of this program before others.
+fn library() -> Option<(OsString, OsString)> {
+    let library = library_of(&env::current_exe().ok()?)?;
+    Some(("R_LIBS".into(), first(library, env::var_os("R_LIBS"))))
 }
 
 /// Whether it is a call such as `pkg::make_app()`, and no file.

@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 
-const COMMANDS: [&str; 2] = ["serve", "help"];
+const COMMANDS: [&str; 7] = ["serve", "routes", "check", "doctor", "new", "version", "help"];
 
 /// The arguments with nothing left out. The first is the program's name; `file_is_known`: a variable names the app.
 pub(crate) fn complete(args: impl IntoIterator<Item = OsString>, file_is_known: bool) -> Vec<OsString> {

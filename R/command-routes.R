@@ -1,0 +1,68 @@
+# `drover routes` and `drover check`: what an app answers, and whether it can be served. Neighbour: command.R.
+
+command_routes <- function(arguments) {
+  rows <- route_table(load_for_command(arguments))
+  writeLines(trimws(paste0(format(rows$method), "  ", format(rows$path), "  ", rows$note), "right"))
+  0L
+}
+
+# Loads the app, and compiles it as a server would: its warnings are about routes that no request reaches.
+command_check <- function(arguments) {
+  began <- elapsed()
+  app <- load_for_command(arguments)
+  warnings <- 0L
+  withCallingHandlers(compile_app(app, NULL), warning = function(warning) {
+    warnings <<- warnings + 1L
+    message("drover: warning: ", conditionMessage(warning))
+    tryInvokeRestart("muffleWarning")
+  })
+  rows <- route_table(app)
+  cat(sprintf(
+    "%s is %s with %s; it loads in %.1f s\n", arguments[[1L]], kind_of_app(app), count_of(nrow(rows), "route"),
+    elapsed() - began
+  ))
+  if (!nrow(rows)) {
+    message("drover: it has no routes: every request will get 404")
+    return(1L)
+  }
+  as.integer(warnings > 0L)
+}
+
+kind_of_app <- function(app) {
+  source <- app$source
+  if (is.null(source)) return("an app")
+  if (is_plumber(source)) return("a router of plumber")
+  if (is_rserve_function(source)) "a script of Rserve" else "an app of httpuv or Rook"
+}
+
+# A data frame: method, path and note, all strings, in the order in which routes are tried.
+route_table <- function(app, prefix = "") {
+  if (is_plumber(app$source)) return(router_table(app$source, prefix))
+  if (!is.null(app$source)) return(route_row("ANY", paste0(prefix, "/*"), kind_of_app(app)))
+  cpp <- c(unname(app$cpp_routes), unname(app$cpp_stream_routes))
+  rows <- c(
+    lapply(unname(app$routes), function(route) route_row(route$method, join_path(prefix, route$path))),
+    lapply(app$mounts, function(mount) route_table(mount$app, paste0(prefix, mount$prefix))),
+    lapply(cpp, function(route) route_row(route$method, join_path(prefix, route$path), cpp_note(route))),
+    lapply(app$static_mounts, function(static) route_row("files", paste0(prefix, static$mount), static$dir))
+  )
+  do.call(rbind, c(list(route_row(character(), character(), character())), rows))
+}
+
+route_row <- function(method, path, note = "") data.frame(method = method, path = path, note = note)
+
+# Endpoints by the stage at which they are tried, then those of mounted routers.
+router_table <- function(pr, prefix) {
+  endpoints <- unlist(lapply(names(pr$endpoints), function(stage) {
+    note <- if (stage == "__no-preempt__") "" else paste("before", sub("^__first__$", "all filters", stage))
+    lapply(pr$endpoints[[stage]], function(endpoint) {
+      route_row(paste(endpoint$verbs, collapse = ","), paste0(prefix, endpoint$path), note)
+    })
+  }), recursive = FALSE)
+  mounts <- lapply(names(pr$mounts), function(path) {
+    below <- paste0(prefix, sub("/$", "", path))
+    mount <- pr$mounts[[path]]
+    if (inherits(mount, "PlumberStatic")) route_row("files", paste0(below, "/")) else router_table(mount, below)
+  })
+  do.call(rbind, c(list(route_row(character(), character(), character())), endpoints, mounts))
+}

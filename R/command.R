@@ -1,0 +1,41 @@
+# Commands of the program that need R: `drover routes FILE` runs R -e 'drover:::command_main()' --args routes FILE. What
+# is asked for goes to standard output, all else to standard error. Neighbours: command-routes.R, command-doctor.R,
+# command-new.R; the program's own side is the crate `cli`.
+
+command_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
+  status <- tryCatch(
+    run_command(arguments[[1L]], arguments[-1L]),
+    drover_error = function(error) {
+      message("drover: ", conditionMessage(error))
+      1L
+    }
+  )
+  quit(save = "no", status = status)
+}
+
+# The exit status.
+run_command <- function(command, arguments) {
+  switch(command,
+    routes = command_routes(arguments), check = command_check(arguments), doctor = command_doctor(),
+    new = command_new(arguments[[1L]]), version = command_version()
+  )
+}
+
+# The app of FILE [--kind KIND], loaded as a server loads it. What the file prints is no answer to the command.
+load_for_command <- function(arguments) {
+  kind <- if (length(arguments) > 1L) arguments[[3L]] else "auto"
+  note_runs()
+  sink(stderr())
+  on.exit(sink())
+  tryCatch(load_file(arguments[[1L]], kind)$app, drover_error = function(error) {
+    stop_drover("load", paste0("cannot load ", arguments[[1L]], ": ", conditionMessage(error)), call = NULL)
+  })
+}
+
+command_version <- function() {
+  cat(
+    "drover ", format(utils::packageVersion("drover")), "\n", R.version.string, ", ", R.home(), "\npackage: ",
+    system.file(package = "drover"), "\n", sep = ""
+  )
+  0L
+}
