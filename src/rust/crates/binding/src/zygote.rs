@@ -30,13 +30,13 @@ pub struct Zygote {
     channel: Channel,
     settings: WorkerSettings,
     app: Option<AppConfig>,
-    order: Option<Order>,
+    order: Option<ForkOrder>,
     message: Vec<u8>,
 }
 
 /// A worker that is wanted, and what it gets: its end of its control channel, then the descriptors of its link, and those of the link of its
 /// C handlers, if it has some.
-struct Order {
+struct ForkOrder {
     worker: u32,
     fds: Vec<OwnedFd>,
 }
@@ -70,11 +70,11 @@ impl Zygote {
         };
         match order {
             Ok(ZygoteOrder::Fork { worker, .. }) => {
-                self.order = Some(Order { worker, fds });
+                self.order = Some(ForkOrder { worker, fds });
                 Todo::Fork
             }
             Ok(ZygoteOrder::Become { worker, .. }) => {
-                self.order = Some(Order { worker, fds });
+                self.order = Some(ForkOrder { worker, fds });
                 Todo::Become
             }
             Ok(ZygoteOrder::Quit) => Todo::Quit,
@@ -240,7 +240,7 @@ pub unsafe extern "C" fn drv_zygote_made(zygote: *mut Zygote, pid: u32, why: Str
     let (zygote, why) = unsafe { (&mut *zygote, why.as_bytes()) };
     shield((), || {
         // the descriptors are the worker's now
-        let Some(Order { worker, .. }) = zygote.order.take() else { return };
+        let Some(ForkOrder { worker, .. }) = zygote.order.take() else { return };
         let why = String::from_utf8_lossy(why);
         zygote.send(match pid {
             0 => ZygoteNews::ForkFailed { worker, why: &why },

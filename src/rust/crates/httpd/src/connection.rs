@@ -20,7 +20,7 @@ use std::task::Waker;
 /// What the server wants of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Order {
+pub enum Directive {
     /// go on
     None = 0,
     /// end when the requests in flight are answered
@@ -30,20 +30,20 @@ pub enum Order {
     /// end: the header section did not come in time
     HeaderTimeout = 3,
     /// end: the client floods the server with frames
-    Calm = 4,
+    Flood = 4,
     /// end: the client does not read its response
     WriteTimeout = 5,
 }
 
-impl Order {
-    fn from_u8(n: u8) -> Order {
+impl Directive {
+    fn from_u8(n: u8) -> Directive {
         match n {
-            1 => Order::Drain,
-            2 => Order::Close,
-            3 => Order::HeaderTimeout,
-            4 => Order::Calm,
-            5 => Order::WriteTimeout,
-            _ => Order::None,
+            1 => Directive::Drain,
+            2 => Directive::Close,
+            3 => Directive::HeaderTimeout,
+            4 => Directive::Flood,
+            5 => Directive::WriteTimeout,
+            _ => Directive::None,
         }
     }
 }
@@ -95,7 +95,7 @@ pub struct Connection {
     pub transfer: Transfer,
     /// the requests of HTTP/2, by stream
     streams: Mutex<Vec<(u32, Arc<Transfer>)>>,
-    order: AtomicU8,
+    directive: AtomicU8,
     /// whether the socket of a client that waits for its answer is to be watched
     watch: AtomicU8,
     task: Wakeup,
@@ -115,7 +115,7 @@ impl Connection {
             part_since: AtomicU64::new(0),
             transfer: Transfer::default(),
             streams: Mutex::default(),
-            order: AtomicU8::new(Order::None as u8),
+            directive: AtomicU8::new(Directive::None as u8),
             watch: AtomicU8::new(WATCH_NOT),
             task: Wakeup::default(),
             http2: AtomicBool::new(false),
@@ -261,20 +261,20 @@ impl Connection {
         }
     }
 
-    /// Tells the connection's task what to do; a weightier order replaces a lighter one.
-    pub fn give(&self, order: Order) {
-        if order as u8 > self.order.load(Relaxed) {
-            self.order.store(order as u8, Relaxed);
+    /// Tells the connection's task what to do; a weightier directive replaces a lighter one.
+    pub fn give(&self, directive: Directive) {
+        if directive as u8 > self.directive.load(Relaxed) {
+            self.directive.store(directive as u8, Relaxed);
             self.task.wake();
         }
     }
 
     /// What the connection is to do.
-    pub fn order(&self) -> Order {
-        Order::from_u8(self.order.load(Relaxed))
+    pub fn directive(&self) -> Directive {
+        Directive::from_u8(self.directive.load(Relaxed))
     }
 
-    /// The task to wake when there is an order.
+    /// The task to wake when there is a directive.
     pub fn set_waker(&self, waker: &Waker) {
         self.task.set(waker);
     }

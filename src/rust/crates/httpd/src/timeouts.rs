@@ -1,7 +1,7 @@
 //! Ends what takes too long: one task for each I/O thread looks at all its connections now and then, and has the service look at its
 //! requests, so that a request costs no timer. It sleeps while there is nothing to look at.
 
-use crate::connection::{Connection, Order};
+use crate::connection::{Connection, Directive};
 use crate::service::Service;
 use crate::shared::Shared;
 use crate::{new_connections, registry};
@@ -49,7 +49,7 @@ pub fn drain() {
     DRAINING.set(true);
     new_connections::rest(0);
     registry::with_all(|all| {
-        all.iter().filter(|(_, c)| c.is_http2()).for_each(|(_, c)| c.give(Order::Drain));
+        all.iter().filter(|(_, c)| c.is_http2()).for_each(|(_, c)| c.give(Directive::Drain));
     });
     registry::watch_closely();
 }
@@ -122,10 +122,10 @@ impl Look {
         let patience = |seconds| ms(seconds) / if scarce { HURRIED } else { 1 };
         c.has_stayed();
         if c.head_for(now).is_some_and(|t| t > ms(limits.header_timeout)) {
-            c.give(Order::HeaderTimeout);
+            c.give(Directive::HeaderTimeout);
         }
         if c.write_blocked_for(now).is_some_and(|t| t > patience(limits.write_timeout)) {
-            c.give(Order::WriteTimeout);
+            c.give(Directive::WriteTimeout);
         }
         c.for_each_transfer(|transfer| {
             transfer.check_body(now, patience(limits.body_timeout), limits.min_body_rate);
@@ -134,10 +134,10 @@ impl Look {
         });
         let keep_alive = if DRAINING.get() { LAST_CALL } else { ms(limits.keep_alive) };
         if let Some(idle) = c.idle_for(now) {
-            if c.order() == Order::Drain && idle > DRAIN_FOR {
-                c.give(Order::Close);
+            if c.directive() == Directive::Drain && idle > DRAIN_FOR {
+                c.give(Directive::Close);
             } else if idle > keep_alive {
-                c.give(Order::Drain);
+                c.give(Directive::Drain);
             }
         }
     }

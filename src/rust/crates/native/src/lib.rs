@@ -33,7 +33,7 @@ mod unary;
 pub use registry::{Interface, Log, Spec, UserData};
 
 use exchange::{Answer, Handlers, RequestView, Sink};
-use pool::{Job, Pool};
+use pool::{Job, ThreadPool};
 use registry::{Callee, Registry};
 use std::io;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ use std::time::{Duration, Instant};
 /// The C handlers of an app, ready to be called.
 pub struct Natives {
     registry: Arc<Registry>,
-    pool: Pool,
+    pool: ThreadPool,
 }
 
 impl Natives {
@@ -58,7 +58,7 @@ impl Natives {
     pub unsafe fn new(specs: Vec<Spec>, threads: usize, log: Log) -> io::Result<Self> {
         // SAFETY: the caller's promise.
         let registry = Arc::new(unsafe { Registry::new(specs, log) }?);
-        Ok(Natives { pool: Pool::new(threads, registry.clone()), registry })
+        Ok(Natives { pool: ThreadPool::new(threads, registry.clone()), registry })
     }
 
     /// Takes no more requests, and drops those that wait. `true` when no handler runs on the pool any more, as it is within `patience`

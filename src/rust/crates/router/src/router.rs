@@ -5,7 +5,7 @@
 
 use crate::literals::Literals;
 use crate::percent::decode;
-use crate::search::{End, Outcome, Search};
+use crate::search::{End, Found, Search};
 use crate::segment::Segment;
 use crate::tree::Tree;
 use crate::{Method, MethodSet, PathError, Pattern};
@@ -158,14 +158,14 @@ impl Router {
         Ok(answer)
     }
 
-    fn answer(&self, outcome: Outcome) -> Match {
+    fn answer(&self, outcome: Found) -> Match {
         match outcome {
-            Outcome::Route(index) => {
+            Found::Route(index) => {
                 let route = index as usize;
                 Match::Found { target: self.routes[route].target, route }
             }
-            Outcome::Methods(methods) if methods.is_empty() => Match::NotFound,
-            Outcome::Methods(methods) => Match::MethodNotAllowed(methods.allowed()),
+            Found::Methods(methods) if methods.is_empty() => Match::NotFound,
+            Found::Methods(methods) => Match::MethodNotAllowed(methods.allowed()),
         }
     }
 

@@ -13,7 +13,7 @@ pub(crate) struct End {
 }
 
 /// What the routes that match a path come to.
-pub(crate) enum Outcome {
+pub(crate) enum Found {
     /// the first registered one that takes the method
     Route(u32),
     /// none takes it; these methods have one
@@ -53,13 +53,13 @@ impl Search {
         first < self.best
     }
 
-    pub(crate) fn outcome(self) -> Outcome {
+    pub(crate) fn outcome(self) -> Found {
         // a route for HEAD comes before one for GET, whenever it was registered
         let found = if self.best != NONE { self.best } else { self.get };
         if found == NONE {
-            Outcome::Methods(self.methods)
+            Found::Methods(self.methods)
         } else {
-            Outcome::Route(found)
+            Found::Route(found)
         }
     }
 }

@@ -21,12 +21,12 @@ pub struct Generation {
     /// of zygotes that were lost
     pub losses: Backoff,
     /// where it is in its life
-    pub stage: Stage,
+    pub stage: GenerationStage,
 }
 
 /// Where a generation is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum GenerationStage {
     /// it loads, and its first workers start
     Preparing {
         /// workers that must be ready before it takes over
@@ -52,7 +52,7 @@ impl Generation {
             zygote: None,
             restart: None,
             losses: Backoff::of_zygotes(),
-            stage: Stage::Preparing { of, deadline },
+            stage: GenerationStage::Preparing { of, deadline },
         }
     }
 
@@ -63,6 +63,6 @@ impl Generation {
 
     /// Whether it has not taken over yet.
     pub fn is_preparing(&self) -> bool {
-        matches!(self.stage, Stage::Preparing { .. })
+        matches!(self.stage, GenerationStage::Preparing { .. })
     }
 }

@@ -1,6 +1,6 @@
 //! Loading the app, and taking over: the first time, at a reload, and when a zygote comes back with another app.
 
-use crate::generation::{Generation, Stage};
+use crate::generation::{Generation, GenerationStage};
 use crate::source::Launch;
 use crate::supervisor::Supervisor;
 use crate::worker_handle::Phase;
@@ -14,7 +14,7 @@ impl Generation {
     /// When the clock must be looked at next.
     pub fn due(&self) -> Option<Instant> {
         match self.stage {
-            Stage::Preparing { deadline, .. } => Some(deadline),
+            GenerationStage::Preparing { deadline, .. } => Some(deadline),
             _ => self.restart,
         }
     }
@@ -168,7 +168,7 @@ impl Supervisor {
         self.pool.switch_to(number);
         let old = self.current.replace(number);
         if let Some(generation) = self.generations.get_mut(&number) {
-            generation.stage = Stage::Serving;
+            generation.stage = GenerationStage::Serving;
         }
         self.size.set(self.ready_of(number));
         self.replacing = None;
@@ -176,7 +176,7 @@ impl Supervisor {
         self.look_for_unused = Self::after(now, self.options.check_unused);
         let Some(old) = old else { return self.open(now) };
         if let Some(generation) = self.generations.get_mut(&old) {
-            generation.stage = Stage::Draining { dry: false };
+            generation.stage = GenerationStage::Draining { dry: false };
             generation.restart = None;
         }
         for worker in self.workers.values_mut().filter(|w| w.generation == old) {
@@ -195,7 +195,7 @@ impl Supervisor {
     /// A generation that another has taken the place of has no request left.
     pub(crate) fn drained(&mut self, number: u32) {
         if let Some(generation) = self.generations.get_mut(&number) {
-            generation.stage = Stage::Draining { dry: true };
+            generation.stage = GenerationStage::Draining { dry: true };
         }
         for worker in self.workers.values_mut().filter(|w| w.generation == number && w.phase == Phase::Starting) {
             worker.kill();
@@ -209,7 +209,7 @@ impl Supervisor {
             .generations
             .iter()
             .filter(|(number, generation)| {
-                generation.stage == Stage::Draining { dry: true }
+                generation.stage == GenerationStage::Draining { dry: true }
                     && !self.workers.values().any(|worker| worker.generation == **number)
             })
             .map(|(&number, _)| number)

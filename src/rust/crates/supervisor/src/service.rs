@@ -2,7 +2,7 @@
 
 use crate::alarm::Alarm;
 use crate::board::Board;
-use crate::supervisor::{Order, Outlet, Supervisor};
+use crate::supervisor::{Command, Outlet, Supervisor};
 use crate::{Event, Failure, PoolOptions, Source, Start, WorkerStatus};
 use engine::{Address, Log, Server, Settings, StartError};
 use std::fmt;
@@ -18,7 +18,7 @@ pub type Wake = Arc<dyn Fn() + Send + Sync>;
 /// A server and the processes that it needs. Dropping it ends them all at once.
 pub struct Service {
     address: Address,
-    orders: Mutex<Sender<Order>>,
+    commands: Mutex<Sender<Command>>,
     alarm: Arc<Alarm>,
     events: Mutex<Receiver<Event>>,
     board: Arc<Board>,
@@ -49,7 +49,7 @@ impl Service {
         let (address, logs) = (server.address().clone(), server.logs());
         let alarm = Arc::new(Alarm::new()?);
         let board = Arc::new(Board::default());
-        let (orders, obeyed) = channel();
+        let (commands, obeyed) = channel();
         let (tell, events) = channel();
         let outlet = Outlet { events: tell, wake };
         let last_words = outlet.clone();
@@ -65,7 +65,7 @@ impl Service {
         })?;
         Ok(Service {
             address,
-            orders: Mutex::new(orders),
+            commands: Mutex::new(commands),
             alarm,
             events: Mutex::new(events),
             board,
@@ -97,30 +97,30 @@ impl Service {
     /// Loads the app anew; when it works, its workers take over. Returns at once: [`Event::Reloaded`] or
     /// [`Event::ReloadFailed`] tells the end. While one is under way, the next waits for it; of several that wait, the last counts.
     pub fn reload(&self, source: Source) {
-        self.order(Order::Reload(source));
+        self.command(Command::Reload(source));
     }
 
     /// Gives the present generation a new zygote, after [`Event::ZygoteLost`].
     pub fn adopt_zygote(&self, source: Source) {
-        self.order(Order::Adopt(source));
+        self.command(Command::Adopt(source));
     }
 
     /// Ends everything in peace within `graceful_timeout` seconds (`None`: as the options say); called again, at once.
     /// Returns at once: [`Event::Stopped`] tells the end.
     pub fn stop(&self, graceful_timeout: Option<f64>) {
-        self.order(Order::Stop(graceful_timeout));
+        self.command(Command::Stop(graceful_timeout));
     }
 
-    fn order(&self, order: Order) {
+    fn command(&self, command: Command) {
         // a supervisor that has ended has nothing left to do
-        let _ = self.orders.lock().unwrap_or_else(|e| e.into_inner()).send(order);
+        let _ = self.commands.lock().unwrap_or_else(|e| e.into_inner()).send(command);
         self.alarm.sound();
     }
 }
 
 impl Drop for Service {
     fn drop(&mut self) {
-        self.order(Order::End);
+        self.command(Command::End);
         if let Some(thread) = self.thread.take() {
             // a panic in it was printed by the panic hook
             let _ = thread.join();

@@ -1,7 +1,7 @@
 //! Workers: starting as many as there should be, what they tell, and what follows when one ends.
 
 use crate::board::resident;
-use crate::generation::{Generation, Stage as GenerationStage};
+use crate::generation::{Generation, GenerationStage};
 use crate::loader::Loader;
 use crate::policy::Wear;
 use crate::process::{Exit, Process};

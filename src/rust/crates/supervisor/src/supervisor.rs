@@ -31,7 +31,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 /// What the supervisor is told by its owner.
 #[derive(Debug)]
-pub enum Order {
+pub enum Command {
     /// load the app anew
     Reload(Source),
     /// here is a zygote for the present generation
@@ -94,7 +94,7 @@ pub struct Supervisor {
     pub(crate) look_at_staff: Option<Instant>,
     last_number: u32,
     pub(crate) last_generation: u32,
-    orders: Receiver<Order>,
+    commands: Receiver<Command>,
     pool_events: UnboundedReceiver<PoolEvent>,
     alarm: Arc<Alarm>,
     waker: Waker,
@@ -121,7 +121,7 @@ impl Supervisor {
         server: Server,
         options: PoolOptions,
         (settings, uploads): (String, PathBuf),
-        orders: Receiver<Order>,
+        commands: Receiver<Command>,
         alarm: Arc<Alarm>,
         board: Arc<Board>,
         outlet: Outlet,
@@ -153,7 +153,7 @@ impl Supervisor {
             look_at_staff: None,
             last_number: 0,
             last_generation: 0,
-            orders,
+            commands,
             pool_events,
             waker: Waker::from(alarm.clone()),
             alarm,
@@ -260,12 +260,12 @@ impl Supervisor {
     }
 
     fn obey(&mut self, now: Instant) {
-        while let Ok(order) = self.orders.try_recv() {
-            match order {
-                Order::Reload(source) => self.reload(source),
-                Order::Adopt(source) => self.adopt(source, now),
-                Order::Stop(graceful_timeout) => self.stop(graceful_timeout, now),
-                Order::End => self.stop_now(now),
+        while let Ok(command) = self.commands.try_recv() {
+            match command {
+                Command::Reload(source) => self.reload(source),
+                Command::Adopt(source) => self.adopt(source, now),
+                Command::Stop(graceful_timeout) => self.stop(graceful_timeout, now),
+                Command::End => self.stop_now(now),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Zygotes: starting and adopting them, what they tell, and what follows when one ends.
 
-use crate::generation::Stage;
+use crate::generation::GenerationStage;
 use crate::loader::Loader;
 use crate::process::{Exit, Process};
 use crate::source::Launch;
@@ -144,7 +144,7 @@ impl Supervisor {
         let wait = generation.losses.failure(now, lived).wait;
         let restarts = generation.launch.is_some();
         generation.restart = restarts.then(|| now + wait);
-        let serving = generation.stage == Stage::Serving;
+        let serving = generation.stage == GenerationStage::Serving;
         self.error(&format!("the zygote {} {exit}; its workers serve on", zygote.process.pid()));
         if serving && !restarts {
             self.tell(Event::ZygoteLost);

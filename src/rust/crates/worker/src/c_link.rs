@@ -5,7 +5,7 @@
 //! take it back. Neighbours: `sink` (the answer of a request, from any thread), `outbox` (the ring of replies), `exchange` (what is called).
 
 use crate::outbox::{failure, Outbox};
-use crate::sink::{never_wait_here, sink, About, Half};
+use crate::sink::{never_wait_here, sink, About, LinkRequest};
 use crate::telling::Telling;
 use exchange::{Answer, Handlers};
 use shm::{Assembler, Bell, Consumer, RequestId, WorkerEnd};
@@ -52,7 +52,7 @@ pub struct CLink {
     handlers: Arc<dyn Handlers>,
     log: LogLine,
     /// by slot: requests whose answers come through a sink
-    sinks: Vec<Option<Arc<Half>>>,
+    sinks: Vec<Option<Arc<LinkRequest>>>,
     telling: Telling,
     /// replies of inline handlers were written since the server's bell was rung
     untold: bool,
@@ -253,7 +253,7 @@ impl CLink {
         self.untold = true;
     }
 
-    fn remember(&mut self, half: Arc<Half>) {
+    fn remember(&mut self, half: Arc<LinkRequest>) {
         let slot = half.about.id.slot as usize;
         if slot >= self.sinks.len() {
             self.sinks.resize(slot + 1, None);

@@ -6,7 +6,7 @@
 //!    ▼               └─dropped: 500
 //!   Over
 //! ```
-//! Two halves: [`LinkSink`], which the handler has and whose drop tells that it has no answer, and [`Half`], which the thread of the link
+//! Two halves: [`LinkSink`], which the handler has and whose drop tells that it has no answer, and [`LinkRequest`], which the thread of the link
 //! keeps until the slot is used again, for what the server says of the request. Lock order: a half's state, then the ring.
 
 use crate::c_link::{LogLine, ERROR};
@@ -74,7 +74,7 @@ struct State {
 }
 
 /// See the module.
-pub(crate) struct Half {
+pub(crate) struct LinkRequest {
     pub(crate) about: About,
     outbox: Arc<Outbox>,
     log: LogLine,
@@ -85,7 +85,7 @@ pub(crate) struct Half {
 }
 
 /// See the module.
-pub(crate) struct LinkSink(Arc<Half>);
+pub(crate) struct LinkSink(Arc<LinkRequest>);
 
 /// A sink for a request, and the link's half of it. `began`: its handler runs already.
 pub(crate) fn sink(
@@ -93,7 +93,7 @@ pub(crate) fn sink(
     outbox: &Arc<Outbox>,
     log: &LogLine,
     began: Option<Instant>,
-) -> (Arc<dyn Sink>, Arc<Half>) {
+) -> (Arc<dyn Sink>, Arc<LinkRequest>) {
     let state = State {
         stage: if began.is_some() { Stage::Running } else { Stage::Waiting },
         began: began.unwrap_or_else(Instant::now),
@@ -103,7 +103,7 @@ pub(crate) fn sink(
         pending: VecDeque::new(),
         end: None,
     };
-    let half = Arc::new(Half {
+    let half = Arc::new(LinkRequest {
         about,
         outbox: outbox.clone(),
         log: log.clone(),
@@ -114,7 +114,7 @@ pub(crate) fn sink(
     (Arc::new(LinkSink(half.clone())), half)
 }
 
-impl Half {
+impl LinkRequest {
     fn state(&self) -> MutexGuard<'_, State> {
         // nobody panics while holding it
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -6,7 +6,7 @@ use shm::Bell;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// What came of the request.
-pub enum Outcome {
+pub enum Settled {
     Answer(Answer),
     /// a response whose body is still to come
     Stream(Head, PipeReader),
@@ -19,7 +19,7 @@ pub enum Outcome {
 pub struct Message {
     /// which: its key and its id
     pub place: (usize, u64),
-    pub outcome: Outcome,
+    pub outcome: Settled,
 }
 
 /// See the module.

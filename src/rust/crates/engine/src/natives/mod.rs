@@ -2,15 +2,15 @@
 //! otherwise. Neighbours: `exchange` (what they see and say), `pipeline` (who calls), `dispatch` (the way to those that run in
 //! worker processes instead).
 
-mod handed;
 mod home;
 mod mailbox;
+mod mailbox_sink;
 mod pending;
 #[cfg(test)]
 mod tests;
 
 pub use home::{gave, leave, on_park, on_unpark};
-pub use mailbox::Outcome;
+pub use mailbox::Settled;
 pub use pending::Pending;
 
 use exchange::{Handlers, Sink};

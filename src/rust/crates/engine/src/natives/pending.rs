@@ -1,11 +1,11 @@
 //! A request that a C handler of this process answers later, as its I/O thread knows it: the future of what comes of it. The other side is
-//! `handed`; what it says arrives by `home`.
+//! `mailbox_sink`; what it says arrives by `home`.
 //!
 //! All here belongs to one thread, and costs no lock. The client's side gives up by dropping [`Pending`], at a timeout, or by dropping the
 //! reader of the stream: that is what handlers know as cancelled.
 
-use super::handed::Handed;
-use super::mailbox::{Mailbox, Message, Outcome};
+use super::mailbox::{Mailbox, Message, Settled};
+use super::mailbox_sink::MailboxSink;
 use admission::Patience;
 use exchange::now;
 use exchange::Sink;
@@ -20,10 +20,10 @@ use std::task::{Poll, Waker};
 struct Awaited {
     /// places are used again: what comes for an earlier one is not for this one
     id: u64,
-    handed: Weak<Handed>,
-    /// the earlier of its times; see [`Handed::expire`]
+    sink: Weak<MailboxSink>,
+    /// the earlier of its times; see [`MailboxSink::expire`]
     look_at: u64,
-    outcome: Option<Outcome>,
+    outcome: Option<Settled>,
     waker: Option<Waker>,
 }
 
@@ -48,17 +48,17 @@ pub struct Pending {
 pub fn pending(mailbox: Arc<Mailbox>, in_queue: Option<u64>, in_all: u64) -> (Pending, Arc<dyn Sink>) {
     let now = now();
     let patience = Patience { in_queue: in_queue.unwrap_or(in_all), in_all };
-    let (key, handed) = OUT.with_borrow_mut(|out| {
+    let (key, sink) = OUT.with_borrow_mut(|out| {
         out.last_id += 1;
         let (id, place) = (out.last_id, out.awaited.vacant_entry());
         let key = place.key();
-        let handed = Handed::new(mailbox, (key, id), in_queue.is_none(), now, patience);
+        let sink = MailboxSink::new(mailbox, (key, id), in_queue.is_none(), now, patience);
         let look_at = now + patience.first();
-        place.insert(Awaited { id, handed: handed.weak(), look_at, outcome: None, waker: None });
-        (key, handed)
+        place.insert(Awaited { id, sink: sink.weak(), look_at, outcome: None, waker: None });
+        (key, sink)
     });
     watch_closely();
-    (Pending { key }, handed)
+    (Pending { key }, sink)
 }
 
 /// A message has come: its task goes on. One that nobody waits for is given back, for its drop may call what users wrote.
@@ -85,12 +85,12 @@ pub fn expire() -> bool {
     let now = now();
     let (any, due) = OUT.with_borrow(|out| {
         let due = out.awaited.iter().filter(|(_, awaited)| now >= awaited.look_at);
-        let due = due.map(|(key, awaited)| ((key, awaited.id), awaited.handed.clone()));
+        let due = due.map(|(key, awaited)| ((key, awaited.id), awaited.sink.clone()));
         (!out.awaited.is_empty(), due.collect::<Vec<_>>())
     });
-    for (place, handed) in due {
+    for (place, sink) in due {
         // what is gone has said how it ended, and is to be heard of
-        if let Some(outcome) = handed.upgrade().and_then(|handed| handed.expire(now)) {
+        if let Some(outcome) = sink.upgrade().and_then(|sink| sink.expire(now)) {
             deliver(Message { place, outcome });
         }
     }
@@ -99,7 +99,7 @@ pub fn expire() -> bool {
 
 impl Pending {
     /// Waits for the outcome.
-    pub async fn outcome(&self) -> Outcome {
+    pub async fn outcome(&self) -> Settled {
         poll_fn(|cx| {
             OUT.with_borrow_mut(|out| match out.awaited.get_mut(self.key) {
                 Some(awaited) => match awaited.outcome.take() {
@@ -110,7 +110,7 @@ impl Pending {
                     }
                 },
                 // it is there until this is dropped, on its thread
-                None => Poll::Ready(Outcome::Lost),
+                None => Poll::Ready(Settled::Lost),
             })
         })
         .await
@@ -120,8 +120,8 @@ impl Pending {
 impl Drop for Pending {
     fn drop(&mut self) {
         let awaited = OUT.with_borrow_mut(|out| out.awaited.try_remove(self.key));
-        if let Some(handed) = awaited.and_then(|awaited| awaited.handed.upgrade()) {
-            handed.give_up();
+        if let Some(sink) = awaited.and_then(|awaited| awaited.sink.upgrade()) {
+            sink.give_up();
         }
     }
 }

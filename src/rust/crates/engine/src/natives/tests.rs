@@ -1,6 +1,6 @@
 //! Requests that are answered later, from both sides.
 
-use super::{expire, leave, on_park, on_unpark, pending, Outcome, Pending};
+use super::{expire, leave, on_park, on_unpark, pending, Pending, Settled};
 use admission::Late;
 use bytes::Bytes;
 use exchange::{Answer, Head, Sent, Sink};
@@ -46,7 +46,7 @@ fn an_answer_from_another_thread_arrives() {
     on_io_thread(async {
         let (client, sink) = queued(5000, 5000);
         let thread = std::thread::spawn(move || sink.start() && sink.answer(answer()));
-        assert!(matches!(client.outcome().await, Outcome::Answer(_)));
+        assert!(matches!(client.outcome().await, Settled::Answer(_)));
         assert!(thread.join().unwrap());
     });
 }
@@ -61,7 +61,7 @@ fn held_answers_arrive_when_they_are_told() {
             sinks[0].tell();
         });
         for client in &clients {
-            assert!(matches!(client.outcome().await, Outcome::Answer(_)));
+            assert!(matches!(client.outcome().await, Settled::Answer(_)));
         }
         thread.join().unwrap();
     });
@@ -71,7 +71,7 @@ fn held_answers_arrive_when_they_are_told() {
 fn who_waits_too_long_never_starts() {
     on_io_thread(async {
         let (client, sink) = queued(1, 5000);
-        assert!(matches!(client.outcome().await, Outcome::Late(Late::Waiting(_))));
+        assert!(matches!(client.outcome().await, Settled::Late(Late::Waiting(_))));
         assert!(!sink.start() && sink.is_cancelled());
     });
 }
@@ -86,7 +86,7 @@ fn a_timeout_is_told_once() {
         sink.on_cancel(Box::new(move || {
             count.fetch_add(1, Ordering::Relaxed);
         }));
-        assert!(matches!(client.outcome().await, Outcome::Late(Late::Running(_))));
+        assert!(matches!(client.outcome().await, Settled::Late(Late::Running(_))));
         drop(client);
         assert_eq!(calls.load(Ordering::Relaxed), 1);
         assert!(!sink.answer(answer()) && !sink.begin(head()));
@@ -100,7 +100,7 @@ fn a_timeout_stays_one_when_the_handler_lets_go_at_once() {
         let held = Mutex::new(Some(sink.clone()));
         sink.on_cancel(Box::new(move || drop(held.lock().unwrap().take())));
         drop(sink);
-        assert!(matches!(client.outcome().await, Outcome::Late(Late::Running(_))));
+        assert!(matches!(client.outcome().await, Settled::Late(Late::Running(_))));
     });
 }
 
@@ -109,7 +109,7 @@ fn a_handler_that_vanishes_is_noticed() {
     on_io_thread(async {
         let (client, sink) = begun();
         drop(sink);
-        assert!(matches!(client.outcome().await, Outcome::Lost));
+        assert!(matches!(client.outcome().await, Settled::Lost));
     });
 }
 
@@ -123,7 +123,7 @@ fn what_came_for_one_that_has_gone_is_not_taken_for_the_next_ones() {
         let (client, sink) = begun();
         assert_eq!(client.key, key, "its place is used again");
         sink.answer(answer());
-        assert!(matches!(client.outcome().await, Outcome::Answer(Answer::Response(_))));
+        assert!(matches!(client.outcome().await, Settled::Answer(Answer::Response(_))));
     });
 }
 
@@ -161,7 +161,7 @@ fn a_stream_outlives_its_wait_and_ends_with_its_reader() {
     on_io_thread(async {
         let (client, sink) = begun();
         assert!(sink.begin(head()));
-        let Outcome::Stream(_, reader) = client.outcome().await else { panic!("no stream") };
+        let Settled::Stream(_, reader) = client.outcome().await else { panic!("no stream") };
         drop(client);
         assert!(!sink.is_cancelled());
         assert_eq!(sink.send(Bytes::from_static(b"a"), true), Sent::Done);

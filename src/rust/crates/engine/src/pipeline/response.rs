@@ -5,7 +5,7 @@
 use super::state::State;
 use super::Answer;
 use crate::context::Context;
-use crate::natives::Outcome as Settled;
+use crate::natives::Settled;
 use crate::respond::{failure, from_answer, from_stream, Replied};
 use ::http::{Method, StatusCode};
 use admission::Late;

@@ -7,7 +7,7 @@ use super::route::Route;
 use super::state::State;
 use super::Answer;
 use crate::context::Context;
-use crate::natives::{gave, pending, Natives, Outcome as Settled, Pending, Place};
+use crate::natives::{gave, pending, Natives, Pending, Place, Settled};
 use crate::respond::{from_head, from_reply};
 use crate::view::View;
 use ::http::StatusCode;

@@ -11,7 +11,7 @@ use super::encode::{self, Asked, Framed};
 use super::head::Framing;
 use super::{BodyReader, HeadReader};
 use crate::body::Incoming;
-use crate::connection::{Connection, Order};
+use crate::connection::{Connection, Directive};
 use crate::head::{Head, Version};
 use crate::response::{Body, Failure, Response, Sent};
 use crate::service::{Answering, Service};
@@ -154,20 +154,20 @@ impl Client {
 
     /// What the server wants.
     fn obey(&mut self) -> Option<Ended> {
-        match self.state.order() {
-            Order::None => None,
-            Order::Drain => {
+        match self.state.directive() {
+            Directive::None => None,
+            Directive::Drain => {
                 self.draining = true;
                 let idle =
                     matches!(self.doing, Doing::Reading) && !self.reader.has_begun() && here(&mut self.io).is_idle();
                 idle.then(|| self.after_last())
             }
-            Order::Close | Order::Calm => Some(Ended::Complete),
-            Order::HeaderTimeout => {
+            Directive::Close | Directive::Flood => Some(Ended::Complete),
+            Directive::HeaderTimeout => {
                 let failure = Failure::new(StatusCode::REQUEST_TIMEOUT, "the header section came too slowly");
                 Some(Ended::Refused(failure))
             }
-            Order::WriteTimeout => {
+            Directive::WriteTimeout => {
                 self.state.server().log.of_client(|| format!("{} write timeout", self.state.remote_addr));
                 Some(Ended::Complete)
             }

@@ -5,7 +5,7 @@
 use super::io::Io;
 use super::piece::Piece;
 use super::stream::{self, Stream};
-use crate::connection::{Connection, Order};
+use crate::connection::{Connection, Directive};
 use crate::current_transport;
 use crate::service::Service;
 use crate::shared::Shared;
@@ -36,11 +36,11 @@ pub async fn serve(io: Box<Transport>, state: &Arc<Connection>, service: &Arc<dy
     state.speaks_http2();
     let server = state.server();
     if server.is_draining() {
-        state.give(Order::Drain);
+        state.give(Directive::Drain);
     }
     let mut serving = Serving {
         machine: Stage::Beginning(builder(server).handshake(Io::new(state.clone()))),
-        ending: Order::None,
+        ending: Directive::None,
         arrived: Vec::new(),
         begun: Vec::new(),
         state,
@@ -86,8 +86,8 @@ enum Stage {
 
 struct Serving<'a> {
     machine: Stage,
-    /// the last order that was followed
-    ending: Order,
+    /// the last directive that was followed
+    ending: Directive,
     /// requests that have come in this turn
     arrived: Vec<(Request<RecvStream>, SendResponse<Piece>)>,
     /// those that were answered at once
@@ -99,23 +99,23 @@ struct Serving<'a> {
 impl Serving<'_> {
     /// Does what the server wants. `false` when that is to end at once.
     fn obey(&mut self) -> bool {
-        let order = self.state.order();
-        match order {
-            Order::None => return true,
-            Order::Close | Order::HeaderTimeout => return false,
-            Order::WriteTimeout => {
+        let directive = self.state.directive();
+        match directive {
+            Directive::None => return true,
+            Directive::Close | Directive::HeaderTimeout => return false,
+            Directive::WriteTimeout => {
                 self.log("write timeout");
                 return false;
             }
-            Order::Drain | Order::Calm => {}
+            Directive::Drain | Directive::Flood => {}
         }
         let machine = match &mut self.machine {
-            Stage::Open(machine) if self.ending < order => machine,
+            Stage::Open(machine) if self.ending < directive => machine,
             // followed already, or once the client has said what it speaks
             _ => return true,
         };
-        self.ending = order;
-        if order == Order::Calm {
+        self.ending = directive;
+        if directive == Directive::Flood {
             machine.abrupt_shutdown(Reason::ENHANCE_YOUR_CALM);
             self.log("too many frames that ask for nothing");
         } else {
@@ -158,7 +158,7 @@ impl Serving<'_> {
                 Stage::Beginning(handshake) => match ready!(Pin::new(handshake).poll(cx)) {
                     Ok(machine) => {
                         self.machine = Stage::Open(machine);
-                        // an order may have waited for this
+                        // a directive may have waited for this
                         self.obey();
                     }
                     Err(_) => return Poll::Ready(()),

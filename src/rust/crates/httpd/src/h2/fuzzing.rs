@@ -2,7 +2,7 @@
 //! the time that the target says. Compiled with `--cfg fuzzing` only.
 
 use super::serve;
-use crate::connection::{Connection, Order};
+use crate::connection::{Connection, Directive};
 use crate::listen::Peer;
 use crate::service::Service;
 use crate::shared::Shared;
@@ -88,7 +88,7 @@ impl Http2 {
 impl Served {
     /// The server wants to end.
     pub fn drain(&self) {
-        self.state.give(Order::Drain);
+        self.state.give(Directive::Drain);
     }
 
     pub fn has_ended(&self) -> bool {

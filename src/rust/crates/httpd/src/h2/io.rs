@@ -1,7 +1,7 @@
 //! The transport of the connection as the library reads and writes it.
 
 use super::frames::Frames;
-use crate::connection::{Connection, Order};
+use crate::connection::{Connection, Directive};
 use crate::current_transport;
 use crate::transport::Transport;
 use crate::turn::give_way;
@@ -44,7 +44,7 @@ impl Io {
         let state = &self.state;
         let read = self.frames.read(bytes, now(), |stream, n| state.body_moves(stream, n));
         if self.frames.are_a_flood() {
-            state.give(Order::Calm);
+            state.give(Directive::Flood);
         }
         if self.frames.has_begun() {
             state.settled();

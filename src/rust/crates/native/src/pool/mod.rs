@@ -26,7 +26,7 @@ use std::time::Duration;
 const STACK: usize = 8 << 20;
 
 /// See the module.
-pub struct Pool(Arc<Inner>);
+pub struct ThreadPool(Arc<Inner>);
 
 struct Inner {
     registry: Arc<Registry>,
@@ -40,10 +40,10 @@ struct Inner {
     ended: Condvar,
 }
 
-impl Pool {
+impl ThreadPool {
     /// A pool of so many threads at most, and at least one.
     pub fn new(threads: usize, registry: Arc<Registry>) -> Self {
-        Pool(Arc::new(Inner {
+        ThreadPool(Arc::new(Inner {
             registry,
             submitted: Mutex::default(),
             queue: Mutex::new(Queue::new(threads.max(1))),
@@ -52,7 +52,7 @@ impl Pool {
         }))
     }
 
-    /// Has a thread do it, after [`Pool::flush`]. Once the pool stops, it is dropped, and its sink with it.
+    /// Has a thread do it, after [`ThreadPool::flush`]. Once the pool stops, it is dropped, and its sink with it.
     pub fn submit(&self, job: Job) {
         let expected = self.0.registry.entry(job.handler).and_then(|entry| entry.pace.expected());
         self.0.submitted().push(Waiting { job, quick: expected });
@@ -88,7 +88,7 @@ impl Pool {
     }
 }
 
-impl Drop for Pool {
+impl Drop for ThreadPool {
     fn drop(&mut self) {
         self.stop(Duration::ZERO);
     }
@@ -172,7 +172,7 @@ mod tests {
     fn what_nobody_will_run_is_dropped() {
         // SAFETY: no specs, no functions.
         let registry = unsafe { Registry::new(Vec::new(), Arc::new(|_, _| {})) }.unwrap();
-        let pool = Pool::new(1, Arc::new(registry));
+        let pool = ThreadPool::new(1, Arc::new(registry));
         let sink: Arc<dyn Sink> = Arc::new(Nobody);
         let submit =
             || pool.submit(Job { handler: 1, message: Vec::new(), received: Instant::now(), sink: sink.clone() });

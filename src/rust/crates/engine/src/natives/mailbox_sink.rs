@@ -9,7 +9,7 @@
 //! Stage, and whether it is cancelled, are under one lock, which both sides take. The I/O thread knows it by a `Weak`: so its memory is given
 //! back where it came from, after the answer has arrived, and not by the thread of the handler, for which that is dear.
 
-use super::mailbox::{Mailbox, Message, Outcome};
+use super::mailbox::{Mailbox, Message, Settled};
 use admission::{Patience, NEVER};
 use bytes::Bytes;
 use exchange::{now, pipe, Answer, Head, PipeWriter, Reading, Sent, Sink, Written};
@@ -32,9 +32,9 @@ struct State {
 }
 
 /// See the module.
-pub struct Handed {
+pub struct MailboxSink {
     state: Mutex<State>,
-    me: Weak<Handed>,
+    me: Weak<MailboxSink>,
     mailbox: Arc<Mailbox>,
     /// what the I/O thread knows it by
     place: (usize, u64),
@@ -43,12 +43,12 @@ pub struct Handed {
     patience: Patience,
 }
 
-impl Handed {
+impl MailboxSink {
     /// Of a request that the I/O thread of this mailbox knows by `place`, and whose handler has `begun` already or waits for a thread.
     pub fn new(mailbox: Arc<Mailbox>, place: (usize, u64), begun: bool, since: u64, patience: Patience) -> Arc<Self> {
         let stage = if begun { Stage::Running } else { Stage::Waiting };
         let state = Mutex::new(State { stage, cancelled: false, on_cancel: None, writer: None });
-        Arc::new_cyclic(|me| Handed { state, me: me.clone(), mailbox, place, since, patience })
+        Arc::new_cyclic(|me| MailboxSink { state, me: me.clone(), mailbox, place, since, patience })
     }
 
     /// As the client's side keeps it.
@@ -61,20 +61,20 @@ impl Handed {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn settle(&self, outcome: Outcome) {
+    fn settle(&self, outcome: Settled) {
         self.mailbox.put(Message { place: self.place, outcome });
     }
 
     /// Its time is over if it is at `now`: unless it was answered just now, its handler is told so, and what its client is to be told is
     /// returned.
-    pub fn expire(&self, now: u64) -> Option<Outcome> {
+    pub fn expire(&self, now: u64) -> Option<Settled> {
         let state = self.state();
         if !matches!(state.stage, Stage::Waiting | Stage::Running) {
             return None;
         }
         let late = self.patience.late(now.saturating_sub(self.since), || state.stage == Stage::Running)?;
         cancel(state);
-        Some(Outcome::Late(late))
+        Some(Settled::Late(late))
     }
 
     /// The client's side waits for no answer any more. One that streams is given up by its reader.
@@ -105,7 +105,7 @@ fn cancel(mut state: MutexGuard<'_, State>) {
     }
 }
 
-impl Sink for Handed {
+impl Sink for MailboxSink {
     fn start(&self) -> bool {
         let mut state = self.state();
         let waits = state.stage == Stage::Waiting;
@@ -129,7 +129,7 @@ impl Sink for Handed {
         drop(state);
         drop(uncalled);
         if wanted {
-            self.settle(Outcome::Answer(answer));
+            self.settle(Settled::Answer(answer));
         }
         wanted
     }
@@ -141,8 +141,8 @@ impl Sink for Handed {
     fn begin(&self, head: Head) -> bool {
         let me = self.weak();
         let (writer, reader) = pipe(Some(Box::new(move |reading| {
-            if let (Reading::Left, Some(handed)) = (reading, me.upgrade()) {
-                handed.cancel();
+            if let (Reading::Left, Some(sink)) = (reading, me.upgrade()) {
+                sink.cancel();
             }
         })));
         let mut state = self.state();
@@ -153,7 +153,7 @@ impl Sink for Handed {
         state.stage = Stage::Streaming;
         state.writer = Some(Arc::new(writer));
         drop(state);
-        self.settle(Outcome::Stream(head, reader));
+        self.settle(Settled::Stream(head, reader));
         self.mailbox.ring();
         true
     }
@@ -207,13 +207,13 @@ impl Sink for Handed {
     }
 }
 
-impl Drop for Handed {
+impl Drop for MailboxSink {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         match state.stage {
             Stage::Waiting | Stage::Running if state.cancelled => {}
             Stage::Waiting | Stage::Running => {
-                self.settle(Outcome::Lost);
+                self.settle(Settled::Lost);
                 self.mailbox.ring();
             }
             Stage::Streaming => self.end(false),
