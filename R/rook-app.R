@@ -67,7 +67,10 @@ rook_handler <- function(app) {
       if (length(answer)) return(rook_response(answer))
     }
     body <- req$raw
-    if (length(body)) env$rook.input <- rook_input(body)
+    if (length(body)) {
+      guard_body(req, body)
+      env$rook.input <- rook_input(body)
+    }
     value <- app$call(env)
     if (is_promise(value)) value$then(rook_response) else rook_response(value)
   }

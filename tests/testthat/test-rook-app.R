@@ -135,3 +135,22 @@ test_that("folders of staticPaths are served, and nothing beside them", {
   }
   expect_error(dr_rook(list(call = identity, staticPaths = list("/x" = "/none"))), "there is no \"/none\"")
 })
+
+test_that("a body whose strings were built to collide, or that is nested too deep, is refused before the app reads it", {
+  server <- local_server({
+    app <- dr_rook(function(req) list(status = 200L, body = as.character(length(req$rook.input$read()))))
+  })
+  ask <- function(text, type = "application/json") {
+    file <- withr::local_tempfile()
+    writeLines(text, file, sep = "")
+    answer <- http(server, "/", "-H", paste0("Content-Type: ", type), "--data-binary", paste0("@", file))
+    c(answer$status, if (answer$status == 200L) as.integer(answer$body) == nchar(text))
+  }
+  pairs <- do.call(paste0, expand.grid(rep(list(c("Ab", "BA")), 12L)))
+  expect_identical(ask(jsonlite::toJSON(pairs)), 400L)
+  expect_identical(ask(paste0(pairs, "=1", collapse = "&"), "application/x-www-form-urlencoded"), 400L)
+  expect_identical(ask(paste0(strrep("[", 20000), strrep("]", 20000))), 400L)
+  # what is malformed, or harmless, is the app's to read
+  expect_identical(ask(jsonlite::toJSON(as.character(1:10000))), c(200L, 1L))
+  expect_identical(ask(paste0("{", strrep("x", 20000))), c(200L, 1L))
+})
