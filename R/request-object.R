@@ -12,7 +12,8 @@ request_fields <- c(
 # is set from C before each handler that has some, who reads them then, and a plain variable is read fastest.
 lazy_fields <- setdiff(request_fields, "params")
 field_functions <- eval(call("function", as.pairlist(alist(cell = , routine = )), call("{", # nolint
-  # unforced, they would keep the frame of new_request() and with it a reference to the object: it could never be used again
+  # unforced, they would keep the frame of new_request(), and with it a reference to the object, which could never be
+  # used again
   quote(force(cell)), quote(force(routine)),
   as.call(c(
     quote(list),
