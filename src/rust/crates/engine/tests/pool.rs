@@ -116,6 +116,14 @@ impl Service {
         Client::new(self.server.address().inet().unwrap(), path)
     }
 
+    fn until_waiting(&self, n: usize) {
+        let began = Instant::now();
+        while self.pool().waiting() != n {
+            assert!(began.elapsed() < PATIENCE, "{} requests wait, and not {n}", self.pool().waiting());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
     fn event(&mut self) -> PoolEvent {
         let began = Instant::now();
         loop {
@@ -314,12 +322,10 @@ fn generations_take_over_without_losing_a_request() {
         let old = Fake::attach(service.pool(), 1, 1);
         let running = service.ask("/wait/running");
         assert_eq!(old.takes(), "/wait/running");
+        // it may have come before its worker
+        service.until_waiting(0);
         let waiting = service.ask("/quick/waiting");
-        let began = Instant::now();
-        while service.pool().waiting() < 1 {
-            assert!(began.elapsed() < PATIENCE, "it does not wait");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        service.until_waiting(1);
         service.pool().add_generation(2, &app(None), None).unwrap();
         let _new = Fake::attach(service.pool(), 2, 2);
         service.pool().switch_to(2);
