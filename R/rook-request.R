@@ -23,12 +23,13 @@ rook_request <- function(req, depth, constants) {
   target <- split_target(req$url)
   mounted <- split_path(target$path, depth)
   headers <- unlist(unclass(req$headers))
-  headers <- headers[order(names(headers), method = "radix")]
+  shape <- header_shape(names(headers))
+  headers <- headers[shape$order]
   fields <- as.list(headers)
-  names(fields) <- paste0("HTTP_", toupper(chartr("-", "_", names(headers))))
+  names(fields) <- shape$variables
   about <- constants
   about$SCRIPT_NAME <- mounted$before
-  host <- split_host(req$host)
+  host <- host_parts(req$host)
   env <- list2env(c(about, fields, list(
     REQUEST_METHOD = req$method, PATH_INFO = mounted$rest, QUERY_STRING = target$query, HEADERS = headers,
     SERVER_NAME = host$name, SERVER_PORT = host$port, REMOTE_ADDR = req$remote_addr,
@@ -38,6 +39,26 @@ rook_request <- function(req, depth, constants) {
   if (!is.null(fields$HTTP_CONTENT_TYPE)) env$CONTENT_TYPE <- fields$HTTP_CONTENT_TYPE
   if (!is.null(fields$HTTP_CONTENT_LENGTH)) env$CONTENT_LENGTH <- fields$HTTP_CONTENT_LENGTH
   env
+}
+
+# What the request before had in common with this one, as most have: clients ask again with the same names of fields.
+recent <- new.env(parent = emptyenv())
+
+# list(names, order, variables): in which order header fields come, and what they are called in the environment.
+header_shape <- function(names) {
+  if (identical(names, recent$shape$names)) return(recent$shape)
+  order <- order(names, method = "radix")
+  recent$shape <- list(
+    names = names, order = order, variables = paste0("HTTP_", toupper(chartr("-", "_", names[order])))
+  )
+}
+
+host_parts <- function(host) {
+  if (!identical(host, recent$host)) {
+    recent$parts <- split_host(host)
+    recent$host <- host
+  }
+  recent$parts
 }
 
 # list(path, query) of "/a%20b?c=d", as they were sent; the query has its "?".

@@ -30,3 +30,12 @@ test_that("the body is read in pieces and lines, and again", {
   expect_identical(drover:::no_input$read(), raw())
   expect_identical(drover:::no_input$read_lines(), character())
 })
+
+test_that("header fields are sorted and named anew when their names change", {
+  shape <- drover:::header_shape
+  expect_identical(shape(c("host", "accept"))[c("order", "variables")], list(order = 2:1, variables = c("HTTP_ACCEPT", "HTTP_HOST")))
+  expect_identical(shape("x-a-b")$variables, "HTTP_X_A_B")
+  expect_identical(shape(c("host", "accept"))$order, 2:1)
+  expect_identical(drover:::host_parts("a:1")$port, "1")
+  expect_identical(drover:::host_parts("a:2")$port, "2")
+})
