@@ -6,14 +6,15 @@ loading <- new.env(parent = emptyenv())
 
 is_loading <- function() !is.null(loading$file)
 
-# Called by dr_serve() in a file that is being loaded. `given`: the names of the arguments that it was called with.
-register_app <- function(app, on_worker_start, on_worker_stop, given) {
+# Called by dr_serve() in a file that is being loaded, and by what else would serve there. `given`: the names of the
+# arguments that it was called with; `by`: how it is called.
+register_app <- function(app, on_worker_start, on_worker_stop, given, by = "dr_serve()") {
   loading$registered <- list(app = app, on_worker_start = on_worker_start, on_worker_stop = on_worker_stop)
   # `block` means nothing where nobody waits for it
   unused <- setdiff(given, c("", "app", "on_worker_start", "on_worker_stop", "block"))
   if (length(unused)) {
     message(
-      "drover: of dr_serve() in ", basename(loading$file), " these are not used: ",
+      "drover: of ", by, " in ", basename(loading$file), " these are not used: ",
       paste0("`", unused, "`", collapse = ", "), "; the settings are those that the server was started with"
     )
   }

@@ -63,16 +63,26 @@ when_loaded <- function(package, action) {
 
 # In the place of a router's run(). R6 gives a method the environment of its object: what it needs of this package it
 # must look up.
-run_router <- function(host = NULL, port = NULL, ..., debug = NULL, docs = NULL) {
-  asNamespace("drover")$note_run(self, private, list(debug = debug, docs = docs))
+run_router <- function(host, port, ..., debug, docs) {
+  asNamespace("drover")$note_run(self, private, host, port, debug, docs)
   invisible(self)
 }
 
-note_run <- function(pr, private, given) {
+note_run <- function(pr, private, host, port, debug, docs) {
   if (isTRUE(private$disable_run)) stop("a router cannot be run while its file is read", call. = FALSE)
   app <- as_app(pr)
-  app$run <- given
-  register_app(app, NULL, NULL, character())
+  app$run <- list(debug = told(debug), docs = told(docs))
+  unused <- c(if (!is.null(told(host)) && host != "127.0.0.1") "host", if (!is.null(told(port))) "port")
+  register_app(app, NULL, NULL, unused, "run()")
 }
 
-run_httpuv <- function(host, port, app, ...) register_app(as_app(app), NULL, NULL, character())
+# An argument, NULL when it was not given: plumber's pr_run() hands on what it was not given, too, as an empty symbol.
+told <- function(value) {
+  # in a list, as a variable that holds the empty symbol cannot be read
+  given <- tryCatch(list(value), error = function(error) list(NULL))
+  if (!is.symbol(given[[1L]])) given[[1L]]
+}
+
+run_httpuv <- function(host, port, app, ...) {
+  register_app(as_app(app), NULL, NULL, c("host", "port"), "runServer()")
+}

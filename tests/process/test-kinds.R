@@ -37,6 +37,12 @@ test("programs that run a router, or an app of httpuv, themselves", function() {
   ))
   expect(grepl("shown", told_by(file.path(folder, "program.R"))), "the router, and its arguments of run()")
   expect(grepl("^404", told_by(file.path(folder, "program.R"), "/openapi.json")), "docs = FALSE")
+  # with nothing said, all is as the router has it
+  folder <- folder_of(program.R = c("library(plumber)", "pr() |> pr_get('/', function() stop('hidden')) |> pr_run(port = 8000)"))
+  expect(!grepl("hidden", told_by(file.path(folder, "program.R"))), "not in debug mode")
+  expect(grepl("^200", told_by(file.path(folder, "program.R"), "/openapi.json")), "the docs")
+  folder <- folder_of(program.R = "plumber::pr()$run()")
+  expect(grepl("^404", told_by(file.path(folder, "program.R"))), "$run()")
   folder <- folder_of(program.R = "httpuv::runServer('127.0.0.1', 1, list(call = function(req) list(status = 200L, body = 'httpuv')))")
   expect(told_by(file.path(folder, "program.R")) == "200 httpuv", "httpuv's")
 }, ways = 1)
