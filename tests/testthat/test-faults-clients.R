@@ -42,7 +42,9 @@ test_that("clients that leave in the middle cost neither descriptors, memory nor
   expect_true(eventually(function() process_measure(server$pid)$fds <= before$fds, 10), label = "descriptors are closed")
   # besides the megabyte of /big that R may hold as the value returned last: of a hundred of them no second one stays
   expect_lt(as.numeric(fetch(server, "/heap")$text) - heap, 1e6 + 1e6)
-  expect_lt(process_measure(server$pid)$rss_kb - before$rss_kb, 10000)
+  # on a busy machine the last responses are still on their way
+  grown <- function() process_measure(server$pid)$rss_kb - before$rss_kb
+  expect_true(eventually(function() grown() < 10000, 10), label = paste("kB of memory more:", grown()))
   # every place in the queue is free: as many as it holds at once are served
   clients <- raw_clients(30, server$port)
   for (client in clients) client_send(client, request_bytes("/slow"))
