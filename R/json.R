@@ -38,7 +38,7 @@ dr_json <- function(x, status = 200L, headers = list(), auto_unbox = TRUE, ...) 
   # most calls have one argument, and looking at names takes as long as the rest
   if (nargs() > 1L) check_names()
   # called for each request: one call, when the arguments are the usual ones
-  if (...length() == 0L && !is.null(reply <- .Call(C_json_reply, x, status, headers, auto_unbox))) return(reply)
+  if (...length() == 0L && !is.null(reply <- .Call(C_json_reply, x, status, headers, auto_unbox, NULL))) return(reply)
   check_flag(auto_unbox, "auto_unbox")
   new_response(to_json(x, list(auto_unbox = auto_unbox, ...), sys.call()), status, headers, "application/json")
 }

@@ -26,7 +26,7 @@ static const R_CallMethodDef calls[] = {
     CALL("hidden_patterns", drv_hidden_patterns, 1),
     CALL("json_parse", drv_call_json_parse, 4),
     CALL("json_refused", drv_call_json_refused, 1),
-    CALL("json_reply", drv_call_json_reply, 4),
+    CALL("json_reply", drv_call_json_reply, 5),
     CALL("json_write", drv_call_json_write, 3),
     CALL("natives_resolve", drv_natives_resolve, 2),
     CALL("opened_descriptor", drv_call_opened_descriptor, 1),

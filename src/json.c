@@ -18,7 +18,8 @@
 /* the Rust side: rust/crates/binding/src/json/abi.rs */
 
 typedef struct {
-  int32_t auto_unbox, na, null, dataframe, matrix, date, posixt, factor, raw, pretty, keep_vec_names, utc, time_format;
+  int32_t auto_unbox, na, null, dataframe, matrix, date, posixt, factor, raw, pretty, keep_vec_names, utc, time_format,
+      digits;
 } drv_json_options;
 
 typedef enum {
@@ -215,8 +216,8 @@ static SEXP write_json(SEXP x, const drv_json_options *options, SEXP known) {
   return out;
 }
 
-/* How an argument is read. PASSED: any value; it matters only to parts that R is asked about. */
-enum { FLAG, CHOICE, PRESENT, PASSED };
+/* How an argument is read. DIGITS: a whole number from 0 to 9. PASSED: any value; it matters only to parts that R is asked about. */
+enum { FLAG, CHOICE, DIGITS, PRESENT, PASSED };
 
 /* The arguments of toJSON() with which the text is still native; at first those of drv_json_options, in its order. */
 static const struct {
@@ -237,6 +238,7 @@ static const struct {
     {"keep_vec_names", FLAG, {NULL}},
     {"UTC", PRESENT, {NULL}},
     {"time_format", PRESENT, {NULL}},
+    {"digits", DIGITS, {NULL}},
     {"complex", PASSED, {NULL}},
     {"force", PASSED, {NULL}},
     {"json_verbatim", PASSED, {NULL}},
@@ -247,9 +249,18 @@ enum {
   CHOICES = sizeof known_arguments[0].choices / sizeof known_arguments[0].choices[0]
 };
 
+/* One more than a number of digits; -1 when it is not one that the native writer knows. */
+static int32_t digits_of(SEXP value) {
+  if ((TYPEOF(value) != INTSXP && TYPEOF(value) != REALSXP) || XLENGTH(value) != 1 || OBJECT(value)) return -1;
+  double digits = Rf_asReal(value);
+  if (!(digits >= 0 && digits <= 9) || digits != (int)digits) return -1;
+  return (int32_t)digits + 1;
+}
+
 /* The place of `value` among the choices of argument `which`, from 1; 0 or 1 for a flag; -1 for anything else. */
 static int32_t choice(SEXP value, int which) {
   if (known_arguments[which].kind >= PRESENT) return 1;
+  if (known_arguments[which].kind == DIGITS) return digits_of(value);
   if (known_arguments[which].kind == FLAG) {
     if (TYPEOF(value) != LGLSXP || XLENGTH(value) != 1 || LOGICAL(value)[0] == NA_LOGICAL) return -1;
     return LOGICAL(value)[0];
@@ -289,11 +300,12 @@ SEXP drv_call_json_write(SEXP x, SEXP arguments, SEXP known) {
   return write_json(x, &given, known);
 }
 
-/* The reply of dr_json() when there are no headers, which is nearly always. NULL when R must look at the arguments,
- * ask jsonlite, or say why `x` is refused. */
-SEXP drv_call_json_reply(SEXP x, SEXP status, SEXP headers, SEXP auto_unbox) {
+/* The reply of dr_json() when there are no headers, which is nearly always; `digits` as for toJSON(), or NULL for as many
+ * as it takes. NULL when R must look at the arguments, ask jsonlite, or say why `x` is refused. */
+SEXP drv_call_json_reply(SEXP x, SEXP status, SEXP headers, SEXP auto_unbox, SEXP digits) {
   static SEXP type = NULL;
-  drv_json_options options = {.auto_unbox = 1};
+  drv_json_options options = {.digits = digits == R_NilValue ? 0 : digits_of(digits)};
+  if (options.digits < 0) return R_NilValue;
   if (TYPEOF(headers) != VECSXP || XLENGTH(headers) != 0) return R_NilValue;
   if (TYPEOF(auto_unbox) != LGLSXP || XLENGTH(auto_unbox) != 1) return R_NilValue;
   if (LOGICAL(auto_unbox)[0] == NA_LOGICAL) return R_NilValue;

@@ -19,7 +19,7 @@ SEXP drv_json_reads(SEXP x);
 
 /* .Call entries */
 SEXP drv_call_json_write(SEXP x, SEXP arguments, SEXP known);
-SEXP drv_call_json_reply(SEXP x, SEXP status, SEXP headers, SEXP auto_unbox);
+SEXP drv_call_json_reply(SEXP x, SEXP status, SEXP headers, SEXP auto_unbox, SEXP digits);
 SEXP drv_call_json_refused(SEXP x);
 SEXP drv_call_json_parse(SEXP text, SEXP simplify, SEXP max_depth, SEXP max_collisions);
 

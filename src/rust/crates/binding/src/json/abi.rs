@@ -29,6 +29,7 @@ pub struct Options {
     keep_vec_names: i32,
     utc: i32,
     time_format: i32,
+    digits: i32,
 }
 
 impl Options {
@@ -56,6 +57,8 @@ impl Options {
             factor_integer: self.factor == 2,
             pretty: self.pretty != 0,
             keep_names: self.keep_vec_names != 0,
+            // one more than asked for, as 0 is not given
+            digits: u8::try_from(self.digits - 1).ok(),
             foreign_raw: self.raw > 1,
             foreign_times: self.posixt == 4 || self.utc != 0 || self.time_format != 0,
         }

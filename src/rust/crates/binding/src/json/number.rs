@@ -1,6 +1,6 @@
-//! Numbers, in the fewest digits that give the same number back.
+//! Numbers: in the fewest digits that give the same number back, or rounded as jsonlite rounds them.
 //!
-//! The layout is ECMAScript's (ECMA-262, Number::toString; also RFC 8785, section 3.2.2.3): no exponent from 1e-6 to
+//! The layout of the first is ECMAScript's (ECMA-262, Number::toString; also RFC 8785, section 3.2.2.3): no exponent from 1e-6 to
 //! 1e21, so 100000 and not 1e+05. Not for NA, NaN and infinities, which JSON has no numbers for: that is `write`.
 
 /// Integers up to here are exact in a double.
@@ -67,6 +67,67 @@ fn lay_out(out: &mut Vec<u8>, shortest: &[u8]) {
     }
 }
 
+/// Writes a finite number as `jsonlite::toJSON(digits = )` does, with 0 to 9 digits behind the point: halves go to the even
+/// neighbour, and numbers that are very large or very small have that many significant digits more than before the point,
+/// 15 at most. Source: jsonlite's `num_to_char.c` and `modp_numtoa.c`, whose results the tests compare.
+pub fn rounded(out: &mut Vec<u8>, x: f64, digits: u8) {
+    let size = x.abs();
+    if size > 1e-5 && size < f64::from(i32::MAX) {
+        return fixed(out, x < 0.0, size, digits);
+    }
+    let significant = (size.log10().max(1.0) + f64::from(digits)).min(15.0).ceil();
+    out.extend_from_slice(general(x, significant as usize).as_bytes());
+}
+
+/// `size` is below 2^31, `digits` at most 9.
+fn fixed(out: &mut Vec<u8>, negative: bool, size: f64, digits: u8) {
+    let scale = 10_u32.pow(u32::from(digits));
+    let mut whole = size as u32;
+    let scaled = (size - f64::from(whole)) * f64::from(scale);
+    let mut fraction = scaled as u32;
+    let rest = scaled - f64::from(fraction);
+    // without digits behind the point the last one is that before it
+    let last = if digits == 0 { whole } else { fraction };
+    if rest > 0.5 || (rest == 0.5 && last % 2 == 1) {
+        fraction += 1;
+        if fraction >= scale {
+            fraction = 0;
+            whole += 1;
+        }
+    }
+    if negative {
+        out.push(b'-');
+    }
+    integer(out, i64::from(whole));
+    if fraction == 0 {
+        return;
+    }
+    let text = format!("{fraction:0width$}", width = usize::from(digits));
+    out.push(b'.');
+    out.extend_from_slice(text.trim_end_matches('0').as_bytes());
+}
+
+/// The text of C's `%.*g`.
+fn general(x: f64, significant: usize) -> String {
+    let scientific = format!("{:.*e}", significant - 1, x);
+    let (mantissa, exponent) = scientific.split_once('e').expect("a formatted number has an exponent");
+    let exponent: i32 = exponent.parse().expect("an exponent is a number");
+    if exponent >= -4 && exponent < significant as i32 {
+        return without_zeros(&format!("{:.*}", (significant as i32 - 1 - exponent) as usize, x)).to_owned();
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", without_zeros(mantissa), exponent.abs())
+}
+
+/// Without zeros at the end behind a point.
+fn without_zeros(text: &str) -> &str {
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        text
+    }
+}
+
 /// The text that R's `as.character()` gives: 15 significant digits, without an exponent where that is no longer.
 /// For what must know the text before R makes it; R's own differs in the last digit at times.
 pub fn as_r(x: f64) -> String {
@@ -81,7 +142,7 @@ pub fn as_r(x: f64) -> String {
     }
     let scientific = format!("{:.14e}", x.abs());
     let (mantissa, exponent) = scientific.split_once('e').expect("a formatted number has an exponent");
-    let digits = mantissa.trim_end_matches('0').trim_end_matches('.');
+    let digits = without_zeros(mantissa);
     let exponent: i32 = exponent.parse().expect("an exponent is a number");
     let significant = digits.bytes().filter(u8::is_ascii_digit).count() as i32;
     let sign = if x < 0.0 { "-" } else { "" };
@@ -142,6 +203,38 @@ mod tests {
             (2251799813685249.5, "2251799813685249.5"),
         ] {
             assert_eq!(text(x), expected);
+        }
+    }
+
+    #[test]
+    fn rounding_is_that_of_jsonlite() {
+        for (x, digits, expected) in [
+            (0.99995, 4, "1"),
+            (1.99995, 4, "1.9999"),
+            (0.00005, 4, "0"),
+            (0.00025, 4, "0.0002"),
+            (-1.00005, 4, "-1.0001"),
+            (-0.00002, 4, "-0"),
+            (-0.00001, 4, "-1e-05"),
+            (0.00001, 9, "1e-05"),
+            (0.000011, 9, "0.000011"),
+            (2.5, 0, "2"),
+            (3.5, 0, "4"),
+            (0.99995, 0, "1"),
+            (123456.5, 0, "123456"),
+            (1e5, 4, "100000"),
+            (2147483646.5, 4, "2147483646.5"),
+            (2147483648.25, 4, "2147483648.25"),
+            (-3123456789.123, 4, "-3123456789.123"),
+            (123456789012.345, 0, "123456789012"),
+            (1e15, 4, "1e+15"),
+            (1e300, 4, "1e+300"),
+            (5e-324, 4, "4.9407e-324"),
+            (5e-324, 0, "5e-324"),
+        ] {
+            let mut out = Vec::new();
+            rounded(&mut out, x, digits);
+            assert_eq!(String::from_utf8(out).unwrap(), expected, "{x} with {digits}");
         }
     }
 

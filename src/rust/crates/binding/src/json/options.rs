@@ -1,6 +1,6 @@
 //! How values are written: the arguments of `jsonlite::toJSON()` that the native writer knows.
 //!
-//! Not for rare ones (`digits`, `rownames`, ...): with these the R side calls jsonlite.
+//! Not for rare ones (`rownames`, `use_signif`, ...): with these the R side calls jsonlite.
 
 /// What stands for a missing value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +70,8 @@ pub struct JsonOptions {
     pub pretty: bool,
     /// vectors with names are objects
     pub keep_names: bool,
+    /// how many digits doubles have behind the point, at most 9; `None`: as many as give the same number back
+    pub digits: Option<u8>,
     /// raw vectors are for R to write: not as base64
     pub foreign_raw: bool,
     /// times are for R to write: in a format of the caller's
@@ -89,6 +91,7 @@ impl JsonOptions {
         factor_integer: false,
         pretty: false,
         keep_names: false,
+        digits: None,
         foreign_raw: false,
         foreign_times: false,
     };

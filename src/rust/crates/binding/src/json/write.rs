@@ -393,7 +393,10 @@ impl Writer<'_> {
 
     fn double(&mut self, x: f64, na: Na) -> bool {
         if x.is_finite() {
-            number::double(self.out, x);
+            match self.options.digits {
+                None => number::double(self.out, x),
+                Some(digits) => number::rounded(self.out, x, digits),
+            }
             return true;
         }
         let name: &[u8] = match x {
