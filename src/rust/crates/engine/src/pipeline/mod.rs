@@ -29,19 +29,19 @@ type Answer = Result<Response, Failure>;
 
 /// Answers a request. What needs not to wait is done when this returns, and costs no task's state.
 pub fn handle(head: Head, mut body: Incoming, connection: Arc<Connection>, context: &Arc<Context>) -> Answering {
-    let state = State::new(head, connection, context);
+    let mut state = State::new(head, connection, context);
     let answer = match begin(&state, &body, context) {
         Ok(Begun::Open(rest)) => {
             let context = context.clone();
             return Answering::Later(Box::pin(async move {
                 let answer = go_on(&state, rest, &mut body, &context).await;
-                response::finish(state, answer, body, &context)
+                response::finish(&mut state, answer, body, &context)
             }));
         }
         Ok(Begun::Answered(response)) => Ok(response),
         Err(failure) => Err(failure),
     };
-    Answering::Now(Some(response::finish(state, answer, body, context)))
+    Answering::Now(Some(response::finish(&mut state, answer, body, context)))
 }
 
 /// How far a request got without waiting for anything.
@@ -54,8 +54,8 @@ enum Begun {
 enum Rest {
     /// others have it
     Waiting(Waiting),
-    /// its body is to be received for this route
-    Routed(Route<'static>),
+    /// its body is to be received for this route, which is in a box: most requests do without, and each has to carry the space
+    Routed(Box<Route<'static>>),
 }
 
 fn begin(state: &State, body: &Incoming, context: &Context) -> Result<Begun, Failure> {
@@ -86,15 +86,14 @@ async fn go_on(state: &State, rest: Rest, body: &mut Incoming, context: &Arc<Con
                 return answer;
             }
         }
-        let step = if let Some(route) = routed.take() {
-            run::begin(state, &route, whole(&mut received, state, body).await?, context)
-        } else {
-            match route::find(state, context)? {
+        let route = match routed.take() {
+            Some(route) => route,
+            None => match route::find(state, context)? {
                 Routed::Answer(response) => return Ok(response),
-                Routed::To(route) => run::begin(state, &route, whole(&mut received, state, body).await?, context),
-            }
+                Routed::To(route) => route.into_owned(),
+            },
         };
-        match step {
+        match run::begin(state, &route, whole(&mut received, state, body).await?, context) {
             Step::Answer(answer) => return answer,
             Step::Wait(others) => waiting = Some(others),
         }

@@ -14,15 +14,22 @@ use httpd::{may_have_content, Body, End, Failure, Incoming, Response};
 use observe::Level;
 
 /// The response that the client gets.
-pub fn finish(state: State, answer: Answer, body: Incoming, context: &Context) -> Response {
+pub fn finish(state: &mut State, answer: Answer, body: Incoming, context: &Context) -> Response {
     let mut reason = String::new();
-    let answer = answer.and_then(|response| with_place(&state, response));
-    let mut response = answer.unwrap_or_else(|f| {
+    let mut failed = |f: Failure| {
         if state.watch.is_some() {
             reason = f.for_log();
         }
-        fail(&state, &f, context)
-    });
+        fail(state, &f, context)
+    };
+    // a response is large, and moved as seldom as can be
+    let mut response = match answer {
+        Ok(mut response) => match take_place(state, &mut response) {
+            Ok(()) => response,
+            Err(f) => failed(f),
+        },
+        Err(f) => failed(f),
+    };
     if !may_have_content(response.status) {
         response.body = Body::empty();
     }
@@ -38,11 +45,11 @@ pub fn finish(state: State, answer: Answer, body: Incoming, context: &Context) -
 }
 
 /// What it holds until its client has taken it counts.
-fn with_place(state: &State, mut response: Response) -> Answer {
-    if state.head.method != Method::HEAD {
-        response.body.take_place(state.connection().server())?;
+fn take_place(state: &State, response: &mut Response) -> Result<(), Failure> {
+    if state.head.method == Method::HEAD {
+        return Ok(());
     }
-    Ok(response)
+    response.body.take_place(state.connection().server())
 }
 
 /// What the body's length would have been, without the body. A handler that knows it may leave the body out itself.

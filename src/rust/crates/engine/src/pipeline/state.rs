@@ -42,7 +42,7 @@ impl State {
     }
 
     /// It is answered: how it ends is for others to say.
-    pub fn answered(mut self, status: StatusCode, reason: String) -> (Option<OpenRequest>, Option<Box<Ending>>) {
+    pub fn answered(&mut self, status: StatusCode, reason: String) -> (Option<OpenRequest>, Option<Box<Ending>>) {
         let ending = self.ending(status.as_u16(), reason);
         (self.open.take(), ending)
     }
