@@ -33,7 +33,8 @@ dr_app <- function(list_responses = FALSE) {
   app <- list2env(list(
     routes = list(), cpp_routes = list(), cpp_stream_routes = list(), middleware = list(), static_mounts = list(),
     mounts = list(), on_error = NULL, not_found = NULL, on_start = list(), on_stop = list(), on_worker_start = list(),
-    on_worker_stop = list(), list_responses = list_responses, port = NULL, serving = FALSE
+    on_worker_stop = list(), further_routes = NULL, rest = NULL, list_responses = list_responses, port = NULL,
+    serving = FALSE
   ), parent = emptyenv())
   class(app) <- "dr_app"
   app
@@ -49,7 +50,7 @@ cpp_note <- function(route) {
 
 #' @export
 format.dr_app <- function(x, ...) {
-  routes <- app_routes(x)
+  routes <- c(app_routes(x), rest_routes(x))
   cpp <- c(app_cpp_routes(x, "cpp_routes"), app_cpp_routes(x, "cpp_stream_routes"))
   statics <- app_statics(x)
   head <- sprintf(

@@ -57,21 +57,43 @@ reading_lists <- function(app, fn) {
 
 # The routes of an app and of all that is mounted in it, in order: lists of method, path, handler, timeout (seconds or
 # NULL), on_client_gone (or NULL), middleware (a list, outermost first) and on_error. An app's own routes go before
-# those of the apps mounted in it.
+# those of the apps mounted in it. Further fields of `app`: further_routes (a function of the prefix that gives routes,
+# tried after its own) and rest (a handler for whatever no other route takes).
 app_routes <- function(app, prefix = "", middleware = list(), on_error = NULL) {
   middleware <- c(middleware, app_middleware(app))
   if (!is.null(app$on_error)) on_error <- reading_lists(app, app$on_error)
-  own <- lapply(unname(app$routes), function(route) {
+  further <- if (!is.null(app$further_routes)) app$further_routes(prefix)
+  own <- lapply(c(unname(app$routes), further), function(route) {
     list(
       method = route$method, path = join_path(prefix, route$path),
       handler = reading_lists(app, with_request(route$handler)),
-      timeout = route$timeout, on_client_gone = route$on_client_gone, middleware = middleware, on_error = on_error
+      timeout = route$timeout, on_client_gone = route$on_client_gone, middleware = middleware,
+      on_error = route$on_error %||% on_error
     )
   })
   mounted <- lapply(app$mounts, function(mount) {
     app_routes(mount$app, paste0(prefix, mount$prefix), middleware, on_error)
   })
   c(own, unlist(mounted, recursive = FALSE))
+}
+
+# The routes that are tried when all others and the static mounts have been: those of the apps mounted in an app go
+# before its own, as they are below it.
+rest_routes <- function(app, prefix = "", middleware = list(), on_error = NULL) {
+  middleware <- c(middleware, app_middleware(app))
+  if (!is.null(app$on_error)) on_error <- reading_lists(app, app$on_error)
+  mounted <- lapply(app$mounts, function(mount) {
+    rest_routes(mount$app, paste0(prefix, mount$prefix), middleware, on_error)
+  })
+  own <- if (!is.null(app$rest)) {
+    lapply(c("/", "/*path"), function(path) {
+      list(
+        method = "ANY", path = join_path(prefix, path), handler = app$rest, middleware = middleware,
+        on_error = on_error, rest = TRUE
+      )
+    })
+  }
+  c(unlist(mounted, recursive = FALSE), own)
 }
 
 # The C routes of an app and of all that is mounted in it, in the same order, with the prefixes before their paths.
@@ -123,7 +145,7 @@ not_found_handler <- function(handler) {
 route_field <- function(route, handler, runs) {
   c(
     list(methods = route$method, pattern = enc2utf8(route$path), handler = handler, runs = runs),
-    route[c("timeout", "on_client_gone")[c(!is.null(route$timeout), !is.null(route$on_client_gone))]]
+    Filter(Negate(is.null), route[c("timeout", "on_client_gone", "rest")])
   )
 }
 
@@ -163,10 +185,12 @@ warn_of_hidden <- function(routes, statics, call) {
 
 # A list: routes, static and not_found for engine_start()'s config; handlers and on_error (lists of the same length);
 # error_form (the function that gives a form to errors of the engine, or NULL); natives, the C handlers; and counts, for
-# people. A route has its handler's number among those of its kind. All routes in R go before all C routes, and these
-# before streams in C, wherever they are mounted.
+# people. A route has its handler's number among those of its kind. All routes in R go before all C routes, these before
+# streams in C, and what takes the rest comes last, wherever they are mounted.
 compile_app <- function(app, call = sys.call(-1L)) {
-  routes <- app_routes(app)
+  first <- app_routes(app)
+  rest <- rest_routes(app)
+  routes <- c(first, rest)
   unary <- app_cpp_routes(app, "cpp_routes")
   streams <- app_cpp_routes(app, "cpp_stream_routes")
   cpp <- c(unary, streams)
@@ -183,13 +207,14 @@ compile_app <- function(app, call = sys.call(-1L)) {
       app_middleware(app), not_found_handler(reading_lists(app, with_request(app$not_found))), on_error[[not_found]]
     )
   }
-  warn_of_hidden(c(routes, cpp), app_statics(app), call)
+  warn_of_hidden(c(first, cpp), app_statics(app), call)
   runs <- vapply(cpp, function(route) if (isTRUE(route$inline)) "inline" else "pool", "")
   static <- lapply(app_statics(app), static_dir, call = call)
   list(
     routes = c(
-      lapply(seq_along(routes), function(i) route_field(routes[[i]], i, "r")),
-      lapply(seq_along(cpp), function(i) route_field(cpp[[i]], i, runs[[i]]))
+      lapply(seq_along(first), function(i) route_field(first[[i]], i, "r")),
+      lapply(seq_along(cpp), function(i) route_field(cpp[[i]], i, runs[[i]])),
+      lapply(seq_along(rest), function(i) route_field(rest[[i]], length(first) + i, "r"))
     ),
     static = static, not_found = not_found, handlers = handlers, on_error = on_error,
     error_form = reading_lists(app, app$on_error),

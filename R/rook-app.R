@@ -25,8 +25,8 @@
 #'   `call`, and maybe `onHeaders` (called before; what it answers, if that is not `NULL`, is the answer), `staticPaths`
 #'   and `staticPathOptions` as for httpuv; a function of `url`, `query`, `body` and `headers`, as Rserve calls
 #'   `.http.request`; a router of the package 'plumber'; an app of this package, which is returned as it is.
-#' @returns An app, see [dr_app()]: add routes, middleware and hooks to it as to any other. Its own routes go before
-#'   those that are registered later.
+#' @returns An app, see [dr_app()]: add routes, C handlers, static folders, middleware and hooks to it as to any other.
+#'   What is added so goes before what `app` answers.
 #' @section Errors: `drover_error_argument` when `app` is none of these.
 #' @seealso [dr_mount()], to put it below a path of another app.
 #' @examples
@@ -41,11 +41,10 @@
 #' @export
 dr_rook <- function(app) as_app(app)
 
-# One handler for whatever comes.
+# One handler for whatever comes, unless the app is given other routes and static mounts.
 catch_all <- function(handler) {
   app <- dr_app()
-  dr_any(app, "/", handler)
-  dr_any(app, "/*path", handler)
+  app$rest <- handler
   app
 }
 
@@ -56,8 +55,8 @@ rook_handler <- function(app) {
   constants <- rook_constants()
   static <- rook_static(app)
   has_head <- !is.null(member(app, "onHeaders"))
-  function(req) {
-    env <- rook_request(req, mount_depth(req$route), constants)
+  function(req, depth = mount_depth(req$route)) {
+    env <- rook_request(req, depth, constants)
     if (length(static)) {
       answer <- static_answer(static, env)
       if (!is.null(answer)) return(answer)

@@ -47,7 +47,7 @@ test_that("what is wrong is said with its line", {
 })
 
 test_that("routers, apps of other servers, and calls that would run them are apps", {
-  answer <- function(loaded) is.function(loaded$app$routes[["ANY /*path"]]$handler)
+  answer <- function(loaded) is.function(loaded$app$rest)
   expect_true(answer(load_lines("function(req) list(status = 200L)")))
   expect_true(answer(load_lines("list(call = function(req) NULL)")))
   withr::defer(suppressWarnings(rm(".http.request", envir = globalenv())))

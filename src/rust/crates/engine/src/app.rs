@@ -2,7 +2,7 @@
 //! was routed by, as another may number its routes otherwise.
 
 use crate::assets::Mounts;
-use crate::config::{AppConfig, OnClientGone, Settings};
+use crate::config::{AppConfig, OnClientGone, RouteConfig, Settings};
 use crate::natives::Natives;
 use crate::respond::OwnErrors;
 use admission::ms_or_never;
@@ -38,6 +38,8 @@ pub(crate) struct Target {
     /// longest time to the answer in ms
     pub timeout: u64,
     on_client_gone: Option<OnClientGone>,
+    /// static mounts go before it
+    pub rest: bool,
 }
 
 impl Target {
@@ -70,11 +72,12 @@ impl App {
             builder.add(methods, pattern, i as u32);
         }
         let mounts = config.mounts.iter().map(|m| (m.mount.clone(), m.dir.clone())).collect();
-        let target = |handler, runs, timeout: Option<f64>, on_client_gone: Option<OnClientGone>| Target {
-            handler,
-            runs,
-            timeout: ms_or_never(timeout.unwrap_or(settings.limits.timeout)),
-            on_client_gone: on_client_gone.or(settings.on_client_gone),
+        let target = |route: &RouteConfig| Target {
+            handler: route.handler,
+            runs: route.runs,
+            timeout: ms_or_never(route.timeout.unwrap_or(settings.limits.timeout)),
+            on_client_gone: route.on_client_gone.or(settings.on_client_gone),
+            rest: route.rest,
         };
         let limits = &settings.limits;
         Ok(App {
@@ -85,8 +88,8 @@ impl App {
             errors: OwnErrors::new(&config.errors.answers)?,
             natives: natives.map(|handlers| Natives::new(handlers, limits.max_queue)),
             queue_timeout: ms_or_never(limits.queue_timeout),
-            targets: config.routes.iter().map(|r| target(r.handler, r.runs, r.timeout, r.on_client_gone)).collect(),
-            not_found: target(config.not_found, Runs::R, None, None),
+            targets: config.routes.iter().map(target).collect(),
+            not_found: target(&RouteConfig { handler: config.not_found, ..RouteConfig::default() }),
         })
     }
 

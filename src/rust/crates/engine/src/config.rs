@@ -24,6 +24,9 @@ pub struct Settings {
     /// whether clients are told what went wrong in a handler
     #[serde(default)]
     pub debug: bool,
+    /// how endpoints of plumber are answered: for the workers in R
+    #[serde(default)]
+    pub plumber: Option<String>,
     /// whether literals of patterns match in one case only
     #[serde(default)]
     pub case_sensitive: bool,
@@ -143,7 +146,7 @@ pub struct HeaderConfig {
 }
 
 /// One route of the app.
-#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
+#[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct RouteConfig {
     /// names of methods, or `ANY`
@@ -161,6 +164,9 @@ pub struct RouteConfig {
     /// what becomes of its handler when the client has gone, when it is not what the server says
     #[serde(default)]
     pub on_client_gone: Option<OnClientGone>,
+    /// whether it is for what neither other routes nor static mounts take
+    #[serde(default)]
+    pub rest: bool,
 }
 
 /// What becomes of a handler in R that runs when its client goes. A C handler is told, and decides for itself.

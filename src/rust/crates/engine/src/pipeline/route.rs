@@ -31,10 +31,10 @@ pub struct Route<'p> {
 
 impl Route<'_> {
     /// The same, for a request that waits for its body.
-    pub fn into_owned(self) -> Route<'static> {
+    pub fn into_owned(self) -> Box<Route<'static>> {
         let Route { app, number, target, params, path } = self;
         let params = params.into_iter().map(|value| Cow::Owned(value.into_owned())).collect();
-        Route { app, number, target, params, path: Cow::Owned(path.into_owned()) }
+        Box::new(Route { app, number, target, params, path: Cow::Owned(path.into_owned()) })
     }
 }
 
@@ -52,12 +52,13 @@ pub fn find<'p>(state: &'p State, context: &Context) -> Result<Routed<'p>, Failu
     let app = context.app();
     let mut params = Params::new();
     let number = match app.router.find(router::Method::from_name(head.method.as_str()), path, &mut params) {
-        Match::Found { target, .. } => target,
+        Match::Found { target, .. } if !app.target(target).rest => target,
         Match::BadPath(e) => return Err(bad_path(e)),
         other => match app.mounts.respond(&head.method, path, &head.fields) {
             Some(Ok(asset)) => return from_asset(asset).map(Routed::Answer),
             Some(Err(e)) => return Err(internal(state, context, format!("a static file cannot be read: {e}"))),
             None => match other {
+                Match::Found { target, .. } => target,
                 Match::MethodNotAllowed(set) if head.method == Method::OPTIONS => {
                     return Ok(Routed::Answer(options(set)));
                 }

@@ -14,6 +14,7 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
         threads,
         cpp_workers: 4,
         debug: false,
+        plumber: None,
         case_sensitive: false,
         errors: Default::default(),
         on_client_gone: None,
@@ -30,5 +31,5 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
 /// `methods` are separated by a space.
 pub fn route(methods: &str, pattern: &str, handler: u32, runs: Runs) -> RouteConfig {
     let methods = methods.split(' ').map(String::from).collect();
-    RouteConfig { methods, pattern: pattern.into(), handler, runs, timeout: None, on_client_gone: None }
+    RouteConfig { methods, pattern: pattern.into(), handler, runs, ..RouteConfig::default() }
 }
