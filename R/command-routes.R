@@ -17,6 +17,10 @@ command_check <- function(arguments) {
     tryInvokeRestart("muffleWarning")
   })
   rows <- route_table(app)
+  endpoints <- rows[nzchar(rows$speed), ]
+  writeLines(trimws(paste0(
+    format(endpoints$method), "  ", format(endpoints$path), "  ", endpoints$speed, recycle0 = TRUE
+  ), "right"))
   cat(sprintf(
     "%s is %s with %s; it loads in %.1f s\n", arguments[[1L]], kind_of_app(app), count_of(nrow(rows), "route"),
     elapsed() - began
@@ -30,39 +34,41 @@ command_check <- function(arguments) {
 
 kind_of_app <- function(app) {
   source <- app$source
+  if (!is.null(app$annotated)) return("a file with annotations of plumber")
   if (is.null(source)) return("an app")
   if (is_plumber(source)) return("a router of plumber")
   if (is_rserve_function(source)) "a script of Rserve" else "an app of httpuv or Rook"
 }
 
-# A data frame: method, path and note, all strings, in the order in which routes are tried.
+# A data frame: method, path, note and speed (of endpoints of plumber: "fast", or "full: " and why), all strings, in the
+# order in which routes are tried.
 route_table <- function(app, prefix = "") {
-  if (is_plumber(app$source)) return(router_table(app$source, prefix))
-  if (!is.null(app$source)) return(route_row("ANY", paste0(prefix, "/*"), kind_of_app(app)))
+  planned <- if (is_plumber(app$source)) plan_router(app$source) else app$annotated
+  endpoints <- if (!is.null(planned)) {
+    planned_rows(planned, prefix)
+  } else if (!is.null(app$rest)) {
+    list(route_row("ANY", paste0(prefix, "/*"), kind_of_app(app)))
+  }
   cpp <- c(unname(app$cpp_routes), unname(app$cpp_stream_routes))
   rows <- c(
     lapply(unname(app$routes), function(route) route_row(route$method, join_path(prefix, route$path))),
     lapply(app$mounts, function(mount) route_table(mount$app, paste0(prefix, mount$prefix))),
     lapply(cpp, function(route) route_row(route$method, join_path(prefix, route$path), cpp_note(route))),
-    lapply(app$static_mounts, function(static) route_row("files", paste0(prefix, static$mount), static$dir))
+    lapply(app$static_mounts, function(static) route_row("files", paste0(prefix, static$mount), static$dir)),
+    endpoints
   )
-  do.call(rbind, c(list(route_row(character(), character(), character())), rows))
+  do.call(rbind, c(list(route_row(character(), character(), character(), character())), rows))
 }
 
-route_row <- function(method, path, note = "") data.frame(method = method, path = path, note = note)
+route_row <- function(method, path, note = "", speed = "") {
+  data.frame(method = method, path = path, note = note, speed = speed)
+}
 
-# Endpoints by the stage at which they are tried, then those of mounted routers.
-router_table <- function(pr, prefix) {
-  endpoints <- unlist(lapply(names(pr$endpoints), function(stage) {
-    note <- if (stage == "__no-preempt__") "" else paste("before", sub("^__first__$", "all filters", stage))
-    lapply(pr$endpoints[[stage]], function(endpoint) {
-      route_row(paste(endpoint$verbs, collapse = ","), paste0(prefix, endpoint$path), note)
-    })
-  }), recursive = FALSE)
-  mounts <- lapply(names(pr$mounts), function(path) {
-    below <- paste0(prefix, sub("/$", "", path))
-    mount <- pr$mounts[[path]]
-    if (inherits(mount, "PlumberStatic")) route_row("files", paste0(below, "/")) else router_table(mount, below)
+# Endpoints as plan_router() gives them.
+planned_rows <- function(entries, prefix) {
+  lapply(entries, function(entry) {
+    is_files <- identical(entry$verbs, "files")
+    speed <- if (is_files) "" else if (is.null(entry$reason)) "fast" else paste("full:", entry$reason)
+    route_row(paste(entry$verbs, collapse = ","), join_path(prefix, entry$path), entry$note, speed)
   })
-  do.call(rbind, c(list(route_row(character(), character(), character())), endpoints, mounts))
 }

@@ -1,8 +1,9 @@
 # The engine of a session that is its own worker: started, served by, stopped; and what all workers need of an app.
 # Called by serve.R; the guard around handlers is worker.R. Not for worker processes: service.R, zygote.R, process.R.
 
-# What handlers need to be called: scope (an environment with the handlers by name), on_error, debug. And interrupted:
-# whether Ctrl-C was pressed where nothing could be done about it, see serve_idle().
+# What handlers need to be called: scope (an environment with the handlers by name), on_error, debug, plumber (how its
+# endpoints are answered) and json_limits. And interrupted: whether Ctrl-C was pressed where nothing could be done about
+# it, see serve_idle().
 engine <- new.env(parent = emptyenv())
 
 # Whether requests are served: here, or by the worker processes of this session.
@@ -12,16 +13,18 @@ engine_running <- function() .Call(C_worker_state)[[1L]] || service_running()
 engine_in_handler <- function() .Call(C_worker_state)[[2L]]
 
 # Takes the handlers of a compiled app, see compile_app(), and what of the settings a worker has to know.
-engine_adopt <- function(compiled, debug, limits) {
+engine_adopt <- function(compiled, config) {
   names <- handler_names(compiled$routes, length(compiled$handlers))
   scope <- new.env(parent = emptyenv())
   for (i in seq_along(names)) assign(names[[i]], compiled$handlers[[i]], envir = scope)
   engine$scope <- scope
   engine$names <- names
   engine$on_error <- compiled$on_error
-  engine$debug <- debug
+  engine$debug <- config$debug
+  engine$plumber <- config$plumber %||% "fast"
+  engine$json_limits <- config$limits[c("max_json_depth", "max_collisions")]
   note_session()
-  .Call(C_worker_app, scope, names, limits[c("max_json_depth", "max_collisions")])
+  .Call(C_worker_app, scope, names, engine$json_limits)
   invisible()
 }
 
@@ -30,7 +33,7 @@ engine_start <- function(config, compiled) {
   loadNamespace("later")
   open_console()
   natives <- natives_for_engine(compiled)
-  engine_adopt(compiled, config$debug, config$limits)
+  engine_adopt(compiled, config)
   start <- as_json(list(settings = config_fields(config), app = app_fields(compiled)))
   port <- .Call(C_session_open, start, natives)
   if (is.list(port)) stop_start(port)
@@ -55,7 +58,7 @@ engine_renew <- function(compiled, config) {
     if (interrupted %in% c(serve(modes$idle), run_callbacks())) patience <- 0
   }
   .Call(C_session_forget)
-  engine_adopt(compiled, config$debug, config$limits)
+  engine_adopt(compiled, config)
   problem <- .Call(C_session_reopen)
   if (is.list(problem)) stop_start(problem)
 }

@@ -109,7 +109,7 @@ failure_response <- function(condition, trace, on_error, req, about = TRUE) {
   if (!is.function(on_error) || is_body_error(condition)) return(problem_response(condition, trace, about))
   tryCatch({
     response <- as_response(allowInterrupts(on_error(req, condition)))
-    if (!is_http_error(condition)) log_failure(condition, trace, about)
+    if (!is_http_error(condition) && !isTRUE(attr(on_error, "reports"))) log_failure(condition, trace, about)
     response
   }, error = function(second) {
     log_second_failure(second, about)

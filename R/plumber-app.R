@@ -1,18 +1,45 @@
 # Routers of the package 'plumber', served through the interface that httpuv calls: filters, hooks, mounts, serializers
-# and the rest are plumber's own. Here is what its run() does around serving. Neighbour: rook-app.R.
+# and the rest are plumber's own. Here is what its run() does around serving. Neighbours: rook-app.R; plumber-fast.R,
+# the endpoints that need less.
 
 plumber_app <- function(pr) {
   folder <- plumber_folder(pr)
-  app <- catch_all(in_folder(rook_handler(pr), folder))
+  full <- rook_handler(pr)
+  app <- catch_all(to_docs(in_folder(full, folder), function() app$has_docs))
+  app$further_routes <- function(prefix) {
+    lapply(fast_routes(pr, prefix, full), function(route) {
+      route$handler <- in_folder(route$handler, folder)
+      route
+    })
+  }
   undo <- NULL
-  dr_on_start(app, function() undo <<- plumber_prepare(pr, app$run))
+  dr_on_start(app, function() {
+    undo <<- plumber_prepare(pr, app$run)
+    app$has_docs <- isTRUE(docs_of(pr, app$run$docs)$enabled)
+  })
   dr_on_stop(app, function() if (!is.null(undo)) undo())
   dr_on_worker_start(app, function() {
     # callbacks of promises run outside of handlers; a session's working directory is its user's
-    if (in_process() && !is.null(folder)) setwd(folder)
+    if (in_process() && !is.null(folder)) {
+      setwd(folder)
+      working$folders <- union(working$folders, folder)
+    }
     if (is_debugging() && is.null(private_of(pr)$debug)) pr$setDebug(TRUE)
   })
   dr_on_worker_stop(app, function() private_of(pr)$runHooks("exit"))
+}
+
+# Where a router has nothing to say to who asks for its root, as in a browser, that leads to the docs page.
+to_docs <- function(handler, has_docs) {
+  force(handler)
+  force(has_docs)
+  function(req) {
+    answer <- handler(req)
+    if (!is_response(answer) || answer$status != 404L || req$method != "GET" || !isTRUE(has_docs())) return(answer)
+    path <- split_target(req$url)$path
+    if (split_path(path, mount_depth(req$route))$rest != "/") return(answer)
+    dr_redirect(paste0(sub("/$", "", path), "/__docs__/"), status = 307L)
+  }
 }
 
 private_of <- function(pr) pr$.__enclos_env__$private
@@ -25,10 +52,14 @@ plumber_folder <- function(pr) {
   if (!is.null(file)) normalizePath(dirname(file))
 }
 
+# The folders of the routers that a worker process has, which is in the last of them.
+working <- new.env(parent = emptyenv())
+
 in_folder <- function(handler, folder) {
   force(handler)
   if (is.null(folder)) return(handler)
   function(req) {
+    if (length(working$folders) == 1L) return(handler(req))
     here <- getwd()
     if (identical(here, folder)) return(handler(req))
     setwd(folder)

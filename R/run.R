@@ -44,8 +44,9 @@
 dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_worker_start = NULL, max_queue = 1024L,
                    cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = TRUE, debug = FALSE,
                    log = "stderr", access_log = "none", access_log_format = c("combined", "json"),
-                   case_sensitive = FALSE, errors = c("auto", "json", "text"), on_client_gone = NULL,
-                   on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
+                   case_sensitive = FALSE, errors = c("auto", "json", "text"),
+                   plumber = c("fast", "full", "verify"), on_client_gone = NULL, on_worker_stop = NULL,
+                   limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
                    kind = c("auto", "script", "plumber", "rds", "expression")) {
   call <- sys.call()
   check_string(file, "file", call = call)

@@ -71,6 +71,10 @@ server <- new.env(parent = emptyenv())
 #'   problem details (RFC 9457). `"text"`: a line of text. `"auto"`: JSON for clients whose `Accept` names JSON, text
 #'   for those that name other types only; for those that take anything JSON when they send JSON, or when the app's last
 #'   answer was JSON.
+#' @param plumber How endpoints of routers of the package 'plumber' are answered. `"fast"`: those that are simple
+#'   without its steps, which gives the same answers. `"full"`: all with them. `"verify"`: simple ones both ways, so
+#'   handlers run twice; clients get plumber's answer, and the log says where the other one differs. `drover check`
+#'   tells which are simple.
 #' @param on_client_gone What becomes of a handler in R when its client goes while it runs. `"finish"`: it runs to its
 #'   end, or to its `timeout`. `"interrupt"`: it is interrupted as by Ctrl-C, and its `on.exit()` runs. `NULL`: handlers
 #'   of GET and HEAD requests, which should change nothing, are interrupted, all others finish. A request that still
@@ -109,7 +113,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
                      cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = !interactive(),
                      debug = FALSE, log = "stderr", access_log = "none", access_log_format = c("combined", "json"),
                      case_sensitive = FALSE, errors = c("auto", "json", "text"),
-                     on_client_gone = NULL, on_worker_stop = NULL,
+                     plumber = c("fast", "full", "verify"), on_client_gone = NULL, on_worker_stop = NULL,
                      limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool()) {
   call <- sys.call()
   app <- as_app(app, call = call)

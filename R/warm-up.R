@@ -24,7 +24,7 @@ byte_compiled <- function(f) {
   if (typeof(f) != "closure") return(f)
   scope <- environment(f)
   if (identical(topenv(scope), topenv()) && !identical(scope, topenv())) {
-    for (name in intersect(c("middleware", "inner", "handler"), names(scope))) {
+    for (name in intersect(c("middleware", "inner", "handler", "fast", "fn"), names(scope))) {
       scope[[name]] <- byte_compiled(scope[[name]])
     }
     return(f)

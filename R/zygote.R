@@ -20,7 +20,7 @@ fork_zygote <- function(config, compiled, hooks) {
 # The whole life of a zygote once its app is there; `routes` is what the server has to know of it, as JSON. 0, 1 when
 # the server would not have the app, or, as a one-element list, the number of the worker that this process is to be.
 run_zygote <- function(config, compiled, routes, hooks) {
-  engine_adopt(warm_up(compiled), config$debug, config$limits)
+  engine_adopt(warm_up(compiled), config)
   prepare_random_streams()
   problem <- .Call(C_zygote_tell, routes)
   if (!is.null(problem)) {

@@ -7,12 +7,13 @@ saved <- local({
   readBin(file, "raw", file.size(file))
 })
 broken <- "plumber answers with what is no body, and httpuv says so; here the log does"
+root <- "the root of a router leads to its docs page, where it has no endpoint"
 strict <- "the engine refuses what is malformed before R sees it"
 
 list(
   # routes and arguments
   ask("/ping"), ask("/ping-text"), ask("/ping?x=1"), ask("/ping?"), ask("/ping/"), ask("/PING"), ask("//ping"),
-  ask("/"), ask("/nothing/here"), ask("/none?x=<script>", differs = strict),
+  ask("/", differs = root), ask("/nothing/here"), ask("/none?x=<script>", differs = strict),
   ask("/greet"), ask("/greet?name=Ada"), ask("/greet?name=Ada&n=3"), ask("/greet?name=&n="), ask("/greet?name"),
   ask("/greet?name=Ada&name=Bea"), ask("/greet?na=Ada"), ask("/greet?NAME=Ada"), ask("/greet?name=A+B%20C"),
   ask("/greet?name=%C3%A9"), ask("/greet?name=%E9"), ask("/greet?name=%zz"), ask("/greet?name=a%26b%3Dc"),

@@ -2,9 +2,22 @@
 
 # One request. `headers`: a named character vector, or a list where a name comes several times; `body`: text or bytes;
 # `cookies`: sent are those that the server has set before. `differs`: why drover answers in another way, and `only`, if
-# not everything may differ: the parts that may ("status", "body", or the name of a header field).
-ask <- function(path, method = "GET", headers = character(), body = NULL, cookies = FALSE, differs = NULL, only = NULL) {
-  list(path = path, method = method, headers = unlist(headers), body = body, cookies = cookies, differs = differs, only = only)
+# not everything may differ: the parts that may ("status", "body", or the name of a header field). `fast_differs` and
+# `own_differs`: the same of the fast path, with and without plumber, and without it only.
+ask <- function(path, method = "GET", headers = character(), body = NULL, cookies = FALSE, differs = NULL, only = NULL,
+                fast_differs = NULL, own_differs = NULL) {
+  list(
+    path = path, method = method, headers = unlist(headers), body = body, cookies = cookies, differs = differs, only = only,
+    fast_differs = fast_differs, own_differs = own_differs
+  )
+}
+
+# Why an answer may be another one in this way.
+reason_to_differ <- function(request, how) {
+  reason <- request$differs
+  if (is.null(reason) && how %in% c("fast", "own")) reason <- request$fast_differs
+  if (is.null(reason) && how == "own") reason <- request$own_differs
+  reason
 }
 
 json <- function(path, body, method = "POST", ...) ask(path, method, c("Content-Type" = "application/json"), body, ...)

@@ -7,6 +7,8 @@ for (file in c("requests.R", "servers.R", "compare.R")) source(file.path(here, f
 
 # How each app is served without drover.
 starts <- c(
+  plain = "library(plumber); plumb('plumber.R')$run(host = '127.0.0.1', port = port, quiet = TRUE)",
+  simple = "library(plumber); plumb('plumber.R')$run(host = '127.0.0.1', port = port, quiet = TRUE)",
   full = "library(plumber); set.seed(1); plumb('plumber.R')$run(host = '127.0.0.1', port = port, quiet = TRUE)",
   handlers = "library(plumber); plumb(dir = '.')$run(host = '127.0.0.1', port = port, quiet = TRUE)",
   rook = "app <- source('app.R')$value; httpuv::runServer('127.0.0.1', port, app)"
@@ -19,32 +21,44 @@ report <- function(name, problems = character()) {
   if (length(problems)) cat("failed:", name, paste0("\n        ", problems), "\n")
 }
 
-run_request <- function(app, request, ours, theirs) {
+run_request <- function(app, how, request, ours, theirs) {
   # httpuv drops a connection without an answer when an app gives none: that is an answer, too
   found <- differences(send(ours$server, request, ours$jar), send(theirs$server, request, theirs$jar))
-  name <- paste(c(app, request$method, request$path, if (length(request$body)) brief(as_bytes(request$body))), collapse = " ")
-  if (is.null(request$differs)) return(report(name, paste(names(found), found, sep = ": ", recycle0 = TRUE)))
-  if (!length(found)) return(report(name, paste("the answers are the same, though", request$differs)))
+  name <- paste(c(app, how, request$method, request$path, if (length(request$body)) brief(as_bytes(request$body))), collapse = " ")
+  differs <- reason_to_differ(request, how)
+  if (is.null(differs)) return(report(name, paste(names(found), found, sep = ": ", recycle0 = TRUE)))
+  if (!length(found)) return(report(name, paste("the answers are the same, though", differs)))
   # a body of another length has another Content-Length
   may <- if (is.null(request$only)) names(found) else c(request$only, if ("body" %in% request$only) "content-length")
   found <- found[!names(found) %in% may]
   report(name, paste(names(found), found, sep = ": ", recycle0 = TRUE))
 }
 
-run_app <- function(app) {
-  cat(app, "\n")
+# `how`: see start_drover().
+run_app <- function(app, how) {
+  cat(app, how, "\n")
   folder <- normalizePath(file.path(here, "apps", app))
   requests <- source(file.path(here, paste0("requests-", app, ".R")), local = new.env(), encoding = "UTF-8")$value
   theirs <- list(server = start_other(folder, starts[[app]], free_port()), jar = new.env())
   on.exit(stop_server(theirs$server))
-  ours <- list(server = start_drover(folder, free_port()), jar = new.env())
+  ours <- list(server = start_drover(folder, free_port(), how), jar = new.env())
   on.exit(stop_server(ours$server), add = TRUE)
-  for (request in requests) run_request(app, request, ours, theirs)
+  for (request in requests) run_request(app, how, request, ours, theirs)
+  if (how == "verify") {
+    logged <- grep("on the fast path differs", ours$server$log(), value = TRUE)
+    known <- sum(lengths(lapply(requests, `[[`, "fast_differs")))
+    report(paste(app, "both ways"), if (length(logged) != known) logged)
+  }
 }
+
+# Apps that have endpoints for the fast path are served in all ways.
+ways <- list(plain = c("fast", "full", "verify", "own"), simple = c("fast", "full", "verify"))
 
 asked <- commandArgs(trailingOnly = TRUE)
 for (app in if (length(asked)) asked else names(starts)) {
-  tryCatch(run_app(app), error = function(error) report(app, conditionMessage(error)))
+  for (how in if (app %in% names(ways)) ways[[app]] else "fast") {
+    tryCatch(run_app(app, how), error = function(error) report(app, conditionMessage(error)))
+  }
 }
 cat(sprintf("%d passed, %d failed\n", counts[["passed"]], counts[["failed"]]))
 quit(status = counts[["failed"]] > 0L)

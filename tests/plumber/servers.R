@@ -6,16 +6,19 @@ start_other <- function(folder, start, port) {
   start_process(c(file.path(R.home("bin"), "Rscript"), "--vanilla", "-e", code), port)
 }
 
-start_drover <- function(folder, port) {
+# `how`: a value of --plumber, or "own" for as if plumber were not installed.
+start_drover <- function(folder, port, how) {
   program <- system.file("bin", "drover", package = "drover")
-  start_process(c(program, "serve", folder, "--port", port, "--workers", "2"), port)
+  what <- if (how == "own") sprintf("drover:::annotated_app(%s)", deparse(file.path(folder, "plumber.R"))) else folder
+  options <- if (how != "own") c("--plumber", how)
+  start_process(c(program, "serve", what, "--port", port, "--workers", "2", options), port, folder)
 }
 
 # Waits until it can be connected to.
-start_process <- function(command, port) {
+start_process <- function(command, port, folder = NULL) {
   log <- tempfile("log-")
   process <- processx::process$new(
-    command[[1L]], command[-1L], stdout = log, stderr = "2>&1", cleanup_tree = TRUE,
+    command[[1L]], command[-1L], stdout = log, stderr = "2>&1", cleanup_tree = TRUE, wd = folder,
     env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep))
   )
   can_connect <- function() {

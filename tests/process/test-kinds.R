@@ -30,6 +30,21 @@ test("a file and a folder of plumber's, an entrypoint, and what _server.yml says
   expect(told_by(folder) == paste("200 plumbed in", basename(folder)), "_server.yml")
 }, ways = 1)
 
+test("which endpoints of plumber are fast, and what --plumber does", function() {
+  folder <- folder_of(plumber.R = c(
+    "calls <- 0", "#* @get /count", "#* @serializer text", "function() {", "  calls <<- calls + 1", "  paste('call', calls)", "}",
+    "", "#* @get /file.<ext>", "function(ext) ext"
+  ))
+  said <- run_to_end(c(drover_program(), "check", folder))$log
+  expect(any(grepl("^GET +/count +fast$", said)), paste(said, collapse = "\n"))
+  expect(any(grepl("^GET +/file.<ext> +full: its path is a regular expression$", said)), paste(said, collapse = "\n"))
+  expect(told_by(folder, "/count") == "200 call 1", "fast")
+  expect(told_by(folder, "/count", words = c("--plumber", "full")) == "200 call 1", "full")
+  # both ways, so that the handler has run twice
+  expect(told_by(folder, "/count", words = c("--plumber", "verify")) == "200 call 2", "verify")
+  expect(run_to_end(c(drover_program(), folder, "--plumber", "quick"))$status == 2L, "no such way")
+}, ways = 1)
+
 test("programs that run a router, or an app of httpuv, themselves", function() {
   folder <- folder_of(program.R = c(
     "library(plumber)", "router <- pr()", "router <- pr_get(router, '/', function() stop('shown'))",

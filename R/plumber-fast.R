@@ -1,0 +1,140 @@
+# Endpoints of plumber that are answered without its steps: the same arguments, the same handler, the same bytes. What
+# is not as usual (another method, a path that only plumber's regular expressions match, its limits and secrets) goes
+# the whole way. Neighbours: plumber-routes.R, which endpoints these are; plumber-run.R, how a handler is called.
+
+# What a fast handler has to know of an endpoint, as plumber-run.R has it. `hidden`: what may answer its paths before
+# it, see plan_router(); `mount`: the path at which its router is mounted; `root`: the router that is served.
+fast_endpoint <- function(endpoint, pr, root, mount, hidden) {
+  own <- private_of(endpoint)
+  serializer <- endpoint$serializer %||% private_of(root)$default_serializer
+  parsers <- endpoint$parsers %||% private_of(pr)$default_parsers
+  attr(parsers, "plain_json") <- has_plain_json(parsers)
+  c(handler_shape(endpoint$getFunc()), list(
+    envir = own$envir, path = paste0(mount, endpoint$path), mount = mount, regex = own$regex, hidden = hidden,
+    parsers = parsers, parse = function(bytes, type) asNamespace("plumber")$parse_body(bytes, type, parsers),
+    serializer = serializer, writer = known_serializer(serializer), root = root,
+    new_res = function() asNamespace("plumber")$PlumberResponse$new(serializer),
+    # they may be set anew at any time
+    fail = function(req, res, error) private_of(pr)$errorHandler(req, res, error),
+    fail_last = function(req, res, error) private_of(root)$errorHandler(req, res, error)
+  ))
+}
+
+# Whether JSON is read as jsonlite does by default: parser_json() without arguments.
+has_plain_json <- function(parsers) {
+  parser <- parsers$fixed[["application/json"]]
+  if (!is.function(parser) || !identical(parser, parsers$alias$json)) return(FALSE)
+  model <- asNamespace("plumber")$parser_json()
+  read <- environment(parser)$parse_fn
+  is.function(read) && identical(body(read), body(environment(model)$parse_fn)) &&
+    identical(body(parser), body(model)) && eval(quote(...length()), environment(read)) == 0L
+}
+
+# The routes of a router below `prefix`, as compile.R has them. `full`, a function of a request and the number of
+# segments in the prefix, answers as plumber does.
+fast_routes <- function(pr, prefix, full) {
+  is_hindered <- function() {
+    # warnings may be errors to others, but not in plumber
+    getOption("warn") >= 2 || !is.null(getOption("plumber.sharedSecret")) || isTRUE(private_of(pr)$maxSize > 0)
+  }
+  endpoint_routes(plan_router(pr), prefix, full, is_hindered)
+}
+
+# The same of a plan, whoever made it.
+endpoint_routes <- function(plan, prefix, full, is_hindered) {
+  place <- list(
+    constants = rook_constants(), prefix = prefix,
+    depth = lengths(regmatches(prefix, gregexpr("/", prefix, fixed = TRUE)))
+  )
+  seen <- character()
+  routes <- list()
+  for (entry in plan) {
+    if (is.null(entry$endpoint)) next
+    endpoint <- c(entry$endpoint, place)
+    for (verb in entry$verbs) {
+      key <- paste(verb, entry$pattern)
+      # the first of several answers
+      if (!verb %in% known_methods || key %in% seen) next
+      seen <- c(seen, key)
+      fail <- endpoint_failure(endpoint)
+      handler <- fast_handler(endpoint, verb, full, is_hindered)
+      routes[[length(routes) + 1L]] <- list(
+        method = verb, path = entry$pattern, on_error = fail,
+        handler = switchable(handler, fail, full, place$depth, paste(verb, entry$path))
+      )
+    }
+  }
+  routes
+}
+
+fast_handler <- function(endpoint, verb, full, is_hindered) {
+  force(verb)
+  force(full)
+  force(is_hindered)
+  depth <- endpoint$depth
+  fn <- endpoint$fn
+  envir <- endpoint$envir
+  writer <- endpoint$writer
+  # of these nothing but the address has to be looked at
+  is_plain <- !length(endpoint$formals)
+  address <- if (!grepl("[<:*]", endpoint$prefix) && is.null(endpoint$regex$types)) {
+    paste0(endpoint$prefix, endpoint$path)
+  }
+  function(req) {
+    if (req$method != verb || is_hindered()) return(full(req, depth))
+    url <- req$url
+    bytes <- req$raw
+    if (is_plain && identical(url, address) && !length(bytes)) {
+      value <- do.call(fn, list(), envir = envir)
+      if (!is.object(value) && !is.null(answer <- writer(value))) return(answer)
+      return(answer_of(value, endpoint, req, NULL, NULL))
+    }
+    asked <- asked_for(req, endpoint)
+    path <- path_arguments(endpoint, asked$info)
+    if (is.null(path)) full(req, depth) else run_endpoint(endpoint, req, asked, path, bytes)
+  }
+}
+
+# By what the server was told: fast, as plumber does, or both, with a line in the log where they differ.
+switchable <- function(fast, fail, full, depth, name) {
+  force(fast)
+  force(fail)
+  force(full)
+  force(depth)
+  force(name)
+  function(req) {
+    switch(engine$plumber,
+      full = full(req, depth),
+      verify = {
+        ours <- tryCatch(fast(req), error = function(error) fail(req, error))
+        theirs <- full(req, depth)
+        if (is_promise(ours) || is_promise(theirs)) {
+          promises::then(promises::promise_all(ours, theirs), function(both) verify(both[[1L]], both[[2L]], name))
+        } else {
+          verify(ours, theirs, name)
+        }
+      },
+      fast(req)
+    )
+  }
+}
+
+# The second, with a line in the log when the first is another answer.
+verify <- function(ours, theirs, name) {
+  shown <- function(response) {
+    response <- as_response(response)
+    body <- response$body
+    list(
+      status = response$status, headers = response$headers[order(as.character(names(response$headers)))],
+      body = if (is.character(body)) charToRaw(enc2utf8(body)) else body
+    )
+  }
+  a <- shown(ours)
+  b <- shown(theirs)
+  differs <- names(a)[!mapply(identical, a, b[names(a)])]
+  if (length(differs)) {
+    text <- sprintf("%s on the fast path differs in %s", name, paste(differs, collapse = ", "))
+    log_line("error", text, request = TRUE)
+  }
+  theirs
+}
