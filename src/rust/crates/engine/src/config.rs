@@ -1,12 +1,14 @@
 //! What a server is told to be, and what an app is to it. One setting has one name everywhere: these are the names of the
 //! arguments of `dr_serve()`.
 
+use crate::development::Development;
 use crate::edge::access_log::AccessLogFormat;
 use admission::Limits;
 use dispatch::Runs;
 use observe::Console;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The server's settings.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -50,6 +52,9 @@ pub struct Settings {
     /// whether the log has colours at a terminal
     #[serde(default)]
     pub colours: bool,
+    /// for somebody who works on the app
+    #[serde(skip)]
+    pub development: Option<Arc<Development>>,
     /// where spooled bodies and uploads wait
     pub upload_path: PathBuf,
     /// bounds

@@ -10,6 +10,7 @@ mod app;
 pub mod assets;
 mod config;
 mod context;
+mod development;
 mod edge;
 #[cfg(fuzzing)]
 #[doc(hidden)]
@@ -26,6 +27,7 @@ pub use config::{
     AppConfig, ErrorFormat, HeaderConfig, MountConfig, OnClientGone, OwnErrorConfig, OwnErrorsConfig, RouteConfig,
     Settings,
 };
+pub use development::Development;
 pub use edge::access_log::AccessLogFormat;
 
 pub use dispatch::{PoolEvent, Runner, Runs, Seat, WorkerStats};
@@ -35,4 +37,4 @@ pub use httpd::{Address, Fields, Uploads};
 pub use observe::{Console, Level, Log};
 pub use pipeline::NOT_FOUND_ROUTE;
 pub use pool::Pool;
-pub use server::{Server, StartError};
+pub use server::{Gauge, Server, StartError};

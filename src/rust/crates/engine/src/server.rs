@@ -82,6 +82,25 @@ impl From<io::Error> for StartError {
     }
 }
 
+/// How much is going on in a server, for whoever asks from another thread.
+#[derive(Clone)]
+pub struct Gauge {
+    http: Arc<httpd::Shared>,
+    pool: Pool,
+}
+
+impl Gauge {
+    /// Connections that are open.
+    pub fn connections(&self) -> usize {
+        self.http.open()
+    }
+
+    /// Requests that wait for a worker.
+    pub fn waiting(&self) -> usize {
+        self.pool.waiting()
+    }
+}
+
 /// Handle to a running server. Dropping it ends the server at once; [`Server::drain`] first, to end it in peace.
 pub struct Server {
     http: httpd::Server,
@@ -144,6 +163,11 @@ impl Server {
     pub fn logs(&self) -> Vec<Log> {
         let access_log = self.context.access_log.as_ref().map(|log| log.log());
         [Some(self.log()), access_log].into_iter().flatten().cloned().collect()
+    }
+
+    /// How much is going on in it.
+    pub fn gauge(&self) -> Gauge {
+        Gauge { http: self.http.shared().clone(), pool: self.pool.clone() }
     }
 
     /// Connections that are open.

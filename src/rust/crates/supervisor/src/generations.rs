@@ -130,7 +130,10 @@ impl Supervisor {
     }
 
     fn reload_failed(&mut self, message: String) {
-        self.error(&format!("not reloaded: {message}"));
+        // who stays whatever happens is told here, and tells it otherwise
+        if !self.options.stays {
+            self.error(&format!("not reloaded: {message}"));
+        }
         self.tell(Event::ReloadFailed { message });
     }
 
@@ -174,12 +177,15 @@ impl Supervisor {
         self.replacing = None;
         self.worn.clear();
         self.look_for_unused = Self::after(now, self.options.check_unused);
-        let Some(old) = old else { return self.open(now) };
-        if let Some(generation) = self.generations.get_mut(&old) {
+        if self.stage.is_starting() {
+            return self.open(now);
+        }
+        // there is none when the app could not be loaded so far
+        if let Some(generation) = old.and_then(|old| self.generations.get_mut(&old)) {
             generation.stage = GenerationStage::Draining { dry: false };
             generation.restart = None;
         }
-        for worker in self.workers.values_mut().filter(|w| w.generation == old) {
+        for worker in self.workers.values_mut().filter(|w| Some(w.generation) == old) {
             match worker.phase {
                 Phase::Starting => worker.kill(),
                 // the pool retires them as they run dry
@@ -225,7 +231,10 @@ impl Supervisor {
     /// A generation does not come about; the one before goes on, if there is one.
     pub(crate) fn generation_failed(&mut self, number: u32, kind: Failure, message: String, now: Instant) {
         if self.stage.is_starting() {
-            return self.fail(kind, message, now);
+            if !self.options.stays || matches!(kind, Failure::Listen | Failure::System) {
+                return self.fail(kind, message, now);
+            }
+            self.open(now);
         }
         // when all ends, this one fails of that, and it has been told why
         if !self.stage.needs_staff() {

@@ -26,6 +26,8 @@ pub struct PoolOptions {
     pub graceful_timeout: f64,
     /// how workers come about
     pub start: Start,
+    /// whether it listens, and waits for a reload, when the app cannot be loaded at the start
+    pub stays: bool,
 }
 
 impl Default for PoolOptions {
@@ -41,6 +43,7 @@ impl Default for PoolOptions {
             start_timeout: 60.0,
             graceful_timeout: 30.0,
             start: Start::Fork,
+            stays: false,
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::alarm::Alarm;
 use crate::board::Board;
 use crate::supervisor::{Command, Outlet, Supervisor};
 use crate::{Event, Failure, PoolOptions, Source, Start, WorkerStatus};
-use engine::{Address, Log, Server, Settings, StartError};
+use engine::{Address, Gauge, Log, Server, Settings, StartError};
 use std::fmt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::mpsc::{channel, Receiver, Sender};
@@ -22,6 +22,7 @@ pub struct Service {
     alarm: Arc<Alarm>,
     events: Mutex<Receiver<Event>>,
     board: Arc<Board>,
+    gauge: Gauge,
     logs: Vec<Log>,
     thread: Option<JoinHandle<()>>,
 }
@@ -46,7 +47,7 @@ impl Service {
         let told = sonic_rs::to_string(&settings).map_err(|e| StartError::Config(e.to_string()))?;
         let told = (told, settings.upload_path.clone());
         let server = Server::bind(settings)?;
-        let (address, logs) = (server.address().clone(), server.logs());
+        let (address, logs, gauge) = (server.address().clone(), server.logs(), server.gauge());
         let alarm = Arc::new(Alarm::new()?);
         let board = Arc::new(Board::default());
         let (commands, obeyed) = channel();
@@ -69,6 +70,7 @@ impl Service {
             alarm,
             events: Mutex::new(events),
             board,
+            gauge,
             logs,
             thread: Some(thread),
         })
@@ -92,6 +94,11 @@ impl Service {
     /// One row for each worker, the oldest first.
     pub fn status(&self) -> Vec<WorkerStatus> {
         self.board.read()
+    }
+
+    /// How much is going on.
+    pub fn gauge(&self) -> &Gauge {
+        &self.gauge
     }
 
     /// Loads the app anew; when it works, its workers take over. Returns at once: [`Event::Reloaded`] or

@@ -1,7 +1,9 @@
 //! What is told of each worker.
 
+use serde::{Deserialize, Serialize};
+
 /// One worker, as it is now.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerStatus {
     /// its process
     pub pid: i32,
@@ -24,7 +26,8 @@ pub struct WorkerStatus {
 }
 
 /// What a worker does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum WorkerState {
     /// it gets ready
     Starting,

@@ -62,6 +62,9 @@ fn begin(state: &State, body: &Incoming, context: &Context) -> Result<Begun, Fai
     if let Some(response) = head::check(state, context)? {
         return Ok(Begun::Answered(response));
     }
+    if let Some(response) = context.development.as_ref().and_then(|development| development.answer(&state.head)) {
+        return Ok(Begun::Answered(response));
+    }
     let route = match route::find(state, context)? {
         Routed::Answer(response) => return Ok(Begun::Answered(response)),
         Routed::To(route) => route,

@@ -30,6 +30,9 @@ pub fn finish(state: &mut State, answer: Answer, body: Incoming, context: &Conte
         },
         Err(f) => failed(f),
     };
+    if let Some(development) = &context.development {
+        development.add_script(&state.head.method, &mut response);
+    }
     if !may_have_content(response.status) {
         response.body = Body::empty();
     }

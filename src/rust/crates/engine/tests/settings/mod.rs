@@ -22,6 +22,7 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
         access_log: "none".into(),
         access_log_format: Default::default(),
         console: None,
+        development: None,
         colours: false,
         upload_path: folder.into(),
         limits,

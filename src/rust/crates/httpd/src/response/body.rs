@@ -91,6 +91,18 @@ impl Body {
         }
     }
 
+    /// All of it, if it is here, or in a file and no longer than `most`, which is read at once: for those who may wait.
+    pub fn read(&mut self, most: u64) -> Option<Bytes> {
+        let Source::File(file) = &self.source else { return self.take_bytes() };
+        if file.left > most {
+            return None;
+        }
+        let mut bytes = vec![0; file.left as usize];
+        file.file.read_exact_at(&mut bytes, file.offset).ok()?;
+        self.source = Source::Empty;
+        Some(bytes.into())
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == Some(0)

@@ -1,0 +1,253 @@
+//! What the server does beside serving for somebody who works on the app (`drover dev`): an app that does not load is a page that says
+//! why, in the place of all others, and open pages are loaded again when there is something new. Neighbours: `pipeline`, which asks here
+//! first and last; the program, which says what became of each loading.
+//!
+//! Without WebSockets: a script, which is put into HTML as it goes out, asks for the number of the present state each second.
+
+use bytes::{Bytes, BytesMut};
+use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, LAST_MODIFIED};
+use http::{HeaderValue, Method, StatusCode};
+use httpd::{ascii, Body, Fields, Head, Response, ResponseFields};
+use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Asked for by pages: the name of the present state.
+const STATE: &str = "/__drover_dev__/generation";
+/// What asks for it.
+const SCRIPT: &str = "/__drover_dev__/refresh.js";
+
+/// Runs in each page. A server that does not answer is one that is being started again.
+const REFRESH: &str = r#"(() => {
+  const shown = document.currentScript.dataset.generation;
+  const ask = async () => {
+    try {
+      const answer = await fetch("/__drover_dev__/generation", { cache: "no-store" });
+      if (answer.ok && (await answer.text()) !== shown) return location.reload();
+    } catch { }
+    setTimeout(ask, 1000);
+  };
+  setTimeout(ask, 1000);
+})();
+"#;
+
+/// Longest page that gets the script: it is held in memory for that.
+const LONGEST: u64 = 4 << 20;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Development {
+    /// what the names of states begin with: no other server's do
+    name: String,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// one more with everything new
+    number: u64,
+    /// why there is no app to show
+    problem: Option<Problem>,
+}
+
+#[derive(Debug, Clone)]
+struct Problem {
+    title: String,
+    text: String,
+}
+
+impl Development {
+    /// Nothing has been loaded yet.
+    #[expect(clippy::new_without_default, reason = "each is another one")]
+    pub fn new() -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
+        Development { name: format!("{now:x}"), state: Mutex::default() }
+    }
+
+    /// The app serves, or a file that it sends is another one: pages are loaded again.
+    pub fn has_changed(&self) {
+        self.set(None);
+    }
+
+    /// A file that the app sends is another one: pages are loaded again, and what is wrong stays so.
+    pub fn refresh(&self) {
+        self.lock().number += 1;
+    }
+
+    /// The app could not be loaded. `title` is a line, `text` is why.
+    pub fn has_failed(&self, title: &str, text: &str) {
+        self.set(Some(Problem { title: title.to_owned(), text: text.to_owned() }));
+    }
+
+    fn set(&self, problem: Option<Problem>) {
+        let mut state = self.lock();
+        state.number += 1;
+        state.problem = problem;
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        // nobody panics while holding it
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The name of the present state.
+    fn generation(&self) -> String {
+        format!("{}.{}", self.name, self.lock().number)
+    }
+
+    /// The answer to a request that no app is to see: those of the script, and all while the app does not load.
+    pub(crate) fn answer(&self, head: &Head) -> Option<Response> {
+        match head.path() {
+            STATE => return Some(answer(StatusCode::OK, "text/plain; charset=utf-8", self.generation())),
+            SCRIPT => return Some(answer(StatusCode::OK, "text/javascript; charset=utf-8", REFRESH)),
+            _ => {}
+        }
+        let problem = self.lock().problem.clone()?;
+        let (status, is_page) = (StatusCode::INTERNAL_SERVER_ERROR, wants_html(&head.fields));
+        Some(if is_page {
+            answer(status, "text/html; charset=utf-8", page(&problem))
+        } else {
+            answer(status, "text/plain; charset=utf-8", format!("{}\n\n{}\n", problem.title, problem.text))
+        })
+    }
+
+    /// Puts the script into a whole page of HTML. It is not to be kept by the browser: without the script of another time.
+    pub(crate) fn add_script(&self, method: &Method, response: &mut Response) {
+        let fields = &response.fields;
+        let is_html = fields.get(&CONTENT_TYPE).is_some_and(|kind| {
+            kind.len() >= 9
+                && kind[..9].eq_ignore_ascii_case(b"text/html")
+                && matches!(kind.get(9), None | Some(b';' | b' '))
+        });
+        let is_part = response.status == StatusCode::PARTIAL_CONTENT || fields.get(&CONTENT_ENCODING).is_some();
+        if !is_html || is_part || *method == Method::HEAD {
+            return;
+        }
+        let Some(bytes) = response.body.read(LONGEST) else { return };
+        let script = format!("<script src=\"{SCRIPT}\" data-generation=\"{}\"></script>", self.generation());
+        response.body = Body::bytes(with_script(bytes, &script));
+        response.fields.length = None;
+        response.fields.remove(&ETAG);
+        response.fields.remove(&LAST_MODIFIED);
+        response.fields.set(&CACHE_CONTROL, &HeaderValue::from_static("no-store"));
+    }
+}
+
+/// A browser names it; what asks for data does not.
+fn wants_html(request: &Fields) -> bool {
+    request.all(&ACCEPT).filter_map(ascii).any(|value| value.to_ascii_lowercase().contains("text/html"))
+}
+
+fn answer(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response {
+    let mut fields = ResponseFields::default();
+    fields.set(&CONTENT_TYPE, &HeaderValue::from_static(kind));
+    fields.set(&CACHE_CONTROL, &HeaderValue::from_static("no-store"));
+    Response::new(status, fields, Body::bytes(body))
+}
+
+/// Before the end of the body, or at the end of the text.
+fn with_script(page: Bytes, script: &str) -> Bytes {
+    let end = page.windows(7).rposition(|window| window.eq_ignore_ascii_case(b"</body>")).unwrap_or(page.len());
+    let mut out = BytesMut::with_capacity(page.len() + script.len());
+    out.extend_from_slice(&page[..end]);
+    out.extend_from_slice(script.as_bytes());
+    out.extend_from_slice(&page[end..]);
+    out.freeze()
+}
+
+fn page(problem: &Problem) -> String {
+    let mut page = String::from(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>The app does not load</title>\n\
+         <style>body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 3rem auto; padding: 0 1rem }\n\
+         pre { background: #f4f4f4; color: #111; padding: 1rem; overflow-x: auto; border-left: 4px solid #c00 }\n\
+         small { color: #666 }</style></head>\n<body><h1>",
+    );
+    escape(&problem.title, &mut page);
+    page.push_str("</h1>\n<pre>");
+    escape(&problem.text, &mut page);
+    page.push_str(
+        "</pre>\n<small>drover dev: this page goes away with the next file that loads.</small>\n</body></html>\n",
+    );
+    page
+}
+
+fn escape(text: &str, out: &mut String) {
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c if c.is_control() && c != '\n' && c != '\t' => {
+                let _ = write!(out, "\\u{{{:x}}}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn html(body: &str) -> Response {
+        answer(StatusCode::OK, "text/html; charset=utf-8", body.to_owned())
+    }
+
+    fn sent(development: &Development, mut response: Response, method: &Method) -> String {
+        development.add_script(method, &mut response);
+        String::from_utf8(response.body.take_bytes().unwrap().to_vec()).unwrap()
+    }
+
+    #[test]
+    fn pages_get_the_script_and_nothing_else_does() {
+        let development = Development::new();
+        let script = format!("<script src=\"{SCRIPT}\" data-generation=\"{}\"></script>", development.generation());
+        let get = |response| sent(&development, response, &Method::GET);
+        assert_eq!(get(html("<p>a</p></BODY></html>")), format!("<p>a</p>{script}</BODY></html>"));
+        assert_eq!(get(html("a")), format!("a{script}"));
+        assert_eq!(sent(&development, html("a"), &Method::HEAD), "a");
+        assert_eq!(get(answer(StatusCode::OK, "text/html5", "a")), "a");
+        assert_eq!(get(answer(StatusCode::OK, "application/json", "{}")), "{}");
+        assert_eq!(get(answer(StatusCode::PARTIAL_CONTENT, "text/html", "a")), "a");
+        let mut packed = html("a");
+        packed.fields.set(&CONTENT_ENCODING, &HeaderValue::from_static("gzip"));
+        assert_eq!(get(packed), "a");
+    }
+
+    #[test]
+    fn a_page_with_the_script_is_not_kept() {
+        let mut response = html("a");
+        response.fields.set(&ETAG, &HeaderValue::from_static("\"1\""));
+        response.fields.set(&CACHE_CONTROL, &HeaderValue::from_static("max-age=60"));
+        response.fields.length = Some(1);
+        Development::new().add_script(&Method::GET, &mut response);
+        assert_eq!((response.fields.get(&ETAG), response.fields.length), (None, None));
+        assert_eq!(response.fields.get(&CACHE_CONTROL), Some(&b"no-store"[..]));
+    }
+
+    #[test]
+    fn each_change_has_a_name_of_its_own() {
+        let development = Development::new();
+        let mut names = vec![development.generation()];
+        development.has_failed("x", "y");
+        names.push(development.generation());
+        development.refresh();
+        names.push(development.generation());
+        assert!(development.lock().problem.is_some(), "a picture that changed mends no app");
+        development.has_changed();
+        names.push(development.generation());
+        assert!(development.lock().problem.is_none());
+        names.dedup();
+        assert_eq!(names.len(), 4);
+    }
+
+    #[test]
+    fn what_r_says_is_text() {
+        let page = page(&Problem { title: "a<b".to_owned(), text: "f(\"<script>\")\n\u{1b}[31m".to_owned() });
+        assert!(
+            page.contains("<h1>a&lt;b</h1>") && page.contains("f(&quot;&lt;script&gt;&quot;)\n\\u{1b}[31m"),
+            "{page}"
+        );
+    }
+}
