@@ -1,8 +1,10 @@
 # Loading an app from a file, in a process of its own: never in the session that serves it. Neighbours: app-kind.R (what
 # the file is), load-plumber.R, zygote.R, run.R.
 
-# While a file is loaded: `file`, and what a dr_serve() in it was given.
+# While a file is loaded: `file`, and what a dr_serve() in it was given. `trace`: errors are told with the calls that
+# led to them, for a person who works on the file.
 loading <- new.env(parent = emptyenv())
+loading$trace <- FALSE
 
 is_loading <- function() !is.null(loading$file)
 
@@ -29,7 +31,7 @@ load_file <- function(given, kind = "auto") {
   if (!"package:drover" %in% search()) attachNamespace("drover")
   found <- find_app(given, kind)
   loading$file <- found$path %||% "the expression"
-  on.exit(rm(list = ls(loading), envir = loading))
+  on.exit(rm(list = setdiff(ls(loading), "trace"), envir = loading))
   if (!is.null(found$path)) enter_folder(found$path)
   value <- switch(found$kind,
     plumber = load_plumber(found$path), rds = load_rds(found$path), expression = load_expression(found$text),
@@ -95,16 +97,41 @@ parse_file <- function(file) {
 evaluate_file <- function(file) {
   expressions <- parse_file(file)
   starts <- vapply(attr(expressions, "srcref"), `[[`, 0L, 1L)
+  calls <- NULL
+  below <- sys.nframe()
   value <- NULL
   for (i in seq_along(expressions)) {
     value <- tryCatch(
       withCallingHandlers(eval(expressions[[i]], globalenv()), warning = function(warning) {
         tell_warning(sprintf("%s, line %d: %s", basename(file), starts[[i]], load_problem(warning)), warning)
+      }, error = function(error) {
+        stack <- sys.calls()
+        if (loading$trace) calls <<- load_trace(stack, below, expressions[[i]], basename(file), starts[[i]])
       }),
-      error = function(error) stop_load(sprintf("line %d: %s", starts[[i]], load_problem(error)))
+      error = function(error) {
+        stop_load(paste(c(sprintf("line %d: %s", starts[[i]], load_problem(error)), calls), collapse = "\n"))
+      }
     )
   }
   value
+}
+
+# From now on, as `drover dev` asks for it: files that are sourced keep their lines.
+trace_loading <- function() {
+  options(keep.source = TRUE)
+  loading$trace <- TRUE
+}
+
+# The line of the file that fails, and the calls from there to the error. `below` frames are those that load it, then
+# come those of tryCatch() and eval(); on top are those of the condition.
+load_trace <- function(calls, below, expression, file, line) {
+  name_of <- function(call) if (is.symbol(call[[1L]])) as.character(call[[1L]]) else ""
+  names <- vapply(calls, name_of, "")
+  first <- which(names == "eval" & seq_along(calls) > below)[1:2]
+  last <- max(which(!names %in% c("", ".handleSimpleError", "h", "stop", "stop_drover")))
+  between <- if (!anyNA(first) && last > first[[2L]]) calls[seq(first[[2L]] + 1L, last)]
+  # the outermost is the line itself
+  c(sprintf("%s at %s:%d", one_line(expression), file, line), if (length(between) > 1L) trace_of(between[-1L]))
 }
 
 # R shows warnings when it is back at top level, which is when the server has ended: these are shown at once.

@@ -33,7 +33,7 @@ run_zygote <- function(config, compiled, routes, hooks) {
 
 # What a fresh R process runs whose standard input is a control channel: R -e 'drover:::zygote_main()' --args FILE.
 # Instead of a file: --object FILE, what spawn_source() has written; further, --kind KIND, see app-kind.R, and --hooks
-# FILE: worker hooks, saved by run.R.
+# FILE: worker hooks, saved by run.R; --trace: errors are told with the calls that led to them.
 zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   settings <- Sys.getenv("DROVER_SETTINGS")
   Sys.unsetenv("DROVER_SETTINGS")
@@ -72,6 +72,7 @@ load_for_zygote <- function(arguments) {
   }
   .Call(C_title, paste("drover: zygote", basename(arguments[[1L]])))
   note_runs()
+  if ("--trace" %in% arguments) trace_loading()
   loaded <- load_file(arguments[[1L]], after("--kind") %||% "auto")
   given <- if (!is.null(after("--hooks"))) readRDS(after("--hooks"))
   compiled <- compile_app(loaded$app)

@@ -73,3 +73,24 @@ test_that("a plumber file is plumbed, and what is wrong with it is said with its
   expect_load_error(load_lines("1", "#* @get", "function() 1"), "line 2: #* @get No path specified.")
   expect_message(load_lines("#* @get /x", "function() 1", "as.integer('x')"), "line 3: NAs introduced")
 })
+
+test_that("who works on a file is told of the calls that led to an error, with their lines", {
+  withr::local_options(keep.source = FALSE)
+  loading <- drover:::loading
+  drover:::trace_loading()
+  withr::defer(loading$trace <- FALSE)
+  message <- function(...) conditionMessage(tryCatch(load_lines(...), error = identity))
+  lines <- strsplit(message("f <- function(x) {", "  g(x)", "}", "g <- function(x) stop('wrong ', x)", "f(3)"), "\n")[[1L]]
+  expect_identical(lines[[1L]], "line 5: wrong 3 in g(x)")
+  expect_match(lines[[2L]], "^f\\(3\\) at .*\\.R:5$")
+  expect_match(lines[[3L]], "^g\\(x\\) at .*\\.R:2$")
+  expect_length(lines, 3L)
+  source <- withr::local_tempfile(fileext = ".R")
+  writeLines(c("h <- function() {", "  k()", "}", "k <- function() stop('deep')", "h()"), source)
+  lines <- strsplit(message(sprintf("source('%s')", source)), "\n")[[1L]]
+  expect_match(lines, paste0("k\\(\\) at ", basename(source), ":2"), all = FALSE)
+  # an error on the line itself needs no more
+  expect_match(message("1", "log('a')"), "^line 2: non-numeric .*\nlog\\(\"a\"\\) at [^\n]*:2$")
+  # a connection of the file
+  expect_match(message("file('/none/x', 'r')"), "^line 1: cannot open")
+})
