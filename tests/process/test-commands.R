@@ -1,9 +1,9 @@
 # Commands of the program beside serve, as their user runs them: what they print, and how they end.
 
 # list(status, out, err)
-command <- function(..., wd = tempdir()) {
+command <- function(..., wd = tempdir(), env = NULL) {
   ran <- processx::run(drover_program(), c(...), error_on_status = FALSE, wd = wd, timeout = 60,
-    env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)))
+    env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), env))
   lines <- function(text) strsplit(text, "\n", fixed = TRUE)[[1L]]
   list(status = ran$status, out = lines(ran$stdout), err = lines(ran$stderr))
 }

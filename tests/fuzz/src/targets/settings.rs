@@ -29,7 +29,7 @@ pub fn run(data: &[u8]) {
     let told = match parsed {
         Ok(Asked::Serve(told)) => told,
         // the first word is always serve
-        Ok(Asked::Tool(tool)) => panic!("{tool:?}"),
+        Ok(other) => panic!("{other:?}"),
         Err(error) => return refused(&error),
     };
     let settings = told.settings(PathBuf::new());

@@ -29,8 +29,7 @@ pub(crate) struct File {
 /// # Errors
 /// With file, line, key, and what would be right.
 pub(crate) fn read(named: Option<&Path>, app: &Path) -> Result<File, String> {
-    let beside = || if app.is_dir() { app.join(NAME) } else { app.with_file_name(NAME) };
-    let path = named.map_or_else(beside, Path::to_owned);
+    let path = path_of(named, app);
     // a device or a pipe may have no end
     let text = match fs::metadata(&path) {
         Ok(found) if !found.is_file() => return Err(format!("cannot read {}: not a file", path.display())),
@@ -41,6 +40,12 @@ pub(crate) fn read(named: Option<&Path>, app: &Path) -> Result<File, String> {
         Err(e) if e.kind() == ErrorKind::NotFound && named.is_none() => Ok(File::default()),
         Err(e) => Err(format!("cannot read {}: {e}", path.display())),
     }
+}
+
+/// Where the file is, or would be.
+pub(crate) fn path_of(named: Option<&Path>, app: &Path) -> PathBuf {
+    let beside = || if app.is_dir() { app.join(NAME) } else { app.with_file_name(NAME) };
+    named.map_or_else(beside, Path::to_owned)
 }
 
 fn parse(text: &str, name: &str) -> Result<BTreeMap<&'static str, Value>, String> {

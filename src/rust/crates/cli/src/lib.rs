@@ -3,12 +3,21 @@
 //! `options` is what it can be told, by flags, variables and a settings `file`; `table` has the settings, and `values`
 //! what these may be; `words` completes what people write in short, `tell` is how it speaks, `surroundings` tells what of
 //! it was taken for what; `r` finds R and the package; `serve` starts everything, says how that goes, and passes on what
-//! `signals` ask for; `exit` has the exit codes. What the processes do is the business of `supervisor`.
+//! `signals` and `control` ask for; `dev` and `watch` are for who works on an app; `exit` has the exit codes. `manage` asks
+//! servers that run, `bench` loads one, `unit` writes a service, `install` makes a link and completions. What the processes
+//! do is the business of `supervisor`.
 #![forbid(unsafe_code)]
 
+mod bench;
+mod control;
+mod dev;
 mod exit;
 mod file;
+mod install;
+mod latencies;
+mod manage;
 mod modesty;
+mod notify;
 #[cfg(not(fuzzing))]
 mod options;
 #[cfg(fuzzing)]
@@ -20,10 +29,13 @@ mod signals;
 mod surroundings;
 mod table;
 mod tell;
+mod unit;
 mod values;
+mod watch;
 mod words;
 
-use options::Asked;
+use options::{Asked, Own};
+use serve::Ended;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -33,6 +45,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let told = match options::read(args) {
         Ok(Asked::Serve(told)) => told,
         Ok(Asked::Tool(tool)) => return end(&r::become_tool(&tool)),
+        Ok(Asked::Own(own)) => return carry_out(&own).map_or_else(|e| end(&e), |()| ExitCode::SUCCESS),
         Err(e) => {
             // nowhere to complain when neither output can be written
             let _ = e.print();
@@ -43,10 +56,27 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     for note in &told.notes {
         tell::say(note);
     }
+    let dev = told.dev.as_ref().map(|args| dev::Dev::new(args, told.file.display().to_string()));
     modesty::be_modest();
-    match serve::serve(&told) {
-        Ok(()) => ExitCode::SUCCESS,
+    match serve::serve(&told, dev) {
+        Ok(Ended::Told) => ExitCode::SUCCESS,
+        Ok(Ended::Again) => {
+            end(&exit::Error::new(exit::Code::System, format!("cannot start again: {}", dev::start_again())))
+        }
         Err(e) => end(&e),
+    }
+}
+
+/// Does what the program does without R and without a server of its own.
+fn carry_out(own: &Own) -> Result<(), exit::Error> {
+    match own {
+        Own::Status(args) => manage::status(args),
+        Own::Reload(args) => manage::reload(args),
+        Own::Stop(args) => manage::stop(args),
+        Own::Systemd(args) => unit::print(args),
+        Own::Bench(args) => bench::run(args),
+        Own::Completions(args) => install::completions(args),
+        Own::Install(args) => install::link(args),
     }
 }
 

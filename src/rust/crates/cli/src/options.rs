@@ -2,9 +2,13 @@
 //! `max_queue` of the settings file and the argument `max_queue` in R are the same, and all are made of one table (`table`).
 //! A flag goes before a variable, a variable before the settings file, the file before the default.
 
+use crate::bench::BenchArgs;
 use crate::file::{self, File};
+use crate::install::{CompletionsArgs, InstallArgs};
+use crate::manage::{ReloadArgs, StatusArgs, StopArgs};
 use crate::surroundings;
 use crate::table::{settings, Setting, GROUPS};
+use crate::unit::UnitArgs;
 use crate::values::{self, Kind};
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
@@ -17,7 +21,20 @@ use std::path::{Path, PathBuf};
 use supervisor::PoolOptions;
 use toml::{Table, Value};
 
-const AFTER_HELP: &str = "drover app.R is short for drover serve app.R; drover serve --help has all options.";
+const AFTER_HELP: &str = "\
+drover app.R is short for drover serve app.R; drover serve --help has all options.
+
+Begin:    drover new shop && drover dev shop --open
+Serve:    drover app.R --port 8000 --workers 2-8
+Look:     drover status, drover routes app.R, drover doctor
+Deploy:   drover check app.R, drover systemd app.R, drover docker app.R";
+
+const DEV_EXAMPLES: &str = "\
+Examples:
+  drover dev app.R --open            and a browser shows it
+  drover dev . --port 8000           the app in this folder
+  drover dev app.R --watch model.rds what else it is made of
+All options of drover serve are understood; --debug and one worker are the defaults here.";
 
 const UNITS: &str =
     "Sizes and times take units: 10MB, 128kB, 1GiB; 500ms, 30s, 2m, 1h. Without one they are bytes and seconds.";
@@ -44,6 +61,18 @@ enum What {
     /// Ctrl-C and SIGTERM answer the requests in flight and end; a second one ends at once. SIGHUP loads the app anew.
     #[command(after_help = UNITS)]
     Serve(AppArgs),
+    /// Serve an app while you work on it
+    ///
+    /// What changes beside the app's file, below it, or in what it sources is loaded anew without dropping a connection. An
+    /// app that does not load is told here and in the browser, with what R was about; pages that are open are loaded again.
+    #[command(after_help = DEV_EXAMPLES)]
+    Dev(DevArgs),
+    /// Show how servers are that run
+    Status(StatusArgs),
+    /// Have a server load its app anew, and wait until it serves
+    Reload(ReloadArgs),
+    /// End a server, and wait for its end
+    Stop(StopArgs),
     /// Show what an app answers: methods and paths
     Routes(AppOfTool),
     /// Load an app and say what is wrong with it, without serving it
@@ -52,8 +81,55 @@ enum What {
     Doctor(Program),
     /// Make a project to begin with
     New(NewProject),
+    /// Write a Dockerfile for an app
+    Docker(DockerArgs),
+    /// Print a service of systemd for an app
+    Systemd(UnitArgs),
+    /// Load a server with requests, and measure its answers
+    Bench(BenchArgs),
+    /// Print what has a shell complete this program's words
+    Completions(CompletionsArgs),
+    /// Put a link to this program where the shell finds it
+    Install(InstallArgs),
     /// Print the versions of the program, the package and R
     Version(Program),
+}
+
+/// What is asked of `drover dev` beside what `drover serve` takes.
+#[derive(Clone, Debug, Args)]
+pub struct DevArgs {
+    #[command(flatten)]
+    app: AppArgs,
+    /// Open the app in a browser
+    #[arg(long)]
+    pub(crate) open: bool,
+    /// A file or folder that the app is made of, too; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) watch: Vec<PathBuf>,
+}
+
+const DOCKER_EXAMPLES: &str = "\
+Examples:
+  drover docker app.R                writes Dockerfile and .dockerignore beside it
+  drover docker . --force            in the place of those that are there
+  docker build -t shop . && docker run --rm -p 8080:8080 shop";
+
+#[derive(Debug, Args)]
+#[command(after_help = DOCKER_EXAMPLES)]
+struct DockerArgs {
+    /// The app: an R file, or a folder with one
+    file: PathBuf,
+    /// Port that it listens on in the container
+    #[arg(short, long, default_value_t = 8080, value_parser = clap::value_parser!(u16).range(1..))]
+    port: u16,
+    /// The image to begin with [default: rocker/r-ver of this R]
+    #[arg(long, value_name = "IMAGE")]
+    base: Option<String>,
+    /// Write over files that are there
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    program: Program,
 }
 
 /// The app of a command that asks about it.
@@ -76,7 +152,7 @@ struct NewProject {
     program: Program,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 struct Program {
     /// The program R: a path, or a name that is looked for on the PATH
     #[arg(long, value_name = "PROGRAM", env = "DROVER_R", default_value = "R")]
@@ -86,7 +162,7 @@ struct Program {
 /// What a file may be said to be.
 const KINDS: [&str; 4] = ["script", "plumber", "rds", "expression"];
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 struct AppArgs {
     /// The app: an R file, a plumber.R, a folder with one, an .rds, or a call such as pkg::make_app()
     #[arg(required_unless_present = "named", conflicts_with = "named")]
@@ -106,18 +182,24 @@ struct AppArgs {
 
 /// The program's arguments, with those of the table.
 pub(crate) fn command() -> Command {
-    <Options as clap::CommandFactory>::command().mut_subcommand("serve", |mut serve| {
-        for (group, heading) in GROUPS {
-            serve = serve.next_help_heading(heading);
-            for setting in settings().iter().filter(|setting| setting.group == group) {
-                serve = serve.arg(argument(setting));
-                if setting.name == "workers" {
-                    serve = serve.args([bound("n_min", "Fewest R processes [default: 1]"), most_workers()]);
-                }
+    let command = <Options as clap::CommandFactory>::command();
+    SERVING.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_settings))
+}
+
+/// The commands that serve, which take all settings.
+pub(crate) const SERVING: [&str; 2] = ["serve", "dev"];
+
+fn with_settings(mut serve: Command) -> Command {
+    for (group, heading) in GROUPS {
+        serve = serve.next_help_heading(heading);
+        for setting in settings().iter().filter(|setting| setting.group == group) {
+            serve = serve.arg(argument(setting));
+            if setting.name == "workers" {
+                serve = serve.args([bound("n_min", "Fewest R processes [default: 1]"), most_workers()]);
             }
         }
-        serve
-    })
+    }
+    serve
 }
 
 /// The flag and the variable of a setting.
@@ -167,6 +249,20 @@ pub enum Asked {
     Serve(Box<Told>),
     /// something that the package does
     Tool(Tool),
+    /// something that the program does by itself
+    Own(Own),
+}
+
+/// A command that needs no R.
+#[derive(Debug)]
+pub enum Own {
+    Status(StatusArgs),
+    Reload(ReloadArgs),
+    Stop(StopArgs),
+    Systemd(UnitArgs),
+    Bench(BenchArgs),
+    Completions(CompletionsArgs),
+    Install(InstallArgs),
 }
 
 /// A command that R carries out.
@@ -193,6 +289,10 @@ pub struct Told {
     pub pool: PoolOptions,
     /// lines for the person who starts it: what was taken for what
     pub notes: Vec<String>,
+    /// where settings are read from, or would be if there were some
+    pub config: PathBuf,
+    /// for somebody who works on the app
+    pub(crate) dev: Option<DevArgs>,
     given: Given,
 }
 
@@ -252,6 +352,16 @@ impl Given {
         self.values.remove(name);
     }
 
+    /// What nobody said is as somebody wants it who works on the app: errors in full, and one process to print and to stop in.
+    fn suit_development(&mut self) {
+        if self.origin("debug") == Origin::Default {
+            self.set("debug", Value::Boolean(true), Origin::Default);
+        }
+        if ["workers", "n_min", "n_max"].iter().all(|name| self.origin(name) == Origin::Default) {
+            self.set("workers", Value::String("1".to_owned()), Origin::Default);
+        }
+    }
+
     /// Those of some groups, as the fields of a struct.
     fn fields(&self, groups: &[&str]) -> Table {
         let chosen = settings().iter().filter(|setting| groups.contains(&setting.group));
@@ -285,8 +395,17 @@ fn read_with(
     port: Option<OsString>,
 ) -> Result<Asked, clap::Error> {
     let matches = parser.try_get_matches_from(args)?;
-    let app = match Options::from_arg_matches(&matches)?.command {
-        What::Serve(app) => app,
+    let (app, dev) = match Options::from_arg_matches(&matches)?.command {
+        What::Serve(app) => (app, None),
+        What::Dev(dev) => (dev.app.clone(), Some(dev)),
+        What::Status(args) => return Ok(Asked::Own(Own::Status(args))),
+        What::Reload(args) => return Ok(Asked::Own(Own::Reload(args))),
+        What::Stop(args) => return Ok(Asked::Own(Own::Stop(args))),
+        What::Systemd(args) => return Ok(Asked::Own(Own::Systemd(args))),
+        What::Bench(args) => return Ok(Asked::Own(Own::Bench(args))),
+        What::Completions(args) => return Ok(Asked::Own(Own::Completions(args))),
+        What::Install(args) => return Ok(Asked::Own(Own::Install(args))),
+        What::Docker(docker) => return Ok(docker.tool()),
         What::Routes(app) => return Ok(about("routes", app)),
         What::Check(app) => return Ok(about("check", app)),
         What::Doctor(program) => return Ok(tool("doctor", None, program)),
@@ -300,14 +419,18 @@ fn read_with(
     if let Some(path) = &file.path {
         notes.push(format!("settings are those of {}", path.display()));
     }
-    let mut given = match matches.subcommand_matches("serve") {
+    let mut given = match SERVING.iter().find_map(|name| matches.subcommand_matches(name)) {
         Some(matches) => Given::collect(matches, file),
         None => Given::default(),
     };
     surroundings::port(&mut given, port)?;
     notes.extend(surroundings::valve(&mut given)?);
+    if dev.is_some() {
+        given.suit_development();
+    }
     let pool = pool(&given)?;
-    let told = Told { file: path, kind: app.kind, r: app.program.r, pool, notes, given };
+    let config = file::path_of(app.config.as_deref(), &path);
+    let told = Told { file: path, kind: app.kind, r: app.program.r, pool, notes, config, dev, given };
     // found out here, where it is an error and not a surprise
     told.read_settings(PathBuf::new()).map_err(|e| usage(ErrorKind::ValueValidation, &e))?;
     Ok(Asked::Serve(Box::new(told)))
@@ -322,6 +445,17 @@ fn about(command: &str, app: AppOfTool) -> Asked {
 fn tool(command: &str, word: Option<PathBuf>, program: Program) -> Asked {
     let words = std::iter::once(command.into()).chain(word.map(Into::into)).collect();
     Asked::Tool(Tool { words, app: None, r: program.r })
+}
+
+impl DockerArgs {
+    fn tool(self) -> Asked {
+        let DockerArgs { file, port, base, force, program } = self;
+        let mut words: Vec<OsString> =
+            vec!["docker".into(), file.clone().into(), "--port".into(), port.to_string().into()];
+        words.extend(base.into_iter().flat_map(|base| ["--base".into(), base.into()]));
+        words.extend(force.then(|| "--force".into()));
+        Asked::Tool(Tool { words, app: Some((file, None)), r: program.r })
+    }
 }
 
 /// An error about how the program is used.
@@ -389,7 +523,7 @@ mod tests {
     fn parse(args: &[&str]) -> Result<Told, clap::Error> {
         match ask(&[&["serve"], args].concat())? {
             Asked::Serve(told) => Ok(*told),
-            Asked::Tool(tool) => panic!("{tool:?}"),
+            other => panic!("{other:?}"),
         }
     }
 
@@ -397,7 +531,7 @@ mod tests {
     fn what_the_package_does_is_passed_on() {
         let words = |args: &[&str]| match ask(args).unwrap() {
             Asked::Tool(tool) => tool.words,
-            Asked::Serve(told) => panic!("{told:?}"),
+            other => panic!("{other:?}"),
         };
         assert_eq!(words(&["routes", "app.R"]), ["routes", "app.R"]);
         assert_eq!(words(&["check", "a", "--kind", "plumber"]), ["check", "a", "--kind", "plumber"]);

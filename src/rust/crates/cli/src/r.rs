@@ -25,6 +25,7 @@ pub struct Recipe {
     program: PathBuf,
     app: OsString,
     kind: Option<String>,
+    trace: bool,
     env: Vec<(OsString, OsString)>,
 }
 
@@ -37,7 +38,18 @@ impl Recipe {
     pub fn new(r: &Path, file: &Path, kind: Option<&str>) -> Result<Recipe, Error> {
         let program = found(r)?;
         let app = if is_call(file, kind) { file.into() } else { readable(file)?.into() };
-        Ok(Recipe { program, app, kind: kind.map(str::to_owned), env: library().into_iter().collect() })
+        let env = library().into_iter().collect();
+        Ok(Recipe { program, app, kind: kind.map(str::to_owned), trace: false, env })
+    }
+
+    /// The same, and an error while the app is loaded is told with the calls that led to it.
+    pub fn with_trace(self) -> Recipe {
+        Recipe { trace: true, ..self }
+    }
+
+    /// The app: an absolute path, or a call.
+    pub fn app(&self) -> &OsStr {
+        &self.app
     }
 
     /// For the supervisor.
@@ -46,6 +58,9 @@ impl Recipe {
         args.push(self.app.clone());
         if let Some(kind) = &self.kind {
             args.extend(["--kind".into(), kind.into()]);
+        }
+        if self.trace {
+            args.push("--trace".into());
         }
         Source::Command { program: self.program.clone().into(), args, env: self.env.clone() }
     }
@@ -100,7 +115,7 @@ fn readable(app: &Path) -> Result<PathBuf, Error> {
 }
 
 /// As the shell would find it.
-fn find_program(name: &Path, path: Option<&OsStr>) -> Option<PathBuf> {
+pub(crate) fn find_program(name: &Path, path: Option<&OsStr>) -> Option<PathBuf> {
     let can_run = |path: &PathBuf| {
         std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     };

@@ -1,7 +1,7 @@
 //! What is said around the options: variables that mean something to others (`PORT`), that mean nothing (`DROVER_PROT`), and
 //! options that valve's users write and mean otherwise. Each is told to the person who starts the program.
 
-use crate::options::{usage, Given, Origin};
+use crate::options::{usage, Given, Origin, SERVING};
 use crate::table::find;
 use crate::values::{workers, Workers};
 use clap::builder::Resettable;
@@ -49,7 +49,10 @@ pub(crate) fn without_service(command: Command, port: Option<OsString>) -> (Comm
     let Some(url) = url.filter(|url| ["tcp://", "udp://", "sctp://"].iter().any(|start| url.starts_with(start))) else {
         return (command, None);
     };
-    let command = command.mut_subcommand("serve", |serve| serve.mut_arg("port", |port| port.env(Resettable::Reset)));
+    let without = |command: Command, name| {
+        command.mut_subcommand(name, |serve| serve.mut_arg("port", |port| port.env(Resettable::Reset)))
+    };
+    let command = SERVING.into_iter().fold(command, without);
     let why = "Kubernetes sets it to the address of a service named drover; `--port` or PORT says where to listen";
     (command, Some(format!("the variable DROVER_PORT is ignored, as {url} is no port: {why}")))
 }

@@ -4,7 +4,24 @@
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 
-const COMMANDS: [&str; 7] = ["serve", "routes", "check", "doctor", "new", "version", "help"];
+const COMMANDS: [&str; 16] = [
+    "serve",
+    "dev",
+    "status",
+    "reload",
+    "stop",
+    "routes",
+    "check",
+    "doctor",
+    "new",
+    "docker",
+    "systemd",
+    "bench",
+    "completions",
+    "install",
+    "version",
+    "help",
+];
 
 /// The arguments with nothing left out. The first is the program's name; `file_is_known`: a variable names the app.
 pub(crate) fn complete(args: impl IntoIterator<Item = OsString>, file_is_known: bool) -> Vec<OsString> {
@@ -91,6 +108,13 @@ mod tests {
             assert_eq!(completed(written), meant);
         }
         assert_eq!(complete(["drover".into()], true), ["drover", "serve"]);
+    }
+
+    #[test]
+    fn each_command_is_known_as_one() {
+        let command = crate::options::command();
+        let names: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
+        assert!(names.iter().all(|name| COMMANDS.contains(name)) && COMMANDS.len() == names.len() + 1, "{names:?}");
     }
 
     #[test]

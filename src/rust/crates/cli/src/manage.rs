@@ -1,0 +1,261 @@
+//! `drover status`, `drover reload` and `drover stop`: about servers of the program that run.
+
+use crate::control::{find, Ending, Found, Reloaded, Request, Status, Wanted};
+use crate::exit::{Code, Error};
+use clap::Args;
+use std::fmt::Write as _;
+use std::io::{self, ErrorKind, Write as _};
+use std::time::Duration;
+
+const EXAMPLES_OF_STATUS: &str = "\
+Examples:
+  drover status            all servers of this user
+  drover status 8080       the one on this port
+  drover status --json     for programs: an array with an object for each
+  drover status 8080 > /dev/null && echo it serves";
+
+const EXAMPLES_OF_RELOAD: &str = "\
+Examples:
+  drover reload            the one server that runs
+  drover reload app.R      the one that serves this file
+  git pull && drover reload 8080";
+
+const EXAMPLES_OF_STOP: &str = "\
+Examples:
+  drover stop              the one server that runs, when requests in flight are answered
+  drover stop 8080 --now   without waiting for them
+  drover stop app.R --wait 5s";
+
+/// Which server is meant.
+#[derive(Debug, Args)]
+pub(crate) struct Which {
+    /// The server, when several run: its port, its app's file or folder, or its process id
+    #[arg(value_name = "SERVER")]
+    server: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES_OF_STATUS)]
+pub struct StatusArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES_OF_RELOAD)]
+pub struct ReloadArgs {
+    #[command(flatten)]
+    which: Which,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES_OF_STOP)]
+pub struct StopArgs {
+    #[command(flatten)]
+    which: Which,
+    /// End at once: requests in flight fail
+    #[arg(long)]
+    now: bool,
+    /// How long to wait for its end [default: a little longer than its --graceful-timeout]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    wait: Option<f64>,
+}
+
+/// What a server may take beyond its `graceful_timeout`: its processes are asked, terminated and killed then.
+const BEYOND: f64 = 10.0;
+
+fn seconds(text: &str) -> Result<f64, String> {
+    admission::units::seconds(text)
+        .filter(|seconds| (0.0..=31_536_000.0).contains(seconds))
+        .ok_or_else(|| "must be a number of seconds, or a time such as 500ms, 30s or 2m".to_owned())
+}
+
+impl Which {
+    fn wanted(&self) -> Option<Wanted> {
+        self.server.clone().map(Wanted)
+    }
+
+    /// The servers that are meant.
+    fn all(&self) -> Result<Vec<Found>, Error> {
+        let found = find(self.wanted().as_ref());
+        if found.is_empty() {
+            return Err(Error::new(Code::Missing, self.nothing()));
+        }
+        Ok(found)
+    }
+
+    /// The one server that is meant.
+    fn one(&self) -> Result<Found, Error> {
+        let mut found = self.all()?;
+        if found.len() > 1 {
+            let mut text = format!("{} servers run: say which by its port, file or process id", found.len());
+            for server in &found {
+                let _ = write!(text, "\n    {}", name(&server.status));
+            }
+            return Err(Error::new(Code::Usage, text));
+        }
+        Ok(found.remove(0))
+    }
+
+    fn nothing(&self) -> String {
+        match &self.server {
+            None => "no server of this user runs that the program has started".to_owned(),
+            Some(which) => {
+                let others = find(None);
+                let mut text = format!("no server runs on port, with process id or for the file {which}");
+                for server in &others {
+                    let _ = write!(text, "\n    there is {}", name(&server.status));
+                }
+                text
+            }
+        }
+    }
+}
+
+/// `http://127.0.0.1:8080 (app.R, process 4711)`
+fn name(status: &Status) -> String {
+    let url = status.url.as_deref().unwrap_or("one that starts");
+    format!("{url} ({}, process {})", status.file, status.pid)
+}
+
+/// Shows how servers are.
+///
+/// # Errors
+/// When there is none, or one of them does not serve yet.
+pub(crate) fn status(args: &StatusArgs) -> Result<(), Error> {
+    let found: Vec<Status> = args.which.all()?.into_iter().map(|server| server.status).collect();
+    let text = if args.json {
+        sonic_rs::to_string(&found).map_err(|e| Error::new(Code::System, e.to_string()))? + "\n"
+    } else {
+        found.iter().map(shown).collect::<Vec<_>>().join("\n")
+    };
+    print(&text)?;
+    match found.iter().find(|status| status.url.is_none()) {
+        Some(status) => Err(Error::new(Code::App, format!("{} does not serve yet", status.file))),
+        None => Ok(()),
+    }
+}
+
+/// To standard output, which may be a pipe that nobody reads.
+pub(crate) fn print(text: &str) -> Result<(), Error> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Error::new(Code::System, e.to_string())),
+        _ => Ok(()),
+    }
+}
+
+/// A server as people read it.
+fn shown(status: &Status) -> String {
+    let Status { file, pid, version, generation, .. } = status;
+    let place = status.url.as_deref().unwrap_or("starting");
+    let requests: u64 = status.workers.iter().map(|worker| worker.requests).sum();
+    let errors: u64 = status.workers.iter().map(|worker| worker.errors).sum();
+    let mut text = format!(
+        "{place}: {file}\nprocess {pid}, drover {version}, up {}, generation {generation}\n\
+         {}, {} answered by these workers, {errors} of them with errors, {} waiting, {}\n",
+        age(status.age),
+        count(status.workers.len() as u64, "worker"),
+        count(requests, "request"),
+        status.waiting,
+        count(status.connections as u64, "open connection"),
+    );
+    if status.workers.is_empty() {
+        return text;
+    }
+    let head = ["pid", "state", "generation", "requests", "errors", "busy", "memory", "age"].map(str::to_owned);
+    let rows = status.workers.iter().map(|worker| {
+        let state = if worker.alive { worker.state.name() } else { "gone" };
+        [
+            worker.pid.to_string(),
+            state.to_owned(),
+            worker.generation.to_string(),
+            worker.requests.to_string(),
+            worker.errors.to_string(),
+            format!("{:.0} %", 100.0 * worker.busy),
+            bytes(worker.memory),
+            age(worker.age),
+        ]
+    });
+    let rows: Vec<[String; 8]> = [head].into_iter().chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    for row in &rows {
+        let cells: Vec<String> = (0..8).map(|column| format!("{:>1$}", row[column], width(column))).collect();
+        let _ = writeln!(text, "  {}", cells.join("  "));
+    }
+    text
+}
+
+/// `1 worker`, `2 workers`
+pub(crate) fn count(n: u64, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// In the largest unit of which there is one, as `dr_status()` has it.
+fn age(seconds: f64) -> String {
+    let (unit, name) = [(86_400.0, "d"), (3600.0, "h"), (60.0, "min")]
+        .into_iter()
+        .find(|(unit, _)| seconds >= *unit)
+        .unwrap_or((1.0, "s"));
+    let value = seconds / unit;
+    if value < 10.0 {
+        format!("{value:.1} {name}")
+    } else {
+        format!("{value:.0} {name}")
+    }
+}
+
+fn bytes(n: u64) -> String {
+    let (unit, name) =
+        [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")].into_iter().find(|(unit, _)| n as f64 >= *unit).unwrap_or((1.0, "B"));
+    format!("{:.1} {name}", n as f64 / unit)
+}
+
+/// Has a server load its app anew, and waits until the new workers serve.
+///
+/// # Errors
+/// Why they do not.
+pub(crate) fn reload(args: &ReloadArgs) -> Result<(), Error> {
+    let server = args.which.one()?;
+    let (answer, _) = server.ask::<Reloaded>(Request::Reload, None).map_err(|e| gone(&server, &e))?;
+    match answer {
+        Ok(generation) => print(&format!("reloaded: generation {generation} of {} serves\n", name(&server.status))),
+        Err(why) => Err(Error::new(Code::App, format!("not reloaded, the workers from before go on: {why}"))),
+    }
+}
+
+/// Ends a server, and waits for its end.
+///
+/// # Errors
+/// When it has not ended within the time.
+pub(crate) fn stop(args: &StopArgs) -> Result<(), Error> {
+    let server = args.which.one()?;
+    let request = Request::Stop { now: args.now };
+    let patience = Duration::from_secs_f64(BEYOND);
+    let (ending, asked) = server.ask::<Ending>(request, Some(patience)).map_err(|e| gone(&server, &e))?;
+    let wait = args.wait.unwrap_or(ending.within + BEYOND);
+    if asked.has_ended(Duration::from_secs_f64(wait)) {
+        return print(&format!("stopped {}\n", name(&server.status)));
+    }
+    let why =
+        format!("{} has not ended within {wait} s: it waits for requests; --now ends it at once", name(&server.status));
+    Err(Error::new(Code::App, why))
+}
+
+fn gone(server: &Found, e: &io::Error) -> Error {
+    Error::new(Code::App, format!("no answer from {}: {e}", name(&server.status)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_sizes_are_in_units() {
+        assert_eq!([age(3.21), age(75.0), age(7200.0), age(1e6)], ["3.2 s", "1.2 min", "2.0 h", "12 d"]);
+        assert_eq!([bytes(12), bytes(61_200_000)], ["12.0 B", "61.2 MB"]);
+        assert_eq!([count(1, "worker"), count(0, "worker")], ["1 worker", "0 workers"]);
+    }
+}

@@ -1,0 +1,366 @@
+//! What `drover dev` watches: the app's file, what is beside and below it, what R files there `source()`, the settings file, and what
+//! it was told to. Looked at twice a second: a few thousand files cost less than a millisecond of each look's half second, and nothing
+//! has to be told by the system, which on shared and remote folders it is not. Neighbour: `dev`, which acts on it.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+/// Between two looks.
+const EACH: Duration = Duration::from_millis(500);
+/// A change counts when nothing has changed for so long: editors write more than once.
+const SETTLED: Duration = Duration::from_millis(100);
+/// What never settles counts after so many looks.
+const MOST_LOOKS: usize = 20;
+
+/// Bounds, for who has an app in a folder with everything else.
+const MOST_FILES: usize = 2_000;
+const MOST_ENTRIES: usize = 10_000;
+const DEEPEST: usize = 8;
+
+/// Libraries of packages, which an app does not change.
+const OTHERS: [&str; 4] = ["renv", "packrat", "node_modules", "__pycache__"];
+/// What the app is made of. Not what it may write itself, such as logs and tables: that would have it loaded for ever.
+const SOURCES: [&str; 6] = ["r", "yml", "yaml", "rmd", "html", "htm"];
+/// What is sent as it is: a page is to be loaded again, and not the app.
+const ASSETS: [&str; 13] =
+    ["css", "js", "mjs", "map", "svg", "png", "jpg", "jpeg", "gif", "webp", "ico", "woff", "woff2"];
+
+/// What a change asks for, the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Need {
+    /// pages to be loaded again
+    Refresh,
+    /// the app to be loaded anew
+    Reload,
+    /// the program to be started again, with other settings
+    Restart,
+}
+
+/// Files that were written, made or removed.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// their names, as they are told
+    pub(crate) names: Vec<String>,
+    /// what that asks for
+    pub(crate) need: Need,
+}
+
+/// What is watched.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// the folder of the app, in which R runs; none for a call
+    folder: Option<PathBuf>,
+    /// the app's file, whatever its name
+    file: PathBuf,
+    settings: PathBuf,
+    /// whatever is in these, too
+    more: Vec<PathBuf>,
+    /// what R files had as their sources, and what they were then
+    sourced: HashMap<PathBuf, (Stamp, Vec<PathBuf>)>,
+}
+
+type Stamps = BTreeMap<PathBuf, Stamp>;
+
+/// Another one when the file was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    modified: (i64, i64),
+    size: u64,
+    inode: u64,
+}
+
+impl Stamp {
+    fn of(found: &Metadata) -> Stamp {
+        Stamp { modified: (found.mtime(), found.mtime_nsec()), size: found.size(), inode: found.ino() }
+    }
+}
+
+impl Watch {
+    /// For the app in this file or folder, with these settings; `more` are files and folders in which everything counts.
+    pub(crate) fn new(app: &Path, settings: PathBuf, more: Vec<PathBuf>) -> Watch {
+        // one file has one name
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        let file = absolute(app.to_owned());
+        let folder = match fs::metadata(app) {
+            Ok(found) if found.is_dir() => Some(file.clone()),
+            Ok(_) => file.parent().map(Path::to_owned),
+            Err(_) => None,
+        };
+        let more = more.into_iter().map(absolute).collect();
+        Watch { folder, file, settings: absolute(settings), more, sourced: HashMap::new() }
+    }
+
+    /// Calls `tell` for each change from now on, in a thread of its own, until it answers `false`.
+    ///
+    /// # Errors
+    /// When the system has no thread.
+    pub(crate) fn start(mut self, tell: impl Fn(Change) -> bool + Send + 'static) -> io::Result<()> {
+        let mut seen = self.look();
+        thread::Builder::new().name("drover-watch".into()).spawn(move || loop {
+            thread::sleep(EACH);
+            let mut now = self.look();
+            if now == seen {
+                continue;
+            }
+            for _ in 0..MOST_LOOKS {
+                thread::sleep(SETTLED);
+                let before = std::mem::replace(&mut now, self.look());
+                if now == before {
+                    break;
+                }
+            }
+            let change = self.change(&seen, &now);
+            seen = now;
+            if change.is_some_and(|change| !tell(change)) {
+                return;
+            }
+        })?;
+        Ok(())
+    }
+
+    /// All that is watched, as it is now.
+    fn look(&mut self) -> Stamps {
+        let mut stamps = Stamps::new();
+        let mut entries = 0;
+        for path in [&self.file, &self.settings] {
+            add(path, &mut stamps);
+        }
+        if let Some(folder) = &self.folder {
+            below(folder, &mut stamps, &mut entries, &|path| need_of(path).is_some());
+        }
+        for path in &self.more {
+            if path.is_dir() {
+                below(path, &mut stamps, &mut entries, &|_| true);
+            } else {
+                add(path, &mut stamps);
+            }
+        }
+        self.add_sourced(&mut stamps);
+        stamps
+    }
+
+    /// What R files source, and what that sources.
+    fn add_sourced(&mut self, stamps: &mut Stamps) {
+        let mut files: Vec<PathBuf> = stamps.keys().filter(|path| is_r(path)).cloned().collect();
+        while let Some(file) = files.pop() {
+            let Some(&stamp) = stamps.get(&file) else { continue };
+            let known = self.sourced.get(&file).filter(|(then, _)| *then == stamp);
+            let sources = match known {
+                Some((_, sources)) => sources.clone(),
+                None => {
+                    let text = fs::read(&file).unwrap_or_default();
+                    // R runs in the app's folder, whatever file says it
+                    let place = self.folder.as_deref().unwrap_or(Path::new("."));
+                    let sources: Vec<PathBuf> =
+                        sources_in(&String::from_utf8_lossy(&text)).iter().map(|name| place.join(name)).collect();
+                    self.sourced.insert(file, (stamp, sources.clone()));
+                    sources
+                }
+            };
+            for source in sources {
+                if !stamps.contains_key(&source) && add(&source, stamps) {
+                    files.push(source);
+                }
+            }
+        }
+    }
+
+    /// What is another one now than it was, if anything is.
+    fn change(&self, before: &Stamps, now: &Stamps) -> Option<Change> {
+        let gone = before.keys().filter(|path| !now.contains_key(*path));
+        let new = now.iter().filter(|(path, stamp)| before.get(*path) != Some(stamp)).map(|(path, _)| path);
+        let changed: Vec<&PathBuf> = new.chain(gone).collect();
+        let need = changed.iter().map(|path| self.need(path)).max()?;
+        let names = changed.iter().map(|path| self.name(path)).collect();
+        Some(Change { names, need })
+    }
+
+    fn need(&self, path: &Path) -> Need {
+        if path == self.settings {
+            return Need::Restart;
+        }
+        // what was asked for, or is the app itself, is the app's whatever its name
+        let is_beside = self.folder.as_ref().is_some_and(|folder| path.starts_with(folder)) && path != self.file;
+        if is_beside && !self.more.iter().any(|more| path.starts_with(more)) {
+            need_of(path).unwrap_or(Need::Reload)
+        } else {
+            Need::Reload
+        }
+    }
+
+    fn name(&self, path: &Path) -> String {
+        let short = self.folder.as_ref().and_then(|folder| path.strip_prefix(folder).ok());
+        short.unwrap_or(path).display().to_string()
+    }
+}
+
+/// What a change of a file of this name asks for; `None` when it is nothing to an app.
+fn need_of(path: &Path) -> Option<Need> {
+    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+    if SOURCES.contains(&&*extension) {
+        Some(Need::Reload)
+    } else {
+        ASSETS.contains(&&*extension).then_some(Need::Refresh)
+    }
+}
+
+fn is_r(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("r"))
+}
+
+/// Whether it is a file, which is among them from now on.
+fn add(path: &Path, stamps: &mut Stamps) -> bool {
+    let Some(found) = fs::metadata(path).ok().filter(Metadata::is_file) else { return false };
+    stamps.insert(path.to_owned(), Stamp::of(&found));
+    true
+}
+
+/// The files in a folder and in those below it, the nearest first, within the bounds. Names that begin with a point are those of
+/// editors and of version control.
+fn below(folder: &Path, stamps: &mut Stamps, entries: &mut usize, counts: &dyn Fn(&Path) -> bool) {
+    let mut folders = VecDeque::from([(folder.to_owned(), 0)]);
+    while let Some((folder, depth)) = folders.pop_front() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            *entries += 1;
+            if *entries > MOST_ENTRIES || stamps.len() >= MOST_FILES {
+                return;
+            }
+            let (name, path) = (entry.file_name(), entry.path());
+            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                if depth < DEEPEST && !OTHERS.contains(&name) {
+                    folders.push_back((path, depth + 1));
+                }
+            } else if counts(&path) {
+                add(&path, stamps);
+            }
+        }
+    }
+}
+
+/// The names in calls such as `source("helpers.R")`. What is put together when it runs is not found.
+fn sources_in(text: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for (at, call) in text.match_indices("source(") {
+        let before = text[..at].chars().next_back();
+        if before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
+            continue;
+        }
+        let mut rest = text[at + call.len()..].trim_start();
+        if let Some(after) = rest.strip_prefix("file").map(str::trim_start).and_then(|rest| rest.strip_prefix('=')) {
+            rest = after.trim_start();
+        }
+        let Some(quote) = rest.chars().next().filter(|c| matches!(c, '"' | '\'')) else { continue };
+        if let Some(end) = rest[1..].find(quote) {
+            names.push(&rest[1..=end]);
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            ("app/app.R", "source('../shared/a.R')\napp"),
+            ("app/www/site.css", ""),
+            ("app/www/deep/page.html", ""),
+            ("app/data.sqlite", ""),
+            ("app/.hidden.R", ""),
+            ("app/renv/library/x.R", ""),
+            ("shared/a.R", "sys.source(\"../shared/b.R\", globalenv())"),
+            ("shared/b.R", ""),
+            ("shared/c.R", ""),
+            ("model/weights.bin", ""),
+        ] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        folder
+    }
+
+    fn watch(folder: &Path) -> Watch {
+        let app = folder.join("app/app.R");
+        Watch::new(&app, app.with_file_name("drover.toml"), vec![folder.join("model")])
+    }
+
+    #[test]
+    fn an_app_is_its_file_what_is_beside_it_and_what_it_sources() {
+        let folder = folder();
+        let stamps = watch(folder.path()).look();
+        let names: Vec<_> =
+            stamps.keys().map(|path| path.strip_prefix(folder.path()).unwrap().display().to_string()).collect();
+        let expected = [
+            "app/../shared/a.R",
+            "app/../shared/b.R",
+            "app/app.R",
+            "app/www/deep/page.html",
+            "app/www/site.css",
+            "model/weights.bin",
+        ];
+        assert_eq!(names, expected);
+    }
+
+    #[test]
+    fn a_change_asks_for_what_its_file_is_to_the_app() {
+        let folder = folder();
+        let mut watch = watch(folder.path());
+        let mut seen = watch.look();
+        assert_eq!(watch.change(&seen, &seen.clone()), None);
+        for (name, text, told, need) in [
+            ("app/www/site.css", "p {}", "www/site.css", Need::Refresh),
+            ("app/new.R", "1", "new.R", Need::Reload),
+            ("app/www/deep/page.html", "<p>", "www/deep/page.html", Need::Reload),
+            ("model/weights.bin", "1", "", Need::Reload),
+            ("app/drover.toml", "port = 0", "drover.toml", Need::Restart),
+        ] {
+            fs::write(folder.path().join(name), text).unwrap();
+            let now = watch.look();
+            let change = watch.change(&seen, &now).unwrap();
+            assert_eq!(change.need, need, "{name}");
+            assert!(told.is_empty() || change.names == [told], "{:?}", change.names);
+            seen = now;
+        }
+        fs::remove_file(folder.path().join("app/new.R")).unwrap();
+        let now = watch.look();
+        assert_eq!(watch.change(&seen, &now).unwrap().names, ["new.R"]);
+        fs::write(folder.path().join("app/data.sqlite"), "x").unwrap();
+        let later = watch.look();
+        assert_eq!(watch.change(&now, &later), None);
+    }
+
+    #[test]
+    fn names_that_are_sourced_are_those_in_quotes() {
+        let text = "source(\"a.R\"); base::source( file = 'b.R', local = TRUE)\nresource('c')\nsource(paste0(x, 'd'))\nsource(";
+        assert_eq!(sources_in(text), ["a.R", "b.R"]);
+    }
+
+    #[test]
+    fn a_folder_with_everything_is_looked_at_within_bounds() {
+        let folder = tempfile::tempdir().unwrap();
+        for i in 0..=MOST_FILES {
+            fs::write(folder.path().join(format!("{i}.R")), "").unwrap();
+        }
+        let app = folder.path().join("0.R");
+        assert_eq!(Watch::new(&app, app.with_extension("toml"), Vec::new()).look().len(), MOST_FILES);
+    }
+
+    #[test]
+    fn changes_are_told_when_they_have_settled() {
+        let folder = folder();
+        let (tell, told) = std::sync::mpsc::channel();
+        watch(folder.path()).start(move |change| tell.send(change).is_ok()).unwrap();
+        fs::write(folder.path().join("app/app.R"), "source('../shared/a.R')\napp2").unwrap();
+        let change = told.recv_timeout(Duration::from_secs(20)).unwrap();
+        assert_eq!(change, Change { names: vec!["app.R".to_owned()], need: Need::Reload });
+    }
+}

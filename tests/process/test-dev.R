@@ -1,0 +1,131 @@
+# `drover dev`: what is seen of a change, in the terminal and by a browser.
+
+# Starts it for a file: port 0, and whatever else.
+develop <- function(file, ..., env = NULL) {
+  server <- launch(c(drover_program(), "dev", file, "--port", "0", ...), env = c(runtime_folder(), env))
+  expect(!is.null(server$url), paste(c("it does not listen", server$log()), collapse = "\n"))
+  server
+}
+
+# As a browser asks.
+browse <- function(server, path = "/") ask(server, path, "-H", "Accept: text/html,*/*;q=0.8")
+
+generation <- function(server) ask(server, "/__drover_dev__/generation")$body
+
+# An app of one page.
+write_page <- function(text, file) {
+  write_app(c(
+    sprintf("app <- dr_get(dr_app(), '/', function(req) dr_html('<html><body><p>%s</p></body></html>'))", text),
+    "dr_get(app, '/data', function(req) list(a = 1))", "dr_get(app, '/n/<n>', function(req) req$params[['n']])",
+    "if (dir.exists('www')) dr_static(app, '/files', 'www')", "app"
+  ), file)
+}
+
+# A folder with such an app.
+page_folder <- function(text) {
+  folder <- tempfile("page-")
+  dir.create(folder)
+  write_page(text, file.path(folder, "app.R"))
+  folder
+}
+
+comes <- function(server, text, path = "/") {
+  seen <- wait_for(function() grepl(text, browse(server, path)$body, fixed = TRUE), 30)
+  expect(seen, paste(c(paste(text, "does not come"), server$log()), collapse = "\n"))
+}
+
+test("an app that does not load is told with line and calls, at the terminal and to browsers, until it does", function() {
+  folder <- page_folder("one")
+  file <- file.path(folder, "app.R")
+  broken <- c("f <- function(x) {", "  g(x)", "}", "g <- function(x) log(x)", "app <- dr_app()", "f('<b>')")
+  write_app(broken, file)
+  server <- develop(file)
+  shown <- browse(server)
+  expect(shown$status == "500" && grepl("^text/html", field(shown, "content-type")), "another answer")
+  for (text in c("app.R does not load", "line 7: non-numeric argument to mathematical function in log(x)",
+    "f(&quot;&lt;b&gt;&quot;) at app.R:7", "g(x) at app.R:3", "/__drover_dev__/refresh.js")) {
+    expect(grepl(text, shown$body, fixed = TRUE), paste0("no '", text, "' in\n", shown$body))
+  }
+  expect(grepl("^text/plain", field(ask(server, "/data"), "content-type")), "a page for who asks for data")
+  expect(logged(server, "app.R does not load: line 7: non-num") && logged(server, "g\\(x\\) at app.R:3"), "not told")
+  before <- generation(server)
+  write_page("mended", file)
+  comes(server, "<p>mended</p>")
+  expect(generation(server) != before, "open pages would not be loaded again")
+  write_app("app <- dr_app(", file)
+  comes(server, "line 3, column 0: unexpected end of input")
+  write_page("again", file)
+  comes(server, "<p>again</p>")
+}, ways = 1)
+
+test("pages get a script that has them loaded again, and nothing else does", function() {
+  folder <- page_folder("one")
+  dir.create(file.path(folder, "www"))
+  writeLines("<p>static</p>", file.path(folder, "www", "page.html"))
+  server <- develop(folder)
+  script <- paste0("<script src=\"/__drover_dev__/refresh.js\" data-generation=\"", generation(server), "\"></script>")
+  expect(browse(server)$body == paste0("<html><body><p>one</p>", script, "</body></html>"), browse(server)$body)
+  expect(identical(field(browse(server), "cache-control"), "no-store"), "a browser may keep it")
+  static <- browse(server, "/files/page.html")
+  expect(static$body == paste0("<p>static</p>\n", script) && is.na(field(static, "etag")), static$body)
+  expect(ask(server, "/data")$body == "{\"a\":1}", "JSON is changed")
+  expect(grepl("location.reload", ask(server, "/__drover_dev__/refresh.js")$body), "no script")
+  plain <- serve(folder, workers = 1)
+  expect(!grepl("script", browse(plain)$body) && generation(plain) != generation(server), "drover serve has it, too")
+  expect(ask(plain, "/__drover_dev__/generation")$status == "404", "drover serve has it, too")
+}, ways = 1)
+
+test("a change of what is sourced, or beside, counts; a picture's has pages loaded again and not the app", function() {
+  folder <- page_folder("one")
+  shared <- tempfile("shared-", fileext = ".R")
+  writeLines("greeting <- 'first'", shared)
+  write_app(c(
+    sprintf("source('%s')", shared), "app <- dr_get(dr_app(), '/', function(req) paste(greeting, Sys.getpid()))", "app"
+  ), file.path(folder, "app.R"))
+  server <- develop(folder)
+  writeLines("greeting <- 'second'", shared)
+  comes(server, "second ")
+  writeLines("{}", file.path(folder, "data.json"))
+  before <- c(generation(server), ask(server, "/")$body)
+  writeLines("p {}", file.path(folder, "site.css"))
+  expect(wait_for(function() generation(server) != before[[1L]], 20), "pages are not loaded again")
+  expect(ask(server, "/")$body == before[[2L]], "the app was loaded again for a picture")
+  expect(logged(server, "site.css changed: pages that are open are loaded again"), "not told")
+  expect(!any(grepl("data.json", server$log())), "data that the app may write has it loaded again")
+}, ways = 1)
+
+test("changes under load: no request fails", function() {
+  folder <- page_folder("0")
+  server <- develop(folder, "--workers", "2")
+  load <- start_load(server, "/n/{n}", echo = TRUE, connections = 4)
+  for (version in c("1", "2", "3")) {
+    write_page(version, file.path(folder, "app.R"))
+    comes(server, paste0("<p>", version, "</p>"))
+  }
+  expect_account(end_load(load))
+}, ways = 1)
+
+test("other settings have it started again, and wrong ones are told", function() {
+  folder <- page_folder("one")
+  free <- serve(workers = 1)$port + 1L
+  server <- launch(c(drover_program(), "dev", folder, "--port", free), env = runtime_folder())
+  expect(!is.null(server$url), paste(server$log(), collapse = "\n"))
+  settings <- file.path(folder, "drover.toml")
+  writeLines("max_bdoy = 1", settings)
+  expect(logged(server, "max_bdoy is not a setting") && logged(server, "the settings from before go on"), "not told")
+  expect(ask(server, "/data")$status == "200", "it has ended")
+  writeLines(c("[limits]", "max_body = 3"), settings)
+  asked <- function() ask(server, "/data", "-X", "GET", "-d", "longer")$status
+  expect(wait_for(function() asked() == "413", 30), paste(server$log(), collapse = "\n"))
+  expect(server$process$is_alive(), "it is another process")
+}, ways = 1)
+
+test("--open has a browser open the app when it serves", function() {
+  opened <- tempfile("opened-")
+  browser <- tempfile("browser-")
+  writeLines(c("#!/bin/sh", paste0("echo \"$1\" > ", opened, ".new; mv ", opened, ".new ", opened)), browser)
+  Sys.chmod(browser, "0755")
+  server <- develop(page_folder("one"), "--open", env = c(BROWSER = browser))
+  expect(wait_for(function() file.exists(opened)), "nothing is opened")
+  expect(readLines(opened) == server$url, readLines(opened))
+}, ways = 1)

@@ -1,0 +1,130 @@
+# `drover status`, `reload` and `stop`, as their user runs them: which server they find, what they say, how they end.
+
+# A folder for sockets, of a test's own: the variable of the environment that names it.
+runtime_folder <- function() {
+  folder <- tempfile("runtime-")
+  dir.create(folder, mode = "0700")
+  c(XDG_RUNTIME_DIR = folder)
+}
+
+sockets <- function(runtime) list.files(file.path(runtime, "drover"))
+
+# A server that the commands with the same `runtime` find, of version "1" of an app with routes that take their time.
+start_found <- function(runtime, ..., file = tempfile("app-", fileext = ".R")) {
+  write_slow_app("1", file)
+  server <- launch(command_of(file, ...), env = runtime)
+  expect(!is.null(server$url), paste(server$log(), collapse = "\n"))
+  c(server, list(file = file))
+}
+
+write_slow_app <- function(version, file) {
+  write_app(c(
+    "app <- dr_app()", sprintf("dr_get(app, '/version', function(req) '%s')", version),
+    "dr_get(app, '/slow', function(req) {", "  file.create(file.path(Sys.getenv('MARKS'), 'begun'))",
+    "  Sys.sleep(as.numeric(req$query$s))", "  'done'", "})", "app"
+  ), file)
+}
+
+test("status says how a server is, reload brings the new code before it ends, and stop waits for requests", function() {
+  runtime <- runtime_folder()
+  server <- start_found(runtime, workers = 2)
+  for (i in 1:3) ask(server, "/version")
+  shows(command("status", env = runtime), 0L, c(
+    paste0("^", server$url, ": ", server$file, "$"), paste0("^process ", server$pid, ", drover .*generation 1$"),
+    "^2 workers, 3 requests answered by these workers, 0 of them with errors, 0 waiting", "^ +pid +state +generation",
+    "^ +[0-9]+ +idle +1 "
+  ))
+  told <- jsonlite::fromJSON(command("status", "--json", env = runtime)$out)
+  expect(told$pid == server$pid && setequal(told$workers[[1L]]$pid, workers(server)), "other processes in JSON")
+  write_slow_app("2", server$file)
+  shows(command("reload", env = runtime), 0L, "^reloaded: generation 2 of http.* serves$")
+  expect(ask(server, "/version")$body == "2", "reload ended before the new code served")
+  write_app("stop('no such table')", server$file)
+  shows(command("reload", env = runtime), 1L, NULL, "^drover: not reloaded, .*: line 2: no such table$")
+  expect(ask(server, "/version")$body == "2", "the code before does not serve")
+  running <- ask_later(server, "/slow?s=1")
+  marked(server, "begun")
+  shows(command("stop", env = runtime), 0L, paste0("^stopped ", server$url))
+  expect(!is_alive(server$pid), "its process is still there")
+  expect(running()$body == "done", "the request in flight failed")
+  expect(identical(exit_status(server), 0L) && !length(sockets(runtime)), "another end, or something is left")
+  shows(command("status", env = runtime), 4L, NULL, "^drover: no server of this user runs that the program has started")
+  shows(command("stop", env = runtime), 4L, NULL, "no server")
+}, ways = 1)
+
+test("of several servers one is named by its port, file, folder or process", function() {
+  runtime <- runtime_folder()
+  one <- start_found(runtime, workers = 1)
+  folder <- tempfile("project-")
+  dir.create(folder)
+  other <- start_found(runtime, workers = 1, file = file.path(folder, "app.R"))
+  ran <- command("status", env = runtime)
+  shows(ran, 0L, c(paste0("^", one$url, ":"), paste0("^", other$url, ":")))
+  for (what in c("reload", "stop")) {
+    shows(command(what, env = runtime), 2L, NULL, c("2 servers run: say which", one$url, other$url))
+  }
+  expect(is_alive(one$pid) && is_alive(other$pid), "one was ended")
+  shows(command("reload", one$port, env = runtime), 0L, paste0(one$url, ".*process ", one$pid))
+  shows(command("reload", folder, env = runtime), 0L, other$url)
+  shows(command("stop", "app.R", wd = folder, env = runtime), 0L, other$url)
+  none <- command("stop", "1", env = runtime)
+  shows(none, 4L, NULL, c("no server runs on port, with process id or for the file 1", one$url))
+  shows(command("stop", one$pid, env = runtime), 0L, one$url)
+  expect(!is_alive(one$pid) && !is_alive(other$pid), "one is still there")
+}, ways = 1)
+
+test("stop has a time limit, and --now needs none", function() {
+  runtime <- runtime_folder()
+  server <- start_found(runtime, workers = 1)
+  running <- ask_later(server, "/slow?s=100")
+  marked(server, "begun")
+  waited <- command("stop", "--wait", "500ms", env = runtime)
+  shows(waited, 1L, NULL, "has not ended within 0.5 s: it waits for requests")
+  shows(command("stop", "--wait", "soon", env = runtime), 2L, NULL, "must be a number of seconds, or a time")
+  shows(command("stop", "--now", env = runtime), 0L, "^stopped")
+  expect(!is_alive(server$pid), "its process is still there")
+}, ways = 1)
+
+test("a server that is loading is found, and is no server that serves", function() {
+  runtime <- runtime_folder()
+  file <- write_app(c("file.create(file.path(Sys.getenv('MARKS'), 'loading'))", "Sys.sleep(1000)"))
+  server <- launch(command_of(file), env = runtime, wait = FALSE)
+  expect(marked(server, "loading"), "it does not load")
+  shows(command("status", env = runtime), 1L, "^starting: ", "does not serve yet$")
+  shows(command("reload", env = runtime), 1L, NULL, "not reloaded.*starting or stopping")
+  shows(command("stop", env = runtime), 0L, "^stopped one that starts")
+  expect(identical(exit_status(server), 0L), "another exit status")
+}, ways = 1)
+
+test("a server that was killed is not found, and what it has left goes", function() {
+  runtime <- runtime_folder()
+  server <- start_found(runtime, workers = 1)
+  send_signal(server$pid, tools::SIGKILL)
+  server$process$wait(5000)
+  expect(length(sockets(runtime)) == 1L, "nothing is left to be found")
+  shows(command("status", env = runtime), 4L, NULL, "no server")
+  expect(!length(sockets(runtime)), "it stays")
+}, ways = 1)
+
+test("a folder that others may enter is not used, and the server serves all the same", function() {
+  runtime <- runtime_folder()
+  dir.create(file.path(runtime, "drover"), mode = "0755")
+  # the other folder is that of the user
+  server <- start_found(runtime, workers = 1)
+  expect(!length(sockets(runtime)), "it is used")
+  shows(command("stop", server$pid, env = runtime), 0L, server$url)
+}, ways = 1)
+
+test("reloads that are asked for at once are as many as are needed, and each is told how it ended", function() {
+  runtime <- runtime_folder()
+  server <- start_found(runtime, workers = 1)
+  write_slow_app("2", server$file)
+  asked <- lapply(1:4, function(i) {
+    start_client(drover_program(), "reload", env = c("current", runtime), stdout = "|", stderr = "2>&1")
+  })
+  for (client in asked) {
+    client$wait(60000)
+    expect(identical(client$get_exit_status(), 0L), client$read_all_output())
+  }
+  expect(ask(server, "/version")$body == "2", "another version")
+}, ways = 1)
