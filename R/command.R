@@ -1,6 +1,6 @@
 # Commands of the program that need R: `drover routes FILE` runs R -e 'drover:::command_main()' --args routes FILE. What
 # is asked for goes to standard output, all else to standard error. Neighbours: command-routes.R, command-doctor.R,
-# command-new.R; the program's own side is the crate `cli`.
+# command-new.R, docker.R; the program's own side is the crate `cli`.
 
 command_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   status <- tryCatch(
@@ -17,7 +17,7 @@ command_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
 run_command <- function(command, arguments) {
   switch(command,
     routes = command_routes(arguments), check = command_check(arguments), doctor = command_doctor(),
-    new = command_new(arguments[[1L]]), version = command_version()
+    new = command_new(arguments[[1L]]), docker = command_docker(arguments), version = command_version()
   )
 }
 

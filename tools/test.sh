@@ -159,6 +159,9 @@ tools/setup.sh test || {
 # nor is this: stages that read what cargo has fetched run beside those that build. Without the network, they say so.
 cargo fetch "${manifest[@]}" --locked --quiet --target "$(rustc -vV | sed -n 's/^host: //p')" || true
 
+# The same for a linter that is not Debian's.
+tools/hadolint.sh || true
+
 # The lane `engine`: what needs no installed package.
 if has cargo fmt --version; then
   stage engine fmt 20 cargo fmt "${manifest[@]}" --all --check

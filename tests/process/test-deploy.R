@@ -1,0 +1,99 @@
+# `drover docker` and `drover systemd`, as their user runs them; what they write is judged by its linter, where that is
+# there.
+
+# An app in a folder of its own.
+deployed_folder <- function(...) {
+  folder <- tempfile("shop-")
+  dir.create(folder)
+  write_app(c("dr_get(dr_app(), '/', function(req) 'x')", ...), file.path(folder, "app.R"))
+  folder
+}
+
+dockerfile <- function(folder) readLines(file.path(folder, "Dockerfile"))
+
+has_line <- function(lines, pattern) {
+  expect(any(grepl(pattern, lines)), paste0("no '", pattern, "' in\n", paste(lines, collapse = "\n")))
+}
+
+# Fails the test when hadolint has something to say; tools/hadolint.sh fetches it.
+judge_dockerfile <- function(folder) {
+  program <- file.path(root, ".cache/hadolint/bin/hadolint")
+  if (!file.exists(program)) return()
+  ran <- processx::run(program, file.path(folder, "Dockerfile"), error_on_status = FALSE)
+  expect(ran$status == 0L, paste(ran$stdout, ran$stderr))
+}
+
+test("drover docker writes an image with the packages that the app names, and never over another one", function() {
+  folder <- deployed_folder("library('stats'); x <- function() processx::run('ls')", "requireNamespace(\"withr\")")
+  ran <- command("docker", "app.R", wd = folder)
+  shows(ran, 0L, c("^wrote .*Dockerfile and .*dockerignore$", "^put drover's source package beside it: drover_"))
+  lines <- dockerfile(folder)
+  for (pattern in c("^FROM rocker/r-ver:[0-9.]+ AS build$",
+    "install.packages\\(c\\(\"processx\", \"withr\", \"jsonlite\", \"later\"\\)",
+    "^COPY drover_[0-9.]+tar.gz", "^USER 10001$", "^HEALTHCHECK .*\"drover\", \"status\"", "^EXPOSE 8080$",
+    "^CMD \\[\"drover\", \"serve\", \"app.R\"\\]$")) has_line(lines, pattern)
+  expect(which(lines == "USER 10001") < grep("^CMD", lines), "it runs as root")
+  judge_dockerfile(folder)
+  writeLines("FROM scratch", file.path(folder, "Dockerfile"))
+  again <- command("docker", "app.R", wd = folder)
+  shows(again, 1L, NULL, "Dockerfile and .*dockerignore are there already: remove it, or .*--force")
+  expect(identical(dockerfile(folder), "FROM scratch"), "it was written over")
+  shows(command("docker", folder, "--force", "--port", "9000", "--base", "r-base:4.5.1"), 0L, "^build it")
+  lines <- dockerfile(folder)
+  for (pattern in c("^FROM r-base:4.5.1$", "DROVER_PORT=9000", "\"serve\", \"[.]\"")) has_line(lines, pattern)
+  judge_dockerfile(folder)
+  shows(command("docker", "none.R"), 4L, NULL, "cannot read none.R")
+  shows(command("docker", folder, "--port", "0"), 2L, NULL, "0 is not in 1..65535|'0' for '--port")
+}, ways = 1)
+
+test("drover docker takes packages and the version of R from renv.lock", function() {
+  folder <- deployed_folder()
+  packages <- list(drover = list(Package = "drover"), later = list(Package = "later"))
+  lock <- list(R = list(Version = "4.3.1"), Packages = packages)
+  writeLines(jsonlite::toJSON(lock, auto_unbox = TRUE), file.path(folder, "renv.lock"))
+  shows(command("docker", folder), 0L, "^wrote")
+  lines <- dockerfile(folder)
+  for (pattern in c("^FROM rocker/r-ver:4.3.1 AS build$", "^COPY renv.lock", "renv::restore")) has_line(lines, pattern)
+  expect(!any(grepl("COPY drover_", lines)), "drover is in the lock file")
+  judge_dockerfile(folder)
+  writeLines("{", file.path(folder, "renv.lock"))
+  shows(command("docker", folder, "--force"), 1L, NULL, "renv.lock cannot be read")
+}, ways = 1)
+
+test("drover systemd prints a unit that systemd takes", function() {
+  folder <- file.path(tempfile("my shop-"), "50% off")
+  dir.create(folder, recursive = TRUE)
+  file <- write_app("dr_app()", file.path(folder, "app.R"))
+  ran <- command("systemd", file, "--user", "app", "--name", "shop", "--", "--port", "9000", "--workers", "1-4")
+  shows(ran, 0L, c(
+    "^Type=notify$", "^ExecStart=/.*/drover serve \".*50%% off/app.R\" --port 9000 --workers 1-4$", "^User=app$",
+    "^ExecReload=/.*/drover reload \\$MAINPID$", "^WorkingDirectory=/.*50%% off$"
+  ))
+  expect(!any(grepl("[{}]", ran$out)), paste(ran$out, collapse = "\n"))
+  if (nzchar(Sys.which("systemd-analyze"))) {
+    unit <- file.path(folder, "shop.service")
+    writeLines(ran$out, unit)
+    judged <- processx::run("systemd-analyze", c("verify", "--man=no", unit), error_on_status = FALSE)
+    said <- grep("shop.service", strsplit(judged$stderr, "\n")[[1L]], value = TRUE)
+    expect(judged$status == 0L && !length(said), paste(judged$stdout, judged$stderr))
+  }
+  shows(command("systemd", file, "--user", "a b"), 2L, NULL, "--user must be the name of a user")
+  shows(command("systemd", "none.R"), 4L, NULL, "cannot read none.R")
+}, ways = 1)
+
+test("systemd is told when it serves and when it ends", function() {
+  if (!nzchar(Sys.which("python3"))) skip("there is no python3")
+  told <- tempfile("told-")
+  socket <- tempfile("notify-")
+  script <- c(
+    "import socket, sys", "s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)", "s.bind(sys.argv[1])",
+    "f = open(sys.argv[2], 'w')", "for i in range(2):", "    f.write(s.recv(100).decode() + '\\n')", "    f.flush()"
+  )
+  start_client("python3", c("-c", paste(script, collapse = "\n"), socket, told))
+  expect(wait_for(function() file.exists(socket)), "nobody listens")
+  server <- launch(command_of(write_app("dr_app()")), env = c(NOTIFY_SOCKET = socket))
+  lines <- function() if (file.exists(told)) readLines(told) else character()
+  expect(wait_for(function() identical(lines(), "READY=1")), toString(lines()))
+  send_signal(server$pid, tools::SIGTERM)
+  expect(wait_for(function() identical(lines(), c("READY=1", "STOPPING=1"))), toString(lines()))
+}, ways = 1)
