@@ -1,13 +1,14 @@
 # `drover status`, `reload` and `stop`, as their user runs them: which server they find, what they say, how they end.
 
-# A folder for sockets, of a test's own: the variable of the environment that names it.
-runtime_folder <- function() {
-  folder <- tempfile("runtime-")
-  dir.create(folder, mode = "0700")
-  c(XDG_RUNTIME_DIR = folder)
+# A folder for sockets, of a test's own, so that servers of others are left alone: the variable of the environment that
+# names it.
+runtime_folder <- function(mode = "0700") {
+  folder <- tempfile("sockets-")
+  dir.create(folder, mode = mode)
+  c(DROVER_SOCKETS = folder)
 }
 
-sockets <- function(runtime) list.files(file.path(runtime, "drover"))
+sockets <- function(runtime) list.files(runtime)
 
 # A server that the commands with the same `runtime` find, of version "1" of an app with routes that take their time.
 start_found <- function(runtime, ..., file = tempfile("app-", fileext = ".R")) {
@@ -104,15 +105,30 @@ test("a server that was killed is not found, and what it has left goes", functio
   expect(length(sockets(runtime)) == 1L, "nothing is left to be found")
   shows(command("status", env = runtime), 4L, NULL, "no server")
   expect(!length(sockets(runtime)), "it stays")
+  again <- start_found(runtime, workers = 1)
+  send_signal(again$pid, tools::SIGKILL)
+  again$process$wait(5000)
+  start_found(runtime, workers = 1)
+  expect(length(sockets(runtime)) == 1L, "the next server leaves it there")
 }, ways = 1)
 
 test("a folder that others may enter is not used, and the server serves all the same", function() {
-  runtime <- runtime_folder()
-  dir.create(file.path(runtime, "drover"), mode = "0755")
-  # the other folder is that of the user
+  runtime <- runtime_folder("0755")
   server <- start_found(runtime, workers = 1)
   expect(!length(sockets(runtime)), "it is used")
-  shows(command("stop", server$pid, env = runtime), 0L, server$url)
+  expect(logged(server, "will not find this server: .*: not a folder that only this user may enter"), "not told")
+  expect(ask(server, "/version")$body == "1", "it does not serve")
+  shows(command("stop", server$pid, env = runtime), 4L, NULL, "no server runs")
+}, ways = 1)
+
+test("without a folder that is named, a server is in that of the user", function() {
+  runtime <- tempfile("runtime-")
+  dir.create(runtime, mode = "0700")
+  server <- start_found(c(XDG_RUNTIME_DIR = runtime), workers = 1)
+  expect(length(list.files(file.path(runtime, "drover"), "[.]sock$")) == 1L, "no socket")
+  expect(format(file.mode(file.path(runtime, "drover"))) == "700", "others may enter")
+  shows(command("stop", server$pid, env = c(XDG_RUNTIME_DIR = runtime)), 0L, server$url)
+  expect(!length(list.files(file.path(runtime, "drover"))), "something is left")
 }, ways = 1)
 
 test("reloads that are asked for at once are as many as are needed, and each is told how it ended", function() {

@@ -5,6 +5,7 @@ use crate::exit::{Code, Error};
 use clap::Args;
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Write as _};
+use std::path::PathBuf;
 use std::time::Duration;
 
 const EXAMPLES_OF_STATUS: &str = "\
@@ -32,6 +33,15 @@ pub(crate) struct Which {
     /// The server, when several run: its port, its app's file or folder, or its process id
     #[arg(value_name = "SERVER")]
     server: Option<String>,
+    #[command(flatten)]
+    sockets: Sockets,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Sockets {
+    /// The folder where status, reload and stop find servers [default: drover in XDG_RUNTIME_DIR, or /tmp/drover-UID]
+    #[arg(long = "sockets", value_name = "FOLDER", env = "DROVER_SOCKETS")]
+    pub(crate) folder: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -74,13 +84,10 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl Which {
-    fn wanted(&self) -> Option<Wanted> {
-        self.server.clone().map(Wanted)
-    }
-
     /// The servers that are meant.
     fn all(&self) -> Result<Vec<Found>, Error> {
-        let found = find(self.wanted().as_ref());
+        let wanted = self.server.clone().map(Wanted);
+        let found = find(self.sockets.folder.as_deref(), wanted.as_ref());
         if found.is_empty() {
             return Err(Error::new(Code::Missing, self.nothing()));
         }
@@ -104,7 +111,7 @@ impl Which {
         match &self.server {
             None => "no server of this user runs that the program has started".to_owned(),
             Some(which) => {
-                let others = find(None);
+                let others = find(self.sockets.folder.as_deref(), None);
                 let mut text = format!("no server runs on port, with process id or for the file {which}");
                 for server in &others {
                     let _ = write!(text, "\n    there is {}", name(&server.status));

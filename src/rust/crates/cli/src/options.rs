@@ -5,7 +5,7 @@
 use crate::bench::BenchArgs;
 use crate::file::{self, File};
 use crate::install::{CompletionsArgs, InstallArgs};
-use crate::manage::{ReloadArgs, StatusArgs, StopArgs};
+use crate::manage::{ReloadArgs, Sockets, StatusArgs, StopArgs};
 use crate::surroundings;
 use crate::table::{settings, Setting, GROUPS};
 use crate::unit::UnitArgs;
@@ -177,6 +177,8 @@ struct AppArgs {
     #[arg(short = 'c', long, value_name = "FILE", env = "DROVER_CONFIG")]
     config: Option<PathBuf>,
     #[command(flatten)]
+    sockets: Sockets,
+    #[command(flatten)]
     program: Program,
 }
 
@@ -291,6 +293,8 @@ pub struct Told {
     pub notes: Vec<String>,
     /// where settings are read from, or would be if there were some
     pub config: PathBuf,
+    /// where other commands find this server, when that was said
+    pub sockets: Option<PathBuf>,
     /// for somebody who works on the app
     pub(crate) dev: Option<DevArgs>,
     given: Given,
@@ -430,7 +434,8 @@ fn read_with(
     }
     let pool = pool(&given)?;
     let config = file::path_of(app.config.as_deref(), &path);
-    let told = Told { file: path, kind: app.kind, r: app.program.r, pool, notes, config, dev, given };
+    let (kind, r, sockets) = (app.kind, app.program.r, app.sockets.folder);
+    let told = Told { file: path, kind, r, pool, notes, config, sockets, dev, given };
     // found out here, where it is an error and not a surprise
     told.read_settings(PathBuf::new()).map_err(|e| usage(ErrorKind::ValueValidation, &e))?;
     Ok(Asked::Serve(Box::new(told)))

@@ -72,7 +72,9 @@ pub fn serve(options: &Told, dev: Option<Dev>) -> Result<Ended, Error> {
         let asked = notes.clone();
         signals::listen(move |signal| asked.send(Note::Signal(signal)).is_ok()).map_err(system)?;
         let asked = notes.clone();
-        let listening = Listener::open(move |request, reply| asked.send(Note::Command(request, reply)).is_ok());
+        let sockets = options.sockets.as_deref();
+        let listening =
+            Listener::open(sockets, move |request, reply| asked.send(Note::Command(request, reply)).is_ok());
         if let Err(e) = &listening {
             say(&format!("drover status, reload and stop will not find this server: {e}"));
         }

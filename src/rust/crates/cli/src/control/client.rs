@@ -75,15 +75,14 @@ fn ask<T: DeserializeOwned>(socket: &Path, request: Request, wait: Option<Durati
     Ok((sonic_rs::from_str(&line).map_err(io::Error::other)?, asked))
 }
 
-/// The servers of this user that run, or those of them that are meant. Sockets that nobody listens on are removed.
-pub(crate) fn find(wanted: Option<&Wanted>) -> Vec<Found> {
+/// The servers of this user that run, with their sockets in this folder or in the usual ones, or those of them that are meant.
+pub(crate) fn find(folder: Option<&Path>, wanted: Option<&Wanted>) -> Vec<Found> {
+    place::sweep(folder);
     let mut found = Vec::new();
-    for socket in place::sockets() {
-        match ask(&socket, Request::Status, Some(PATIENCE)) {
-            Ok((status, _)) => found.push(Found { socket, status }),
-            Err(e) if e.kind() == ErrorKind::ConnectionRefused => drop(fs::remove_file(&socket)),
-            // it ends at this moment, or its main thread is stuck
-            Err(_) => {}
+    for socket in place::sockets(folder) {
+        // one that does not answer ends at this moment, or its main thread is stuck
+        if let Ok((status, _)) = ask(&socket, Request::Status, Some(PATIENCE)) {
+            found.push(Found { socket, status });
         }
     }
     found.retain(|server| wanted.is_none_or(|wanted| wanted.is(&server.status)));

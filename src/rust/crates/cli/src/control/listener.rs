@@ -5,7 +5,7 @@ use super::{place, Request};
 use serde::Serialize;
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
@@ -36,12 +36,16 @@ impl Reply {
 pub(crate) struct Listener(PathBuf);
 
 impl Listener {
-    /// Listens from now on, by tasks of this runtime; `tell` passes requests on until it answers `false`.
+    /// Listens from now on, in this folder or in the usual one, by tasks of this runtime; `tell` passes requests on until it answers `false`.
     ///
     /// # Errors
     /// When no folder can be used, or the system refuses.
-    pub(crate) fn open(tell: impl Fn(Request, Reply) -> bool + Clone + Send + 'static) -> io::Result<Listener> {
-        let folder = place::make()?;
+    pub(crate) fn open(
+        folder: Option<&Path>,
+        tell: impl Fn(Request, Reply) -> bool + Clone + Send + 'static,
+    ) -> io::Result<Listener> {
+        place::sweep(folder);
+        let folder = place::make(folder)?;
         // two servers may have one number, in containers that share the folder
         let begun = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let (new, ready) = place::paths(&folder, &format!("{}-{begun:x}", std::process::id()));

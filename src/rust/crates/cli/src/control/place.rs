@@ -1,17 +1,21 @@
-//! The folder with the sockets of a user's servers: `drover` in `XDG_RUNTIME_DIR`, or `/tmp/drover-UID` where there is none, as for
-//! services and in containers. Only its owner may enter it.
+//! The folder with the sockets of a user's servers: one that was named, or else `drover` in `XDG_RUNTIME_DIR`, or `/tmp/drover-UID`
+//! where there is none, as for services and in containers. Only its owner may enter it.
 
 use rustix::process::geteuid;
 use std::fs::{self, DirBuilder};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 /// What the names of sockets end in that somebody may listen on. While one is made it is called otherwise.
 const SUFFIX: &str = "sock";
 
-/// The folders in which a server of this user may have its socket, the best first.
-pub(super) fn folders() -> Vec<PathBuf> {
+/// The folders in which a server of this user may have its socket, the best first; the one that was named alone.
+fn folders(named: Option<&Path>) -> Vec<PathBuf> {
+    if let Some(named) = named {
+        return vec![named.to_owned()];
+    }
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
     // not TMPDIR: who asks may have another one than the server
     let temporary = PathBuf::from(format!("/tmp/drover-{}", geteuid().as_raw()));
@@ -22,9 +26,9 @@ pub(super) fn folders() -> Vec<PathBuf> {
 ///
 /// # Errors
 /// Why the last one cannot be used.
-pub(super) fn make() -> io::Result<PathBuf> {
+pub(super) fn make(named: Option<&Path>) -> io::Result<PathBuf> {
     let mut problem = io::Error::from(ErrorKind::NotFound);
-    for folder in folders() {
+    for folder in folders(named) {
         match make_one(&folder) {
             Ok(()) => return Ok(folder),
             Err(e) => problem = io::Error::new(e.kind(), format!("{}: {e}", folder.display())),
@@ -44,7 +48,7 @@ fn make_one(folder: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn is_private(folder: &Path) -> io::Result<()> {
+fn is_private(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
     if !found.is_dir() || found.uid() != geteuid().as_raw() || found.mode() & 0o077 != 0 {
         return Err(io::Error::other("not a folder that only this user may enter"));
@@ -53,13 +57,23 @@ pub(super) fn is_private(folder: &Path) -> io::Result<()> {
 }
 
 /// The sockets in the folders.
-pub(super) fn sockets() -> Vec<PathBuf> {
-    let private = folders().into_iter().filter(|folder| is_private(folder).is_ok());
+pub(super) fn sockets(named: Option<&Path>) -> Vec<PathBuf> {
+    let private = folders(named).into_iter().filter(|folder| is_private(folder).is_ok());
     let entries = private.filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
     let mut sockets: Vec<_> =
         entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == SUFFIX)).collect();
     sockets.sort();
     sockets
+}
+
+/// Removes sockets that nobody listens on: their servers were killed.
+pub(super) fn sweep(named: Option<&Path>) {
+    for socket in sockets(named) {
+        if UnixStream::connect(&socket).is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused) {
+            // another one may have been faster
+            let _ = fs::remove_file(&socket);
+        }
+    }
 }
 
 /// The path of a socket that is being made, and of one that is ready. `name` is no other server's.
