@@ -45,6 +45,7 @@ new_project_files <- list(
     "",
     "| to | run |",
     "|---|---|",
+    "| work on it | `drover dev . --open` |",
     "| serve it | `drover serve .` |",
     "| see its routes | `drover routes .` |",
     "| test it | `Rscript tests/test-app.R` |"
