@@ -12,7 +12,8 @@ annotated_app <- function(file) {
   all <- lapply(root$endpoints, annotated_endpoint, root = root, hidden = NULL)
   app <- catch_all(function(req) answer_annotated(all, req, mount_depth(req$route)))
   app$further_routes <- function(prefix) {
-    endpoint_routes(plan$entries, prefix, function(req, depth) answer_annotated(all, req, depth), function() FALSE)
+    full <- function(req, depth) answer_annotated(all, req, depth)
+    endpoint_routes(plan$entries, prefix, full, NULL, new.env(parent = emptyenv()))
   }
   app$annotated <- plan$entries
   app

@@ -6,12 +6,7 @@ plumber_app <- function(pr) {
   folder <- plumber_folder(pr)
   full <- rook_handler(pr)
   app <- catch_all(to_docs(in_folder(full, folder), function() app$has_docs))
-  app$further_routes <- function(prefix) {
-    lapply(fast_routes(pr, prefix, full), function(route) {
-      route$handler <- in_folder(route$handler, folder)
-      route
-    })
-  }
+  app$further_routes <- function(prefix) fast_routes(pr, prefix, full, folder)
   undo <- NULL
   dr_on_start(app, function() {
     undo <<- plumber_prepare(pr, app$run)

@@ -31,17 +31,17 @@ has_plain_json <- function(parsers) {
 }
 
 # The routes of a router below `prefix`, as compile.R has them. `full`, a function of a request and the number of
-# segments in the prefix, answers as plumber does.
-fast_routes <- function(pr, prefix, full) {
-  is_hindered <- function() {
-    # warnings may be errors to others, but not in plumber
-    getOption("warn") >= 2 || !is.null(getOption("plumber.sharedSecret")) || isTRUE(private_of(pr)$maxSize > 0)
-  }
-  endpoint_routes(plan_router(pr), prefix, full, is_hindered)
+# segments in the prefix, answers as plumber does; `folder`: see in_folder().
+fast_routes <- function(pr, prefix, full, folder) {
+  endpoint_routes(plan_router(pr), prefix, full, folder, private_of(pr))
 }
 
-# The same of a plan, whoever made it.
-endpoint_routes <- function(plan, prefix, full, is_hindered) {
+# The same of a plan, whoever made it. `private`: an environment with what plumber knows of the router that is served.
+endpoint_routes <- function(plan, prefix, full, folder, private) {
+  is_hindered <- function() {
+    # warnings may be errors to others, but not in plumber
+    getOption("warn") >= 2 || !is.null(getOption("plumber.sharedSecret")) || isTRUE(private$maxSize > 0)
+  }
   place <- list(
     constants = rook_constants(), prefix = prefix,
     depth = lengths(regmatches(prefix, gregexpr("/", prefix, fixed = TRUE)))
@@ -58,9 +58,10 @@ endpoint_routes <- function(plan, prefix, full, is_hindered) {
       seen <- c(seen, key)
       fail <- endpoint_failure(endpoint)
       handler <- fast_handler(endpoint, verb, full, is_hindered)
+      handler <- in_folder(switchable(handler, fail, full, place$depth, paste(verb, entry$path)), folder)
       routes[[length(routes) + 1L]] <- list(
         method = verb, path = entry$pattern, on_error = fail,
-        handler = switchable(handler, fail, full, place$depth, paste(verb, entry$path))
+        handler = plain_handler(endpoint, verb, handler, private, folder)
       )
     }
   }
@@ -72,26 +73,29 @@ fast_handler <- function(endpoint, verb, full, is_hindered) {
   force(full)
   force(is_hindered)
   depth <- endpoint$depth
-  fn <- endpoint$fn
-  envir <- endpoint$envir
-  writer <- endpoint$writer
-  # of these nothing but the address has to be looked at
-  is_plain <- !length(endpoint$formals)
-  address <- if (!grepl("[<:*]", endpoint$prefix) && is.null(endpoint$regex$types)) {
-    paste0(endpoint$prefix, endpoint$path)
-  }
   function(req) {
-    if (req$method != verb || is_hindered()) return(full(req, depth))
-    url <- req$url
-    bytes <- req$raw
-    if (is_plain && identical(url, address) && !length(bytes)) {
-      value <- do.call(fn, list(), envir = envir)
-      if (!is.object(value) && !is.null(answer <- writer(value))) return(answer)
-      return(answer_of(value, endpoint, req, NULL, NULL))
-    }
+    if (is_hindered() || req$method != verb) return(full(req, depth))
     asked <- asked_for(req, endpoint)
     path <- path_arguments(endpoint, asked$info)
-    if (is.null(path)) full(req, depth) else run_endpoint(endpoint, req, asked, path, bytes)
+    if (is.null(path)) full(req, depth) else run_endpoint(endpoint, req, asked, path, req$raw)
+  }
+}
+
+# Before `handler`: what src/plain_endpoint.c can answer. That is for handlers without arguments, where nothing but the
+# address has to be looked at.
+plain_handler <- function(endpoint, verb, handler, private, folder) {
+  force(handler)
+  is_plain <- !length(endpoint$formals) && !grepl("[<:*]", endpoint$prefix) && is.null(endpoint$regex$types)
+  if (!is_plain) return(handler)
+  writer <- endpoint$writer
+  plain <- list(
+    verb, paste0(endpoint$prefix, endpoint$path), as.call(list(endpoint$fn)), endpoint$envir, private, engine, working,
+    !is.null(folder), attr(writer, "native") %||% 0L, attr(writer, "type") %||% ""
+  )
+  function(req) {
+    answer <- .Call(C_plain_endpoint, req, plain)
+    if (is.object(answer)) return(answer)
+    if (is.null(answer)) handler(req) else answer_of(answer[[1L]], endpoint, req, NULL, NULL)
   }
 }
 

@@ -1,7 +1,8 @@
 # How values become bodies on the fast path of plumber: its serializers that this package has native ones for, told by
 # what they are made of. Neighbour: plumber-run.R.
 
-# A function of a value that gives its response, or NULL when only the serializer itself can.
+# A function of a value that gives its response, or NULL when only the serializer itself can. Of those that
+# src/plain_endpoint.c has, too, the attributes are `native`, its number there, and `type`.
 known_serializer <- function(serializer) {
   none <- function(value) NULL
   headers <- if (is.function(serializer)) environment(serializer)$headers
@@ -30,7 +31,8 @@ json_writer <- function(type, arguments) {
   unboxes <- arguments$auto_unbox %||% FALSE
   is_usual <- !length(setdiff(names(arguments), "auto_unbox")) && (isTRUE(unboxes) || isFALSE(unboxes))
   if (type == "application/json" && is_usual) {
-    return(function(value) .Call(C_json_reply, value, 200L, list(), unboxes, 4L))
+    writer <- function(value) .Call(C_json_reply, value, 200L, list(), unboxes, 4L)
+    return(structure(writer, native = if (unboxes) 3L else 2L, type = type))
   }
   if (!"digits" %in% names(arguments)) arguments$digits <- 4L
   if (is.null(names(arguments)) || !all(nzchar(names(arguments)))) return(function(value) NULL)
@@ -43,11 +45,7 @@ json_writer <- function(type, arguments) {
 # Of strings only, which these serializers leave as they are; and plumber sends the bytes that they have.
 text_writer <- function(type) {
   force(type)
-  function(value) {
-    if (is.character(value) && length(value) == 1L && Encoding(value) != "latin1") {
-      .Call(C_plain_response, value, 200L, list(), type)
-    }
-  }
+  structure(function(value) .Call(C_text_reply, value, type), native = 1L, type = type)
 }
 
 # A serializer of plumber's by its name, for when plumber is not there: list(write, writer), a function of a value,

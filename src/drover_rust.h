@@ -127,6 +127,7 @@ void drv_cell_free(drv_cell *);
 const drv_node *drv_cell_field(const drv_desk *, drv_cell *, uint32_t field, drv_error *error);
 void drv_cell_built(drv_cell *); /* after each drv_cell_field that gave a node */
 const uint8_t *drv_cell_body(drv_cell *, size_t *len, drv_error *error);
+int32_t drv_cell_asks_for(const drv_cell *, drv_str method, drv_str target);
 int32_t drv_cell_is_open(const drv_cell *);
 
 /* process.rs */

@@ -4,6 +4,7 @@
 #include "natives.h"
 #include "opened.h"
 #include "pattern.h"
+#include "plain_endpoint.h"
 #include "process.h"
 #include "request.h"
 #include "service.h"
@@ -32,6 +33,7 @@ static const R_CallMethodDef calls[] = {
     CALL("opened_descriptor", drv_call_opened_descriptor, 1),
     CALL("opened_open", drv_call_opened_open, 2),
     CALL("pattern_parse", drv_pattern, 1),
+    CALL("plain_endpoint", drv_plain_endpoint, 2),
     CALL("plain_response", drv_plain_response, 4),
     CALL("pointer_is_live", drv_pointer_is_live, 1),
     CALL("process_failed", drv_process_failed, 1),
@@ -65,6 +67,7 @@ static const R_CallMethodDef calls[] = {
     CALL("signals_take", drv_signals_take, 0),
     CALL("status_phrase", drv_phrase, 1),
     CALL("title", drv_title, 1),
+    CALL("text_reply", drv_text_reply, 2),
     CALL("units_read", drv_units, 2),
     CALL("uploads_make", drv_uploads_make, 1),
     CALL("uploads_remove", drv_uploads_remove, 0),

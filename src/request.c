@@ -15,6 +15,8 @@
 
 #define PARAMS_FIELD 4
 #define JSON_FIELD (DRV_FIELDS - 1)
+/* method, url, body and raw, by their bits */
+#define ASKED_FIELDS (1u << 0 | 1u << 2 | 1u << 7 | 1u << 8)
 
 typedef struct {
   drv_cell *engine;
@@ -178,6 +180,15 @@ SEXP drv_request_body(SEXP req, SEXP as) {
     return value;
   }
   return slowly("body_slowly", req, as, R_NilValue);
+}
+
+int drv_request_asks_for(SEXP req, SEXP method, SEXP target) {
+  SEXP pointer = cell_behind(req);
+  if (!pointer) return 0;
+  cell *c = cell_of(pointer);
+  /* a field that was read may have been assigned: only R knows */
+  if (c->known & ASKED_FIELDS) return 0;
+  return drv_cell_asks_for(c->engine, drv_text(method), drv_text(target));
 }
 
 /* makeActiveBinding() for each name. */

@@ -29,5 +29,7 @@ SEXP drv_request_undispatched(SEXP req);
 SEXP drv_request_pick(SEXP req, SEXP number, SEXP name);
 SEXP drv_request_body(SEXP req, SEXP as);
 SEXP drv_request_make_cell(void);
+/* Whether it is, unchanged, a request with this method for this target, as sent, without a body. */
+int drv_request_asks_for(SEXP req, SEXP method, SEXP target);
 
 #endif

@@ -7,12 +7,13 @@
 #include "worker.h"
 #include <string.h>
 
-static SEXP text(const char *s) {
-  SEXP out = Rf_mkString(s);
-  R_PreserveObject(out);
-  MARK_NOT_MUTABLE(out);
-  return out;
+static SEXP constant(SEXP value) {
+  R_PreserveObject(value);
+  MARK_NOT_MUTABLE(value);
+  return value;
 }
+
+static SEXP text(const char *s) { return constant(Rf_mkString(s)); }
 
 /* One string, nothing attached to it. */
 static int is_plain_string(SEXP x) {
@@ -46,6 +47,16 @@ SEXP drv_plain_response(SEXP body, SEXP status, SEXP headers, SEXP type) {
   Rf_setAttrib(out, R_ClassSymbol, class);
   UNPROTECT(1);
   return out;
+}
+
+SEXP drv_text_reply(SEXP body, SEXP type) {
+  static SEXP ok = NULL, none;
+  if (!is_plain_string(body) || Rf_getCharCE(STRING_ELT(body, 0)) == CE_LATIN1) return R_NilValue;
+  if (!ok) {
+    ok = constant(Rf_ScalarInteger(200));
+    none = constant(Rf_allocVector(VECSXP, 0));
+  }
+  return drv_plain_response(body, ok, none, type);
 }
 
 SEXP drv_pick(SEXP values, SEXP name) {

@@ -5,6 +5,8 @@
 
 /* A dr_response of a string body, an integer status in 200..599 and no headers but a Content-Type; NULL for anything else. */
 SEXP drv_plain_response(SEXP body, SEXP status, SEXP headers, SEXP type);
+/* .Call: the same of a string that R has as UTF-8, with status 200; NULL for anything else. */
+SEXP drv_text_reply(SEXP text, SEXP type);
 /* The last element of a character vector or list called `name` (one string), or NULL. */
 SEXP drv_pick(SEXP values, SEXP name);
 /* .Call: whether an external pointer points at anything. */

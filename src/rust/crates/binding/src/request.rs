@@ -13,7 +13,7 @@ mod upload;
 pub use route::RouteInfo;
 
 use crate::desk::Desk;
-use crate::node::{Kind, Node};
+use crate::node::{Kind, Node, Str};
 use crate::shield::{shield, Error};
 use crate::strings;
 use answer::Answer;
@@ -154,6 +154,14 @@ impl Cell {
             (None, Some(Request { head: RequestHead { body: BodyRef::Inline(bytes), .. }, .. })) => bytes,
             _ => &[],
         }
+    }
+
+    /// Whether it is a request with this method for this target, as sent, and has no body.
+    fn asks_for(&self, method: &[u8], target: &[u8]) -> bool {
+        self.request().is_some_and(|request| {
+            let head = request.head;
+            head.target == target && head.method == method && matches!(head.body, BodyRef::Inline(b""))
+        })
     }
 
     fn header(&self, name: &[u8]) -> Option<&[u8]> {
@@ -355,6 +363,17 @@ pub unsafe extern "C" fn drv_cell_body(cell: *mut Cell, len: *mut usize, error: 
             ptr::null()
         }
     }
+}
+
+/// 1 when the request in `cell` has this method, this target and no body.
+///
+/// # Safety
+/// `cell` is live; the texts are C's for the call.
+#[no_mangle]
+pub unsafe extern "C" fn drv_cell_asks_for(cell: *const Cell, method: Str, target: Str) -> i32 {
+    // SAFETY: the caller's.
+    let (cell, method, target) = unsafe { (&*cell, method.as_bytes(), target.as_bytes()) };
+    shield(0, || i32::from(cell.asks_for(method, target)))
 }
 
 /// 1 while the request in `cell` has not been replied to.

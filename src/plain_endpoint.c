@@ -1,0 +1,67 @@
+/* The shortest way through an endpoint of plumber: one call from R instead of ten, which cost more than such handlers do. What is not
+ * plain goes the way of R/plumber-run.R, which gives the same answers. */
+#include "plain_endpoint.h"
+#include "json.h"
+#include "request.h"
+#include "values.h"
+#include <string.h>
+
+/* The elements of `endpoint`, as R/plumber-fast.R has them. */
+enum { VERB, ADDRESS, CALL, ENVIR, PRIVATE, ENGINE, WORKING, HAS_FOLDER, WRITER, TYPE };
+
+/* Who makes the response. */
+enum { BY_R, TEXT, JSON, UNBOXED_JSON };
+
+static SEXP variable(SEXP frame, const char *name) { return Rf_findVarInFrame(frame, Rf_install(name)); }
+
+/* Warnings are errors to others, but not in plumber, which may also ask for a secret, or look at sizes. */
+static int is_hindered(SEXP private) {
+  if (Rf_asInteger(Rf_GetOption1(Rf_install("warn"))) >= 2) return 1;
+  if (Rf_GetOption1(Rf_install("plumber.sharedSecret")) != R_NilValue) return 1;
+  SEXP most = variable(private, "maxSize");
+  return Rf_isNumeric(most) && Rf_length(most) == 1 && Rf_asReal(most) > 0;
+}
+
+static int is_plain(SEXP req, SEXP endpoint) {
+  if (!drv_request_asks_for(req, VECTOR_ELT(endpoint, VERB), VECTOR_ELT(endpoint, ADDRESS))) return 0;
+  SEXP how = variable(VECTOR_ELT(endpoint, ENGINE), "plumber");
+  if (TYPEOF(how) != STRSXP || strcmp(CHAR(STRING_ELT(how, 0)), "fast")) return 0;
+  if (Rf_asLogical(VECTOR_ELT(endpoint, HAS_FOLDER))) {
+    /* a worker process with one router is in its folder already */
+    SEXP folders = variable(VECTOR_ELT(endpoint, WORKING), "folders");
+    if (TYPEOF(folders) != STRSXP || XLENGTH(folders) != 1) return 0;
+  }
+  return !is_hindered(VECTOR_ELT(endpoint, PRIVATE));
+}
+
+static SEXP kept(SEXP value) {
+  R_PreserveObject(value);
+  MARK_NOT_MUTABLE(value);
+  return value;
+}
+
+static SEXP response(SEXP value, int writer, SEXP type) {
+  static SEXP ok = NULL, no_headers, digits, unboxes, boxes;
+  if (!ok) {
+    no_headers = kept(Rf_allocVector(VECSXP, 0));
+    digits = kept(Rf_ScalarInteger(4));
+    unboxes = kept(Rf_ScalarLogical(1));
+    boxes = kept(Rf_ScalarLogical(0));
+    ok = kept(Rf_ScalarInteger(200));
+  }
+  if (OBJECT(value) || writer == BY_R) return R_NilValue;
+  if (writer == TEXT) return drv_text_reply(value, type);
+  return drv_call_json_reply(value, ok, no_headers, writer == UNBOXED_JSON ? unboxes : boxes, digits);
+}
+
+SEXP drv_plain_endpoint(SEXP req, SEXP endpoint) {
+  if (!is_plain(req, endpoint)) return R_NilValue;
+  SEXP value = PROTECT(Rf_eval(VECTOR_ELT(endpoint, CALL), VECTOR_ELT(endpoint, ENVIR)));
+  SEXP answer = PROTECT(response(value, Rf_asInteger(VECTOR_ELT(endpoint, WRITER)), VECTOR_ELT(endpoint, TYPE)));
+  if (answer == R_NilValue) {
+    answer = Rf_allocVector(VECSXP, 1);
+    SET_VECTOR_ELT(answer, 0, value);
+  }
+  UNPROTECT(2);
+  return answer;
+}
