@@ -57,7 +57,7 @@ test("programs that run a router, or an app of httpuv, themselves", function() {
   expect(!grepl("hidden", told_by(file.path(folder, "program.R"))), "not in debug mode")
   expect(grepl("^200", told_by(file.path(folder, "program.R"), "/openapi.json")), "the docs")
   folder <- folder_of(program.R = "plumber::pr()$run()")
-  expect(grepl("^404", told_by(file.path(folder, "program.R"))), "$run()")
+  expect(grepl("^307", told_by(file.path(folder, "program.R"))), "$run(), and the way to the docs page")
   folder <- folder_of(program.R = "httpuv::runServer('127.0.0.1', 1, list(call = function(req) list(status = 200L, body = 'httpuv')))")
   expect(told_by(file.path(folder, "program.R")) == "200 httpuv", "httpuv's")
 }, ways = 1)
