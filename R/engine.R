@@ -24,6 +24,7 @@ engine_adopt <- function(compiled, config) {
   engine$plumber <- config$plumber %||% "fast"
   engine$json_limits <- config$limits[c("max_json_depth", "max_collisions")]
   note_session()
+  fetch_functions()
   .Call(C_worker_app, scope, names, engine$json_limits)
   invisible()
 }

@@ -18,6 +18,28 @@ collect_garbage <- function() {
   invisible()
 }
 
+# R fetches a function of a package when it is first used. One that an interrupt kept from being fetched may be stuck for
+# ever ("promise already under evaluation"), and handlers are interrupted at any time: so all that answering a request
+# comes to is fetched before there is one.
+fetch_functions <- function() {
+  home <- topenv()
+  own <- ls(home, all.names = TRUE)
+  waiting <- c(
+    "serve", "guard", "note_trace", "log_warning", "fail_request", "interrupt_request", "reply_failure", "await",
+    "stop_field", "as_response"
+  )
+  fetched <- character()
+  while (length(waiting)) {
+    fetched <- c(fetched, waiting)
+    used <- lapply(waiting, function(name) {
+      value <- get(name, home)
+      if (is.function(value)) all.names(body(value), unique = TRUE)
+    })
+    waiting <- setdiff(intersect(unlist(used), own), fetched)
+  }
+  invisible(fetched)
+}
+
 # The functions that compile_app() has put around a handler are byte code already: theirs is the handler in their
 # environment.
 byte_compiled <- function(f) {
