@@ -18,9 +18,9 @@ collect_garbage <- function() {
   invisible()
 }
 
-# R fetches a function of a package when it is first used. One that an interrupt kept from being fetched may be stuck for
-# ever ("promise already under evaluation"), and handlers are interrupted at any time: so all that answering a request
-# comes to is fetched before there is one.
+# R fetches a function of a package when it is first used. One that an interrupt kept from being fetched may be stuck
+# for ever ("promise already under evaluation"), and handlers are interrupted at any time: so all that answering a
+# request comes to is fetched before there is one.
 fetch_functions <- function() {
   home <- topenv()
   own <- ls(home, all.names = TRUE)

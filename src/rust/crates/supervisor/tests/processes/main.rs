@@ -243,11 +243,15 @@ fn workers_are_replaced_after_their_share_of_requests_and_none_is_lost() {
         o.max_requests = 10;
     });
     let mut pids = HashSet::new();
-    for _ in 0..100 {
+    let mut asked = 0;
+    // the supervisor looks at them now and then: on a busy machine not within 100 quick requests
+    while asked < 100 || pids.len() < 4 {
         pids.insert(bench.pid());
+        asked += 1;
         assert!(bench.service.status().len() <= 4);
+        assert!(asked < 10_000, "{pids:?}");
     }
-    assert!((4..=14).contains(&pids.len()), "{pids:?}");
+    assert!(pids.len() <= asked / 10 + 4, "{pids:?}");
     bench.until_logged("is replaced: it has served ");
     bench.end();
 }
