@@ -1,8 +1,8 @@
 //! `drover install` and `drover completions`: the program at hand in a shell.
 
 use crate::exit::{Code, Error};
-use crate::manage::print;
 use crate::options;
+use crate::tell::print;
 use clap::Args;
 use clap_complete::{generate, Shell};
 use rustix::process::geteuid;

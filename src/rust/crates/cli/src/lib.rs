@@ -1,20 +1,21 @@
 //! The program drover: serves an app in a file from R processes that it looks after, without any R in itself.
 //!
 //! `options` is what it can be told, by flags, variables and a settings `file`; `table` has the settings, and `values`
-//! what these may be; `words` completes what people write in short, `tell` is how it speaks, `surroundings` tells what of
-//! it was taken for what; `r` finds R and the package; `serve` starts everything, says how that goes, and passes on what
-//! `signals` and `control` ask for; `dev` and `watch` are for who works on an app; `exit` has the exit codes. `manage` asks
-//! servers that run, `bench` loads one, `unit` writes a service, `install` makes a link and completions. What the processes
-//! do is the business of `supervisor`.
+//! what these may be; `words` completes what people write in short, `tell` is how it speaks, `surroundings` tells what
+//! of it was taken for what; `r` finds R and the package; `serve` starts everything, the `attendant` passes on what
+//! happens and what `signals` and `control` ask for, and the `banner` says where it serves; `dev` and `watch` are for
+//! who works on an app; `exit` has the exit codes. `manage` asks servers that run, `bench` loads one, `unit` writes a
+//! service, `install` makes a link and completions. What the processes do is the business of `supervisor`.
 #![forbid(unsafe_code)]
 
+mod attendant;
+mod banner;
 mod bench;
 mod control;
 mod dev;
 mod exit;
 mod file;
 mod install;
-mod latencies;
 mod manage;
 mod modesty;
 mod notify;
@@ -34,8 +35,8 @@ mod values;
 mod watch;
 mod words;
 
+use attendant::Ended;
 use options::{Asked, Own};
-use serve::Ended;
 use std::ffi::OsString;
 use std::process::ExitCode;
 

@@ -2,9 +2,10 @@
 
 use crate::control::{find, Ending, Found, Reloaded, Request, Status, Wanted};
 use crate::exit::{Code, Error};
+use crate::tell::{count, print};
 use clap::Args;
 use std::fmt::Write as _;
-use std::io::{self, ErrorKind, Write as _};
+use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -146,14 +147,6 @@ pub(crate) fn status(args: &StatusArgs) -> Result<(), Error> {
     }
 }
 
-/// To standard output, which may be a pipe that nobody reads.
-pub(crate) fn print(text: &str) -> Result<(), Error> {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Error::new(Code::System, e.to_string())),
-        _ => Ok(()),
-    }
-}
-
 /// A server as people read it.
 fn shown(status: &Status) -> String {
     let Status { file, pid, version, generation, .. } = status;
@@ -193,11 +186,6 @@ fn shown(status: &Status) -> String {
         let _ = writeln!(text, "  {}", cells.join("  "));
     }
     text
-}
-
-/// `1 worker`, `2 workers`
-pub(crate) fn count(n: u64, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// In the largest unit of which there is one, as `dr_status()` has it.

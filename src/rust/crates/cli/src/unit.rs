@@ -1,7 +1,7 @@
 //! `drover systemd FILE`: the app as a service of systemd. The unit is `inst/deploy/drover.service`, which stands there once for all.
 
 use crate::exit::{Code, Error};
-use crate::manage;
+use crate::tell;
 use clap::Args;
 use std::env;
 use std::ffi::OsStr;
@@ -67,7 +67,7 @@ pub(crate) fn print(args: &UnitArgs) -> Result<(), Error> {
     let folder = one_line(&folder.to_string_lossy())?.replace('%', "%%");
     let values = [name, start.join(" "), program, folder, user];
     let unit = FIELDS.iter().zip(&values).fold(UNIT.to_owned(), |unit, (field, value)| unit.replace(field, value));
-    manage::print(&unit)
+    tell::print(&unit)
 }
 
 /// This program by the name that the shell finds it by, which outlives the package's next version elsewhere.

@@ -1,0 +1,244 @@
+//! The main thread of a server: passes on what happens, one way and the other, until the end. Neighbour: `serve`, which starts it.
+
+use crate::banner::{url, Banner, Parts};
+use crate::control::{Ending, Reloaded, Reply, Request, Status};
+use crate::dev::Dev;
+use crate::exit::{Code, Error};
+use crate::notify;
+use crate::r::Recipe;
+use crate::signals::Asked;
+use crate::tell::{say, write};
+use crate::watch::{Change, Need};
+use engine::Address;
+use std::time::{Duration, Instant};
+use supervisor::{Event, Failure, Service};
+use tokio::sync::mpsc::UnboundedReceiver;
+
+/// Signals that come within this time are one: some programs send theirs to the process and to its group.
+const ONE_SIGNAL: Duration = Duration::from_millis(500);
+
+/// What the main thread waits for.
+pub(crate) enum Note {
+    /// the supervisor has something to tell
+    Event,
+    /// the supervisor tells nothing any more
+    Silence,
+    /// a signal has come
+    Signal(Asked),
+    /// a command of the program asks
+    Command(Request, Reply),
+    /// files of the app have changed
+    Changed(Change),
+}
+
+/// How it ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// as it was told
+    Told,
+    /// to be started again, with other settings
+    Again,
+}
+
+/// The main thread of a server: passes on what happens, one way and the other, until the end.
+pub(crate) struct Attendant {
+    service: Service,
+    recipe: Recipe,
+    banner: Banner,
+    graceful_timeout: f64,
+    dev: Option<Dev>,
+    began: Instant,
+    app: Parts,
+    /// where it listens, once it does
+    url: Option<String>,
+    /// the one that serves
+    generation: u32,
+    /// who waits for the reload that is under way, and for the next: one begins when the one before has ended
+    reloading: Option<Vec<Reply>>,
+    next: Option<Vec<Reply>>,
+    /// since when it ends
+    ending: Option<Instant>,
+    again: bool,
+}
+
+impl Attendant {
+    pub(crate) fn new(
+        service: Service,
+        recipe: Recipe,
+        banner: Banner,
+        graceful_timeout: f64,
+        dev: Option<Dev>,
+    ) -> Self {
+        Self {
+            service,
+            recipe,
+            banner,
+            graceful_timeout,
+            dev,
+            began: Instant::now(),
+            app: Parts::default(),
+            url: None,
+            generation: 0,
+            reloading: None,
+            next: None,
+            ending: None,
+            again: false,
+        }
+    }
+
+    /// Until the server has ended.
+    ///
+    /// # Errors
+    /// When it could not start, or its supervisor has failed.
+    pub(crate) async fn attend(mut self, mut notes: UnboundedReceiver<Note>) -> Result<Ended, Error> {
+        while let Some(note) = notes.recv().await {
+            match note {
+                Note::Signal(Asked::Reload) => self.reload(None),
+                Note::Signal(Asked::ReopenLog) => self.service.reopen_log(),
+                Note::Signal(Asked::End) => self.end(),
+                Note::Command(Request::Reload, reply) => self.reload(Some(reply)),
+                Note::Command(Request::Status, reply) => reply.say(&self.status()),
+                Note::Command(Request::Stop { now }, reply) => {
+                    reply.say(&Ending { within: if now { 0.0 } else { self.graceful_timeout } });
+                    self.stop(now);
+                }
+                Note::Changed(change) => match self.dev.as_ref().and_then(|dev| dev.is_told(&change)) {
+                    Some(Need::Restart) => {
+                        self.again = true;
+                        self.stop(false);
+                    }
+                    Some(_) => self.reload(None),
+                    None => {}
+                },
+                Note::Event => {
+                    while let Some(event) = self.service.next_event(Duration::ZERO) {
+                        match event {
+                            Event::Failed { kind, message } => return Err(failed(kind, &message, &self.banner.file)),
+                            Event::Stopped => return Ok(if self.again { Ended::Again } else { Ended::Told }),
+                            event => self.hear(event),
+                        }
+                    }
+                }
+                Note::Silence => break,
+            }
+        }
+        Err(Error::new(Code::System, "the supervisor has failed"))
+    }
+
+    fn hear(&mut self, event: Event) {
+        match event {
+            Event::Loaded { seconds, routes, cpp_routes, mounts, .. } => {
+                self.app = Parts { routes, cpp_routes, mounts };
+                if self.url.is_none() {
+                    say(&format!("{} loaded in {seconds:.1} s", self.banner.file));
+                }
+            }
+            Event::WorkerReady { ready, of } if self.url.is_none() => {
+                say(&format!("worker {ready} of {of} is ready"));
+            }
+            Event::Listening(address) => self.listens(&address),
+            Event::Reloaded { generation } => {
+                self.generation = generation;
+                if let Some(dev) = &self.dev {
+                    dev.has_loaded();
+                }
+                self.reloaded(&Ok(generation));
+            }
+            Event::ReloadFailed { message } => {
+                if let Some(dev) = self.dev.as_ref().filter(|_| self.ending.is_none()) {
+                    dev.has_failed(&message);
+                }
+                self.reloaded(&Err(message));
+            }
+            // the log has the others; a zygote of this program's own is never lost for long
+            _ => {}
+        }
+    }
+
+    fn listens(&mut self, address: &Address) {
+        write(&self.banner.listening(address, self.app));
+        let url = url(address);
+        if let Some(dev) = &mut self.dev {
+            dev.listens(&url);
+        }
+        self.url = Some(url);
+        notify::tell(notify::READY);
+        self.generation = 1;
+        self.reload_next();
+    }
+
+    /// Loads the app anew, after what is being loaded now.
+    fn reload(&mut self, reply: Option<Reply>) {
+        let starts = self.dev.is_some() && self.url.is_none();
+        if self.reloading.is_some() || starts {
+            self.next.get_or_insert_default().extend(reply);
+        } else {
+            self.reloading = Some(reply.into_iter().collect());
+            self.service.reload(self.recipe.source());
+        }
+    }
+
+    fn reloaded(&mut self, outcome: &Reloaded) {
+        // without anybody who waits: the supervisor has found another app by itself
+        self.reloading.take().into_iter().flatten().for_each(|reply| reply.say(outcome));
+        self.reload_next();
+    }
+
+    fn reload_next(&mut self) {
+        if let Some(replies) = self.next.take() {
+            self.reloading = Some(replies);
+            self.service.reload(self.recipe.source());
+        }
+    }
+
+    /// By a signal.
+    fn end(&mut self) {
+        match self.ending {
+            None => {
+                say(&format!("ending within {} s; a second signal ends at once", self.graceful_timeout));
+                self.stop(false);
+            }
+            Some(first) if first.elapsed() < ONE_SIGNAL => {}
+            Some(_) => {
+                say("ending at once");
+                self.stop(true);
+            }
+        }
+    }
+
+    /// Ends in peace, or now. Asked again, the supervisor ends at once.
+    fn stop(&mut self, now: bool) {
+        if self.ending.is_none() {
+            self.ending = Some(Instant::now());
+            notify::tell(notify::STOPPING);
+            self.service.stop(None);
+        }
+        if now {
+            self.service.stop(None);
+        }
+    }
+
+    fn status(&self) -> Status {
+        let gauge = self.service.gauge();
+        Status {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            file: self.recipe.app().to_string_lossy().into_owned(),
+            url: self.url.clone(),
+            generation: self.generation,
+            age: self.began.elapsed().as_secs_f64(),
+            connections: gauge.connections(),
+            waiting: gauge.waiting(),
+            workers: self.service.status(),
+        }
+    }
+}
+
+fn failed(kind: Failure, message: &str, file: &str) -> Error {
+    let message = match kind {
+        Failure::Load => format!("cannot load {file}: {message}"),
+        Failure::WorkerStart => format!("no worker could be started: {message}"),
+        Failure::Listen | Failure::System => message.to_owned(),
+    };
+    Error::new(kind.into(), message)
+}
