@@ -316,11 +316,7 @@ SEXP drv_call_json_reply(SEXP x, SEXP status, SEXP headers, SEXP auto_unbox, SEX
     UNPROTECT(1);
     return R_NilValue;
   }
-  if (!type) {
-    type = Rf_mkString("application/json");
-    R_PreserveObject(type);
-    MARK_NOT_MUTABLE(type);
-  }
+  if (!type) type = drv_constant(Rf_mkString("application/json"));
   SEXP out = drv_plain_response(body, status, headers, type);
   UNPROTECT(1);
   return out;

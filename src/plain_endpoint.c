@@ -34,20 +34,14 @@ static int is_plain(SEXP req, SEXP endpoint) {
   return !is_hindered(VECTOR_ELT(endpoint, PRIVATE));
 }
 
-static SEXP kept(SEXP value) {
-  R_PreserveObject(value);
-  MARK_NOT_MUTABLE(value);
-  return value;
-}
-
 static SEXP response(SEXP value, int writer, SEXP type) {
   static SEXP ok = NULL, no_headers, digits, unboxes, boxes;
   if (!ok) {
-    no_headers = kept(Rf_allocVector(VECSXP, 0));
-    digits = kept(Rf_ScalarInteger(4));
-    unboxes = kept(Rf_ScalarLogical(1));
-    boxes = kept(Rf_ScalarLogical(0));
-    ok = kept(Rf_ScalarInteger(200));
+    no_headers = drv_constant(Rf_allocVector(VECSXP, 0));
+    digits = drv_constant(Rf_ScalarInteger(4));
+    unboxes = drv_constant(Rf_ScalarLogical(1));
+    boxes = drv_constant(Rf_ScalarLogical(0));
+    ok = drv_constant(Rf_ScalarInteger(200));
   }
   if (OBJECT(value) || writer == BY_R) return R_NilValue;
   if (writer == TEXT) return drv_text_reply(value, type);

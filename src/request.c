@@ -80,11 +80,7 @@ static SEXP read_json(cell *c) {
 
 static SEXP fields_class(void) {
   static SEXP class = NULL;
-  if (!class) {
-    class = Rf_mkString("dr_fields");
-    R_PreserveObject(class);
-    MARK_NOT_MUTABLE(class);
-  }
+  if (!class) class = drv_constant(Rf_mkString("dr_fields"));
   return class;
 }
 

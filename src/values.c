@@ -7,13 +7,11 @@
 #include "worker.h"
 #include <string.h>
 
-static SEXP constant(SEXP value) {
+SEXP drv_constant(SEXP value) {
   R_PreserveObject(value);
   MARK_NOT_MUTABLE(value);
   return value;
 }
-
-static SEXP text(const char *s) { return constant(Rf_mkString(s)); }
 
 /* One string, nothing attached to it. */
 static int is_plain_string(SEXP x) {
@@ -29,12 +27,10 @@ SEXP drv_plain_response(SEXP body, SEXP status, SEXP headers, SEXP type) {
   if (!class) {
     const char *fields[] = {"status", "body", "headers", ""};
     SEXP model = PROTECT(Rf_mkNamed(VECSXP, fields));
-    names = Rf_getAttrib(model, R_NamesSymbol);
-    R_PreserveObject(names);
-    MARK_NOT_MUTABLE(names);
+    names = drv_constant(Rf_getAttrib(model, R_NamesSymbol));
     UNPROTECT(1);
-    header_names = text("Content-Type");
-    class = text("dr_response");
+    header_names = drv_constant(Rf_mkString("Content-Type"));
+    class = drv_constant(Rf_mkString("dr_response"));
   }
   SEXP out = PROTECT(Rf_allocVector(VECSXP, 3));
   SET_VECTOR_ELT(out, 0, status);
@@ -53,8 +49,8 @@ SEXP drv_text_reply(SEXP body, SEXP type) {
   static SEXP ok = NULL, none;
   if (!is_plain_string(body) || Rf_getCharCE(STRING_ELT(body, 0)) == CE_LATIN1) return R_NilValue;
   if (!ok) {
-    ok = constant(Rf_ScalarInteger(200));
-    none = constant(Rf_allocVector(VECSXP, 0));
+    ok = drv_constant(Rf_ScalarInteger(200));
+    none = drv_constant(Rf_allocVector(VECSXP, 0));
   }
   return drv_plain_response(body, ok, none, type);
 }
