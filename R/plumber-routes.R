@@ -99,8 +99,12 @@ may_hide <- function(one, verbs, path) {
 
 # Whether it matches this one.
 matches_before <- function(one, path) {
-  if (is.null(one$regex)) return(startsWith(path, one$head))
-  startsWith(path, one$mount) && grepl(one$regex, substring(path, nchar(one$mount) + 1L), perl = TRUE)
+  if (is.null(one$regex)) startsWith(path, one$head) else matches_below(one$mount, one$regex, path)
+}
+
+# Whether what follows a mount in a path matches a regular expression.
+matches_below <- function(mount, regex, path) {
+  startsWith(path, mount) && grepl(regex, substring(path, nchar(mount) + 1L), perl = TRUE)
 }
 
 root_reason <- function(pr) {

@@ -25,8 +25,7 @@ path_arguments <- function(endpoint, info) {
   for (one in endpoint$hidden) if (matches_before(one, info)) return(NULL)
   if (is.null(endpoint$regex$types)) {
     # a literal path is a regular expression, too
-    same <- info == endpoint$path || (startsWith(info, endpoint$mount) &&
-      grepl(endpoint$regex$regex, substring(info, nchar(endpoint$mount) + 1L), perl = TRUE))
+    same <- info == endpoint$path || matches_below(endpoint$mount, endpoint$regex$regex, info)
     return(if (same) no_placeholders)
   }
   if (!startsWith(info, endpoint$mount)) return(NULL)
