@@ -59,37 +59,39 @@ reading_lists <- function(app, fn) {
 # NULL), on_client_gone (or NULL), middleware (a list, outermost first) and on_error. An app's own routes go before
 # those of the apps mounted in it. Further fields of `app`: further_routes (a function of the prefix that gives routes,
 # tried after its own) and rest (a handler for whatever no other route takes).
-app_routes <- function(app, prefix = "", middleware = list(), on_error = NULL) {
-  middleware <- c(middleware, app_middleware(app))
-  if (!is.null(app$on_error)) on_error <- reading_lists(app, app$on_error)
+app_routes <- function(app, prefix = "", outer = list()) {
+  around <- around_handlers(app, outer)
   further <- if (!is.null(app$further_routes)) app$further_routes(prefix)
   own <- lapply(c(unname(app$routes), further), function(route) {
     list(
       method = route$method, path = join_path(prefix, route$path),
       handler = reading_lists(app, with_request(route$handler)),
-      timeout = route$timeout, on_client_gone = route$on_client_gone, middleware = middleware,
-      on_error = route$on_error %||% on_error
+      timeout = route$timeout, on_client_gone = route$on_client_gone, middleware = around$middleware,
+      on_error = route$on_error %||% around$on_error
     )
   })
-  mounted <- lapply(app$mounts, function(mount) {
-    app_routes(mount$app, paste0(prefix, mount$prefix), middleware, on_error)
-  })
+  mounted <- lapply(app$mounts, function(mount) app_routes(mount$app, paste0(prefix, mount$prefix), around))
   c(own, unlist(mounted, recursive = FALSE))
+}
+
+# What goes around the handlers of an app: lists of middleware and on_error, of which `outer` goes around the app.
+around_handlers <- function(app, outer) {
+  list(
+    middleware = c(outer$middleware, app_middleware(app)),
+    on_error = if (is.null(app$on_error)) outer$on_error else reading_lists(app, app$on_error)
+  )
 }
 
 # The routes that are tried when all others and the static mounts have been: those of the apps mounted in an app go
 # before its own, as they are below it.
-rest_routes <- function(app, prefix = "", middleware = list(), on_error = NULL) {
-  middleware <- c(middleware, app_middleware(app))
-  if (!is.null(app$on_error)) on_error <- reading_lists(app, app$on_error)
-  mounted <- lapply(app$mounts, function(mount) {
-    rest_routes(mount$app, paste0(prefix, mount$prefix), middleware, on_error)
-  })
+rest_routes <- function(app, prefix = "", outer = list()) {
+  around <- around_handlers(app, outer)
+  mounted <- lapply(app$mounts, function(mount) rest_routes(mount$app, paste0(prefix, mount$prefix), around))
   own <- if (!is.null(app$rest)) {
     lapply(c("/", "/*path"), function(path) {
       list(
-        method = "ANY", path = join_path(prefix, path), handler = app$rest, middleware = middleware,
-        on_error = on_error, rest = TRUE
+        method = "ANY", path = join_path(prefix, path), handler = app$rest,
+        middleware = around$middleware, on_error = around$on_error, rest = TRUE
       )
     })
   }
