@@ -46,7 +46,8 @@ server <- new.env(parent = emptyenv())
 #'   as there are processors that this session may use. At most 1024.
 #' @param on_worker_start,on_worker_stop Functions without arguments, or `NULL`, that each worker calls before its first
 #'   request and at its end; see [dr_on_worker_start()]. With `workers = 1` this session is the worker.
-#' @param max_queue How many requests may wait for handlers or run in them; further ones get 503.
+#' @param max_queue How many requests may wait for handlers or run in them; further ones get 503. Clients take turns,
+#'   by address; when it is full, the one with most in it is refused first.
 #' @param cpp_workers Number of threads for C handlers that are not inline, see [dr_get_cpp()]: a single integer >=
 #'   1. With worker processes, each has so many. They are started when such a handler is first called.
 #' @param upload_path A folder in which the server makes one of its own for bodies above `spool_above`, and removes what

@@ -4,6 +4,7 @@
  *
  * usage: load [options] PORT PATH [PATH2]
  *   --connections N   keep-alive connections (default 1)
+ *   --from N          from the address 127.0.0.N (default 1)
  *   --rate R          open loop: R requests per second fall due whatever became of those before; each takes the next
  *                     free connection, and its latency counts from when it was due. Without it the loop is closed:
  *                     each connection sends its next request when it has its answer
@@ -77,6 +78,7 @@ struct connection {
 };
 
 static int port, connection_count = 1;
+static uint32_t from_host = 1;
 static const char *paths[2], *body_text;
 static double rate, seconds, share = 0.5, hang_up, patience = 30;
 static long most_requests = -1;
@@ -151,6 +153,12 @@ static void open_connection(struct connection *c)
     if (c->fd < 0)
         die("socket");
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (from_host != 1) {
+        struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl((127u << 24) + from_host)};
+        setsockopt(c->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+        if (bind(c->fd, (struct sockaddr *) &own, sizeof own) != 0)
+            die("bind");
+    }
     if (connect(c->fd, (struct sockaddr *) &server, sizeof server) == 0) {
         c->state = IDLE;
         watch(c, EPOLL_CTL_ADD, EPOLLIN);
@@ -593,6 +601,7 @@ int main(int argc, char **argv)
         {"share", required_argument, NULL, 'f'},       {"body", required_argument, NULL, 'b'},
         {"echo", no_argument, NULL, 'e'},              {"hang-up", required_argument, NULL, 'h'},
         {"patience", required_argument, NULL, 'p'},    {"record", required_argument, NULL, 'w'},
+        {"from", required_argument, NULL, 'a'},
         {NULL, 0, NULL, 0}};
     int which, index = 0;
     while ((which = getopt_long(argc, argv, "", options, &index)) != -1) {
@@ -607,6 +616,7 @@ int main(int argc, char **argv)
         case 'e': echo = true; break;
         case 'h': hang_up = number(name, optarg, 0.1) / 1e3; break;
         case 'p': patience = number(name, optarg, 0.001); break;
+        case 'a': from_host = (uint32_t) number(name, optarg, 1) & 255; break;
         case 'w': record_file = optarg; break;
         default: return 2;
         }

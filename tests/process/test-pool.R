@@ -23,6 +23,31 @@ test("a request handed ahead to a worker that turns out slow is taken back", fun
   expect(account[["max_us"]] < 9e5, "one took ", account[["max_us"]], " us")
 })
 
+# The same of a client at 127.0.0.1 and of one at 127.0.0.2.
+beside_many <- function(server, path) {
+  many <- start_load(server, path, connections = 64)
+  few <- load(server, path, from = 2, connections = 2, seconds = 2)
+  list(many = end_load(many), few = few)
+}
+
+test("a client with many connections keeps another one waiting for one of its requests", function() {
+  server <- serve(workers = 1, timeout = 60)
+  accounts <- beside_many(server, "/sleep/10")
+  for (account in accounts) expect_account(account)
+  # 64 times as long for who waits behind all of them
+  slow <- accounts$many[["p50_us"]]
+  expect(accounts$few[["p50_us"]] < slow / 4, "half of them took ", accounts$few[["p50_us"]], " us, the others' ", slow)
+})
+
+test("in a full queue, who has most in it is refused first", function() {
+  for (threads in 1:2) {
+    server <- serve(workers = 1, threads = threads, max_queue = 16, timeout = 60)
+    accounts <- beside_many(server, "/sleep/10")
+    expect(accounts$many[["s503"]] > 0, "the queue was not full")
+    expect_account(accounts$few)
+  }
+})
+
 test("the pool grows when requests wait, shrinks when they do not, and stays within its bounds", function() {
   server <- serve(workers = "1-3", check_unused = 1, max_age = 1)
   wait_for_workers(server, 1)

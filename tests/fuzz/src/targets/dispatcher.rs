@@ -6,7 +6,7 @@
 use crate::input::Input;
 use admission::Limits;
 use dispatch::fuzzing::{Left, Thread};
-use dispatch::{Outcome, PoolEvent, Runner, Runs, Seat, Submission, Ticket, WorkerStats};
+use dispatch::{Origin, Outcome, PoolEvent, Runner, Runs, Seat, Submission, Ticket, WorkerStats};
 use exchange::{set_now, PipeReader};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use shm::{pair, Assembler, RequestId, Sending, WorkerEnd};
@@ -198,7 +198,7 @@ impl World {
         message[..4].copy_from_slice(&number.to_ne_bytes());
         let submission = Submission {
             request: u64::from(number),
-            connection: u64::from(whither >> 4 & 3),
+            from: Origin { client: u64::from(whither >> 6), connection: u64::from(whither >> 4 & 3) },
             generation: self.generation.saturating_sub(u32::from(whither & 3 == 3)),
             route: u32::from(whither >> 2 & 3),
             runs: [Runs::R, Runs::R, Runs::Inline, Runs::Pool][usize::from(kind & 3)],
@@ -206,8 +206,13 @@ impl World {
             ends_with_client: kind & 16 != 0,
         };
         let (outstanding, most) = (self.thread.left().outstanding, self.thread.most());
-        let ticket = self.thread.submit(submission, &message, kind & 32 != 0);
-        assert_eq!(ticket.is_none(), outstanding >= most, "{outstanding} of {most} are out");
+        let elsewhere = kind & 32 != 0;
+        let ticket = self.thread.submit(submission, &message, elsewhere);
+        if outstanding < most {
+            assert!(ticket.is_some(), "{outstanding} of {most} are out");
+        } else if ticket.is_some() && !elsewhere {
+            assert_eq!(self.thread.left().outstanding, outstanding, "another has made place");
+        }
         let woken = Arc::new(Woken(AtomicBool::new(true)));
         self.asked.extend(ticket.map(|ticket| Asked { number, ticket, woken }));
     }
@@ -321,7 +326,7 @@ impl World {
                         Outcome::Reply(message, _) => is_its_own(asked.number, &message),
                         Outcome::Stream(_, reader) => streams.push(reader),
                         Outcome::Ending => panic!("the server does not end"),
-                        Outcome::Late(..) | Outcome::WorkerDied(_) | Outcome::Stale => {}
+                        Outcome::Late(..) | Outcome::WorkerDied(_) | Outcome::Stale | Outcome::Full => {}
                     }
                     false
                 }

@@ -14,7 +14,7 @@ use crate::choose::choose;
 use crate::generation::Generation;
 use crate::lane::{Lane, Said};
 use crate::outcome::Outcome;
-use crate::pool::{PoolEvent, PoolOrder, Seat, Shared};
+use crate::pool::{PoolEvent, PoolOrder, Seat, Shared, NOBODY};
 use crate::request::{Client, Entries, Key, Place};
 use crate::runs::{Of, Runs};
 use crate::stream::Stream;
@@ -120,12 +120,42 @@ impl Dispatcher {
                 }
             }
             None => {
-                self.generations[g].waiting(submission.runs).push(submission.connection, key);
+                self.generations[g].waiting(submission.runs).push(submission.from, key);
                 self.count_waiting();
                 watch();
             }
         }
         key
+    }
+
+    /// Makes place for a request when the queue is full: the last one of the client of which most wait is refused, if these are more than
+    /// those of the newcomer's client would be. `false` when there is none such.
+    pub(crate) fn make_place(&mut self, newcomer: &Submission) -> bool {
+        // what has ended since is in no queue any more, or is answered: then the next one has to go
+        while let Some(key) = self.last_of_longest(newcomer) {
+            let Some(entry) = self.entries.get(key) else { return false };
+            let (from, waits) = (entry.submission.from, !matches!(entry.client, Client::Answered(_)));
+            self.generations.iter_mut().for_each(|g| g.forget(from, key));
+            if waits {
+                self.count_waiting();
+                self.settle(key, Outcome::Full);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn last_of_longest(&mut self, newcomer: &Submission) -> Option<Key> {
+        let own = |g: &mut Generation| g.waiting(newcomer.runs).len_of(newcomer.from.client);
+        let own = self.index(newcomer.generation).map_or(0, |g| own(&mut self.generations[g]));
+        let longest = self.generations.iter().filter_map(Generation::longest).max_by_key(|&(_, _, len)| len);
+        let (queue, client, len) = longest?;
+        self.shared.longest.store(client, Relaxed);
+        if len > own + 1 {
+            queue.last_of(client)
+        } else {
+            None
+        }
     }
 
     /// Where a generation is among those that there are.
@@ -185,6 +215,9 @@ impl Dispatcher {
     fn count_waiting(&self) {
         let waiting = self.generations.iter().map(Generation::waits).sum();
         self.shared.waiting.store(waiting, Relaxed);
+        if waiting == 0 {
+            self.shared.longest.store(NOBODY, Relaxed);
+        }
     }
 
     /// Puts requests that a worker gave back before all that wait.
@@ -263,12 +296,12 @@ impl Dispatcher {
         if matches!(entry.client, Client::Answered(_)) {
             return;
         }
-        let deadline = entry.deadline();
+        let (deadline, from) = (entry.deadline(), entry.submission.from);
         let due = deadline.max(now) + self.kill_after;
         match entry.place {
             Place::Queue => {
                 for g in &mut self.generations {
-                    g.forget(key);
+                    g.forget(from, key);
                 }
                 self.count_waiting();
             }
@@ -530,7 +563,13 @@ impl Dispatcher {
     /// What another thread of this server posts.
     pub(crate) fn receive(&mut self, post: Post) {
         match post {
-            Post::Request { number, submission, message, client } => {
+            Post::Request { number, is_over, submission, message, client } => {
+                if is_over && !self.make_place(&submission) {
+                    self.shared.outstanding.fetch_sub(1, Relaxed);
+                    // a client that has gone needs no answer
+                    let _ = client.send(Outcome::Full);
+                    return;
+                }
                 (self.watch_closely)();
                 let key = self.enter(submission, message, Client::Elsewhere(number, client));
                 if self.entries.get(key).is_some() {

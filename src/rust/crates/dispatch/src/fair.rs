@@ -1,7 +1,9 @@
-//! Requests that wait, in fair order: connections take turns, so that one with a hundred requests, as HTTP/2 allows, does not keep others
-//! waiting for all of them. A connection with one request at a time, as every one of HTTP/1.1, waits in the order of coming.
+//! Requests that wait, in fair order: clients take turns, and so do the connections of a client. A client with many connections, or with a
+//! hundred requests on one, as HTTP/2 allows, keeps nobody else waiting for all of them. Clients with one request at a time wait in the
+//! order of coming.
 
 use crate::request::Key;
+use crate::submission::Origin;
 use std::collections::{HashMap, VecDeque};
 
 /// See the module.
@@ -9,20 +11,35 @@ use std::collections::{HashMap, VecDeque};
 pub(crate) struct Waiting {
     /// those that a worker gave back: they had their turn
     back: VecDeque<Key>,
-    /// connections by their turns, each with the requests that it has in `of`
-    turns: VecDeque<u64>,
-    of: HashMap<u64, VecDeque<Key>>,
+    clients: Turns<Client>,
     len: usize,
 }
 
+/// What waits of one client.
+#[derive(Default)]
+struct Client {
+    connections: Turns<VecDeque<Key>>,
+    len: usize,
+}
+
+impl Client {
+    fn pop(&mut self) -> Option<Key> {
+        let key = self.connections.take(VecDeque::pop_front, VecDeque::is_empty)?;
+        self.len -= 1;
+        Some(key)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
 impl Waiting {
-    /// One more, of this connection.
-    pub(crate) fn push(&mut self, connection: u64, key: Key) {
-        let own = self.of.entry(connection).or_default();
-        if own.is_empty() {
-            self.turns.push_back(connection);
-        }
-        own.push_back(key);
+    /// One more.
+    pub(crate) fn push(&mut self, from: Origin, key: Key) {
+        let client = self.clients.of(from.client);
+        client.connections.of(from.connection).push_back(key);
+        client.len += 1;
         self.len += 1;
     }
 
@@ -42,43 +59,54 @@ impl Waiting {
 
     /// The next one.
     pub(crate) fn front(&self) -> Option<Key> {
-        let own = || self.of.get(self.turns.front()?)?.front();
+        let own = || self.clients.first()?.connections.first()?.front();
         self.back.front().or_else(own).copied()
     }
 
     /// Takes the next one.
     pub(crate) fn pop(&mut self) -> Option<Key> {
-        let key = self.back.pop_front().or_else(|| self.pop_own())?;
+        let key = self.back.pop_front().or_else(|| self.clients.take(Client::pop, Client::is_empty))?;
         self.len -= 1;
         Some(key)
     }
 
-    fn pop_own(&mut self) -> Option<Key> {
-        let connection = self.turns.pop_front()?;
-        let own = self.of.get_mut(&connection)?;
-        let key = own.pop_front();
-        if own.is_empty() {
-            self.of.remove(&connection);
-        } else {
-            self.turns.push_back(connection);
-        }
-        key
-    }
-
     /// The oldest of each connection, and of those that were given back.
     pub(crate) fn oldest(&self) -> impl Iterator<Item = Key> + '_ {
-        self.back.front().into_iter().chain(self.of.values().filter_map(VecDeque::front)).copied()
+        let connections = self.clients.all().flat_map(|(_, client)| client.connections.all());
+        self.back.front().into_iter().chain(connections.filter_map(|(_, own)| own.front())).copied()
     }
 
     /// It is not wanted any more.
-    pub(crate) fn forget(&mut self, key: Key) {
-        self.back.retain(|waiting| *waiting != key);
-        self.of.retain(|_, own| {
-            own.retain(|waiting| *waiting != key);
-            !own.is_empty()
-        });
-        self.turns.retain(|connection| self.of.contains_key(connection));
-        self.len = self.back.len() + self.of.values().map(VecDeque::len).sum::<usize>();
+    pub(crate) fn forget(&mut self, from: Origin, key: Key) {
+        if let Some(at) = self.back.iter().position(|waiting| *waiting == key) {
+            self.back.remove(at);
+            self.len -= 1;
+            return;
+        }
+        let Some(client) = self.clients.get(from.client) else { return };
+        let Some(own) = client.connections.get(from.connection) else { return };
+        let Some(at) = own.iter().position(|waiting| *waiting == key) else { return };
+        own.remove(at);
+        self.len -= 1;
+        client.len -= 1;
+        client.connections.settle(from.connection, VecDeque::is_empty);
+        self.clients.settle(from.client, Client::is_empty);
+    }
+
+    /// How many of this client wait.
+    pub(crate) fn len_of(&self, client: u64) -> usize {
+        self.clients.of.get(&client).map_or(0, |client| client.len)
+    }
+
+    /// The client of which most wait, and how many.
+    pub(crate) fn longest(&self) -> Option<(u64, usize)> {
+        self.clients.all().map(|(name, client)| (name, client.len)).max_by_key(|&(_, len)| len)
+    }
+
+    /// The one of this client that would come last: the newest of the connection with most.
+    pub(crate) fn last_of(&self, client: u64) -> Option<Key> {
+        let connections = self.clients.of.get(&client)?.connections.all();
+        connections.max_by_key(|(_, own)| own.len()).and_then(|(_, own)| own.back()).copied()
     }
 
     /// All of them.
@@ -87,38 +115,134 @@ impl Waiting {
     }
 }
 
+/// Those who take turns, by their names, each with what it has.
+#[derive(Default)]
+struct Turns<T> {
+    order: VecDeque<u64>,
+    of: HashMap<u64, T>,
+    /// what belonged to those who have nothing any more, for the next ones: most come with one request and go with it
+    spare: Vec<T>,
+}
+
+/// So many are kept.
+const SPARE: usize = 16;
+
+impl<T: Default> Turns<T> {
+    /// What this one has; who is new comes last.
+    fn of(&mut self, name: u64) -> &mut T {
+        self.of.entry(name).or_insert_with(|| {
+            self.order.push_back(name);
+            self.spare.pop().unwrap_or_default()
+        })
+    }
+
+    fn get(&mut self, name: u64) -> Option<&mut T> {
+        self.of.get_mut(&name)
+    }
+
+    /// What the next one has.
+    fn first(&self) -> Option<&T> {
+        self.of.get(self.order.front()?)
+    }
+
+    fn all(&self) -> impl Iterator<Item = (u64, &T)> {
+        self.of.iter().map(|(&name, own)| (name, own))
+    }
+
+    /// Takes something from the next one, who then has the last turn, or none when that was all.
+    fn take<R>(&mut self, take: impl FnOnce(&mut T) -> Option<R>, is_empty: impl FnOnce(&T) -> bool) -> Option<R> {
+        let name = self.order.pop_front()?;
+        let own = self.of.get_mut(&name)?;
+        let taken = take(own);
+        if is_empty(own) {
+            self.remove(name);
+        } else {
+            self.order.push_back(name);
+        }
+        taken
+    }
+
+    /// Who has nothing left has no turn any more.
+    fn settle(&mut self, name: u64, is_empty: impl FnOnce(&T) -> bool) {
+        if self.of.get(&name).is_some_and(is_empty) {
+            self.order.retain(|other| *other != name);
+            self.remove(name);
+        }
+    }
+
+    fn remove(&mut self, name: u64) {
+        if let Some(own) = self.of.remove(&name).filter(|_| self.spare.len() < SPARE) {
+            self.spare.push(own);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::request::keys;
+
+    fn from(client: u64, connection: u64) -> Origin {
+        Origin { client, connection }
+    }
 
     #[test]
     fn connections_take_turns() {
         let mut waiting = Waiting::default();
         let keys = keys(8);
         for (connection, &key) in [1, 1, 1, 2, 1, 3, 2].into_iter().zip(&keys) {
-            waiting.push(connection, key);
+            waiting.push(from(9, connection), key);
         }
         assert_eq!((waiting.len(), waiting.front()), (7, Some(keys[0])));
         assert_eq!(waiting.pop(), Some(keys[0]));
         waiting.give_back(keys[0]);
         assert_eq!(waiting.take_all(), [0, 3, 5, 1, 6, 2, 4].map(|at: usize| keys[at]));
-        assert!(waiting.is_empty() && waiting.front().is_none() && waiting.of.is_empty());
+        assert!(waiting.is_empty() && waiting.front().is_none() && waiting.clients.of.is_empty());
+    }
+
+    #[test]
+    fn clients_take_turns_however_many_connections_they_have() {
+        let mut waiting = Waiting::default();
+        let keys = keys(7);
+        for (origin, &key) in [(1, 1), (1, 2), (1, 3), (1, 3), (2, 4), (2, 4), (3, 5)].into_iter().zip(&keys) {
+            waiting.push(from(origin.0, origin.1), key);
+        }
+        assert_eq!((waiting.len_of(1), waiting.len_of(2), waiting.len_of(4)), (4, 2, 0));
+        assert_eq!((waiting.longest(), waiting.last_of(1), waiting.last_of(4)), (Some((1, 4)), Some(keys[3]), None));
+        assert_eq!(waiting.take_all(), [0, 4, 6, 1, 5, 2, 3].map(|at: usize| keys[at]));
+        assert_eq!((waiting.longest(), waiting.len_of(1)), (None, 0));
     }
 
     #[test]
     fn what_is_forgotten_keeps_nobody_waiting() {
         let mut waiting = Waiting::default();
-        let keys = keys(5);
-        for (connection, &key) in [1, 2, 2, 3].into_iter().zip(&keys) {
-            waiting.push(connection, key);
+        let keys = keys(6);
+        let origins = [(8, 1), (9, 2), (9, 2), (9, 3)].map(|(client, connection)| from(client, connection));
+        for (origin, &key) in origins.into_iter().zip(&keys) {
+            waiting.push(origin, key);
         }
         waiting.give_back(keys[4]);
         assert_eq!(waiting.oldest().count(), 4);
-        for gone in [0, 1, 4] {
-            waiting.forget(keys[gone]);
+        for gone in [0, 1] {
+            waiting.forget(origins[gone], keys[gone]);
+            waiting.forget(origins[gone], keys[gone]);
         }
-        assert_eq!(waiting.len(), 2);
+        waiting.forget(from(7, 7), keys[4]);
+        waiting.forget(from(7, 7), keys[5]);
+        assert_eq!((waiting.len(), waiting.len_of(8), waiting.len_of(9)), (2, 0, 2));
         assert_eq!(waiting.take_all(), [keys[2], keys[3]]);
+    }
+
+    #[test]
+    fn who_comes_again_begins_with_nothing() {
+        let mut waiting = Waiting::default();
+        let keys = keys(2 * SPARE as u32 + 2);
+        for round in 0..2 {
+            for (at, &key) in keys.iter().enumerate() {
+                waiting.push(from(at as u64, round), key);
+            }
+            assert_eq!(waiting.take_all(), keys);
+        }
+        assert_eq!(waiting.clients.spare.len(), SPARE);
     }
 }

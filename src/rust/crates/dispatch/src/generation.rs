@@ -4,6 +4,7 @@
 use crate::fair::Waiting;
 use crate::request::Key;
 use crate::runs::Runs;
+use crate::submission::Origin;
 use exchange::follow;
 
 pub(crate) struct Generation {
@@ -36,10 +37,16 @@ impl Generation {
     }
 
     /// It is not wanted any more.
-    pub(crate) fn forget(&mut self, key: Key) {
+    pub(crate) fn forget(&mut self, from: Origin, key: Key) {
         for queue in &mut self.waiting {
-            queue.forget(key);
+            queue.forget(from, key);
         }
+    }
+
+    /// The client of which most wait for the same, and that; `None` when nothing waits.
+    pub(crate) fn longest(&self) -> Option<(&Waiting, u64, usize)> {
+        let each = self.waiting.iter().filter_map(|queue| queue.longest().map(|(client, len)| (queue, client, len)));
+        each.max_by_key(|&(_, _, len)| len)
     }
 
     /// All that wait.

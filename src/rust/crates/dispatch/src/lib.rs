@@ -36,7 +36,7 @@ pub use outcome::Outcome;
 pub use pool::{Pool, PoolEvent, Runner, Seat, WorkerStats};
 pub use queue::Queue;
 pub use runs::Runs;
-pub use submission::Submission;
+pub use submission::{Origin, Submission};
 pub use ticket::Ticket;
 
 use admission::Limits;

@@ -13,6 +13,8 @@ pub enum Outcome {
     Stream(Bytes, PipeReader),
     /// it took too long, in the process of this number if a worker process had it
     Late(Late, Option<i32>),
+    /// the queue is full, and others have waited for less
+    Full,
     /// the server ends, and nobody will answer
     Ending,
     /// its worker, the process of this number, died

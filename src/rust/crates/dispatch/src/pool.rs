@@ -129,6 +129,9 @@ pub(crate) enum PoolOrder {
     Gone(u32),
 }
 
+/// No address of a client, see [`crate::Origin`]: the network of IPv6 with this number is none that anybody has.
+pub(crate) const NOBODY: u64 = u64::MAX;
+
 /// What the threads of a server and the owners of its pool share.
 pub(crate) struct Shared {
     /// threads for C handlers, in each process
@@ -141,6 +144,8 @@ pub(crate) struct Shared {
     pub(crate) outstanding: AtomicUsize,
     /// of these, requests that no worker has begun with
     pub(crate) waiting: AtomicUsize,
+    /// the client of which most waited when the queue was last full; [`NOBODY`] when nothing has waited since
+    pub(crate) longest: AtomicU64,
     /// most that may be outstanding: `max_queue`, and one for each worker and for each thread of C handlers
     pub(crate) most: AtomicUsize,
 }
@@ -161,6 +166,7 @@ impl Pool {
             growable: AtomicBool::new(false),
             outstanding: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
+            longest: AtomicU64::new(NOBODY),
             most: AtomicUsize::new(max_queue + 1),
         };
         (Pool(Arc::new(shared)), obeyed)

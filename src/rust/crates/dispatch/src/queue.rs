@@ -22,26 +22,38 @@ impl Queue {
         Queue { shared, post, numbers: AtomicU64::new(0) }
     }
 
-    /// Queues the message that `encode` writes. `None` when the queue is full.
+    /// Queues the message that `encode` writes. `None` when the queue is full: one that has room for this client after all refuses another
+    /// request, see [`crate::Outcome::Full`].
     pub fn submit(&self, submission: Submission, encode: impl FnOnce(&mut Vec<u8>)) -> Option<Ticket> {
         let outstanding = &self.shared.outstanding;
-        if outstanding.fetch_add(1, Ordering::Relaxed) >= self.shared.most.load(Ordering::Relaxed) {
+        let is_over = outstanding.fetch_add(1, Ordering::Relaxed) >= self.shared.most.load(Ordering::Relaxed);
+        let is_home = is_home();
+        if is_over && !self.may_have_place(&submission, is_home) {
             outstanding.fetch_sub(1, Ordering::Relaxed);
             return None;
         }
-        if is_home() {
+        if is_home {
             with(|dispatcher| Ticket::here(dispatcher.submit(submission, encode)))
         } else {
-            self.send(submission, encode)
+            self.send(submission, is_over, encode)
         }
     }
 
-    fn send(&self, submission: Submission, encode: impl FnOnce(&mut Vec<u8>)) -> Option<Ticket> {
+    /// Whether one more has a place in a full queue. Of other threads it is only known whose requests have none.
+    fn may_have_place(&self, submission: &Submission, is_home: bool) -> bool {
+        if is_home {
+            with(|dispatcher| dispatcher.make_place(submission)).unwrap_or(false)
+        } else {
+            self.shared.longest.load(Ordering::Relaxed) != submission.from.client
+        }
+    }
+
+    fn send(&self, submission: Submission, is_over: bool, encode: impl FnOnce(&mut Vec<u8>)) -> Option<Ticket> {
         let mut message = Vec::new();
         encode(&mut message);
         let (client, outcome) = oneshot::channel();
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        self.post.send(Post::Request { number, submission, message, client }).ok()?;
+        self.post.send(Post::Request { number, is_over, submission, message, client }).ok()?;
         Some(Ticket::elsewhere(number, outcome, self.post.clone()))
     }
 }

@@ -5,13 +5,22 @@ use crate::runs::{Of, Runs};
 use shm::RequestId;
 use tokio::sync::oneshot;
 
+/// Where a request comes from: those that wait take turns by it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// names who sent it, by its address
+    pub client: u64,
+    /// names the connection that it comes on
+    pub connection: u64,
+}
+
 /// Where a request is to go, and how long it may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Submission {
     /// names it in the log
     pub request: u64,
-    /// names the connection that it comes on: those that wait take turns
-    pub connection: u64,
+    /// whose turn it waits for
+    pub from: Origin,
     /// the app that routed it
     pub generation: u32,
     /// the route's target
@@ -30,6 +39,8 @@ pub(crate) enum Post {
     Request {
         /// the sender's name for it
         number: u64,
+        /// the queue is full: only in the place of another
+        is_over: bool,
         /// where it goes
         submission: Submission,
         /// for the worker

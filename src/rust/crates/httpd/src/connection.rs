@@ -55,6 +55,18 @@ pub struct RemoteAddress {
     text: OnceLock<String>,
 }
 
+impl RemoteAddress {
+    /// Names the client, as far as its address does: a network of IPv6 of which one may have all addresses is one client, and so are all
+    /// processes that come by a unix socket.
+    pub fn client(&self) -> u64 {
+        match self.ip.map(|ip| ip.to_canonical()) {
+            Some(IpAddr::V4(ip)) => ip.to_bits().into(),
+            Some(IpAddr::V6(ip)) => (ip.to_bits() >> 64) as u64,
+            None => 0,
+        }
+    }
+}
+
 impl Deref for RemoteAddress {
     type Target = str;
 

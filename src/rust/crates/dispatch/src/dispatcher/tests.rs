@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::pool::Pool;
+use crate::submission::Origin;
 use shm::{Assembler, RequestId, Sending};
 use tokio::sync::mpsc::unbounded_channel;
 
@@ -16,19 +17,23 @@ fn dispatcher() -> (Dispatcher, Pool) {
     (dispatcher, pool)
 }
 
-/// A request on this connection, that says so.
-fn ask(dispatcher: &mut Dispatcher, connection: u8) -> Key {
-    dispatcher.shared.outstanding.fetch_add(1, Relaxed);
-    let submission = Submission {
+/// A request of R on this connection of a client.
+fn of(client: u8, connection: u8) -> Submission {
+    Submission {
         request: 0,
-        connection: connection.into(),
+        from: Origin { client: client.into(), connection: connection.into() },
         generation: 1,
         route: 0,
         runs: Runs::R,
         timeout: 60_000,
         ends_with_client: true,
-    };
-    dispatcher.submit(submission, |message| message.push(connection))
+    }
+}
+
+/// A request on this connection, that says so.
+fn ask(dispatcher: &mut Dispatcher, connection: u8) -> Key {
+    dispatcher.shared.outstanding.fetch_add(1, Relaxed);
+    dispatcher.submit(of(0, connection), |message| message.push(connection))
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -67,6 +72,31 @@ async fn a_connection_with_many_requests_keeps_others_waiting_for_one() {
     }
     assert_eq!(served, [1, 1, 2, 3, 1, 1, 1]);
     assert_eq!(pool.waiting(), 0);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_full_queue_has_a_place_for_who_has_less_in_it_than_others() {
+    let (mut dispatcher, pool) = dispatcher();
+    let mut all: Vec<Key> = [(1, 1), (1, 2), (1, 2), (2, 3)]
+        .map(|(client, connection)| {
+            dispatcher.shared.outstanding.fetch_add(1, Relaxed);
+            dispatcher.submit(of(client, connection), |message| message.push(connection))
+        })
+        .into();
+    // who has most has no place, and who has less has one
+    for client in [1, 2] {
+        let has_place = dispatcher.make_place(&of(client, 9));
+        assert_eq!((has_place, pool.waiting()), (client == 2, if client == 2 { 3 } else { 4 }));
+    }
+    let refused =
+        |dispatcher: &mut Dispatcher, key| matches!(dispatcher.collect(key, Waker::noop()), Some(Outcome::Full));
+    // the newest on the connection with most
+    assert!(refused(&mut dispatcher, all.remove(2)));
+    // client 1 has two, and one of nobody else would be one
+    assert!(dispatcher.make_place(&of(3, 4)));
+    assert!(refused(&mut dispatcher, all.remove(1)) || refused(&mut dispatcher, all.remove(0)));
+    assert!(!dispatcher.make_place(&of(3, 4)), "one of each is fair");
+    assert_eq!((pool.waiting(), dispatcher.shared.outstanding.load(Relaxed)), (2, 2));
 }
 
 #[tokio::test(flavor = "current_thread")]

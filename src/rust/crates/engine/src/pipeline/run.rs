@@ -11,7 +11,7 @@ use crate::natives::{gave, pending, Natives, Pending, Place, Settled};
 use crate::respond::{from_head, from_reply};
 use crate::view::View;
 use ::http::StatusCode;
-use dispatch::{Outcome, Runs, Submission, Ticket};
+use dispatch::{Origin, Outcome, Runs, Submission, Ticket};
 use exchange::{now, RequestView as _};
 use httpd::{watch_closely, Failure, Received};
 use observe::Level;
@@ -66,6 +66,7 @@ pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Opti
         }
         Outcome::Stream(head, reader) => replied(state, from_head(&head, reader), context),
         Outcome::Late(late, pid) => Err(in_worker(too_late(late), pid)),
+        Outcome::Full => Err(queue_is_full(state)),
         Outcome::Ending => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the server is ending")),
         Outcome::WorkerDied(pid) => {
             let why = "the worker ended before it had answered";
@@ -122,7 +123,10 @@ fn submit(state: &State, natives: &Natives, route: &Route<'_>, view: &View<'_, '
 fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &Context) -> Step {
     let submission = Submission {
         request: state.id,
-        connection: Arc::as_ptr(state.connection()).addr() as u64,
+        from: Origin {
+            client: state.connection().remote_addr.client(),
+            connection: Arc::as_ptr(state.connection()).addr() as u64,
+        },
         generation: route.app.generation,
         route: route.number,
         runs: route.target.runs,
