@@ -42,8 +42,8 @@ run_attacks <- function(bench, trial, files, connections, limits = NULL) {
     on.exit(stop_peer(peer))
     case <- full_size(client$read_frames_case(file), connections)
     get_text(peer, "/text")
-    quiet <- load_path(bench, peer, "/text", connections = 4, rate = 200, seconds = 3)
-    others <- start_load(bench, peer, "/text", connections = 4, rate = 200, seconds = 120)
+    quiet <- load_path(bench, peer, "/text", from = 2, connections = 4, rate = 200, seconds = 3)
+    others <- start_load(bench, peer, "/text", from = 2, connections = 4, rate = 200, seconds = 120)
     if (apart) move_to_cores(0L)
     record <- client$play_frames(list(host = "127.0.0.1", port = peer$port, pid = peer$pid), case)
     account <- end_load(others)[[1]]

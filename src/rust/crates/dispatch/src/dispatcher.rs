@@ -608,13 +608,18 @@ impl Dispatcher {
         }
     }
 
-    /// Before the thread sleeps. Replies found here schedule tasks, and then the runtime does not sleep. All bells are armed
-    /// before the last look, and stay so: a worker that replies after it rings.
-    pub(crate) fn park(&mut self) {
+    /// While the thread is too busy to sleep.
+    pub(crate) fn turn(&mut self) {
         self.ring();
         if self.drain() {
             self.ring();
         }
+    }
+
+    /// Before the thread sleeps. Replies found here schedule tasks, and then the runtime does not sleep. All bells are armed
+    /// before the last look, and stay so: a worker that replies after it rings.
+    pub(crate) fn park(&mut self) {
+        self.turn();
         Bell::doze_at_all(self.workers.iter().flat_map(|(_, worker)| worker.bells()));
         if self.drain() {
             self.ring();

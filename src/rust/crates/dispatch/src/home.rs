@@ -75,6 +75,11 @@ pub fn put(dispatcher: Option<Dispatcher>) -> Option<Dispatcher> {
     DISPATCHER.replace(dispatcher)
 }
 
+/// Has workers begin with what they were given, and looks at what they have answered, between turns of the thread's connections.
+pub fn turn() {
+    with(Dispatcher::turn);
+}
+
 /// Hook of the runtime: the thread is about to sleep.
 pub fn on_park() {
     with(Dispatcher::park);

@@ -31,7 +31,7 @@ mod ticket;
 mod wakes;
 mod worker;
 
-pub use home::{expire, install, on_park, on_unpark, uninstall, Home};
+pub use home::{expire, install, on_park, on_unpark, turn, uninstall, Home};
 pub use outcome::Outcome;
 pub use pool::{Pool, PoolEvent, Runner, Seat, WorkerStats};
 pub use queue::Queue;

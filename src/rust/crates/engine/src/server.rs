@@ -54,6 +54,11 @@ impl Service for Answers {
         }
     }
 
+    fn turn(&self) {
+        dispatch::turn();
+        natives::turn();
+    }
+
     fn park(&self) {
         dispatch::on_park();
         natives::on_park();

@@ -4,7 +4,7 @@ use crate::accept::{self, Acceptor};
 use crate::listen::{Address, Listener};
 use crate::service::Service;
 use crate::shared::{number_this_thread, Command, Shared};
-use crate::{new_connections, timeouts};
+use crate::{new_connections, timeouts, turn};
 use admission::Limits;
 use observe::{Level, Log};
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
@@ -172,9 +172,13 @@ struct Thread {
 impl Thread {
     fn run(mut self) {
         let (park, unpark) = (self.service.clone(), self.service.clone());
+        turn::open(self.service.clone());
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
-            .on_thread_park(move || park.park())
+            .on_thread_park(move || {
+                park.park();
+                turn::paused();
+            })
             .on_thread_unpark(move || unpark.unpark())
             .max_blocking_threads(4)
             .max_io_events_per_tick(EVENTS)

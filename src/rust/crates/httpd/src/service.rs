@@ -29,6 +29,9 @@ pub trait Service: Send + Sync {
     /// An I/O thread ends; its runtime is still there.
     fn end(&self) {}
 
+    /// An I/O thread has not slept for a while, nor looked at what comes from elsewhere than its sockets.
+    fn turn(&self) {}
+
     /// An I/O thread is about to sleep.
     fn park(&self) {}
 

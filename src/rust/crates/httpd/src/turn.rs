@@ -1,8 +1,43 @@
-//! Turns: what a connection may do before others have theirs.
+//! Turns: what a connection may do before others have theirs, and the service's own.
 
+use crate::service::Service;
+use std::cell::{Cell, OnceCell};
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Context;
+
+/// Turns of connections, without a pause of the thread between them, after which the service has one. So few that connections which keep the
+/// thread busy keep nobody waiting for a handler, and so many that its turn costs next to nothing.
+const BETWEEN: u32 = 16;
+
+thread_local! {
+    static SERVICE: OnceCell<Arc<dyn Service>> = const { OnceCell::new() };
+    static TURNS: Cell<u32> = const { Cell::new(0) };
+}
+
+/// From now on, this thread's turns are those of this service.
+pub fn open(service: Arc<dyn Service>) {
+    SERVICE.with(|own| drop(own.set(service)));
+}
+
+/// A connection has a turn.
+pub fn begin() {
+    let turns = TURNS.get() + 1;
+    TURNS.set(if turns < BETWEEN { turns } else { 0 });
+    if turns == BETWEEN {
+        SERVICE.with(|service| {
+            if let Some(service) = service.get() {
+                service.turn();
+            }
+        });
+    }
+}
+
+/// The thread has paused, and the service has seen to what it has to.
+pub fn paused() {
+    TURNS.set(0);
+}
 
 /// The task goes on when others have had their turn, and sockets have been looked at. Who wakes itself is only put behind the tasks that are
 /// ready, and the runtime polls hundreds of them before it looks at a socket again.
@@ -11,5 +46,48 @@ pub fn give_way(cx: &mut Context<'_>) {
     if turn.poll(cx).is_ready() {
         // outside of a runtime
         cx.waker().wake_by_ref();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::Incoming;
+    use crate::connection::Connection;
+    use crate::head::Head;
+    use crate::response::Failure;
+    use crate::service::Answering;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    #[derive(Default)]
+    struct Counting(AtomicU32);
+
+    impl Service for Counting {
+        fn answer(&self, _: Head, _: Incoming, _: Arc<Connection>) -> Answering {
+            Answering::Now(None)
+        }
+
+        fn refused(&self, _: &Connection, _: u64, _: &Failure) {}
+
+        fn expire(&self) -> bool {
+            false
+        }
+
+        fn turn(&self) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    #[test]
+    fn the_service_has_its_turn_while_the_thread_has_no_pause() {
+        let service = Arc::new(Counting::default());
+        open(service.clone());
+        (0..3 * BETWEEN).for_each(|_| begin());
+        assert_eq!(service.0.load(Relaxed), 3);
+        for _ in 0..3 * BETWEEN {
+            begin();
+            paused();
+        }
+        assert_eq!(service.0.load(Relaxed), 3);
     }
 }

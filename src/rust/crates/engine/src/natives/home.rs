@@ -87,6 +87,16 @@ pub fn look() {
     HOME.with_borrow_mut(|home| home.as_mut().map(Home::look));
 }
 
+/// Hands over what was gathered, and looks at what has come, between turns of the thread's connections.
+pub fn turn() {
+    HOME.with_borrow_mut(|home| {
+        if let Some(home) = home {
+            home.flush();
+            home.look();
+        }
+    });
+}
+
 /// Hook of the runtime: the thread is about to sleep. Tasks that may go on keep it from that.
 pub fn on_park() {
     HOME.with_borrow_mut(|home| {

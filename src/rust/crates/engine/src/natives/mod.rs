@@ -9,7 +9,7 @@ mod pending;
 #[cfg(test)]
 mod tests;
 
-pub use home::{gave, leave, on_park, on_unpark};
+pub use home::{gave, leave, on_park, on_unpark, turn};
 pub use mailbox::Settled;
 pub use pending::Pending;
 

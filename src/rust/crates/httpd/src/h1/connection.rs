@@ -18,7 +18,7 @@ use crate::service::{Answering, Service};
 use crate::shared::{this_thread, OpenConnection};
 use crate::socket::Socket;
 use crate::transport::Transport;
-use crate::turn::give_way;
+use crate::turn::{self, give_way};
 use crate::{current_transport, h2};
 use http::{Method, StatusCode};
 use observe::Level;
@@ -143,6 +143,7 @@ impl Client {
 
     /// Goes on until something has to be waited for.
     pub fn turn(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
+        turn::begin();
         if let Some(ended) = self.obey() {
             return Poll::Ready(ended);
         }

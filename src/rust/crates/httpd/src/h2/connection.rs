@@ -10,7 +10,7 @@ use crate::current_transport;
 use crate::service::Service;
 use crate::shared::Shared;
 use crate::transport::Transport;
-use crate::turn::give_way;
+use crate::turn::{self, give_way};
 use h2::server::{Builder, Connection as Machine, Handshake, SendResponse};
 use h2::{Reason, RecvStream};
 use http::Request;
@@ -130,6 +130,7 @@ impl Serving<'_> {
 
     /// Goes on until something has to be waited for.
     fn turn(&mut self, cx: &mut Context<'_>, io: &mut Option<Box<Transport>>) -> Poll<()> {
+        turn::begin();
         let mut ended = Poll::Pending;
         for round in 0.. {
             ended = current_transport::lend(io, || self.accept(cx));
