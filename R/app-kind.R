@@ -1,8 +1,8 @@
 # What a file, folder or expression that was given as an app is, told by its name and contents. Not for loading it:
 # load-app.R.
 
-# The kinds that may be asked for by name.
-app_kinds <- c("auto", "script", "plumber", "rds", "expression")
+# The kinds that may be asked for by name. "annotations" is a file of plumber that is read without the package.
+app_kinds <- c("auto", "script", "plumber", "annotations", "rds", "expression")
 
 # Files that a folder is looked through for, the first that is there.
 app_file_names <- c("_server.yml", "_server.yaml", "entrypoint.R", "plumber.R", "app.R")

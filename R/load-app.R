@@ -34,8 +34,8 @@ load_file <- function(given, kind = "auto") {
   on.exit(rm(list = setdiff(ls(loading), "trace"), envir = loading))
   if (!is.null(found$path)) enter_folder(found$path)
   value <- switch(found$kind,
-    plumber = load_plumber(found$path), rds = load_rds(found$path), expression = load_expression(found$text),
-    load_script(found$path)
+    plumber = load_plumber(found$path), annotations = annotated_app(found$path), rds = load_rds(found$path),
+    expression = load_expression(found$text), load_script(found$path)
   )
   if (!is.null(loading$registered)) return(loading$registered)
   if (found$kind == "script") value <- app_of_script(value)

@@ -22,6 +22,9 @@
 #'   when they are unused; or `"auto"`: as many as there are processors that this session may use. At most 1024.
 #' @param on_worker_start,on_worker_stop Functions without arguments, or `NULL`, that each worker calls before its first
 #'   request and at its end, after those of the app: see [dr_on_worker_start()]. They are copied to the workers.
+#' @param kind What `file` is, when that is not to be found out: `"script"`, an R file that makes an app; `"plumber"`,
+#'   one with annotations such as `#* @get /path`; `"annotations"`, the same, read without the package plumber, as far
+#'   as that goes; `"rds"`, a saved object; `"expression"`, a call that gives an app.
 #' @param block `TRUE` to serve until [dr_stop()] is called by a callback, Ctrl-C is pressed or SIGTERM comes, and only
 #'   then return. `FALSE` to return at once; the server needs nothing of the session then.
 #' @returns `NULL`, invisibly.
@@ -47,7 +50,7 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
                    case_sensitive = FALSE, errors = c("auto", "json", "text"),
                    plumber = c("fast", "full", "verify"), on_client_gone = NULL, on_worker_stop = NULL,
                    limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
-                   kind = c("auto", "script", "plumber", "rds", "expression")) {
+                   kind = c("auto", "script", "plumber", "annotations", "rds", "expression")) {
   call <- sys.call()
   check_string(file, "file", call = call)
   kind <- check_choice(kind, "kind", app_kinds, call = call)
@@ -68,7 +71,7 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
     server$files <- private_file(hooks, "drover-hooks-")
     arguments <- c(arguments, "--hooks", server$files)
   }
-  server$renew <- function() program_source(arguments)
+  server$renew <- function() program_source(arguments, heap_for(file, kind))
   listening <- service_start(config, given$pool, server$renew(), call)
   started <- TRUE
   server$url <- listening$url

@@ -1,16 +1,24 @@
 # Fresh R processes instead of forks: how they are started, and how they get an app that exists in this session only.
 # Neighbours: zygote.R (what such a process runs), run.R (apps in files, which need no saving).
 
-# A program for the supervisor to start, as JSON. `arguments` are those of zygote_main().
-program_source <- function(arguments) {
+# A program for the supervisor to start, as JSON. `arguments` are those of zygote_main(); `options` further ones of R.
+program_source <- function(arguments, options = NULL) {
   libraries <- unique(c(dirname(system.file(package = "drover")), .libPaths()))
   as_json(list(
     program = file.path(R.home("bin"), "R"),
     args = as.list(c(
-      "--no-echo", "--no-restore", "--no-save", "-e", "drover:::zygote_main()", "--args", arguments
+      "--no-echo", "--no-restore", "--no-save", options, "-e", "drover:::zygote_main()", "--args", arguments
     )),
     env = list(list("R_LIBS", paste(libraries, collapse = .Platform$path.sep)))
   ))
+}
+
+# The option of R for the size of its heap when it starts, for an app that needs the package plumber. With plumber
+# loaded the heap has this size anyway; growing there takes several full collections, and a quarter of the time to load.
+# Other apps would only have larger workers. The program `drover` does the same (the crate `cli`, r.rs).
+heap_for <- function(file, kind) {
+  found <- tryCatch(find_app(file, kind), error = function(error) NULL)
+  if (identical(found$kind, "plumber")) "--min-nsize=1000k"
 }
 
 # A file of this session's that nobody else may read, gone with the session at the latest.

@@ -77,6 +77,27 @@ test("a Rook app, a script of Rserve, a saved object and a call", function() {
   expect(told_by(file.path(odd, "with a space.R"), words = c("--kind", "script")) == "200 a script", "--kind")
 }, ways = 1)
 
+test("a file of plumber, read without the package", function() {
+  folder <- folder_of(plumber.R = c(
+    "#* @get /", "#* @serializer text", "function() if (isNamespaceLoaded('plumber')) 'loaded' else 'not loaded'"
+  ))
+  expect(told_by(folder) == "200 loaded", "with it")
+  expect(told_by(folder, words = c("--kind", "annotations")) == "200 not loaded", "without it")
+  # what only the package can do is said with its line
+  ended <- run_to_end(c(drover_program(), folder_of(plumber.R = c("#* @png", annotated)), "--kind", "annotations", "--port", "0"))
+  expect(ended$status == 1L && any(grepl("line 1", ended$log)), paste(ended$log, collapse = "\n"))
+}, ways = 1)
+
+test("an app that needs plumber starts with the heap that it comes to, others with R's", function() {
+  heap <- "cat(commandArgs(), file = stderr(), fill = TRUE)"
+  started <- function(...) {
+    server <- launch(c(drover_program(), folder_of(...), "--port", "0", "--workers", "1"))
+    any(grepl("--min-nsize=1000k", server$log(), fixed = TRUE))
+  }
+  expect(started(plumber.R = c(heap, annotated)), "plumber")
+  expect(!started(app.R = c(heap, "drover::dr_app()")), "an app of drover")
+}, ways = 1)
+
 test("what cannot be served is one error with its line and exit status, and nothing is left running", function() {
   ends <- function(app, code, pattern, words = character(), env = NULL) {
     ended <- run_to_end(c(drover_program(), app, "--port", "0", words))

@@ -87,6 +87,21 @@ test_that("with start = \"spawn\" each worker loads the file itself", {
   expect_identical(texts(fetch_all(server, rep("/", 4))), rep("TRUE", 4))
 })
 
+test_that("a file of plumber may be read without the package, which has R start with a larger heap", {
+  skip_if_not_installed("plumber")
+  file <- withr::local_tempfile(fileext = ".R", lines = c(
+    "#* @get /", "#* @serializer text",
+    "function() paste(isNamespaceLoaded('plumber'), '--min-nsize=1000k' %in% commandArgs())"
+  ))
+  withr::defer(dr_stop())
+  for (kind in c("auto", "annotations")) {
+    dr_run(file, port = 0L, workers = 1L, kind = kind, block = FALSE, log = "none")
+    answer <- readLines(dr_url(), warn = FALSE)
+    expect_identical(answer, if (kind == "auto") "TRUE TRUE" else "FALSE FALSE")
+    dr_stop()
+  }
+})
+
 test_that("what cannot be served is one classed error, and nothing is left running", {
   file <- withr::local_tempfile(fileext = ".R")
   expect_argument_error(dr_run(file), "`file` must be the path of a file or folder that exists")

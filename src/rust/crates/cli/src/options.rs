@@ -160,7 +160,7 @@ struct Program {
 }
 
 /// What a file may be said to be.
-const KINDS: [&str; 4] = ["script", "plumber", "rds", "expression"];
+const KINDS: [&str; 5] = ["script", "plumber", "annotations", "rds", "expression"];
 
 #[derive(Clone, Debug, Args)]
 struct AppArgs {

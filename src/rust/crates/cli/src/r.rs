@@ -4,6 +4,8 @@ use crate::exit::{Code, Error};
 use crate::options::Tool;
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +19,15 @@ const EXPRESSION: &str = "drover:::zygote_main()";
 const COMMAND: &str = "drover:::command_main()";
 
 /// What R is started with before its own arguments.
-const OPTIONS: [&str; 4] = ["--no-echo", "--no-restore", "--no-save", "-e"];
+const OPTIONS: [&str; 3] = ["--no-echo", "--no-restore", "--no-save"];
+
+/// The size of R's heap when it starts, in objects, for an app that needs the package plumber. With plumber loaded it has
+/// this size anyway; growing there takes several full collections, and a quarter of the time to load. Other apps would
+/// only have larger workers.
+const HEAP_OF_PLUMBER: &str = "--min-nsize=1000k";
+
+/// How much of a file is looked through for what says that it needs plumber.
+const BEGINNING: u64 = 64 << 10;
 
 /// How to start R processes for an app.
 #[derive(Debug, Clone)]
@@ -54,7 +64,9 @@ impl Recipe {
 
     /// For the supervisor.
     pub fn source(&self) -> Source {
-        let mut args: Vec<OsString> = OPTIONS.into_iter().chain([EXPRESSION, "--args"]).map(OsString::from).collect();
+        let heap = needs_plumber(Path::new(&self.app), self.kind.as_deref()).then_some(HEAP_OF_PLUMBER);
+        let words = OPTIONS.into_iter().chain(heap).chain(["-e", EXPRESSION, "--args"]);
+        let mut args: Vec<OsString> = words.map(OsString::from).collect();
         args.push(self.app.clone());
         if let Some(kind) = &self.kind {
             args.extend(["--kind".into(), kind.into()]);
@@ -80,7 +92,7 @@ pub fn become_tool(tool: &Tool) -> Error {
         }
     }
     let mut command = Command::new(program);
-    command.args(OPTIONS).args([COMMAND, "--args"]).args(&tool.words).envs(library());
+    command.args(OPTIONS).args(["-e", COMMAND, "--args"]).args(&tool.words).envs(library());
     Error::new(Code::System, format!("cannot start R: {}", command.exec()))
 }
 
@@ -112,6 +124,24 @@ fn readable(app: &Path) -> Result<PathBuf, Error> {
         std::fs::File::open(app).map_err(unreadable)?;
     }
     std::path::absolute(app).map_err(unreadable)
+}
+
+/// Whether an app looks as if it needed the package plumber. The package decides what it is; this is about its heap only.
+fn needs_plumber(app: &Path, kind: Option<&str>) -> bool {
+    if matches!(kind, Some("annotations" | "rds")) {
+        return false;
+    }
+    if app.is_dir() {
+        return ["_server.yml", "_server.yaml", "entrypoint.R", "plumber.R"]
+            .iter()
+            .any(|name| app.join(name).is_file());
+    }
+    let mut text = Vec::new();
+    let read = File::open(app).and_then(|file| file.take(BEGINNING).read_to_end(&mut text));
+    // of a call there is no file
+    let text = if read.is_ok() { String::from_utf8_lossy(&text) } else { app.to_string_lossy() };
+    let is_annotation = |line: &str| line.starts_with("#* @") || line.starts_with("#' @");
+    text.contains("plumber") || text.lines().any(is_annotation)
 }
 
 /// As the shell would find it.
@@ -186,6 +216,24 @@ mod tests {
         assert!(no_r.message.starts_with("cannot find R: no program /nonexistent/R."), "{}", no_r.message);
         let no_file = error("/bin/sh", Path::new("/nonexistent/app.R"));
         assert_eq!(no_file.message, "cannot read /nonexistent/app.R: No such file or directory (os error 2)");
+    }
+
+    #[test]
+    fn an_app_for_plumber_is_told_by_what_it_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let annotated = file("a.R", "x <- 1\n#* @get /\nfunction() x\n");
+        assert!(needs_plumber(&annotated, None) && needs_plumber(&annotated, Some("plumber")));
+        assert!(!needs_plumber(&annotated, Some("annotations")));
+        assert!(needs_plumber(&file("b.R", "plumber::pr_run(pr)"), None));
+        assert!(!needs_plumber(&file("c.R", "# a comment\ndr_app()"), None) && !needs_plumber(folder.path(), None));
+        file("entrypoint.R", "pr()");
+        assert!(needs_plumber(folder.path(), None));
+        assert!(needs_plumber(Path::new("plumber::pr()"), None) && !needs_plumber(Path::new("pkg::app()"), None));
     }
 
     #[test]
