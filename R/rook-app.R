@@ -12,6 +12,10 @@
 #' is the path where the app is mounted, which `PATH_INFO` leaves out. `SERVER_NAME` and `SERVER_PORT` are what the
 #' client has asked for, by its field `Host`.
 #'
+#' Apps that are put together from the parts of the package Rook (`Builder`, `URLMap`, `App`, `Brewery`, `File`,
+#' `Static`, `Request`, `Response`) run as they are. While Rook is loaded, `QUERY_STRING` has no question mark, and a
+#' body of several strings is one, both as in Rook's own server.
+#'
 #' The answer is `list(status = , headers = , body = )`, or a promise of one. Header fields may come several times, and
 #' be numbers. The body is a string, a raw vector, `NULL`, or `c(file = path)`, which the engine reads. What handlers of
 #' this package answer, see [dr_response()], may be answered as well. Answers of a function of `url`, `query`, `body`
@@ -54,9 +58,11 @@ rook_handler <- function(app) {
   force(app)
   constants <- rook_constants()
   static <- rook_static(app)
+  for_rook <- is_for_rook(app)
   has_head <- !is.null(member(app, "onHeaders"))
   function(req, depth = mount_depth(req$route)) {
     env <- rook_request(req, depth, constants)
+    if (for_rook) env$QUERY_STRING <- sub("^[?]", "", env$QUERY_STRING)
     if (length(static)) {
       answer <- static_answer(static, env)
       if (!is.null(answer)) return(answer)
@@ -71,8 +77,24 @@ rook_handler <- function(app) {
       env$rook.input <- rook_input(body)
     }
     value <- app$call(env)
+    if (for_rook) value <- one_string(value)
     if (is_promise(value)) value$then(rook_response) else rook_response(value)
   }
+}
+
+# Whether an app is put together from the parts of the package Rook: these read requests, and write answers, as Rook's
+# own server has them, where that is not as httpuv has them.
+is_for_rook <- function(app) {
+  if (is_plumber(app)) return(FALSE)
+  call <- member(app, "call")
+  isNamespaceLoaded("Rook") || (is.function(call) && "Rook" %in% all.names(body(call)))
+}
+
+# An answer whose body is several strings, as one.
+one_string <- function(value) {
+  body <- if (is.list(value)) value[["body"]]
+  if (is.character(body) && length(body) > 1L && is.null(names(body))) value$body <- paste(body, collapse = "")
+  value
 }
 
 # How many segments stand before the app's own, by the pattern of the route: "/api/*path" has one, "/" none.

@@ -10,7 +10,7 @@ packages="r-base-core r-base-dev r-cran-jsonlite r-cran-later"
 case "$purpose" in
   run) packages="$packages r-cran-promises" ;; # the example "async"
   test) packages="$packages r-cran-promises r-cran-testthat r-cran-processx r-cran-withr curl nghttp2-client nginx-light procps
-    shellcheck cppcheck r-cran-lintr r-cran-roxygen2 r-cran-httpuv r-cran-plumber r-cran-yaml" ;;
+    shellcheck cppcheck r-cran-lintr r-cran-roxygen2 r-cran-httpuv r-cran-plumber r-cran-rook r-cran-yaml" ;;
   site) packages="$packages r-cran-pkgdown pandoc" ;;
   bench) packages="$packages r-cran-httpuv r-cran-plumber r-cran-rserve r-cran-processx curl nginx-light wrk" ;;
   *) fail "unknown purpose '$purpose': run, test, site or bench" ;;

@@ -154,3 +154,21 @@ test_that("a body whose strings were built to collide, or that is nested too dee
   expect_identical(ask(jsonlite::toJSON(as.character(1:10000))), c(200L, 1L))
   expect_identical(ask(paste0("{", strrep("x", 20000))), c(200L, 1L))
 })
+
+test_that("what the package Rook puts together gets requests, and gives answers, as in its own server", {
+  skip_if_not_installed("Rook")
+  apps <- c(
+    "app <- dr_app()",
+    "dr_mount(app, '/builder', Rook::Builder$new(Rook::URLMap$new('/a' = function(env) {",
+    "  response <- Rook::Response$new()", "  response$write(paste('a', Rook::Request$new(env)$GET()$x))",
+    "  response$finish()", "}, '.*' = Rook::App$new(function(env) {",
+    "  list(status = 200L, headers = list('Content-Type' = 'text/plain'), body = c(env$SCRIPT_NAME, env$PATH_INFO))",
+    "}))))",
+    "dr_mount(app, '/function', function(env) {", "  request <- Rook::Request$new(env)", "  response <- Rook::Response$new()",
+    "  response$write(paste(request$GET()$x, request$POST()$y))", "  response$finish()", "})"
+  )
+  server <- local_server(apps)
+  expect_identical(http(server, "/builder/a?x=1%202")$body, "a 1 2")
+  expect_identical(http(server, "/builder/b")$body, "/builder/b")
+  expect_identical(http(server, "/function/?x=1&y=2", "-d", "y=3")$body, "1 3")
+})
