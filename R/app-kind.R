@@ -40,6 +40,7 @@ file_of_settings <- function(settings) {
   lines <- readLines(settings, warn = FALSE, encoding = "UTF-8")
   engine <- yaml_value(lines, "engine")
   if (is.null(engine)) stop_load(basename(settings), " has no `engine`: it must be plumber or drover")
+  if (engine == "plumber2") stop_load(plumber2_problem(settings, lines))
   if (!engine %in% c("plumber", "drover")) {
     stop_load(basename(settings), " is for the engine ", engine, ", which is not served: it must be plumber or drover")
   }
@@ -50,6 +51,43 @@ file_of_settings <- function(settings) {
   there <- file.path(folder, names)[file.exists(file.path(folder, names))]
   if (!length(there)) stop_load(basename(settings), ": there is no ", paste(names, collapse = ", "), " beside it")
   there[[1L]]
+}
+
+# Apps of plumber2 are not routers of plumber, and not those of httpuv: what was found, and how to go on.
+plumber2_problem <- function(settings, lines) {
+  routes <- yaml_words(lines, "routes")
+  constructor <- yaml_value(lines, "constructor")
+  named <- c(
+    if (length(routes)) paste("routes:", paste(routes, collapse = ", ")),
+    if (!is.null(constructor)) paste("constructor:", constructor)
+  )
+  there <- file.path(dirname(settings), routes)
+  annotated <- routes[vapply(there, function(file) file.exists(file) && !dir.exists(file) && has_annotations(file), NA)]
+  paste0(
+    basename(settings), " is for the engine plumber2",
+    if (length(named)) paste0(" (", paste(named, collapse = "; "), ")"), ", whose apps drover does not serve",
+    if (is_installed("plumber2")) {
+      "; plumber2 does: plumber2::api_run(plumber2::api(\"_server.yml\"))"
+    } else {
+      "; the package 'plumber2', which does, is not installed: install.packages(\"plumber2\")"
+    },
+    if (length(annotated)) {
+      paste0(". Annotations that plumber has, too, are served as its own: drover serve ", annotated[[1L]])
+    }
+  )
+}
+
+# The words of a key at the top of a file in YAML: one beside it, several in brackets, or one on each line below.
+yaml_words <- function(lines, key) {
+  at <- grep(paste0("^", key, "\\s*:"), lines)
+  if (!length(at)) return(character())
+  beside <- sub("^[^:]*:", "", lines[[at[[1L]]]])
+  below <- utils::tail(lines, -at[[1L]])
+  is_item <- grepl("^\\s*-\\s", below)
+  items <- below[cumprod(is_item) == 1L]
+  text <- c(strsplit(gsub("[][]", "", sub("\\s#.*$", "", beside)), ",")[[1L]], sub("^\\s*-\\s", "", items))
+  words <- gsub("^[\"']|[\"']$", "", trimws(sub("\\s#.*$", "", text)))
+  words[nzchar(words)]
 }
 
 # The value of a key at the top of a file in YAML, if it is a single word.
@@ -69,9 +107,14 @@ is_expression <- function(text) {
 kind_of_file <- function(file) {
   if (grepl("[.]rds$", file, ignore.case = TRUE)) return("rds")
   if (grepl("^entrypoint[.]r$", basename(file), ignore.case = TRUE)) return("script")
-  lines <- tryCatch(readLines(file, warn = FALSE, encoding = "UTF-8"), error = function(error) character())
-  if (!any(grepl(annotation, lines, perl = TRUE, useBytes = TRUE)) || makes_app(lines)) "script" else "plumber"
+  if (has_annotations(file) && !makes_app(lines_of(file))) "plumber" else "script"
 }
+
+lines_of <- function(file) {
+  tryCatch(readLines(file, warn = FALSE, encoding = "UTF-8"), error = function(error) character())
+}
+
+has_annotations <- function(file) any(grepl(annotation, lines_of(file), perl = TRUE, useBytes = TRUE))
 
 # A line that makes a file one of plumber's: what is above a function there.
 annotation <- paste0(

@@ -113,6 +113,7 @@ test("what cannot be served is one error with its line and exit status, and noth
   at <- function(file) file.path(folder, file)
   ends(at("missing.R"), 4L, "cannot read .*missing.R")
   ends(folder, 1L, "looked for _server.yml, .*; found ")
+  ends(folder_of("_server.yml" = "engine: plumber2"), 1L, "_server.yml is for the engine plumber2, whose apps")
   ends(at("syntax.R"), 1L, "line 2, column 11: unexpected '\\{'")
   ends(at("throws.R"), 1L, "line 3: not today")
   ends(at("package.R"), 1L, "line 3: there is no package called .no.such.package.")

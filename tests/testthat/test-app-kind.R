@@ -37,6 +37,25 @@ test_that("the engine of _server.yml decides", {
   expect_load_error(kind_in(local_files("_server.yml" = "engine: plumber")), "there is no entrypoint.R, plumber.R, app.R beside it")
 })
 
+test_that("_server.yml of plumber2 is told what it names, what is missing, and how to go on", {
+  skip_if(requireNamespace("plumber2", quietly = TRUE), "plumber2 is installed")
+  problem <- function(yml, ...) {
+    error <- expect_error(kind_in(local_files("_server.yml" = yml, ...)), class = "drover_error_load")
+    conditionMessage(error)
+  }
+  text <- problem(
+    c("engine: plumber2", "routes:", "- a.R  # first", "- 'b c.R'", "constructor: make.R", "options:", "  port: 1"),
+    a.R = "#* @get /", "b c.R" = "1"
+  )
+  expect_match(text, "_server.yml is for the engine plumber2 (routes: a.R, b c.R; constructor: make.R), whose", fixed = TRUE)
+  expect_match(text, "'plumber2', which does, is not installed: install.packages(\"plumber2\").", fixed = TRUE)
+  expect_match(text, "are served as its own: drover serve a.R$")
+  expect_match(problem(c("engine: plumber2", "routes: [x.R, 'y.R']")), "(routes: x.R, y.R), whose", fixed = TRUE)
+  # without annotations there is nothing else to serve
+  expect_false(grepl("drover serve", problem(c("routes: api.R", "engine: plumber2"), api.R = "1")))
+  expect_match(problem("engine: plumber2"), "plumber2, whose apps", fixed = TRUE)
+})
+
 test_that("annotations make a file plumber's, unless it makes an app itself; `kind` overrides", {
   folder <- local_files(
     a.R = c("#* @apiTitle x", "#'@get /x", "function() 1"), b.R = c("#* @get /x", "drover::dr_get(drover::dr_app(), '/x', identity)"),
