@@ -35,6 +35,8 @@ pub fn serve(options: &Told, dev: Option<Dev>) -> Result<Ended, Error> {
     let recipe = if dev.is_some() { recipe.with_trace() } else { recipe };
     let uploads = uploads(options.upload_path())?;
     let mut settings = options.settings(uploads.path().to_owned());
+    // before there are threads, which it would have to wait for
+    engine::make_room(settings.limits.max_connections);
     settings.development = dev.as_ref().map(|dev| dev.state.clone());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
     runtime.block_on(async {

@@ -33,7 +33,7 @@ pub use edge::access_log::AccessLogFormat;
 pub use dispatch::{PoolEvent, Runner, Runs, Seat, WorkerStats};
 pub use exchange::now as now_ms;
 pub use httpd::phrase_or_class as status_phrase;
-pub use httpd::{Address, Fields, Uploads};
+pub use httpd::{make_room, Address, Fields, Uploads};
 pub use observe::{Console, Level, Log};
 pub use pipeline::NOT_FOUND_ROUTE;
 pub use pool::Pool;

@@ -15,6 +15,7 @@ mod budget;
 mod connection;
 mod current_transport;
 mod date;
+mod descriptors;
 mod fields;
 mod h1;
 mod h2;
@@ -39,6 +40,7 @@ pub use body::{receive, Incoming, Received};
 pub use budget::{Budget, FilePlace};
 pub use connection::{Connection, OpenRequest};
 pub use date::date;
+pub use descriptors::make_room;
 pub use fields::check as check_fields;
 #[cfg(fuzzing)]
 pub use h1::fuzzing;

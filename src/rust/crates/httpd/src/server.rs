@@ -4,10 +4,9 @@ use crate::accept::{self, Acceptor};
 use crate::listen::{Address, Listener};
 use crate::service::Service;
 use crate::shared::{number_this_thread, Command, Shared};
-use crate::{new_connections, timeouts, turn};
+use crate::{descriptors, new_connections, timeouts, turn};
 use admission::Limits;
 use observe::{Level, Log};
-use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -15,9 +14,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
-
-/// Descriptors that are neither connections nor files being sent or received: what R opens, the server's own.
-const SPARE_DESCRIPTORS: u64 = 64;
 
 /// An I/O thread that is told to end does so within this, unless a C handler holds it that had promised not to block.
 const ENDS_WITHIN: Duration = Duration::from_secs(2);
@@ -28,7 +24,7 @@ const ENDS_WITHIN: Duration = Duration::from_secs(2);
 const EVENTS: usize = 32;
 /// Tasks that run before the runtime looks at sockets again although some are left: those of a turn, those whose answers have come, and more,
 /// so that the usual turn ends with nothing left.
-const POLLS: u32 = 256;
+const POLLS: u32 = 64;
 
 /// What a server is told to be.
 pub struct Options {
@@ -59,7 +55,7 @@ impl Server {
     /// When the system has no thread for it.
     pub fn start(listener: Listener, options: Options, service: Arc<dyn Service>) -> io::Result<Server> {
         let Options { threads, upload_path, limits, log } = options;
-        let descriptors = descriptors(limits.max_connections);
+        let descriptors = descriptors::make_room(limits.max_connections);
         let shared = Arc::new(Shared::new(limits, upload_path, log, threads, descriptors));
         let (starting, receivers): (Vec<_>, Vec<_>) = (0..threads).map(|_| unbounded_channel()).unzip();
         shared.has_threads(starting);
@@ -84,7 +80,7 @@ impl Server {
         if most < asked {
             let text = format!(
                 "at most {most} connections at a time and not `max_connections` = {asked}: the limit of open files (ulimit -n) is {}",
-                getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+                descriptors::limit()
             );
             self.shared.log.line(Level::Warn, &text);
         }
@@ -140,25 +136,6 @@ impl Drop for Server {
         }
         self.shared.log.close();
     }
-}
-
-/// Raises the soft limit of descriptors as far as `connections` need and the system allows; gives how many there are then for them and for
-/// files.
-fn descriptors(connections: usize) -> usize {
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let wanted = connections as u64 + 4 * SPARE_DESCRIPTORS;
-    let now = current.unwrap_or(u64::MAX);
-    let possible = maximum.unwrap_or(u64::MAX);
-    let limit = if now >= wanted {
-        now
-    } else {
-        let raised = wanted.min(possible);
-        match setrlimit(Resource::Nofile, Rlimit { current: Some(raised), maximum }) {
-            Ok(()) => raised,
-            Err(_) => now,
-        }
-    };
-    usize::try_from(limit.saturating_sub(SPARE_DESCRIPTORS)).unwrap_or(usize::MAX).max(1)
 }
 
 /// All that an I/O thread is given.

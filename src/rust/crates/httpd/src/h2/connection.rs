@@ -14,10 +14,12 @@ use crate::turn::{self, give_way};
 use h2::server::{Builder, Connection as Machine, Handshake, SendResponse};
 use h2::{Reason, RecvStream};
 use http::Request;
+use std::collections::VecDeque;
 use std::future::{poll_fn, Future};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{ready, Context, Poll};
+use std::time::{Duration, Instant};
 
 /// Bytes of requests' bodies that are on their way, for a stream and for all of a connection.
 const STREAM_WINDOW: u32 = 64 << 10;
@@ -28,8 +30,10 @@ const HELD: usize = 64 << 10;
 /// us reset (CVE-2025-8671): then the connection ends.
 const RESETS: usize = 20;
 const RESETS_OF_OURS: usize = 1024;
-/// Rounds of requests after which other connections have their turn.
+/// Other connections have their turn after so many rounds of requests, and between two requests after so long: looking for a file takes ten
+/// times as long as to answer from memory.
 const ROUNDS: usize = 8;
+const SLICE: Duration = Duration::from_micros(20);
 
 /// Serves a connection to its end, and gives its transport back.
 pub async fn serve(io: Box<Transport>, state: &Arc<Connection>, service: &Arc<dyn Service>) -> Option<Box<Transport>> {
@@ -41,7 +45,7 @@ pub async fn serve(io: Box<Transport>, state: &Arc<Connection>, service: &Arc<dy
     let mut serving = Serving {
         machine: Stage::Beginning(builder(server).handshake(Io::new(state.clone()))),
         ending: Directive::None,
-        arrived: Vec::new(),
+        arrived: VecDeque::new(),
         begun: Vec::new(),
         state,
         service,
@@ -88,8 +92,8 @@ struct Serving<'a> {
     machine: Stage,
     /// the last directive that was followed
     ending: Directive,
-    /// requests that have come in this turn
-    arrived: Vec<(Request<RecvStream>, SendResponse<Piece>)>,
+    /// requests that have come, and are not looked at yet
+    arrived: VecDeque<(Request<RecvStream>, SendResponse<Piece>)>,
     /// those that were answered at once
     begun: Vec<Stream>,
     state: &'a Arc<Connection>,
@@ -131,16 +135,14 @@ impl Serving<'_> {
     /// Goes on until something has to be waited for.
     fn turn(&mut self, cx: &mut Context<'_>, io: &mut Option<Box<Transport>>) -> Poll<()> {
         turn::begin();
+        let began = Instant::now();
         let mut ended = Poll::Pending;
         for round in 0.. {
             ended = current_transport::lend(io, || self.accept(cx));
             if ended.is_ready() || self.arrived.is_empty() {
                 break;
             }
-            for (request, respond) in self.arrived.drain(..) {
-                self.begun.extend(stream::begin(request, respond, self.state, self.service));
-            }
-            if round == ROUNDS {
+            if !self.answer(began) || round == ROUNDS {
                 give_way(cx);
                 break;
             }
@@ -150,6 +152,17 @@ impl Serving<'_> {
             tokio::spawn(stream);
         }
         ended
+    }
+
+    /// Answers what has come. `false` when that is enough for this turn.
+    fn answer(&mut self, began: Instant) -> bool {
+        while let Some((request, respond)) = self.arrived.pop_front() {
+            self.begun.extend(stream::begin(request, respond, self.state, self.service));
+            if !self.arrived.is_empty() && began.elapsed() >= SLICE {
+                return false;
+            }
+        }
+        true
     }
 
     /// Has the library read and write; requests that come together are answered together.
@@ -165,7 +178,7 @@ impl Serving<'_> {
                     Err(_) => return Poll::Ready(()),
                 },
                 Stage::Open(machine) => match ready!(machine.poll_accept(cx)) {
-                    Some(Ok(request)) => self.arrived.push(request),
+                    Some(Ok(request)) => self.arrived.push_back(request),
                     Some(Err(_)) | None => return Poll::Ready(()),
                 },
             }

@@ -17,7 +17,7 @@ const SPAN: u64 = 10_000;
 
 /// What a connection's frames may cost in a turn, so that a flood of them does not keep others waiting: a request or a piece of a body costs
 /// 1, all else, of which an honest client sends few at a time, [`ASIDE`]. As many requests as most clients have under way at a time.
-const AT_ONCE: u32 = 32;
+const AT_ONCE: u32 = 16;
 const ASIDE: u32 = 2;
 
 const DATA: u8 = 0;
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(pieces(6, 8), (AT_ONCE / ASIDE) as usize);
         let mut frames = begun();
         frames.begin_turn();
-        let long = [frame(6, 0, 0, 8).repeat(15), frame(DATA, 0, 1, 9000)].concat();
+        let long = [frame(6, 0, 0, 8).repeat((AT_ONCE / ASIDE) as usize - 1), frame(DATA, 0, 1, 9000)].concat();
         assert_eq!(frames.read(&long[..200], 1, |_, _| {}) + frames.read(&long[200..], 1, |_, _| {}), long.len());
     }
 

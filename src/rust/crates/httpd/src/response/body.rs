@@ -9,17 +9,21 @@ use bytes::Bytes;
 use exchange::PipeReader;
 use http::StatusCode;
 use std::fs::File;
-use std::future::Future as _;
+use std::future::Future;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{ready, Context, Poll};
-use tokio::task::JoinHandle;
+use tokio::sync::Semaphore;
 
 /// Most bytes of a file read at a time: large enough to need few turns, small enough that many downloads fit in memory.
 const PIECE: usize = 128 << 10;
+
+/// Pieces that are read at a time, until their connections take them: more than keep the disk busy, and so few that those of a thousand
+/// downloads do not come all together, before everybody else.
+static READS: Semaphore = Semaphore::const_new(16);
 
 /// A body of so many bytes is worth counting while it waits in memory.
 const LONG: usize = 64 << 10;
@@ -41,7 +45,7 @@ struct Piecewise {
     file: Arc<File>,
     offset: u64,
     left: u64,
-    reading: Option<JoinHandle<io::Result<Bytes>>>,
+    reading: Option<Pin<Box<dyn Future<Output = io::Result<Bytes>> + Send>>>,
     place: Option<FilePlace>,
 }
 
@@ -193,14 +197,18 @@ impl Piecewise {
         }
         let reading = self.reading.get_or_insert_with(|| {
             let (file, offset, size) = (self.file.clone(), self.offset, self.left.min(most as u64) as usize);
-            tokio::task::spawn_blocking(move || {
-                let mut piece = vec![0; size];
-                let n = file.read_at(&mut piece, offset)?;
-                piece.truncate(n);
-                Ok(Bytes::from(piece))
+            Box::pin(async move {
+                let _place = READS.acquire().await;
+                let read = move || {
+                    let mut piece = vec![0; size];
+                    let n = file.read_at(&mut piece, offset)?;
+                    piece.truncate(n);
+                    Ok(Bytes::from(piece))
+                };
+                tokio::task::spawn_blocking(read).await.map_err(io::Error::other)?
             })
         });
-        let piece = ready!(Pin::new(reading).poll(cx)).map_err(io::Error::other).and_then(|r| r);
+        let piece = ready!(reading.as_mut().poll(cx));
         self.reading = None;
         Poll::Ready(Some(match piece {
             Ok(b) if b.is_empty() => {
