@@ -30,8 +30,9 @@ use std::task::{ready, Context, Poll};
 
 /// What is left of a request's body after its answer is read up to this many bytes, so that the connection can go on.
 const SKIPPED: u64 = 64 << 10;
-/// Steps after which other connections have their turn.
+/// Steps after which other connections have their turn, and bytes of a response.
 const STEPS: usize = 128;
+const SENT_AT_ONCE: usize = 256 << 10;
 
 /// How a connection ends, or goes on.
 #[derive(Debug)]
@@ -77,6 +78,8 @@ pub struct Client {
     new: bool,
     /// the next answer is the last one
     draining: bool,
+    /// bytes of a response in this turn
+    sent: usize,
     state: Arc<Connection>,
     open: OpenConnection,
     service: Arc<dyn Service>,
@@ -92,7 +95,7 @@ impl Client {
     pub fn new(io: Box<Transport>, state: Arc<Connection>, open: OpenConnection, service: Arc<dyn Service>) -> Self {
         let asked = Asked { head_only: false, http10: false, keep_alive: true };
         let (io, reader, doing) = (Some(io), HeadReader::default(), Doing::Reading);
-        Client { io, reader, doing, asked, was_last: false, new: true, draining: false, state, open, service }
+        Client { io, reader, doing, asked, was_last: false, new: true, draining: false, sent: 0, state, open, service }
     }
 
     /// What the connection does.
@@ -144,6 +147,7 @@ impl Client {
     /// Goes on until something has to be waited for.
     pub fn turn(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
         turn::begin();
+        self.sent = 0;
         if let Some(ended) = self.obey() {
             return Poll::Ready(ended);
         }
@@ -333,11 +337,16 @@ impl Client {
             if io.is_full() {
                 ready!(io.poll_flush(cx))?;
             }
+            if self.sent >= SENT_AT_ONCE {
+                give_way(cx);
+                return self.while_waiting(cx);
+            }
             let Doing::Sending(body, framed, sent) = &mut self.doing else { return Poll::Ready(Ok(None)) };
             match body.poll(cx, usize::MAX) {
                 Poll::Pending => return self.while_waiting(cx),
                 Poll::Ready(Some(Ok(piece))) => {
                     sent.add(piece.len());
+                    self.sent += piece.len();
                     if !framed.write(piece, io) {
                         break false;
                     }

@@ -8,9 +8,10 @@ use crate::shared::Shared;
 use bytes::Bytes;
 use exchange::PipeReader;
 use http::StatusCode;
+use rustix::io::{preadv2, ReadWriteFlags};
 use std::fs::File;
 use std::future::Future;
-use std::io::{self, Write};
+use std::io::{self, IoSliceMut, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::pin::Pin;
@@ -20,6 +21,9 @@ use tokio::sync::Semaphore;
 
 /// Most bytes of a file read at a time: large enough to need few turns, small enough that many downloads fit in memory.
 const PIECE: usize = 128 << 10;
+
+/// Most bytes of a file read by the I/O thread itself.
+const CACHED: usize = 64 << 10;
 
 /// Pieces that are read at a time, until their connections take them: more than keep the disk busy, and so few that those of a thousand
 /// downloads do not come all together, before everybody else.
@@ -191,9 +195,24 @@ fn unavailable(why: &str) -> Failure {
 }
 
 impl Piecewise {
+    /// What the system has in memory, which is cheaper than to have another thread read it. `None` when it would have to wait for a disk, and
+    /// where there are file systems that cannot tell.
+    fn read_cached(&self, most: usize) -> Option<Bytes> {
+        let mut piece = vec![0; self.left.min(most.min(CACHED) as u64) as usize];
+        let into = &mut [IoSliceMut::new(&mut piece)];
+        let n = preadv2(&self.file, into, self.offset, ReadWriteFlags::NOWAIT).ok().filter(|n| *n > 0)?;
+        piece.truncate(n);
+        Some(piece.into())
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>, most: usize) -> Poll<Option<io::Result<Bytes>>> {
         if self.left == 0 {
             return Poll::Ready(None);
+        }
+        if let Some(piece) = self.reading.is_none().then(|| self.read_cached(most)).flatten() {
+            self.offset += piece.len() as u64;
+            self.left -= piece.len() as u64;
+            return Poll::Ready(Some(Ok(piece)));
         }
         let reading = self.reading.get_or_insert_with(|| {
             let (file, offset, size) = (self.file.clone(), self.offset, self.left.min(most as u64) as usize);
@@ -279,5 +298,31 @@ mod tests {
         let mut body = Body::bytes(vec![0; LONG - 1]);
         body.take_place(&server).unwrap();
         assert_eq!(server.budget.in_use(), (0, 0, 0));
+    }
+
+    /// All of a file, and whether its first piece was there without waiting.
+    async fn all(path: &Path, len: u64) -> (Vec<u8>, bool) {
+        let mut body = Body::file(File::open(path).unwrap(), 0, len);
+        let Source::File(file) = &body.source else { panic!("no file") };
+        let cached = file.read_cached(usize::MAX).is_some();
+        let mut all = Vec::new();
+        while let Some(piece) = std::future::poll_fn(|cx| body.poll(cx, usize::MAX)).await {
+            all.extend_from_slice(&piece.unwrap());
+        }
+        (all, cached)
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn files_are_read_at_once_where_that_is_possible_and_by_a_thread_elsewhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let bytes: Vec<u8> = (0..3 * PIECE as u32).map(|i| (i / 7) as u8).collect();
+        let path = folder.path().join("file");
+        std::fs::write(&path, &bytes).unwrap();
+        let (all_of_it, _) = all(&path, bytes.len() as u64).await;
+        assert!(all_of_it == bytes);
+        // the system makes these up as they are read, and cannot say whether that takes long
+        let version = Path::new("/proc/version");
+        let text = std::fs::read(version).unwrap();
+        assert_eq!(all(version, text.len() as u64).await, (text, false));
     }
 }
