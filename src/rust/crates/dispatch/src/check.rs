@@ -48,6 +48,14 @@ impl Dispatcher {
                 for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| of_generation(worker)) {
                     if let Some(lane) = worker.lane_mut(of).filter(|lane| lane.has_ahead()) {
                         taken.extend(lane.take_back(now, slow));
+                        if of == Of::R && spare {
+                            let back = lane.take_back_from_stream(now, slow);
+                            if !back.is_empty() {
+                                // others come first
+                                worker.last_turn = 0;
+                                taken.extend(back);
+                            }
+                        }
                         worker.count_in_flight();
                     }
                 }

@@ -64,6 +64,8 @@ pub struct Dispatcher {
     max_queue: usize,
     pub(crate) queue_timeout: u64,
     pub(crate) kill_after: u64,
+    /// the server is to end
+    draining: bool,
     /// to itself, from wherever a streamed body is read
     post: UnboundedSender<Post>,
     /// has the clocks looked at often: requests are out
@@ -90,6 +92,7 @@ impl Dispatcher {
             max_queue: limits.max_queue,
             queue_timeout: ms_or_never(limits.queue_timeout),
             kill_after: ms(limits.kill_after),
+            draining: false,
             post,
             watch_closely,
         }
@@ -356,7 +359,10 @@ impl Dispatcher {
                 Said::Head { request, message } => self.begin_stream(at, of, request, message),
                 Said::End { request, micros } => {
                     self.workers[at].count_end(micros);
-                    self.took(at, request.route, micros);
+                    // R was free again when the head came
+                    if of == Of::C {
+                        self.took(at, request.route, micros);
+                    }
                 }
             }
         }
@@ -369,12 +375,20 @@ impl Dispatcher {
 
     /// A response whose body comes piece by piece has begun. A client that has gone leaves the pipe at once, and that is posted.
     fn begin_stream(&mut self, at: usize, of: Of, request: Assigned, head: Bytes) {
-        let worker = &mut self.workers[at];
         let (micros, status) = wire::Reply::peek(&head);
+        if of == Of::R {
+            self.took(at, request.route, micros);
+        }
+        let worker = &mut self.workers[at];
+        let is_to_end =
+            self.draining || worker.retiring || self.generations.iter().any(|g| g.id == worker.generation && g.closing);
         worker.count(micros, status);
         let (stream, reader) = Stream::new(worker.worker, of, request.id, self.post.clone());
         let Some(lane) = worker.lane_mut(of) else { return };
         lane.begin(request.id, stream);
+        if is_to_end && of == Of::R {
+            lane.drain_stream(request.id);
+        }
         self.settle(request.key, Outcome::Stream(head, reader));
     }
 
@@ -484,6 +498,7 @@ impl Dispatcher {
         let worker = &mut self.workers[at];
         let generation = worker.generation;
         worker.retiring = true;
+        worker.drain_streams();
         for of in [Of::R, Of::C] {
             let lane = self.workers[at].lane_mut(of);
             let back = lane.map(|lane| lane.revoke_unbegun(0)).unwrap_or_default();
@@ -543,6 +558,9 @@ impl Dispatcher {
                 for g in &mut self.generations {
                     g.closing = g.id < id;
                 }
+                for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| worker.generation < id) {
+                    worker.drain_streams();
+                }
                 for g in 0..self.generations.len() {
                     self.fail_orphans(g);
                 }
@@ -557,6 +575,12 @@ impl Dispatcher {
             PoolOrder::Attach(seat) => self.attach(*seat),
             PoolOrder::Retire(worker) => self.retire(worker),
             PoolOrder::Gone(worker) => self.gone(worker),
+            PoolOrder::Drain => {
+                self.draining = true;
+                for (_, worker) in &mut self.workers {
+                    worker.drain_streams();
+                }
+            }
         }
     }
 

@@ -35,6 +35,8 @@ pub(crate) struct Lane {
     main: Load,
     /// requests that it was ever given: the order of those that it has
     given: u64,
+    /// requests whose bodies are being streamed
+    streaming: usize,
     /// it has written what is no message
     broken: bool,
 }
@@ -119,6 +121,7 @@ impl Lane {
             inline: Load::new(),
             main: Load::new(),
             given: 0,
+            streaming: 0,
             broken: false,
         })
     }
@@ -221,6 +224,7 @@ impl Lane {
         self.held_mut(id)?;
         let held = self.held[id.slot as usize].take()?;
         self.len -= 1;
+        self.streaming -= usize::from(held.stream.is_some());
         if !held.later {
             self.load_mut(held.runs).remove(held.request.expected);
         }
@@ -267,9 +271,18 @@ impl Lane {
         taken
     }
 
-    /// Whether something waits here behind others.
+    /// Whether something waits here behind others, or may: R makes pieces of bodies between requests.
     pub(crate) fn has_ahead(&self) -> bool {
-        self.main.n > self.width || (self.inline.n > 0 && self.running() > 1)
+        self.main.n > self.width || (self.inline.n > 0 && self.running() > 1) || (self.streaming > 0 && self.main.n > 0)
+    }
+
+    /// What waits here behind the making of a piece that has taken longer than `slow`, taken back. For a lane of R.
+    pub(crate) fn take_back_from_stream(&mut self, now: Instant, slow: Duration) -> Vec<Assigned> {
+        let waits = self.streaming > 0 && self.main.n > 0 && self.main.quiet_for(now) > slow;
+        if !waits || self.all().any(|h| !h.later && self.has_begun(h.request.id)) {
+            return Vec::new();
+        }
+        self.revoke_unbegun(0)
     }
 
     /// What waits here behind handlers that have been at it for longer than `slow`, taken back.
@@ -320,11 +333,24 @@ impl Lane {
     /// The body of this request goes there.
     pub(crate) fn begin(&mut self, id: RequestId, stream: Stream) {
         if let Some(held) = self.held_mut(id) {
-            held.stream = Some(stream);
+            let is_new = held.stream.replace(stream).is_none();
             if !held.cancelled {
                 held.due = u64::MAX;
             }
+            self.streaming += usize::from(is_new);
         }
+    }
+
+    /// Bodies that are being streamed and have no end of their own are to end.
+    pub(crate) fn drain(&mut self) {
+        let open = |held: &&Held| held.stream.is_some() && !held.cancelled;
+        let open: Vec<RequestId> = self.all().filter(open).map(|held| held.request.id).collect();
+        open.into_iter().for_each(|id| self.drain_stream(id));
+    }
+
+    /// The same for one of them.
+    pub(crate) fn drain_stream(&mut self, id: RequestId) {
+        self.line.send(id, &Order::Drain.encode());
     }
 
     /// The next thing it says, read at `now`, and how many bytes that took.

@@ -127,6 +127,7 @@ pub(crate) enum PoolOrder {
     Attach(Box<Seat>),
     Retire(u32),
     Gone(u32),
+    Drain,
 }
 
 /// No address of a client, see [`crate::Origin`]: the network of IPv6 with this number is none that anybody has.
@@ -200,6 +201,11 @@ impl Pool {
     /// This worker is dead: what it ran gets 502, what waited for it goes to others.
     pub fn gone(&self, worker: u32) {
         self.order(PoolOrder::Gone(worker));
+    }
+
+    /// The server is to end: streams of R that have no end of their own end soon.
+    pub fn drain(&self) {
+        self.order(PoolOrder::Drain);
     }
 
     /// Whether the supervisor would start more workers: without, no [`PoolEvent::Pressure`] is told.

@@ -38,7 +38,7 @@ pub(crate) struct Worker {
     pub worn: bool,
     pub interrupted: Option<Interrupted>,
     pub killed: bool,
-    /// the turn in which it was last given a request
+    /// the turn in which it was last given a request; 0 when others come first
     pub last_turn: u64,
 }
 
@@ -57,7 +57,7 @@ impl Worker {
             worn: false,
             interrupted: None,
             killed: false,
-            last_turn: 0,
+            last_turn: 1,
         })
     }
 
@@ -88,6 +88,11 @@ impl Worker {
     /// Threads of its C handlers.
     pub(crate) fn threads(&self) -> usize {
         self.c.as_ref().map_or(0, |c| c.width)
+    }
+
+    /// The streams of R that have no end of their own are to end.
+    pub(crate) fn drain_streams(&mut self) {
+        self.r.drain();
     }
 
     /// Whether it runs no R.

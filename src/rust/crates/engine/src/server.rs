@@ -182,6 +182,7 @@ impl Server {
 
     /// Stops accepting; connections end as their requests are answered. Returns at once.
     pub fn drain(&self) {
+        self.pool.drain();
         self.http.drain();
     }
 

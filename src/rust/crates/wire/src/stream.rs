@@ -25,6 +25,7 @@ const BROKEN: u32 = 3;
 
 const CREDIT: u32 = 1;
 const CANCEL: u32 = 2;
+const DRAIN: u32 = 3;
 
 /// What a piece of so many bytes takes of the window.
 pub fn worth(len: usize) -> usize {
@@ -87,6 +88,8 @@ pub enum Order {
     Credit(u32),
     /// nobody waits for the answer any more
     Cancel,
+    /// the server, or this app, is to end: a stream without an end of its own ends soon
+    Drain,
 }
 
 impl Order {
@@ -95,6 +98,7 @@ impl Order {
         let (kind, bytes) = match self {
             Order::Credit(bytes) => (CREDIT, bytes),
             Order::Cancel => (CANCEL, 0),
+            Order::Drain => (DRAIN, 0),
         };
         let mut out = [0; 8];
         out[..4].copy_from_slice(&kind.to_ne_bytes());
@@ -111,6 +115,7 @@ impl Order {
         match (r.u32().ok()?, r.u32().ok()?) {
             (CREDIT, bytes) => Some(Order::Credit(bytes)),
             (CANCEL, _) => Some(Order::Cancel),
+            (DRAIN, _) => Some(Order::Drain),
             _ => None,
         }
     }
@@ -134,7 +139,7 @@ mod tests {
             assert_eq!(Part::decode(&out), Ok(part));
             assert!(Reply::decode(&out).is_err(), "a part is no reply");
         }
-        for order in [Order::Credit(u32::MAX), Order::Cancel] {
+        for order in [Order::Credit(u32::MAX), Order::Cancel, Order::Drain] {
             assert_eq!(Order::decode(&order.encode()), Some(order));
         }
     }

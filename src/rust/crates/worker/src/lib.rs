@@ -9,9 +9,11 @@ mod c_link;
 mod outbox;
 mod sink;
 mod spool;
+mod streams;
 mod telling;
 mod wait;
 mod worker;
 
 pub use c_link::{CLink, CRest, CRoute, LogLine};
+pub use streams::{Call, Rhythm};
 pub use worker::{Job, Running, Worker};

@@ -133,6 +133,8 @@ impl LinkRequest {
                 self.flush(&mut state);
                 self.change.notify_all();
             }
+            // a C handler says itself when it is through
+            Order::Drain => {}
             Order::Cancel => {
                 self.cancelled.store(true, Ordering::Relaxed);
                 let mut state = self.state();

@@ -1,6 +1,8 @@
 //! Taking requests and replying.
 
+use crate::outbox::micros;
 use crate::spool::{failure, spooled, SPOOL_ABOVE};
+use crate::streams::{Call, Rhythm, Streams, ToSend};
 use crate::telling::Telling;
 use crate::wait::Wait;
 use shm::{Assembler, Interrupt, RequestId, Sending, WorkerEnd};
@@ -8,7 +10,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use wire::stream::{Order, Part};
 use wire::Request;
 
 /// A request that was taken: who is to get the reply.
@@ -27,6 +30,11 @@ pub struct Worker {
     /// replies were written since the server's bell was rung
     untold: bool,
     telling: Telling,
+    streams: Streams,
+    /// the same as `telling` for generators, as if they were one handler
+    telling_streams: Telling,
+    /// of a part of a stream
+    part: Vec<u8>,
     /// where the bodies of long replies go
     folder: Option<PathBuf>,
 }
@@ -64,6 +72,9 @@ impl Worker {
             running,
             untold: false,
             telling: Telling::default(),
+            streams: Streams::default(),
+            telling_streams: Telling::default(),
+            part: Vec::new(),
             folder: None,
         }
     }
@@ -88,6 +99,11 @@ impl Worker {
                 self.tell();
                 return None;
             };
+            if let Some(order) = Order::decode(message) {
+                self.streams.obey(id, order, Instant::now());
+                self.flush(id.slot);
+                continue;
+            }
             if !self.end.slots.start(id) {
                 continue; // taken back
             }
@@ -125,7 +141,7 @@ impl Worker {
             self.current = None;
             took = self.telling.answered();
         }
-        let micros = u32::try_from(took.as_micros()).unwrap_or(u32::MAX);
+        let micros = micros(took);
         if message.len() > SPOOL_ABOVE {
             let (mut short, file) = spooled(message, self.folder.as_deref());
             if let Some(file) = file {
@@ -153,6 +169,81 @@ impl Worker {
         self.send(job, message)
     }
 
+    /// Begins a response with this head, a message of `wire`, whose body is a stream. Its number.
+    pub fn open(&mut self, job: Job, head: &mut [u8], rhythm: Rhythm) -> Option<u32> {
+        if self.current == Some(job) {
+            // [`Worker::finished`] says that it goes on without its handler
+            wire::stamp(head, micros(self.telling.answered()));
+        }
+        if !self.send(job, head) {
+            return None;
+        }
+        self.streams.open(job.0, rhythm, Instant::now());
+        Some(job.0.slot)
+    }
+
+    /// How many streams are open.
+    pub fn open_streams(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// The stream whose generator is to be called now, if one is due: then [`Worker::called`] is.
+    pub fn call(&mut self, now: Instant) -> Option<(u32, Call)> {
+        let call = self.streams.call(now)?;
+        if self.untold {
+            self.telling_streams.replied();
+        }
+        if self.telling_streams.must_tell_before(0) {
+            self.tell();
+        }
+        self.telling_streams.begin(0);
+        Some(call)
+    }
+
+    /// When a generator is due next.
+    pub fn next_call(&mut self) -> Option<Instant> {
+        self.streams.next_due()
+    }
+
+    /// The generator of a stream gave this. `done`: whether the body is whole, if it was the last of it.
+    pub fn called(&mut self, stream: u32, bytes: &[u8], done: Option<bool>) {
+        self.telling_streams.end();
+        self.streams.called(stream, bytes, done, Instant::now());
+        self.flush(stream);
+    }
+
+    /// Has streams end, each after the last call of its generator: those that end on a drain, or, broken off, `all`.
+    pub fn end_streams(&mut self, all: bool) {
+        if self.streams.len() == 0 {
+            return;
+        }
+        self.streams.end_early_all(all, Instant::now());
+        for slot in 0..self.end.slots.len() {
+            self.flush(slot as u32);
+        }
+    }
+
+    /// Sends what a stream may send.
+    fn flush(&mut self, slot: u32) {
+        let now = Instant::now();
+        let mut part = std::mem::take(&mut self.part);
+        loop {
+            part.clear();
+            let next = self.streams.next_part(slot, now, |what| {
+                match what {
+                    ToSend::Piece(piece) => Part::Piece(piece),
+                    ToSend::End { whole, took } => Part::End { whole, micros: micros(took) },
+                }
+                .encode(&mut part);
+            });
+            match next {
+                Some(id) => self.send(Job(id), &part),
+                None => break,
+            };
+        }
+        self.part = part;
+    }
+
     fn send(&mut self, job: Job, message: &[u8]) -> bool {
         let mut sending = Sending::default();
         let mut wait = Wait::at(&self.end.server_bell);
@@ -172,6 +263,7 @@ impl Worker {
             self.end.server_bell.ring();
         }
         self.telling.told();
+        self.telling_streams.told();
     }
 
     /// Says that the worker will sleep. `false` when a request came in the meantime: do not sleep.

@@ -3,18 +3,28 @@
 use super::*;
 use crate::pool::Pool;
 use crate::submission::Origin;
+use exchange::PipeReader;
 use shm::{Assembler, RequestId, Sending};
-use tokio::sync::mpsc::unbounded_channel;
+use std::io;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
+use wire::stream::{worth, Order, Part, LONGEST_PIECE, WINDOW};
 
 /// A dispatcher with one generation of the app and no worker.
 fn dispatcher() -> (Dispatcher, Pool) {
+    let (dispatcher, pool, _) = posting_dispatcher();
+    (dispatcher, pool)
+}
+
+/// The same, and what is posted to it.
+fn posting_dispatcher() -> (Dispatcher, Pool, UnboundedReceiver<Post>) {
     let limits = Limits::default();
     let (pool, _orders) = Pool::new(1, limits.max_queue);
-    let (post, _posts) = unbounded_channel();
+    let (post, posts) = unbounded_channel();
     let log = Log::open("none", observe::Screen::default()).unwrap();
     let mut dispatcher = Dispatcher::new(pool.0.clone(), &limits, log, post, || {});
     dispatcher.obey(PoolOrder::Add(1));
-    (dispatcher, pool)
+    (dispatcher, pool, posts)
 }
 
 /// A request of R on this connection of a client.
@@ -119,4 +129,149 @@ async fn a_worker_that_has_much_to_say_is_not_heard_to_the_end_in_one_turn() {
         turns += 1;
     }
     assert!(turns >= said * MESSAGE / READ_AT_ONCE, "{said} messages in {turns} turns");
+}
+
+/// The worker's end of a seat, as a fake has it.
+struct Fake {
+    end: shm::WorkerEnd,
+    assembler: Assembler,
+}
+
+impl Fake {
+    fn sit(dispatcher: &mut Dispatcher, worker: u32) -> Fake {
+        let (end, worker_end) = shm::pair(None).unwrap();
+        let seat = Seat { worker, generation: 1, end, c_end: None, runner: None, stats: Arc::default() };
+        dispatcher.obey(PoolOrder::Attach(Box::new(seat)));
+        Fake { end: worker_end, assembler: Assembler::default() }
+    }
+
+    /// The next message.
+    fn hear(&mut self) -> Option<(RequestId, Vec<u8>)> {
+        self.end.requests.receive(&mut self.assembler, |word, bytes| (RequestId::from_word(word), bytes.to_vec()))
+    }
+
+    fn hear_order(&mut self) -> Option<(RequestId, Order)> {
+        self.hear().map(|(id, message)| (id, Order::decode(&message).unwrap()))
+    }
+
+    fn say(&mut self, id: RequestId, message: &[u8]) {
+        assert!(self.end.replies.send(id.to_word(), message, &mut Sending::default()));
+    }
+
+    fn say_part(&mut self, id: RequestId, part: Part<'_>) {
+        let mut message = Vec::new();
+        part.encode(&mut message);
+        self.say(id, &message);
+    }
+
+    /// Takes a request, answers it with the head of a stream, and is free again.
+    fn stream(&mut self) -> RequestId {
+        let (id, _) = self.hear().unwrap();
+        assert!(self.end.slots.start(id));
+        let mut head = Vec::new();
+        let words = wire::ReplyHead { status: 200, content_type: wire::ContentType::None };
+        words.encode(wire::ReplyBody::Stream, std::iter::empty, &mut head);
+        self.say(id, &head);
+        self.say(id, &[]);
+        id
+    }
+}
+
+fn reader(dispatcher: &mut Dispatcher, key: Key) -> PipeReader {
+    match dispatcher.collect(key, Waker::noop()) {
+        Some(Outcome::Stream(_, reader)) => reader,
+        _ => panic!("no stream"),
+    }
+}
+
+fn read(reader: &PipeReader) -> Poll<Option<io::Result<Bytes>>> {
+    reader.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn streams_of_r_hold_no_worker_and_requests_go_on_beside_them() {
+    let (mut dispatcher, pool) = dispatcher();
+    let mut worker = Fake::sit(&mut dispatcher, 1);
+    let keys = [1, 2, 3].map(|connection| ask(&mut dispatcher, connection));
+    let mut ids = Vec::new();
+    for _ in keys {
+        ids.push(worker.stream());
+        dispatcher.drain();
+    }
+    assert_eq!(pool.waiting(), 0, "each was handed out while the ones before were open");
+    let readers = keys.map(|key| reader(&mut dispatcher, key));
+    for (&id, text) in ids.iter().zip([&b"a"[..], b"b", b"c"]) {
+        worker.say_part(id, Part::Piece(text));
+    }
+    worker.say_part(ids[0], Part::End { whole: true, micros: 1 });
+    worker.say_part(ids[1], Part::End { whole: false, micros: 1 });
+    dispatcher.drain();
+    for (reader, text) in readers.iter().zip(["a", "b", "c"]) {
+        assert!(matches!(read(reader), Poll::Ready(Some(Ok(bytes))) if bytes == text));
+    }
+    assert!(matches!(read(&readers[0]), Poll::Ready(None)));
+    assert!(matches!(read(&readers[1]), Poll::Ready(Some(Err(_)))), "broken off");
+    assert!(read(&readers[2]).is_pending());
+    // the worker dies
+    dispatcher.obey(PoolOrder::Gone(1));
+    assert!(matches!(read(&readers[2]), Poll::Ready(Some(Err(_)))), "broken off");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_stream_of_r_is_told_of_credit_of_its_clients_end_and_of_a_drain() {
+    let (mut dispatcher, _pool, mut posts) = posting_dispatcher();
+    let mut worker = Fake::sit(&mut dispatcher, 1);
+    let key = ask(&mut dispatcher, 1);
+    let id = worker.stream();
+    dispatcher.drain();
+    let its_reader = reader(&mut dispatcher, key);
+    let piece = vec![0; LONGEST_PIECE];
+    for _ in 0..WINDOW / worth(LONGEST_PIECE) {
+        worker.say_part(id, Part::Piece(&piece));
+        dispatcher.drain();
+    }
+    assert!(worker.hear_order().is_none(), "nobody has read");
+    assert!(matches!(read(&its_reader), Poll::Ready(Some(Ok(_)))));
+    assert!(matches!(read(&its_reader), Poll::Ready(Some(Ok(_)))));
+    while let Ok(post) = posts.try_recv() {
+        dispatcher.receive(post);
+    }
+    let granted = 2 * worth(LONGEST_PIECE) as u32;
+    assert_eq!(worker.hear_order(), Some((id, Order::Credit(granted))));
+    dispatcher.obey(PoolOrder::Drain);
+    assert_eq!(worker.hear_order(), Some((id, Order::Drain)));
+    drop(its_reader);
+    while let Ok(post) = posts.try_recv() {
+        dispatcher.receive(post);
+    }
+    assert_eq!(worker.hear_order(), Some((id, Order::Cancel)));
+    // one that begins now hears of the drain at once
+    let key = ask(&mut dispatcher, 2);
+    let second = worker.stream();
+    dispatcher.drain();
+    assert_eq!(worker.hear_order(), Some((second, Order::Drain)));
+    drop(reader(&mut dispatcher, key));
+    // more than it may send
+    for _ in 0..=WINDOW / worth(LONGEST_PIECE) {
+        worker.say_part(second, Part::Piece(&piece));
+        dispatcher.drain();
+    }
+    assert!(dispatcher.workers[0].retiring, "it is broken");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_waits_behind_a_generator_goes_to_another_worker() {
+    let (mut dispatcher, _pool) = dispatcher();
+    let mut slow = Fake::sit(&mut dispatcher, 1);
+    ask(&mut dispatcher, 1);
+    slow.stream();
+    dispatcher.drain();
+    // it makes a piece, and has not begun with the next request
+    ask(&mut dispatcher, 2);
+    let mut other = Fake::sit(&mut dispatcher, 2);
+    assert!(other.hear().is_none());
+    let later = Instant::now() + std::time::Duration::from_millis(1);
+    dispatcher.take_back(later);
+    let (_, message) = other.hear().unwrap();
+    assert_eq!(message, [2]);
 }
