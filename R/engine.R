@@ -10,7 +10,7 @@ engine <- new.env(parent = emptyenv())
 engine_running <- function() .Call(C_worker_state)[[1L]] || service_running()
 
 # Whether a handler is running now.
-engine_in_handler <- function() .Call(C_worker_state)[[2L]]
+engine_in_handler <- function() .Call(C_worker_state)[[2L]] || .Call(C_streams_state)
 
 # Takes the handlers of a compiled app, see compile_app(), and what of the settings a worker has to know.
 engine_adopt <- function(compiled, config) {
@@ -58,6 +58,7 @@ engine_renew <- function(compiled, config) {
   while (!.Call(C_session_renewed, elapsed() - began >= patience)) {
     if (interrupted %in% c(serve(modes$idle), run_callbacks())) patience <- 0
   }
+  end_streams()
   .Call(C_session_forget)
   engine_adopt(compiled, config)
   problem <- .Call(C_session_reopen)
@@ -182,6 +183,15 @@ told_twice <- function(began, interrupt) {
   (interrupt || terminate) && elapsed() - began >= 0.5
 }
 
+# Ends streams that have outlasted the time for it: each generator is called once more, to be told so. What takes longer
+# than a second is not waited for.
+end_streams <- function() {
+  began <- elapsed()
+  while (.Call(C_streams_end) && elapsed() - began < 1) {
+    if (identical(serve(modes$drain), interrupted)) break
+  }
+}
+
 # Ends the server when the requests in flight are answered, or after `graceful_timeout` seconds.
 engine_stop <- function(graceful_timeout) {
   .Call(C_session_drain)
@@ -193,6 +203,7 @@ engine_stop <- function(graceful_timeout) {
     called <- run_callbacks()
     if (told_twice(began, interrupted %in% c(outcome, called))) break
   }
+  end_streams()
   .Call(C_session_close)
   engine$scope <- engine$on_error <- NULL
   invisible()

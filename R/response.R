@@ -119,7 +119,7 @@ dr_set_header <- function(response, name, value, append = FALSE) {
   response
 }
 
-# Of a response with a file, the body is what is in the file; one that is assigned takes its place.
+# Of a response with a file, the body is what is in the file; one that is assigned takes its place, or that of a stream.
 
 #' @export
 `$.dr_response` <- function(x, name) {
@@ -135,7 +135,7 @@ dr_set_header <- function(response, name, value, append = FALSE) {
 `$<-.dr_response` <- function(x, name, value) {
   kind <- class(x)
   class(x) <- NULL
-  if (name == "body") x[["file"]] <- NULL
+  if (name == "body") x[["file"]] <- x[["stream"]] <- NULL
   x[[name]] <- value
   class(x) <- kind
   x
@@ -156,6 +156,7 @@ body_summary <- function(response) {
   if (!is.null(response$file)) {
     return(sprintf("file %s", encodeString(response$file, quote = "\"")))
   }
+  if (!is.null(response$stream)) return("stream")
   body <- response[["body"]]
   if (is.null(body)) return("no body")
   size <- count_of(if (is.raw(body)) length(body) else nchar(body, "bytes"), "byte")

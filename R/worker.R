@@ -13,7 +13,8 @@ serve <- function(mode) {
   outcome <- .Call(C_worker_guarded, guard, mode)
   if (identical(outcome, outcomes$aborted)) {
     # a jump to top level that went past every handler of R, out of a handler or out of dr_on_error()
-    reply_failure(simpleError("the handler jumped to top level", NULL))
+    jump <- simpleError("the handler jumped to top level", NULL)
+    if (!fail_stream(jump, NULL)) reply_failure(jump)
   }
   outcome
 }
@@ -77,6 +78,7 @@ fail_request <- function(condition) {
   # a handler may have set one, and it would end every handler after it
   setTimeLimit()
   trace <- take_trace()
+  if (fail_stream(condition, trace)) return(invisible())
   state <- .Call(C_worker_state)
   on_error <- if (state[[2L]]) engine$on_error[[state[[3L]]]]
   # code of the app again: in a worker process it can be interrupted, like the handler
@@ -89,6 +91,15 @@ fail_request <- function(condition) {
   invisible()
 }
 
+# Breaks off the stream whose generator signalled `condition`. FALSE when none ran: then it was a handler.
+fail_stream <- function(condition, trace) {
+  if (!.Call(C_streams_state)) return(FALSE)
+  calls <- paste0("\x1f", trace, recycle0 = TRUE, collapse = "")
+  text <- paste0("the stream is broken off: ", describe_condition(condition), calls)
+  if (service_running()) message("drover: ", gsub("\x1f", "\n  ", text, fixed = TRUE))
+  .Call(C_streams_failed, enc2utf8(text))
+}
+
 # Answers the request whose handler was interrupted: by Ctrl-C in a session, or by the server, for which it is answered
 # already, and which waits to hear that the handler has ended.
 interrupt_request <- function(by_server) {
@@ -96,6 +107,7 @@ interrupt_request <- function(by_server) {
     return(fail_request(structure(class = c("interrupt", "condition"), list(message = "interrupted", call = NULL))))
   }
   take_trace()
+  if (fail_stream(simpleError("interrupted", NULL), NULL)) return(invisible())
   log_line("warn", "interrupted: the request was over its time, or its client had gone", request = TRUE)
   .Call(C_worker_answer, problem_of(504L, "", list()))
 }

@@ -115,11 +115,21 @@ void drv_desk_awake(const drv_desk *);
 int32_t drv_desk_bell(const drv_desk *);
 void drv_desk_log(const drv_desk *, const drv_cell *, int32_t level, drv_str text);
 /* A reply is made first, which may run R code, of ALTREP classes; and then sent, if there still is a desk. */
-int32_t drv_reply_value(struct SEXPREC *value);
+int32_t drv_reply_value(struct SEXPREC *value); /* 2: the head of a stream */
 void drv_reply_failure(int32_t status, drv_str detail, struct SEXPREC *headers);
 int32_t drv_reply_send(drv_desk *, drv_cell *);
 
 drv_str drv_status_phrase(int32_t status);
+
+/* streams.rs: streams by their numbers, from 1; 0 is none */
+uint32_t drv_stream_open(drv_desk *, drv_cell *, double min_interval, int32_t ends_on_drain);
+uint32_t drv_stream_next(drv_desk *, int32_t *last);
+/* done: 0 to be called again, 1 whole, -1 broken off */
+void drv_stream_called(drv_desk *, uint32_t number, const uint8_t *bytes, size_t len, int32_t done);
+int32_t drv_stream_due_in(drv_desk *, int32_t longest); /* ms */
+uint32_t drv_stream_count(const drv_desk *);
+void drv_stream_end_early(drv_desk *, int32_t all);
+void drv_stream_log(const drv_desk *, uint32_t number, drv_str text);
 
 /* request.rs */
 drv_cell *drv_cell_new(void);

@@ -10,6 +10,7 @@
 #include "service.h"
 #include "session.h"
 #include "signals.h"
+#include "streams.h"
 #include "title.h"
 #include "uploads.h"
 #include "values.h"
@@ -67,6 +68,9 @@ static const R_CallMethodDef calls[] = {
     CALL("signals_take", drv_signals_take, 0),
     CALL("status_phrase", drv_phrase, 1),
     CALL("title", drv_title, 1),
+    CALL("streams_end", drv_streams_end, 0),
+    CALL("streams_failed", drv_streams_failed, 1),
+    CALL("streams_state", drv_streams_state, 0),
     CALL("text_reply", drv_text_reply, 2),
     CALL("units_read", drv_units, 2),
     CALL("uploads_make", drv_uploads_make, 1),

@@ -165,6 +165,8 @@ int drv_process_hear(void) {
 
 int drv_process_c_is_through(void) { return !p.process || p.asked || drv_process_c_has_ended(p.process); }
 
+int drv_process_is_asked(void) { return p.process && p.asked; }
+
 void drv_process_begins(void) {
   if (!p.process) return;
   p.handling = 1;

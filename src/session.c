@@ -14,6 +14,7 @@
 #include "natives.h"
 #include "process.h"
 #include "signals.h"
+#include "streams.h"
 #include "worker.h"
 /* R_interrupts_pending; after Rinternals.h, whose types it uses */
 #include <R_ext/GraphicsEngine.h>
@@ -22,6 +23,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
+
+/* A stream that is due later than this is looked at again before: about a day. */
+#define LONGEST_MS 86400000
 
 static drv_session *session;
 /* The list that keeps what its C handlers need. */
@@ -62,7 +67,7 @@ const drv_node *drv_session_worker(void) { return session ? drv_session_status(s
 
 int drv_session_is_drained(void) {
   if (session) return drv_session_drained(session);
-  return !drv_worker_is_waiting_for_promises() && drv_process_c_is_through();
+  return !drv_worker_is_waiting_for_promises() && !drv_streams_are_open(drv_worker_desk()) && drv_process_c_is_through();
 }
 
 static void idle_callback(void *unused) {
@@ -77,6 +82,34 @@ static void idle_callback(void *unused) {
   if (!session) return;
   atomic_store(&polls, 0);
   if (again || !drv_desk_doze(drv_worker_desk())) drv_call_later(idle_callback, 0);
+  else drv_session_minds_streams();
+}
+
+/* When timed_callback() has been asked for, in ms of the monotonic clock; INT64_MAX for never. */
+static int64_t asked_for = INT64_MAX;
+
+static int64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void timed_callback(void *unused) {
+  /* one that was asked for before an earlier one */
+  if (now_ms() < asked_for) return;
+  asked_for = INT64_MAX;
+  idle_callback(unused);
+}
+
+void drv_session_minds_streams(void) {
+  if (!session || !drv_streams_are_open(drv_worker_desk())) return;
+  int due = drv_streams_due_in(drv_worker_desk(), LONGEST_MS);
+  if (due >= LONGEST_MS) return;
+  int64_t at = now_ms() + due;
+  if (at >= asked_for) return;
+  asked_for = at;
+  /* not before: the clock of 'later' need not be this one */
+  drv_call_later(timed_callback, (due + 1) / 1000.0);
 }
 
 /* From I/O threads. */

@@ -31,6 +31,9 @@ void drv_session_reopen_log(void);
 /* A handler has returned: an interrupt of the server's that R has not heeded is forgotten. */
 void drv_session_handled(void);
 
+/* Streams may be due while the session is idle: has the loop called in time. */
+void drv_session_minds_streams(void);
+
 SEXP drv_session_interrupted(void);
 SEXP drv_session_open(SEXP json, SEXP handlers);
 /* .Call, in this order: requests from now on are for another app, and wait (NULL, or list(kind, message)); whether the one

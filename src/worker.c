@@ -24,6 +24,7 @@
 #include "request.h"
 #include "session.h"
 #include "signals.h"
+#include "streams.h"
 #include <R_ext/eventloop.h>
 #include <poll.h>
 #include <signal.h>
@@ -36,6 +37,9 @@
 /* What drv_worker_run is to do, and why it returned; R/worker.R has the same numbers. */
 enum mode { IDLE = 0, BLOCK = 1, DRAIN = 2 };
 enum outcome { STOPPED = 0, EVENTS = 1, QUIET = 2, ABORTED = 3 };
+
+/* Of drv_reply_value: the head of a stream was made. */
+enum { STREAM = 2 };
 
 /* While requests keep coming, others that wait for R are looked at this often. */
 #define LOOK_EVERY_NS 5000000
@@ -84,7 +88,7 @@ SEXP drv_namespace(void) {
 
 drv_desk *drv_worker_desk(void) { return w.desk; }
 
-int drv_worker_in_handler(void) { return w.in_handler; }
+int drv_worker_in_handler(void) { return w.in_handler || drv_streams_are_called(); }
 
 int drv_worker_has_asked(void) { return w.asks; }
 
@@ -207,7 +211,9 @@ static int reply_value(SEXP cell, SEXP value) {
   SEXP before = drv_json_reads(value);
   int made = drv_reply_value(value);
   drv_json_reads(before);
-  if (made && send_reply(cell)) drv_opened_close(value);
+  if (made == STREAM) {
+    if (w.desk) drv_streams_open(w.desk, cell, value);
+  } else if (made && send_reply(cell)) drv_opened_close(value);
   return made;
 }
 
@@ -242,15 +248,38 @@ static void repair(void) {
   drv_hygiene_note();
 }
 
+static void after_call(int quick) {
+  w.unseen = quick;
+  drv_process_handled(quick);
+  if (quick ? drv_hygiene_options_changed() : drv_hygiene_is_disturbed()) repair();
+}
+
 static void after_handler(void) {
   w.in_handler = 0;
   drv_session_handled();
   if (w.asks) forget_answers();
-  if (!w.desk) return;
-  int quick = drv_desk_finished(w.desk) < QUICK_NS;
-  w.unseen = quick;
-  drv_process_handled(quick);
-  if (quick ? drv_hygiene_options_changed() : drv_hygiene_is_disturbed()) repair();
+  if (w.desk) after_call(drv_desk_finished(w.desk) < QUICK_NS);
+}
+
+static int64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* When the generator that runs was called. */
+static int64_t generator_began;
+
+void drv_worker_begins_stream(void) {
+  w.asks = 0;
+  generator_began = now_ns();
+  drv_process_begins();
+}
+
+void drv_worker_ended_stream(void) {
+  only_parent();
+  if (w.asks) forget_answers();
+  if (w.desk) after_call(now_ns() - generator_began < QUICK_NS);
 }
 
 static void handle(uint32_t handler, int has_params) {
@@ -268,12 +297,6 @@ static void handle(uint32_t handler, int has_params) {
 }
 
 /* ---- waiting -------------------------------------------------------------------------------------------------- */
-
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 int drv_wait_for(int bell, int control, int timeout_ms, int stdin_too) {
   struct pollfd fds[64];
@@ -324,41 +347,51 @@ static SEXP run(enum mode mode) {
     ensure_request();
     int32_t has_params = 0;
     uint32_t handler = drv_desk_next(w.desk, drv_request_cell(w.cell), &has_params);
-    if (handler) {
-      handle(handler, has_params);
-      if (n % LOOK_AFTER) continue;
-    }
+    if (handler) handle(handler, has_params);
+    /* in turn, so that neither keeps the other waiting */
+    int busy = drv_streams_call(w.desk) || handler;
+    if (busy && n % LOOK_AFTER) continue;
     if (w.unseen) {
       w.unseen = 0;
       if (drv_hygiene_is_disturbed()) repair();
     }
     drv_process_check_events();
     int64_t now = now_ns();
-    if (handler) {
+    if (busy) {
       if (now - looked < LOOK_EVERY_NS) continue;
       looked = now;
       if (mode == BLOCK && (drv_wait_for(-1, drv_process_control(), 0, 0) || drv_process_callbacks_due_in(TICK_MS) <= 0)) {
         look_around();
         return Rf_ScalarInteger(EVENTS);
       }
-      if (mode == IDLE && now - began > KEEP_NS) return Rf_ScalarInteger(EVENTS);
+      if (mode != BLOCK && now - began > KEEP_NS) {
+        if (mode == DRAIN) look_around();
+        return Rf_ScalarInteger(EVENTS);
+      }
       continue;
     }
     switch (mode) {
     case BLOCK: {
       int64_t before = now;
       int patience = drv_process_patience(TICK_MS);
-      if (doze(patience, 0)) look_around();
+      int due = drv_streams_due_in(w.desk, patience);
+      if (doze(due, 0)) look_around();
+      else if (due < patience) continue;
       else if (now_ns() - before < (int64_t)patience * 1000000 || !drv_process_patience_is_over(TICK_MS)) continue;
       return Rf_ScalarInteger(EVENTS);
     }
     case DRAIN:
+      /* of a process whose server has given its streams up, each generator hears of it */
+      drv_streams_end_early(w.desk, drv_process_is_asked());
+      if (drv_streams_due_in(w.desk, 1) <= 0) continue;
       if (drv_session_is_drained()) return Rf_ScalarInteger(STOPPED);
-      if (doze(DRAIN_MS, 0)) look_around();
+      if (doze(drv_streams_due_in(w.desk, DRAIN_MS), 0)) look_around();
       return Rf_ScalarInteger(EVENTS);
-    case IDLE:
-      if (now - began > KEEP_NS || doze(LINGER_MS, 1) || now_ns() - now >= (int64_t)LINGER_MS * 1000000)
+    case IDLE: {
+      int due = drv_streams_due_in(w.desk, LINGER_MS);
+      if (now - began > KEEP_NS || doze(due, 1) || now_ns() - now >= (int64_t)LINGER_MS * 1000000)
         return Rf_ScalarInteger(QUIET);
+    }
     }
   }
 }
@@ -461,6 +494,7 @@ void drv_worker_close(void) {
   drv_desk *desk = w.desk;
   w.desk = NULL;
   if (desk) drv_desk_free(desk);
+  drv_streams_forget();
   drv_worker_forget_app();
 }
 
@@ -477,6 +511,7 @@ SEXP drv_worker_settle(SEXP cell, SEXP value) {
   if (!w.desk || !drv_cell_is_open(drv_request_cell(cell))) return R_NilValue;
   w.awaiting -= !answer(cell, value);
   if (w.desk) drv_desk_tell(w.desk);
+  drv_session_minds_streams();
   return R_NilValue;
 }
 

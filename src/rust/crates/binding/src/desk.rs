@@ -16,12 +16,14 @@ pub(crate) type LogLine = Box<dyn Fn(Level, &str)>;
 
 /// A worker, what it must know of the app, and where its log lines go.
 pub struct Desk {
-    worker: Worker,
+    pub(crate) worker: Worker,
+    /// of each stream, by its number, how lines of the log about it begin
+    pub(crate) streams: Vec<Box<str>>,
     pub(crate) routes: Vec<RouteInfo>,
     not_found: u32,
     pub(crate) limits: admission::Limits,
     pub(crate) upload_path: PathBuf,
-    log: LogLine,
+    pub(crate) log: LogLine,
     ends_when_broken: bool,
 }
 
@@ -51,7 +53,7 @@ impl Desk {
         log: LogLine,
     ) -> Self {
         let Routes { routes, not_found } = app;
-        Desk { worker, routes, not_found, limits, upload_path, log, ends_when_broken: false }
+        Desk { worker, streams: Vec::new(), routes, not_found, limits, upload_path, log, ends_when_broken: false }
     }
 
     /// The same, in a process of its own.
@@ -80,6 +82,14 @@ thread_local! {
     static MESSAGE: std::cell::Cell<Vec<u8>> = const { std::cell::Cell::new(Vec::new()) };
     /// The descriptor that goes with it.
     static FILE: std::cell::Cell<Option<RawFd>> = const { std::cell::Cell::new(None) };
+}
+
+/// Uses the message that was made last.
+pub(crate) fn made_message<T>(use_it: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+    let mut message = MESSAGE.take();
+    let used = use_it(&mut message);
+    MESSAGE.set(message);
+    used
 }
 
 /// Makes the message of a reply. R objects may run R code while they are read (ALTREP), which may come back here, reply to
@@ -138,7 +148,8 @@ pub unsafe extern "C" fn drv_desk_finished(desk: *mut Desk) -> u64 {
     u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Makes a reply of what an R value says, for `drv_reply_send`. 1 when done, 0 when the value has no reply of its own.
+/// Makes a reply of what an R value says, for `drv_reply_send`. 1 when done, 0 when the value has no reply of its own; 2 when it is the
+/// head of a stream, for `drv_stream_open`.
 /// Reading `value` may run R code, but not jump.
 ///
 /// # Safety
@@ -148,7 +159,7 @@ pub unsafe extern "C" fn drv_reply_value(value: crate::r::Sexp) -> i32 {
     shield(0, || {
         let made = make_message(|message| reply::value(value, message));
         FILE.set(made.as_ref().and_then(|made| made.file));
-        i32::from(made.is_some())
+        made.map_or(0, |made| if made.streams { 2 } else { 1 })
     })
 }
 
@@ -176,11 +187,9 @@ pub unsafe extern "C" fn drv_reply_send(desk: *mut Desk, cell: *mut Cell) -> i32
     // SAFETY: the caller's.
     let (desk, cell) = unsafe { (&mut *desk, &mut *cell) };
     shield(0, || {
-        let mut message = MESSAGE.take();
         // SAFETY: the response that it was made of has it open.
         let file = FILE.take().map(|fd| unsafe { BorrowedFd::borrow_raw(fd) });
-        desk.send(cell, &mut message, file);
-        MESSAGE.set(message);
+        made_message(|message| desk.send(cell, message, file));
         i32::from(file.is_some())
     })
 }

@@ -20,6 +20,7 @@ mod request;
 mod service;
 mod session;
 mod shield;
+mod streams;
 mod strings;
 mod units;
 mod uploads;

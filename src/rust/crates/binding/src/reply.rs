@@ -14,6 +14,8 @@ use wire::{ContentType, ReplyBody, ReplyHead};
 pub struct Made {
     /// the descriptor that goes with the message; the response has it
     pub file: Option<RawFd>,
+    /// it is the head of a stream
+    pub streams: bool,
 }
 
 /// Appends the reply that `value` is. `None` when R has to look at it; `out` is then as it was.
@@ -103,6 +105,7 @@ struct Parts<'a> {
     body: Cow<'a, [u8]>,
     file: Option<Cow<'a, [u8]>>,
     opened: Option<RawFd>,
+    streams: bool,
 }
 
 fn response(value: Sexp, names: Sexp, out: &mut Vec<u8>) -> Option<Made> {
@@ -120,6 +123,7 @@ fn response(value: Sexp, names: Sexp, out: &mut Vec<u8>) -> Option<Made> {
                 parts.file = Some(text(item)?);
                 parts.opened = r::opened(item);
             }
+            b"stream" => parts.streams = !r::is_null(item),
             _ => {}
         }
     }
@@ -127,10 +131,11 @@ fn response(value: Sexp, names: Sexp, out: &mut Vec<u8>) -> Option<Made> {
     let body = match &parts.file {
         Some(path) if parts.opened.is_some() => ReplyBody::Opened(path),
         Some(path) => ReplyBody::File(path),
+        None if parts.streams => ReplyBody::Stream,
         None => ReplyBody::Bytes(&parts.body),
     };
     head.encode(body, || parts.headers.iter().map(|(n, v)| (&**n, &**v)), out);
-    Some(Made { file: parts.opened })
+    Some(Made { file: parts.opened, streams: body == ReplyBody::Stream })
 }
 
 /// One whole number that is a status.

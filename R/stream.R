@@ -1,0 +1,157 @@
+# Responses whose body an R function makes piece by piece, and Server-Sent Events. When the function is called, and what
+# becomes of its chunks: src/streams.c. Neighbours: response.R, whose functions take these responses too.
+
+#' Stream a response
+#'
+#' A response whose body is made piece by piece: the tokens of a model, the progress of a long computation, a large
+#' download. A handler returns it like any other response. The worker is free between two pieces: it serves requests and
+#' other streams.
+#'
+#' `next_chunk(state, cancelled)` is called for each piece, and returns a list:
+#' - `chunk`: the next bytes of the body, a single string (sent as UTF-8) or a raw vector. An empty one, or none, sends
+#'   nothing; the function is called again, but not before 10 milliseconds have passed.
+#' - `state`: what the next call gets as `state`. Without it, or with `NULL`, the state stays as it is.
+#' - `done`: `TRUE` when the body is complete with this chunk. `FALSE` or nothing: there is more to come.
+#'
+#' It is called when its client has taken most of what was sent, so a slow client slows it down, and memory holds one
+#' chunk and 256 kB for each stream. When nobody wants more, as the client has gone or the server ends, it is called
+#' once more with `cancelled = TRUE`, to close what it has open; what it returns is not used. It is not called so after
+#' it has said `done`, or failed.
+#'
+#' An error in `next_chunk()` ends the stream in a way that the client can tell from a complete body, and writes a line
+#' to the log. So does the end of the worker process. The status and header fields have been sent by then: check what
+#' can fail before you return the stream.
+#'
+#' While `next_chunk()` runs, its worker serves nothing else, and no `timeout` ends it: do a part of the work in
+#' each call.
+#'
+#' @param next_chunk A function of two arguments, `state` and `cancelled`, see Details.
+#' @param state Any value: the state of the first call.
+#' @param content_type The media type of the body: a single string. A `Content-Type` in `headers` wins.
+#' @param headers Header fields: a named list of strings, as for [dr_response()].
+#' @param min_interval Seconds from one call of the function to the next, at least: a single number, or a time such as
+#'   `"500ms"`. 0 is as fast as the client reads.
+#' @param status The HTTP status: a single integer in 200..599.
+#' @param on_drain What becomes of the stream when the server stops or the app is reloaded: `"finish"`, it goes on
+#'   until it is done, and is broken off after `graceful_timeout` seconds; or `"end"`, it ends as if it were complete,
+#'   after the last call of the function. Browsers come back by themselves when Server-Sent Events end.
+#' @returns A list of class `dr_stream` and `dr_response`, which can be changed as every response:
+#'   [dr_set_header()], [dr_set_cookie()]. Assigning a body to it makes it an ordinary response.
+#' @section Errors: `drover_error_argument` when an argument is not as described.
+#' @seealso [dr_stream_sse()] for Server-Sent Events; [dr_file()] for files; [dr_get_cpp_stream()] for streams of C
+#'   handlers.
+#' @examples
+#' app <- dr_app()
+#' dr_get(app, "/countdown", function(req) {
+#'   dr_stream(function(state, cancelled) {
+#'     list(chunk = paste0(state, "\n"), state = state - 1, done = state == 1)
+#'   }, state = 10, content_type = "text/plain", min_interval = 0.1)
+#' })
+#' @export
+dr_stream <- function(next_chunk, state = NULL, content_type = "text/event-stream", headers = list(),
+                      min_interval = 0, status = 200L, on_drain = "finish") {
+  check_names()
+  check_takes(next_chunk, "next_chunk", 2L, "two arguments, state and cancelled")
+  new_stream(next_chunk, state, content_type, headers, min_interval, status, on_drain)
+}
+
+#' Stream Server-Sent Events
+#'
+#' A stream of events for browsers (`EventSource`) and other clients of `text/event-stream`. As [dr_stream()], but the
+#' function returns events, and the text of an event is made for it.
+#'
+#' `generator(state, cancelled)` returns a list of `state` and `done`, as for [dr_stream()], and of the fields of an
+#' event:
+#' - `data`: text; each of its lines becomes a line of the event. A value that is no string becomes JSON. Without
+#'   data, there is no event, but other fields are sent.
+#' - `event`: the type of the event, a single string; `"message"` to the browser if it is left out.
+#' - `id`: a single string or number. A browser that comes back sends the last one in `req$headers$"last-event-id"`.
+#' - `retry`: a number of milliseconds after which a browser is to come back.
+#' - `comment`: text that clients ignore. `list(comment = "")` now and then keeps proxies from closing a connection
+#'   that is quiet.
+#'
+#' `Cache-Control: no-cache` and `X-Accel-Buffering: no` are sent unless `headers` has other values for them.
+#'
+#' @param generator A function of two arguments, `state` and `cancelled`, see Details.
+#' @inheritParams dr_stream
+#' @inherit dr_stream return
+#' @section Errors: `drover_error_argument` when an argument is not as described.
+#' @seealso [dr_stream()] for everything else about streams.
+#' @examples
+#' app <- dr_app()
+#' dr_get(app, "/clock", function(req) {
+#'   dr_stream_sse(function(state, cancelled) {
+#'     list(data = format(Sys.time()), event = "tick", id = state, state = state + 1)
+#'   }, state = 1, min_interval = 1)
+#' })
+#' @export
+dr_stream_sse <- function(generator, state = NULL, headers = list(), min_interval = 0, status = 200L,
+                          on_drain = "end") {
+  check_names()
+  check_takes(generator, "generator", 2L, "two arguments, state and cancelled")
+  stream <- new_stream(event_chunks(generator), state, "text/event-stream", headers, min_interval, status, on_drain)
+  defaults <- list("Cache-Control" = "no-cache", "X-Accel-Buffering" = "no")
+  given <- vapply(names(defaults), function(name) length(header_at(stream$headers, name)) > 0L, NA)
+  stream$headers <- c(stream$headers, defaults[!given])
+  stream
+}
+
+new_stream <- function(next_chunk, state, content_type, headers, min_interval, status, on_drain,
+                       call = sys.call(-1L)) {
+  check_string(content_type, "content_type", call = call)
+  min_interval <- as_seconds(min_interval)
+  check_seconds(min_interval, "min_interval", zero = TRUE, call = call)
+  check_choice(on_drain, "on_drain", c("finish", "end"), call = call)
+  response <- new_response("", status, headers, content_type, call = call)
+  class(response) <- NULL
+  response["body"] <- list(NULL)
+  response$stream <- list(
+    next_chunk = next_chunk, state = state, min_interval = min_interval, ends_on_drain = on_drain == "end"
+  )
+  class(response) <- c("dr_stream", "dr_response")
+  response
+}
+
+# A function for dr_stream() that makes text of the events of `generator`.
+event_chunks <- function(generator) {
+  force(generator)
+  function(state, cancelled) {
+    event <- generator(state, cancelled)
+    if (cancelled) return(NULL)
+    if (!is.list(event) || (length(event) && is.null(names(event)))) {
+      stop("the generator of dr_stream_sse() returned ", describe(event), "; return list(data = , state = , done = )",
+        call. = FALSE)
+    }
+    list(chunk = event_text(event), state = event[["state"]], done = event[["done"]])
+  }
+}
+
+# The text of one event, "" for none: https://html.spec.whatwg.org/multipage/server-sent-events.html
+event_text <- function(event) {
+  data <- event[["data"]]
+  if (!is.null(data) && !is.character(data)) data <- dr_to_json(data, auto_unbox = TRUE)
+  lines <- c(
+    event_lines("", event[["comment"]]),
+    event_line("event", event[["event"]]), event_line("id", event[["id"]]), event_line("retry", event[["retry"]]),
+    event_lines("data", data)
+  )
+  if (length(lines)) paste0(c(lines, "", ""), collapse = "\n") else ""
+}
+
+# Text of any number of lines: each is a field of its own.
+event_lines <- function(name, text) {
+  if (is.null(text)) return()
+  text <- paste(enc2utf8(as.character(text)), collapse = "\n")
+  paste0(name, ": ", strsplit(paste0(text, "\n"), "\r\n|\n|\r", perl = TRUE)[[1L]])
+}
+
+# A field that has one line: a second one would be another field.
+event_line <- function(name, value) {
+  if (is.null(value)) return()
+  text <- if (is.numeric(value)) format(value, scientific = FALSE, digits = 17L) else value
+  if (!is_string(text) || grepl("[\r\n]", text) || (name == "retry" && !grepl("^[0-9]+$", text))) {
+    what <- if (name == "retry") "a whole number of milliseconds" else "a single string without line breaks"
+    stop("the `", name, "` of an event must be ", what, call. = FALSE)
+  }
+  paste0(name, ": ", text)
+}

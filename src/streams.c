@@ -1,0 +1,180 @@
+/* Streams that handlers have returned (dr_stream()): their generators, called one at a time between requests by the loop of worker.c.
+ *
+ * Rust knows when a generator is due and what its client has taken (worker/src/streams.rs); here is what is called, and what it gives. Of
+ * each stream, R keeps an environment with `next_chunk`, `state` and `cancelled`, in which the call is evaluated. A generator that jumps
+ * ends in guard() of R/worker.R, as a handler does, which comes back with drv_streams_failed().
+ */
+#include "streams.h"
+#include "process.h"
+#include "request.h"
+#include "session.h"
+#include "values.h"
+#include "worker.h"
+#include <string.h>
+
+static struct {
+  SEXP all;        /* list, by the numbers of streams: an environment, or NULL */
+  R_xlen_t open;   /* how many of those are environments */
+  uint32_t called; /* the stream whose generator runs, or 0 */
+} s;
+
+static SEXP symbol_of(SEXP *symbol, const char *name) {
+  if (!*symbol) *symbol = Rf_install(name);
+  return *symbol;
+}
+
+static SEXP next_chunk(void) {
+  static SEXP symbol = NULL;
+  return symbol_of(&symbol, "next_chunk");
+}
+
+static SEXP state(void) {
+  static SEXP symbol = NULL;
+  return symbol_of(&symbol, "state");
+}
+
+static SEXP cancelled(void) {
+  static SEXP symbol = NULL;
+  return symbol_of(&symbol, "cancelled");
+}
+
+/* An element of a list, or NULL. No R code runs. */
+static SEXP part(SEXP list, const char *name) {
+  SEXP value = drv_pick(list, PROTECT(Rf_mkString(name)));
+  UNPROTECT(1);
+  return value;
+}
+
+static void keep(uint32_t number, SEXP scope) {
+  R_xlen_t before = s.all ? XLENGTH(s.all) : 0;
+  if (number > before) {
+    SEXP larger = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)number * 2));
+    for (R_xlen_t i = 0; i < before; i++) SET_VECTOR_ELT(larger, i, VECTOR_ELT(s.all, i));
+    R_PreserveObject(larger);
+    if (s.all) R_ReleaseObject(s.all);
+    s.all = larger;
+    UNPROTECT(1);
+  }
+  s.open += (scope != R_NilValue) - (VECTOR_ELT(s.all, number - 1) != R_NilValue);
+  SET_VECTOR_ELT(s.all, number - 1, scope);
+}
+
+void drv_streams_open(drv_desk *desk, SEXP cell, SEXP response) {
+  SEXP stream = PROTECT(part(response, "stream"));
+  double min_interval = Rf_asReal(part(stream, "min_interval"));
+  int ends_on_drain = Rf_asLogical(part(stream, "ends_on_drain")) == 1;
+  uint32_t number = drv_stream_open(desk, drv_request_cell(cell), min_interval, ends_on_drain);
+  if (number) {
+    SEXP scope = PROTECT(R_NewEnv(R_EmptyEnv, FALSE, 0));
+    Rf_defineVar(next_chunk(), part(stream, "next_chunk"), scope);
+    Rf_defineVar(state(), part(stream, "state"), scope);
+    Rf_defineVar(cancelled(), Rf_ScalarLogical(0), scope);
+    keep(number, scope);
+    UNPROTECT(1);
+  }
+  UNPROTECT(1);
+}
+
+/* The generator that ran has given its last chunk, or never will. */
+static void over(drv_desk *desk, uint32_t number, const uint8_t *bytes, size_t len, int done, int is_last) {
+  s.called = 0;
+  if ((done || is_last) && number <= XLENGTH(s.all)) keep(number, R_NilValue);
+  drv_stream_called(desk, number, bytes, len, done);
+}
+
+static void wrong(const char *what) {
+  Rf_errorcall(R_NilValue, "next_chunk() of a stream returned %s; return list(chunk = a string or a raw vector, state = , done = )", what);
+}
+
+static int is_done(SEXP done) {
+  if (done == R_NilValue) return 0;
+  if (TYPEOF(done) != LGLSXP || XLENGTH(done) != 1 || LOGICAL_ELT(done, 0) == NA_LOGICAL) wrong("a `done` that is not TRUE or FALSE");
+  return LOGICAL_ELT(done, 0);
+}
+
+/* What a generator returned. */
+static void take(uint32_t number, SEXP scope, SEXP value) {
+  if (TYPEOF(value) != VECSXP || (XLENGTH(value) && Rf_getAttrib(value, R_NamesSymbol) == R_NilValue)) {
+    wrong("no list with names");
+  }
+  SEXP chunk = PROTECT(part(value, "chunk")), next = PROTECT(part(value, "state"));
+  int done = is_done(part(value, "done"));
+  const void *before = vmaxget();
+  drv_str bytes = {"", 0};
+  if (TYPEOF(chunk) == RAWSXP) bytes = (drv_str){(const char *)RAW(chunk), (size_t)XLENGTH(chunk)};
+  else if (TYPEOF(chunk) == STRSXP && XLENGTH(chunk) == 1 && STRING_ELT(chunk, 0) != NA_STRING) bytes = drv_text(chunk);
+  else if (chunk != R_NilValue) wrong("a `chunk` that is no string and no raw vector");
+  if (next != R_NilValue) Rf_defineVar(state(), next, scope);
+  /* the generator, or an ALTREP chunk, may have ended the server */
+  drv_desk *desk = drv_worker_desk();
+  if (desk) over(desk, number, (const uint8_t *)bytes.ptr, bytes.len, done, 0);
+  s.called = 0;
+  vmaxset(before);
+  UNPROTECT(2);
+}
+
+int drv_streams_call(drv_desk *desk) {
+  if (!desk || !s.open) return 0;
+  static SEXP call = NULL;
+  if (!call) call = drv_constant(Rf_lang3(next_chunk(), state(), cancelled()));
+  int32_t is_last = 0;
+  uint32_t number = drv_stream_next(desk, &is_last);
+  if (!number) return 0;
+  SEXP scope = PROTECT(number <= XLENGTH(s.all) ? VECTOR_ELT(s.all, number - 1) : R_NilValue);
+  if (scope == R_NilValue) {
+    /* R had no memory for what it needs */
+    over(desk, number, NULL, 0, -1, 1);
+    UNPROTECT(1);
+    return 1;
+  }
+  s.called = number;
+  if (is_last) Rf_defineVar(cancelled(), Rf_ScalarLogical(1), scope);
+  drv_worker_begins_stream();
+  SEXP value = PROTECT(R_forceAndCall(call, 2, scope));
+  if (!is_last) take(number, scope, value);
+  else if (drv_worker_desk()) over(drv_worker_desk(), number, NULL, 0, 0, 1);
+  UNPROTECT(2);
+  s.called = 0;
+  drv_worker_ended_stream();
+  return 1;
+}
+
+int drv_streams_are_called(void) { return s.called != 0; }
+
+int drv_streams_due_in(drv_desk *desk, int longest) {
+  return desk && s.open ? drv_stream_due_in(desk, longest) : longest;
+}
+
+int drv_streams_are_open(const drv_desk *desk) { return desk && drv_stream_count(desk) > 0; }
+
+void drv_streams_end_early(drv_desk *desk, int all) {
+  if (drv_streams_are_open(desk)) drv_stream_end_early(desk, all);
+}
+
+void drv_streams_forget(void) {
+  if (s.all) R_ReleaseObject(s.all);
+  s.all = NULL;
+  s.open = 0;
+  s.called = 0;
+}
+
+SEXP drv_streams_failed(SEXP text) {
+  uint32_t number = s.called;
+  drv_desk *desk = drv_worker_desk();
+  if (!number) return Rf_ScalarLogical(0);
+  s.called = 0;
+  if (desk) {
+    drv_stream_log(desk, number, drv_text(text));
+    over(desk, number, NULL, 0, -1, 1);
+  }
+  drv_worker_ended_stream();
+  return Rf_ScalarLogical(1);
+}
+
+SEXP drv_streams_state(void) { return Rf_ScalarLogical(s.called != 0); }
+
+SEXP drv_streams_end(void) {
+  drv_desk *desk = drv_worker_desk();
+  drv_streams_end_early(desk, 1);
+  return Rf_ScalarLogical(drv_streams_are_open(desk));
+}

@@ -1,0 +1,82 @@
+# The app of test-streams.R. Each generator leaves what becomes of it in the folder of marks: a line for each call that is
+# of interest, in a file of its kind.
+
+library(drover)
+
+app <- dr_app()
+
+note <- function(kind, text) {
+  cat(paste0(text, "\n"), file = file.path(Sys.getenv("MARKS"), kind), append = TRUE)
+}
+
+# A function that notes its last call, and makes chunks by `f(state)` otherwise.
+noting <- function(f, name = "cancelled") function(state, cancelled) {
+  if (cancelled) note(name, format(state)) else f(state)
+}
+
+dr_get(app, "/text", function(req) "text")
+dr_get(app, "/pid", function(req) as.character(Sys.getpid()))
+
+dr_get(app, "/count/<n:int>", function(req) {
+  n <- req$params$n
+  dr_stream(noting(function(state) list(chunk = paste0(state, "\n"), state = state + 1, done = state == n)), 1,
+    content_type = "text/plain", headers = list("X-Count" = n), status = 201L)
+})
+
+dr_get(app, "/tick", function(req) {
+  note("opened", "1")
+  dr_stream_sse(noting(function(state) list(data = state, state = state + 1)), 1, min_interval = "100ms")
+})
+
+# Goes on until it is done, whatever becomes of the server; it takes 3 seconds.
+dr_get(app, "/steady", function(req) {
+  dr_stream(noting(function(state) list(chunk = "x", state = state + 1, done = state == 30)), 1, min_interval = 0.1)
+})
+
+dr_get(app, "/endless", function(req) {
+  dr_stream(noting(function(state) list(chunk = "x", state = state + 1)), 1, min_interval = 0.05)
+})
+
+dr_get(app, "/flood", function(req) {
+  dr_stream(noting(function(state) {
+    note("flood", "1")
+    list(chunk = raw(65536), state = state + 1)
+  }), 1)
+})
+
+dr_get(app, "/fail/<n:int>", function(req) {
+  n <- req$params$n
+  dr_stream(noting(function(state) {
+    if (state == n) stop("on purpose")
+    list(chunk = "one", state = state + 1)
+  }, "wrongly"), 1)
+})
+
+dr_get(app, "/returns/<what>", function(req) {
+  value <- switch(req$params$what, list = "text", chunk = list(chunk = 1), done = list(done = NA), names = list("a"))
+  dr_stream(function(state, cancelled) value)
+})
+
+dr_get(app, "/jump", function(req) {
+  dr_stream(function(state, cancelled) invokeRestart("abort"))
+})
+
+# A chunk of no bytes, one of 10 MB, one of text, and the end without a chunk.
+dr_get(app, "/sizes", function(req) {
+  dr_stream(function(state, cancelled) {
+    switch(state,
+      list(chunk = raw(), state = 2L), list(chunk = rep(as.raw(1:250), 4e4), state = 3L),
+      list(chunk = "", state = 4L), list(chunk = "h\u00e9", state = 5L), list(done = TRUE)
+    )
+  }, 1L, content_type = "application/octet-stream")
+})
+
+# Each call takes half a second.
+dr_get(app, "/slow", function(req) {
+  dr_stream(function(state, cancelled) {
+    if (!cancelled) Sys.sleep(0.5)
+    list(chunk = "slow\n", state = state + 1, done = state == 6)
+  }, 1)
+})
+
+app
