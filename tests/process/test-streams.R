@@ -1,0 +1,197 @@
+# Streams of R handlers, in every way of starting: they hold no worker, their clients leave and are slow, workers die,
+# servers end, generators fail.
+
+streams_app <- file.path(here, "streams-app.R")
+
+# A client that reads a stream until it ends: list(body(), end(seconds), process). `end` is curl's exit status: 0 for a
+# whole body, 18 (HTTP/1.1) or 92 (HTTP/2) for one that was broken off, NA while it goes on.
+read_stream <- function(server, path, ...) {
+  out <- tempfile("stream-")
+  client <- start_client("curl", c("-s", "-N", "--max-time", "30", "-o", out, ..., paste0(server$url, path)))
+  list(
+    process = client,
+    body = function() if (file.exists(out)) readChar(out, file.size(out), useBytes = TRUE) else "",
+    end = function(seconds = 15) {
+      client$wait(seconds * 1000)
+      if (client$is_alive()) NA_integer_ else client$get_exit_status()
+    }
+  )
+}
+
+# A connection that has asked for something, and reads nothing by itself.
+open_stream <- function(server, path, method = "GET") {
+  connection <- socketConnection("127.0.0.1", server$port, open = "r+b", blocking = TRUE, timeout = 10)
+  writeBin(charToRaw(paste0(method, " ", path, " HTTP/1.1\r\nHost: localhost\r\n\r\n")), connection)
+  connection
+}
+
+# How many lines the app has left of a kind.
+noted <- function(server, kind) {
+  file <- file.path(server$marks, kind)
+  if (file.exists(file)) length(readLines(file, warn = FALSE)) else 0L
+}
+
+test_every_way("streams arrive whole, over both versions of HTTP, with status and fields of the handler", function(start) {
+  server <- start(streams_app)
+  answer <- ask(server, "/count/2000")
+  expect(answer$body == paste(1:2000, collapse = "\n"), "another body")
+  expect(answer$status == "201" && field(answer, "x-count") == "2000", "another head")
+  expect(field(answer, "content-type") == "text/plain", "another type")
+  second <- ask(server, "/count/2000", "--http2-prior-knowledge")
+  expect(second$body == answer$body && second$status == "201", "HTTP/2: another answer")
+  sizes <- read_stream(server, "/sizes")
+  expect(sizes$end() == 0L, "chunks of no bytes and of 10 MB: not whole")
+  body <- sizes$body()
+  expect(nchar(body, "bytes") == 1e7 + 3, nchar(body, "bytes"), " bytes")
+  expect(identical(charToRaw(body), c(rep(as.raw(1:250), 4e4), charToRaw(enc2utf8("h\u00e9")))), "other bytes")
+  expect(noted(server, "cancelled") == 0L, "a stream that was done was told that it was cancelled")
+})
+
+test_every_way("many streams and requests share one worker", function(start) {
+  server <- start(streams_app)
+  pid <- ask(server, "/pid")$body
+  streams <- lapply(1:40, function(i) open_stream(server, "/tick"))
+  on.exit(for (stream in streams) close(stream))
+  expect(wait_for(function() noted(server, "opened") == 40L), "they were not all opened")
+  for (i in 1:20) {
+    answer <- ask(server, "/pid")
+    expect(answer$body == pid && answer$seconds < 1, "a request took ", answer$seconds, " s")
+    Sys.sleep(0.05)
+  }
+  for (stream in streams) {
+    text <- rawToChar(readBin(stream, "raw", 700L))
+    expect(grepl("\ndata: 1\n\n", text) && grepl("\ndata: 5\n\n", text), "a stream has only: ", text)
+  }
+})
+
+test_every_way("a client that leaves is told to the generator, once", function(start) {
+  server <- start(streams_app)
+  stream <- open_stream(server, "/tick")
+  readBin(stream, "raw", 300L)
+  close(stream)
+  left <- Sys.time()
+  expect(wait_for(function() noted(server, "cancelled") == 1L), "it was not told")
+  # 0.1 s is promised; a machine that is busy is given more
+  expect(Sys.time() - left < 1, "it was told after ", format(Sys.time() - left))
+  # one that a slow client holds up
+  stream <- open_stream(server, "/flood")
+  expect(wait_for(function() noted(server, "flood") > 3L), "it does not begin")
+  Sys.sleep(0.5)
+  close(stream)
+  expect(wait_for(function() noted(server, "cancelled") == 2L), "one that waits was not told")
+  # HEAD: nobody wants a body
+  stream <- open_stream(server, "/tick", "HEAD")
+  on.exit(close(stream))
+  writeBin(charToRaw("GET /text HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"), stream)
+  text <- rawToChar(readBin(stream, "raw", 10000L))
+  expect(grepl("text/event-stream.*\r\n\r\nHTTP/1.1 200 OK.*\r\n\r\ntext$", text), "HEAD: ", text)
+  expect(wait_for(function() noted(server, "cancelled") == 3L), "HEAD: it was not told")
+  Sys.sleep(0.5)
+  expect(noted(server, "cancelled") == 3L, "one was told twice")
+})
+
+test_every_way("a slow client slows its own stream, and memory stays bounded", function(start) {
+  server <- start(streams_app)
+  stream <- open_stream(server, "/flood")
+  on.exit(close(stream))
+  before <- -1L
+  expect(wait_for(function() {
+    Sys.sleep(0.5)
+    same <- noted(server, "flood") == before
+    before <<- noted(server, "flood")
+    same && before > 0L
+  }), "the generator is called for ever")
+  # what the system's sockets hold is most of it
+  expect(before * 65536 < 24e6, "the generator was called ", before, " times")
+  expect(ask(server, "/count/100")$status == "201", "another stream waits for it")
+  for (i in 1:200) readBin(stream, "raw", 65536L)
+  expect(wait_for(function() noted(server, "flood") > before + 50L), "it does not go on")
+})
+
+test_every_way("a generator that fails ends its own stream, and nothing else", function(start) {
+  server <- start(streams_app)
+  pid <- ask(server, "/pid")$body
+  other <- read_stream(server, "/count/200000")
+  for (flag in c("--http1.1", "--http2-prior-knowledge")) {
+    stream <- read_stream(server, "/fail/3", flag)
+    expect(stream$end() == if (flag == "--http1.1") 18L else 92L, flag, ": it ends with ", stream$end())
+    expect(stream$body() == "oneone", flag, ": ", stream$body())
+  }
+  for (path in c("/fail/1", "/jump", paste0("/returns/", c("list", "chunk", "done", "names")))) {
+    expect(read_stream(server, path)$end() == 18L, path, ": it is whole")
+  }
+  expect(logged(server, "GET /fail/3 the stream is broken off: on purpose"), "the log does not say why")
+  expect(logged(server, "GET /returns/chunk .*a `chunk` that is no string"), "nor what was wrong with a chunk")
+  expect(sum(grepl("GET /fail/3", server$log())) == 2L, "not one line for each")
+  expect(other$end() == 0L && noted(server, "wrongly") == 0L, "another stream, or a call after the failure")
+  expect(ask(server, "/pid")$body == pid, "the worker was replaced")
+})
+
+test_every_way("a server that ends: events end whole, other streams are finished", function(start) {
+  server <- start(streams_app)
+  events <- read_stream(server, "/tick")
+  steady <- read_stream(server, "/steady")
+  expect(wait_for(function() nchar(events$body()) > 40L && nchar(steady$body()) > 2L), "they do not begin")
+  send_signal(server$pid, tools::SIGTERM)
+  expect(events$end(2) == 0L, "the events end with ", events$end(0))
+  expect(steady$end() == 0L && steady$body() == strrep("x", 30L), "the other ends with ", steady$end(0))
+  expect(identical(exit_status(server), 0L), "status ", exit_status(server))
+  expect(noted(server, "cancelled") == 1L, "not one generator was told")
+})
+
+test_every_way("a server that ends: what has no end is broken off after graceful_timeout, and told", function(start) {
+  server <- start(streams_app, graceful_timeout = 1)
+  stream <- read_stream(server, "/endless")
+  expect(wait_for(function() nchar(stream$body()) > 2L), "it does not begin")
+  send_signal(server$pid, tools::SIGTERM)
+  expect(stream$end(5) %in% c(18L, 56L), "it ends with ", stream$end(0))
+  expect(!is.na(exit_status(server)), "the server does not end")
+  expect(noted(server, "cancelled") == 1L, "its generator was told ", noted(server, "cancelled"), " times")
+})
+
+test_every_way("a reload ends events, which come back to the new app, and finishes other streams", function(start) {
+  server <- start(streams_app)
+  pid <- ask(server, "/pid")$body
+  events <- read_stream(server, "/tick")
+  steady <- read_stream(server, "/steady")
+  expect(wait_for(function() nchar(events$body()) > 40L && nchar(steady$body()) > 2L), "they do not begin")
+  send_signal(server$pid, 1L)
+  expect(events$end(10) == 0L, "the events end with ", events$end(0))
+  expect(steady$end() == 0L && steady$body() == strrep("x", 30L), "the other ends with ", steady$end(0))
+  expect(ask(server, "/count/3")$body == "1\n2\n3", "the new app does not stream")
+})
+
+test_every_way("a worker that is killed breaks off its own streams", function(start) {
+  server <- start(streams_app)
+  streams <- lapply(c("--http1.1", "--http2-prior-knowledge"), function(flag) read_stream(server, "/endless", flag))
+  expect(wait_for(function() all(vapply(streams, function(s) nchar(s$body()) > 2L, NA))), "they do not begin")
+  send_signal(as.integer(ask(server, "/pid")$body), tools::SIGKILL)
+  ends <- vapply(streams, function(stream) stream$end(), 0L)
+  expect(identical(ends, c(18L, 92L)), "they end with ", toString(ends))
+  expect(wait_for(function() ask(server, "/count/3")$body == "1\n2\n3"), "the next worker does not stream")
+}, of = setdiff(names(starts), "the session"))
+
+test_every_way("a thousand streams opened at once, and left at once", function(start) {
+  server <- start(streams_app)
+  many <- lapply(1:4, function(i) {
+    start_client("curl", c("-s", "--parallel", "--parallel-immediate", "--parallel-max", "250", "--max-time", "60", "-o",
+      "/dev/null", paste0(server$url, "/tick?n=[1-250]")))
+  })
+  expect(wait_for(function() noted(server, "opened") == 1000L, 30), noted(server, "opened"), " were opened")
+  expect(ask(server, "/text")$body == "text", "no request goes through")
+  for (client in many) client$kill()
+  expect(wait_for(function() noted(server, "cancelled") == 1000L, 30), noted(server, "cancelled"), " were told")
+  Sys.sleep(0.3)
+  expect(noted(server, "cancelled") == 1000L, "some were told twice")
+  expect(ask(server, "/text")$body == "text", "the server is not well")
+})
+
+test("a generator that takes its time holds up no request that another worker can take", function() {
+  server <- serve(streams_app, workers = "2-2")
+  wait_for_workers(server, 2)
+  slow <- read_stream(server, "/slow")
+  expect(wait_for(function() nchar(slow$body()) > 0L), "it does not begin")
+  took <- vapply(1:10, function(i) ask(server, "/text")$seconds, 0)
+  expect(max(took) < 0.4, "a request took ", max(took), " s")
+  expect(slow$end() == 0L, "the stream is not whole")
+})

@@ -1,0 +1,120 @@
+# Streams as values, the text of events, and a session that is idle at its console. Over sockets, in every way of starting:
+# tests/process/test-streams.R.
+
+generator <- function(state, cancelled) list(done = TRUE)
+
+test_that("a stream is a response that can be changed", {
+  stream <- dr_stream(generator, headers = list("X-A" = "1"), status = 203L)
+  expect_s3_class(stream, c("dr_stream", "dr_response"), exact = TRUE)
+  expect_identical(stream$status, 203L)
+  expect_null(stream$body)
+  expect_identical(stream$headers, list("Content-Type" = "text/event-stream", "X-A" = "1"))
+  expect_output(print(stream), "<dr_response> 203.*X-A: 1\n  stream$")
+  changed <- dr_set_header(stream, "X-B", "2")
+  expect_identical(changed$headers[["X-B"]], "2")
+  expect_identical(changed$stream, stream$stream)
+  expect_identical(dr_stream(generator, headers = list("content-type" = "text/csv"))$headers,
+    list("content-type" = "text/csv"))
+  changed$body <- "text"
+  expect_null(changed$stream)
+  expect_output(print(changed), "4 bytes")
+})
+
+test_that("events are not cached or buffered, unless the handler says so", {
+  expect_identical(dr_stream_sse(generator)$headers, list(
+    "Content-Type" = "text/event-stream", "Cache-Control" = "no-cache", "X-Accel-Buffering" = "no"
+  ))
+  own <- dr_stream_sse(generator, headers = list("cache-control" = "no-store"))$headers
+  expect_identical(own[-1L], list("cache-control" = "no-store", "X-Accel-Buffering" = "no"))
+})
+
+test_that("wrong arguments are named", {
+  refused <- function(call, text) expect_error(call, text, class = "drover_error_argument")
+  refused(dr_stream("x"), "`next_chunk` must be a function")
+  refused(dr_stream(function(state) NULL), "two arguments, state and cancelled")
+  refused(dr_stream_sse(function() NULL), "two arguments, state and cancelled")
+  refused(dr_stream(generator, content_type = 1), "`content_type`")
+  refused(dr_stream(generator, min_interval = -1), "`min_interval`")
+  refused(dr_stream(generator, min_interval = "soon"), "`min_interval`")
+  refused(dr_stream(generator, on_drain = "stop"), "`on_drain`")
+  refused(dr_stream(generator, status = 99), "`status`")
+  refused(dr_stream(generator, headers = list(A = "x\r\ny")), "`headers`|line breaks|control")
+  expect_identical(dr_stream(generator, min_interval = "500ms")$stream$min_interval, 0.5)
+})
+
+test_that("an event is written as browsers read it", {
+  text <- function(...) event_text(list(...))
+  expect_identical(text(data = "a"), "data: a\n\n")
+  expect_identical(text(data = "a\nb\r\nc\rd\n"), "data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n")
+  expect_identical(text(data = ""), "data: \n\n")
+  expect_identical(text(data = c("a", "b")), "data: a\ndata: b\n\n")
+  expect_identical(text(data = list(x = 1)), "data: {\"x\":1}\n\n")
+  expect_identical(text(data = 7), "data: 7\n\n")
+  expect_identical(text(data = "a", event = "tick", id = 1e6, retry = 2000),
+    "event: tick\nid: 1000000\nretry: 2000\ndata: a\n\n")
+  expect_identical(text(comment = ""), ": \n\n")
+  expect_identical(text(comment = "a\nb"), ": a\n: b\n\n")
+  expect_identical(text(state = 1), "")
+  # what would be another field, or another event
+  for (event in list(list(event = "a\ndata: b"), list(id = "1\r2"), list(id = c("a", "b")))) {
+    expect_error(event_text(event), "must be a single string without line breaks")
+  }
+  for (retry in list(-1, 1.5, "soon", NA)) expect_error(event_text(list(retry = retry)), "whole number of milliseconds")
+})
+
+test_that("a generator of events gets state and end through, and is told of wrong events", {
+  chunks <- dr_stream_sse(function(state, cancelled) list(data = state, state = state + 1, done = state == 2))
+  expect_identical(chunks$stream$next_chunk(2, FALSE), list(chunk = "data: 2\n\n", state = 3, done = TRUE))
+  wrong <- dr_stream_sse(function(state, cancelled) "text")$stream$next_chunk
+  expect_error(wrong(1, FALSE), "dr_stream_sse\\(\\) returned")
+  expect_null(wrong(1, TRUE))
+})
+
+test_that("middleware sees a stream, and one that gives another body ends it", {
+  server <- local_server(c(
+    "app <- dr_app()",
+    "dr_use(app, function(req, nxt) dr_set_header(nxt(), 'X-Seen', 'yes'))",
+    "dr_get(app, '/stream', function(req) dr_stream(function(state, cancelled)",
+    "  list(chunk = 'abc', done = TRUE), content_type = 'text/plain'))",
+    "dr_get(app, '/promise', function(req) promises::promise(function(resolve, reject) later::later(function()",
+    "  resolve(dr_stream(function(state, cancelled) list(chunk = 'later', done = TRUE))), 0.05)))"
+  ))
+  response <- http(server, "/stream")
+  expect_identical(response$body, "abc")
+  expect_identical(response$headers[["x-seen"]], "yes")
+  skip_if_not_installed("promises")
+  expect_identical(http(server, "/promise")$body, "later")
+})
+
+test_that("streams go on in a session that is idle", {
+  folder <- tempfile("idle-")
+  dir.create(folder)
+  withr::defer(unlink(folder, recursive = TRUE))
+  script <- file.path(folder, "idle.R")
+  writeLines(c(
+    "library(drover)",
+    "app <- dr_get(dr_app(), '/tick', function(req) dr_stream_sse(function(state, cancelled) {",
+    "  if (cancelled) cat('cancelled\\n')",
+    "  list(data = state, state = state + 1)",
+    "}, 1, min_interval = 0.05))",
+    "server <- dr_serve(app, port = 0, block = FALSE)",
+    "url <- sub('/$', '', app$url %||% '')",
+    "client <- processx::process$new('curl', c('-s', '-N', '--max-time', '2', '-o', 'out.txt',",
+    "  paste0('http://127.0.0.1:', app$port, '/tick')))",
+    "deadline <- Sys.time() + 4",
+    "calls <- 0",
+    "while (Sys.time() < deadline) { later::run_now(0.5); calls <- calls + 1 }",
+    "cat('calls', calls, '\\n')",
+    "dr_stop()"
+  )[-7L], script)
+  ran <- processx::run(file.path(R.home("bin"), "Rscript"), c("--vanilla", script), wd = folder, timeout = 30,
+    error_on_status = FALSE, env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)))
+  expect_identical(ran$status, 0L, info = ran$stderr)
+  events <- sum(grepl("^data: ", readLines(file.path(folder, "out.txt"))))
+  # 2 seconds of 20 events
+  expect_gt(events, 20L)
+  expect_lte(events, 41L)
+  expect_identical(sum(grepl("cancelled", strsplit(ran$stdout, "\n")[[1L]])), 1L)
+  # the session is called when a stream is due, and not more often
+  expect_lt(as.numeric(sub(".*calls ([0-9]+).*", "\\1", ran$stdout)), 200)
+})
