@@ -106,7 +106,8 @@ evaluate_file <- function(file) {
         tell_warning(sprintf("%s, line %d: %s", basename(file), starts[[i]], load_problem(warning)), warning)
       }, error = function(error) {
         stack <- sys.calls()
-        if (loading$trace) calls <<- load_trace(stack, below, expressions[[i]], basename(file), starts[[i]])
+        first <- which(call_names(stack) == "eval" & seq_along(stack) > below)[2L]
+        if (loading$trace) calls <<- load_trace(stack, first, expressions[[i]], basename(file), starts[[i]])
       }),
       error = function(error) {
         stop_load(paste(c(sprintf("line %d: %s", starts[[i]], load_problem(error)), calls), collapse = "\n"))
@@ -122,16 +123,18 @@ trace_loading <- function() {
   loading$trace <- TRUE
 }
 
-# The line of the file that fails, and the calls from there to the error. `below` frames are those that load it, then
-# come those of tryCatch() and eval(); on top are those of the condition.
+# The line of the file that fails, and the calls from there to the error. The first `below` calls are of those who load
+# it, NA when that is not known; on top are those of the condition.
 load_trace <- function(calls, below, expression, file, line) {
-  name_of <- function(call) if (is.symbol(call[[1L]])) as.character(call[[1L]]) else ""
-  names <- vapply(calls, name_of, "")
-  first <- which(names == "eval" & seq_along(calls) > below)[1:2]
-  last <- max(which(!names %in% c("", ".handleSimpleError", "h", "stop", "stop_drover")))
-  between <- if (!anyNA(first) && last > first[[2L]]) calls[seq(first[[2L]] + 1L, last)]
+  last <- max(which(!call_names(calls) %in% c("", ".handleSimpleError", "h", "stop", "stop_drover")))
+  between <- if (!is.na(below) && last > below) calls[seq(below + 1L, last)]
   # the outermost is the line itself
   c(sprintf("%s at %s:%d", one_line(expression), file, line), if (length(between) > 1L) trace_of(between[-1L]))
+}
+
+# The names of what is called, "" where that has none.
+call_names <- function(calls) {
+  vapply(calls, function(call) if (is.symbol(call[[1L]])) as.character(call[[1L]]) else "", "")
 }
 
 # R shows warnings when it is back at top level, which is when the server has ended: these are shown at once.

@@ -12,6 +12,7 @@ load_plumber <- function(file) {
   parse_file(file)
   attach_plumber()
   line <- NA_integer_
+  if (loading$trace) trace_blocks(basename(file))
   tryCatch(
     withCallingHandlers(
       plumber::plumb(file),
@@ -20,8 +21,43 @@ load_plumber <- function(file) {
         tell_warning(sprintf("%s, line %d: %s", basename(file), line_of_block(), load_problem(warning)), warning)
       }
     ),
-    error = function(error) stop_load(plumb_problem(error, line))
+    error = function(error) stop_load(paste(c(plumb_problem(error, line), loading$calls), collapse = "\n"))
   )
+}
+
+# plumber catches the error of an expression, and keeps no more than its message: so the calls that led there are noted
+# inside of what it evaluates. Only for somebody who works on the file.
+trace_blocks <- function(file) {
+  evaluate <- asNamespace("plumber")$evaluateBlock
+  utils::assignInNamespace("evaluateBlock", function(srcref, file, expr, envir, ...) {
+    evaluate(srcref, file, noting_calls(expr, srcref[[1L]]), envir, ...)
+  }, "plumber")
+  loading$name <- file
+}
+
+# The same expressions, which evaluate to the same.
+noting_calls <- function(expressions, line) {
+  for (i in seq_along(expressions)) {
+    one <- expressions[[i]]
+    if (is.call(one)) expressions[[i]] <- as.call(list(noting, one, list(expression = one, line = line)))
+  }
+  expressions
+}
+
+# `value` is evaluated where it was written. One that is a function may be called while the file is read, too: that of
+# @plumber, with the router.
+noting <- function(value, about) {
+  value <- with_calls(value, about)
+  if (!is.function(value) || !identical(names(formals(value)), "pr")) return(value)
+  function(pr) with_calls(value(pr), about)
+}
+
+with_calls <- function(value, about) {
+  below <- sys.nframe() + 1L
+  withCallingHandlers(value, error = function(error) {
+    stack <- sys.calls()
+    loading$calls <- load_trace(stack, below, about$expression, loading$name, about$line)
+  })
 }
 
 # plumber names the line of a wrong annotation, and of an error the one above the expression: there `line`, the

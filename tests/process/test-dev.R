@@ -58,6 +58,26 @@ test("an app that does not load is told with line and calls, at the terminal and
   comes(server, "<p>again</p>")
 }, ways = 1)
 
+test("a file of plumber that does not load is told with its calls, too", function() {
+  folder <- page_folder("one")
+  writeLines(c("inner <- function(x) stop('too deep: ', x)", "outer <- function(x) {", "  inner(x + 1)", "}", "outer(1)"),
+    file.path(folder, "helper.R"))
+  file <- file.path(folder, "plumber.R")
+  endpoint <- c("#* @get /", "#* @serializer html", "function() 'loaded'")
+  writeLines(c("mild <- tryCatch(stop('caught'), error = identity)", "source('helper.R')", endpoint), file)
+  server <- develop(file)
+  expect(logged(server, "plumber.R does not load: line 2: too deep: 2"), server$log())
+  expect(logged(server, "    source\\(\"helper.R\"\\) at plumber.R:2"), server$log())
+  expect(logged(server, "    outer\\(1\\) at helper.R:5") && logged(server, "    inner\\(x \\+ 1\\) at helper.R:3"), server$log())
+  expect(grepl("inner(x + 1) at helper.R:3", browse(server)$body, fixed = TRUE), "not in the page")
+  # what @plumber is given the router by
+  writeLines(c(endpoint, "add <- function(pr) stop('no route')", "#* @plumber", "function(pr) {", "  add(pr)", "}"), file)
+  expect(logged(server, "line 6: no route") && logged(server, "    add\\(pr\\) at plumber.R:7"), server$log())
+  writeLines(c(endpoint, "#* @plumber", "function(pr) plumber::pr_get(pr, '/more', function() 'more')"), file)
+  comes(server, "loaded")
+  expect(grepl("more", ask(server, "/more")$body), "the router was not added to")
+}, ways = 1)
+
 test("pages get a script that has them loaded again, and nothing else does", function() {
   folder <- page_folder("one")
   dir.create(file.path(folder, "www"))
