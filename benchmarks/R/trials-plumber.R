@@ -1,5 +1,6 @@
-# A plumber.R, as it is: served by plumber, and by drover the whole way, on the fast path, and beside the same handlers
-# in drover's own API.
+# A plumber.R, as it is: served by plumber itself, and by drover the whole way, on the fast path, and beside the same
+# handlers in drover's own API; and by valve, a proxy before processes of plumber, where that is on the PATH (cargo
+# install valve-rs).
 
 trial_plumber <- function(bench) {
   ready <- processx::run("Rscript", c("-e", "library(plumber)"), error_on_status = FALSE)
@@ -11,6 +12,7 @@ trial_plumber <- function(bench) {
     fast = start_plumber_by_drover(bench, "plumber.R", workers = 1),
     own = start_plumber_by_drover(bench, "own.R", workers = 1)
   )
+  if (nzchar(Sys.which("valve"))) peers$valve <- start_valve(bench)
   on.exit(for (peer in peers) stop_peer(peer))
   rows <- list()
   for (path in c("/ping", "/ping-text")) {
@@ -21,10 +23,14 @@ trial_plumber <- function(bench) {
     }
     for (round in seq_len(bench$options$rounds)) {
       for (peer in peers) {
+        before <- cpu_snapshot(peer$pid)
         row <- measure_round(bench, peer, scenario, round)
         if (nzchar(row$errors)) fail(peer$name, ": ", row$errors)
+        # of the process that clients are connected to: for valve and drover without R
+        front <- function(snapshot) snapshot[names(snapshot) == peer$pid]
+        front_cpu <- cpu_between(front(before), front(cpu_snapshot(peer$pid)))
         rows[[length(rows) + 1L]] <- figures("plumber", paste0(path, ", ", peer$name), round, rps = row$rps,
-          cpu_us = row$cpu_us, p99_us = row$p99_us)
+          cpu_us = row$cpu_us, front_us = front_cpu / row$requests * 1e6, p99_us = row$p99_us)
       }
     }
   }
@@ -46,7 +52,15 @@ ping_verdicts <- function(rows, path) {
   cost <- cpu("fast") / cpu("own")
   full <- rps("full") / rps("plumber")
   two <- rps("full, 2 workers") / rps("full")
+  beside_valve <- if (paste0(path, ", valve") %in% names(by_case(rows, "rps"))) {
+    front <- function(case) by_case(rows, "front_us")[[paste0(path, ", ", case)]]
+    ratio <- front("full") / front("valve")
+    verdict_row(title("CPU per request of the server before R, beside valve"), "at most a quarter of valve's",
+      sprintf("%.2fx (%.0f, %.0f us); with R %.0f, %.0f us", ratio, front("full"), front("valve"), cpu("full"),
+        cpu("valve")), ratio <= 0.25)
+  }
   rbind(
+    beside_valve,
     verdict_row(title("requests/s on the fast path"), "at least 60x plumber's",
       sprintf("%.0fx (%.0f, %.0f)", fast, rps("fast"), rps("plumber")), fast >= 60),
     verdict_row(title("CPU on the fast path"), "at most 1.3x of drover's own API",
@@ -62,6 +76,19 @@ start_plumber <- function(bench) {
   launch_peer(bench, "plumber", wait = TRUE, command = function(port, run_dir) {
     c("Rscript", "-e", sprintf("plumber::pr_run(plumber::plumb('%s'), port = %dL, quiet = TRUE)", file, port))
   })
+}
+
+# With one process of plumber, which is started with the first request.
+start_valve <- function(bench) {
+  file <- file.path(bench$root, "trials", "plumber.R")
+  peer <- launch_peer(bench, "valve", wait = TRUE, command = function(port, run_dir) {
+    c("valve", "--port", port, "--n-max", "1", "--workers", "1", "--file", file)
+  })
+  for (try in 1:20) {
+    if (processx::run("curl", c("-sf", paste0(peer$url, "/ping")), error_on_status = FALSE)$status == 0L) return(peer)
+    Sys.sleep(0.25)
+  }
+  fail("valve does not answer:\n", paste(readLines(peer$log), collapse = "\n"))
 }
 
 start_plumber_by_drover <- function(bench, file, ..., wait = TRUE) {
@@ -82,7 +109,8 @@ cold_starts <- function(bench) {
     peer <- start_plumber_by_drover(bench, "plumber.R", workers = 1, wait = FALSE)
     on.exit(stop_peer(peer))
     wait_for_banner(peer)
-    load_path(bench, peer, "/ping", connections = 1, requests = 1)
+    # by this process: the load client takes as long to start as a tenth of what is measured
+    readLines(paste0(peer$url, "/ping"), warn = FALSE)
     answered <- as.numeric(Sys.time() - peer$started, units = "secs")
     figures("plumber", "cold start", round, loaded_s = loaded, answered_s = answered, ratio = answered / loaded)
   }))
