@@ -118,6 +118,20 @@ app_statics <- function(app, prefix = "") {
   c(own, unlist(mounted, recursive = FALSE))
 }
 
+# The folders of a router, which the engine serves after all other static mounts. Only where nothing of this package
+# could have answered before the router: no middleware around it, no other handler for whatever comes.
+router_statics <- function(app) {
+  tree <- app_tree(app)
+  if (sum(vapply(tree, function(one) !is.null(one$rest), NA)) != 1L) return(list())
+  below <- function(one, prefix) {
+    if (length(one$middleware)) return(list())
+    own <- if (!is.null(one$further_statics)) one$further_statics(prefix)
+    mounted <- lapply(one$mounts, function(mount) below(mount$app, paste0(prefix, mount$prefix)))
+    c(own, unlist(mounted, recursive = FALSE))
+  }
+  below(app, "")
+}
+
 # The dir of a static mount as an absolute path; a missing one is an error.
 static_dir <- function(static, call) {
   if (!dir.exists(static$dir)) {
@@ -211,7 +225,7 @@ compile_app <- function(app, call = sys.call(-1L)) {
   }
   warn_of_hidden(c(first, cpp), app_statics(app), call)
   runs <- vapply(cpp, function(route) if (isTRUE(route$inline)) "inline" else "pool", "")
-  static <- lapply(app_statics(app), static_dir, call = call)
+  static <- c(lapply(app_statics(app), static_dir, call = call), router_statics(app))
   list(
     routes = c(
       lapply(seq_along(first), function(i) route_field(first[[i]], i, "r")),

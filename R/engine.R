@@ -94,7 +94,7 @@ app_fields <- function(compiled) {
       route$methods <- as.list(route$methods)
       route
     }),
-    static = lapply(compiled$static, `[`, c("mount", "dir")),
+    static = lapply(compiled$static, function(static) Filter(Negate(is.null), static[c("mount", "dir", "types")])),
     not_found = compiled$not_found %||% 0L,
     errors = own_errors(compiled$error_form)
   )

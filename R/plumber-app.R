@@ -7,6 +7,7 @@ plumber_app <- function(pr) {
   full <- rook_handler(pr)
   app <- catch_all(to_docs(in_folder(full, folder), function() app$has_docs))
   app$further_routes <- function(prefix) fast_routes(pr, prefix, full, folder)
+  app$further_statics <- function(prefix) plumber_statics(plan_router(pr), prefix, folder)
   undo <- NULL
   dr_on_start(app, function() {
     undo <<- plumber_prepare(pr, app$run)

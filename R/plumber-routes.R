@@ -28,12 +28,45 @@ plan_endpoints <- function(plan, pr, mount, reason) {
     child <- pr$mounts[[path]]
     below <- paste0(mount, sub("/$", "", path))
     if (inherits(child, "PlumberStatic")) {
-      plan$entries <- c(plan$entries, list(list(verbs = "files", path = paste0(below, "/"), note = "", reason = NULL)))
+      plan_files(plan, child, paste0(below, "/"), reason)
     } else {
       plan_endpoints(plan, child, below, reason %||% kind_reason(child))
     }
     plan$before <- c(plan$before, list(list(head = paste0(below, "/"))))
   }
+}
+
+# Files that nothing is tried before, which may be answered without R.
+plan_files <- function(plan, child, path, reason) {
+  is_as_made <- identical(class(child), c("PlumberStatic", "Plumber", "Hookable", "R6")) &&
+    length(child$filters) == 1L && !length(child$endpoints) && !length(child$mounts)
+  hidden <- vapply(plan$before, may_hide, NA, verbs = c("GET", "HEAD"), path = path)
+  reason <- reason %||% (if (!is_as_made) "its router was changed") %||%
+    if (any(hidden)) "another one may answer its paths before it"
+  entry <- list(verbs = "files", path = path, note = "", reason = reason, dir = private_of(child)$dir)
+  plan$entries <- c(plan$entries, list(entry))
+}
+
+# What the engine has to know of the files in a plan, see router_statics(). `folder`: see in_folder().
+plumber_statics <- function(plan, prefix, folder) {
+  is_plain <- function(path) !grepl("[^A-Za-z0-9_~./-]", path)
+  files <- Filter(function(entry) identical(entry$verbs, "files") && is.null(entry$reason), plan)
+  if (!length(files) || !is_plain(prefix) || !is.null(plumber_option("sharedSecret", NULL))) return(list())
+  types <- as.list(plumber_types())
+  statics <- lapply(files, function(entry) {
+    dir <- entry$dir
+    if (!is_string(dir) || !is_plain(entry$path)) return(NULL)
+    if (!startsWith(dir, "/")) dir <- file.path(folder %||% getwd(), dir)
+    list(mount = paste0(prefix, entry$path), dir = path.expand(dir), types = types)
+  })
+  Filter(Negate(is.null), statics)
+}
+
+# The types of files by their endings, as plumber has them.
+plumber_types <- function() {
+  known <- asNamespace("plumber")$knownContentTypes
+  others <- asNamespace("mime")$mimemap
+  c(known, others[setdiff(names(others), names(known))])
 }
 
 # The stages of a router, in the order in which they are tried.

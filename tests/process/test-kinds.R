@@ -77,6 +77,27 @@ test("a Rook app, a script of Rserve, a saved object and a call", function() {
   expect(told_by(file.path(odd, "with a space.R"), words = c("--kind", "script")) == "200 a script", "--kind")
 }, ways = 1)
 
+test("files of a router are answered while R is busy, unless something before them is R's", function() {
+  folder <- folder_of(plumber.R = c(
+    "#* @get /busy", "function() { file.create(file.path(Sys.getenv('MARKS'), 'busy')); Sys.sleep(20) }", "#* @assets . /files", "list()"
+  ), note.txt = "a note")
+  asked_while_busy <- function(app, ...) {
+    server <- launch(c(drover_program(), app, "--port", "0", "--workers", "1", ...))
+    ask_later(server, "/busy")
+    expect(marked(server, "busy"), "the handler has not begun")
+    ask(server, "/files/note.txt", "--max-time", "2")$body
+  }
+  expect(asked_while_busy(folder) == "a note", "R was needed")
+  expect(asked_while_busy(folder, "--plumber", "full") == "", "plumber was not asked")
+  # middleware of drover goes before the router, and so before its files
+  guarded <- folder_of(app.R = c(
+    sprintf("app <- dr_rook(plumber::plumb('%s'))", file.path(folder, "plumber.R")),
+    "dr_use(app, function(req, nxt) if (identical(req$path, '/busy')) nxt() else dr_abort(403))"
+  ))
+  server <- launch(c(drover_program(), guarded, "--port", "0", "--workers", "1"))
+  expect(ask(server, "/files/note.txt")$status == "403", "the file was sent past the middleware")
+}, ways = 1)
+
 test("a file of plumber, read without the package", function() {
   folder <- folder_of(plumber.R = c(
     "#* @get /", "#* @serializer text", "function() if (isNamespaceLoaded('plumber')) 'loaded' else 'not loaded'"

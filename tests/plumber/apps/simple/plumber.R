@@ -34,6 +34,15 @@ pass_on <- function() forward()
 #* @get /forwards-by-another
 function() pass_on()
 
+#* @assets ./public /files
+list()
+
+#* @get /mixed/page.html
+function() "an endpoint, not the file"
+
+#* @assets public /mixed
+list()
+
 #* @plumber
 function(pr) {
   child <- plumber::pr(filters = plumber:::defaultPlumberFilters)

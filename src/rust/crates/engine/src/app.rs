@@ -1,8 +1,8 @@
 //! An app as the server knows it: where its requests go. One for each generation; a request stays with the one that it
 //! was routed by, as another may number its routes otherwise.
 
-use crate::assets::Mounts;
-use crate::config::{AppConfig, OnClientGone, RouteConfig, Settings};
+use crate::assets::{Mounts, WholeFiles};
+use crate::config::{AppConfig, MountConfig, OnClientGone, RouteConfig, Settings};
 use crate::natives::Natives;
 use crate::respond::OwnErrors;
 use admission::ms_or_never;
@@ -10,6 +10,7 @@ use dispatch::Runs;
 use exchange::Handlers;
 use http::Method;
 use router::{MethodSet, Pattern, Router, RouterBuilder};
+use std::io;
 use std::sync::Arc;
 
 /// See the module.
@@ -71,7 +72,13 @@ impl App {
             // a route's target is its index
             builder.add(methods, pattern, i as u32);
         }
-        let mounts = config.mounts.iter().map(|m| (m.mount.clone(), m.dir.clone())).collect();
+        let own =
+            config.mounts.iter().filter(|m| m.types.is_none()).map(|m| (m.mount.clone(), m.dir.clone())).collect();
+        // otherwise plumber answers, or both do
+        let is_fast = settings.plumber.as_deref().is_none_or(|way| way == "fast");
+        let whole = |m: &MountConfig| Some(WholeFiles::new(&m.mount, &m.dir, m.types.as_ref().filter(|_| is_fast)?));
+        let whole = config.mounts.iter().filter_map(whole).collect::<io::Result<_>>();
+        let mounts = Mounts::new(own).and_then(|mounts| Ok(mounts.and_whole(whole?)));
         let target = |route: &RouteConfig| Target {
             handler: route.handler,
             runs: route.runs,
@@ -83,7 +90,7 @@ impl App {
         Ok(App {
             generation,
             router: builder.build(),
-            mounts: Mounts::new(mounts).map_err(|e| format!("static: {e}"))?,
+            mounts: mounts.map_err(|e| format!("static: {e}"))?,
             has_not_found: config.not_found > 0,
             errors: OwnErrors::new(&config.errors.answers)?,
             natives: natives.map(|handlers| Natives::new(handlers, limits.max_queue)),

@@ -7,6 +7,7 @@ use admission::Limits;
 use dispatch::Runs;
 use observe::Console;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -192,4 +193,7 @@ pub struct MountConfig {
     pub mount: String,
     /// the folder
     pub dir: String,
+    /// of a router of plumber, which answers otherwise: types of contents by the endings of names
+    #[serde(default)]
+    pub types: Option<BTreeMap<String, String>>,
 }

@@ -43,7 +43,7 @@ fn files_that_nobody_reads_lock_nobody_out() {
     let files = tempfile::tempdir().unwrap();
     std::fs::write(files.path().join("large"), vec![b'x'; 300_000]).unwrap();
     let service = Service::new(1, Limits { write_timeout: 8.0, ..Limits::default() });
-    let mount = MountConfig { mount: "/f".into(), dir: files.path().to_str().unwrap().into() };
+    let mount = MountConfig { mount: "/f".into(), dir: files.path().to_str().unwrap().into(), types: None };
     service.runs(AppConfig { mounts: vec![mount], ..AppConfig::default() }, Arc::new(Nothing));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let began = Instant::now();

@@ -159,7 +159,8 @@ pub(super) fn refusal(status: StatusCode, headers: HeaderMap) -> Response<AssetB
     response(status, headers, AssetBody::Refused)
 }
 
-fn body(opened: Opened, range: Range<u64>) -> io::Result<AssetBody> {
+/// A part of the file.
+pub(super) fn body(opened: Opened, range: Range<u64>) -> io::Result<AssetBody> {
     let len = range.end - range.start;
     if len == 0 {
         return Ok(AssetBody::Empty);

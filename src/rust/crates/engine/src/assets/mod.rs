@@ -6,7 +6,7 @@
 //!
 //! Reading order: `media_type`, `path` (what may be asked for), `root` (opening beneath a directory), `encoding`
 //! (precompressed siblings), `validators` (ETag, conditions), `range`, `deliver` (an open file as a response),
-//! `mounts`.
+//! `mounts`, `whole` (folders of plumber).
 
 mod deliver;
 mod encoding;
@@ -16,6 +16,8 @@ mod path;
 mod range;
 mod root;
 mod validators;
+mod whole;
 
 pub use deliver::{file_response, opened_response, AssetBody};
 pub use mounts::Mounts;
+pub use whole::WholeFiles;

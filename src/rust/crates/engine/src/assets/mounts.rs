@@ -3,6 +3,7 @@
 use super::deliver::{deliver, refusal, response, AssetBody};
 use super::path::{target, Target, INDEX};
 use super::root::{Opened, Root};
+use super::whole::WholeFiles;
 use super::{encoding, media_type};
 use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, LOCATION, VARY};
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
@@ -19,6 +20,8 @@ const METHODS: &str = "GET, HEAD, OPTIONS";
 pub struct Mounts {
     /// those with more segments first, so that the closest one covers a path; then in the order given
     mounts: Vec<Mount>,
+    /// in the order given; after all others
+    whole: Vec<WholeFiles>,
 }
 
 struct Mount {
@@ -36,7 +39,12 @@ impl Mounts {
     pub fn new(mut mounts: Vec<(String, String)>) -> io::Result<Mounts> {
         mounts.sort_by_key(|(mount, _)| Reverse(mount.trim_end_matches('/').matches('/').count()));
         let mounts = mounts.iter().map(|(mount, directory)| Mount::new(mount, directory)).collect::<io::Result<_>>()?;
-        Ok(Mounts { mounts })
+        Ok(Mounts { mounts, whole: Vec::new() })
+    }
+
+    /// The same, and then these.
+    pub fn and_whole(self, whole: Vec<WholeFiles>) -> Mounts {
+        Mounts { whole, ..self }
     }
 
     /// The answer to a request for `raw_path` (as sent, without the query), or `None` when no mount covers it.
@@ -49,7 +57,10 @@ impl Mounts {
         raw_path: &str,
         headers: &Fields,
     ) -> Option<io::Result<Response<AssetBody>>> {
-        let (mount, rest) = self.mounts.iter().find_map(|mount| Some((mount, mount.rest(raw_path)?)))?;
+        let closest = self.mounts.iter().find_map(|mount| Some((mount, mount.rest(raw_path)?)));
+        let Some((mount, rest)) = closest else {
+            return self.whole.iter().find_map(|folder| folder.respond(method, raw_path).transpose());
+        };
         let allow = || HeaderMap::from_iter([(ALLOW, HeaderValue::from_static(METHODS))]);
         Some(match *method {
             Method::GET | Method::HEAD => mount.serve(method, raw_path, rest, headers),
