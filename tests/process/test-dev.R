@@ -127,8 +127,11 @@ test("changes under load: no request fails", function() {
 
 test("other settings have it started again, and wrong ones are told", function() {
   folder <- page_folder("one")
-  free <- serve(workers = 1)$port + 1L
-  server <- launch(c(drover_program(), "dev", folder, "--port", free), env = runtime_folder())
+  # one that nobody has any more: the next one may be a client's
+  other <- serve(workers = 1)
+  send_signal(other$pid, tools::SIGTERM)
+  exit_status(other)
+  server <- launch(c(drover_program(), "dev", folder, "--port", other$port), env = runtime_folder())
   expect(!is.null(server$url), paste(server$log(), collapse = "\n"))
   settings <- file.path(folder, "drover.toml")
   writeLines("max_bdoy = 1", settings)
