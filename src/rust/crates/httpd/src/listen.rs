@@ -17,6 +17,9 @@ use std::path::{Path, PathBuf};
 
 /// Connections that the kernel holds until they are accepted; it cuts this to its own limit.
 const BACKLOG: i32 = 4096;
+/// Bytes that the kernel takes for a connection ahead of what it can send: enough to keep it busy until the next turn. It has what was sent and not
+/// acknowledged besides.
+const UNSENT: u32 = 128 << 10;
 /// What a host begins with that is the path of a socket.
 const UNIX: &str = "unix:";
 /// Who may connect to a socket in the file system unless its address says otherwise: the server's user and group.
@@ -140,17 +143,19 @@ fn bind_inet(host: &str, port: u16) -> io::Result<Listener> {
     for address in (host, port).to_socket_addrs()? {
         match bind_to(address) {
             Ok(listener) => return Ok(listener),
-            Err(e) => last = e.into(),
+            Err(e) => last = e,
         }
     }
     Err(last)
 }
 
-fn bind_to(address: SocketAddr) -> Result<Listener, Errno> {
+fn bind_to(address: SocketAddr) -> io::Result<Listener> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket_with(family, SocketType::STREAM, FLAGS, None)?;
     // for its connections, which inherit it: without, a response in two writes waits 40 ms for the client's acknowledgement
     sockopt::set_tcp_nodelay(&socket, true)?;
+    // likewise: for a client that does not read, the system would keep megabytes
+    socket2::SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT)?;
     // an address whose last connections are still dying is free; one that another socket listens on is not
     sockopt::set_socket_reuseaddr(&socket, true)?;
     bind(&socket, &address)?;
@@ -247,6 +252,22 @@ mod tests {
         for wrong in ["", "?mode=600", "a?mode=", "a?mode=9", "a?mode=1777"] {
             assert!(parse_unix(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_kernel_keeps_little_for_a_client_that_does_not_read() {
+        use std::io::Write;
+        let listener = Listener::bind("127.0.0.1", 0).unwrap();
+        listener.listen().unwrap();
+        let _client = std::net::TcpStream::connect(listener.address().inet().unwrap()).unwrap();
+        let flags = SocketFlags::NONBLOCK;
+        let mut socket = std::net::TcpStream::from(accept_with(&listener.socket, flags).unwrap());
+        let mut taken = 0;
+        while let Ok(n) = socket.write(&[0; 16 << 10]) {
+            taken += n;
+        }
+        // and what the client's side has room for; it would be 2.5 MB
+        assert!((100 << 10..1 << 20).contains(&taken), "{taken} bytes");
     }
 
     #[test]

@@ -32,7 +32,7 @@ use std::task::{ready, Context, Poll};
 const SKIPPED: u64 = 64 << 10;
 /// Steps after which other connections have their turn, and bytes of a response.
 const STEPS: usize = 128;
-const SENT_AT_ONCE: usize = 256 << 10;
+const SENT_AT_ONCE: usize = 128 << 10;
 
 /// How a connection ends, or goes on.
 #[derive(Debug)]
