@@ -60,6 +60,14 @@ test("drover docker takes packages and the version of R from renv.lock", functio
   shows(command("docker", folder, "--force"), 1L, NULL, "renv.lock cannot be read")
 }, ways = 1)
 
+# Fails the test when systemd has something to say of a unit.
+judge_unit <- function(unit) {
+  if (!nzchar(Sys.which("systemd-analyze"))) return()
+  judged <- processx::run("systemd-analyze", c("verify", "--man=no", unit), error_on_status = FALSE)
+  said <- grep("shop[.]", strsplit(judged$stderr, "\n")[[1L]], value = TRUE)
+  expect(judged$status == 0L && !length(said), paste(judged$stdout, judged$stderr))
+}
+
 test("drover systemd prints a unit that systemd takes", function() {
   folder <- file.path(tempfile("my shop-"), "50% off")
   dir.create(folder, recursive = TRUE)
@@ -70,13 +78,18 @@ test("drover systemd prints a unit that systemd takes", function() {
     "^ExecReload=/.*/drover reload \\$MAINPID$", "^WorkingDirectory=/.*50%% off$"
   ))
   expect(!any(grepl("[{}]", ran$out)), paste(ran$out, collapse = "\n"))
-  if (nzchar(Sys.which("systemd-analyze"))) {
-    unit <- file.path(folder, "shop.service")
-    writeLines(ran$out, unit)
-    judged <- processx::run("systemd-analyze", c("verify", "--man=no", unit), error_on_status = FALSE)
-    said <- grep("shop.service", strsplit(judged$stderr, "\n")[[1L]], value = TRUE)
-    expect(judged$status == 0L && !length(said), paste(judged$stdout, judged$stderr))
+  writeLines(ran$out, file.path(folder, "shop.service"))
+  judge_unit(file.path(folder, "shop.service"))
+  # systemd looks for the service of a socket beside it
+  for (address in c("", "=0.0.0.0:80", "=/run/shop.sock")) {
+    ran <- command("systemd", file, "--user", "root", "--name", "shop", paste0("--socket", address))
+    shows(ran, 0L, paste0("^ListenStream=", if (nzchar(address)) sub("=", "", address) else "127.0.0.1:8080", "$"))
+    expect(!any(grepl("[{}]", ran$out)), paste(ran$out, collapse = "\n"))
+    writeLines(ran$out, file.path(folder, "shop.socket"))
+    judge_unit(file.path(folder, "shop.socket"))
   }
+  shows(command("systemd", file, "--socket=here"), 2L, NULL, "--socket must be a port, an IP address and a port")
+  shows(command("systemd", file, "--socket", "--", "--port", "1"), 2L, NULL, "cannot be used with")
   shows(command("systemd", file, "--user", "a b"), 2L, NULL, "--user must be the name of a user")
   shows(command("systemd", "none.R"), 4L, NULL, "cannot read none.R")
 }, ways = 1)

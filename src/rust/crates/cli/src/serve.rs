@@ -5,6 +5,7 @@ use crate::banner::Banner;
 use crate::control::Listener;
 use crate::dev::Dev;
 use crate::exit::{Code, Error};
+use crate::inherited;
 use crate::options::Told;
 use crate::r::Recipe;
 use crate::signals;
@@ -38,6 +39,11 @@ pub fn serve(options: &Told, dev: Option<Dev>) -> Result<Ended, Error> {
     // before there are threads, which it would have to wait for
     engine::make_room(settings.limits.max_connections);
     settings.development = dev.as_ref().map(|dev| dev.state.clone());
+    // a program that may become itself anew cannot keep one
+    settings.socket = if dev.is_none() { inherited::take()? } else { None };
+    if settings.socket.is_some() {
+        say("it listens on the socket that it was started with: host and port are not used");
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
     runtime.block_on(async {
         let (notes, told) = unbounded_channel();

@@ -1,4 +1,5 @@
-//! `drover systemd FILE`: the app as a service of systemd. The unit is `inst/deploy/drover.service`, which stands there once for all.
+//! `drover systemd FILE`: the app as a service of systemd, and its socket. The units are `inst/deploy/drover.service` and
+//! `drover.socket`, which stand there once for all.
 
 use crate::exit::{Code, Error};
 use crate::tell;
@@ -6,19 +7,23 @@ use clap::Args;
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
+use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 const UNIT: &str = include_str!("../../../../../inst/deploy/drover.service");
+const SOCKET: &str = include_str!("../../../../../inst/deploy/drover.socket");
 
-/// What is filled in, in the order of [`print`].
+/// What is filled in, in the order of [`print`] and of [`socket`].
 const FIELDS: [&str; 5] = ["{name}", "{start}", "{program}", "{folder}", "{user}"];
+const SOCKET_FIELDS: [&str; 3] = ["{name}", "{address}", "{access}"];
 
 const EXAMPLES: &str = "\
 Examples:
   drover systemd /srv/shop/app.R | sudo tee /etc/systemd/system/shop.service
   drover systemd app.R --user www-data
-  drover systemd app.R -- --port 8000 --workers 2-8     with options of drover serve";
+  drover systemd app.R -- --port 8000 --workers 2-8     with options of drover serve
+  drover systemd app.R --socket=0.0.0.0:80 | sudo tee /etc/systemd/system/shop.socket";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -31,6 +36,10 @@ pub struct UnitArgs {
     /// The name of the service [default: that of the app's folder]
     #[arg(long)]
     name: Option<String>,
+    /// Print its socket instead, which systemd listens on for the service: PORT, IP:PORT or a path
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "127.0.0.1:8080", conflicts_with = "options")]
+    socket: Option<String>,
     /// Options of drover serve
     #[arg(last = true, value_name = "OPTIONS")]
     options: Vec<String>,
@@ -51,13 +60,17 @@ pub(crate) fn print(args: &UnitArgs) -> Result<(), Error> {
         return Err(Error::new(Code::Usage, why));
     }
     let user = match (&args.user, found.uid()) {
-        (Some(user), _) if is_service_name(user) => format!("User={user}"),
+        (Some(user), _) if is_service_name(user) => Some(user.clone()),
         (Some(user), _) => {
             return Err(Error::new(Code::Usage, format!("--user must be the name of a user, not '{user}'")))
         }
-        (None, 0) => "DynamicUser=yes".to_owned(),
-        (None, uid) => format!("User={}", user_name(uid)),
+        (None, 0) => None,
+        (None, uid) => Some(user_name(uid)),
     };
+    if let Some(address) = &args.socket {
+        return tell::print(&socket(&name, address, user.as_deref())?);
+    }
+    let user = user.map_or_else(|| "DynamicUser=yes".to_owned(), |user| format!("User={user}"));
     let program = quoted(&program()?.to_string_lossy())?;
     let mut start = vec![program.clone(), "serve".to_owned(), quoted(&file.to_string_lossy())?];
     for option in &args.options {
@@ -66,8 +79,30 @@ pub(crate) fn print(args: &UnitArgs) -> Result<(), Error> {
     // a path is the rest of the line, and stands for itself but for its percent signs
     let folder = one_line(&folder.to_string_lossy())?.replace('%', "%%");
     let values = [name, start.join(" "), program, folder, user];
-    let unit = FIELDS.iter().zip(&values).fold(UNIT.to_owned(), |unit, (field, value)| unit.replace(field, value));
-    tell::print(&unit)
+    tell::print(&filled(UNIT, &FIELDS, &values))
+}
+
+fn filled(unit: &str, fields: &[&str], values: &[String]) -> String {
+    fields.iter().zip(values).fold(unit.to_owned(), |unit, (field, value)| unit.replace(field, value))
+}
+
+/// The socket of a service; one in the file system is the user's.
+fn socket(name: &str, address: &str, user: Option<&str>) -> Result<String, Error> {
+    let path = address.strip_prefix("unix:").unwrap_or(address);
+    let (address, access) = if path.starts_with('/') {
+        let owner = user.map(|user| format!("\nSocketUser={user}")).unwrap_or_default();
+        (one_line(path)?.replace('%', "%%"), format!("SocketMode=0660{owner}"))
+    } else {
+        let port = address.parse().ok().filter(|&port: &u16| port > 0).map(|port| format!("127.0.0.1:{port}"));
+        let full = address.parse().ok().filter(|address: &SocketAddr| address.port() > 0).map(|full| full.to_string());
+        let wrong = || {
+            let right = "a port, an IP address and a port such as 0.0.0.0:80, or the absolute path of a socket";
+            Error::new(Code::Usage, format!("--socket must be {right}, not '{address}'"))
+        };
+        // without, an answer in two writes waits for the client's acknowledgement
+        (port.or(full).ok_or_else(wrong)?, "NoDelay=yes".to_owned())
+    };
+    Ok(filled(SOCKET, &SOCKET_FIELDS, &[name.to_owned(), address, access]))
 }
 
 /// This program by the name that the shell finds it by, which outlives the package's next version elsewhere.
@@ -150,8 +185,22 @@ mod tests {
 
     #[test]
     fn every_field_of_the_unit_is_filled() {
-        for field in FIELDS {
-            assert!(UNIT.contains(field), "{field}");
+        for (unit, fields) in [(UNIT, &FIELDS[..]), (SOCKET, &SOCKET_FIELDS[..])] {
+            for field in fields {
+                assert!(unit.contains(field), "{field}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_socket_has_a_port_or_a_path() {
+        let has = |address: &str, line: &str| socket("shop", address, Some("app")).unwrap().lines().any(|l| l == line);
+        assert!(has("8000", "ListenStream=127.0.0.1:8000") && has("0.0.0.0:80", "ListenStream=0.0.0.0:80"));
+        assert!(has("[::1]:80", "ListenStream=[::1]:80") && has("80", "NoDelay=yes"));
+        assert!(has("/run/50%/s", "ListenStream=/run/50%%/s") && has("unix:/run/s", "ListenStream=/run/s"));
+        assert!(has("/run/s", "SocketMode=0660") && has("/run/s", "SocketUser=app") && !has("80", "SocketUser=app"));
+        for wrong in ["0", "localhost:80", "1.2.3.4", "1.2.3.4:0", "run/s", "", "/run/a\nb"] {
+            assert!(socket("shop", wrong, None).is_err(), "{wrong}");
         }
     }
 }

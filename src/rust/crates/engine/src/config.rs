@@ -8,6 +8,7 @@ use dispatch::Runs;
 use observe::Console;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,6 +20,9 @@ pub struct Settings {
     pub host: String,
     /// port to bind; 0 for a free one
     pub port: u16,
+    /// a socket that the program was started with; host and port count for nothing then
+    #[serde(skip)]
+    pub socket: Option<Arc<OwnedFd>>,
     /// I/O threads
     pub threads: usize,
     /// threads for C handlers, in each process that runs some

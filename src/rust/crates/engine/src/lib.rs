@@ -38,3 +38,4 @@ pub use observe::{Console, Level, Log};
 pub use pipeline::NOT_FOUND_ROUTE;
 pub use pool::Pool;
 pub use server::{Gauge, Server, StartError};
+pub use shm::take_inherited;

@@ -114,13 +114,18 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds the address and starts the I/O threads. Connections are accepted from [`Server::listen`] on; by then the pool should
+    /// Binds the address, unless there is a socket already, and starts the I/O threads. Connections are accepted from [`Server::listen`] on; by then the pool should
     /// have an app and workers.
     ///
     /// # Errors
     /// See [`StartError`]; nothing is left running.
-    pub fn bind(settings: Settings) -> Result<Server, StartError> {
-        let listener = Listener::bind(&settings.host, settings.port).map_err(StartError::Listen)?;
+    pub fn bind(mut settings: Settings) -> Result<Server, StartError> {
+        // nobody else is to keep it open
+        let listener = match settings.socket.take().and_then(Arc::into_inner) {
+            Some(socket) => Listener::inherited(socket),
+            None => Listener::bind(&settings.host, settings.port),
+        };
+        let listener = listener.map_err(StartError::Listen)?;
         let screen = Screen { console: settings.console.clone(), colours: settings.colours };
         let log = Log::open(&settings.log, screen.clone())
             .map_err(|e| StartError::Config(format!("log: {}: {e}", settings.log)))?;

@@ -1,18 +1,20 @@
-//! Where a server listens: a TCP address, or a socket in the file system.
+//! Where a server listens: a TCP address, a socket in the file system, or what it was started with.
 //!
 //! A socket is bound first and listens later ([`Listener::listen`]): nobody is to connect before there is someone to answer.
 //! What a connection is from here on is in `socket`: both kinds are one to everything else.
 
 use rustix::fs::{chmod, lstat, unlink, FileType, Mode, Stat};
-use rustix::io::Errno;
+use rustix::io::{ioctl_fionbio, Errno};
 use rustix::net::{
     accept_with, acceptfrom_with, bind, connect, getsockname, listen, socket_with, sockopt, AddressFamily,
     SocketAddrUnix, SocketFlags, SocketType,
 };
+use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Connections that the kernel holds until they are accepted; it cuts this to its own limit.
@@ -110,6 +112,15 @@ impl Listener {
         }
     }
 
+    /// A socket that whoever started the program has bound. They may listen on it already, and go on when this server has
+    /// ended; if it has a file, that is theirs, too.
+    ///
+    /// # Errors
+    /// A text that says why it cannot be listened on.
+    pub fn inherited(socket: OwnedFd) -> Result<Self, String> {
+        adopt(socket).map_err(|why| format!("cannot listen on the socket that the program was started with: {why}"))
+    }
+
     /// Clients may connect from now on.
     ///
     /// # Errors
@@ -152,15 +163,41 @@ fn bind_inet(host: &str, port: u16) -> io::Result<Listener> {
 fn bind_to(address: SocketAddr) -> io::Result<Listener> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let socket = socket_with(family, SocketType::STREAM, FLAGS, None)?;
-    // for its connections, which inherit it: without, a response in two writes waits 40 ms for the client's acknowledgement
-    sockopt::set_tcp_nodelay(&socket, true)?;
-    // likewise: for a client that does not read, the system would keep megabytes
-    socket2::SockRef::from(&socket).set_tcp_notsent_lowat(UNSENT)?;
+    set_for_connections(&socket)?;
     // an address whose last connections are still dying is free; one that another socket listens on is not
     sockopt::set_socket_reuseaddr(&socket, true)?;
     bind(&socket, &address)?;
     let bound = SocketAddr::try_from(getsockname(&socket)?)?;
     Ok(Listener { socket, address: Address::Inet(bound), _file: None })
+}
+
+/// What connections inherit from the socket that they come by.
+fn set_for_connections(socket: &OwnedFd) -> io::Result<()> {
+    // without, a response in two writes waits 40 ms for the client's acknowledgement
+    sockopt::set_tcp_nodelay(socket, true)?;
+    // for a client that does not read, the system would keep megabytes
+    socket2::SockRef::from(socket).set_tcp_notsent_lowat(UNSENT)
+}
+
+fn adopt(socket: OwnedFd) -> Result<Listener, String> {
+    let refused = |e: Errno| if e == Errno::NOTSOCK { "it is no socket".to_owned() } else { e.to_string() };
+    if sockopt::socket_type(&socket).map_err(refused)? != SocketType::STREAM {
+        return Err("it is not for connections (ListenStream=)".to_owned());
+    }
+    let bound = getsockname(&socket).map_err(refused)?;
+    let address = match bound.address_family() {
+        AddressFamily::UNIX => {
+            let bound = SocketAddrUnix::try_from(bound).map_err(refused)?;
+            let path = bound.path_bytes().filter(|path| !path.is_empty()).ok_or("it has no path")?;
+            Address::Unix(PathBuf::from(OsStr::from_bytes(path)))
+        }
+        _ => {
+            set_for_connections(&socket).map_err(|e| e.to_string())?;
+            Address::Inet(SocketAddr::try_from(bound).map_err(refused)?)
+        }
+    };
+    ioctl_fionbio(&socket, true).map_err(refused)?;
+    Ok(Listener { socket, address, _file: None })
 }
 
 fn bind_unix(rest: &str) -> Result<Listener, String> {
@@ -268,6 +305,27 @@ mod tests {
         }
         // and what the client's side has room for; it would be 2.5 MB
         assert!((100 << 10..1 << 20).contains(&taken), "{taken} bytes");
+    }
+
+    #[test]
+    fn a_socket_of_others_is_taken_when_it_is_for_connections() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let listener = Listener::inherited(std::os::unix::net::UnixListener::bind(&path).unwrap().into()).unwrap();
+        assert_eq!(listener.address(), &Address::Unix(path.clone()));
+        listener.listen().unwrap();
+        assert_eq!(listener.accept().unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        drop(listener);
+        assert!(path.exists(), "the file is theirs");
+        let theirs = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let listener = Listener::inherited(theirs.try_clone().unwrap().into()).unwrap();
+        assert_eq!(listener.address(), &Address::Inet(theirs.local_addr().unwrap()));
+        let error = |socket: OwnedFd| Listener::inherited(socket).unwrap_err();
+        let datagrams = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert!(error(datagrams.into()).ends_with("it is not for connections (ListenStream=)"));
+        assert!(error(std::fs::File::open("/dev/null").unwrap().into()).ends_with("it is no socket"));
+        let (connected, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        assert!(error(connected.into()).ends_with("it has no path"));
     }
 
     #[test]

@@ -15,6 +15,8 @@ mod files;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub mod fuzzing;
+#[cfg(not(loom))]
+mod inherited;
 mod interrupt;
 #[cfg(not(loom))]
 mod link;
@@ -33,6 +35,8 @@ pub use bell::{Bell, Ring};
 pub use channel::{Channel, Received};
 #[cfg(not(loom))]
 pub use files::{let_go, Files};
+#[cfg(not(loom))]
+pub use inherited::take_inherited;
 pub use interrupt::Interrupt;
 #[cfg(not(loom))]
 pub use link::{pair, LinkFds, ServerEnd, WorkerEnd, FDS};

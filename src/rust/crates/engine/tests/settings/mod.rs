@@ -23,6 +23,7 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
         access_log_format: Default::default(),
         console: None,
         development: None,
+        socket: None,
         colours: false,
         upload_path: folder.into(),
         limits,
