@@ -22,8 +22,8 @@
 #' to the log. So does the end of the worker process. The status and header fields have been sent by then: check what
 #' can fail before you return the stream.
 #'
-#' While `next_chunk()` runs, its worker serves nothing else, and no `timeout` ends it: do a part of the work in
-#' each call.
+#' While `next_chunk()` runs, its worker serves nothing else: do a part of the work in each call. A worker process is
+#' killed when a call has kept a request waiting for its whole `timeout`, and for `kill_after` more.
 #'
 #' @param next_chunk A function of two arguments, `state` and `cancelled`, see Details.
 #' @param state Any value: the state of the first call.

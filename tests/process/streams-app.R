@@ -49,7 +49,7 @@ dr_get(app, "/fail/<n:int>", function(req) {
   dr_stream(noting(function(state) {
     if (state == n) stop("on purpose")
     list(chunk = "one", state = state + 1)
-  }, "wrongly"), 1)
+  }, "wrongly"), 1, min_interval = 0.1)
 })
 
 dr_get(app, "/returns/<what>", function(req) {
@@ -69,6 +69,13 @@ dr_get(app, "/sizes", function(req) {
       list(chunk = "", state = 4L), list(chunk = "h\u00e9", state = 5L), list(done = TRUE)
     )
   }, 1L, content_type = "application/octet-stream")
+})
+
+dr_get(app, "/hang", function(req) {
+  dr_stream(function(state, cancelled) {
+    while (state == 2) Sys.sleep(0.01)
+    list(chunk = "one", state = 2)
+  }, 1)
 })
 
 # Each call takes half a second.

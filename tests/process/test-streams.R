@@ -195,3 +195,14 @@ test("a generator that takes its time holds up no request that another worker ca
   expect(max(took) < 0.4, "a request took ", max(took), " s")
   expect(slow$end() == 0L, "the stream is not whole")
 })
+
+test("a generator that does not return ends with its worker, once a request has waited for it in vain", function() {
+  server <- serve(streams_app, workers = "1-1", timeout = 1, kill_after = 0.5)
+  wait_for_workers(server, 1)
+  stream <- read_stream(server, "/hang")
+  expect(wait_for(function() stream$body() == "one"), "no first chunk")
+  expect(ask(server, "/text")$status %in% c("503", "504"), "it was answered")
+  expect(stream$end() == 18L, "the stream did not break off")
+  expect(wait_for(function() ask(server, "/text")$status == "200"), "nobody answers")
+  expect(logged(server, "did not return from a call"), "the log does not say why")
+})

@@ -116,6 +116,10 @@ impl Dispatcher {
             if let Some(request) = worker.lane_mut(Of::C).and_then(|lane| lane.mark_stuck(now)) {
                 let _ = self.shared.events.send(PoolEvent::Blocked { worker: worker.worker, request });
             }
+            if let Some(request) = worker.lane(Of::R).and_then(|lane| lane.is_deaf(now)).filter(|_| !worker.killed) {
+                let _ = self.shared.events.send(PoolEvent::Deaf { worker: worker.worker, request });
+                worker.kill();
+            }
             match worker.interrupted {
                 Some(i) if now >= i.kill_at && !worker.killed => {
                     // told first, so that whoever sees its end knows why

@@ -37,6 +37,8 @@ pub(crate) struct Lane {
     given: u64,
     /// requests whose bodies are being streamed
     streaming: usize,
+    /// when it counts as deaf, in ms: it was given a request while bodies were being streamed, and has said nothing since
+    deaf_at: u64,
     /// it has written what is no message
     broken: bool,
 }
@@ -122,6 +124,7 @@ impl Lane {
             main: Load::new(),
             given: 0,
             streaming: 0,
+            deaf_at: u64::MAX,
             broken: false,
         })
     }
@@ -171,6 +174,15 @@ impl Lane {
         }
     }
 
+    /// Whether it is R's and does not come back from making a piece of a body: the name in the log of a request whose body is being streamed.
+    /// What it was given meanwhile has had its time, wherever it is now.
+    pub(crate) fn is_deaf(&self, now: u64) -> Option<u64> {
+        if now < self.deaf_at || self.all().any(|held| !held.later && self.has_begun(held.request.id)) {
+            return None;
+        }
+        self.all().find(|held| held.stream.is_some()).map(|held| held.request.request)
+    }
+
     /// Whether the thread of its link, which hands requests on, is in a handler that has no end.
     pub(crate) fn is_blocked(&self, now: impl FnOnce() -> Instant, slow: Duration) -> bool {
         self.inline.n > 0 && self.inline.quiet_for(now()) >= slow
@@ -200,6 +212,9 @@ impl Lane {
         let request = request(id);
         self.load_mut(runs).add(request.expected);
         self.given += 1;
+        if self.streaming > 0 {
+            self.deaf_at = self.deaf_at.min(request.deadline.saturating_add(kill_after));
+        }
         let held = Held {
             due: request.deadline.saturating_add(kill_after),
             request,
@@ -359,6 +374,7 @@ impl Lane {
             return None;
         }
         let (id, message) = self.line.receive()?;
+        self.deaf_at = u64::MAX;
         let len = message.len();
         let Some(held) = self.held_mut(id) else {
             let file = self.line.file_of(id, &message);
@@ -441,7 +457,7 @@ impl Lane {
 
     /// Whether anything that it has can still become late.
     pub(crate) fn has_deadlines(&self) -> bool {
-        self.len > 0 && self.all().any(|held| held.due != u64::MAX && !held.stuck)
+        self.deaf_at != u64::MAX || self.all().any(|held| held.due != u64::MAX && !held.stuck)
     }
 
     /// Whether handlers that are stuck are all that it has.

@@ -108,6 +108,13 @@ pub enum PoolEvent {
         /// names the request that it was interrupted for
         request: u64,
     },
+    /// it did not come back from making a piece of a stream, requests waited for it meanwhile, and it was killed
+    Deaf {
+        /// which
+        worker: u32,
+        /// names the request of a stream in the log
+        request: u64,
+    },
     /// a C handler has not returned long after its deadline: its thread is lost, and a fresh worker is better. Told once.
     Blocked {
         /// which

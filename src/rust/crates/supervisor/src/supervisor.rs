@@ -284,6 +284,9 @@ impl Supervisor {
                 PoolEvent::Stuck { worker, request } => {
                     self.stuck(worker, format!("request {request:016x} did not answer its interrupt"));
                 }
+                PoolEvent::Deaf { worker, request } => {
+                    self.stuck(worker, format!("the stream of request {request:016x} did not return from a call"));
+                }
                 PoolEvent::GivenUp(worker) => self.stuck(worker, "a C handler did not return".to_owned()),
             }
         }
