@@ -38,7 +38,8 @@ guard <- function(mode) {
 # Warnings of handlers go to the log, and no further, unless options(warn = 2) is to make them errors.
 log_warning <- function(condition) {
   if (getOption("warn") >= 2) return()
-  log_line("warn", paste0("warning: ", describe_condition(condition)), request = TRUE)
+  # R may warn that it fetches a function again, which an interrupt kept it from: with another one here it never could
+  suspendInterrupts(log_line("warn", paste0("warning: ", describe_condition(condition)), request = TRUE))
   tryInvokeRestart("muffleWarning")
 }
 
@@ -79,6 +80,7 @@ fail_request <- function(condition) {
   setTimeLimit()
   trace <- take_trace()
   if (fail_stream(condition, trace)) return(invisible())
+  note_damage(condition)
   state <- .Call(C_worker_state)
   on_error <- if (state[[2L]]) engine$on_error[[state[[3L]]]]
   # code of the app again: in a worker process it can be interrupted, like the handler
@@ -107,9 +109,20 @@ interrupt_request <- function(by_server) {
     return(fail_request(structure(class = c("interrupt", "condition"), list(message = "interrupted", call = NULL))))
   }
   take_trace()
+  damage$possible <- TRUE
   if (fail_stream(simpleError("interrupted", NULL), NULL)) return(invisible())
   log_line("warn", "interrupted: the request was over its time, or its client had gone", request = TRUE)
   .Call(C_worker_answer, problem_of(504L, "", list()))
+}
+
+# R fetches functions of packages, its own too, when they are first used. Two interrupts in a row, where clients come and
+# go fast, can leave one "under evaluation" for ever, and with it every request that needs it.
+damage <- list2env(list(possible = FALSE, found = FALSE), parent = emptyenv())
+
+note_damage <- function(condition) {
+  if (!damage$possible || !in_process()) return()
+  text <- "promise already under evaluation: recursive default argument reference or earlier problems?"
+  damage$found <- identical(tryCatch(conditionMessage(condition), error = function(e) ""), gettext(text, domain = "R"))
 }
 
 # Answers with an error status, without running any code of the app.

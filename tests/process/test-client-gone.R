@@ -95,3 +95,22 @@ test("Ctrl-C still ends a session whose server interrupts handlers", function() 
   send_signal(server$pid, tools::SIGINT)
   expect(identical(exit_status(server), 0L), "it does not end")
 })
+
+test("a worker whose R was left unable to fetch a function by an interrupt is replaced", function() {
+  server <- serve(write_app(c(
+    "app <- dr_app()", "dr_get(app, '/pid', function(req) as.character(Sys.getpid()))",
+    "dr_get(app, '/slow', function(req) Sys.sleep(20))",
+    # R says the same then
+    "dr_get(app, '/stuck', function(req) (function(x = x) x)())", "app"
+  )), workers = "1-1")
+  pid <- ask(server, "/pid")$body
+  expect(ask(server, "/stuck")$status == "500" && ask(server, "/pid")$body == pid, "replaced without an interrupt")
+  ask(server, "/slow", wait = 0.5)
+  expect(logged(server, "or its client had gone"), "it was not interrupted")
+  expect(ask(server, "/stuck")$status == "500", "another status")
+  expect(wait_for(function() {
+    answer <- ask(server, "/pid")
+    answer$status == "200" && answer$body != pid
+  }), "it was not replaced")
+  expect(logged(server, "unable to fetch a function"), "the log does not say why")
+})
