@@ -28,7 +28,7 @@ worker_process <- function(number, compiled, hooks) {
   repeat {
     if (identical(serve(modes$block), outcomes$stopped)) break
     if (damage$found) {
-      log_line("error", "an interrupt has left R unable to fetch a function: the worker ends, and another takes its place")
+      log_line("error", "an interrupt has left R unable to fetch a function: the worker ends, another takes its place")
       return(1L)
     }
     run_callbacks()

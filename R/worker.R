@@ -115,8 +115,8 @@ interrupt_request <- function(by_server) {
   .Call(C_worker_answer, problem_of(504L, "", list()))
 }
 
-# R fetches functions of packages, its own too, when they are first used. Two interrupts in a row, where clients come and
-# go fast, can leave one "under evaluation" for ever, and with it every request that needs it.
+# R fetches functions of packages, its own too, when they are first used. Two interrupts in a row, where clients come
+# and go fast, can leave one "under evaluation" for ever, and with it every request that needs it.
 damage <- list2env(list(possible = FALSE, found = FALSE), parent = emptyenv())
 
 note_damage <- function(condition) {
