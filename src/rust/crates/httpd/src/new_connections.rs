@@ -127,6 +127,11 @@ pub fn is_empty() -> bool {
     NEW.with_borrow(|new| new.as_ref().is_none_or(|new| new.waiting.is_empty()))
 }
 
+/// Frees the places of those that have gone.
+pub fn give_back() {
+    NEW.with_borrow_mut(|new| new.iter_mut().for_each(|new| new.waiting.shrink_to_fit()));
+}
+
 /// Closes it, and the connections in it.
 pub fn close() {
     drop(NEW.take());

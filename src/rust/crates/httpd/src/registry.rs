@@ -35,13 +35,14 @@ pub fn with_all<T>(f: impl FnOnce(&Slab<Arc<Connection>>) -> T) -> T {
     CONNECTIONS.with_borrow(f)
 }
 
-/// How many have ended since [`forget_ended`].
+/// How many have ended since [`give_back`].
 pub fn ended() -> usize {
     ENDED.get()
 }
 
-/// Counts those that end from now on.
-pub fn forget_ended() {
+/// Frees the places of those that have ended, and counts those that end from now on.
+pub fn give_back() {
+    CONNECTIONS.with_borrow_mut(Slab::shrink_to_fit);
     ENDED.set(0);
 }
 

@@ -70,7 +70,8 @@ pub async fn run(server: Arc<Shared>, service: Arc<dyn Service>) {
         // the allocator keeps what a crowd of connections needed: when the crowd is gone, its memory goes back
         let going = registry::ended() - std::mem::replace(&mut ended, registry::ended());
         if calm >= LOOKS_BEFORE_GIVING_BACK && going == 0 && ended >= WORTH_GIVING_BACK {
-            registry::forget_ended();
+            registry::give_back();
+            new_connections::give_back();
             ended = 0;
             service.give_back();
         }
