@@ -62,7 +62,8 @@ plumber2_problem <- function(settings, lines) {
     if (!is.null(constructor)) paste("constructor:", constructor)
   )
   there <- file.path(dirname(settings), routes)
-  annotated <- routes[vapply(there, function(file) file.exists(file) && !dir.exists(file) && has_annotations(file), NA)]
+  is_annotated <- function(file) file.exists(file) && !dir.exists(file) && has_annotations(lines_of(file))
+  annotated <- routes[vapply(there, is_annotated, NA)]
   paste0(
     basename(settings), " is for the engine plumber2",
     if (length(named)) paste0(" (", paste(named, collapse = "; "), ")"), ", whose apps drover does not serve",
@@ -107,14 +108,15 @@ is_expression <- function(text) {
 kind_of_file <- function(file) {
   if (grepl("[.]rds$", file, ignore.case = TRUE)) return("rds")
   if (grepl("^entrypoint[.]r$", basename(file), ignore.case = TRUE)) return("script")
-  if (has_annotations(file) && !makes_app(lines_of(file))) "plumber" else "script"
+  lines <- lines_of(file)
+  if (has_annotations(lines) && !makes_app(lines)) "plumber" else "script"
 }
 
 lines_of <- function(file) {
   tryCatch(readLines(file, warn = FALSE, encoding = "UTF-8"), error = function(error) character())
 }
 
-has_annotations <- function(file) any(grepl(annotation, lines_of(file), perl = TRUE, useBytes = TRUE))
+has_annotations <- function(lines) any(grepl(annotation, lines, perl = TRUE, useBytes = TRUE))
 
 # A line that makes a file one of plumber's: what is above a function there.
 annotation <- paste0(

@@ -15,6 +15,7 @@
 #define _GNU_SOURCE /* F_SETSIG and the like */
 #include "process.h"
 #include "build.h"
+#include "clock.h"
 #include "hygiene.h"
 #include "natives.h"
 #include "signals.h"
@@ -26,7 +27,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #define R_INTERFACE_PTRS
 #include <Rembedded.h> /* R_TempDir */
@@ -192,23 +192,17 @@ void drv_process_handled(int quick) {
   p.stale |= quick ? 1 : 2;
 }
 
-static int64_t now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* In a session, and in a process that was not forked, a thread of 'later' makes a descriptor of R's readable in time. */
 static int must_ask(void) { return p.process && p.forked; }
 
 static void ask(void) {
   double seconds = Rf_asReal(drv_call_package("callbacks_due_in", R_NilValue));
-  p.due = seconds < 1e9 ? now_ms() + (int64_t)(seconds * 1000 + 0.999) : INT64_MAX;
+  p.due = seconds < 1e9 ? drv_now_ms() + (int64_t)(seconds * 1000 + 0.999) : INT64_MAX;
   p.stale = 0;
 }
 
 static int until_due(int longest) {
-  int64_t left = p.due == INT64_MAX ? longest : p.due - now_ms();
+  int64_t left = p.due == INT64_MAX ? longest : p.due - drv_now_ms();
   return left < 0 ? 0 : left < longest ? (int)left : longest;
 }
 

@@ -9,6 +9,7 @@
  * still runs, and nobody looks at it in browser(). What R has not heeded when the handler returns is forgotten. */
 #include "session.h"
 #include "build.h"
+#include "clock.h"
 #include "console.h"
 #include "intercept.h"
 #include "natives.h"
@@ -23,7 +24,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <time.h>
 
 /* A stream that is due later than this is looked at again before: about a day. */
 #define LONGEST_MS 86400000
@@ -88,15 +88,9 @@ static void idle_callback(void *unused) {
 /* When timed_callback() has been asked for, in ms of the monotonic clock; INT64_MAX for never. */
 static int64_t asked_for = INT64_MAX;
 
-static int64_t now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void timed_callback(void *unused) {
   /* one that was asked for before an earlier one */
-  if (now_ms() < asked_for) return;
+  if (drv_now_ms() < asked_for) return;
   asked_for = INT64_MAX;
   idle_callback(unused);
 }
@@ -105,7 +99,7 @@ void drv_session_minds_streams(void) {
   if (!session || !drv_streams_are_open(drv_worker_desk())) return;
   int due = drv_streams_due_in(drv_worker_desk(), LONGEST_MS);
   if (due >= LONGEST_MS) return;
-  int64_t at = now_ms() + due;
+  int64_t at = drv_now_ms() + due;
   if (at >= asked_for) return;
   asked_for = at;
   /* not before: the clock of 'later' need not be this one */

@@ -17,6 +17,7 @@
 #include "worker.h"
 #include "values.h"
 #include "build.h"
+#include "clock.h"
 #include "hygiene.h"
 #include "json.h"
 #include "opened.h"
@@ -29,7 +30,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 /* R_interrupts_suspended; after Rinternals.h, whose types it uses */
 #include <R_ext/GraphicsEngine.h>
@@ -261,25 +261,19 @@ static void after_handler(void) {
   if (w.desk) after_call(drv_desk_finished(w.desk) < QUICK_NS);
 }
 
-static int64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* When the generator that runs was called. */
 static int64_t generator_began;
 
 void drv_worker_begins_stream(void) {
   w.asks = 0;
-  generator_began = now_ns();
+  generator_began = drv_now_ns();
   drv_process_begins();
 }
 
 void drv_worker_ended_stream(void) {
   only_parent();
   if (w.asks) forget_answers();
-  if (w.desk) after_call(now_ns() - generator_began < QUICK_NS);
+  if (w.desk) after_call(drv_now_ns() - generator_began < QUICK_NS);
 }
 
 static void handle(uint32_t handler, int has_params) {
@@ -341,7 +335,7 @@ static void look_around(void) {
 
 static SEXP run(enum mode mode) {
   w.mode = mode;
-  int64_t began = now_ns(), looked = began;
+  int64_t began = drv_now_ns(), looked = began;
   for (unsigned n = 1;; n++) {
     if (!w.desk || ((w.stop || drv_signals_waiting()) && mode != DRAIN)) return Rf_ScalarInteger(STOPPED);
     ensure_request();
@@ -356,7 +350,7 @@ static SEXP run(enum mode mode) {
       if (drv_hygiene_is_disturbed()) repair();
     }
     drv_process_check_events();
-    int64_t now = now_ns();
+    int64_t now = drv_now_ns();
     if (busy) {
       if (now - looked < LOOK_EVERY_NS) continue;
       looked = now;
@@ -377,7 +371,7 @@ static SEXP run(enum mode mode) {
       int due = drv_streams_due_in(w.desk, patience);
       if (doze(due, 0)) look_around();
       else if (due < patience) continue;
-      else if (now_ns() - before < (int64_t)patience * 1000000 || !drv_process_patience_is_over(TICK_MS)) continue;
+      else if (drv_now_ns() - before < (int64_t)patience * 1000000 || !drv_process_patience_is_over(TICK_MS)) continue;
       return Rf_ScalarInteger(EVENTS);
     }
     case DRAIN:
@@ -389,7 +383,7 @@ static SEXP run(enum mode mode) {
       return Rf_ScalarInteger(EVENTS);
     case IDLE: {
       int due = drv_streams_due_in(w.desk, LINGER_MS);
-      if (now - began > KEEP_NS || doze(due, 1) || now_ns() - now >= (int64_t)LINGER_MS * 1000000)
+      if (now - began > KEEP_NS || doze(due, 1) || drv_now_ns() - now >= (int64_t)LINGER_MS * 1000000)
         return Rf_ScalarInteger(QUIET);
     }
     }

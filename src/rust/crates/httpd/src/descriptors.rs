@@ -29,7 +29,8 @@ pub fn limit() -> u64 {
 
 /// Raises it to this, or as far as can be. Gives what it is then.
 fn raise(wanted: u64) -> u64 {
-    let (now, maximum) = (limit(), getrlimit(Resource::Nofile).maximum);
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let now = current.unwrap_or(u64::MAX);
     if now >= wanted {
         return now;
     }

@@ -195,25 +195,8 @@ fn unavailable(why: &str) -> Failure {
 }
 
 impl Piecewise {
-    /// What the system has in memory, which is cheaper than to have another thread read it. `None` when it would have to wait for a disk, and
-    /// where there are file systems that cannot tell.
-    fn read_cached(&self, most: usize) -> Option<Bytes> {
-        let mut piece = vec![0; self.left.min(most.min(CACHED) as u64) as usize];
-        let into = &mut [IoSliceMut::new(&mut piece)];
-        let n = preadv2(&self.file, into, self.offset, ReadWriteFlags::NOWAIT).ok().filter(|n| *n > 0)?;
-        piece.truncate(n);
-        Some(piece.into())
-    }
-
-    fn poll(&mut self, cx: &mut Context<'_>, most: usize) -> Poll<Option<io::Result<Bytes>>> {
-        if self.left == 0 {
-            return Poll::Ready(None);
-        }
-        if let Some(piece) = self.reading.is_none().then(|| self.read_cached(most)).flatten() {
-            self.offset += piece.len() as u64;
-            self.left -= piece.len() as u64;
-            return Poll::Ready(Some(Ok(piece)));
-        }
+    /// By another thread, which may wait for a disk.
+    fn read_elsewhere(&mut self, cx: &mut Context<'_>, most: usize) -> Poll<io::Result<Bytes>> {
         let reading = self.reading.get_or_insert_with(|| {
             let (file, offset, size) = (self.file.clone(), self.offset, self.left.min(most as u64) as usize);
             Box::pin(async move {
@@ -229,6 +212,28 @@ impl Piecewise {
         });
         let piece = ready!(reading.as_mut().poll(cx));
         self.reading = None;
+        Poll::Ready(piece)
+    }
+
+    /// What the system has in memory, which is cheaper than to have another thread read it. `None` when it would have to wait for a disk, and
+    /// where there are file systems that cannot tell.
+    fn read_cached(&self, most: usize) -> Option<Bytes> {
+        let mut piece = vec![0; self.left.min(most.min(CACHED) as u64) as usize];
+        let into = &mut [IoSliceMut::new(&mut piece)];
+        let n = preadv2(&self.file, into, self.offset, ReadWriteFlags::NOWAIT).ok().filter(|n| *n > 0)?;
+        piece.truncate(n);
+        Some(piece.into())
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>, most: usize) -> Poll<Option<io::Result<Bytes>>> {
+        if self.left == 0 {
+            return Poll::Ready(None);
+        }
+        let cached = if self.reading.is_none() { self.read_cached(most) } else { None };
+        let piece = match cached {
+            Some(piece) => Ok(piece),
+            None => ready!(self.read_elsewhere(cx, most)),
+        };
         Poll::Ready(Some(match piece {
             Ok(b) if b.is_empty() => {
                 self.left = 0;
