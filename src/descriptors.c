@@ -1,8 +1,8 @@
-/* What a fork of a session must not keep of the server that the session has: while any process holds a connection, its client never
- * sees the end of it, and while any holds the listener, the port stays taken.
+/* What a fork of a session must not keep of the server that the session has: while any process holds a connection, its
+ * client never sees the end of it, and while any holds the listener, the port stays taken.
  *
- * A zygote that is forked before the server starts has nothing of it. One that is forked later, to replace another, closes every
- * socket, event descriptor and memory file that was opened since. */
+ * A zygote that is forked before the server starts has nothing of it. One that is forked later, to replace another,
+ * closes every socket, event descriptor and memory file that was opened since. */
 #include "descriptors.h"
 #include <dirent.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ struct open_file {
 static struct open_file *noted;
 static size_t n_noted;
 
-/* Calls `each` for all descriptors. A table of them first, as closing some while reading the folder would skip others. */
+/* Calls `each` for all descriptors. A table of them first, as closing some while reading the folder would skip
+ * others. */
 static void for_all(void (*each)(int fd, int keep), int keep) {
   DIR *folder = opendir("/proc/self/fd");
   if (!folder) return;

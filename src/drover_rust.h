@@ -1,7 +1,7 @@
 /* What C and Rust say to each other.
  *
- * Rust never makes an R object and never lets R jump over its frames: it answers with the plain structs below,
- * and C (build.c) makes R objects of them. Neighbours: build.c (node -> SEXP), request.c (`req` objects), worker.c (the serve
+ * Rust never makes an R object and never lets R jump over its frames: it answers with the plain structs below, and C
+ * (build.c) makes R objects of them. Neighbours: build.c (node -> SEXP), request.c (`req` objects), worker.c (the serve
  * loop), rust/crates/binding/src (the other side of every declaration here).
  */
 #ifndef DROVER_RUST_H
@@ -59,7 +59,8 @@ typedef struct {
 /* What comes with a C handler: nothing, a pointer of its package's, or bytes. */
 enum { DRV_DATA_NONE = 0, DRV_DATA_POINTER = 1, DRV_DATA_BYTES = 2 };
 
-/* A C handler. Its texts are copied; what `data` points at is R's, and lives until the engine says that no handler runs. */
+/* A C handler. Its texts are copied; what `data` points at is R's, and lives until the engine says that no handler
+ * runs. */
 typedef struct {
   void (*function)(void);
   int32_t interface; /* 0 drogonR's, 1 drogonR's of streams, 2 drover's own */
@@ -86,16 +87,17 @@ typedef struct drv_uploads drv_uploads; /* the folder for large bodies */
 typedef struct drv_service drv_service; /* a server whose workers are processes */
 struct SEXPREC;
 
-/* session.rs. Both functions are called from I/O threads: `ring` answers 0 to have the bell's descriptor written instead,
- * `interrupt` when drv_session_is_interrupted() may have become true. */
-drv_session *drv_session_start(const char *json, size_t len, drv_natives, int32_t (*ring)(void), void (*interrupt)(void),
-                               drv_desk **desk, drv_error *error);
+/* session.rs. Both functions are called from I/O threads: `ring` answers 0 to have the bell's descriptor written
+ * instead, `interrupt` when drv_session_is_interrupted() may have become true. */
+drv_session *drv_session_start(const char *json, size_t len, drv_natives, int32_t (*ring)(void),
+                               void (*interrupt)(void), drv_desk **desk, drv_error *error);
 const drv_node *drv_session_status(drv_session *);
 int32_t drv_session_is_interrupted(const drv_session *);
 int32_t drv_session_port(const drv_session *);
 void drv_session_reopens_log(const drv_session *);
 
-/* The log of a session at a console: see console.c. `wake` is called from any thread; 0 when there is no further record. */
+/* The log of a session at a console: see console.c. `wake` is called from any thread; 0 when there is no further
+ * record. */
 void drv_console_start(void (*wake)(void));
 int32_t drv_console_next(drv_str *text);
 void drv_session_drain(const drv_session *);
@@ -142,7 +144,8 @@ int32_t drv_cell_is_open(const drv_cell *);
 
 /* process.rs */
 int32_t drv_process_fd(const drv_process *);
-/* serves C handlers, if there is a link for them; 0 and an error when that cannot be. All signals are blocked meanwhile */
+/* serves C handlers, if there is a link for them; 0 and an error when that cannot be. All signals are blocked
+ * meanwhile */
 int32_t drv_process_serve_c(drv_process *, drv_natives, drv_error *error);
 int32_t drv_process_c_has_ended(drv_process *); /* none begins, none runs */
 void drv_process_tell_ready(const drv_process *);
@@ -172,7 +175,8 @@ typedef struct {
   int32_t fd, pid;
   drv_str program; /* JSON */
 } drv_source;
-drv_service *drv_service_start(drv_str settings, drv_str options, const drv_source *, void (*wake)(void), drv_error *error);
+drv_service *drv_service_start(drv_str settings, drv_str options, const drv_source *, void (*wake)(void),
+                               drv_error *error);
 void drv_service_free(drv_service *);
 int32_t drv_service_port(const drv_service *);
 void drv_service_reopens_log(const drv_service *);

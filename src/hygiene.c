@@ -1,5 +1,6 @@
-/* Whether a handler left the session as it found it: working directory, locale, options that change what errors and warnings
- * do, sinks, graphics devices. Only the look is here, in some hundred nanoseconds; the repair is in R/hygiene.R. */
+/* Whether a handler left the session as it found it: working directory, locale, options that change what errors and
+ * warnings do, sinks, graphics devices. Only the look is here, in some hundred nanoseconds; the repair is in
+ * R/hygiene.R. */
 #include "hygiene.h"
 #include <locale.h>
 #include <math.h>
@@ -21,8 +22,8 @@ static struct {
   int devices, sinks;
 } noted;
 
-/* The cell of R's list of options that holds this one: R changes its value in place. One that is not set (as `error` usually is) has
- * none; then the empty list stands for it, whose CAR never changes. */
+/* The cell of R's list of options that holds this one: R changes its value in place. One that is not set (as `error`
+ * usually is) has none; then the empty list stands for it, whose CAR never changes. */
 static SEXP option(const char *name) {
   SEXP tag = Rf_install(name);
   for (SEXP cell = SYMVALUE(Rf_install(".Options")); TYPEOF(cell) == LISTSXP; cell = CDR(cell)) {
@@ -36,7 +37,8 @@ static double number(SEXP value) {
   return XLENGTH(value) == 1 && ATTRIB(value) == R_NilValue ? Rf_asReal(value) : NAN;
 }
 
-/* Whether option `i` is as it was: the same value, or the same number again, as when a function has set and restored it. */
+/* Whether option `i` is as it was: the same value, or the same number again, as when a function has set and restored
+ * it. */
 static int is_as_noted(int i) {
   SEXP now = CAR(noted.cell[i]);
   if (now == noted.value[i]) return 1;

@@ -21,8 +21,8 @@ static void on_clean_up(SA_TYPE save, int status, int last) {
   clean_up(save, status, last);
 }
 
-/* The prompt waits beneath the handler. An interrupt of this reading would end that one as well (R's readers share what they know of
- * readline, and R would end itself with the next key), so it comes when there is a line. */
+/* The prompt waits beneath the handler. An interrupt of this reading would end that one as well (R's readers share what
+ * they know of readline, and R would end itself with the next key), so it comes when there is a line. */
 static int read_beneath(const char *prompt, unsigned char *buffer, int size, int history) {
   sigset_t interrupts, before;
   sigemptyset(&interrupts);
@@ -35,8 +35,8 @@ static int read_beneath(const char *prompt, unsigned char *buffer, int size, int
   return read;
 }
 
-/* browser(), readline() and the like work in handlers of a session at a console. Elsewhere they find the end of input: in a script they would
- * otherwise read the lines after dr_serve(), and a worker process has nobody to ask. */
+/* browser(), readline() and the like work in handlers of a session at a console. Elsewhere they find the end of input:
+ * in a script they would otherwise read the lines after dr_serve(), and a worker process has nobody to ask. */
 static int on_read_console(const char *prompt, unsigned char *buffer, int size, int history) {
   if (drv_process_here() || drv_worker_forgets_answers()) return 0;
   if (drv_worker_in_handler()) {

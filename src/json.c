@@ -216,7 +216,8 @@ static SEXP write_json(SEXP x, const drv_json_options *options, SEXP known) {
   return out;
 }
 
-/* How an argument is read. DIGITS: a whole number from 0 to 9. PASSED: any value; it matters only to parts that R is asked about. */
+/* How an argument is read. DIGITS: a whole number from 0 to 9. PASSED: any value; it matters only to parts that R is
+ * asked about. */
 enum { FLAG, CHOICE, DIGITS, PRESENT, PASSED };
 
 /* The arguments of toJSON() with which the text is still native; at first those of drv_json_options, in its order. */
@@ -289,8 +290,8 @@ static int read_options(SEXP arguments, int32_t *options) {
   return 1;
 }
 
-/* `arguments`: a list of those of toJSON(). `known`: see json.R. A string; NULL when jsonlite must be asked about all of
- * it; a list of one when `x` is refused, of two when R must be asked about parts of it. */
+/* `arguments`: a list of those of toJSON(). `known`: see json.R. A string; NULL when jsonlite must be asked about all
+ * of it; a list of one when `x` is refused, of two when R must be asked about parts of it. */
 SEXP drv_call_json_write(SEXP x, SEXP arguments, SEXP known) {
   int32_t options[KNOWN] = {0};
   drv_json_options given;
@@ -300,8 +301,8 @@ SEXP drv_call_json_write(SEXP x, SEXP arguments, SEXP known) {
   return write_json(x, &given, known);
 }
 
-/* The reply of dr_json() when there are no headers, which is nearly always; `digits` as for toJSON(), or NULL for as many
- * as it takes. NULL when R must look at the arguments, ask jsonlite, or say why `x` is refused. */
+/* The reply of dr_json() when there are no headers, which is nearly always; `digits` as for toJSON(), or NULL for as
+ * many as it takes. NULL when R must look at the arguments, ask jsonlite, or say why `x` is refused. */
 SEXP drv_call_json_reply(SEXP x, SEXP status, SEXP headers, SEXP auto_unbox, SEXP digits) {
   static SEXP type = NULL;
   drv_json_options options = {.digits = digits == R_NilValue ? 0 : digits_of(digits)};

@@ -5,16 +5,16 @@
 #define R_NO_REMAP
 #include <Rinternals.h>
 
-/* Parses text into R values. When the text is refused, NULL is returned and `error` filled, with its terminating NUL. Nothing is left
- * allocated when R jumps. `text` must not move or change during the call. */
+/* Parses text into R values. When the text is refused, NULL is returned and `error` filled, with its terminating NUL.
+ * Nothing is left allocated when R jumps. `text` must not move or change during the call. */
 typedef struct {
   char message[192];
 } drv_json_error;
 SEXP drv_json_parse(const uint8_t *text, size_t len, int simplify, uint32_t max_depth, size_t max_collisions,
                     drv_json_error *error);
 
-/* Says what a reply is being made of, NULL for nothing, and answers what that was before. R code of ALTREP classes may run
- * meanwhile; it gets a copy when it changes that value. */
+/* Says what a reply is being made of, NULL for nothing, and answers what that was before. R code of ALTREP classes may
+ * run meanwhile; it gets a copy when it changes that value. */
 SEXP drv_json_reads(SEXP x);
 
 /* .Call entries */

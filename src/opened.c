@@ -1,8 +1,9 @@
-/* Files that dr_file() has opened: a handler may remove or replace its file before the reply is sent, with on.exit() as a rule.
+/* Files that dr_file() has opened: a handler may remove or replace its file before the reply is sent, with on.exit() as
+ * a rule.
  *
- * The descriptor belongs to an external pointer, which is an attribute of the path in the response. It goes to the server
- * beside the reply (rust/crates/shm/src/files.rs) and is closed here once that is sent; a response that is never sent is closed
- * by the finalizer. One that is sent again, or comes from another process, is sent by its path. */
+ * The descriptor belongs to an external pointer, which is an attribute of the path in the response. It goes to the
+ * server beside the reply (rust/crates/shm/src/files.rs) and is closed here once that is sent; a response that is never
+ * sent is closed by the finalizer. One that is sent again, or comes from another process, is sent by its path. */
 #include "opened.h"
 #include <R_ext/Memory.h>
 #include <errno.h>
@@ -12,7 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* R knows nothing of descriptors and collects garbage when memory is short: with so many open, it is made to look earlier. */
+/* R knows nothing of descriptors and collects garbage when memory is short: with so many open, it is made to look
+ * earlier. */
 enum { LOOK_FROM = 64 };
 static int open_now, look_at = LOOK_FROM;
 

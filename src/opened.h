@@ -3,8 +3,8 @@
 #define R_NO_REMAP
 #include <Rinternals.h>
 
-/* The descriptor that goes with the path `file`, part of a response of dr_file(); -1 when it has none (any more). Neither
- * allocates nor jumps. */
+/* The descriptor that goes with the path `file`, part of a response of dr_file(); -1 when it has none (any more).
+ * Neither allocates nor jumps. */
 int drv_opened_descriptor(SEXP file);
 
 /* Whether a pointer is one of these: another process does without it, and goes by the path. */

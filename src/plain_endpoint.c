@@ -1,5 +1,5 @@
-/* The shortest way through an endpoint of plumber: one call from R instead of ten, which cost more than such handlers do. What is not
- * plain goes the way of R/plumber-run.R, which gives the same answers. */
+/* The shortest way through an endpoint of plumber: one call from R instead of ten, which cost more than such handlers
+ * do. What is not plain goes the way of R/plumber-run.R, which gives the same answers. */
 #include "plain_endpoint.h"
 #include "json.h"
 #include "request.h"

@@ -3,9 +3,9 @@
 #define R_NO_REMAP
 #include <Rinternals.h>
 
-/* .Call: the answer of an endpoint of plumber whose handler takes no arguments, to a request for just its address: a response, or a list
- * of one with the handler's value when R has to make the response. NULL, and nothing was called, when the request, or what plumber's
- * options ask for, is not as simple. `endpoint`: see R/plumber-fast.R. */
+/* .Call: the answer of an endpoint of plumber whose handler takes no arguments, to a request for just its address: a
+ * response, or a list of one with the handler's value when R has to make the response. NULL, and nothing was called,
+ * when the request, or what plumber's options ask for, is not as simple. `endpoint`: see R/plumber-fast.R. */
 SEXP drv_plain_endpoint(SEXP req, SEXP endpoint);
 
 #endif

@@ -1,14 +1,16 @@
 /* A worker process: how it ends, how it is interrupted, and how it gets along without the thread of 'later'.
  *
  *   SIGTERM  stop: what runs is finished, nothing new is taken
- *   SIGINT   interrupts the handler that runs, if it runs the request that the server named in the link; otherwise ignored
+ *   SIGINT   interrupts the handler that runs, if it runs the request that the server named in the link; otherwise
+ *            ignored
  *   SIGHUP   ignored
- *   SIGIO    the control channel has something to say: when it is the end of the server, this process's group dies, whatever R is
- *            doing. A zygote that loads its app has the same lifeline
+ *   SIGIO    the control channel has something to say: when it is the end of the server, this process's group dies,
+ *            whatever R is doing. A zygote that loads its app has the same lifeline
  *
  * Interrupts are R's, and a jump: they are let in where a handler runs, and nowhere else. Outside, R holds them back
- * (R_interrupts_suspended); every context that a handler's failure can jump to was begun in that state, and R restores it with the
- * context, so that what deals with the failure is safe, too. What arrives there is forgotten before the next handler.
+ * (R_interrupts_suspended); every context that a handler's failure can jump to was begun in that state, and R restores
+ * it with the context, so that what deals with the failure is safe, too. What arrives there is forgotten before the
+ * next handler.
  *
  * Neighbours: worker.c (the loop), zygote.c (which forks), rust/crates/binding/src/process.rs (the control channel).
  */
@@ -51,8 +53,8 @@ static struct {
   int stale;
 } p = {.control = -1, .lifeline = -1};
 
-/* R removes its folder of temporary files when it ends, after a crash as well. In a fork that folder is the parent's: R is left with
- * the name, in a copy, and without what it would remove, which is where the name was. */
+/* R removes its folder of temporary files when it ends, after a crash as well. In a fork that folder is the parent's: R
+ * is left with the name, in a copy, and without what it would remove, which is where the name was. */
 static void keep_temporary_files(void) {
   char *name = strdup(R_TempDir);
   if (!name) return;
@@ -192,7 +194,8 @@ void drv_process_handled(int quick) {
   p.stale |= quick ? 1 : 2;
 }
 
-/* In a session, and in a process that was not forked, a thread of 'later' makes a descriptor of R's readable in time. */
+/* In a session, and in a process that was not forked, a thread of 'later' makes a descriptor of R's readable in
+ * time. */
 static int must_ask(void) { return p.process && p.forked; }
 
 static void ask(void) {
@@ -227,9 +230,10 @@ int drv_process_patience_is_over(int longest) {
 
 /* ---- .Call ---------------------------------------------------------------------------------------------------- */
 
-/* The worker's threads are started here, and not before: there are none when on_worker_start forks. They heed no signal, so that signals
- * reach the main thread, and a crash in one of them ends the process at once: R's handlers for that would run R code in the wrong thread,
- * and delete the folder of temporary files that all workers share. NULL, or a string: why not. */
+/* The worker's threads are started here, and not before: there are none when on_worker_start forks. They heed no
+ * signal, so that signals reach the main thread, and a crash in one of them ends the process at once: R's handlers for
+ * that would run R code in the wrong thread, and delete the folder of temporary files that all workers share. NULL, or
+ * a string: why not. */
 SEXP drv_process_ready(SEXP natives) {
   /* what on_worker_start has set is how handlers find it */
   drv_hygiene_note();

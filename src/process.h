@@ -14,13 +14,15 @@ void drv_process_hold(int channel);
 void drv_process_let_go(int channel);
 /* In the child of any fork: a worker's child is none. */
 void drv_process_on_fork(void);
-/* Ends this process, a fork, and nothing else: what R does at its end, and the C library, would be done to its parent's files. */
+/* Ends this process, a fork, and nothing else: what R does at its end, and the C library, would be done to its parent's
+ * files. */
 _Noreturn void drv_process_leave(int status);
 /* Kills this process and all that it has started. */
 void drv_process_end_group(void);
 int drv_process_forked(void);
 
-/* What the loop of worker.c asks of a worker process. In a session they do nothing, or wait as long as they are told. */
+/* What the loop of worker.c asks of a worker process. In a session they do nothing, or wait as long as they are
+ * told. */
 int drv_process_control(void);                /* the control channel's descriptor, or -1 */
 /* Whether the server wants this process to end, and waits for nothing that it has. */
 int drv_process_is_asked(void);
@@ -29,7 +31,8 @@ int drv_process_hear(void);                   /* reads it: 1 when this worker is
 void drv_process_begins(void);                /* a handler is about to run: it can be interrupted */
 void drv_process_is_between(void);            /* no handler runs: nothing can be */
 void drv_process_handled(int quick);          /* one has run */
-void drv_process_check_events(void);          /* no handler runs: R looks for what else there is, a time limit that is over */
+/* no handler runs: R looks for what else there is, a time limit that is over */
+void drv_process_check_events(void);
 int drv_process_callbacks_due_in(int longest); /* ms until a callback of 'later' is due */
 int drv_process_patience(int longest);        /* ms to sleep */
 int drv_process_patience_is_over(int longest); /* having slept so long: whether anything is due */

@@ -1,8 +1,9 @@
 /* `req` objects: environments whose fields are active bindings over a cell of the engine's.
  *
  * A cell is an external pointer; its protected slot is a list with the values of the fields that were read or assigned,
- * its address a `cell`. R/request-object.R makes the environment. An object is used again for the next request when the handler
- * kept nothing of it (worker.c asks drv_request_is_pristine), so a request whose fields are not read allocates nothing.
+ * its address a `cell`. R/request-object.R makes the environment. An object is used again for the next request when the
+ * handler kept nothing of it (worker.c asks drv_request_is_pristine), so a request whose fields are not read allocates
+ * nothing.
  */
 #include "request.h"
 #include "build.h"
@@ -195,8 +196,8 @@ SEXP drv_request_bind(SEXP req, SEXP names, SEXP functions) {
   return R_NilValue;
 }
 
-/* With the class attribute but without the object bit, `req$field` does not look for S3 methods, which would take longer
- * than the field itself, while inherits() and UseMethod() go by the attribute. */
+/* With the class attribute but without the object bit, `req$field` does not look for S3 methods, which would take
+ * longer than the field itself, while inherits() and UseMethod() go by the attribute. */
 SEXP drv_request_undispatched(SEXP req) {
   SET_OBJECT(req, 0);
   return req;

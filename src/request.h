@@ -20,7 +20,8 @@ void drv_request_set_params(SEXP req, SEXP cell, int has_params);
 /* Whether `req`, bound once, is as it was made, so that it can serve the next request. */
 int drv_request_is_pristine(SEXP req);
 
-/* .External2 of an active binding, function(value): the field of a cell, or, when `value` is given, its value from now on. */
+/* .External2 of an active binding, function(value): the field of a cell, or, when `value` is given, its value from now
+ * on. */
 SEXP drv_request_field(SEXP call, SEXP op, SEXP args, SEXP frame);
 /* .Call: active bindings of these names; the object bit off. */
 SEXP drv_request_bind(SEXP req, SEXP names, SEXP functions);

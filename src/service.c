@@ -1,6 +1,7 @@
-/* A session whose handlers run in worker processes: the server and its supervisor, seen from the main thread, which only hears
- * of events. Blocking, it sleeps in poll() on a bell of its own; otherwise it is called through the event loop of 'later'.
- * Neighbours: R/service.R, rust/crates/binding/src/service.rs. Not for a session that is its own worker: session.c.
+/* A session whose handlers run in worker processes: the server and its supervisor, seen from the main thread, which
+ * only hears of events. Blocking, it sleeps in poll() on a bell of its own; otherwise it is called through the event
+ * loop of 'later'. Neighbours: R/service.R, rust/crates/binding/src/service.rs. Not for a session that is its own
+ * worker: session.c.
  */
 #define _GNU_SOURCE /* eventfd */
 #include "service.h"
@@ -98,7 +99,8 @@ SEXP drv_service_workers(void) {
   return node ? drv_build(node) : R_NilValue;
 }
 
-/* .Call: the app is loaded anew from `source`, or `source` is a zygote of the present one. NULL, or a string: what is wrong. */
+/* .Call: the app is loaded anew from `source`, or `source` is a zygote of the present one. NULL, or a string: what is
+ * wrong. */
 SEXP drv_service_renew(SEXP source, SEXP adopt) {
   drv_error error;
   drv_source from = source_of(source);

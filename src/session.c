@@ -1,12 +1,13 @@
 /* A session that is its own worker: its server, and the loop of worker.c called whenever requests wait and R is idle.
  *
- * Blocking, the main thread sleeps in poll() and the bell's descriptor wakes it. Idle, it is called through the event loop of the
- * package 'later': the engine's threads ask for that, and idle_callback() runs when R is at top level, or in
- * later::run_now(). Not for worker processes (process.c) nor for the session that only looks after them (service.c).
+ * Blocking, the main thread sleeps in poll() and the bell's descriptor wakes it. Idle, it is called through the event
+ * loop of the package 'later': the engine's threads ask for that, and idle_callback() runs when R is at top level, or
+ * in later::run_now(). Not for worker processes (process.c) nor for the session that only looks after them (service.c).
  *
- * A handler whose client has gone may be interrupted. SIGINT means the whole session, so SIGURG is sent, to the main thread: it does
- * nothing in a program that does not ask for it, and here it makes an interrupt of R's when the request that the server has named
- * still runs, and nobody looks at it in browser(). What R has not heeded when the handler returns is forgotten. */
+ * A handler whose client has gone may be interrupted. SIGINT means the whole session, so SIGURG is sent, to the main
+ * thread: it does nothing in a program that does not ask for it, and here it makes an interrupt of R's when the request
+ * that the server has named still runs, and nobody looks at it in browser(). What R has not heeded when the handler
+ * returns is forgotten. */
 #include "session.h"
 #include "build.h"
 #include "clock.h"
@@ -67,7 +68,8 @@ const drv_node *drv_session_worker(void) { return session ? drv_session_status(s
 
 int drv_session_is_drained(void) {
   if (session) return drv_session_drained(session);
-  return !drv_worker_is_waiting_for_promises() && !drv_streams_are_open(drv_worker_desk()) && drv_process_c_is_through();
+  return !drv_worker_is_waiting_for_promises() && !drv_streams_are_open(drv_worker_desk()) &&
+         drv_process_c_is_through();
 }
 
 static void idle_callback(void *unused) {
@@ -151,7 +153,8 @@ void drv_session_handled(void) {
 /* .Call: whether the interrupt that is being dealt with was the server's, and not a person's. */
 SEXP drv_session_interrupted(void) { return Rf_ScalarLogical(drv_session_take_interrupt()); }
 
-/* Starts a server for the app given last, with its C handlers, see natives.h. The port, or list(kind, message) when it cannot be started. */
+/* Starts a server for the app given last, with its C handlers, see natives.h. The port, or list(kind, message) when it
+ * cannot be started. */
 SEXP drv_session_open(SEXP json, SEXP handlers) {
   drv_prepare();
   drv_prepare_later();

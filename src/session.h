@@ -17,8 +17,8 @@ void drv_later_unlock(void);
 
 /* The main thread sleeps in poll(): the bell's descriptor wakes it. */
 void drv_session_polls(void);
-/* Whether nobody waits for an answer: this session's own server has no connections left, or, in a worker process, all promises have
- * come to their end. */
+/* Whether nobody waits for an answer: this session's own server has no connections left, or, in a worker process, all
+ * promises have come to their end. */
 int drv_session_is_drained(void);
 
 /* The session as the worker of its own server, or NULL: a data frame of one row. */
@@ -36,8 +36,8 @@ void drv_session_minds_streams(void);
 
 SEXP drv_session_interrupted(void);
 SEXP drv_session_open(SEXP json, SEXP handlers);
-/* .Call, in this order: requests from now on are for another app, and wait (NULL, or list(kind, message)); whether the one
- * before has nothing left to do; its desk and app are forgotten, and requests come to the desk of the new one. */
+/* .Call, in this order: requests from now on are for another app, and wait (NULL, or list(kind, message)); whether the
+ * one before has nothing left to do; its desk and app are forgotten, and requests come to the desk of the new one. */
 SEXP drv_session_renew_app(SEXP json, SEXP handlers);
 SEXP drv_session_renewed(SEXP force);
 SEXP drv_session_forget(void);

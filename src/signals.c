@@ -1,10 +1,10 @@
-/* Signals, noted for the main thread to act on: while dr_serve(block = TRUE) or dr_run() has the session, and in a worker process.
- * docs/processes-and-signals.md has the table. Not for SIGINT, which is R's, nor for what a worker process does about its own
- * (process.c), nor for the interrupt of a handler (session.c).
+/* Signals, noted for the main thread to act on: while dr_serve(block = TRUE) or dr_run() has the session, and in a
+ * worker process. docs/processes-and-signals.md has the table. Not for SIGINT, which is R's, nor for what a worker
+ * process does about its own (process.c), nor for the interrupt of a handler (session.c).
  *
- * SIGHUP means two things: from a person, that the app is to be loaded anew; from the system or a shell, that the terminal has gone,
- * and what was started there is to end. They are told apart by the terminal: it was there at the start, and is not there now. A
- * process for which SIGHUP was ignored, as by nohup, goes on ignoring it.
+ * SIGHUP means two things: from a person, that the app is to be loaded anew; from the system or a shell, that the
+ * terminal has gone, and what was started there is to end. They are told apart by the terminal: it was there at the
+ * start, and is not there now. A process for which SIGHUP was ignored, as by nohup, goes on ignoring it.
  */
 #include "signals.h"
 #include "service.h"

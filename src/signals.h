@@ -5,7 +5,8 @@
 
 /* Whether a signal has come that was not taken yet. */
 int drv_signals_waiting(void);
-/* SIGTERM and SIGQUIT are noted from now on, and ring `bell`, the descriptor of an eventfd. For good: in a worker process. */
+/* SIGTERM and SIGQUIT are noted from now on, and ring `bell`, the descriptor of an eventfd. For good: in a worker
+ * process. */
 void drv_signals_of_worker(int bell);
 
 /* Where they are noted, they ring this one from now on. */
@@ -14,8 +15,8 @@ void drv_signals_ring(int bell);
 /* In the child of any fork: signals mean there what they would without us. */
 void drv_signals_on_fork(void);
 
-/* Threads that are started between these two get no signals: R's handlers are for R's thread. That of SIGPIPE, which writing to a
- * client that has gone may raise, would signal an R error on any. */
+/* Threads that are started between these two get no signals: R's handlers are for R's thread. That of SIGPIPE, which
+ * writing to a client that has gone may raise, would signal an R error on any. */
 void drv_signals_hold(void);
 void drv_signals_let_go(void);
 

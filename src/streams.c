@@ -1,8 +1,10 @@
-/* Streams that handlers have returned (dr_stream()): their generators, called one at a time between requests by the loop of worker.c.
+/* Streams that handlers have returned (dr_stream()): their generators, called one at a time between requests by the
+ * loop of worker.c.
  *
- * Rust knows when a generator is due and what its client has taken (worker/src/streams.rs); here is what is called, and what it gives. Of
- * each stream, R keeps an environment with `next_chunk`, `state` and `cancelled`, in which the call is evaluated. A generator that jumps
- * ends in guard() of R/worker.R, as a handler does, which comes back with drv_streams_failed().
+ * Rust knows when a generator is due and what its client has taken (worker/src/streams.rs); here is what is called, and
+ * what it gives. Of each stream, R keeps an environment with `next_chunk`, `state` and `cancelled`, in which the call
+ * is evaluated. A generator that jumps ends in guard() of R/worker.R, as a handler does, which comes back with
+ * drv_streams_failed().
  */
 #include "streams.h"
 #include "process.h"
@@ -83,12 +85,15 @@ static void over(drv_desk *desk, uint32_t number, const uint8_t *bytes, size_t l
 }
 
 static void wrong(const char *what) {
-  Rf_errorcall(R_NilValue, "next_chunk() of a stream returned %s; return list(chunk = a string or a raw vector, state = , done = )", what);
+  Rf_errorcall(R_NilValue,
+               "next_chunk() of a stream returned %s; return list(chunk = a string or a raw vector, state = , done = )",
+               what);
 }
 
 static int is_done(SEXP done) {
   if (done == R_NilValue) return 0;
-  if (TYPEOF(done) != LGLSXP || XLENGTH(done) != 1 || LOGICAL_ELT(done, 0) == NA_LOGICAL) wrong("a `done` that is not TRUE or FALSE");
+  if (TYPEOF(done) != LGLSXP || XLENGTH(done) != 1 || LOGICAL_ELT(done, 0) == NA_LOGICAL)
+    wrong("a `done` that is not TRUE or FALSE");
   return LOGICAL_ELT(done, 0);
 }
 

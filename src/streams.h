@@ -4,7 +4,8 @@
 #define R_NO_REMAP
 #include <Rinternals.h>
 
-/* The message made last is the head of a stream: begins it, with the generator that `response` has, for the request of `cell`. */
+/* The message made last is the head of a stream: begins it, with the generator that `response` has, for the request of
+ * `cell`. */
 void drv_streams_open(drv_desk *desk, SEXP cell, SEXP response);
 /* Calls the generator that is due, if there is one: 1 when it was. `desk` may be NULL. */
 int drv_streams_call(drv_desk *desk);

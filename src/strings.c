@@ -1,5 +1,5 @@
-/* R's string cache: when strings of clients have collided in it so often that R is slowed down, those that nobody holds any
- * more are collected. rust/crates/fields/src/guard.rs has the reasons, and counts. */
+/* R's string cache: when strings of clients have collided in it so often that R is slowed down, those that nobody holds
+ * any more are collected. rust/crates/fields/src/guard.rs has the reasons, and counts. */
 #include "strings.h"
 #include "build.h"
 #include "drover_rust.h"
@@ -14,8 +14,8 @@ static uint64_t now_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Of the youngest objects only: strings of requests that are over are among them, and a full collection takes twenty times as
- * long. R does more by itself after some collections. */
+/* Of the youngest objects only: strings of requests that are over are among them, and a full collection takes twenty
+ * times as long. R does more by itself after some collections. */
 static void make_room(void) {
   static SEXP collect = NULL;
   if (!collect) {

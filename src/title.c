@@ -1,5 +1,5 @@
-/* What ps and top show of a zygote and of workers: they would all be "R --no-echo ...". The kernel shows the memory that the
- * arguments of the program were put in, so the title is written there; R has copied them when it started. */
+/* What ps and top show of a zygote and of workers: they would all be "R --no-echo ...". The kernel shows the memory
+ * that the arguments of the program were put in, so the title is written there; R has copied them when it started. */
 #include "title.h"
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* Three small things that handlers do for nearly every request, as one call each: making a plain response, looking up one
- * named value, and looking at the names of arguments. What is not the usual case is left to R (R/response.R, R/request.R): these answer NULL.
- * Not for requests and responses on the wire. */
+/* Three small things that handlers do for nearly every request, as one call each: making a plain response, looking up
+ * one named value, and looking at the names of arguments. What is not the usual case is left to R (R/response.R,
+ * R/request.R): these answer NULL. Not for requests and responses on the wire. */
 #include "values.h"
 #include "drover_rust.h"
 #include "opened.h"
@@ -83,8 +83,8 @@ static int has_formal(SEXP name, SEXP formals) {
   return 0;
 }
 
-/* The first name in `call` by which `fun` has no argument, however R would match it; NULL when there is none. What `...`
- * takes is not looked at. */
+/* The first name in `call` by which `fun` has no argument, however R would match it; NULL when there is none. What
+ * `...` takes is not looked at. */
 SEXP drv_wrong_name(SEXP call, SEXP fun) {
   if (TYPEOF(call) != LANGSXP || TYPEOF(fun) != CLOSXP) return R_NilValue;
   SEXP formals = FORMALS(fun);

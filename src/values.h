@@ -5,7 +5,8 @@
 
 /* `value`, which from now on is kept for ever and never changed in place. */
 SEXP drv_constant(SEXP value);
-/* A dr_response of a string body, an integer status in 200..599 and no headers but a Content-Type; NULL for anything else. */
+/* A dr_response of a string body, an integer status in 200..599 and no headers but a Content-Type; NULL for anything
+ * else. */
 SEXP drv_plain_response(SEXP body, SEXP status, SEXP headers, SEXP type);
 /* .Call: the same of a string that R has as UTF-8, with status 200; NULL for anything else. */
 SEXP drv_text_reply(SEXP text, SEXP type);

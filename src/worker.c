@@ -1,18 +1,18 @@
-/* The main thread as worker: takes requests, calls handlers, replies. The same in a session that is its own worker (session.c)
- * and in a worker process (process.c).
+/* The main thread as worker: takes requests, calls handlers, replies. The same in a session that is its own worker
+ * (session.c) and in a worker process (process.c).
  *
- * R code runs here, so this is where R's long jumps start and end. No Rust frame is ever below R code: the engine is asked for
- * one request, returns, the handler is called, and the engine is asked again. Around it, from the outside in:
+ * R code runs here, so this is where R's long jumps start and end. No Rust frame is ever below R code: the engine is
+ * asked for one request, returns, the handler is called, and the engine is asked again. Around it, from the outside in:
  *
  *   drv_worker_guarded   R_ToplevelExec: stops even jumps to top level, which no R handler sees
  *   guard() in R         tryCatch and withCallingHandlers, once for as many requests as come, not once for each
  *   drv_worker_run       the loop
  *
- * A jump out of a handler ends in guard() or drv_worker_guarded(); the request that ran is then answered (drv_worker_answer) and the
- * loop entered again.
+ * A jump out of a handler ends in guard() or drv_worker_guarded(); the request that ran is then answered
+ * (drv_worker_answer) and the loop entered again.
  *
- * Two ways to wait. Blocking (`dr_serve(block = TRUE)`, draining, a worker process): in poll(), on the bell and on whatever else
- * R waits for. Idle: not at all; session.c has the loop called when requests wait.
+ * Two ways to wait. Blocking (`dr_serve(block = TRUE)`, draining, a worker process): in poll(), on the bell and on
+ * whatever else R waits for. Idle: not at all; session.c has the loop called when requests wait.
  */
 #include "worker.h"
 #include "values.h"
@@ -43,8 +43,8 @@ enum { STREAM = 2 };
 
 /* While requests keep coming, others that wait for R are looked at this often. */
 #define LOOK_EVERY_NS 5000000
-/* A handler that takes less is not looked at in full: what it left changed is seen when no request waits, and after LOOK_AFTER
- * requests. Next to nothing that matters can be done to a session in this time. */
+/* A handler that takes less is not looked at in full: what it left changed is seen when no request waits, and after
+ * LOOK_AFTER requests. Next to nothing that matters can be done to a session in this time. */
 #define QUICK_NS 10000
 #define LOOK_AFTER 64
 /* In idle mode: how long to wait for the next request before giving R back, and how long to keep it at most. */
@@ -98,16 +98,16 @@ void drv_worker_asks(void) {
   static int told = 0;
   if (!told) {
     told = 1;
-    REprintf("drover: a handler asks here (Q leaves browser()). Other requests wait, and clients that have waited for `timeout` get 504 "
-             "or 503; with dr_serve(timeout = 0) they wait on.\n");
+    REprintf("drover: a handler asks here (Q leaves browser()). Other requests wait, and clients that have waited for "
+             "`timeout` get 504 or 503; with dr_serve(timeout = 0) they wait on.\n");
   }
   w.asks = 1;
 }
 
 int drv_worker_forgets_answers(void) { return w.forgets; }
 
-/* The prompt beneath, which waited while the handler asked, must not take what the handler was answered for its own: R keeps the line
- * that ended browser() until its reader begins again, and that there was input until it looks again. */
+/* The prompt beneath, which waited while the handler asked, must not take what the handler was answered for its own: R
+ * keeps the line that ended browser() until its reader begins again, and that there was input until it looks again. */
 static void forget_answers(void) {
   w.asks = 0;
   w.forgets = 1;
@@ -187,7 +187,8 @@ static void ensure_request(void) {
 
 static int is_promise(SEXP value) { return Rf_inherits(value, "promise"); }
 
-/* A reply is made: sends it, unless the R code that ran meanwhile (ALTREP) has ended the server. 1 when a file went with it. */
+/* A reply is made: sends it, unless the R code that ran meanwhile (ALTREP) has ended the server. 1 when a file went
+ * with it. */
 static int send_reply(SEXP cell) { return w.desk ? drv_reply_send(w.desk, drv_request_cell(cell)) : 0; }
 
 static SEXP part(SEXP response, const char *name) {
@@ -354,7 +355,8 @@ static SEXP run(enum mode mode) {
     if (busy) {
       if (now - looked < LOOK_EVERY_NS) continue;
       looked = now;
-      if (mode == BLOCK && (drv_wait_for(-1, drv_process_control(), 0, 0) || drv_process_callbacks_due_in(TICK_MS) <= 0)) {
+      if (mode == BLOCK &&
+          (drv_wait_for(-1, drv_process_control(), 0, 0) || drv_process_callbacks_due_in(TICK_MS) <= 0)) {
         look_around();
         return Rf_ScalarInteger(EVENTS);
       }
@@ -414,7 +416,8 @@ static void call_guard(void *data) {
 
 /* Runs guard(mode). An outcome that no R code saw coming is ABORTED.
  *
- * Interrupts are held back until guard() can take one: before that, one would jump to top level, and Ctrl-C would be lost. */
+ * Interrupts are held back until guard() can take one: before that, one would jump to top level, and Ctrl-C would be
+ * lost. */
 SEXP drv_worker_guarded(SEXP guard, SEXP mode) {
   guarded g = {guard, mode, R_NilValue};
   /* before the contexts that a handler may jump to */
@@ -509,7 +512,8 @@ SEXP drv_worker_settle(SEXP cell, SEXP value) {
   return R_NilValue;
 }
 
-/* Logs a line, about the request of `cell`, about the one that runs when `cell` is TRUE, or about none when it is NULL. */
+/* Logs a line, about the request of `cell`, about the one that runs when `cell` is TRUE, or about none when it is
+ * NULL. */
 SEXP drv_worker_log(SEXP level, SEXP text, SEXP cell) {
   if (!w.desk) return R_NilValue;
   const drv_cell *about = NULL;

@@ -41,8 +41,9 @@ int drv_worker_is_waiting_for_promises(void);
 void drv_worker_begins_stream(void);
 void drv_worker_ended_stream(void);
 
-/* Sleeps until the bell rings or another descriptor, `control` or one that R waits for, is readable: then 1. `stdin_too`: the
- * console counts as well. Descriptors of -1 are none. poll(), as R's own select() knows no descriptor from 1024 on. */
+/* Sleeps until the bell rings or another descriptor, `control` or one that R waits for, is readable: then 1.
+ * `stdin_too`: the console counts as well. Descriptors of -1 are none. poll(), as R's own select() knows no descriptor
+ * from 1024 on. */
 int drv_wait_for(int bell, int control, int timeout_ms, int stdin_too);
 void drv_run_input_handlers(void);
 

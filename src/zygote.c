@@ -1,9 +1,10 @@
-/* The zygote: a process that has loaded the app, forks workers of itself when the server says so, and tells what became of them.
+/* The zygote: a process that has loaded the app, forks workers of itself when the server says so, and tells what became
+ * of them.
  *
- * It is either a fork of the session (drv_zygote_fork), or a fresh R process whose standard input is the control channel
- * (drv_zygote_adopt). It has no threads of ours and runs no handlers. When the server ends, so does it, and so do its workers;
- * each has a lifeline of its own (process.c) for the case that the zygote goes first.
- * Neighbours: R/zygote.R, process.c (what a worker does), rust/crates/binding/src/zygote.rs (the control channel).
+ * It is either a fork of the session (drv_zygote_fork), or a fresh R process whose standard input is the control
+ * channel (drv_zygote_adopt). It has no threads of ours and runs no handlers. When the server ends, so does it, and so
+ * do its workers; each has a lifeline of its own (process.c) for the case that the zygote goes first. Neighbours:
+ * R/zygote.R, process.c (what a worker does), rust/crates/binding/src/zygote.rs (the control channel).
  */
 #define _GNU_SOURCE /* SOCK_CLOEXEC, O_CLOEXEC and the like */
 #include "zygote.h"
@@ -57,8 +58,8 @@ void drv_zygote_is_ending(void) {
 
 static void ignore(int signal) { (void)signal; }
 
-/* Signals that mean something to a session mean nothing here: the control channel says when to end. Handlers rather than
- * SIG_IGN, which workers' programs would inherit. */
+/* Signals that mean something to a session mean nothing here: the control channel says when to end. Handlers rather
+ * than SIG_IGN, which workers' programs would inherit. */
 static void be_deaf(void) {
   struct sigaction action = {.sa_handler = ignore, .sa_flags = SA_RESTART};
   sigemptyset(&action.sa_mask);
@@ -66,9 +67,9 @@ static void be_deaf(void) {
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
 }
 
-/* What runs the app's code gets along with less than its session. No program that it starts gains rights (sudo and the like fail). A crash
- * leaves no dump of memory, which holds what clients have sent: a limit of 1 byte, as of 0 a program that takes dumps through a pipe
- * would not hear; the hard limit stays, for who looks for a bug. */
+/* What runs the app's code gets along with less than its session. No program that it starts gains rights (sudo and the
+ * like fail). A crash leaves no dump of memory, which holds what clients have sent: a limit of 1 byte, as of 0 a
+ * program that takes dumps through a pipe would not hear; the hard limit stays, for who looks for a bug. */
 static void be_modest(void) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   struct rlimit core;
@@ -77,8 +78,8 @@ static void be_modest(void) {
   setrlimit(RLIMIT_CORE, &core);
 }
 
-/* Points by which a process and its children are better candidates than others when the system runs out of memory: a worker's end costs a
- * request, a zygote's the next fork, the server's everything. Added, up to the most there is. */
+/* Points by which a process and its children are better candidates than others when the system runs out of memory: a
+ * worker's end costs a request, a zygote's the next fork, the server's everything. Added, up to the most there is. */
 enum { OOM_ZYGOTE = 300, OOM_WORKER = 200, OOM_MOST = 1000 };
 
 static void go_before(int points) {
@@ -112,7 +113,8 @@ static void call_body(void *data) {
   UNPROTECT(1);
 }
 
-/* The end of a process that was forked: R's own end would delete the folder of temporary files, which is the session's. */
+/* The end of a process that was forked: R's own end would delete the folder of temporary files, which is the
+ * session's. */
 static void run_and_exit(SEXP body, SEXP value) {
   body_call call = {body, PROTECT(value), 1};
   if (!R_ToplevelExec(call_body, &call)) call.status = 1;
@@ -127,8 +129,8 @@ static void drop_input_handlers(void) {
 
 /* ---- becoming one --------------------------------------------------------------------------------------------- */
 
-/* .Call: forks a zygote, which runs body(descriptor of its control channel) and never comes back. list(descriptor of the other end,
- * process id), or a string: why not. */
+/* .Call: forks a zygote, which runs body(descriptor of its control channel) and never comes back. list(descriptor of
+ * the other end, process id), or a string: why not. */
 SEXP drv_zygote_fork(SEXP body) {
   int fds[2];
   drv_prepare();
@@ -167,7 +169,8 @@ SEXP drv_zygote_fork(SEXP body) {
   return out;
 }
 
-/* .Call, in a fresh process: standard input is the control channel. NULL, or a string: what is wrong with the settings. */
+/* .Call, in a fresh process: standard input is the control channel. NULL, or a string: what is wrong with the
+ * settings. */
 SEXP drv_zygote_adopt(SEXP settings) {
   drv_prepare();
   int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
@@ -224,8 +227,8 @@ static void note_child(pid_t pid, uint32_t worker) {
   z.children[z.n++] = (struct child){pid, worker};
 }
 
-/* Only its own: what the app has started is the app's to wait for. What a worker's handlers have started goes with it, while its number
- * cannot have become another group's: before it is waited for. */
+/* Only its own: what the app has started is the app's to wait for. What a worker's handlers have started goes with it,
+ * while its number cannot have become another group's: before it is waited for. */
 static void reap(void) {
   for (size_t i = z.n; i-- > 0;) {
     pid_t child = z.children[i].pid;
@@ -303,8 +306,8 @@ static enum todo next_order(int ending, uint32_t *worker) {
   }
 }
 
-/* .Call: carries out orders until there are no more: NULL then. body(number) is what a worker runs, its value the exit status; a process
- * that is to be a worker itself comes back with the number. */
+/* .Call: carries out orders until there are no more: NULL then. body(number) is what a worker runs, its value the exit
+ * status; a process that is to be a worker itself comes back with the number. */
 SEXP drv_zygote_run(SEXP body) {
   sigset_t ends;
   sigemptyset(&ends);

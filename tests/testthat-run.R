@@ -1,6 +1,6 @@
-# Runs tests/testthat against the installed package and counts: "N passed, N failed, N skipped", one for each test_that()
-# block. Rscript tests/testthat-run.R [FILTER], where FILTER is a regular expression of Perl's for the names of files,
-# without "test-". Not for R CMD check, which starts testthat.R.
+# Runs tests/testthat against the installed package and counts: "N passed, N failed, N skipped", one for each
+# test_that() block. Rscript tests/testthat-run.R [FILTER], where FILTER is a regular expression of Perl's for the names
+# of files, without "test-". Not for R CMD check, which starts testthat.R.
 
 library(testthat)
 library(drover)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# R CMD check of the package as it would be released, with its vignettes, and without the manual and the tests: those are
-# for `make test`.
+# R CMD check of the package as it would be released, with its vignettes, and without the manual and the tests: those
+# are for `make test`.
 
 . "$(dirname "$0")/lib.sh"
 tools/setup.sh test

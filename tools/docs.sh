@@ -1,5 +1,6 @@
 #!/bin/bash
-# Makes what is generated from other files: man/ and NAMESPACE from the comments in R/, inst/THIRD-PARTY from the lock file.
+# Makes what is generated from other files: man/ and NAMESPACE from the comments in R/, inst/THIRD-PARTY from the lock
+# file.
 #   tools/docs.sh           writes them anew
 #   tools/docs.sh --check   a stage of tools/test.sh: they are what they were made of
 # Not for the site: tools/site.sh.

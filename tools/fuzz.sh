@@ -1,10 +1,10 @@
 #!/bin/bash
 # Looks for inputs that break a fuzz target (tests/fuzz): tools/fuzz.sh [TARGET...]; all targets without arguments.
-# MINUTES (10) is how long that takes in all; with MERGE=1 what was found and covers more goes to the corpora in the tree.
-# Prints a table, and fails on a crash, a hang or a leak, whose input is then in tests/fuzz/artifacts.
+# MINUTES (10) is how long that takes in all; with MERGE=1 what was found and covers more goes to the corpora in the
+# tree. Prints a table, and fails on a crash, a hang or a leak, whose input is then in tests/fuzz/artifacts.
 #
-# Coverage and sanitizers need flags that are not stable: see sanitize.sh, which gets them in the same way. Without the runtime
-# of AddressSanitizer, which rustup's toolchain has, the targets run without it.
+# Coverage and sanitizers need flags that are not stable: see sanitize.sh, which gets them in the same way. Without the
+# runtime of AddressSanitizer, which rustup's toolchain has, the targets run without it.
 
 . "$(dirname "$0")/lib.sh"
 

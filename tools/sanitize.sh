@@ -1,10 +1,11 @@
 #!/bin/bash
-# Runs the tests of the crate `native` under AddressSanitizer and ThreadSanitizer: Rust, the trampolines in C++ and the handlers of
-# tests/handlers are all compiled for them. tools/sanitize.sh [address|thread]; both without arguments.
+# Runs the tests of the crate `native` under AddressSanitizer and ThreadSanitizer: Rust, the trampolines in C++ and the
+# handlers of tests/handlers are all compiled for them. tools/sanitize.sh [address|thread]; both without arguments.
 #
-# -Zsanitizer is not stable: RUSTC_BOOTSTRAP has the compiler take it all the same, for these builds only. The standard library is
-# not compiled anew, for which its source would be needed; sanitize/std-sync.c tells ThreadSanitizer what it cannot see there.
-# A toolchain without the runtimes is told of, and counts as skipped. That a sanitizer sees anything is tested first, with errors.
+# -Zsanitizer is not stable: RUSTC_BOOTSTRAP has the compiler take it all the same, for these builds only. The standard
+# library is not compiled anew, for which its source would be needed; sanitize/std-sync.c tells ThreadSanitizer what it
+# cannot see there. A toolchain without the runtimes is told of, and counts as skipped. That a sanitizer sees anything
+# is tested first, with errors.
 
 . "$(dirname "$0")/lib.sh"
 folder=${CARGO_TARGET_DIR:-$root/src/rust/target}/sanitize

@@ -19,7 +19,8 @@ esac
 # h2spec, a stage of the tests, is built by Go: by the one that is there, or by Debian's
 if [ "$purpose" = test ] && ! command -v go > /dev/null 2>&1; then packages="$packages golang-go"; fi
 
-# Debian's own cargo is too old for the engine; the one that its browsers are built with is not. A toolchain that is there is used.
+# Debian's own cargo is too old for the engine; the one that its browsers are built with is not. A toolchain that is
+# there is used.
 command -v cargo > /dev/null 2>&1 || packages="$packages cargo-web rustc-web"
 
 missing=""

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the site of the package with pkgdown, without the network: tools/site.sh [FOLDER], by default ./site. A stage of
-# tools/test.sh builds it into a folder that goes: a topic or a page that no index has, or a dead link, is an error.
+# Builds the site of the package with pkgdown, without the network: tools/site.sh [FOLDER], by default ./site. A stage
+# of tools/test.sh builds it into a folder that goes: a topic or a page that no index has, or a dead link, is an error.
 
 . "$(dirname "$0")/lib.sh"
 tools/setup.sh site

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Runs everything that must pass and counts: tools/test.sh [STAGE...]; all stages without arguments. With --quick only
-# what finds most mistakes within three minutes, against a build that is made in a hurry. The last line is "N passed, N failed"
-# over all stages, and the exit status is 1 when anything failed. A stage that fails does not keep later ones from
-# running. Each stage has a time after which it is ended and counts as failed.
+# what finds most mistakes within three minutes, against a build that is made in a hurry. The last line is "N passed, N
+# failed" over all stages, and the exit status is 1 when anything failed. A stage that fails does not keep later ones
+# from running. Each stage has a time after which it is ended and counts as failed.
 #
 # Stages stand in lanes, which run side by side: compilers keep one core busy while the tests of processes wait for most
 # of their time. What a stage prints is shown when it ends, or as it comes when only one stage was asked for.
@@ -182,7 +182,8 @@ stage engine cargo-test 1200 cargo test "${manifest[@]}" --workspace --locked --
 full_stage engine loom 300 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off cargo test "${manifest[@]}" \
   --package shm --lib --release --target-dir src/rust/target/loom --locked --quiet
 full_stage engine sanitize 600 tools/sanitize.sh
-# The corpora of the fuzz targets; looking for more is `make fuzz`. There, as cargo looks for its settings where it is run.
+# The corpora of the fuzz targets; looking for more is `make fuzz`. There, as cargo looks for its settings where it is
+# run.
 full_stage engine fuzz-replay 900 env -C tests/fuzz cargo test --locked --quiet
 
 # The lane `package`. Warnings of the C compiler are errors here, not at the user's.

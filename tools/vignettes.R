@@ -1,6 +1,7 @@
-# Makes vignettes of the pages in docs/: Rscript tools/vignettes.R FOLDER writes them into FOLDER/vignettes, and changes the
-# links of FOLDER/README.md so that they lead to them. FOLDER is a copy of the package that is built or made a site of.
-# Code in vignettes is shown and not run: tests/examples runs it, on a server. Not for how pages look: that is pkgdown's.
+# Makes vignettes of the pages in docs/: Rscript tools/vignettes.R FOLDER writes them into FOLDER/vignettes, and changes
+# the links of FOLDER/README.md so that they lead to them. FOLDER is a copy of the package that is built or made a site
+# of. Code in vignettes is shown and not run: tests/examples runs it, on a server. Not for how pages look: that is
+# pkgdown's.
 
 folder <- commandArgs(trailingOnly = TRUE)[[1L]]
 pages <- c(Sys.glob("docs/*.md"), "ARCHITECTURE.md")
@@ -10,7 +11,8 @@ vignette_name <- function(path) {
   if (path == "ARCHITECTURE.md") "architecture" else sub("\\.md$", "", basename(path))
 }
 
-# Links to pages lead to vignettes, with `before` in front; those to files that are not in the package become their text.
+# Links to pages lead to vignettes, with `before` in front; those to files that are not in the package become their
+# text.
 relink <- function(lines, page, before = "") {
   inside <- Reduce(xor, grepl("^```", lines), accumulate = TRUE)
   link <- "\\[([^]]*)\\]\\(([^)#:]+)(#[^)]*)?\\)"

@@ -28,8 +28,8 @@ trial_slow_clients <- function(bench) {
 # `limits`: seconds within which each must be over; NULL when 45 s will do, for all.
 run_attacks <- function(bench, trial, files, connections, limits = NULL) {
   client <- frames_client(bench)
-  # What an attack costs others is what the server does for it, not what the attacker does: it has a core of its own, and
-  # the other client shares one with the server and its worker, also while it is quiet.
+  # What an attack costs others is what the server does for it, not what the attacker does: it has a core of its own,
+  # and the other client shares one with the server and its worker, also while it is quiet.
   apart <- cores() > 1L
   if (apart) {
     everywhere <- move_to_cores(0L)

@@ -1,6 +1,6 @@
-# The trial of C handlers: fixed answers without R in the path, against nginx `return 200` with as many worker processes as
-# drover has I/O threads, through few and many connections that are kept or are not. The app is ../trials/native.R, the
-# handlers are the package in ../handlers.
+# The trial of C handlers: fixed answers without R in the path, against nginx `return 200` with as many worker processes
+# as drover has I/O threads, through few and many connections that are kept or are not. The app is ../trials/native.R,
+# the handlers are the package in ../handlers.
 
 native_asked <- list(inline = 1.05, pool = 1.5)
 
@@ -13,7 +13,8 @@ native_requests <- list(
   "inline JSON" = list(peer = "drover", path = "/json", answer = "{\"ok\":true}", of = "nginx JSON", asked = "inline")
 )
 
-# Beside these, in one case only: the other interface, C handlers in a worker process, and drogonR's where it is installed.
+# Beside these, in one case only: the other interface, C handlers in a worker process, and drogonR's where it is
+# installed.
 native_others <- list(
   "text by drogonR's interface, on the pool" = list(peer = "drover", path = "/unary"),
   "text in a worker process, inline" = list(peer = "workers", path = "/text"),

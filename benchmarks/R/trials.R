@@ -1,6 +1,7 @@
 # The trials: what worker processes are for, each measured in its own way. A trial is a function of `bench` in a file
 # trials-*.R that returns list(verdicts, figures): rows of report.R, and a data frame of figures() with everything
-# measured; and, when it has so many figures that the report needs them in another form, table: lines of Markdown. Not for requests that are answered as fast as can be: scenarios.R.
+# measured; and, when it has so many figures that the report needs them in another form, table: lines of Markdown. Not
+# for requests that are answered as fast as can be: scenarios.R.
 
 # In the order of the report.
 trial_names <- c("workers", "cpu", "slow", "sleeps", "waits", "fork", "memory", "overload", "kill", "reload", "native",

@@ -1,9 +1,9 @@
 /* Opens many connections to 127.0.0.1 and holds them, for measuring what idle connections cost a server. Not a load
  * generator: that is wrk. Built and run by ../R/idle.R.
  *
- * usage: connections PORT COUNT PATH
- * PATH is requested once on each connection before it idles; with "-" nothing is sent. Prints "open <n>" when all are
- * open (and answered), then waits until its standard input ends, and prints "held <n>": how many the server kept open. */
+ * usage: connections PORT COUNT PATH PATH is requested once on each connection before it idles; with "-" nothing is
+ * sent. Prints "open <n>" when all are open (and answered), then waits until its standard input ends, and prints "held
+ * <n>": how many the server kept open. */
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* The most requests that fit through many connections to 127.0.0.1, in a closed loop: for what wrk cannot do, a connection for
- * each request, and counting only once all connections are open. Checks every answer. Not for accounts of single requests:
- * that is load.c. Built and run by ../R/flood.R.
+/* The most requests that fit through many connections to 127.0.0.1, in a closed loop: for what wrk cannot do, a
+ * connection for each request, and counting only once all connections are open. Checks every answer. Not for accounts
+ * of single requests: that is load.c. Built and run by ../R/flood.R.
  *
  * usage: flood [--connections N] [--close] PORT PATH ANSWER
  *   --connections N   how many at a time (default 100)
@@ -8,11 +8,11 @@
  *   ANSWER            the body that is right, less than 1,000 bytes
  *
  * Prints "ready" when every connection has had an answer (with --close: when as many requests as connections have been
- * answered). Then each line on standard input is answered with one line, and the end of the input ends it:
- *   requests=.. time=.. wrong=.. broken=.. p50_us=.. p99_us=..
- * requests: answered rightly since the start; time: seconds since the start; wrong: answers with another status or body;
- * broken: connections that could not be opened or ended too early. The percentiles, of the time from the sending of a request
- * (with --close: from the opening of its connection) to its answer, are of the answers since the line before. */
+ * answered). Then each line on standard input is answered with one line, and the end of the input ends it: requests=..
+ * time=.. wrong=.. broken=.. p50_us=.. p99_us=.. requests: answered rightly since the start; time: seconds since the
+ * start; wrong: answers with another status or body; broken: connections that could not be opened or ended too early.
+ * The percentiles, of the time from the sending of a request (with --close: from the opening of its connection) to its
+ * answer, are of the answers since the line before. */
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,6 +1,7 @@
-/* Sends requests over keep-alive connections to 127.0.0.1 and accounts for every single one: answered with which status,
- * or lost in which way. For tests that kill things, and for benchmarks that must know when each request was due. Not for
- * the most requests per second: that is wrk. Built and run by ../R/load.R and ../../tests/process/client.R.
+/* Sends requests over keep-alive connections to 127.0.0.1 and accounts for every single one: answered with which
+ * status, or lost in which way. For tests that kill things, and for benchmarks that must know when each request was
+ * due. Not for the most requests per second: that is wrk. Built and run by ../R/load.R and
+ * ../../tests/process/client.R.
  *
  * usage: load [options] PORT PATH [PATH2]
  *   --connections N   keep-alive connections (default 1)
@@ -19,13 +20,13 @@
  *   --record FILE     write every request to FILE, as CSV
  * Stops sending also on SIGINT and SIGTERM, then waits for the answers that are due.
  *
- * Prints "sending" when the first request has ended, whatever became of it, and at the end one line per path:
- *   path=1 sent=.. answered=.. s200=.. s502=.. reset=.. cut=.. lost=.. hung_up=.. wrong=.. unasked=.. refused=..
- *   seconds=.. mean_us=.. p50_us=.. p99_us=.. max_us=..
- * sent is answered + reset + cut + lost + hung_up. reset: the connection ended before the first byte of the answer; cut:
- * within it; wrong: of the answered ones, 200 with another body than --echo wants; unasked: connections on which came what
- * nobody had asked for, or what is not HTTP; refused: attempts to connect that failed (nothing was sent, and it is tried
- * again). Latencies are those of answers with 2xx, in microseconds. */
+ * Prints "sending" when the first request has ended, whatever became of it, and at the end one line per path: path=1
+ *   sent=.. answered=.. s200=.. s502=.. reset=.. cut=.. lost=.. hung_up=.. wrong=.. unasked=.. refused=.. seconds=..
+ *   mean_us=.. p50_us=.. p99_us=.. max_us=.. sent is answered + reset + cut + lost + hung_up. reset: the connection
+ *   ended before the first byte of the answer; cut: within it; wrong: of the answered ones, 200 with another body than
+ *   --echo wants; unasked: connections on which came what nobody had asked for, or what is not HTTP; refused: attempts
+ *   to connect that failed (nothing was sent, and it is tried again). Latencies are those of answers with 2xx, in
+ *   microseconds. */
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -467,7 +468,8 @@ static void check_time(struct connection *c, double t)
 static void run(void)
 {
     struct epoll_event events[256];
-    /* the tick: for what is due without an event. Fine enough for rates, coarse in a closed loop, which lives on events */
+    /* the tick: for what is due without an event. Fine enough for rates, coarse in a closed loop, which lives on
+     * events */
     long tick = rate > 0 || hang_up > 0 ? 500000 : 10000000;
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
     struct itimerspec every = {.it_interval = {.tv_nsec = tick}, .it_value = {.tv_nsec = tick}};

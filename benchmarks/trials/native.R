@@ -1,5 +1,5 @@
-# The app of the trial "native": the same answers by C handlers of all kinds. With PORT in the environment it is served by this
-# session with THREADS I/O threads; without, it is for `drover serve`.
+# The app of the trial "native": the same answers by C handlers of all kinds. With PORT in the environment it is served
+# by this session with THREADS I/O threads; without, it is for `drover serve`.
 
 library(drover)
 

@@ -1,4 +1,5 @@
-# The app of the trial "plumber": the same handlers as in own.R. Served by plumber itself, and by drover in several ways.
+# The app of the trial "plumber": the same handlers as in own.R. Served by plumber itself, and by drover in several
+# ways.
 
 #* @get /ping
 function() list(ok = TRUE, time = "now")

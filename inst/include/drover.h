@@ -1,20 +1,23 @@
 /*
  * drover.h: HTTP handlers in C and C++, called by drover without R.
  *
- * A package has `LinkingTo: drover`, includes this header, and registers its handlers in its R_init_package(); an app names
- * them in dr_get_cpp() and its sisters. There is nothing to link with: all that a handler may call is given to it.
+ * A package has `LinkingTo: drover`, includes this header, and registers its handlers in its R_init_package(); an app
+ * names them in dr_get_cpp() and its sisters. There is nothing to link with: all that a handler may call is given to
+ * it.
  *
- * Two interfaces. Part 1 is drover's own: a request is asked for what is wanted of it, nothing is copied, an answer may come
- * later and from another thread. Part 2 has the signatures of drogonR's C handlers, for code that was written for those.
+ * Two interfaces. Part 1 is drover's own: a request is asked for what is wanted of it, nothing is copied, an answer may
+ * come later and from another thread. Part 2 has the signatures of drogonR's C handlers, for code that was written for
+ * those.
  *
  * For both:
  *   - A handler must not call R, nor anything that does: R has one thread, and it is not this one.
- *   - A handler that is registered as `inline` runs on an I/O thread and must not block: all connections of the thread wait
- *     for it. Others run on a pool of `cpp_workers` threads and may take their time. Several calls of one handler run at once.
+ *   - A handler that is registered as `inline` runs on an I/O thread and must not block: all connections of the thread
+ *     wait for it. Others run on a pool of `cpp_workers` threads and may take their time. Several calls of one handler
+ *     run at once.
  *   - Signals are blocked in these threads. C++ exceptions are caught: the client gets 500, the log the text of what().
  *     pthread_exit(), a longjmp() out of a handler and its like are errors that end the process.
- *   - A crash ends the process that the handler runs in. That is a worker process where there are some, and costs the requests
- *     that it had begun; it is the session itself under dr_serve(workers = 1).
+ *   - A crash ends the process that the handler runs in. That is a worker process where there are some, and costs the
+ *     requests that it had begun; it is the session itself under dr_serve(workers = 1).
  *   - Clients never see what went wrong inside; the log does.
  *
  * C99 and C++11.
@@ -29,18 +32,20 @@
 extern "C" {
 #endif
 
-/* ------------------------------------------------------------------------------------------------------------------------
+/* --------------------------------------------------------------------------------------------------------------------
  * Part 1: drover's interface
- * --------------------------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------------------------------------------ */
 
-/* The version of the table `drover_api`. Versions only ever add members at its end: code that was compiled against this one works
- * with all later ones. Code that wants to use what a later version has, and run with earlier ones, asks DROVER_HAS(). */
+/* The version of the table `drover_api`. Versions only ever add members at its end: code that was compiled against this
+ * one works with all later ones. Code that wants to use what a later version has, and run with earlier ones, asks
+ * DROVER_HAS(). */
 #define DROVER_API_VERSION 1
 
 /* Whether the table that was given has this member: if (DROVER_HAS(api, mark)) api->mark(req, "db", 1000); */
 #define DROVER_HAS(api, member) ((api)->size >= offsetof(drover_api, member) + sizeof((api)->member))
 
-/* A run of bytes that is not ended by a NUL. `ptr` is NULL for what is not there, and not NULL for what is there and empty. */
+/* A run of bytes that is not ended by a NUL. `ptr` is NULL for what is not there, and not NULL for what is there and
+ * empty. */
 typedef struct drover_bytes {
   const char *ptr;
   size_t len;
@@ -91,19 +96,21 @@ typedef struct drover_times {
  *   - by begin(), send() as often as it likes, and end(), which its return stands for if it is missing;
  *   - later: by defer(), and one of the above with the handle that it got from there.
  *
- * To return anything but 0, or to throw, is to fail: the client gets 500, or the end of its connection if a response had begun; the
- * log gets the reason. What was answered before stays. To return 0 without any of the above is to fail, too.
+ * To return anything but 0, or to throw, is to fail: the client gets 500, or the end of its connection if a response
+ * had begun; the log gets the reason. What was answered before stays. To return 0 without any of the above is to fail,
+ * too.
  *
- * `req` is good until the handler returns, in the thread that the handler was called in. The handles of defer() are good in
- * every thread until they are released, after the answer and after the client has gone, too: what is called with them too late has no
- * effect and returns DROVER_DONE or DROVER_GONE.
+ * `req` is good until the handler returns, in the thread that the handler was called in. The handles of defer() are
+ * good in every thread until they are released, after the answer and after the client has gone, too: what is called
+ * with them too late has no effect and returns DROVER_DONE or DROVER_GONE.
  */
 typedef int (*drover_handler_t)(drover_request *req, const drover_api *api, void *data);
 
 /*
- * Registers a handler of this interface, in the package's R_init_package(): DROVER_REGISTER("package", "name", handler), after
- * #include <R_ext/Rdynload.h>. `name` is a literal. dr_get_cpp() then knows by itself which interface the handler has, and the
- * compiler that it has it. Handlers of part 2 are registered by R_RegisterCCallable(), as for drogonR.
+ * Registers a handler of this interface, in the package's R_init_package(): DROVER_REGISTER("package", "name",
+ * handler), after #include <R_ext/Rdynload.h>. `name` is a literal. dr_get_cpp() then knows by itself which interface
+ * the handler has, and the compiler that it has it. Handlers of part 2 are registered by R_RegisterCCallable(), as for
+ * drogonR.
  */
 #define DROVER_REGISTER(package, name, handler) \
   do { \
@@ -137,7 +144,8 @@ struct drover_api {
   /* the first header field of this name, in any case; for cookies, which may come in several, there is cookie() */
   drover_bytes (*header)(drover_request *req, const char *name);
   size_t (*header_count)(drover_request *req);
-  /* header fields in the order in which they came; names are in lower case. Returns 1, or 0 when there are not so many. */
+  /* header fields in the order in which they came; names are in lower case. Returns 1, or 0 when there are not so
+   * many. */
   int (*header_at)(drover_request *req, size_t at, drover_bytes *name, drover_bytes *value);
   /* the value of a placeholder of the route, percent-decoded */
   drover_bytes (*param)(drover_request *req, const char *name);
@@ -146,8 +154,8 @@ struct drover_api {
   drover_bytes (*param_at)(drover_request *req, size_t at);
   /* the value of the first cookie of this name, as sent, without the quotes that it may be in */
   drover_bytes (*cookie)(drover_request *req, const char *name);
-  /* All of it. A large one waits in a file, which is mapped when this is first called; ptr is NULL when that failed, as it does
-   * once the request is answered or its time is over. */
+  /* All of it. A large one waits in a file, which is mapped when this is first called; ptr is NULL when that failed, as
+   * it does once the request is answered or its time is over. */
   drover_bytes (*body)(drover_request *req);
   /* the client's address as text */
   drover_bytes (*remote_addr)(drover_request *req);
@@ -159,32 +167,33 @@ struct drover_api {
   /* --- The answer at once --- */
 
   /*
-   * `status` is 200 to 599. `content_type`: NULL for that of the route or, if it has none, application/octet-stream; "" for none. `len`
-   * is at most 1 GiB; `data` may be NULL when it is 0. The usual content types cost nothing.
-   * DROVER_INVALID: a status, content type or length that cannot be. DROVER_DONE, DROVER_GONE: as above.
-   * The handler may go on working after it; outside of inline handlers the response is on its way.
+   * `status` is 200 to 599. `content_type`: NULL for that of the route or, if it has none, application/octet-stream; ""
+   * for none. `len` is at most 1 GiB; `data` may be NULL when it is 0. The usual content types cost nothing.
+   * DROVER_INVALID: a status, content type or length that cannot be. DROVER_DONE, DROVER_GONE: as above. The handler
+   * may go on working after it; outside of inline handlers the response is on its way.
    */
   int (*respond)(drover_request *req, int status, const char *content_type, const void *data, size_t len);
   /* Without copying: `data` must stay as it is as long as the process lives. */
   int (*respond_static)(drover_request *req, int status, const char *content_type, const void *data, size_t len);
-  /* Without copying: `data` must stay as it is until release(arg) is called. That happens exactly once, whatever is returned:
-   * when the response was sent or given up, on any thread, perhaps before this returns. It must be quick. */
+  /* Without copying: `data` must stay as it is until release(arg) is called. That happens exactly once, whatever is
+   * returned: when the response was sent or given up, on any thread, perhaps before this returns. It must be quick. */
   int (*respond_owned)(drover_request *req, int status, const char *content_type, const void *data, size_t len,
                        void (*release)(void *arg), void *arg);
-  /* A header field for the response; call it before the answer. A name may be added several times.
-   * DROVER_INVALID: characters that are not allowed (control characters, above all); Content-Type, which has its own argument; and
+  /* A header field for the response; call it before the answer. A name may be added several times. DROVER_INVALID:
+   * characters that are not allowed (control characters, above all); Content-Type, which has its own argument; and
    * those that are the server's: Content-Length, Transfer-Encoding, Connection, Keep-Alive, Upgrade, TE, Trailer. */
   int (*add_header)(drover_request *req, const char *name, const char *value);
-  /* An error in the form of drover's own; `status` is 400 to 599, `detail` (or NULL) is for the client. In a response that has begun:
-   * it is broken off, so that the client knows that it is not whole. */
+  /* An error in the form of drover's own; `status` is 400 to 599, `detail` (or NULL) is for the client. In a response
+   * that has begun: it is broken off, so that the client knows that it is not whole. */
   int (*fail)(drover_request *req, int status, const char *detail);
 
   /* --- The answer piece by piece --- */
 
   /* Sends status and header fields. Arguments as with respond(). */
   int (*begin)(drover_request *req, int status, const char *content_type);
-  /* The next piece, copied. Waits until the client has taken enough of those before; but never on an I/O thread (in inline
-   * handlers and on_cancel() functions), where it returns DROVER_FULL instead. DROVER_INVALID: before begin(), or too long. */
+  /* The next piece, copied. Waits until the client has taken enough of those before; but never on an I/O thread (in
+   * inline handlers and on_cancel() functions), where it returns DROVER_FULL instead. DROVER_INVALID: before begin(),
+   * or too long. */
   int (*send)(drover_request *req, const void *data, size_t len);
   /* The same, and never waits. */
   int (*try_send)(drover_request *req, const void *data, size_t len);
@@ -194,16 +203,17 @@ struct drover_api {
   /* --- The answer later, from any thread --- */
 
   /*
-   * A handle with which the request can be answered after the handler has returned. It holds all that was received. Call it while
-   * the handler runs. Each handle must be released once; to call defer() with one gives another, for a second thread to hold. NULL when the
-   * request was answered already.
+   * A handle with which the request can be answered after the handler has returned. It holds all that was received.
+   * Call it while the handler runs. Each handle must be released once; to call defer() with one gives another, for a
+   * second thread to hold. NULL when the request was answered already.
    *
    * All functions of the table take handles. Two threads may use handles of one request at the same time: the first
-   * answer counts. A request whose handle is kept without an answer is answered by the server when its time is over, and the handle stays good.
+   * answer counts. A request whose handle is kept without an answer is answered by the server when its time is over,
+   * and the handle stays good.
    */
   drover_request *(*defer)(drover_request *req);
-  /* The last use of a handle. When it was the last one of a request without answer, the client gets 500, or the end of its
-   * connection if a response had begun. Only for what defer() returned. */
+  /* The last use of a handle. When it was the last one of a request without answer, the client gets 500, or the end of
+   * its connection if a response had begun. Only for what defer() returned. */
   void (*release)(drover_request *handle);
 
   /* --- Cancellation: nobody waits for the answer any more --- */
@@ -211,11 +221,11 @@ struct drover_api {
   /* 1 or 0. In an inline handler 0 until defer() or begin(). */
   int (*is_cancelled)(drover_request *req);
   /*
-   * Has fn(arg) called once when that happens, on any thread, perhaps before this returns; fn must be quick and may use handles. Not
-   * called any more after the answer is complete. A second one takes the place of the first; NULL only removes it.
-   * When this returns, the earlier function does not run and will not be called (unless this is called by that function
-   * itself): so call on_cancel(req, NULL, NULL) before you free what `arg` points at, and not while you hold a lock that fn takes.
-   * DROVER_INVALID: in an inline handler before defer() or begin().
+   * Has fn(arg) called once when that happens, on any thread, perhaps before this returns; fn must be quick and may use
+   * handles. Not called any more after the answer is complete. A second one takes the place of the first; NULL only
+   * removes it. When this returns, the earlier function does not run and will not be called (unless this is called by
+   * that function itself): so call on_cancel(req, NULL, NULL) before you free what `arg` points at, and not while you
+   * hold a lock that fn takes. DROVER_INVALID: in an inline handler before defer() or begin().
    */
   int (*on_cancel)(drover_request *req, void (*fn)(void *arg), void *arg);
 
@@ -225,8 +235,8 @@ struct drover_api {
   uint64_t (*now_ns)(void);
   /* see drover_times; DROVER_INVALID when its size is not set */
   int (*times)(drover_request *req, drover_times *times);
-  /* An entry of the header field Server-Timing, which browsers show; call it before the answer. `name` is of letters, digits and "-_."
-   * (DROVER_INVALID otherwise). */
+  /* An entry of the header field Server-Timing, which browsers show; call it before the answer. `name` is of letters,
+   * digits and "-_." (DROVER_INVALID otherwise). */
   int (*mark)(drover_request *req, const char *name, uint64_t duration_ns);
   /* A line of the server's log, with the id of the request. `level` is a drover_level. */
   void (*log)(drover_request *req, int level, const char *text);
@@ -236,22 +246,24 @@ struct drover_api {
 
 /* Handlers of WebSockets will have a type of their own, and functions at the end of the table. */
 
-/* ------------------------------------------------------------------------------------------------------------------------
+/* --------------------------------------------------------------------------------------------------------------------
  * Part 2: the signatures of drogonR
  *
- * Inputs belong to drover and are good until the handler returns. `body` is not ended by a NUL, and may hold some. `query` is as sent,
- * without '?'; NULL if empty. `path_params`: values in the order of the pattern, decoded; NULL if there are none. `headers`: names, in lower case,
- * and values in turn; `headers_n` counts pairs. Cookies are there, in "cookie".
+ * Inputs belong to drover and are good until the handler returns. `body` is not ended by a NUL, and may hold some.
+ * `query` is as sent, without '?'; NULL if empty. `path_params`: values in the order of the pattern, decoded; NULL if
+ * there are none. `headers`: names, in lower case, and values in turn; `headers_n` counts pairs. Cookies are there, in
+ * "cookie".
  *
  * What is put into *out_body and *out_content_type comes from malloc() and is freed by drover, also after a failure.
- * --------------------------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 /*
- * A response at once. To begin with, *out_status is 200 and the others are NULL and 0. Without *out_content_type the response is
- * application/octet-stream. *out_body may be NULL when *out_len is 0.
+ * A response at once. To begin with, *out_status is 200 and the others are NULL and 0. Without *out_content_type the
+ * response is application/octet-stream. *out_body may be NULL when *out_len is 0.
  *
- * 500 for the client, and the reason for the log, when: it returns anything but 0; it throws; *out_len is above 1 GiB, or more than
- * malloc() has given for *out_body (on Linux, where it can be asked); *out_status is not 200 to 599; *out_content_type holds characters that a header field must not.
+ * 500 for the client, and the reason for the log, when: it returns anything but 0; it throws; *out_len is above 1 GiB,
+ * or more than malloc() has given for *out_body (on Linux, where it can be asked); *out_status is not 200 to 599;
+ * *out_content_type holds characters that a header field must not.
  */
 typedef int (*drogonr_unary_handler_t)(const char *body, size_t body_len, const char *query,
                                        const char *const *path_params, size_t path_params_n,
@@ -261,8 +273,8 @@ typedef int (*drogonr_unary_handler_t)(const char *body, size_t body_len, const 
 /* An open stream. Good until the handler returns, in its thread and in others that it waits for. */
 typedef struct drogonr_stream_session_t drogonr_stream_session_t;
 
-/* Sends a copy. Waits until the client has taken enough of what was sent before. 0, or -1 when the client has gone or the stream
- * is closed. */
+/* Sends a copy. Waits until the client has taken enough of what was sent before. 0, or -1 when the client has gone or
+ * the stream is closed. */
 typedef int (*drogonr_send_chunk_fn)(drogonr_stream_session_t *session, const char *data, size_t len);
 
 /* The body is complete. A second time it does nothing. */
@@ -272,10 +284,12 @@ typedef void (*drogonr_close_stream_fn)(drogonr_stream_session_t *session);
 typedef int (*drogonr_is_cancelled_fn)(drogonr_stream_session_t *session);
 
 /*
- * A response with status 200, piece by piece. *out_content_type is read when the first piece is sent, or at the end if there is none;
- * without it the response has the content type of the route. The return of the handler closes the stream.
+ * A response with status 200, piece by piece. *out_content_type is read when the first piece is sent, or at the end if
+ * there is none; without it the response has the content type of the route. The return of the handler closes the
+ * stream.
  *
- * When it returns anything but 0 or throws: 500 if nothing was sent, and else the response is broken off. Runs on the pool.
+ * When it returns anything but 0 or throws: 500 if nothing was sent, and else the response is broken off. Runs on the
+ * pool.
  */
 typedef int (*drogonr_stream_handler_t)(const char *body, size_t body_len, const char *query,
                                         const char *const *path_params, size_t path_params_n,

@@ -1,7 +1,7 @@
 # Circles of modules inside a crate: sourced by run.R. A module is a file; a folder's mod.rs stands for the folder.
 
-# What the modules of a crate import from each other: list(modules, edges), edges a matrix with the columns from and to. Code that is only
-# built for tests or fuzz targets does not count, nor does what lib.rs makes public.
+# What the modules of a crate import from each other: list(modules, edges), edges a matrix with the columns from and to.
+# Code that is only built for tests or fuzz targets does not count, nor does what lib.rs makes public.
 module_imports <- function(folder) {
   files <- list.files(file.path(folder, "src"), "\\.rs$", recursive = TRUE)
   files <- files[!grepl("(^|/)(lib|main|fuzzing|tests)\\.rs$|(^|/)tests/", files)]

@@ -158,7 +158,8 @@ versions <- function(file) {
   split(gsub('.*"(.*)"', "\\1", lines[at + 2L]), gsub('.*"(.*)"', "\\1", lines[at + 1L]))
 }
 
-# The version of the package, everywhere the same. DESCRIPTION is its source; the program and the log take theirs from Cargo.
+# The version of the package, everywhere the same. DESCRIPTION is its source; the program and the log take theirs from
+# Cargo.
 released <- read.dcf("DESCRIPTION", "Version")[[1L]]
 of_lock <- versions("src/rust/Cargo.lock")[workspace$crate]
 stated <- c(

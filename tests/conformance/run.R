@@ -1,8 +1,7 @@
-# Plays the protocol cases against a server and says which fail. Usage and the format of a case: README.md.
-# Base R only: it must run where nothing but R and the package is installed.
-# Neighbours: server.R starts the server, app.R is its app. Of requests/ and floods/, case.R reads the files, client.R plays them,
-# judge.R says what is wrong with what came of it, mutate.R whether that would be seen; frames-run.R and its neighbours do the same
-# for frames/.
+# Plays the protocol cases against a server and says which fail. Usage and the format of a case: README.md. Base R only:
+# it must run where nothing but R and the package is installed. Neighbours: server.R starts the server, app.R is its
+# app. Of requests/ and floods/, case.R reads the files, client.R plays them, judge.R says what is wrong with what came
+# of it, mutate.R whether that would be seen; frames-run.R and its neighbours do the same for frames/.
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 for (file in c("server.R", "case.R", "client.R", "judge.R", "mutate.R", "frames-run.R")) source(file.path(here, file))
@@ -30,8 +29,9 @@ record <- function(case, server) {
   got
 }
 
-# The log has room for ten lines a second about clients, and for a hundred at once. A function to call after each case: it
-# waits while the cases are too fast for that. What counts is what was written, as some cases do not wait for their answers.
+# The log has room for ten lines a second about clients, and for a hundred at once. A function to call after each case:
+# it waits while the cases are too fast for that. What counts is what was written, as some cases do not wait for their
+# answers.
 pacer <- function(server) {
   level <- seen <- 0
   last <- Sys.time()

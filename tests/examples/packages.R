@@ -1,5 +1,5 @@
-# Packages that an example brings along, as folders with a DESCRIPTION beside its app.R: installed for the length of a run.
-# Not for the example itself: run.R.
+# Packages that an example brings along, as folders with a DESCRIPTION beside its app.R: installed for the length of a
+# run. Not for the example itself: run.R.
 
 # Installs them into a library of their own: list(library, problems); NULL when the example has none. `strict`: what the
 # compiler warns of is an error.

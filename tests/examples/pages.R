@@ -1,7 +1,7 @@
 # The code in a page of documentation, as something that can be run. Not for running it: run.R.
 #
-# All R blocks of a page, in order, are one script, which builds an app; where none of them serves it, it is served at the
-# end. Blocks marked `r no-run` are only parsed. Blocks marked `console` are samples (samples.R). A block that is
+# All R blocks of a page, in order, are one script, which builds an app; where none of them serves it, it is served at
+# the end. Blocks marked `r no-run` are only parsed. Blocks marked `console` are samples (samples.R). A block that is
 # marked with a language and a path, as in `c hello/src/hello.c`, is that file, of a package that the script may use.
 
 # The fenced blocks of a Markdown file: a list of lists with info (what follows the fence) and lines.

@@ -1,8 +1,9 @@
-# Runs the examples, and the code in README.md and docs/, over real sockets: Rscript tests/examples/run.R [NAME...], from the
-# root, where NAME is an example ("hello") or a page ("docs/routes.md"). Ends with "N passed, N failed".
+# Runs the examples, and the code in README.md and docs/, over real sockets: Rscript tests/examples/run.R [NAME...],
+# from the root, where NAME is an example ("hello") or a page ("docs/routes.md"). Ends with "N passed, N failed".
 #
-# An example is a folder inst/examples/NAME with requests.txt and app.R, or another app that `drover serve` takes; a page is described in pages.R. Each command of
-# a transcript or page is a test; so is that the app starts, and that it ends when interrupted.
+# An example is a folder inst/examples/NAME with requests.txt and app.R, or another app that `drover serve` takes; a
+# page is described in pages.R. Each command of a transcript or page is a test; so is that the app starts, and that it
+# ends when interrupted.
 
 for (file in c("transcript.R", "samples.R", "server.R", "packages.R", "pages.R", "settings.R", "proxy.R", "unit.R", "troubleshooting.R")) {
   source(file.path("tests", "examples", file), encoding = "UTF-8")
@@ -17,7 +18,8 @@ report <- function(name, problems) {
   if (length(problems)) cat("failed:", name, paste0("\n        ", problems), "\n")
 }
 
-# Runs the app in `file` and the steps of a transcript, or the samples of a page, against it: `run` gives what is wrong with one.
+# Runs the app in `file` and the steps of a transcript, or the samples of a page, against it: `run` gives what is wrong
+# with one.
 run_app <- function(name, file, steps, folder = dirname(file), library = NULL, workers = NULL, run = run_step) {
   cat(name, "\n")
   server <- start_app(file, library = library, workers = workers)

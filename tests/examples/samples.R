@@ -1,12 +1,12 @@
-# Samples: commands of a page and what they print, as a reader sees both at a terminal. Not for the transcripts of examples
-# (transcript.R), which say what must come back in a language of their own.
+# Samples: commands of a page and what they print, as a reader sees both at a terminal. Not for the transcripts of
+# examples (transcript.R), which say what must come back in a language of their own.
 #
-#   $ curl -i http://127.0.0.1:8080/path    a command; http://127.0.0.1:8080 becomes the address of the server under test
+#   $ curl -i http://127.0.0.1:8080/path    a command; http://127.0.0.1:8080 becomes the address of the tested server
 #   anything else                           what it prints, line by line, to the next command
 #   ...                                     any lines
 #
-# What differs from run to run (ids, dates, process ids) may differ. With UPDATE=1 in the environment, samples that are not what is printed
-# are written anew, except where they have lines of "...".
+# What differs from run to run (ids, dates, process ids) may differ. With UPDATE=1 in the environment, samples that are
+# not what is printed are written anew, except where they have lines of "...".
 
 # Lines to a list of samples: command, output (lines), turn (which one of those with this command it is).
 parse_samples <- function(lines) {

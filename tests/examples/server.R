@@ -10,8 +10,8 @@ wait_for <- function(condition, seconds) {
   TRUE
 }
 
-# Starts Rscript on a file that serves an app on the port in the environment variable PORT; or, with `workers`, the program
-# drover with so many worker processes. `library` is one more library for it to find packages in.
+# Starts Rscript on a file that serves an app on the port in the environment variable PORT; or, with `workers`, the
+# program drover with so many worker processes. `library` is one more library for it to find packages in.
 start_app <- function(file, port = 0L, library = NULL, workers = NULL) {
   command <- if (is.null(workers)) {
     c(file.path(R.home("bin"), "Rscript"), file)
@@ -38,8 +38,8 @@ start_command <- function(command, port = 0L, library = NULL) {
   list(process = process, url = url, log = log)
 }
 
-# Ends an app the way Ctrl-C does: serving stops and the script runs to its end. Gives its exit status, or says that it had
-# to be killed.
+# Ends an app the way Ctrl-C does: serving stops and the script runs to its end. Gives its exit status, or says that it
+# had to be killed.
 stop_app <- function(server) {
   server$process$interrupt()
   server$process$wait(5000)

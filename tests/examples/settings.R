@@ -1,5 +1,6 @@
-# The tables in docs/settings.md against the arguments in R, the flags and variables of the program and the defaults of the
-# engine, all of which agree with inst/settings.dcf, or are made of it. Not for what the settings do: the tests of the limits do that.
+# The tables in docs/settings.md against the arguments in R, the flags and variables of the program and the defaults of
+# the engine, all of which agree with inst/settings.dcf, or are made of it. Not for what the settings do: the tests of
+# the limits do that.
 
 settings_page <- file.path("docs", "settings.md")
 limits_source <- file.path("src", "rust", "crates", "admission", "src", "limits.rs")

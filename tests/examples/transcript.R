@@ -9,7 +9,8 @@
 #   anything else                         what the command prints, line by line
 #
 # Commands run in a shell, in the folder of the example, one after the other against one server. Blank lines and lines
-# that start with "# " separate. The last `curl` of a command (a bare one, not `command curl`) is the one that is looked at.
+# that start with "# " separate. The last `curl` of a command (a bare one, not `command curl`) is the one that is looked
+# at.
 
 # Lines to a list of steps: command, status, headers (named list), patterns, log, body (lines).
 parse_transcript <- function(lines) {

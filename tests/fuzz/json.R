@@ -1,7 +1,7 @@
-# What jsonlite makes of the corpus of the fuzz target `json`, and of what was found but is not in the tree:
-# Rscript tests/fuzz/json.R [FOLDER...], from the root. The fuzzer looks for texts that take new ways through the reader of JSON;
-# this compares each one's R values with jsonlite's, and then the text of these values, in both directions.
-# Ends with "N passed, N failed", and names the inputs that failed.
+# What jsonlite makes of the corpus of the fuzz target `json`, and of what was found but is not in the tree: `Rscript
+# tests/fuzz/json.R [FOLDER...]`, from the root. The fuzzer looks for texts that take new ways through the reader of
+# JSON; this compares each one's R values with jsonlite's, and then the text of these values, in both directions. Ends
+# with "N passed, N failed", and names the inputs that failed.
 
 folders <- commandArgs(TRUE)
 if (!length(folders)) folders <- "tests/fuzz/corpus/json"

@@ -1,5 +1,5 @@
-# The same requests to plumber or httpuv and to drover: R_LIBS=.Rlib Rscript tests/plumber/run.R [APP...], from the root.
-# See README.md. Each request is a test. Ends with "N passed, N failed".
+# The same requests to plumber or httpuv and to drover: R_LIBS=.Rlib Rscript tests/plumber/run.R [APP...], from the
+# root. See README.md. Each request is a test. Ends with "N passed, N failed".
 
 here <- file.path("tests", "plumber")
 source(file.path("tests", "testthat", "helper-raw-http.R"), encoding = "UTF-8")

@@ -1,5 +1,5 @@
-# The app of the process tests whose handlers are in C, beside a few in R: those of the package in tests/handlers, which the
-# tests install. Its last value is the app.
+# The app of the process tests whose handlers are in C, beside a few in R: those of the package in tests/handlers, which
+# the tests install. Its last value is the app.
 
 library(drover)
 

@@ -1,8 +1,12 @@
 # Process tests: what happens to requests, processes, memory and descriptors when things are killed, hang, run out or
 # are replaced. Against the installed package and its `drover` program.
+#
 #   Rscript tests/process/run.R [PATTERN]     PATTERN: of the names of tests or of their files
-# WAYS in the environment says how tests start their servers (server.R): "1", the default, is `drover serve` for all; "2", "3" and
-# "4" are the other ways, from an R session; "others" takes one of these for each test in turn, and "all" runs each test in all ways.
+#
+# WAYS in the environment says how tests start their servers (server.R): "1", the default, is `drover serve` for all;
+# "2", "3" and "4" are the other ways, from an R session; "others" takes one of these for each test in turn, and "all"
+# runs each test in all ways.
+#
 # Neighbours: family.R finds and ends processes, server.R starts servers, client.R sends requests, storm.R has clients
 # that leave, checks.R is what tests say, app.R is the app, faults.c what an app does wrong in C, c-app.R the same app
 # with C handlers; the tests are in test-*.R.
@@ -17,7 +21,8 @@ for (file in c("checks.R", "family.R", "server.R", "client.R", "storm.R")) sourc
 tests <- list()
 
 # Registers a test: a function without arguments that calls expect(). `ways`: those of styles that it is for; one about
-# zygotes is not for spawned workers, one about a file that changes not for apps of a session, one about the program for it alone.
+# zygotes is not for spawned workers, one about a file that changes not for apps of a session, one about the program for
+# it alone.
 test <- function(name, body, ways = seq_along(styles)) {
   tests[[length(tests) + 1L]] <<- list(name = name, body = body, file = current_file, ways = ways)
 }

@@ -1,5 +1,5 @@
-# What storms of clients that leave are aimed at, and what must be the same afterwards. Neighbours: test-storms.R, soak.R,
-# leaver.c.
+# What storms of clients that leave are aimed at, and what must be the same afterwards. Neighbours: test-storms.R,
+# soak.R, leaver.c.
 
 # Requests for every kind of answer: an error, text, a file, one that is spooled, an upload; in C inline, by a pool,
 # later, long, in pieces, in pieces without end.

@@ -1,5 +1,5 @@
-# The app of test-streams.R. Each generator leaves what becomes of it in the folder of marks: a line for each call that is
-# of interest, in a file of its kind.
+# The app of test-streams.R. Each generator leaves what becomes of it in the folder of marks: a line for each call that
+# is of interest, in a file of its kind.
 
 library(drover)
 

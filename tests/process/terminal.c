@@ -1,6 +1,6 @@
-/* A terminal that can be closed: runs a command in one, as its first process, and shows what it writes. At SIGTERM the terminal hangs
- * up, as when its window is closed; then the exit status is the command's, or 128 and its signal.
- *   terminal COMMAND [ARGUMENT...]
+/* A terminal that can be closed: runs a command in one, as its first process, and shows what it writes. At SIGTERM the
+ * terminal hangs up, as when its window is closed; then the exit status is the command's, or 128 and its signal.
+ * terminal COMMAND [ARGUMENT...]
  */
 #include <errno.h>
 #include <pty.h>

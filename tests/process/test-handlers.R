@@ -1,5 +1,5 @@
-# Handlers in C, inside worker processes: what they cost when they crash, block or go on for ever, and that neither R nor
-# other requests notice.
+# Handlers in C, inside worker processes: what they cost when they crash, block or go on for ever, and that neither R
+# nor other requests notice.
 
 serve_c <- function(...) serve(c_app(), ...)
 

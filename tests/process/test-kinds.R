@@ -1,4 +1,5 @@
-# What `drover FILE` takes beside apps of its own: each kind as its user has it, from the words of the command to an answer.
+# What `drover FILE` takes beside apps of its own: each kind as its user has it, from the words of the command to an
+# answer.
 
 # A folder with these files.
 folder_of <- function(...) {

@@ -15,7 +15,8 @@ test("workers replaced over and over, by kills, wear and reloads: the server sta
     pids <- wait_for_workers(server, 2)
     send_signal(server$pid, tools::SIGHUP)
     wait_for_workers(server, 2, but = pids)
-    # what has ended is gone: its server has waited for it. Beside it there are a zygote, unless workers are spawned, and two workers
+    # what has ended is gone: its server has waited for it. Beside it there are a zygote, unless workers are spawned,
+    # and two workers
     expect(wait_for(function() nrow(family()) == 4L - is_spawned()), "processes: ", nrow(family()))
   }
   for (round in 1:3) cycle(round)

@@ -177,7 +177,8 @@ for (way in names(ways)) local({
     expect(wait_for(function() length(nameless(after$pid)) <= length(held)), "files are held: ",
       toString(nameless(after$pid)))
     grown <- after$resident - before$resident[match(after$pid, before$pid)]
-    # an average of some 15 kB for each client that left would be more; R's heap grows by up to 40 MB, however long the storm
+    # an average of some 15 kB for each client that left would be more; R's heap grows by up to 40 MB, however long the
+    # storm
     expect(all(grown < 48e6), "memory grew:\n    ", show(before), "\n    ", show(after))
   })
 })

@@ -1,14 +1,16 @@
-# Floods of R's string cache: strings that collide in it, and many requests of them. Also for the trial of the benchmark.
+# Floods of R's string cache: strings that collide in it, and many requests of them. Also for the trial of the
+# benchmark.
 
-# `n` different strings of equal length and equal hash (h * 33 + c): every choice of "Ab" or "BA" for each pair of letters.
+# `n` different strings of equal length and equal hash (h * 33 + c): every choice of "Ab" or "BA" for each pair of
+# letters.
 colliding <- function(n) {
   strings <- ""
   while (length(strings) < n) strings <- as.vector(outer(strings, c("Ab", "BA"), paste0))
   strings[seq_len(n)]
 }
 
-# `n` different strings of six letters whose hashes differ but agree in their lowest 16 bits, so that they share a bucket
-# of a cache that has not grown.
+# `n` different strings of six letters whose hashes differ but agree in their lowest 16 bits, so that they share a
+# bucket of a cache that has not grown.
 same_bucket <- function(n) {
   alphabet <- c(48:57, 65:90, 97:122)
   triples <- as.matrix(expand.grid(alphabet, alphabet, alphabet))
@@ -56,8 +58,8 @@ spent <- function(server, path, bodies, type = NULL, header = NULL) {
   c(cpu = process_measure(server$pid)$cpu - before, refused = refused)
 }
 
-# `n` requests of `each` strings, colliding with one another and over all requests, or not. Not too many: this session's own
-# string cache is no better than the server's.
+# `n` requests of `each` strings, colliding with one another and over all requests, or not. Not too many: this session's
+# own string cache is no better than the server's.
 requests_of <- function(make, n, each, write) {
   all <- make(n * each)
   vapply(seq_len(n), function(i) write(all[(i - 1L) * each + seq_len(each)]), "")

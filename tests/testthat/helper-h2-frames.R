@@ -1,5 +1,5 @@
-# HTTP/2 frames written and read one by one, for attacks that no library would send (RFC 9113, RFC 7541 without Huffman).
-# Not a client for honest requests: that is curl --http2-prior-knowledge.
+# HTTP/2 frames written and read one by one, for attacks that no library would send (RFC 9113, RFC 7541 without
+# Huffman). Not a client for honest requests: that is curl --http2-prior-knowledge.
 
 h2_types <- c(DATA = 0L, HEADERS = 1L, PRIORITY = 2L, RST_STREAM = 3L, SETTINGS = 4L, PING = 6L, GOAWAY = 7L,
   WINDOW_UPDATE = 8L, CONTINUATION = 9L)

@@ -1,4 +1,5 @@
-# Random R values and random JSON for the property tests of test-json-*.R. All draw from R's generator: set.seed() first.
+# Random R values and random JSON for the property tests of test-json-*.R. All draw from R's generator: set.seed()
+# first.
 
 pick <- function(x) x[[sample.int(length(x), 1L)]]
 

@@ -42,8 +42,8 @@ fetch_here_lines <- c(
   "}"
 )
 
-# An R console on a pseudo terminal: write(line), wait_for(pattern) -> TRUE once the screen shows it. `serve(lines, ...)` serves
-# the app that these lines make, with these arguments of dr_serve(), and gives list(port), for fetch().
+# An R console on a pseudo terminal: write(line), wait_for(pattern) -> TRUE once the screen shows it. `serve(lines,
+# ...)` serves the app that these lines make, with these arguments of dr_serve(), and gives list(port), for fetch().
 local_console <- function(env = character(), frame = parent.frame()) {
   process <- processx::process$new(file.path(R.home("bin"), "R"), c("--vanilla", "--quiet", "--interactive", "--no-readline"),
     pty = TRUE, env = c("current", TERM = "dumb", env, R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)))

@@ -1,4 +1,5 @@
-# browser(), debug() and readline() in handlers, at a console with one worker. In scripts and worker processes: test-faults-session.R.
+# browser(), debug() and readline() in handlers, at a console with one worker. In scripts and worker processes:
+# test-faults-session.R.
 
 browsing <- c(
   "add <- function(x) {", "  x + 1", "}",

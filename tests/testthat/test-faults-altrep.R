@@ -1,5 +1,5 @@
-# Values whose elements are made by R code while the answer is read (ALTREP). That code may come back to the request, to the server
-# or to other requests: each is answered as if it had not.
+# Values whose elements are made by R code while the answer is read (ALTREP). That code may come back to the request, to
+# the server or to other requests: each is answered as if it had not.
 
 # The library of altrep/calling.c, compiled once.
 calling_library <- local({

@@ -1,5 +1,6 @@
-# Code that runs beside handlers: middleware, dr_on_error(), not-found handlers, promises and callbacks of 'later'.
-# When it fails, in whatever way, that costs what it was about and not the server. Not here: handlers (test-faults-handlers.R).
+# Code that runs beside handlers: middleware, dr_on_error(), not-found handlers, promises and callbacks of 'later'. When
+# it fails, in whatever way, that costs what it was about and not the server. Not here: handlers
+# (test-faults-handlers.R).
 
 server <- local_server({
   app <- dr_app()

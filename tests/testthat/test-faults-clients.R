@@ -1,4 +1,5 @@
-# Clients that leave at every point of an exchange: nothing of theirs stays behind, and their places in the queue are free again.
+# Clients that leave at every point of an exchange: nothing of theirs stays behind, and their places in the queue are
+# free again.
 
 test_that("clients that leave in the middle cost neither descriptors, memory nor places in the queue", {
   skip_without_proc()

@@ -1,4 +1,5 @@
-# Every kind of request while R collects garbage all the time, at every 61st allocation: a value that C forgot to protect is found here.
+# Every kind of request while R collects garbage all the time, at every 61st allocation: a value that C forgot to
+# protect is found here.
 
 server <- local_server({
   app <- dr_app()

@@ -1,5 +1,5 @@
-# The request object in unkind hands: kept beyond its request, read late, taken apart. No request ever sees another's data,
-# and the next one finds a whole object.
+# The request object in unkind hands: kept beyond its request, read late, taken apart. No request ever sees another's
+# data, and the next one finds a whole object.
 
 server <- local_server({
   app <- dr_app()

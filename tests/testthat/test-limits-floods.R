@@ -1,5 +1,5 @@
-# The two floods that only R has: strings built to collide in its string cache, and client-chosen names that would become
-# symbols for ever. Both are refused or handled at the cost of a benign body of the same size.
+# The two floods that only R has: strings built to collide in its string cache, and client-chosen names that would
+# become symbols for ever. Both are refused or handled at the cost of a benign body of the same size.
 
 server <- local_server({
   app <- dr_app()
@@ -26,8 +26,8 @@ form_post <- function(text, path = "/form") {
   fetch(server, path, "POST", c("Content-Type" = "application/x-www-form-urlencoded"), text, timeout = 30)
 }
 
-# The seconds of CPU that the server takes for a call, and its value; the floor keeps a quick benign request from being an
-# unfair measure.
+# The seconds of CPU that the server takes for a call, and its value; the floor keeps a quick benign request from being
+# an unfair measure.
 timed <- function(call) {
   before <- process_measure(server$pid)$cpu
   value <- call

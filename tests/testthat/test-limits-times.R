@@ -1,7 +1,8 @@
 # Every time of dr_serve(), set to a second and exceeded: the client that dawdles is let go, the others are served.
 # A deadline here is an upper bound with slack, never an exact time.
 
-# Sends `bytes` one by one every 0.1 s until the server closes or answers; seconds that took, Inf when it took more than `limit`.
+# Sends `bytes` one by one every 0.1 s until the server closes or answers; seconds that took, Inf when it took more than
+# `limit`.
 dribble <- function(client, bytes, limit = 6) {
   start <- now()
   for (i in seq_along(bytes)) {

@@ -1,5 +1,5 @@
-# Apps of httpuv and Rook, and scripts of Rserve, over sockets. What they are told and answer in every detail is compared
-# with httpuv in tests/plumber.
+# Apps of httpuv and Rook, and scripts of Rserve, over sockets. What they are told and answer in every detail is
+# compared with httpuv in tests/plumber.
 
 test_that("a function of a request, a list with `call` and an object with `$call` are served as they are", {
   rook <- c(

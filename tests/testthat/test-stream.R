@@ -1,5 +1,5 @@
-# Streams as values, the text of events, and a session that is idle at its console. Over sockets, in every way of starting:
-# tests/process/test-streams.R.
+# Streams as values, the text of events, and a session that is idle at its console. Over sockets, in every way of
+# starting: tests/process/test-streams.R.
 
 generator <- function(state, cancelled) list(done = TRUE)
 

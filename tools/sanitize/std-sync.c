@@ -1,10 +1,11 @@
 /*
- * For ThreadSanitizer, what it cannot see of Rust's standard library, which comes compiled without it: that a thread which got a
- * lock comes after the thread that gave it up. Without this it takes every contended lock for a race.
+ * For ThreadSanitizer, what it cannot see of Rust's standard library, which comes compiled without it: that a thread
+ * which got a lock comes after the thread that gave it up. Without this it takes every contended lock for a race.
  *
- * The linker's --wrap sends calls of these functions here; tools/sanitize.sh finds their mangled names (LOCK, WAIT, WAIT_TIMEOUT, ONCE).
- * All arguments are words or fit in one, so Rust's calling convention for them is C's. What is inlined into instrumented code (locks that
- * are free, atomics) it sees by itself. Nothing is suppressed here: only order that there is, is told.
+ * The linker's --wrap sends calls of these functions here; tools/sanitize.sh finds their mangled names (LOCK, WAIT,
+ * WAIT_TIMEOUT, ONCE). All arguments are words or fit in one, so Rust's calling convention for them is C's. What is
+ * inlined into instrumented code (locks that are free, atomics) it sees by itself. Nothing is suppressed here: only
+ * order that there is, is told.
  */
 #include <stdint.h>
 
@@ -48,8 +49,9 @@ void WRAP(ONCE)(void *once, _Bool ignore_poisoning, void *closure, void *vtable,
 }
 
 /*
- * The last one who drops an Arc is told to come after the others by a fence, of which ThreadSanitizer knows nothing (its own
- * build of the standard library has a load instead). So what gives up a count also looks at those who did before.
+ * The last one who drops an Arc is told to come after the others by a fence, of which ThreadSanitizer knows nothing
+ * (its own build of the standard library has a load instead). So what gives up a count also looks at those who did
+ * before.
  */
 enum { RELEASE = 3, ACQ_REL = 4 };
 uint64_t __real___tsan_atomic64_fetch_sub(volatile uint64_t *at, uint64_t n, int order);

@@ -1,5 +1,5 @@
-//! `Cookie`: only tokens become names, no control character gets into a value, what is read is written and read again the same, and
-//! it makes no difference how many fields the cookies come in.
+//! `Cookie`: only tokens become names, no control character gets into a value, what is read is written and read again
+//! the same, and it makes no difference how many fields the cookies come in.
 //!
 //! Input: the most cookies, then fields, a line each.
 

@@ -1,5 +1,5 @@
-//! The queue and its workers: whatever clients and workers do, and in whatever order, each request has one outcome, which is its own;
-//! nobody who waits is forgotten; and when all have gone, nothing is left.
+//! The queue and its workers: whatever clients and workers do, and in whatever order, each request has one outcome,
+//! which is its own; nobody who waits is forgotten; and when all have gone, nothing is left.
 //!
 //! Input: steps, a byte each with what it needs.
 

@@ -1,5 +1,5 @@
-//! A stream of HTTP/1.1 requests: however it is cut, it is read the same; and what is accepted, `httparse` and a plain decoder of
-//! chunks read the same.
+//! A stream of HTTP/1.1 requests: however it is cut, it is read the same; and what is accepted, `httparse` and a plain
+//! decoder of chunks read the same.
 //!
 //! Input: flags, cuts, then what a client sends.
 

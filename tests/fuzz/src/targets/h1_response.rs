@@ -1,7 +1,8 @@
-//! What a client of HTTP/1.1 is sent for a reply of a worker, and for an error of the server: `httparse` reads the same status,
-//! fields and body from it, and nothing else; nothing that a handler gives adds a field or a response.
+//! What a client of HTTP/1.1 is sent for a reply of a worker, and for an error of the server: `httparse` reads the same
+//! status, fields and body from it, and nothing else; nothing that a handler gives adds a field or a response.
 //!
-//! Input: flags, then a reply as bytes of a worker, or a status, fields and a body that comes in pieces, or the words of an error.
+//! Input: flags, then a reply as bytes of a worker, or a status, fields and a body that comes in pieces, or the words
+//! of an error.
 
 use super::h1_request::unchunked;
 use crate::input::Input;

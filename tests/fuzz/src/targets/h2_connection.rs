@@ -1,5 +1,6 @@
-//! A connection of HTTP/2: whatever a client sends, in whatever pieces, reads or does not read, and however long it waits, the server
-//! answers in frames, ends the connection in time, and then nothing of it is left: no task, no file, no byte that counts.
+//! A connection of HTTP/2: whatever a client sends, in whatever pieces, reads or does not read, and however long it
+//! waits, the server answers in frames, ends the connection in time, and then nothing of it is left: no task, no file,
+//! no byte that counts.
 //!
 //! Input: flags, then steps, a byte each with what it needs. Time is the target's.
 

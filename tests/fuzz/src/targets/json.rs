@@ -1,5 +1,6 @@
-//! JSON: what is accepted is what `serde_json` accepts, within the limits; without simplifying it is the same tree; with it, vectors,
-//! matrices and data frames have as many elements as they say. What jsonlite makes of the corpus is compared by `json.R`.
+//! JSON: what is accepted is what `serde_json` accepts, within the limits; without simplifying it is the same tree;
+//! with it, vectors, matrices and data frames have as many elements as they say. What jsonlite makes of the corpus is
+//! compared by `json.R`.
 //!
 //! Input: flags, then the text.
 

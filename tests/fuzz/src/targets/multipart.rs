@@ -1,5 +1,5 @@
-//! `multipart/form-data`: the limits hold, file names cannot lead anywhere, and the contents are those that a search for the delimiter
-//! finds; what is read is written and read again the same.
+//! `multipart/form-data`: the limits hold, file names cannot lead anywhere, and the contents are those that a search
+//! for the delimiter finds; what is read is written and read again the same.
 //!
 //! Input: limits, the content type as a line, the body.
 

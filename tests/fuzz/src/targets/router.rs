@@ -1,6 +1,7 @@
 //! Patterns and paths: the router gives what the naive one of its tests gives, for any of them.
 //!
-//! Input: flags, then lines: up to 8 patterns with a byte for their methods, an empty line, and paths with a byte for theirs.
+//! Input: flags, then lines: up to 8 patterns with a byte for their methods, an empty line, and paths with a byte for
+//! theirs.
 
 use crate::input::Input;
 use router::{decode, Match, Method, MethodSet, Params, Pattern, RouterBuilder};

@@ -1,5 +1,5 @@
-//! Options of the program and variables of its environment: never a panic; what is refused is named in the message; what is accepted
-//! gives settings that make sense.
+//! Options of the program and variables of its environment: never a panic; what is refused is named in the message;
+//! what is accepted gives settings that make sense.
 //!
 //! Input: lines, each an argument, or `NAME=VALUE` for a variable `DROVER_NAME`.
 

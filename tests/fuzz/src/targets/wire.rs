@@ -1,4 +1,5 @@
-//! Messages between server and worker: any bytes are a message or are refused; what is a message is written and read again the same.
+//! Messages between server and worker: any bytes are a message or are refused; what is a message is written and read
+//! again the same.
 //!
 //! Input: which message, whether its bytes follow or what it is to say, then those.
 

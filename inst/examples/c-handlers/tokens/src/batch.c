@@ -1,5 +1,6 @@
-/* Answers that come later and from another thread: requests are put together while the thread is busy, and then scored in one
- * go, which is how a model on a GPU is best asked. The handler itself is inline: it does nothing but pass the request on. */
+/* Answers that come later and from another thread: requests are put together while the thread is busy, and then scored
+ * in one go, which is how a model on a GPU is best asked. The handler itself is inline: it does nothing but pass the
+ * request on. */
 #include "tokens.h"
 #include <pthread.h>
 #include <signal.h>

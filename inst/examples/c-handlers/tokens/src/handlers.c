@@ -43,8 +43,8 @@ int tokens_score(drover_request *req, const drover_api *api, void *data) {
   return 0;
 }
 
-/* On the pool: GET /generate/:word/<n:int>, server-sent events. send() waits for a slow client, which blocks this thread and
- * nothing else; it fails when the client has gone, and then there is no point in going on. */
+/* On the pool: GET /generate/:word/<n:int>, server-sent events. send() waits for a slow client, which blocks this
+ * thread and nothing else; it fails when the client has gone, and then there is no point in going on. */
 int tokens_generate(drover_request *req, const drover_api *api, void *data) {
   const model *m = data;
   drover_bytes given = api->param(req, "word"), wanted = api->param(req, "n");

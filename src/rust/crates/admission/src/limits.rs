@@ -26,8 +26,8 @@ pub struct Limits {
     pub max_fields: usize,
     /// nesting of a JSON body; more is 400
     pub max_json_depth: usize,
-    /// different strings of one request that fall into one bucket of R's string cache beyond chance; more is 400. Strings of
-    /// every day pass, by the hundred thousand.
+    /// different strings of one request that fall into one bucket of R's string cache beyond chance; more is 400.
+    /// Strings of every day pass, by the hundred thousand.
     pub max_collisions: usize,
     /// from the first byte of a request to the end of its header section
     pub header_timeout: f64,

@@ -1,5 +1,5 @@
-//! How long a request may take, and which setting says so: the same for requests that workers have and for those of C handlers of this
-//! process. Who looks at the clock: whoever has the requests.
+//! How long a request may take, and which setting says so: the same for requests that workers have and for those of C
+//! handlers of this process. Who looks at the clock: whoever has the requests.
 
 use std::fmt;
 

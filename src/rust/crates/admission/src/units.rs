@@ -1,4 +1,5 @@
-//! Sizes and times as people write them: `10MB`, `128kB`, `1.5MiB`, `500ms`, `30s`, `2m`. The program and R read them here.
+//! Sizes and times as people write them: `10MB`, `128kB`, `1.5MiB`, `500ms`, `30s`, `2m`. The program and R read them
+//! here.
 
 /// Names of a unit in lower case, and how many bytes. As in coreutils: `kB` counts in thousands, `K` and `KiB` in 1024.
 const BYTES: [(&[&str], f64); 7] = [

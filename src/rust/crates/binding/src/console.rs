@@ -1,5 +1,5 @@
-//! The log of an interactive session, on its way to R's console: `src/console.c` writes it there. One for the whole process, as there is one
-//! console.
+//! The log of an interactive session, on its way to R's console: `src/console.c` writes it there. One for the whole
+//! process, as there is one console.
 
 use crate::node::Str;
 use crate::shield::shield;
@@ -15,7 +15,8 @@ pub(crate) fn console() -> Option<Console> {
     CONSOLE.get().cloned()
 }
 
-/// From now on, servers that are started log to the console. `wake` is called from any thread when there is something to write.
+/// From now on, servers that are started log to the console. `wake` is called from any thread when there is something
+/// to write.
 #[no_mangle]
 pub extern "C" fn drv_console_start(wake: extern "C" fn()) {
     shield((), || {

@@ -1,5 +1,5 @@
-//! Where a worker takes requests from and leaves replies: the worker's half, the same for the session that is its own worker
-//! (`session`) and for a worker process (`process`). All functions are for the main thread.
+//! Where a worker takes requests from and leaves replies: the worker's half, the same for the session that is its own
+//! worker (`session`) and for a worker process (`process`). All functions are for the main thread.
 
 use crate::node::Str;
 use crate::reply;
@@ -92,8 +92,9 @@ pub(crate) fn made_message<T>(use_it: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     used
 }
 
-/// Makes the message of a reply. R objects may run R code while they are read (ALTREP), which may come back here, reply to
-/// other requests, or end the server: so no desk and no cell is borrowed meanwhile, and each message has its own memory.
+/// Makes the message of a reply. R objects may run R code while they are read (ALTREP), which may come back here, reply
+/// to other requests, or end the server: so no desk and no cell is borrowed meanwhile, and each message has its own
+/// memory.
 fn make_message<T>(make: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     let mut message = MESSAGE.take();
     message.clear();
@@ -112,7 +113,8 @@ pub unsafe extern "C" fn drv_desk_free(desk: *mut Desk) {
     shield((), || drop(unsafe { Box::from_raw(desk) }));
 }
 
-/// Takes the next request into `cell`. The index of its handler, from 1, and whether its route has params; 0 when none waits.
+/// Takes the next request into `cell`. The index of its handler, from 1, and whether its route has params; 0 when none
+/// waits.
 ///
 /// # Safety
 /// `desk` and `cell` are live, `has_params` is valid for writing.
@@ -148,9 +150,8 @@ pub unsafe extern "C" fn drv_desk_finished(desk: *mut Desk) -> u64 {
     u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Makes a reply of what an R value says, for `drv_reply_send`. 1 when done, 0 when the value has no reply of its own; 2 when it is the
-/// head of a stream, for `drv_stream_open`.
-/// Reading `value` may run R code, but not jump.
+/// Makes a reply of what an R value says, for `drv_reply_send`. 1 when done, 0 when the value has no reply of its own;
+/// 2 when it is the head of a stream, for `drv_stream_open`. Reading `value` may run R code, but not jump.
 ///
 /// # Safety
 /// `value` is protected, and nothing changes it.
@@ -163,8 +164,8 @@ pub unsafe extern "C" fn drv_reply_value(value: crate::r::Sexp) -> i32 {
     })
 }
 
-/// Makes a reply of an error of the server's making, for `drv_reply_send`: `status`, and `detail` for the client. `headers` is a
-/// named list of strings, as in a response, or NULL. Reading it may run R code, but not jump.
+/// Makes a reply of an error of the server's making, for `drv_reply_send`: `status`, and `detail` for the client.
+/// `headers` is a named list of strings, as in a response, or NULL. Reading it may run R code, but not jump.
 ///
 /// # Safety
 /// `headers` is protected, and nothing changes it; `detail` stays for the call.
@@ -234,7 +235,8 @@ pub unsafe extern "C" fn drv_desk_bell(desk: *const Desk) -> i32 {
     unsafe { (*desk).worker.bell().as_raw_fd() }
 }
 
-/// Logs a line: level 0 news, 1 a client's fault, 2 a handler's or the server's. With a cell, the request is named first.
+/// Logs a line: level 0 news, 1 a client's fault, 2 a handler's or the server's. With a cell, the request is named
+/// first.
 ///
 /// # Safety
 /// `desk` is live, `cell` is live or null; the text is C's for the call.

@@ -1,5 +1,5 @@
-//! C handlers of other packages, as C describes them, for the crate that calls them. Neighbours: `src/natives.c` (who describes),
-//! `session` and `process` (where they run).
+//! C handlers of other packages, as C describes them, for the crate that calls them. Neighbours: `src/natives.c` (who
+//! describes), `session` and `process` (where they run).
 
 use crate::node::Str;
 use engine::Level;

@@ -153,8 +153,8 @@ impl Node {
         Node { kind, n: data.len(), data: data.as_ptr().cast(), ..Node::NULL }
     }
 
-    /// Visits every string that R makes of the value; the names of elements that follow one another mostly are the same, and
-    /// visited once. Stops with `Break` when a visit does.
+    /// Visits every string that R makes of the value; the names of elements that follow one another mostly are the
+    /// same, and visited once. Stops with `Break` when a visit does.
     ///
     /// The node must be complete: what it points at is there.
     pub fn strings(&self, visit: &mut Visit) -> ControlFlow<()> {

@@ -23,8 +23,8 @@ thread_local! {
     static LAST: RefCell<Box<Parsed>> = RefCell::default();
 }
 
-/// A list of `names` and `types` (character vectors, one element for each placeholder), `canonical` and `shape` (strings; patterns of the
-/// same shape match the same paths). Null, and an error, when `text` is not a pattern.
+/// A list of `names` and `types` (character vectors, one element for each placeholder), `canonical` and `shape`
+/// (strings; patterns of the same shape match the same paths). Null, and an error, when `text` is not a pattern.
 ///
 /// # Safety
 /// C lends `len` bytes at `text` for the call; `error` is valid for writing. The node lives until the next call.

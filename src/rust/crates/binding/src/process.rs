@@ -1,6 +1,7 @@
-//! A worker process's side of its control channel: it says that it is ready, is told to stop, and its log lines go that way; and the
-//! start of its C handlers, on threads that no fork has to live with: they are the last thing before it is ready.
-//! Neighbours: `desk` (requests and replies), `zygote` (which makes it), `natives` (the C handlers), `src/process.c`.
+//! A worker process's side of its control channel: it says that it is ready, is told to stop, and its log lines go that
+//! way; and the start of its C handlers, on threads that no fork has to live with: they are the last thing before it is
+//! ready. Neighbours: `desk` (requests and replies), `zygote` (which makes it), `natives` (the C handlers),
+//! `src/process.c`.
 
 use crate::desk::{Desk, Routes};
 use crate::natives::CNatives;
@@ -62,8 +63,8 @@ impl CLinkParts {
 }
 
 impl Process {
-    /// A worker with this end of its control channel and the descriptors of these links, and its desk. The second link is that of
-    /// C handlers: it is served from [`drv_process_serve_c`] on.
+    /// A worker with this end of its control channel and the descriptors of these links, and its desk. The second link
+    /// is that of C handlers: it is served from [`drv_process_serve_c`] on.
     ///
     /// # Errors
     /// When the descriptors are not those of a link, or the app's patterns are wrong.
@@ -120,8 +121,8 @@ impl Process {
     }
 }
 
-/// Sends lines to the server's log. What it cannot take now is counted and told with the next line: a handler never waits
-/// for the log.
+/// Sends lines to the server's log. What it cannot take now is counted and told with the next line: a handler never
+/// waits for the log.
 fn log_through(channel: Arc<Channel>) -> Log {
     let dropped = AtomicU64::new(0);
     Arc::new(move |level, text| {
@@ -153,12 +154,12 @@ pub unsafe extern "C" fn drv_process_fd(process: *const Process) -> i32 {
     unsafe { (*process).channel.as_raw_fd() }
 }
 
-/// Has its C handlers, if the app has some, served from now on, by threads that have the signal mask of the caller. 0, and an error, when
-/// that cannot be.
+/// Has its C handlers, if the app has some, served from now on, by threads that have the signal mask of the caller. 0,
+/// and an error, when that cannot be.
 ///
 /// # Safety
-/// `process` is live; C lends the descriptions for the call, and keeps what they point at for the life of the process; `error` is valid
-/// for writing.
+/// `process` is live; C lends the descriptions for the call, and keeps what they point at for the life of the process;
+/// `error` is valid for writing.
 #[no_mangle]
 pub unsafe extern "C" fn drv_process_serve_c(process: *mut Process, natives: CNatives, error: *mut Error) -> i32 {
     // SAFETY: the caller's.
@@ -172,7 +173,8 @@ pub unsafe extern "C" fn drv_process_serve_c(process: *mut Process, natives: CNa
     i32::from(done.is_ok())
 }
 
-/// Handlers in C that run are to come to their end, and none is to begin: 1 when none runs any more, or they have been waited for long enough.
+/// Handlers in C that run are to come to their end, and none is to begin: 1 when none runs any more, or they have been
+/// waited for long enough.
 ///
 /// # Safety
 /// `process` is live.

@@ -1,7 +1,8 @@
 //! Messages of what handlers return: the kinds of value that need no R code to become a reply.
 //!
-//! String: text. Raw: bytes. `NULL`: 204. A response: as it says. Other lists, data frames and vectors: JSON, as far as the
-//! native writer goes. Everything else is left to R (`as_response()`), which comes back with a response or an error.
+//! String: text. Raw: bytes. `NULL`: 204. A response: as it says. Other lists, data frames and vectors: JSON, as far as
+//! the native writer goes. Everything else is left to R (`as_response()`), which comes back with a response or an
+//! error.
 
 use crate::json::{self, JsonOptions};
 use crate::r::{self, kind, List, Sexp};
@@ -166,7 +167,8 @@ fn body<'a>(x: Sexp) -> Option<Cow<'a, [u8]>> {
     }
 }
 
-/// Header fields: a named list of character vectors, or a named character vector. A value of several strings is several fields.
+/// Header fields: a named list of character vectors, or a named character vector. A value of several strings is several
+/// fields.
 fn headers<'a>(x: Sexp, parts: &mut Parts<'a>) -> Option<()> {
     let names = r::attributes(x).names;
     match r::type_of(x) {
@@ -227,7 +229,8 @@ fn string<'a>(s: Sexp) -> Option<Cow<'a, [u8]>> {
     }
 }
 
-/// Appends a reply by which the server makes an error response of `status` itself. Headers that cannot be read are left out.
+/// Appends a reply by which the server makes an error response of `status` itself. Headers that cannot be read are left
+/// out.
 pub fn failure(status: i32, detail: &[u8], extra: Sexp, out: &mut Vec<u8>) {
     let status = u16::try_from(status).ok().filter(|s| (400..=599).contains(s)).unwrap_or(500);
     let mut parts = Parts::default();

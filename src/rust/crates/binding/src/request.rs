@@ -1,9 +1,9 @@
 //! A request in R: its message, and its fields, each computed when it is asked for.
 //!
-//! A [`Cell`] belongs to one `req` object and is used again for the next request when nothing holds that object any more, so a
-//! request that no field of is read costs no allocation. C asks for fields by number ([`Field`]) and makes R objects
-//! of the answer at once; what the answer points at lives until C says that they are made.
-//! `route`, `upload` and `answer` are its parts, `fault` is why there is none.
+//! A [`Cell`] belongs to one `req` object and is used again for the next request when nothing holds that object any
+//! more, so a request that no field of is read costs no allocation. C asks for fields by number ([`Field`]) and makes R
+//! objects of the answer at once; what the answer points at lives until C says that they are made. `route`, `upload`
+//! and `answer` are its parts, `fault` is why there is none.
 
 mod answer;
 mod fault;
@@ -87,8 +87,8 @@ pub struct Cell {
     /// the body, when it came in a file and was asked for
     spooled: Option<Vec<u8>>,
     upload: Option<Upload>,
-    /// of which the first `reading` are in use: while C makes R objects of one, R may collect garbage, and a finalizer may
-    /// read another field
+    /// of which the first `reading` are in use: while C makes R objects of one, R may collect garbage, and a finalizer
+    /// may read another field
     answers: Vec<Answer>,
     reading: usize,
 }
@@ -305,8 +305,8 @@ pub unsafe extern "C" fn drv_cell_free(cell: *mut Cell) {
 /// The field of this number of the request in `cell`. Null, and an error, when the client's bytes do not give one.
 ///
 /// # Safety
-/// `desk` and `cell` are live, `error` is valid for writing. The node lives until `drv_cell_built`, which must follow unless
-/// R jumps, or until the cell gets a new request.
+/// `desk` and `cell` are live, `error` is valid for writing. The node lives until `drv_cell_built`, which must follow
+/// unless R jumps, or until the cell gets a new request.
 #[no_mangle]
 pub unsafe extern "C" fn drv_cell_field(
     desk: *const Desk,

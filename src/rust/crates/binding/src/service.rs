@@ -1,5 +1,5 @@
-//! The server of a session that runs no handlers itself: processes do, which the supervisor looks after. All functions are for the
-//! main thread; the supervisor's thread calls `wake` only. Neighbours: `src/service.c`, R/service.R.
+//! The server of a session that runs no handlers itself: processes do, which the supervisor looks after. All functions
+//! are for the main thread; the supervisor's thread calls `wake` only. Neighbours: `src/service.c`, R/service.R.
 
 use crate::console::console;
 use crate::node::{Kind, Node, Str};
@@ -53,8 +53,8 @@ impl CSource {
     }
 }
 
-/// Starts a service as the JSON texts say. Null, and an error, when it cannot be started; nothing is then left running. The
-/// error's status is 1 when the address cannot be bound, 2 when the configuration is wrong, 3 for the system.
+/// Starts a service as the JSON texts say. Null, and an error, when it cannot be started; nothing is then left running.
+/// The error's status is 1 when the address cannot be bound, 2 when the configuration is wrong, 3 for the system.
 ///
 /// # Safety
 /// As `drover_rust.h` says; the source is taken.
@@ -110,7 +110,8 @@ pub unsafe extern "C" fn drv_service_port(running: *const Running) -> i32 {
     i32::from(unsafe { (*running).service.address().port() })
 }
 
-/// The next event, without waiting: a list of `what` (a string), `text` (a string or NA) and `numbers`. Null when there is none.
+/// The next event, without waiting: a list of `what` (a string), `text` (a string or NA) and `numbers`. Null when there
+/// is none.
 ///
 /// # Safety
 /// `running` is live. The node lives until the service is asked again.
@@ -147,7 +148,8 @@ pub unsafe extern "C" fn drv_service_no_status() -> *const Node {
     shield(ptr::null(), || NONE.with(|none| none.borrow_mut().status(&[])))
 }
 
-/// Loads the app anew (`again` 0), or gives the present generation another zygote (1). 0, and an error, when the source is wrong.
+/// Loads the app anew (`again` 0), or gives the present generation another zygote (1). 0, and an error, when the source
+/// is wrong.
 ///
 /// # Safety
 /// `running` is live; the source is taken; `error` is valid for writing.

@@ -1,5 +1,5 @@
-//! The server of an R session that is its own worker: the session's main thread runs the handlers, at the `desk` that comes
-//! with the server. All functions are for that thread.
+//! The server of an R session that is its own worker: the session's main thread runs the handlers, at the `desk` that
+//! comes with the server. All functions are for that thread.
 
 use crate::console::console;
 use crate::desk::{Desk, Routes};
@@ -109,8 +109,8 @@ impl Session {
     }
 }
 
-/// How long C handlers that still run when the server has ended are waited for: those that ask whether they are cancelled are
-/// through by then.
+/// How long C handlers that still run when the server has ended are waited for: those that ask whether they are
+/// cancelled are through by then.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Wakes the session's main thread by a function of C's, which may decline.
@@ -122,9 +122,9 @@ impl Ring for RingByCall {
     }
 }
 
-/// Starts a server as the JSON text says, and makes its desk. Null, and an error, when it cannot be started; nothing is then left
-/// running.
-/// The error's status is 1 when the address cannot be bound, 2 when the configuration is wrong, 3 for the system.
+/// Starts a server as the JSON text says, and makes its desk. Null, and an error, when it cannot be started; nothing is
+/// then left running. The error's status is 1 when the address cannot be bound, 2 when the configuration is wrong, 3
+/// for the system.
 ///
 /// # Safety
 /// As `drover_rust.h` says.
@@ -211,7 +211,8 @@ unsafe fn start(
     Ok((session, desk))
 }
 
-/// Gives requests from now on to another app: they wait until [`drv_session_take_over`]. 0, and an error, when it is wrong.
+/// Gives requests from now on to another app: they wait until [`drv_session_take_over`]. 0, and an error, when it is
+/// wrong.
 ///
 /// # Safety
 /// `session` is live; otherwise as for [`drv_session_start`].
@@ -250,8 +251,8 @@ pub unsafe extern "C" fn drv_session_is_renewed(session: *mut Session, force: i3
     })
 }
 
-/// The desk of the app that takes over, after that of the one before was freed. `ended`: whether the C handlers of that one
-/// have. Null, and an error, when the system lacks something.
+/// The desk of the app that takes over, after that of the one before was freed. `ended`: whether the C handlers of that
+/// one have. Null, and an error, when the system lacks something.
 ///
 /// # Safety
 /// `session` is live; `ended` and `error` are valid for writing.

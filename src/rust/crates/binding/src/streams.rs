@@ -1,5 +1,7 @@
-//! Streams that R handlers have returned, for `src/streams.c`: which generator is to be called, and what it gave. Streams have numbers, from
-//! 1. All functions are for the main thread. Neighbours: `desk` (whose worker they belong to), `worker::streams` (when they are due).
+//! Streams that R handlers have returned, for `src/streams.c`: which generator is to be called, and what it gave.
+//! Streams have numbers, from
+//! 1. All functions are for the main thread. Neighbours: `desk` (whose worker they belong to), `worker::streams` (when
+//!    they are due).
 
 use crate::desk::{made_message, Desk};
 use crate::node::Str;
@@ -36,7 +38,8 @@ pub unsafe extern "C" fn drv_stream_open(
     })
 }
 
-/// The stream whose generator is to be called now, or 0; and whether that is the last time. Then `drv_stream_called` is.
+/// The stream whose generator is to be called now, or 0; and whether that is the last time. Then `drv_stream_called`
+/// is.
 ///
 /// # Safety
 /// `desk` is live, `last` is valid for writing.
@@ -52,7 +55,8 @@ pub unsafe extern "C" fn drv_stream_next(desk: *mut Desk, last: *mut i32) -> u32
     })
 }
 
-/// The generator of a stream gave these bytes. `done`: 0 when it is to be called again, 1 when the body is whole, -1 when it never will be.
+/// The generator of a stream gave these bytes. `done`: 0 when it is to be called again, 1 when the body is whole, -1
+/// when it never will be.
 ///
 /// # Safety
 /// `desk` is live; C lends the bytes for the call.

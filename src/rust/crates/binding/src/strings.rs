@@ -1,7 +1,7 @@
 //! The strings that this process makes of what clients send: the guard of R's string cache, one for the main thread.
 //!
-//! `src/strings.c` asks, after a check and before the strings are made, whether R is to collect garbage first, and tells
-//! how long that took, and how long it takes to make strings that collide.
+//! `src/strings.c` asks, after a check and before the strings are made, whether R is to collect garbage first, and
+//! tells how long that took, and how long it takes to make strings that collide.
 
 use crate::node::Node;
 use fields::guard::CollisionGuard;

@@ -1,4 +1,5 @@
-//! The folder for large bodies of a server that an R session starts. Neighbours: `engine` (what the folder is), `src/uploads.c`.
+//! The folder for large bodies of a server that an R session starts. Neighbours: `engine` (what the folder is),
+//! `src/uploads.c`.
 
 use crate::node::Str;
 use crate::shield::{shield, Error};

@@ -1,6 +1,6 @@
-//! A zygote's side of its control channel: it says what the app is like, is told which workers to fork, and tells what became of
-//! them. The loop around it, and the forks, are in `src/zygote.c`. Neighbours: `process` (what a worker gets), `supervisor`
-//! (the other end).
+//! A zygote's side of its control channel: it says what the app is like, is told which workers to fork, and tells what
+//! became of them. The loop around it, and the forks, are in `src/zygote.c`. Neighbours: `process` (what a worker
+//! gets), `supervisor` (the other end).
 
 use crate::desk::Desk;
 use crate::node::Str;
@@ -34,8 +34,8 @@ pub struct Zygote {
     message: Vec<u8>,
 }
 
-/// A worker that is wanted, and what it gets: its end of its control channel, then the descriptors of its link, and those of the link of its
-/// C handlers, if it has some.
+/// A worker that is wanted, and what it gets: its end of its control channel, then the descriptors of its link, and
+/// those of the link of its C handlers, if it has some.
 struct ForkOrder {
     worker: u32,
     fds: Vec<OwnedFd>,
@@ -53,7 +53,8 @@ enum Todo {
 }
 
 impl Zygote {
-    /// Sends news, waiting while the server reads slowly. It never stops reading, unless it is gone; then nobody misses them.
+    /// Sends news, waiting while the server reads slowly. It never stops reading, unless it is gone; then nobody misses
+    /// them.
     fn send(&self, news: ZygoteNews<'_>) {
         let mut message = Vec::new();
         news.encode(&mut message);
@@ -94,7 +95,8 @@ impl Zygote {
     }
 }
 
-/// Both ends of a control channel for a zygote that the session forks: the server's, then the zygote's. 0 when the system has none.
+/// Both ends of a control channel for a zygote that the session forks: the server's, then the zygote's. 0 when the
+/// system has none.
 ///
 /// # Safety
 /// `fds` has room for two.
@@ -110,8 +112,8 @@ pub unsafe extern "C" fn drv_zygote_channel(fds: *mut i32) -> i32 {
     })
 }
 
-/// The zygote's end, of its descriptor, which it takes. `settings` is the JSON of the server's settings. Null, and an error,
-/// when it cannot be read.
+/// The zygote's end, of its descriptor, which it takes. `settings` is the JSON of the server's settings. Null, and an
+/// error, when it cannot be read.
 ///
 /// # Safety
 /// `fd` is open and nobody else's; C lends the text for the call; `error` is valid for writing.

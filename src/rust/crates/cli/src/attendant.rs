@@ -1,4 +1,5 @@
-//! The main thread of a server: passes on what happens, one way and the other, until the end. Neighbour: `serve`, which starts it.
+//! The main thread of a server: passes on what happens, one way and the other, until the end. Neighbour: `serve`, which
+//! starts it.
 
 use crate::banner::{url, Banner, Parts};
 use crate::control::{Ending, Reloaded, Reply, Request, Status};

@@ -1,6 +1,6 @@
-//! `drover dev`: `serve` for somebody who works on the app. What changes is loaded anew, what does not load is told in the terminal and
-//! in the browser, and pages that are open are loaded again. Neighbours: `watch` (what changes), `serve` (which has it all), and
-//! `engine::Development` (what the browser sees).
+//! `drover dev`: `serve` for somebody who works on the app. What changes is loaded anew, what does not load is told in
+//! the terminal and in the browser, and pages that are open are loaded again. Neighbours: `watch` (what changes),
+//! `serve` (which has it all), and `engine::Development` (what the browser sees).
 
 use crate::options::{self, DevArgs, Told};
 use crate::tell::{say, write};

@@ -1,6 +1,6 @@
-//! The settings file, in TOML: `drover.toml` beside the app's file, or another that the program is told of. Its keys are the
-//! names of settings, at the top or in the table of their group; its values are read as those of flags are. Errors name file,
-//! line and key.
+//! The settings file, in TOML: `drover.toml` beside the app's file, or another that the program is told of. Its keys
+//! are the names of settings, at the top or in the table of their group; its values are read as those of flags are.
+//! Errors name file, line and key.
 
 use crate::surroundings::nearest;
 use crate::table::{find, settings, Setting, GROUPS};

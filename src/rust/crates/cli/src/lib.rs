@@ -2,10 +2,11 @@
 //!
 //! `options` is what it can be told, by flags, variables and a settings `file`; `table` has the settings, and `values`
 //! what these may be; `words` completes what people write in short, `tell` is how it speaks, `surroundings` tells what
-//! of it was taken for what; `r` finds R and the package; `serve` starts everything, on a socket that may be `inherited`, the `attendant` passes on what
-//! happens and what `signals` and `control` ask for, and the `banner` says where it serves; `dev` and `watch` are for
-//! who works on an app; `exit` has the exit codes. `manage` asks servers that run, `bench` loads one, `unit` writes a
-//! service, `install` makes a link and completions. What the processes do is the business of `supervisor`.
+//! of it was taken for what; `r` finds R and the package; `serve` starts everything, on a socket that may be
+//! `inherited`, the `attendant` passes on what happens and what `signals` and `control` ask for, and the `banner` says
+//! where it serves; `dev` and `watch` are for who works on an app; `exit` has the exit codes. `manage` asks servers
+//! that run, `bench` loads one, `unit` writes a service, `install` makes a link and completions. What the processes do
+//! is the business of `supervisor`.
 #![forbid(unsafe_code)]
 
 mod attendant;

@@ -1,10 +1,11 @@
-//! What the program does without, and the processes that it starts. `src/zygote.c` does the same for those of an R session, whose own
-//! rights are its user's business.
+//! What the program does without, and the processes that it starts. `src/zygote.c` does the same for those of an R
+//! session, whose own rights are its user's business.
 
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 use rustix::thread::set_no_new_privs;
 
-/// No program gains rights by being started from here, and no dump of memory is left by a crash. For the main thread, before there are others.
+/// No program gains rights by being started from here, and no dump of memory is left by a crash. For the main thread,
+/// before there are others.
 pub(crate) fn be_modest() {
     // an error means an old or a strange kernel: then there is nothing to be done
     let _ = set_no_new_privs(true);

@@ -1,6 +1,6 @@
-//! What the program can be told. One setting has one name: the flag `--max-queue`, the variable `DROVER_MAX_QUEUE`, the key
-//! `max_queue` of the settings file and the argument `max_queue` in R are the same, and all are made of one table (`table`).
-//! A flag goes before a variable, a variable before the settings file, the file before the default.
+//! What the program can be told. One setting has one name: the flag `--max-queue`, the variable `DROVER_MAX_QUEUE`, the
+//! key `max_queue` of the settings file and the argument `max_queue` in R are the same, and all are made of one table
+//! (`table`). A flag goes before a variable, a variable before the settings file, the file before the default.
 
 use crate::bench::BenchArgs;
 use crate::file::{self, File};
@@ -63,8 +63,9 @@ enum What {
     Serve(AppArgs),
     /// Serve an app while you work on it
     ///
-    /// What changes beside the app's file, below it, or in what it sources is loaded anew without dropping a connection. An
-    /// app that does not load is told here and in the browser, with what R was about; pages that are open are loaded again.
+    /// What changes beside the app's file, below it, or in what it sources is loaded anew without dropping a
+    /// connection. An app that does not load is told here and in the browser, with what R was about; pages that are
+    /// open are loaded again.
     #[command(after_help = DEV_EXAMPLES)]
     Dev(DevArgs),
     /// Show how servers are that run
@@ -356,7 +357,8 @@ impl Given {
         self.values.remove(name);
     }
 
-    /// What nobody said is as somebody wants it who works on the app: errors in full, and one process to print and to stop in.
+    /// What nobody said is as somebody wants it who works on the app: errors in full, and one process to print and to
+    /// stop in.
     fn suit_development(&mut self) {
         if self.origin("debug") == Origin::Default {
             self.set("debug", Value::Boolean(true), Origin::Default);

@@ -21,9 +21,9 @@ const COMMAND: &str = "drover:::command_main()";
 /// What R is started with before its own arguments.
 const OPTIONS: [&str; 3] = ["--no-echo", "--no-restore", "--no-save"];
 
-/// The size of R's heap when it starts, in objects, for an app that needs the package plumber. With plumber loaded it has
-/// this size anyway; growing there takes several full collections, and a quarter of the time to load. Other apps would
-/// only have larger workers.
+/// The size of R's heap when it starts, in objects, for an app that needs the package plumber. With plumber loaded it
+/// has this size anyway; growing there takes several full collections, and a quarter of the time to load. Other apps
+/// would only have larger workers.
 const HEAP_OF_PLUMBER: &str = "--min-nsize=1000k";
 
 /// How much of a file is looked through for what says that it needs plumber.
@@ -40,8 +40,8 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// For the app in `file`, with the R that `r` names: a path, or a name to look for on the `PATH`. What the file is, or
-    /// whether it is a call in R instead, `kind` says; without one the package finds it out.
+    /// For the app in `file`, with the R that `r` names: a path, or a name to look for on the `PATH`. What the file is,
+    /// or whether it is a call in R instead, `kind` says; without one the package finds it out.
     ///
     /// # Errors
     /// When there is no such program or file.
@@ -126,7 +126,8 @@ fn readable(app: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(app).map_err(unreadable)
 }
 
-/// Whether an app looks as if it needed the package plumber. The package decides what it is; this is about its heap only.
+/// Whether an app looks as if it needed the package plumber. The package decides what it is; this is about its heap
+/// only.
 fn needs_plumber(app: &Path, kind: Option<&str>) -> bool {
     if matches!(kind, Some("annotations" | "rds")) {
         return false;

@@ -1,4 +1,5 @@
-//! What signals say to the program: `docs/processes-and-signals.md` has the table. Neighbour: `serve`, which acts on it.
+//! What signals say to the program: `docs/processes-and-signals.md` has the table. Neighbour: `serve`, which acts on
+//! it.
 
 use std::fs::File;
 use std::io;
@@ -15,8 +16,8 @@ pub enum Asked {
     ReopenLog,
 }
 
-/// Has `tell` called for each signal from now on, by tasks of this runtime, until it answers `false`. SIGHUP stays ignored where it was, as
-/// by `nohup`.
+/// Has `tell` called for each signal from now on, by tasks of this runtime, until it answers `false`. SIGHUP stays
+/// ignored where it was, as by `nohup`.
 ///
 /// # Errors
 /// When the system refuses a handler.

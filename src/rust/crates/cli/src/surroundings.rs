@@ -1,5 +1,6 @@
-//! What is said around the options: variables that mean something to others (`PORT`), that mean nothing (`DROVER_PROT`), and
-//! options that valve's users write and mean otherwise. Each is told to the person who starts the program.
+//! What is said around the options: variables that mean something to others (`PORT`), that mean nothing
+//! (`DROVER_PROT`), and options that valve's users write and mean otherwise. Each is told to the person who starts the
+//! program.
 
 use crate::options::{usage, Given, Origin, SERVING};
 use crate::table::find;
@@ -42,8 +43,9 @@ pub(crate) fn unknown_variables(command: &Command, names: impl Iterator<Item = O
     unknown.iter().map(line).collect()
 }
 
-/// Kubernetes tells each container of each service by variables: of one named drover, `DROVER_PORT` is `tcp://10.0.0.1:80`, which is no port
-/// to listen on. The command without that variable, and a line about it, when that is what it is.
+/// Kubernetes tells each container of each service by variables: of one named drover, `DROVER_PORT` is
+/// `tcp://10.0.0.1:80`, which is no port to listen on. The command without that variable, and a line about it, when
+/// that is what it is.
 pub(crate) fn without_service(command: Command, port: Option<OsString>) -> (Command, Option<String>) {
     let url = port.and_then(|port| port.into_string().ok());
     let Some(url) = url.filter(|url| ["tcp://", "udp://", "sctp://"].iter().any(|start| url.starts_with(start))) else {
@@ -87,8 +89,9 @@ pub(crate) fn port(given: &mut Given, port: Option<OsString>) -> Result<(), clap
     Ok(())
 }
 
-/// `--workers` beside the bounds `--n-min` and `--n-max`: to valve they are threads of the server. Where one was given by a
-/// flag and the other by a variable or the settings file, the flag goes before. A line about what it was taken for.
+/// `--workers` beside the bounds `--n-min` and `--n-max`: to valve they are threads of the server. Where one was given
+/// by a flag and the other by a variable or the settings file, the flag goes before. A line about what it was taken
+/// for.
 ///
 /// # Errors
 /// When they cannot both be meant.

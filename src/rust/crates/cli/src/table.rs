@@ -1,5 +1,5 @@
-//! The table of settings, `inst/settings.dcf` of the package: names, what each may be, defaults and help. Flags, variables and
-//! keys of the settings file are made of it here, checks in R of the same file (`R/settings-table.R`).
+//! The table of settings, `inst/settings.dcf` of the package: names, what each may be, defaults and help. Flags,
+//! variables and keys of the settings file are made of it here, checks in R of the same file (`R/settings-table.R`).
 
 use crate::values::Kind;
 use std::sync::OnceLock;

@@ -1,5 +1,5 @@
-//! What the program says to whoever started it: on standard error how it goes, on standard output what was asked for. A terminal may
-//! have gone meanwhile: `eprintln!` would panic then.
+//! What the program says to whoever started it: on standard error how it goes, on standard output what was asked for. A
+//! terminal may have gone meanwhile: `eprintln!` would panic then.
 
 use crate::exit::{Code, Error};
 use std::io::{self, ErrorKind, Write};

@@ -1,5 +1,5 @@
-//! `drover systemd FILE`: the app as a service of systemd, and its socket. The units are `inst/deploy/drover.service` and
-//! `drover.socket`, which stand there once for all.
+//! `drover systemd FILE`: the app as a service of systemd, and its socket. The units are `inst/deploy/drover.service`
+//! and `drover.socket`, which stand there once for all.
 
 use crate::exit::{Code, Error};
 use crate::tell;

@@ -1,5 +1,5 @@
-//! What the value of a setting may be. Each kind of setting says what would be right; flags, variables and the settings file
-//! are read here alike.
+//! What the value of a setting may be. Each kind of setting says what would be right; flags, variables and the settings
+//! file are read here alike.
 
 use admission::units;
 use toml::Value;

@@ -1,6 +1,7 @@
-//! What `drover dev` watches: the app's file, what is beside and below it, what R files there `source()`, the settings file, and what
-//! it was told to. Looked at twice a second: a few thousand files cost less than a millisecond of each look's half second, and nothing
-//! has to be told by the system, which on shared and remote folders it is not. Neighbour: `dev`, which acts on it.
+//! What `drover dev` watches: the app's file, what is beside and below it, what R files there `source()`, the settings
+//! file, and what it was told to. Looked at twice a second: a few thousand files cost less than a millisecond of each
+//! look's half second, and nothing has to be told by the system, which on shared and remote folders it is not.
+//! Neighbour: `dev`, which acts on it.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{self, Metadata};
@@ -81,7 +82,8 @@ impl Stamp {
 }
 
 impl Watch {
-    /// For the app in this file or folder, with these settings; `more` are files and folders in which everything counts.
+    /// For the app in this file or folder, with these settings; `more` are files and folders in which everything
+    /// counts.
     pub(crate) fn new(app: &Path, settings: PathBuf, more: Vec<PathBuf>) -> Watch {
         // one file has one name
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
@@ -220,8 +222,8 @@ fn add(path: &Path, stamps: &mut Stamps) -> bool {
     true
 }
 
-/// The files in a folder and in those below it, the nearest first, within the bounds. Names that begin with a point are those of
-/// editors and of version control.
+/// The files in a folder and in those below it, the nearest first, within the bounds. Names that begin with a point are
+/// those of editors and of version control.
 fn below(folder: &Path, stamps: &mut Stamps, entries: &mut usize, counts: &dyn Fn(&Path) -> bool) {
     let mut folders = VecDeque::from([(folder.to_owned(), 0)]);
     while let Some((folder, depth)) = folders.pop_front() {

@@ -1,5 +1,5 @@
-//! The program as a shell sees it: what it says, its exit codes, and that nothing is left running. In the place of R stand
-//! other programs, so these are the ways in which it does not come to serve.
+//! The program as a shell sees it: what it says, its exit codes, and that nothing is left running. In the place of R
+//! stand other programs, so these are the ways in which it does not come to serve.
 
 use std::fs;
 use std::io::Read;

@@ -1,5 +1,5 @@
-//! Looks after what is out: requests behind a slow one are taken back, clients that have waited too long are told so, and
-//! workers that do not answer are interrupted and killed.
+//! Looks after what is out: requests behind a slow one are taken back, clients that have waited too long are told so,
+//! and workers that do not answer are interrupted and killed.
 
 use crate::choose::SLOW;
 use crate::dispatcher::Dispatcher;
@@ -81,7 +81,8 @@ impl Dispatcher {
         }
     }
 
-    /// Tells clients that have waited too long so, and ends what runs too long. `true` while any request is out that has a deadline.
+    /// Tells clients that have waited too long so, and ends what runs too long. `true` while any request is out that
+    /// has a deadline.
     pub(crate) fn expire(&mut self) -> bool {
         let now = now();
         let over: Vec<(Key, Outcome)> = self

@@ -1,11 +1,11 @@
 //! Which worker a request goes to. The rules, first match first, for R and for C handlers alike:
 //!
-//! 1. A quick request goes along with quick ones to a lane that is at it already, while together they take next to no time:
-//!    waking another process would cost more than the wait.
-//! 2. A lane with a thread to spare, the one with the least to do; of those the one used last: its caches are warm, and those that are not
-//!    needed can be told.
-//! 3. With all threads busy, quick requests are handed ahead up to a millisecond of work for each thread, and one that is not long is handed
-//!    ahead to each thread, so that it finds its next request when it has replied.
+//! 1. A quick request goes along with quick ones to a lane that is at it already, while together they take next to no
+//!    time: waking another process would cost more than the wait.
+//! 2. A lane with a thread to spare, the one with the least to do; of those the one used last: its caches are warm, and
+//!    those that are not needed can be told.
+//! 3. With all threads busy, quick requests are handed ahead up to a millisecond of work for each thread, and one that
+//!    is not long is handed ahead to each thread, so that it finds its next request when it has replied.
 //! 4. Otherwise it waits, for whichever thread is free first.
 //!
 //! What was handed ahead is taken back when the request before it turns out slow: see `check`.
@@ -25,7 +25,8 @@ const TOGETHER: u64 = 200;
 const AHEAD: u64 = 1_000;
 /// And up to this many requests.
 const MOST: usize = 256;
-/// A handler that is expected to take more, in microseconds, has none handed ahead behind it, and is not handed ahead itself.
+/// A handler that is expected to take more, in microseconds, has none handed ahead behind it, and is not handed ahead
+/// itself.
 const LONG: u32 = 10_000;
 /// A request that has run so long is slow, whatever was expected: nothing is added behind it.
 pub(crate) const SLOW: Duration = Duration::from_micros(500);

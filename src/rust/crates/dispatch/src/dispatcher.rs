@@ -1,5 +1,5 @@
-//! The one queue: requests of all I/O threads, and the workers that they go to. It lives in one I/O thread, the home, and is only
-//! touched there; other threads post to it.
+//! The one queue: requests of all I/O threads, and the workers that they go to. It lives in one I/O thread, the home,
+//! and is only touched there; other threads post to it.
 //!
 //! What becomes of a request:
 //! ```text
@@ -7,7 +7,8 @@
 //!    ▲             │ taken back, or the worker died before it began
 //!    └─────────────┘          └ died after: 502
 //! ```
-//! Neighbours: `choose` says which worker, `check` looks at clocks, `worker` is one worker, `lane` what runs there, `request` one request.
+//! Neighbours: `choose` says which worker, `check` looks at clocks, `worker` is one worker, `lane` what runs there,
+//! `request` one request.
 
 use crate::assigned::Assigned;
 use crate::choose::choose;
@@ -37,8 +38,8 @@ use tokio::sync::mpsc::UnboundedSender;
 /// Ring a worker's bell after this many requests, even in the middle of a turn, so that it works alongside.
 const RING_AFTER: u32 = 64;
 
-/// What is read from one worker in a turn, in bytes, and what a message counts beside its own: far more than a turn of a worker that only
-/// answers comes to, so that one that writes without end gets no more of the thread than others.
+/// What is read from one worker in a turn, in bytes, and what a message counts beside its own: far more than a turn of
+/// a worker that only answers comes to, so that one that writes without end gets no more of the thread than others.
 const READ_AT_ONCE: usize = 512 << 10;
 const MESSAGE: usize = 256;
 /// The ring of a worker that has died is empty after so many turns, unless somebody still writes to it.
@@ -131,8 +132,8 @@ impl Dispatcher {
         key
     }
 
-    /// Makes place for a request when the queue is full: the last one of the client of which most wait is refused, if these are more than
-    /// those of the newcomer's client would be. `false` when there is none such.
+    /// Makes place for a request when the queue is full: the last one of the client of which most wait is refused, if
+    /// these are more than those of the newcomer's client would be. `false` when there is none such.
     pub(crate) fn make_place(&mut self, newcomer: &Submission) -> bool {
         // what has ended since is in no queue any more, or is answered: then the next one has to go
         while let Some(key) = self.last_of_longest(newcomer) {
@@ -292,8 +293,8 @@ impl Dispatcher {
         }
     }
 
-    /// The answer is not wanted any more. Wherever the request is, it is taken back if it has not begun; if it has, it is interrupted when
-    /// `interrupts`, and otherwise at its deadline.
+    /// The answer is not wanted any more. Wherever the request is, it is taken back if it has not begun; if it has, it
+    /// is interrupted when `interrupts`, and otherwise at its deadline.
     pub(crate) fn leave(&mut self, key: Key, now: u64, interrupts: bool) {
         let Some(entry) = self.entries.get(key) else { return };
         if matches!(entry.client, Client::Answered(_)) {
@@ -325,7 +326,8 @@ impl Dispatcher {
 
     // ---- workers -------------------------------------------------------------------------------------------------
 
-    /// Reads the replies that are there, and gives the workers that are free their next requests. `true` if there was any.
+    /// Reads the replies that are there, and gives the workers that are free their next requests. `true` if there was
+    /// any.
     pub(crate) fn drain(&mut self) -> bool {
         let mut any = false;
         for at in 0..self.workers.capacity() {
@@ -373,7 +375,8 @@ impl Dispatcher {
         }
     }
 
-    /// A response whose body comes piece by piece has begun. A client that has gone leaves the pipe at once, and that is posted.
+    /// A response whose body comes piece by piece has begun. A client that has gone leaves the pipe at once, and that
+    /// is posted.
     fn begin_stream(&mut self, at: usize, of: Of, request: Assigned, head: Bytes) {
         let (micros, status) = wire::Reply::peek(&head);
         if of == Of::R {
@@ -640,8 +643,8 @@ impl Dispatcher {
         }
     }
 
-    /// Before the thread sleeps. Replies found here schedule tasks, and then the runtime does not sleep. All bells are armed
-    /// before the last look, and stay so: a worker that replies after it rings.
+    /// Before the thread sleeps. Replies found here schedule tasks, and then the runtime does not sleep. All bells are
+    /// armed before the last look, and stay so: a worker that replies after it rings.
     pub(crate) fn park(&mut self) {
         self.turn();
         Bell::doze_at_all(self.workers.iter().flat_map(|(_, worker)| worker.bells()));

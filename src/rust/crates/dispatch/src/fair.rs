@@ -1,6 +1,6 @@
-//! Requests that wait, in fair order: clients take turns, and so do the connections of a client. A client with many connections, or with a
-//! hundred requests on one, as HTTP/2 allows, keeps nobody else waiting for all of them. Clients with one request at a time wait in the
-//! order of coming.
+//! Requests that wait, in fair order: clients take turns, and so do the connections of a client. A client with many
+//! connections, or with a hundred requests on one, as HTTP/2 allows, keeps nobody else waiting for all of them. Clients
+//! with one request at a time wait in the order of coming.
 
 use crate::request::Key;
 use crate::submission::Origin;

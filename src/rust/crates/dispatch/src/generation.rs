@@ -1,5 +1,5 @@
-//! What the dispatcher knows of one generation of the app: the requests that wait for its workers, and how long its routes
-//! have lately taken.
+//! What the dispatcher knows of one generation of the app: the requests that wait for its workers, and how long its
+//! routes have lately taken.
 
 use crate::fair::Waiting;
 use crate::request::Key;

@@ -1,5 +1,5 @@
-//! The I/O thread that has the dispatcher, in thread-local storage: the tasks of that thread use it, and the hooks that run when the thread
-//! is about to sleep and when it wakes ([`on_park`], [`on_unpark`]).
+//! The I/O thread that has the dispatcher, in thread-local storage: the tasks of that thread use it, and the hooks that
+//! run when the thread is about to sleep and when it wakes ([`on_park`], [`on_unpark`]).
 
 use crate::dispatcher::Dispatcher;
 use crate::pool::PoolOrder;
@@ -75,7 +75,8 @@ pub fn put(dispatcher: Option<Dispatcher>) -> Option<Dispatcher> {
     DISPATCHER.replace(dispatcher)
 }
 
-/// Has workers begin with what they were given, and looks at what they have answered, between turns of the thread's connections.
+/// Has workers begin with what they were given, and looks at what they have answered, between turns of the thread's
+/// connections.
 pub fn turn() {
     with(Dispatcher::turn);
 }

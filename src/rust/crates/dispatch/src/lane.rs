@@ -1,5 +1,6 @@
-//! Handlers of a worker that run so many at a time, behind one link: R is a lane of width 1, a pool of C handlers one of as many threads as
-//! it has. Inline C handlers run on the thread of a pool's link, one after the other. A lane answers in any order.
+//! Handlers of a worker that run so many at a time, behind one link: R is a lane of width 1, a pool of C handlers one
+//! of as many threads as it has. Inline C handlers run on the thread of a pool's link, one after the other. A lane
+//! answers in any order.
 //!
 //! ```text
 //! handed ──revoke▶ back to the queue
@@ -7,8 +8,9 @@
 //!    │   │ the handler returned without one ▶ later ──reply▶ free
 //!    │   └ the head of a stream ▶ parts ──end▶ free
 //! ```
-//! The slot of a request is freed by its last word, or when it is taken back in time; never while the worker may still write it.
-//! Neighbours: `choose` (which lane a request goes to), `stream` (a body that comes piece by piece), `worker` (its lanes together).
+//! The slot of a request is freed by its last word, or when it is taken back in time; never while the worker may still
+//! write it. Neighbours: `choose` (which lane a request goes to), `stream` (a body that comes piece by piece), `worker`
+//! (its lanes together).
 
 use crate::assigned::Assigned;
 use crate::line::Line;
@@ -37,7 +39,8 @@ pub(crate) struct Lane {
     given: u64,
     /// requests whose bodies are being streamed
     streaming: usize,
-    /// when it counts as deaf, in ms: it was given a request while bodies were being streamed, and has said nothing since
+    /// when it counts as deaf, in ms: it was given a request while bodies were being streamed, and has said nothing
+    /// since
     deaf_at: u64,
     /// it has written what is no message
     broken: bool,
@@ -174,8 +177,8 @@ impl Lane {
         }
     }
 
-    /// Whether it is R's and does not come back from making a piece of a body: the name in the log of a request whose body is being streamed.
-    /// What it was given meanwhile has had its time, wherever it is now.
+    /// Whether it is R's and does not come back from making a piece of a body: the name in the log of a request whose
+    /// body is being streamed. What it was given meanwhile has had its time, wherever it is now.
     pub(crate) fn is_deaf(&self, now: u64) -> Option<u64> {
         if now < self.deaf_at || self.all().any(|held| !held.later && self.has_begun(held.request.id)) {
             return None;
@@ -435,8 +438,8 @@ impl Lane {
         Some(held.request)
     }
 
-    /// Forgets what was to be answered later and was not by its deadline: it may never be. A reply that comes after all is nobody's, as its
-    /// id is not used again.
+    /// Forgets what was to be answered later and was not by its deadline: it may never be. A reply that comes after all
+    /// is nobody's, as its id is not used again.
     pub(crate) fn forget_late(&mut self, now: u64) {
         let late = |held: &&Held| held.later && held.stream.is_none() && now >= held.request.deadline;
         let late: Vec<_> = self.all().filter(late).map(|held| held.request.id).collect();

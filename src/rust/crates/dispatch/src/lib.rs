@@ -1,11 +1,12 @@
-//! From the I/O threads to the workers and back: one queue. No HTTP: a request is a message of `wire`, and so is its reply.
+//! From the I/O threads to the workers and back: one queue. No HTTP: a request is a message of `wire`, and so is its
+//! reply.
 //!
-//! The [`Dispatcher`](dispatcher) lives in one I/O thread, its home. Requests are written into a worker's ring as they come; its bell is
-//! rung once for all of a turn, when the thread is about to sleep or a few wait already. Replies are read when the thread wakes, so that one
-//! wake-up serves many. Other I/O threads post their requests to it.
+//! The [`Dispatcher`](dispatcher) lives in one I/O thread, its home. Requests are written into a worker's ring as they
+//! come; its bell is rung once for all of a turn, when the thread is about to sleep or a few wait already. Replies are
+//! read when the thread wakes, so that one wake-up serves many. Other I/O threads post their requests to it.
 //!
-//! In reading order: `queue` (where a request is submitted), `ticket` (its future), `dispatcher`, `choose` (which worker), `worker` and its
-//! lanes, `check` (clocks), `pool` (how workers come and go).
+//! In reading order: `queue` (where a request is submitted), `ticket` (its future), `dispatcher`, `choose` (which
+//! worker), `worker` and its lanes, `check` (clocks), `pool` (how workers come and go).
 #![forbid(unsafe_code)]
 
 mod assigned;
@@ -44,9 +45,9 @@ use dispatcher::Dispatcher;
 use observe::Log;
 use tokio::sync::mpsc::unbounded_channel;
 
-/// A queue without workers: where requests are submitted, the handle of those who bring workers, and what one I/O thread is to
-/// [`install`]. Each process has `cpp_workers` threads for C handlers. `watch_closely` is called when requests are out: then [`expire`]
-/// is to be called often.
+/// A queue without workers: where requests are submitted, the handle of those who bring workers, and what one I/O
+/// thread is to [`install`]. Each process has `cpp_workers` threads for C handlers. `watch_closely` is called when
+/// requests are out: then [`expire`] is to be called often.
 pub fn create(limits: &Limits, cpp_workers: usize, log: Log, watch_closely: fn()) -> (Queue, Pool, Home) {
     let (pool, orders) = Pool::new(cpp_workers, limits.max_queue);
     let (post, posts) = unbounded_channel();

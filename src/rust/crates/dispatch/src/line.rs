@@ -1,5 +1,5 @@
-//! The server's end of a link, as both kinds of seats use it: slots that name requests, messages that may have to wait for room in the
-//! ring, and the bells.
+//! The server's end of a link, as both kinds of seats use it: slots that name requests, messages that may have to wait
+//! for room in the ring, and the bells.
 //!
 //! The slot of a request is freed by who knows that the worker will not write it any more: see `lane`.
 
@@ -132,7 +132,8 @@ impl Line {
             .receive(&mut self.assembler, |word, bytes| (RequestId::from_word(word), Bytes::copy_from_slice(bytes)))
     }
 
-    /// The file of a reply, when it says that there is one. Asked of every reply, wanted or not: it goes when it is dropped.
+    /// The file of a reply, when it says that there is one. Asked of every reply, wanted or not: it goes when it is
+    /// dropped.
     pub(crate) fn file_of(&self, id: RequestId, reply: &[u8]) -> Option<OwnedFd> {
         wire::Reply::has_file(reply).then(|| self.end.files.receive(id)).flatten()
     }

@@ -1,5 +1,5 @@
-//! The workers as the server sees them: attached when they are ready, given requests, retired, gone. Who starts them, and
-//! when, is not decided here.
+//! The workers as the server sees them: attached when they are ready, given requests, retired, gone. Who starts them,
+//! and when, is not decided here.
 //!
 //! A [`Pool`] is a handle for other threads; what it orders is done by the dispatcher in its own thread (`dispatch`).
 
@@ -36,8 +36,8 @@ pub enum Runner {
         /// the way to it
         fd: Arc<OwnedFd>,
     },
-    /// a thread of this process, which this call has look at the name in the link. It is interrupted when its client has gone, and not at
-    /// its deadline: it may be somebody's session.
+    /// a thread of this process, which this call has look at the name in the link. It is interrupted when its client
+    /// has gone, and not at its deadline: it may be somebody's session.
     Thread(Box<dyn Fn() + Send + Sync>),
 }
 
@@ -70,7 +70,8 @@ pub struct WorkerStats {
 }
 
 impl WorkerStats {
-    /// One more request was answered, with this status, after so many microseconds. `true` when that was the last one that it should.
+    /// One more request was answered, with this status, after so many microseconds. `true` when that was the last one
+    /// that it should.
     pub(crate) fn count(&self, micros: u32, status: u32) -> bool {
         self.errors.fetch_add(u64::from(status >= 500), Ordering::Relaxed);
         self.busy_us.fetch_add(u64::from(micros), Ordering::Relaxed);
@@ -92,7 +93,8 @@ pub enum PoolEvent {
     Retired(u32),
     /// a generation that is not the current one has no worker and no request left
     Drained(u32),
-    /// it was interrupted at the deadline of a request and has answered since; whatever state that left, a fresh one is better
+    /// it was interrupted at the deadline of a request and has answered since; whatever state that left, a fresh one is
+    /// better
     Late {
         /// which
         worker: u32,
@@ -115,7 +117,8 @@ pub enum PoolEvent {
         /// names the request of a stream in the log
         request: u64,
     },
-    /// a C handler has not returned long after its deadline: its thread is lost, and a fresh worker is better. Told once.
+    /// a C handler has not returned long after its deadline: its thread is lost, and a fresh worker is better. Told
+    /// once.
     Blocked {
         /// which
         worker: u32,
@@ -185,7 +188,8 @@ impl Pool {
         self.order(PoolOrder::Add(generation));
     }
 
-    /// From now on requests are of this generation. The workers of older ones are retired as they have nothing left to do.
+    /// From now on requests are of this generation. The workers of older ones are retired as they have nothing left to
+    /// do.
     pub fn switch_to(&self, generation: u32) {
         self.order(PoolOrder::Switch(generation));
     }

@@ -22,8 +22,8 @@ impl Queue {
         Queue { shared, post, numbers: AtomicU64::new(0) }
     }
 
-    /// Queues the message that `encode` writes. `None` when the queue is full: one that has room for this client after all refuses another
-    /// request, see [`crate::Outcome::Full`].
+    /// Queues the message that `encode` writes. `None` when the queue is full: one that has room for this client after
+    /// all refuses another request, see [`crate::Outcome::Full`].
     pub fn submit(&self, submission: Submission, encode: impl FnOnce(&mut Vec<u8>)) -> Option<Ticket> {
         let outstanding = &self.shared.outstanding;
         let is_over = outstanding.fetch_add(1, Ordering::Relaxed) >= self.shared.most.load(Ordering::Relaxed);

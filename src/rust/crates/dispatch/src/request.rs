@@ -1,4 +1,5 @@
-//! A request on its way, from the queue to its answer, as its client's side sees it. What a worker has of it is in `lane`.
+//! A request on its way, from the queue to its answer, as its client's side sees it. What a worker has of it is in
+//! `lane`.
 
 use crate::outcome::Outcome;
 use crate::runs::Of;

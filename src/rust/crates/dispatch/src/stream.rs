@@ -1,5 +1,6 @@
-//! A body that a worker sends piece by piece: what it may send is granted by what the client has taken, so that neither a slow client nor
-//! a worker that does not care can fill the server's memory. Neighbours: `exchange::pipe` (the way to the client), `wire::stream`.
+//! A body that a worker sends piece by piece: what it may send is granted by what the client has taken, so that neither
+//! a slow client nor a worker that does not care can fill the server's memory. Neighbours: `exchange::pipe` (the way to
+//! the client), `wire::stream`.
 
 use crate::runs::Of;
 use crate::submission::Post;

@@ -1,5 +1,6 @@
-//! A request that is out, as a future of what comes of it. Dropping it, as happens when the client goes, takes the request
-//! back from the queue if it has not begun; if it has, it is interrupted or left to its end, as its submission says.
+//! A request that is out, as a future of what comes of it. Dropping it, as happens when the client goes, takes the
+//! request back from the queue if it has not begun; if it has, it is interrupted or left to its end, as its submission
+//! says.
 
 use crate::home::with;
 use crate::outcome::Outcome;

@@ -1,5 +1,5 @@
-//! A worker as the dispatcher sees it: its lanes, one of R and, in a process with C handlers, one of those beside it; and what is known of
-//! the process.
+//! A worker as the dispatcher sees it: its lanes, one of R and, in a process with C handlers, one of those beside it;
+//! and what is known of the process.
 
 use crate::assigned::Assigned;
 use crate::lane::Lane;
@@ -179,8 +179,8 @@ impl Worker {
         self.stats.busy_us.fetch_add(u64::from(micros), Relaxed);
     }
 
-    /// The request that it was interrupted for, at a deadline, once that has ended. One for a client that has gone is forgotten with its
-    /// request.
+    /// The request that it was interrupted for, at a deadline, once that has ended. One for a client that has gone is
+    /// forgotten with its request.
     pub(crate) fn has_heeded(&mut self) -> Option<u64> {
         let over = self.interrupted.filter(|i| !self.r.runs(i.id))?;
         self.interrupted = None;

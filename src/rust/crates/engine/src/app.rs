@@ -44,8 +44,8 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Whether its handler in R is interrupted when the client of a request with this method goes. Unless told otherwise, only where
-    /// that leaves nothing half done: `GET` and `HEAD` change nothing (RFC 9110 section 9.2.1).
+    /// Whether its handler in R is interrupted when the client of a request with this method goes. Unless told
+    /// otherwise, only where that leaves nothing half done: `GET` and `HEAD` change nothing (RFC 9110 section 9.2.1).
     pub(crate) fn ends_with_client(&self, method: &Method) -> bool {
         match self.on_client_gone {
             Some(told) => told == OnClientGone::Interrupt,

@@ -1,5 +1,5 @@
-//! What a server is told to be, and what an app is to it. One setting has one name everywhere: these are the names of the
-//! arguments of `dr_serve()`.
+//! What a server is told to be, and what an app is to it. One setting has one name everywhere: these are the names of
+//! the arguments of `dr_serve()`.
 
 use crate::development::Development;
 use crate::edge::access_log::AccessLogFormat;
@@ -107,7 +107,8 @@ pub struct AppConfig {
 }
 
 impl AppConfig {
-    /// Whether requests go where they go in the other one. Errors may read otherwise: their function in R may say what time it is.
+    /// Whether requests go where they go in the other one. Errors may read otherwise: their function in R may say what
+    /// time it is.
     pub fn routes_like(&self, other: &AppConfig) -> bool {
         self.routes == other.routes && self.mounts == other.mounts && self.not_found == other.not_found
     }

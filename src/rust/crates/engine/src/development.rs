@@ -1,8 +1,9 @@
-//! What the server does beside serving for somebody who works on the app (`drover dev`): an app that does not load is a page that says
-//! why, in the place of all others, and open pages are loaded again when there is something new. Neighbours: `pipeline`, which asks here
-//! first and last; the program, which says what became of each loading.
+//! What the server does beside serving for somebody who works on the app (`drover dev`): an app that does not load is a
+//! page that says why, in the place of all others, and open pages are loaded again when there is something new.
+//! Neighbours: `pipeline`, which asks here first and last; the program, which says what became of each loading.
 //!
-//! Without WebSockets: a script, which is put into HTML as it goes out, asks for the number of the present state each second.
+//! Without WebSockets: a script, which is put into HTML as it goes out, asks for the number of the present state each
+//! second.
 
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, LAST_MODIFIED};
@@ -111,7 +112,8 @@ impl Development {
         })
     }
 
-    /// Puts the script into a whole page of HTML. It is not to be kept by the browser: without the script of another time.
+    /// Puts the script into a whole page of HTML. It is not to be kept by the browser: without the script of another
+    /// time.
     pub(crate) fn add_script(&self, method: &Method, response: &mut Response) {
         let fields = &response.fields;
         let is_html = fields.get(&CONTENT_TYPE).is_some_and(|kind| {

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-/// Adds a string with its quotes. Beyond what JSON asks for, what terminals and scripts take for more than text is escaped:
-/// DEL to U+009F, and the line ends U+2028 and U+2029.
+/// Adds a string with its quotes. Beyond what JSON asks for, what terminals and scripts take for more than text is
+/// escaped: DEL to U+009F, and the line ends U+2028 and U+2029.
 pub fn quote(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {

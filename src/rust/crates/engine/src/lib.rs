@@ -1,7 +1,7 @@
 //! The order of a request: what answers the requests that `httpd` has, without R.
 //!
-//! `server` starts and ends it all; `pipeline` is the way of a request: router, `assets`, `natives` or `dispatch`, then `respond`;
-//! `pool` is how its workers come and go.
+//! `server` starts and ends it all; `pipeline` is the way of a request: router, `assets`, `natives` or `dispatch`, then
+//! `respond`; `pool` is how its workers come and go.
 #![forbid(unsafe_code)]
 // what fuzz targets see is documented for those who work on it
 #![cfg_attr(fuzzing, allow(missing_docs))]

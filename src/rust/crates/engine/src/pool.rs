@@ -1,5 +1,5 @@
-//! The app and its workers, as those who bring them know them: generations of the app are added, switched to and dropped; workers come
-//! and go as `dispatch` has it.
+//! The app and its workers, as those who bring them know them: generations of the app are added, switched to and
+//! dropped; workers come and go as `dispatch` has it.
 
 use crate::app::App;
 use crate::config::{AppConfig, Settings};
@@ -21,8 +21,8 @@ impl Deref for Current {
 }
 
 struct Apps {
-    /// requests route by this one. Each I/O thread has a place for it, with a count of its own, so that no thread waits for a cache
-    /// line that another writes to for each request.
+    /// requests route by this one. Each I/O thread has a place for it, with a count of its own, so that no thread waits
+    /// for a cache line that another writes to for each request.
     current: Vec<Apart<RwLock<Arc<Current>>>>,
     generations: Mutex<Vec<Arc<App>>>,
     settings: Settings,
@@ -65,8 +65,8 @@ impl Pool {
         self.apps.current[thread].0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Makes a generation of the app known. No request goes to it before [`Pool::switch_to`]. `natives` are its C handlers, when they are
-    /// to run in this process and not in its workers.
+    /// Makes a generation of the app known. No request goes to it before [`Pool::switch_to`]. `natives` are its C
+    /// handlers, when they are to run in this process and not in its workers.
     ///
     /// # Errors
     /// A text that names the pattern, method or folder that is wrong.
@@ -85,7 +85,8 @@ impl Pool {
         Ok(())
     }
 
-    /// From now on requests go to this generation. The workers of older ones are retired as they have nothing left to do.
+    /// From now on requests go to this generation. The workers of older ones are retired as they have nothing left to
+    /// do.
     pub fn switch_to(&self, generation: u32) {
         let mut generations = self.apps.generations();
         let Some(app) = generations.iter().find(|app| app.generation == generation) else { return };

@@ -114,8 +114,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds the address, unless there is a socket already, and starts the I/O threads. Connections are accepted from [`Server::listen`] on; by then the pool should
-    /// have an app and workers.
+    /// Binds the address, unless there is a socket already, and starts the I/O threads. Connections are accepted from
+    /// [`Server::listen`] on; by then the pool should have an app and workers.
     ///
     /// # Errors
     /// See [`StartError`]; nothing is left running.

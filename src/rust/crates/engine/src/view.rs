@@ -1,5 +1,5 @@
-//! A request as handlers see it, while it is here: head, params and body where they were received. It is what C handlers in this process
-//! read, and what the message to a worker is made of.
+//! A request as handlers see it, while it is here: head, params and body where they were received. It is what C
+//! handlers in this process read, and what the message to a worker is made of.
 
 use exchange::RequestView;
 use httpd::{Connection, Received};

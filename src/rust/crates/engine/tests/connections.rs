@@ -1,5 +1,5 @@
-//! How connections begin and end, seen by clients: what is closed at once, what is read on before, and what happens when there are
-//! no descriptors or places left.
+//! How connections begin and end, seen by clients: what is closed at once, what is read on before, and what happens
+//! when there are no descriptors or places left.
 
 mod service;
 mod settings;
@@ -290,7 +290,8 @@ fn silent_connections_end_in_time() {
 
 #[test]
 fn a_silent_connection_ends_whenever_it_came() {
-    // a server of which nobody wants anything looks less often, and then not at all: that begins a second after its start
+    // a server of which nobody wants anything looks less often, and then not at all: that begins a second after its
+    // start
     let late = |after: u64| {
         std::thread::spawn(move || {
             let service = Service::new(1, Limits { keep_alive: 0.4, header_timeout: 0.4, ..Limits::default() });

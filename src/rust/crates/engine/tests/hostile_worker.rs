@@ -1,5 +1,5 @@
-//! A worker that user code has corrupted writes whatever it likes into its link, wherever it likes. The server lives, and those
-//! whose requests go to another worker notice nothing.
+//! A worker that user code has corrupted writes whatever it likes into its link, wherever it likes. The server lives,
+//! and those whose requests go to another worker notice nothing.
 
 mod settings;
 

@@ -262,7 +262,8 @@ fn raw(service: &Service) -> TcpStream {
     client
 }
 
-/// The payload of the last frame of this kind among those that come until the connection ends. `read` has been read before.
+/// The payload of the last frame of this kind among those that come until the connection ends. `read` has been read
+/// before.
 fn last_frame(client: &mut TcpStream, kind: u8, read: &[u8]) -> Option<Vec<u8>> {
     let mut all = read.to_vec();
     let _ = client.read_to_end(&mut all);

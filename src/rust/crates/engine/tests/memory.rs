@@ -24,8 +24,8 @@ impl Handlers for Silent {
     fn flush(&self) {}
 }
 
-/// Bytes of this process in memory that are no file's: its code is read when it first runs, which is nothing that a crowd needed. Counted page by
-/// page, as the system's quick figure is off by what each processor has yet to report.
+/// Bytes of this process in memory that are no file's: its code is read when it first runs, which is nothing that a
+/// crowd needed. Counted page by page, as the system's quick figure is off by what each processor has yet to report.
 fn resident() -> usize {
     let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap();
     let line = rollup.lines().find_map(|line| line.strip_prefix("Anonymous:")).unwrap();

@@ -1,5 +1,5 @@
-//! The pool as clients see it: workers that are threads of the test, which hold their replies until they are told, so that
-//! what goes where is known and nothing has to be timed.
+//! The pool as clients see it: workers that are threads of the test, which hold their replies until they are told, so
+//! that what goes where is known and nothing has to be timed.
 
 mod settings;
 

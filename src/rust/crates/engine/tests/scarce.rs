@@ -1,4 +1,5 @@
-//! What is left for others when clients hold all the descriptors that they can get. A program of its own, as its limit is the process's.
+//! What is left for others when clients hold all the descriptors that they can get. A program of its own, as its limit
+//! is the process's.
 
 mod service;
 mod settings;

@@ -2,8 +2,8 @@
 
 use rustix::time::{clock_gettime, ClockId};
 
-/// Milliseconds on a clock that only goes forward, never 0. The clock is the kernel's coarse one, a few ms behind: it costs a fifth of
-/// the exact one, and everything measured with it is a matter of a tenth of a second and more.
+/// Milliseconds on a clock that only goes forward, never 0. The clock is the kernel's coarse one, a few ms behind: it
+/// costs a fifth of the exact one, and everything measured with it is a matter of a tenth of a second and more.
 pub fn now() -> u64 {
     #[cfg(fuzzing)]
     if let Some(told) = TOLD.get() {

@@ -6,21 +6,22 @@ use std::time::Instant;
 
 /// See the module. `handler` is the number of one, from 1.
 pub trait Handlers: Send + Sync {
-    /// Runs a handler that has promised not to block, on this thread. `None` when it answers later: then it has called `later` for
-    /// the sink, once, before this returns.
+    /// Runs a handler that has promised not to block, on this thread. `None` when it answers later: then it has called
+    /// `later` for the sink, once, before this returns.
     fn run(&self, handler: u32, request: &dyn RequestView, later: &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer>;
 
-    /// Has a thread run the handler, soon: no later than after [`Handlers::flush`]. `message` is the request, of `wire`; `received` is when it came. How many may wait, and for how
-    /// long, is the caller's to decide: it says so in [`Sink::start`].
+    /// Has a thread run the handler, soon: no later than after [`Handlers::flush`]. `message` is the request, of
+    /// `wire`; `received` is when it came. How many may wait, and for how long, is the caller's to decide: it says so
+    /// in [`Sink::start`].
     fn submit(&self, handler: u32, message: Vec<u8>, received: Instant, sink: Arc<dyn Sink>);
 
-    /// An empty buffer for a message that is to be submitted: one that was used before, where there is one. Memory that one thread gets
-    /// and another frees is dear.
+    /// An empty buffer for a message that is to be submitted: one that was used before, where there is one. Memory that
+    /// one thread gets and another frees is dear.
     fn buffer(&self) -> Vec<u8> {
         Vec::new()
     }
 
-    /// Threads are to begin with what this thread has submitted. Whoever submits calls it before it sleeps, so that many requests that
-    /// came together wake a thread once.
+    /// Threads are to begin with what this thread has submitted. Whoever submits calls it before it sleeps, so that
+    /// many requests that came together wake a thread once.
     fn flush(&self);
 }

@@ -1,5 +1,6 @@
-//! One request and its answer, as handlers that are not R see them, wherever they run: in the server's own process, where the
-//! engine has the request at hand, or in a worker process, where it is a message of `wire`. And the clock that all go by.
+//! One request and its answer, as handlers that are not R see them, wherever they run: in the server's own process,
+//! where the engine has the request at hand, or in a worker process, where it is a message of `wire`. And the clock
+//! that all go by.
 //!
 //! Who calls ([`Handlers`]) and who is called meet only here: `engine` and `worker` call, `native` is called.
 #![forbid(unsafe_code)]

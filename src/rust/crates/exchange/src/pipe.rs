@@ -1,8 +1,8 @@
-//! A body that comes piece by piece: who makes it writes at one end, on any thread; the response reads at the other, on the I/O thread
-//! of its connection. Neighbours: the response (whose body reads), C handlers and workers (who write).
+//! A body that comes piece by piece: who makes it writes at one end, on any thread; the response reads at the other, on
+//! the I/O thread of its connection. Neighbours: the response (whose body reads), C handlers and workers (who write).
 //!
-//! The reader is woken for the first piece and for the end; a writer that waits is woken when enough has been taken. Dropping
-//! the writer without an end breaks the response off, so that a client never takes a part for the whole.
+//! The reader is woken for the first piece and for the end; a writer that waits is woken when enough has been taken.
+//! Dropping the writer without an end breaks the response off, so that a client never takes a part for the whole.
 
 use bytes::Bytes;
 use std::collections::VecDeque;

@@ -1,9 +1,10 @@
-//! Where the answer goes of a request whose handler does not answer as it is called: it runs on another thread, answers later, or
-//! piece by piece. The other end is a client's connection, in this process or beyond shared memory.
+//! Where the answer goes of a request whose handler does not answer as it is called: it runs on another thread, answers
+//! later, or piece by piece. The other end is a client's connection, in this process or beyond shared memory.
 //!
-//! Order: `start` (once, before a handler runs that had to wait for a thread) · then `answer` once, or `begin`, any number of
-//! `send`, and `end` once. Whoever calls keeps to it; a sink need not check. A sink that is dropped before its answer is
-//! complete is one that failed: its client gets 500, or the end of its connection when the response has begun.
+//! Order: `start` (once, before a handler runs that had to wait for a thread) · then `answer` once, or `begin`, any
+//! number of `send`, and `end` once. Whoever calls keeps to it; a sink need not check. A sink that is dropped before
+//! its answer is complete is one that failed: its client gets 500, or the end of its connection when the response has
+//! begun.
 
 use crate::{Answer, Head};
 use bytes::Bytes;
@@ -22,19 +23,21 @@ pub enum Sent {
 
 /// See the module. All may be called from any thread.
 pub trait Sink: Send + Sync {
-    /// A handler begins with the request now. `false` when it is not wanted any more (it waited too long, its client has gone):
-    /// then drop the sink and do nothing.
+    /// A handler begins with the request now. `false` when it is not wanted any more (it waited too long, its client
+    /// has gone): then drop the sink and do nothing.
     fn start(&self) -> bool;
-    /// The handler has returned and will answer later: the thread that ran it is free. Once, by a thread that `start` was for; never after
-    /// the answer. Who does not count threads has nothing to do.
+    /// The handler has returned and will answer later: the thread that ran it is free. Once, by a thread that `start`
+    /// was for; never after the answer. Who does not count threads has nothing to do.
     fn yielded(&self) {}
     /// The whole answer. `false` when nobody takes it any more.
     fn answer(&self, answer: Answer) -> bool;
-    /// The same, but the client's side need not notice before [`Sink::tell`]: a thread that answers many in a row wakes it once.
+    /// The same, but the client's side need not notice before [`Sink::tell`]: a thread that answers many in a row wakes
+    /// it once.
     fn answer_held(&self, answer: Answer) -> bool {
         self.answer(answer)
     }
-    /// What this thread has answered and held, through this sink and others of the same client's side, is to be noticed now.
+    /// What this thread has answered and held, through this sink and others of the same client's side, is to be noticed
+    /// now.
     fn tell(&self) {}
     /// A response begins whose body comes piece by piece. `false` when nobody takes it any more.
     fn begin(&self, head: Head) -> bool;
@@ -48,8 +51,8 @@ pub trait Sink: Send + Sync {
     fn deadline(&self) -> Option<Instant> {
         None
     }
-    /// Has `call` called once, when the request is cancelled, on whichever thread notices; at once if it is already. No lock of the
-    /// sink is held then: `call` may use the sink. It is dropped uncalled when the answer is complete. A later one takes the
-    /// place of an earlier one.
+    /// Has `call` called once, when the request is cancelled, on whichever thread notices; at once if it is already. No
+    /// lock of the sink is held then: `call` may use the sink. It is dropped uncalled when the answer is complete. A
+    /// later one takes the place of an earlier one.
     fn on_cancel(&self, call: Box<dyn FnOnce() + Send>);
 }

@@ -28,8 +28,8 @@ pub fn is_token(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(|&b| is_tchar(b))
 }
 
-/// Bytes of a field's value (RFC 9110 section 5.5), blanks included: no control characters but tab, above all no line breaks. Looks at
-/// all of them, as that can be done many at a time.
+/// Bytes of a field's value (RFC 9110 section 5.5), blanks included: no control characters but tab, above all no line
+/// breaks. Looks at all of them, as that can be done many at a time.
 pub fn is_value(bytes: &[u8]) -> bool {
     bytes.iter().fold(true, |sound, &b| sound & ((b >= 0x20 && b != 0x7f) || b == b'\t'))
 }

@@ -1,7 +1,7 @@
 //! Percent-escapes (RFC 3986 section 2.1), decoded once and strictly.
 //!
-//! Unlike the WHATWG's rules for browsers, a `%` without two hexadecimal digits is an error: passed on as it is, it would let two
-//! spellings of one value differ between us and whatever is in front.
+//! Unlike the WHATWG's rules for browsers, a `%` without two hexadecimal digits is an error: passed on as it is, it
+//! would let two spellings of one value differ between us and whatever is in front.
 
 use std::borrow::Cow;
 
@@ -9,8 +9,8 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadEscape;
 
-/// Decodes every escape, and with `plus` each `+` to a space, as forms have it. Borrows when there is nothing to decode. What comes of
-/// it may be any bytes.
+/// Decodes every escape, and with `plus` each `+` to a space, as forms have it. Borrows when there is nothing to
+/// decode. What comes of it may be any bytes.
 ///
 /// # Errors
 /// See [`BadEscape`].

@@ -1,4 +1,5 @@
-//! Accepting connections: every I/O thread takes them from the one listener. Neighbour: `new_connections`, which gets them.
+//! Accepting connections: every I/O thread takes them from the one listener. Neighbour: `new_connections`, which gets
+//! them.
 
 use crate::listen::Listener;
 use crate::new_connections;
@@ -30,8 +31,8 @@ const LOG_EVERY: Duration = Duration::from_secs(10);
 /// Connections taken before those that are open have their turn.
 const AT_A_TIME: usize = 32;
 
-/// After this many single accepts in a row a thread pauses this long. Not longer: the threads that still accept may be kept from it by
-/// what they do.
+/// After this many single accepts in a row a thread pauses this long. Not longer: the threads that still accept may be
+/// kept from it by what they do.
 const SINGLE_ACCEPTS: u32 = 8;
 const STEP_BACK: Duration = Duration::from_millis(3);
 
@@ -87,8 +88,8 @@ impl Acceptor {
         }
     }
 
-    /// A thread accepts no more. When that was the last one, the acceptor is closed, and all threads are told to drain: nobody is told to
-    /// come again before, as who did so would find nobody.
+    /// A thread accepts no more. When that was the last one, the acceptor is closed, and all threads are told to drain:
+    /// nobody is told to come again before, as who did so would find nobody.
     fn leave(self: Arc<Self>) {
         let Some(Acceptor { listener, server, .. }) = Arc::into_inner(self) else { return };
         drop(listener);
@@ -112,11 +113,11 @@ pub(crate) fn last_call() {
     LAST_CALL.with(|last_call| last_call.notify_one());
 }
 
-/// The task of a thread. At the last call it takes the connections that the kernel has accepted already, as their clients
-/// have been told so, and ends.
+/// The task of a thread. At the last call it takes the connections that the kernel has accepted already, as their
+/// clients have been told so, and ends.
 ///
-/// The kernel wakes every thread that waits, for each connection. Where they come one by one, one thread can do with less: so the others step
-/// back for a moment, again and again.
+/// The kernel wakes every thread that waits, for each connection. Where they come one by one, one thread can do with
+/// less: so the others step back for a moment, again and again.
 pub(crate) async fn run(acceptor: Arc<Acceptor>) {
     let last_call = LAST_CALL.with(Arc::clone);
     let mut last_call = pin!(last_call.notified());
@@ -148,7 +149,8 @@ pub(crate) async fn run(acceptor: Arc<Acceptor>) {
 /// # Errors
 /// When the runtime cannot watch the listener.
 async fn wait(acceptor: &Arc<Acceptor>) -> io::Result<()> {
-    // deprecated for one that is unsafe, as the compiler cannot see that a descriptor stays what it is: the acceptor keeps its own
+    // deprecated for one that is unsafe, as the compiler cannot see that a descriptor stays what it is: the acceptor
+    // keeps its own
     #[allow(deprecated)]
     let handle = AsyncFd::with_interest(Handle(acceptor.clone()), Interest::READABLE)?;
     acceptor.waiting.fetch_add(1, Ordering::Relaxed);
@@ -171,7 +173,8 @@ async fn some(handle: &AsyncFd<Handle>, crowd: &mut bool) {
     };
     let was_crowd = std::mem::replace(crowd, false);
     for n in 0..AT_A_TIME {
-        // to accept a connection that is not there costs nearly as much as one that is: where they come one by one, the kernel is asked first
+        // to accept a connection that is not there costs nearly as much as one that is: where they come one by one, the
+        // kernel is asked first
         if n == 1 && !was_crowd && !acceptor.has_more() {
             return ready.clear_ready();
         }

@@ -51,7 +51,8 @@ pub struct Stream {
 pub type Unread = RecvStream;
 
 impl Incoming {
-    /// That of a request whose header section has just been read. One that came with it, and is small, is taken at once.
+    /// That of a request whose header section has just been read. One that came with it, and is small, is taken at
+    /// once.
     pub fn of(io: &mut Transport, limits: &Limits) -> Self {
         if io.body.has_ended() {
             return Incoming::Here(Received::Empty);
@@ -88,7 +89,8 @@ impl Incoming {
 /// Reads the whole body.
 ///
 /// # Errors
-/// The failure to answer with: 413 too large, 408 too slow, 400 malformed, 503 too many files open, 507 no room on disk.
+/// The failure to answer with: 413 too large, 408 too slow, 400 malformed, 503 too many files open, 507 no room on
+/// disk.
 pub async fn receive(body: &mut Incoming, connection: &Connection) -> Result<Received, Failure> {
     let (announced, stream) = match body {
         Incoming::Here(received) => return Ok(std::mem::replace(received, Received::Empty)),

@@ -1,5 +1,5 @@
-//! What all connections together may hold beyond their sockets: open files, and in memory bodies that are not complete and
-//! long responses that are not taken.
+//! What all connections together may hold beyond their sockets: open files, and in memory bodies that are not complete
+//! and long responses that are not taken.
 //!
 //! Each holder has a guard, which gives back what it holds when it is dropped. When half of a resource is in use it is
 //! scarce: then clients that let the server wait get less time (`timeouts`), so that those who stall make room for
@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 /// Bytes of incomplete bodies that are kept in memory, of all requests together; what comes beyond that goes to disk.
 /// Enough for 500 bodies of the usual `spool_above` at a time, little enough for the smallest machine.
 const MAX_BODIES: u64 = 64 << 20;
-/// Bytes of long responses that are kept in memory until their clients have taken them, of all requests together; what comes beyond that goes
-/// to disk, so that workers can go on making responses for clients that do not read.
+/// Bytes of long responses that are kept in memory until their clients have taken them, of all requests together; what
+/// comes beyond that goes to disk, so that workers can go on making responses for clients that do not read.
 const MAX_RESPONSES: u64 = 64 << 20;
 
 /// See the module.
@@ -92,7 +92,8 @@ impl Drop for FilePlace {
     }
 }
 
-/// What a body takes of the memory for incomplete ones, or for those that are not taken, free again when this is dropped.
+/// What a body takes of the memory for incomplete ones, or for those that are not taken, free again when this is
+/// dropped.
 pub struct BodyRoom {
     budget: Arc<Budget>,
     /// what is taken of it by all, and how much there is

@@ -1,9 +1,9 @@
 //! What a connection is doing, since when, and what the server wants of it.
 //!
-//! All fields are used by the tasks of one I/O thread; they are atomics only because the runtime asks for `Send`, and need no
-//! read-modify-write.
-//! Activities: `Idle` -> `Head` (a part of a header section) -> `Busy` (the pipeline has it) -> `Idle`.
-//! While `Busy`, bodies may be coming in and responses may be going out, each with its own clock: see `transfer`.
+//! All fields are used by the tasks of one I/O thread; they are atomics only because the runtime asks for `Send`, and
+//! need no read-modify-write. Activities: `Idle` -> `Head` (a part of a header section) -> `Busy` (the pipeline has it)
+//! -> `Idle`. While `Busy`, bodies may be coming in and responses may be going out, each with its own clock: see
+//! `transfer`.
 
 use super::transfer::Transfer;
 use super::wakeup::Wakeup;
@@ -56,8 +56,8 @@ pub struct RemoteAddress {
 }
 
 impl RemoteAddress {
-    /// Names the client, as far as its address does: a network of IPv6 of which one may have all addresses is one client, and so are all
-    /// processes that come by a unix socket.
+    /// Names the client, as far as its address does: a network of IPv6 of which one may have all addresses is one
+    /// client, and so are all processes that come by a unix socket.
     pub fn client(&self) -> u64 {
         match self.ip.map(|ip| ip.to_canonical()) {
             Some(IpAddr::V4(ip)) => ip.to_bits().into(),
@@ -256,8 +256,8 @@ impl Connection {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a client that waits for its answer has done so for long enough for its socket to be watched: if not, the task is woken
-    /// when it has.
+    /// Whether a client that waits for its answer has done so for long enough for its socket to be watched: if not, the
+    /// task is woken when it has.
     pub fn is_worth_watching(&self) -> bool {
         if self.watch.load(Relaxed) == WATCH_NOT {
             self.watch.store(WATCH_WANTED, Relaxed);

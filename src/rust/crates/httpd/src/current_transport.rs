@@ -1,7 +1,7 @@
 //! The transport of the task that runs.
 //!
-//! A request's body is received by the future that answers it, and HTTP/2's library reads and writes by itself, while the transport is
-//! the connection's: so the connection lends it for as long as it polls one of them.
+//! A request's body is received by the future that answers it, and HTTP/2's library reads and writes by itself, while
+//! the transport is the connection's: so the connection lends it for as long as it polls one of them.
 
 use crate::transport::Transport;
 use std::cell::Cell;

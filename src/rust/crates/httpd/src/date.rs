@@ -17,7 +17,8 @@ pub(crate) fn now() -> [u8; LENGTH] {
     date(u64::try_from(clock_gettime(ClockId::RealtimeCoarse).tv_sec).unwrap_or(0))
 }
 
-/// The date of a second since 1970: `Sun, 22 Nov 2026 14:30:06 GMT`. A thread makes the text once for requests of the same second.
+/// The date of a second since 1970: `Sun, 22 Nov 2026 14:30:06 GMT`. A thread makes the text once for requests of the
+/// same second.
 pub fn date(second: u64) -> [u8; LENGTH] {
     let (of, mut text) = LAST.get();
     if of != second {

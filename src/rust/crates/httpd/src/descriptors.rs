@@ -10,11 +10,12 @@ const SPARE_DESCRIPTORS: u64 = 64;
 /// The largest table that is made at the start, half a megabyte: nobody notices when a larger one grows.
 const LARGEST_TABLE: u64 = 1 << 16;
 
-/// Makes room for the descriptors of so many connections, as far as the system allows. Gives how many there are then for them and for files.
+/// Makes room for the descriptors of so many connections, as far as the system allows. Gives how many there are then
+/// for them and for files.
 ///
-/// The system's table of a process is as large as its highest descriptor needed it to be, and doubles; the thread that opens the
-/// one too many waits for all processors, 15 ms and more, and everybody waits for that thread. So it grows before there are clients; and before
-/// there are threads, if this is called by then, it does so at once.
+/// The system's table of a process is as large as its highest descriptor needed it to be, and doubles; the thread that
+/// opens the one too many waits for all processors, 15 ms and more, and everybody waits for that thread. So it grows
+/// before there are clients; and before there are threads, if this is called by then, it does so at once.
 pub fn make_room(connections: usize) -> usize {
     let wanted = connections as u64 + 4 * SPARE_DESCRIPTORS;
     let limit = raise(wanted);

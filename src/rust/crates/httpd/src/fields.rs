@@ -1,4 +1,5 @@
-//! Checks of a request that came through HTTP/2, whose header section the library reads, and of what both versions share.
+//! Checks of a request that came through HTTP/2, whose header section the library reads, and of what both versions
+//! share.
 
 use super::h1::{expectations, is_continue, is_host, is_target};
 use crate::head::{Head, Version};

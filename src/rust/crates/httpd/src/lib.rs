@@ -1,10 +1,11 @@
-//! HTTP: from a listening socket to requests, and from responses back to their clients. What answers a request is a [`Service`]:
-//! nothing here knows of routes, handlers or workers. (The crate `http`, which it uses, has the types of a status or a field name.)
+//! HTTP: from a listening socket to requests, and from responses back to their clients. What answers a request is a
+//! [`Service`]: nothing here knows of routes, handlers or workers. (The crate `http`, which it uses, has the types of a
+//! status or a field name.)
 //!
-//! A connection's way: `listen` and `accept` take it, it is in `new_connections` until its first bytes are here, then, if it goes
-//! on, `serve` has it; `h1` or `h2` speaks on its `transport`, which is a `socket` with buffers, and calls the service. `connection`
-//! is what it is doing, `transfer` how a request's body and response move, `timeouts` ends what takes too long. `server` starts
-//! and ends it all.
+//! A connection's way: `listen` and `accept` take it, it is in `new_connections` until its first bytes are here, then,
+//! if it goes on, `serve` has it; `h1` or `h2` speaks on its `transport`, which is a `socket` with buffers, and calls
+//! the service. `connection` is what it is doing, `transfer` how a request's body and response move, `timeouts` ends
+//! what takes too long. `server` starts and ends it all.
 #![forbid(unsafe_code)]
 // what fuzz targets see is documented for those who work on it
 #![cfg_attr(fuzzing, allow(missing_docs))]

@@ -1,7 +1,7 @@
 //! Where a server listens: a TCP address, a socket in the file system, or what it was started with.
 //!
-//! A socket is bound first and listens later ([`Listener::listen`]): nobody is to connect before there is someone to answer.
-//! What a connection is from here on is in `socket`: both kinds are one to everything else.
+//! A socket is bound first and listens later ([`Listener::listen`]): nobody is to connect before there is someone to
+//! answer. What a connection is from here on is in `socket`: both kinds are one to everything else.
 
 use rustix::fs::{chmod, lstat, unlink, FileType, Mode, Stat};
 use rustix::io::{ioctl_fionbio, Errno};
@@ -19,8 +19,8 @@ use std::path::{Path, PathBuf};
 
 /// Connections that the kernel holds until they are accepted; it cuts this to its own limit.
 const BACKLOG: i32 = 4096;
-/// Bytes that the kernel takes for a connection ahead of what it can send: enough to keep it busy until the next turn. It has what was sent and not
-/// acknowledged besides.
+/// Bytes that the kernel takes for a connection ahead of what it can send: enough to keep it busy until the next turn.
+/// It has what was sent and not acknowledged besides.
 const UNSENT: u32 = 128 << 10;
 /// What a host begins with that is the path of a socket.
 const UNIX: &str = "unix:";
@@ -100,8 +100,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// A socket at a host and port (0 for a free one), or at `unix:PATH` or `unix:PATH?mode=0660`. The file of a socket that nobody
-    /// listens on any more is replaced.
+    /// A socket at a host and port (0 for a free one), or at `unix:PATH` or `unix:PATH?mode=0660`. The file of a socket
+    /// that nobody listens on any more is replaced.
     ///
     /// # Errors
     /// A text that says what is in the way.
@@ -112,8 +112,8 @@ impl Listener {
         }
     }
 
-    /// A socket that whoever started the program has bound. They may listen on it already, and go on when this server has
-    /// ended; if it has a file, that is theirs, too.
+    /// A socket that whoever started the program has bound. They may listen on it already, and go on when this server
+    /// has ended; if it has a file, that is theirs, too.
     ///
     /// # Errors
     /// A text that says why it cannot be listened on.
@@ -249,7 +249,8 @@ fn remove_leftover(path: &Path, address: &SocketAddrUnix) -> Result<(), String> 
     }
 }
 
-/// The file of a socket. It is removed when this is dropped, by the process that made it, unless it is another's by now.
+/// The file of a socket. It is removed when this is dropped, by the process that made it, unless it is another's by
+/// now.
 #[derive(Debug)]
 struct SocketFile {
     path: PathBuf,

@@ -1,8 +1,9 @@
 //! Connections that have sent nothing yet, of one I/O thread.
 //!
-//! A task, and the runtime's memory for a socket, cost more than to answer a request: too much for a connection that has only one. So
-//! new connections wait here together, the thread is woken when bytes of any of them are here, and most of those with one request end in
-//! that turn. What goes on for longer gets a task (`serve`), as does who lets the thread wait for its first byte.
+//! A task, and the runtime's memory for a socket, cost more than to answer a request: too much for a connection that
+//! has only one. So new connections wait here together, the thread is woken when bytes of any of them are here, and
+//! most of those with one request end in that turn. What goes on for longer gets a task (`serve`), as does who lets the
+//! thread wait for its first byte.
 
 use super::h1::{Client, Ended};
 use super::serve::{end, spawn};
@@ -27,7 +28,8 @@ use std::task::{Context, Poll, Wake, Waker};
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-/// How long one may stay, in ms: a request that comes with its connection comes sooner, unless its client has very many to send.
+/// How long one may stay, in ms: a request that comes with its connection comes sooner, unless its client has very many
+/// to send.
 const STAYS: u64 = 1000;
 /// So many of them, of all threads, may have descriptors that are for R, which leaves it some: they go soon.
 const IN_RS_WAY: usize = 384;
@@ -69,7 +71,8 @@ impl AsRawFd for Handle {
     }
 }
 
-/// Whether requests tend to be here when their connection is accepted: so it is when there are more than the thread can keep up with.
+/// Whether requests tend to be here when their connection is accepted: so it is when there are more than the thread can
+/// keep up with.
 struct Early {
     /// not below 0 when they were lately
     score: Cell<i32>,
@@ -108,13 +111,15 @@ impl Wake for Nobody {
 
 static NOBODY: LazyLock<Waker> = LazyLock::new(|| Arc::new(Nobody).into());
 
-/// Opens that of this thread, in the context of its runtime. Without one, every connection has a task from the beginning.
+/// Opens that of this thread, in the context of its runtime. Without one, every connection has a task from the
+/// beginning.
 ///
 /// # Errors
 /// When the system has no descriptor for it.
 pub fn open() -> io::Result<()> {
     let epoll = Handle(Arc::new(epoll::create(CreateFlags::CLOEXEC)?));
-    // deprecated for one that is unsafe, as the compiler cannot see that a descriptor stays what it is: the handle keeps its own
+    // deprecated for one that is unsafe, as the compiler cannot see that a descriptor stays what it is: the handle
+    // keeps its own
     #[allow(deprecated)]
     let watched = AsyncFd::with_interest(epoll.clone(), Interest::READABLE)?;
     NEW.set(Some(NewConnections { epoll, waiting: Slab::new(), in_rs_way: 0 }));
@@ -210,7 +215,8 @@ async fn look_after(watched: AsyncFd<Handle>) {
     }
 }
 
-/// Looks after those whose first bytes are here. `true` when there may be more of them; when there are not, `all_seen` is called before.
+/// Looks after those whose first bytes are here. `true` when there may be more of them; when there are not, `all_seen`
+/// is called before.
 fn look(epoll: &OwnedFd, all_seen: impl FnOnce()) -> bool {
     let mut space = [const { MaybeUninit::<Event>::uninit() }; AT_A_TIME];
     let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -18,12 +18,13 @@ use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
 /// An I/O thread that is told to end does so within this, unless a C handler holds it that had promised not to block.
 const ENDS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Sockets that a thread looks at in one turn, at most. What other threads have answered meanwhile is sent between two turns, so that few requests
-/// are under way at once, and what belongs to them is still in the processor's caches: of a thousand that come together, all would be
-/// begun before the first is answered. As many as are told to threads of C handlers at a time.
+/// Sockets that a thread looks at in one turn, at most. What other threads have answered meanwhile is sent between two
+/// turns, so that few requests are under way at once, and what belongs to them is still in the processor's caches: of a
+/// thousand that come together, all would be begun before the first is answered. As many as are told to threads of C
+/// handlers at a time.
 const EVENTS: usize = 32;
-/// Tasks that run before the runtime looks at sockets again although some are left: those of a turn, those whose answers have come, and more,
-/// so that the usual turn ends with nothing left.
+/// Tasks that run before the runtime looks at sockets again although some are left: those of a turn, those whose
+/// answers have come, and more, so that the usual turn ends with nothing left.
 const POLLS: u32 = 64;
 
 /// What a server is told to be.

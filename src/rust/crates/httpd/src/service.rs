@@ -1,5 +1,5 @@
-//! What answers requests, as HTTP knows it: whoever implements [`Service`] decides what a response is. HTTP knows nothing of routes,
-//! handlers or workers.
+//! What answers requests, as HTTP knows it: whoever implements [`Service`] decides what a response is. HTTP knows
+//! nothing of routes, handlers or workers.
 
 use crate::body::Incoming;
 use crate::connection::Connection;
@@ -17,7 +17,8 @@ pub trait Service: Send + Sync {
     /// Bytes of which no request could be made were refused with this failure; `id` names it in the log.
     fn refused(&self, connection: &Connection, id: u64, failure: &Failure);
 
-    /// Looks at the clock of every request that is out: called many times a second while there are any. `true` while there are.
+    /// Looks at the clock of every request that is out: called many times a second while there are any. `true` while
+    /// there are.
     fn expire(&self) -> bool;
 
     /// A crowd of connections has gone, and it is quiet: memory may be given back to the system.

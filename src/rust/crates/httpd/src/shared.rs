@@ -143,7 +143,8 @@ impl Shared {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// The thread on which a connection of this one is to stay: this one, unless another has far fewer: an eighth of all, at least two.
+    /// The thread on which a connection of this one is to stay: this one, unless another has far fewer: an eighth of
+    /// all, at least two.
     pub(crate) fn place(&self) -> usize {
         let of = |thread: usize| self.open_by_thread[thread].0.load(Ordering::Relaxed);
         let slack = 1 + self.open() / 8;

@@ -1,5 +1,5 @@
-//! A client's socket. The runtime gets to know it only when something has to be waited for: a connection whose request is here
-//! when it is accepted, and that ends with its answer, costs the four system calls that it must.
+//! A client's socket. The runtime gets to know it only when something has to be waited for: a connection whose request
+//! is here when it is accepted, and that ends with its answer, costs the four system calls that it must.
 //!
 //! States: `Fresh` -> `Watched`, when a task is about to wait for it.
 
@@ -13,7 +13,8 @@ use tokio::io::Interest;
 use tokio::net::{TcpStream, UnixStream};
 
 /// R waits for its own sockets with `select()`, which knows no descriptor from 1024 on. Connections beyond the first
-/// few are moved up there, so that the low numbers stay for R however many clients there are. Those that end at once need no move.
+/// few are moved up there, so that the low numbers stay for R however many clients there are. Those that end at once
+/// need no move.
 const LOW_DESCRIPTORS: i32 = 256;
 const SELECT_LIMIT: i32 = 1024;
 
@@ -101,7 +102,8 @@ impl Socket {
         Socket { io: Io::Fresh(io), kind, drained: false, unwatched: false }
     }
 
-    /// The socket, if the runtime does not know it: then somebody else may wait for its first bytes, and the next read looks for them.
+    /// The socket, if the runtime does not know it: then somebody else may wait for its first bytes, and the next read
+    /// looks for them.
     pub fn fresh(&mut self) -> Option<&OwnedFd> {
         match &self.io {
             Io::Fresh(io) => {

@@ -1,5 +1,5 @@
-//! Ends what takes too long: one task for each I/O thread looks at all its connections now and then, and has the service look at its
-//! requests, so that a request costs no timer. It sleeps while there is nothing to look at.
+//! Ends what takes too long: one task for each I/O thread looks at all its connections now and then, and has the
+//! service look at its requests, so that a request costs no timer. It sleeps while there is nothing to look at.
 
 use crate::connection::{Connection, Directive};
 use crate::service::Service;

@@ -1,7 +1,7 @@
 //! The transport to a client: its socket, what has been read and not been used, and what is to be written.
 //!
-//! Buffers belong to the thread. A task has them for its turn ([`Transport::begin`] to [`Transport::rest`]); between turns a connection holds
-//! only bytes that are left, so ten thousand idle ones cost little more than their sockets.
+//! Buffers belong to the thread. A task has them for its turn ([`Transport::begin`] to [`Transport::rest`]); between
+//! turns a connection holds only bytes that are left, so ten thousand idle ones cost little more than their sockets.
 //!
 //! Neighbours: `h1` and `h2` speak on it.
 
@@ -21,7 +21,8 @@ const READ: usize = 16 << 10;
 const READ_OF_BODY: usize = 64 << 10;
 /// So many bytes that are to be sent are written before more is added.
 const FULL: usize = 16 << 10;
-/// A body up to this many bytes is copied to stand behind its head: that costs less than what the kernel does for a vector of them.
+/// A body up to this many bytes is copied to stand behind its head: that costs less than what the kernel does for a
+/// vector of them.
 const COPIED: usize = 4 << 10;
 /// A thread keeps a buffer of at most so many bytes.
 const KEPT: usize = 256 << 10;
@@ -168,7 +169,8 @@ impl Transport {
         self.ended
     }
 
-    /// Reads what is there behind what was read before. Gives the number of bytes; 0 when the client has ended its side.
+    /// Reads what is there behind what was read before. Gives the number of bytes; 0 when the client has ended its
+    /// side.
     ///
     /// # Errors
     /// Those of the socket.
@@ -189,7 +191,8 @@ impl Transport {
         &mut self.output.head
     }
 
-    /// Adds bytes behind [`Transport::output`]. Long ones are not copied: then [`Transport::is_full`] until they are written.
+    /// Adds bytes behind [`Transport::output`]. Long ones are not copied: then [`Transport::is_full`] until they are
+    /// written.
     pub fn push(&mut self, bytes: Bytes) {
         if bytes.len() <= COPIED {
             self.output().extend_from_slice(&bytes);

@@ -7,8 +7,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Context;
 
-/// Turns of connections, without a pause of the thread between them, after which the service has one. So few that connections which keep the
-/// thread busy keep nobody waiting for a handler, and so many that its turn costs next to nothing.
+/// Turns of connections, without a pause of the thread between them, after which the service has one. So few that
+/// connections which keep the thread busy keep nobody waiting for a handler, and so many that its turn costs next to
+/// nothing.
 const BETWEEN: u32 = 16;
 
 thread_local! {
@@ -39,8 +40,8 @@ pub fn paused() {
     TURNS.set(0);
 }
 
-/// The task goes on when others have had their turn, and sockets have been looked at. Who wakes itself is only put behind the tasks that are
-/// ready, and the runtime polls hundreds of them before it looks at a socket again.
+/// The task goes on when others have had their turn, and sockets have been looked at. Who wakes itself is only put
+/// behind the tasks that are ready, and the runtime polls hundreds of them before it looks at a socket again.
 pub fn give_way(cx: &mut Context<'_>) {
     let turn = pin!(tokio::task::yield_now());
     if turn.poll(cx).is_ready() {

@@ -1,4 +1,5 @@
-//! `inst/include/drover.h` in Rust: its types, one for one. The header says what they mean; a test below has a C compiler compare both.
+//! `inst/include/drover.h` in Rust: its types, one for one. The header says what they mean; a test below has a C
+//! compiler compare both.
 
 use std::ffi::{c_char, c_int, c_void};
 

@@ -53,8 +53,8 @@ pub static TABLE: Api = Api {
     log,
 };
 
-/// Calls `f` with the handle behind `req`, or returns `otherwise` when there is none. The handle is kept meanwhile, should another
-/// thread, or what `f` calls, release the last one.
+/// Calls `f` with the handle behind `req`, or returns `otherwise` when there is none. The handle is kept meanwhile,
+/// should another thread, or what `f` calls, release the last one.
 ///
 /// # Safety
 /// `req` is NULL or good, as the header defines it.
@@ -339,7 +339,8 @@ unsafe extern "C" fn release(handle: *mut Request) {
         // SAFETY: by the header.
         if let Some(Handle::Shared(shared)) = unsafe { Handle::from_address(handle) } {
             if shared.give_back() {
-                // SAFETY: `defer` has made the address of a hold; this is its last use, or that of another hold of the same.
+                // SAFETY: `defer` has made the address of a hold; this is its last use, or that of another hold of the
+                // same.
                 drop(unsafe { Arc::from_raw(handle.cast::<Shared>()) });
             }
         }

@@ -58,7 +58,8 @@ impl Mapping {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped with this length, readable, not written to by anybody, until it is dropped; or dangling and empty.
+        // SAFETY: mapped with this length, readable, not written to by anybody, until it is dropped; or dangling and
+        // empty.
         unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) }
     }
 }
@@ -66,7 +67,8 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         if self.len > 0 {
-            // SAFETY: mapped by us with this length, and nobody borrows it any more. There is nothing to do if it fails.
+            // SAFETY: mapped by us with this length, and nobody borrows it any more. There is nothing to do if it
+            // fails.
             let _ = unsafe { munmap(self.at.as_ptr().cast(), self.len) };
         }
     }

@@ -1,5 +1,5 @@
-//! Buffers of messages, which go from the threads that receive requests to those that run handlers, and back: otherwise one side
-//! would get all its memory anew, and the other free it.
+//! Buffers of messages, which go from the threads that receive requests to those that run handlers, and back: otherwise
+//! one side would get all its memory anew, and the other free it.
 
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};

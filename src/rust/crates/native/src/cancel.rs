@@ -1,7 +1,7 @@
 //! The function that a handler wants called when nobody waits for its answer any more.
 //!
-//! Idle -> armed (`set`) -> running (`fire`, once in a request's life) -> idle. Who sets waits while an earlier one runs in another
-//! thread, so that what it uses may be freed then.
+//! Idle -> armed (`set`) -> running (`fire`, once in a request's life) -> idle. Who sets waits while an earlier one
+//! runs in another thread, so that what it uses may be freed then.
 
 use crate::abi::Callback;
 use crate::{guard, turn};
@@ -45,7 +45,8 @@ impl Cancel {
         self.fired.load(Ordering::Acquire)
     }
 
-    /// Registers a function, or none; calls it at once when the request is cancelled already. What it did wrong is returned.
+    /// Registers a function, or none; calls it at once when the request is cancelled already. What it did wrong is
+    /// returned.
     pub fn set(&self, call: Option<Call>) -> Result<(), String> {
         let me = std::thread::current().id();
         let mut state = self.state();

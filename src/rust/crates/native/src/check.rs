@@ -1,4 +1,5 @@
-//! What a handler may put into the head of a response. Whoever sends it checks it again; here a handler is told at once.
+//! What a handler may put into the head of a response. Whoever sends it checks it again; here a handler is told at
+//! once.
 
 use grammar::bytes::{is_token, is_value};
 use std::borrow::Cow;
@@ -26,8 +27,8 @@ const USUAL: [&[u8]; 12] = [
 /// What a body is of which nobody has said it.
 pub const OCTETS: Cow<'static, [u8]> = Cow::Borrowed(b"application/octet-stream");
 
-/// Fields that are the server's to set: framing and the connection (RFC 9110, section 7.6.1; RFC 9113, section 8.2.2), and the
-/// content type, which handlers give in another way.
+/// Fields that are the server's to set: framing and the connection (RFC 9110, section 7.6.1; RFC 9113, section 8.2.2),
+/// and the content type, which handlers give in another way.
 const NOT_THEIRS: [&[u8]; 10] = [
     b"content-length",
     b"content-type",

@@ -2,7 +2,8 @@
 
 use exchange::RequestView;
 
-/// The value of the first cookie of this name, without the quotes that it may be in. Over HTTP/2 they may come in several fields.
+/// The value of the first cookie of this name, without the quotes that it may be in. Over HTTP/2 they may come in
+/// several fields.
 pub fn find<'a>(request: &'a dyn RequestView, name: &[u8]) -> Option<&'a [u8]> {
     (0..request.header_count())
         .filter_map(|at| request.header_at(at))

@@ -1,8 +1,8 @@
-//! An inline call of a handler of drover's interface: on the thread that has the request, which is not copied. No locks, and no
-//! allocations but those of the answer.
+//! An inline call of a handler of drover's interface: on the thread that has the request, which is not copied. No
+//! locks, and no allocations but those of the answer.
 //!
-//! A handler that answers later or piece by piece `opens` it: then the request goes on as a `shared` one, to which answers through this handle
-//! go, too.
+//! A handler that answers later or piece by piece `opens` it: then the request goes on as a `shared` one, to which
+//! answers through this handle go, too.
 
 use crate::abi::{Code, Handler, Times};
 use crate::body::Mapped;

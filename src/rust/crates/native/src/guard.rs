@@ -1,4 +1,5 @@
-//! Calls of what users wrote, by way of `guard.cpp`, where exceptions stop. The other way round: panics of ours stop at [`entered`].
+//! Calls of what users wrote, by way of `guard.cpp`, where exceptions stop. The other way round: panics of ours stop at
+//! [`entered`].
 
 use crate::abi::{
     Api, Callback, CloseStream, Handler, IsCancelled, Request, SendChunk, StreamHandler, StreamSession, UnaryHandler,
@@ -89,7 +90,8 @@ impl What {
         (self.0.as_mut_ptr().cast(), LONGEST_TEXT)
     }
 
-    /// What became of a call: 0 is well; else why not. `threw` is what the trampoline returned, `result` what the handler did.
+    /// What became of a call: 0 is well; else why not. `threw` is what the trampoline returned, `result` what the
+    /// handler did.
     fn outcome(&self, threw: c_int, result: c_int) -> Result<(), String> {
         match (threw, result) {
             (0, 0) => Ok(()),

@@ -1,8 +1,10 @@
-//! Answers that a thread of the pool need not tell at once: those of the quick handler that it runs, as it tells them for many.
+//! Answers that a thread of the pool need not tell at once: those of the quick handler that it runs, as it tells them
+//! for many.
 //!
-//! What the handler answers on this thread to other requests, and what others answer to its own, is told at once: who holds answers is the thread
-//! that runs a request's handler. When that lasts, the lookout of the pool sets `late` and tells what was held before; what comes after
-//! it is told here. Both look after they have written, so one of them sees the other.
+//! What the handler answers on this thread to other requests, and what others answer to its own, is told at once: who
+//! holds answers is the thread that runs a request's handler. When that lasts, the lookout of the pool sets `late` and
+//! tells what was held before; what comes after it is told here. Both look after they have written, so one of them sees
+//! the other.
 
 use exchange::{Answer, Sink};
 use std::cell::{Cell, OnceCell};

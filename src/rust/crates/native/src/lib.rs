@@ -1,12 +1,12 @@
 //! C handlers: calls them, and is called by them. The one crate that knows `inst/include/drover.h`.
 //!
-//! The way of a request: `exchange` gives it to [`Natives`], which either calls the handler here (`inline`) or has a thread of its
-//! `pool` do it. A handler of drover's interface sees a `handle` through the functions in `api`: of a call that is under way (`direct`) or
-//! of a request that outlives it (`shared`). Those of drogonR's signatures are called by `unary` and `stream`. Every call of what users wrote
-//! goes by way of `guard`.
+//! The way of a request: `exchange` gives it to [`Natives`], which either calls the handler here (`inline`) or has a
+//! thread of its `pool` do it. A handler of drover's interface sees a `handle` through the functions in `api`: of a
+//! call that is under way (`direct`) or of a request that outlives it (`shared`). Those of drogonR's signatures are
+//! called by `unary` and `stream`. Every call of what users wrote goes by way of `guard`.
 //!
-//! Ownership: a handler's answer becomes an [`exchange::Answer`] without copies where the handler allows it; what it lends is
-//! given back by the answer's drop.
+//! Ownership: a handler's answer becomes an [`exchange::Answer`] without copies where the handler allows it; what it
+//! lends is given back by the answer's drop.
 
 mod abi;
 mod api;
@@ -46,23 +46,23 @@ pub struct Natives {
 }
 
 impl Natives {
-    /// `specs` are the handlers 1, 2, 3, ...; `threads` is how many run those that are not inline, at most. They are started
-    /// when they are needed.
+    /// `specs` are the handlers 1, 2, 3, ...; `threads` is how many run those that are not inline, at most. They are
+    /// started when they are needed.
     ///
     /// # Errors
     /// When a spec cannot be: no function, or a content type that is none.
     ///
     /// # Safety
-    /// Each function has the type of its interface. It, and what its data points at, stay what and where they are for as long
-    /// as handlers may run: until [`Natives::stop`] has returned `true`, and no handle of `defer()` is left.
+    /// Each function has the type of its interface. It, and what its data points at, stay what and where they are for
+    /// as long as handlers may run: until [`Natives::stop`] has returned `true`, and no handle of `defer()` is left.
     pub unsafe fn new(specs: Vec<Spec>, threads: usize, log: Log) -> io::Result<Self> {
         // SAFETY: the caller's promise.
         let registry = Arc::new(unsafe { Registry::new(specs, log) }?);
         Ok(Natives { pool: ThreadPool::new(threads, registry.clone()), registry })
     }
 
-    /// Takes no more requests, and drops those that wait. `true` when no handler runs on the pool any more, as it is within `patience`
-    /// unless one is stuck: that one's thread ends after it.
+    /// Takes no more requests, and drops those that wait. `true` when no handler runs on the pool any more, as it is
+    /// within `patience` unless one is stuck: that one's thread ends after it.
     pub fn stop(&self, patience: Duration) -> bool {
         self.pool.stop(patience)
     }

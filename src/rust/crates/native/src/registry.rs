@@ -165,8 +165,8 @@ impl Registry {
     }
 }
 
-/// The answer of a handler that has failed, or whose answer cannot be sent. Why is for the log, where it stands behind the request's
-/// method and path; clients are told no more than 500.
+/// The answer of a handler that has failed, or whose answer cannot be sent. Why is for the log, where it stands behind
+/// the request's method and path; clients are told no more than 500.
 pub fn failed(why: &str) -> Answer {
     Answer::Failure { status: 500, detail: Cow::Borrowed(""), why: Cow::Owned(format!("C handler: {why}")) }
 }

@@ -1,8 +1,9 @@
-//! A request that outlives the call it came by: of a handler on the pool, or of one that answers later or piece by piece.
+//! A request that outlives the call it came by: of a handler on the pool, or of one that answers later or piece by
+//! piece.
 //!
-//! Open -> streaming -> done, or open -> done; every move and every piece is made under the lock of `state`, so that the sink sees them in order
-//! whatever threads they come from. No function of a user's is called under it: it may call back. An I/O thread never waits for
-//! it, as another thread may hold it while it waits for a client.
+//! Open -> streaming -> done, or open -> done; every move and every piece is made under the lock of `state`, so that
+//! the sink sees them in order whatever threads they come from. No function of a user's is called under it: it may call
+//! back. An I/O thread never waits for it, as another thread may hold it while it waits for a client.
 //!
 //! It lives as long as somebody holds it: the call while it lasts, and C, once for each `defer()`.
 

@@ -6,7 +6,8 @@ use std::mem::MaybeUninit;
 pub fn blocked<T>(start: impl FnOnce() -> T) -> T {
     let mut all = MaybeUninit::uninit();
     let mut before = MaybeUninit::uninit();
-    // SAFETY: the first call initialises `all`, the second reads it and initialises `before`; they cannot fail with these arguments.
+    // SAFETY: the first call initialises `all`, the second reads it and initialises `before`; they cannot fail with
+    // these arguments.
     let before = unsafe {
         libc::sigfillset(all.as_mut_ptr());
         libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());

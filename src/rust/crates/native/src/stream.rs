@@ -34,7 +34,8 @@ pub fn call(function: StreamHandler, entry: &Entry, shared: &Shared) {
     let session = Session { shared, entry, content_type: out, begun: OnceLock::new() };
     let address = std::ptr::from_ref(&session).cast_mut().cast();
     let outcome = with_inputs(shared.request(), body, |inputs| {
-        // SAFETY: the function is of a spec with this signature; inputs, session and `content_type` are good while it runs.
+        // SAFETY: the function is of a spec with this signature; inputs, session and `content_type` are good while it
+        // runs.
         unsafe { guard::stream(function, inputs, address, (send, close, is_cancelled), out) }
     });
     let outcome = outcome.and_then(|()| session.begin().map_err(str::to_owned));

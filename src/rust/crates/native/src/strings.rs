@@ -33,8 +33,8 @@ impl Strings {
         self.text.push(0);
     }
 
-    /// Names and values in turn; returns the number of pairs. Cookies that came in several fields, as they may over HTTP/2, are put
-    /// together (RFC 9113, section 8.2.3).
+    /// Names and values in turn; returns the number of pairs. Cookies that came in several fields, as they may over
+    /// HTTP/2, are put together (RFC 9113, section 8.2.3).
     fn push_headers(&mut self, request: &dyn RequestView) -> usize {
         let before = self.starts.len();
         let mut cookie = None;

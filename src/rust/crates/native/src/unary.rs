@@ -106,7 +106,8 @@ struct Lent {
 
 impl AsRef<[u8]> for Lent {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: there are so many, as was looked up (or, elsewhere than on Linux, as the handler says); `len` is below `isize::MAX`.
+        // SAFETY: there are so many, as was looked up (or, elsewhere than on Linux, as the handler says); `len` is
+        // below `isize::MAX`.
         unsafe { std::slice::from_raw_parts(self.memory.0.as_ptr().cast(), self.len) }
     }
 }

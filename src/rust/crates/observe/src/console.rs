@@ -1,5 +1,5 @@
-//! The log of an interactive session, which R's console shows: as only R's main thread may write there, records wait here until it
-//! takes them. Bounded: of what is too much, the latest is left out and counted.
+//! The log of an interactive session, which R's console shows: as only R's main thread may write there, records wait
+//! here until it takes them. Bounded: of what is too much, the latest is left out and counted.
 
 use std::collections::VecDeque;
 use std::fmt;

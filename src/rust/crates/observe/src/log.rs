@@ -2,8 +2,8 @@
 //! request. When the writer falls behind, lines are dropped and counted. Of what clients do wrong, which they can do as
 //! often as they like, a few lines a second are written, and the others counted.
 //!
-//! A file that was moved or removed, as programs that rotate logs do, is opened again by its name: when [`Log::reopen`] says so, and within
-//! a second of the next line.
+//! A file that was moved or removed, as programs that rotate logs do, is opened again by its name: when [`Log::reopen`]
+//! says so, and within a second of the next line.
 //!
 //! Never a body, an `Authorization` or a `Cookie`. How a record reads is in `look`.
 

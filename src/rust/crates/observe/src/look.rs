@@ -1,5 +1,5 @@
-//! How a record of the log is written: one line for files and pipes, which programs read; at a terminal or a console, which people
-//! read, local time, colours, and the lines of a message and its traceback under each other.
+//! How a record of the log is written: one line for files and pipes, which programs read; at a terminal or a console,
+//! which people read, local time, colours, and the lines of a message and its traceback under each other.
 
 use crate::record::{Level, Record, CALL};
 use chrono::{DateTime, Local};

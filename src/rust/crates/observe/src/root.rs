@@ -1,5 +1,5 @@
-//! Whether the server has more rights than it needs: as root, a mistake of any handler is one of the whole machine's. In a container root is
-//! common, and means less.
+//! Whether the server has more rights than it needs: as root, a mistake of any handler is one of the whole machine's.
+//! In a container root is common, and means less.
 
 use rustix::process::geteuid;
 use std::fs;
@@ -13,8 +13,8 @@ pub fn is_root_of_the_machine() -> bool {
     geteuid().is_root() && !is_contained(Path::new("/"))
 }
 
-/// Whether the system with this root folder is a container's: its makers leave files, give its first process variables, or map its users
-/// to others.
+/// Whether the system with this root folder is a container's: its makers leave files, give its first process variables,
+/// or map its users to others.
 fn is_contained(root: &Path) -> bool {
     let variables = fs::read(root.join("proc/1/environ")).unwrap_or_default();
     let known: [&[u8]; 2] = [b"container=", b"KUBERNETES_SERVICE_HOST="];

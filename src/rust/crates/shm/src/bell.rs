@@ -1,9 +1,9 @@
 //! Wakes a reader that sleeps, and costs nothing while it is awake.
 //!
-//! One shared word: 1 while the sleeper sleeps or is about to. Sleeper: `doze` (store 1, full fence), look for work once more,
-//! then sleep on the descriptor, then `awake` (store 0). Ringer: publish the work, full fence, and only if the word is 1
-//! change it to 0 and ring. The two fences make it impossible that the sleeper misses the work and the ringer
-//! misses the sleeper. A dead sleeper leaves 1: one ring is wasted. A dead ringer leaves nothing.
+//! One shared word: 1 while the sleeper sleeps or is about to. Sleeper: `doze` (store 1, full fence), look for work
+//! once more, then sleep on the descriptor, then `awake` (store 0). Ringer: publish the work, full fence, and only if
+//! the word is 1 change it to 0 and ring. The two fences make it impossible that the sleeper misses the work and the
+//! ringer misses the sleeper. A dead sleeper leaves 1: one ring is wasted. A dead ringer leaves nothing.
 
 use crate::sync::{fence, AtomicU64};
 use crate::Segment;

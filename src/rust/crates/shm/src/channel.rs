@@ -1,5 +1,5 @@
-//! A control channel between two processes: whole messages, in order, with descriptors; the end of one process is seen by the
-//! other. For orders and news, not for requests: those have the link.
+//! A control channel between two processes: whole messages, in order, with descriptors; the end of one process is seen
+//! by the other. For orders and news, not for requests: those have the link.
 
 use rustix::io::Errno;
 use rustix::net::{

@@ -1,14 +1,17 @@
-//! The way of files from a worker to the server, beside the rings: what is too long for a message goes through a file without a name,
-//! whose descriptor is sent here first. Nothing of it can stay: it is gone with the last process that has it open.
+//! The way of files from a worker to the server, beside the rings: what is too long for a message goes through a file
+//! without a name, whose descriptor is sent here first. Nothing of it can stay: it is gone with the last process that
+//! has it open.
 //!
-//! Each descriptor is sent under the id of the request whose message speaks of it. Neighbours: `channel`, which carries them; `ring`.
+//! Each descriptor is sent under the id of the request whose message speaks of it. Neighbours: `channel`, which carries
+//! them; `ring`.
 
 use crate::{Channel, Received, RequestId};
 use rustix::fs::{fstat, FileType};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-/// Descriptors of other requests that are passed over in search of one: more than a worker that keeps to the protocol ever leaves.
+/// Descriptors of other requests that are passed over in search of one: more than a worker that keeps to the protocol
+/// ever leaves.
 const PASSED_OVER: usize = 32;
 
 /// One end.
@@ -33,7 +36,8 @@ impl Files {
         self.0.send(&id.to_word().to_ne_bytes(), &[file])
     }
 
-    /// Server: the file of a request's reply, which is there: an open regular file, or nothing. What else a worker sends is let go.
+    /// Server: the file of a request's reply, which is there: an open regular file, or nothing. What else a worker
+    /// sends is let go.
     pub fn receive(&self, id: RequestId) -> Option<OwnedFd> {
         let mut message = Vec::new();
         for _ in 0..PASSED_OVER {
@@ -52,7 +56,8 @@ fn is_file(fd: &OwnedFd) -> bool {
     fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
 }
 
-/// Closes descriptors that a worker has sent and nobody wants. Not on this thread: closing a socket may wait for its peer.
+/// Closes descriptors that a worker has sent and nobody wants. Not on this thread: closing a socket may wait for its
+/// peer.
 pub fn let_go(fds: Vec<OwnedFd>) {
     if !fds.is_empty() {
         // without a thread they are closed here

@@ -1,10 +1,9 @@
 //! The word that names the request to be interrupted.
 //!
 //! A signal reaches a process, not a request: by the time it is there, another request may run. So the server, the only
-//! writer, names the request here before it sends the signal, and the worker heeds a signal only while that very request
-//! runs. Relaxed: it is the signal, sent after it and
-//! delivered by the kernel, that orders it. A dead peer leaves a name that no
-//! later request has: links go with their workers.
+//! writer, names the request here before it sends the signal, and the worker heeds a signal only while that very
+//! request runs. Relaxed: it is the signal, sent after it and delivered by the kernel, that orders it. A dead peer
+//! leaves a name that no later request has: links go with their workers.
 
 use crate::sync::AtomicU64;
 use crate::{RequestId, Segment};

@@ -1,9 +1,9 @@
 //! Shared memory between a server's I/O thread and a worker: segments, rings, slots and doorbells.
 //!
 //! A link is all that two ends share: a ring of requests one way, a ring of replies the other, a table of slots and a
-//! bell for each end. Each ring has one writer and one reader. The same code serves when both ends are threads of one process.
-//! A [`Channel`] passes the rare messages of their lives: orders, news, descriptors; [`Files`] what is too long for a ring.
-//! Neighbours: `wire` gives the bytes a meaning; `engine` is the server's end, `worker` the other.
+//! bell for each end. Each ring has one writer and one reader. The same code serves when both ends are threads of one
+//! process. A [`Channel`] passes the rare messages of their lives: orders, news, descriptors; [`Files`] what is too
+//! long for a ring. Neighbours: `wire` gives the bytes a meaning; `engine` is the server's end, `worker` the other.
 
 // What only links use is not reached by the models.
 #![cfg_attr(loom, allow(dead_code))]

@@ -1,6 +1,6 @@
-//! All that the server and one worker share: two rings, the slots, a bell for each end and the word that names the request to
-//! be interrupted, in one segment; and the way of files. The worker may be a thread of the server's process, or a process that got the
-//! descriptors.
+//! All that the server and one worker share: two rings, the slots, a bell for each end and the word that names the
+//! request to be interrupted, in one segment; and the way of files. The worker may be a thread of the server's process,
+//! or a process that got the descriptors.
 //!
 //! A link is used by one worker only and goes with it: whatever a dead or hostile worker left in it harms no other.
 
@@ -10,8 +10,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-/// Bytes of each ring. At about 300 bytes a request it holds far more than is handed ahead to one worker; longer messages
-/// pass in pieces.
+/// Bytes of each ring. At about 300 bytes a request it holds far more than is handed ahead to one worker; longer
+/// messages pass in pieces.
 const RING: usize = 256 << 10;
 /// Slots of a link: more requests than one worker is ever given at a time, with those whose handlers answer later.
 const SLOTS: usize = 2048;
@@ -63,7 +63,8 @@ pub struct WorkerEnd {
     pub files: Files,
 }
 
-/// What a worker process is sent to make its end of: the segment, the server's bell, the worker's bell, the way of files, in this order.
+/// What a worker process is sent to make its end of: the segment, the server's bell, the worker's bell, the way of
+/// files, in this order.
 #[derive(Debug)]
 pub struct LinkFds {
     segment: Arc<Segment>,

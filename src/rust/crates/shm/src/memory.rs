@@ -1,6 +1,7 @@
 //! Giving memory back to the system.
 
-/// Has the allocator return the pages that it holds but nobody uses. Takes milliseconds where there are many: for moments of calm.
+/// Has the allocator return the pages that it holds but nobody uses. Takes milliseconds where there are many: for
+/// moments of calm.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
     {

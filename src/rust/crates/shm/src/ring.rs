@@ -1,13 +1,13 @@
 //! A ring of byte records with one writer and one reader.
 //!
-//! Memory: a page of control words, then the data. `tail` counts the bytes ever written and is stored only by the producer
-//! (release, after the bytes); `head` counts the bytes ever read and is stored only by the consumer (release, after it has
-//! copied them out). Each loads the other's word with acquire. A dead peer leaves its word where it was: the ring
-//! then looks full or empty, and nothing in it is torn, as a record counts only once `tail` has passed it.
+//! Memory: a page of control words, then the data. `tail` counts the bytes ever written and is stored only by the
+//! producer (release, after the bytes); `head` counts the bytes ever read and is stored only by the consumer (release,
+//! after it has copied them out). Each loads the other's word with acquire. A dead peer leaves its word where it was:
+//! the ring then looks full or empty, and nothing in it is torn, as a record counts only once `tail` has passed it.
 //!
-//! A record is a 16-byte header (length, more-follows, request id) and its bytes, padded to 16. It never wraps: where it
-//! would, a filler record takes the rest of the lap. A message longer than a quarter of the ring goes as several records,
-//! so that a message of any size passes, with the ring's fullness as flow control.
+//! A record is a 16-byte header (length, more-follows, request id) and its bytes, padded to 16. It never wraps: where
+//! it would, a filler record takes the rest of the lap. A message longer than a quarter of the ring goes as several
+//! records, so that a message of any size passes, with the ring's fullness as flow control.
 
 use crate::sync::AtomicU64;
 use crate::Segment;
@@ -15,8 +15,8 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-/// Bytes for the control words: head and tail each on a cache line (and its prefetched neighbour) of its own. A model has no
-/// caches, and follows every word.
+/// Bytes for the control words: head and tail each on a cache line (and its prefetched neighbour) of its own. A model
+/// has no caches, and follows every word.
 pub(crate) const CONTROL: usize = if cfg!(loom) { 16 } else { 256 };
 /// Bytes of the smallest ring. In a model one that wraps after four records.
 const LEAST: usize = if cfg!(loom) { 128 } else { 4096 };
@@ -196,8 +196,8 @@ impl Consumer {
         self.broken || self.memory.tail().load(Ordering::Relaxed) == self.head
     }
 
-    /// Whether what came was no record, or more than the limit: somebody else than the writer's code has written there, and nothing
-    /// more is read.
+    /// Whether what came was no record, or more than the limit: somebody else than the writer's code has written there,
+    /// and nothing more is read.
     pub fn is_broken(&self) -> bool {
         self.broken
     }

@@ -1,7 +1,8 @@
 //! A piece of memory that processes share: an anonymous file of fixed size.
 //!
-//! `memfd_create` + `fallocate` + size seals: the pages exist from the start and nobody can shrink the file, so that a full
-//! `/dev/shm` is an error here and never a SIGBUS later. Another process gets it as a descriptor and maps it by [`Segment::attach`].
+//! `memfd_create` + `fallocate` + size seals: the pages exist from the start and nobody can shrink the file, so that a
+//! full `/dev/shm` is an error here and never a SIGBUS later. Another process gets it as a descriptor and maps it by
+//! [`Segment::attach`].
 
 use crate::sync::AtomicU64;
 use rustix::fs::{
@@ -20,8 +21,8 @@ pub struct Segment {
     fd: OwnedFd,
 }
 
-// SAFETY: a segment only owns the mapping; who may touch which bytes when is the business of `ring`, `slots` and `bell`,
-// which go through atomics.
+// SAFETY: a segment only owns the mapping; who may touch which bytes when is the business of `ring`, `slots` and
+// `bell`, which go through atomics.
 unsafe impl Send for Segment {}
 // SAFETY: as above.
 unsafe impl Sync for Segment {}

@@ -9,12 +9,12 @@
 //!
 //! A worker whose handler returns before it has the answer says so by a message of no bytes; the word stays running.
 //!
-//! `start` and `revoke` are compare-and-swap on the same word: one of them wins, so that a request taken back never runs, and
-//! one that runs is never given away. A worker that dies leaves its word queued or running, and the server, which alone
-//! frees, knows which. A stale record in the ring names an old generation and starts nothing.
+//! `start` and `revoke` are compare-and-swap on the same word: one of them wins, so that a request taken back never
+//! runs, and one that runs is never given away. A worker that dies leaves its word queued or running, and the server,
+//! which alone frees, knows which. A stale record in the ring names an old generation and starts nothing.
 //!
-//! All of it is relaxed: one word decides about one request, and whatever else belongs to the request is passed by the rings,
-//! which order it. The server claims before it sends, and frees after it has received.
+//! All of it is relaxed: one word decides about one request, and whatever else belongs to the request is passed by the
+//! rings, which order it. The server claims before it sends, and frees after it has received.
 
 use crate::sync::AtomicU64;
 use crate::Segment;

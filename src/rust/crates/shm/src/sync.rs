@@ -1,4 +1,5 @@
-//! Where shared words come from: the standard library, or a model that follows them through all interleavings (`model`).
+//! Where shared words come from: the standard library, or a model that follows them through all interleavings
+//! (`model`).
 
 #[cfg(loom)]
 pub(crate) use crate::model::{fence, AtomicU64};

@@ -48,7 +48,8 @@ fn status(note: &Note) -> WorkerStatus {
     }
 }
 
-/// A worker that lives, as it is now. `state`: what is known of it beside the requests that it has: idle stands for busy, too.
+/// A worker that lives, as it is now. `state`: what is known of it beside the requests that it has: idle stands for
+/// busy, too.
 pub fn worker_status(
     pid: i32,
     generation: u32,

@@ -1,5 +1,6 @@
-//! Files that workers have left in the folder for uploads when they were killed: parts of bodies that a handler was reading. Each is
-//! called `drover-upload-PID-RANDOM`. Whole bodies are the server's own, and long replies are in files without names.
+//! Files that workers have left in the folder for uploads when they were killed: parts of bodies that a handler was
+//! reading. Each is called `drover-upload-PID-RANDOM`. Whole bodies are the server's own, and long replies are in files
+//! without names.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! Which processes there are: zygotes, workers, generations; their start, replacement and end.
 //!
 //! The supervisor is one thread beside the I/O threads of `engine`. It decides and gives orders; requests go past it.
-//! [`Service`] is all that its users (`binding`, `cli`) see.
-//! Neighbours: `engine` (the pool that requests go through), `shm` (links and channels), `wire` (what is said on channels).
+//! [`Service`] is all that its users (`binding`, `cli`) see. Neighbours: `engine` (the pool that requests go through),
+//! `shm` (links and channels), `wire` (what is said on channels).
 #![forbid(unsafe_code)]
 
 mod alarm;

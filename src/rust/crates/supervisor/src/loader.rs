@@ -27,8 +27,8 @@ impl Loader {
         Loader { channel, open: true, loaded: false, app: Vec::new() }
     }
 
-    /// Has it fork a worker, or become one, that is given its ends of a control channel and of its links: R's, and that of its C handlers,
-    /// if it has some.
+    /// Has it fork a worker, or become one, that is given its ends of a control channel and of its links: R's, and that
+    /// of its C handlers, if it has some.
     ///
     /// # Errors
     /// When it cannot be told.

@@ -1,4 +1,5 @@
-//! A process that may be no child of ours: signalled and watched through a descriptor that cannot come to mean another one.
+//! A process that may be no child of ours: signalled and watched through a descriptor that cannot come to mean another
+//! one.
 
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -52,8 +53,8 @@ impl Process {
     pub fn kill(&self) {
         // until somebody has waited for it, its number is its own
         let has_number = pidfd_send_signal(&self.fd, Signal::KILL).is_ok();
-        // A zygote kills the groups of its workers before it waits for them. Init, where they go without a zygote, does not: what is left of a
-        // group then keeps the number from being given to another process
+        // A zygote kills the groups of its workers before it waits for them. Init, where they go without a zygote, does
+        // not: what is left of a group then keeps the number from being given to another process
         if has_number || test_kill_process(self.pid) == Err(Errno::SRCH) {
             let _ = kill_process_group(self.pid, Signal::KILL);
         }

@@ -55,7 +55,8 @@ impl Service {
         let outlet = Outlet { events: tell, wake };
         let last_words = outlet.clone();
         let supervisor = Supervisor::new(server, options, told, obeyed, alarm.clone(), board.clone(), outlet)?;
-        // processes that are started ask the system to be killed with the thread that starts them: it lasts as long as they
+        // processes that are started ask the system to be killed with the thread that starts them: it lasts as long as
+        // they
         let thread = std::thread::Builder::new().name("drover-supervisor".into()).spawn(move || {
             if catch_unwind(AssertUnwindSafe(|| supervisor.run(source))).is_err() {
                 // its processes have seen their channels close; the panic hook has printed why
@@ -102,7 +103,8 @@ impl Service {
     }
 
     /// Loads the app anew; when it works, its workers take over. Returns at once: [`Event::Reloaded`] or
-    /// [`Event::ReloadFailed`] tells the end. While one is under way, the next waits for it; of several that wait, the last counts.
+    /// [`Event::ReloadFailed`] tells the end. While one is under way, the next waits for it; of several that wait, the
+    /// last counts.
     pub fn reload(&self, source: Source) {
         self.command(Command::Reload(source));
     }

@@ -50,8 +50,8 @@ impl Launch {
         Launch { program, args, env }
     }
 
-    /// Starts it, as the leader of a group of its own so that Ctrl-C at the terminal is only for the server. It asks the
-    /// system to be killed with the thread that calls this, until it watches its control channel.
+    /// Starts it, as the leader of a group of its own so that Ctrl-C at the terminal is only for the server. It asks
+    /// the system to be killed with the thread that calls this, until it watches its control channel.
     ///
     /// # Errors
     /// When it cannot be started.

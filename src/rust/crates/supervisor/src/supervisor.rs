@@ -1,9 +1,10 @@
 //! The supervisor: one thread that knows all processes, sleeps until something happens to one of them, and acts.
 //!
-//! It waits in poll(2) for the control channels, the ends of processes, and an alarm that other threads sound; all that it
-//! knows is its own, and one thing is done after the other. What is done about what, by file: `zygotes` (news and ends of
-//! zygotes), `staff` (starts, news and ends of workers), `turnover` (how many workers, and for how long), `generations`
-//! (loading the app and taking over), `ending` (failure and stop). Decisions that need no process are in `policy`.
+//! It waits in poll(2) for the control channels, the ends of processes, and an alarm that other threads sound; all that
+//! it knows is its own, and one thing is done after the other. What is done about what, by file: `zygotes` (news and
+//! ends of zygotes), `staff` (starts, news and ends of workers), `turnover` (how many workers, and for how long),
+//! `generations` (loading the app and taking over), `ending` (failure and stop). Decisions that need no process are in
+//! `policy`.
 
 use crate::alarm::Alarm;
 use crate::board::{Board, Note};
@@ -211,7 +212,8 @@ impl Supervisor {
             fds.push(PollFd::from_borrowed_fd(fd, PollFlags::IN));
         };
         watch(Watched::Alarm, self.alarm.as_fd());
-        // what a process has said comes before its end, and what the zygote says of a worker before what the worker says
+        // what a process has said comes before its end, and what the zygote says of a worker before what the worker
+        // says
         for (&key, zygote) in &self.zygotes {
             if zygote.loader.open {
                 watch(Watched::ZygoteChannel(key), zygote.loader.as_fd());

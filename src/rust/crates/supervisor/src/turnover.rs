@@ -1,4 +1,5 @@
-//! How many workers of the current generation there are and how long they serve: growth, shrinking, recycling, retiring.
+//! How many workers of the current generation there are and how long they serve: growth, shrinking, recycling,
+//! retiring.
 
 use crate::policy::{Reason, Unused};
 use crate::supervisor::Supervisor;
@@ -93,8 +94,8 @@ impl Supervisor {
         }
     }
 
-    /// One at a time, so that there is never more than one worker too many. It does not count from now on, so `staff` starts
-    /// another.
+    /// One at a time, so that there is never more than one worker too many. It does not count from now on, so `staff`
+    /// starts another.
     fn replace_next(&mut self) {
         while self.replacing.is_none() {
             let Some((id, reason)) = self.worn.pop_front() else { return };

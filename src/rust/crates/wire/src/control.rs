@@ -1,7 +1,7 @@
 //! What server, zygote and workers tell each other outside of requests: orders one way, news the other.
 //!
-//! Layout: a word for the kind, the message's words, and its text. Each is one message of a control channel; the descriptors
-//! that some carry are named with them.
+//! Layout: a word for the kind, the message's words, and its text. Each is one message of a control channel; the
+//! descriptors that some carry are named with them.
 
 use crate::reader::{put_u32, Reader};
 use crate::WireError;
@@ -9,8 +9,8 @@ use crate::WireError;
 /// From the server to a zygote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ZygoteOrder {
-    /// fork this worker. Descriptors: the worker's end of its control channel, then those of its link, and those of the link of its C handlers,
-    /// if it has some.
+    /// fork this worker. Descriptors: the worker's end of its control channel, then those of its link, and those of the
+    /// link of its C handlers, if it has some.
     Fork {
         /// the server's name for it
         worker: u32,

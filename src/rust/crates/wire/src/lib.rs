@@ -1,8 +1,8 @@
 //! The message format between the server and a worker.
 //!
-//! Two messages: a [`Request`] goes to the worker, a [`Reply`] comes back; [`stream`] has what follows when a body comes piece by
-//! piece, and [`control`] what is said beside requests. Each is one contiguous run of bytes:
-//! fixed words, then lengths, then the bytes that the lengths describe, in the order of the fields. Numbers are in the
+//! Two messages: a [`Request`] goes to the worker, a [`Reply`] comes back; [`stream`] has what follows when a body
+//! comes piece by piece, and [`control`] what is said beside requests. Each is one contiguous run of bytes: fixed
+//! words, then lengths, then the bytes that the lengths describe, in the order of the fields. Numbers are in the
 //! machine's own byte order, as both ends are on one machine. A reader trusts nothing: every length is checked against
 //! what is there, since the other end may be a worker that user code has corrupted.
 //!

@@ -1,7 +1,7 @@
 //! Worker to server: the answer to one request.
 //!
-//! Layout: microseconds that the handler took, status, content type, body kind, number of headers · lengths of header names and values, in turn ·
-//! their bytes · the body, or the path of the file, or the message of the failure.
+//! Layout: microseconds that the handler took, status, content type, body kind, number of headers · lengths of header
+//! names and values, in turn · their bytes · the body, or the path of the file, or the message of the failure.
 
 use crate::reader::{put_pair_lengths, put_pairs, put_words, Lengths, Reader};
 use crate::WireError;
@@ -77,8 +77,8 @@ pub struct ReplyHead {
 }
 
 impl ReplyHead {
-    /// Appends everything but the body to `out`; `headers` is asked twice, for lengths and for bytes; the body's bytes are to be appended by the caller, so that a
-    /// serializer can write them in place.
+    /// Appends everything but the body to `out`; `headers` is asked twice, for lengths and for bytes; the body's bytes
+    /// are to be appended by the caller, so that a serializer can write them in place.
     pub fn encode_before_body<'h, H>(&self, kind: ReplyBody<'_>, headers: impl Fn() -> H, out: &mut Vec<u8>)
     where
         H: Iterator<Item = (&'h [u8], &'h [u8])>,
@@ -138,7 +138,8 @@ impl<'a> Reply<'a> {
         r.u32().and_then(|micros| Ok((micros, r.u32()?))).unwrap_or_default()
     }
 
-    /// Whether an encoded reply is the head of a stream. Of one that is none, hardly more is looked at than that it is none.
+    /// Whether an encoded reply is the head of a stream. Of one that is none, hardly more is looked at than that it is
+    /// none.
     pub fn is_head(bytes: &[u8]) -> bool {
         Self::kind(bytes) == Ok(STREAM) && Reply::decode(bytes).is_ok()
     }

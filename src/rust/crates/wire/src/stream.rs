@@ -1,13 +1,13 @@
 //! A response whose body comes piece by piece, and what the server says of a request that runs.
 //!
-//! Worker to server: first the head, a reply whose body is [`ReplyBody::Stream`](crate::ReplyBody::Stream), then parts, each a message of
-//! its own: microseconds that the handler took (in the last one), kind, bytes. The word of the kind is where a reply has its status, and no
-//! kind is a status, so that nobody takes one for the other.
+//! Worker to server: first the head, a reply whose body is [`ReplyBody::Stream`](crate::ReplyBody::Stream), then parts,
+//! each a message of its own: microseconds that the handler took (in the last one), kind, bytes. The word of the kind
+//! is where a reply has its status, and no kind is a status, so that nobody takes one for the other.
 //!
 //! Server to worker: orders of two words, under the id of the request. No request is that short.
 //!
-//! Flow: a worker may send pieces worth [`WINDOW`] bytes, and as much more as it is granted by [`Order::Credit`]. A piece is worth what
-//! [`worth`] says: more than its bytes, so that tiny ones cannot fill the server's memory either.
+//! Flow: a worker may send pieces worth [`WINDOW`] bytes, and as much more as it is granted by [`Order::Credit`]. A
+//! piece is worth what [`worth`] says: more than its bytes, so that tiny ones cannot fill the server's memory either.
 
 use crate::reader::{put_words, Reader};
 use crate::WireError;

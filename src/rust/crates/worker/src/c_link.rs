@@ -1,8 +1,9 @@
-//! The link of C handlers, and the thread that looks after it: takes requests, runs inline ones itself, gives others to the threads of
-//! the handlers, and passes on what the server says of requests that run.
+//! The link of C handlers, and the thread that looks after it: takes requests, runs inline ones itself, gives others to
+//! the threads of the handlers, and passes on what the server says of requests that run.
 //!
-//! A request that waits for a thread has not begun: whoever begins with it says so in its slot (`Sink::start`), and until then the server may
-//! take it back. Neighbours: `sink` (the answer of a request, from any thread), `outbox` (the ring of replies), `exchange` (what is called).
+//! A request that waits for a thread has not begun: whoever begins with it says so in its slot (`Sink::start`), and
+//! until then the server may take it back. Neighbours: `sink` (the answer of a request, from any thread), `outbox` (the
+//! ring of replies), `exchange` (what is called).
 
 use crate::outbox::{failure, Outbox};
 use crate::sink::{never_wait_here, sink, About, LinkRequest};
@@ -68,7 +69,8 @@ pub struct CLink {
 pub struct CRest(Arc<Outbox>);
 
 impl CRest {
-    /// From now on nothing is begun; the server gives it to others when this process has ended. Whether nothing runs any more.
+    /// From now on nothing is begun; the server gives it to others when this process has ended. Whether nothing runs
+    /// any more.
     pub fn stop(&self) -> bool {
         self.0.stop()
     }

@@ -1,5 +1,5 @@
-//! Where the replies of C handlers go, from whichever thread: the ring of the link, one message after the other. Long bodies go through
-//! files, as in `worker`.
+//! Where the replies of C handlers go, from whichever thread: the ring of the link, one message after the other. Long
+//! bodies go through files, as in `worker`.
 
 use crate::spool::{self, spooled, SPOOL_ABOVE};
 use crate::wait::Wait;

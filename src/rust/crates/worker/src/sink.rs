@@ -6,8 +6,9 @@
 //!    ▼               └─dropped: 500
 //!   Over
 //! ```
-//! Two halves: [`LinkSink`], which the handler has and whose drop tells that it has no answer, and [`LinkRequest`], which the thread of the link
-//! keeps until the slot is used again, for what the server says of the request. Lock order: a half's state, then the ring.
+//! Two halves: [`LinkSink`], which the handler has and whose drop tells that it has no answer, and [`LinkRequest`],
+//! which the thread of the link keeps until the slot is used again, for what the server says of the request. Lock
+//! order: a half's state, then the ring.
 
 use crate::c_link::{LogLine, ERROR};
 use crate::outbox::{encode_head, failure, micros, Outbox};

@@ -1,5 +1,6 @@
-//! Replies that are too long for the ring: the body goes to a file without a name, whose descriptor the server gets and sends from. So a
-//! worker is free as soon as it has written its reply, however slowly the client reads, and the server's memory does not grow with it.
+//! Replies that are too long for the ring: the body goes to a file without a name, whose descriptor the server gets and
+//! sends from. So a worker is free as soon as it has written its reply, however slowly the client reads, and the
+//! server's memory does not grow with it.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,7 +10,8 @@ use wire::{ContentType, Reply, ReplyBody, ReplyHead, LONGEST_REPLY};
 /// Bodies above this wait in a file.
 pub(crate) const SPOOL_ABOVE: usize = 1 << 20;
 
-/// The message with its body moved to a file on the disk of `folder`, and the file; a failure in its place when that cannot be done.
+/// The message with its body moved to a file on the disk of `folder`, and the file; a failure in its place when that
+/// cannot be done.
 pub(crate) fn spooled(message: &[u8], folder: Option<&Path>) -> (Vec<u8>, Option<File>) {
     let moved = match (Reply::decode(message), folder) {
         (Ok(reply), Some(folder)) => move_body(&reply, folder),

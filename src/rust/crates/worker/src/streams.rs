@@ -1,5 +1,6 @@
-//! Bodies that R makes piece by piece. A generator is called, gives bytes, and is called again when the client has taken enough of them
-//! and its pause is over; between calls its stream holds neither the thread nor more than one call's bytes.
+//! Bodies that R makes piece by piece. A generator is called, gives bytes, and is called again when the client has
+//! taken enough of them and its pause is over; between calls its stream holds neither the thread nor more than one
+//! call's bytes.
 //!
 //! ```text
 //! due ─call▶ called ─bytes▶ blocked (what it gave waits for credit) ─credit▶ due
@@ -7,8 +8,9 @@
 //!   └───────────┘
 //! the client has gone, or the stream is to end ▶ due for its last call ▶ over
 //! ```
-//! Which streams there are and when they are due is known here; what is called is the caller's. No clock is read here. Neighbours: `worker`
-//! (sends what this says), `wire::stream` (credit), `sink` (the same for C handlers, which push instead of being called).
+//! Which streams there are and when they are due is known here; what is called is the caller's. No clock is read here.
+//! Neighbours: `worker` (sends what this says), `wire::stream` (credit), `sink` (the same for C handlers, which push
+//! instead of being called).
 
 use shm::RequestId;
 use std::cmp::Reverse;
@@ -16,7 +18,8 @@ use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
 use wire::stream::{affordable, worth, Order, WINDOW};
 
-/// A generator that had nothing to say is not asked again before this: one without a pause of its own would keep a core busy.
+/// A generator that had nothing to say is not asked again before this: one without a pause of its own would keep a core
+/// busy.
 const NOTHING_NEW: Duration = Duration::from_millis(10);
 
 /// Instead of a time that no clock has.
@@ -230,7 +233,8 @@ impl Streams {
         }
     }
 
-    /// The next thing to be sent for this stream, and for which request; `None` when there is nothing. What has ended is forgotten.
+    /// The next thing to be sent for this stream, and for which request; `None` when there is nothing. What has ended
+    /// is forgotten.
     pub(crate) fn next_part(&mut self, slot: u32, now: Instant, put: impl FnOnce(ToSend<'_>)) -> Option<RequestId> {
         let stream = self.get(slot).filter(|stream| stream.stage == Stage::Blocked)?;
         let id = stream.id;

@@ -1,8 +1,9 @@
 //! When to ring for a reply.
 //!
-//! A ring costs a system call here and a wake-up there, so replies to quick handlers are better told several at a time. But a
-//! reply must never wait for a slow handler behind it. So it is rung for at once, unless the next request is here already
-//! and its route has lately been quick. A route that was slow once counts as slow for the next thousand requests or so.
+//! A ring costs a system call here and a wake-up there, so replies to quick handlers are better told several at a time.
+//! But a reply must never wait for a slow handler behind it. So it is rung for at once, unless the next request is here
+//! already and its route has lately been quick. A route that was slow once counts as slow for the next thousand
+//! requests or so.
 
 use std::time::{Duration, Instant};
 

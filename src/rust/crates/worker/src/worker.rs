@@ -84,8 +84,8 @@ impl Worker {
         Worker { folder: Some(folder), ..self }
     }
 
-    /// Takes the next request that has not been taken back, and leaves its message in `message`. It counts as running until
-    /// [`Worker::finished`]. `None` when none waits; then all replies have been told.
+    /// Takes the next request that has not been taken back, and leaves its message in `message`. It counts as running
+    /// until [`Worker::finished`]. `None` when none waits; then all replies have been told.
     pub fn next(&mut self, message: &mut Vec<u8>) -> Option<Job> {
         loop {
             let id = self.end.requests.receive(&mut self.assembler, |word, bytes| {
@@ -118,8 +118,8 @@ impl Worker {
         }
     }
 
-    /// The handler of the last request taken has returned. When it has not replied, as it will do so later, the server is
-    /// told: this worker can take others. How long the handler took.
+    /// The handler of the last request taken has returned. When it has not replied, as it will do so later, the server
+    /// is told: this worker can take others. How long the handler took.
     pub fn finished(&mut self) -> Duration {
         self.running.set(None);
         if let Some(job) = self.current.take() {

@@ -1,7 +1,7 @@
 //! Dates as MongoDB writes them, `{"$date": ...}`: milliseconds since 1970, or text as in `2026-11-21T08:45:00Z`.
 //!
-//! Text is read by R, as jsonlite has it, because only R knows what its `strptime()` takes, and the session's time zone: in
-//! one call for all texts of a body, as they may be many. Not for finding dates: that is `shape`.
+//! Text is read by R, as jsonlite has it, because only R knows what its `strptime()` takes, and the session's time
+//! zone: in one call for all texts of a body, as they may be many. Not for finding dates: that is `shape`.
 
 use std::collections::HashMap;
 

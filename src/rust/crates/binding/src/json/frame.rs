@@ -25,7 +25,8 @@ pub fn write(writer: &mut Writer, table: &Table, na: Na, unbox: bool) -> Result<
     Ok(())
 }
 
-/// The names of the columns. A column of row names makes R repair names that are missing or repeated, in a way of its own.
+/// The names of the columns. A column of row names makes R repair names that are missing or repeated, in a way of its
+/// own.
 fn column_keys<'a>(table: &Table<'a>) -> Result<Keys<'a>, Unsupported> {
     if table.row_names.is_some() && text::missing_or_repeated(table.names) {
         return Err(Unsupported::Foreign);

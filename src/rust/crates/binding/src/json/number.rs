@@ -1,7 +1,8 @@
 //! Numbers: in the fewest digits that give the same number back, or rounded as jsonlite rounds them.
 //!
-//! The layout of the first is ECMAScript's (ECMA-262, Number::toString; also RFC 8785, section 3.2.2.3): no exponent from 1e-6 to
-//! 1e21, so 100000 and not 1e+05. Not for NA, NaN and infinities, which JSON has no numbers for: that is `write`.
+//! The layout of the first is ECMAScript's (ECMA-262, Number::toString; also RFC 8785, section 3.2.2.3): no exponent
+//! from 1e-6 to 1e21, so 100000 and not 1e+05. Not for NA, NaN and infinities, which JSON has no numbers for: that is
+//! `write`.
 
 /// Integers up to here are exact in a double.
 const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -67,9 +68,9 @@ fn lay_out(out: &mut Vec<u8>, shortest: &[u8]) {
     }
 }
 
-/// Writes a finite number as `jsonlite::toJSON(digits = )` does, with 0 to 9 digits behind the point: halves go to the even
-/// neighbour, and numbers that are very large or very small have that many significant digits more than before the point,
-/// 15 at most. Source: jsonlite's `num_to_char.c` and `modp_numtoa.c`, whose results the tests compare.
+/// Writes a finite number as `jsonlite::toJSON(digits = )` does, with 0 to 9 digits behind the point: halves go to the
+/// even neighbour, and numbers that are very large or very small have that many significant digits more than before the
+/// point, 15 at most. Source: jsonlite's `num_to_char.c` and `modp_numtoa.c`, whose results the tests compare.
 pub fn rounded(out: &mut Vec<u8>, x: f64, digits: u8) {
     let size = x.abs();
     if size > 1e-5 && size < f64::from(i32::MAX) {

@@ -82,8 +82,8 @@ pub trait Host {
     /// Strings that are not to be made.
     fn check(&mut self, max_collisions: usize, strings: &mut Texts) -> Result<(), FieldError>;
 
-    /// Reads texts as dates: seconds since 1970, NaN where one is none; those that name no time zone are in UTC or in the
-    /// session's. `None` when that could not be done at all.
+    /// Reads texts as dates: seconds since 1970, NaN where one is none; those that name no time zone are in UTC or in
+    /// the session's. `None` when that could not be done at all.
     fn read_dates(&mut self, texts: &[&str], utc: bool) -> Option<Vec<f64>>;
 }
 

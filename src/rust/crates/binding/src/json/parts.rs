@@ -1,7 +1,7 @@
 //! Parts of a value that the writer does not know, and what R says of them.
 //!
-//! R cannot be called while a text is written, since it may jump. So the writer notes what it would ask and goes on; the
-//! R side (`json.R`) finds the answers, and the text is written again with them, until nothing is asked.
+//! R cannot be called while a text is written, since it may jump. So the writer notes what it would ask and goes on;
+//! the R side (`json.R`) finds the answers, and the text is written again with them, until nothing is asked.
 
 use super::options::Na;
 use super::write::Unsupported;
@@ -46,7 +46,8 @@ impl Parts {
         Ok(Parts { known, asked: Vec::new() })
     }
 
-    /// The answer for a part, which depends on whether it is a column and how it is to be written; `None` when R is yet to be asked.
+    /// The answer for a part, which depends on whether it is a column and how it is to be written; `None` when R is yet
+    /// to be asked.
     pub fn answer<'a>(&mut self, part: Sexp, na: Na, unbox: bool, column: bool) -> Option<Answer<'a>> {
         let context = i32::from(column) | i32::from(unbox) << 1 | (na as i32) << 2;
         let asked = &mut self.asked;

@@ -8,8 +8,8 @@
 //! 3. arrays of scalars, all of one length: a matrix; matrices of the same extents: an array of one more
 //! 4. otherwise a list, in which empty arrays take the type of the others when those are all vectors, or data frames
 //!
-//! What has become an object or data frame of the one field `$date` is a time; single times only, in an array or an object,
-//! are a vector of times.
+//! What has become an object or data frame of the one field `$date` is a time; single times only, in an array or an
+//! object, are a vector of times.
 
 use bumpalo::Bump;
 

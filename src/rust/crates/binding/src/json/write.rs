@@ -1,8 +1,9 @@
 //! R values to JSON text, straight from R's memory.
 //!
 //! Nothing here allocates in R or jumps. Neighbours: `view` (what a value is), `frame` (data frames), `text`, `number`
-//! and `time` (leaves). What the native writer does not know is `Foreign`: the R side is then asked about that part alone
-//! (`parts`), after `refused` has made sure that no code or handle is hidden in it (jsonlite prints the source of functions).
+//! and `time` (leaves). What the native writer does not know is `Foreign`: the R side is then asked about that part
+//! alone (`parts`), after `refused` has made sure that no code or handle is hidden in it (jsonlite prints the source of
+//! functions).
 
 use super::options::{JsonOptions, Na, Time};
 use super::parts::{Answer, Parts};
@@ -36,8 +37,8 @@ pub fn write(x: Sexp, options: &JsonOptions, out: &mut Vec<u8>) -> Result<(), Un
     writer.value(x, options.na, options.auto_unbox)
 }
 
-/// As [`write`], with what R has answered about parts of `x`. What it is to be asked besides is the result; when that is
-/// none, `out` has the text.
+/// As [`write`], with what R has answered about parts of `x`. What it is to be asked besides is the result; when that
+/// is none, `out` has the text.
 ///
 /// # Errors
 /// As for [`write`]; never [`Unsupported::Foreign`], unless `known` is no list of answers.
@@ -271,7 +272,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Whether each of these has a text here. Looked at for all before the first is written, as a column is foreign or not.
+    /// Whether each of these has a text here. Looked at for all before the first is written, as a column is foreign or
+    /// not.
     pub fn knows(&self, cells: &Cells) -> bool {
         match cells {
             Cells::Factor(codes, labels) => {

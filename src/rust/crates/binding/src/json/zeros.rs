@@ -1,8 +1,8 @@
 //! Zeros with a minus, which sonic-rs gives as plain zeros: jsonlite keeps the minus of `-0.0`, and takes `-0` for the
 //! integer 0.
 //!
-//! The numbers are looked for in the text, in its order, which is the order in which values are read. Only texts that may
-//! hold such a zero pay for it. Not for any other number.
+//! The numbers are looked for in the text, in its order, which is the order in which values are read. Only texts that
+//! may hold such a zero pay for it. Not for any other number.
 
 use super::parse::Value;
 

@@ -1,7 +1,7 @@
 //! The storage of an answer: what the nodes that C reads point at, and the shapes that fields come in.
 //!
-//! The raw pointers in it point into the message, the body or the upload of the same cell, into `owned`, or at static text, and are
-//! read by C before it says that it has built the value.
+//! The raw pointers in it point into the message, the body or the upload of the same cell, into `owned`, or at static
+//! text, and are read by C before it says that it has built the value.
 
 use super::upload::{File, FileContent};
 use crate::node::{Kind, Node, Str};

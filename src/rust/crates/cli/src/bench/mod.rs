@@ -1,5 +1,6 @@
-//! `drover bench URL`: a small load test. A closed loop: each connection has one request at a time, and the next follows its answer.
-//! Not for comparing servers, which a client beside them on one machine disturbs: `benchmarks/` does that.
+//! `drover bench URL`: a small load test. A closed loop: each connection has one request at a time, and the next
+//! follows its answer. Not for comparing servers, which a client beside them on one machine disturbs: `benchmarks/`
+//! does that.
 
 mod connection;
 mod latencies;
@@ -31,7 +32,8 @@ pub struct BenchArgs {
     /// Where to: http://HOST:PORT/PATH
     url: String,
     /// Connections, each with one request at a time
-    #[arg(short, long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    #[arg(short, long, value_name = "N", default_value_t = 16,
+        value_parser = clap::value_parser!(u16).range(1..=10_000))]
     connections: u16,
     /// For how long
     #[arg(short, long, value_name = "SECONDS", default_value = "10s", value_parser = positive)]

@@ -75,7 +75,8 @@ fn ask<T: DeserializeOwned>(socket: &Path, request: Request, wait: Option<Durati
     Ok((sonic_rs::from_str(&line).map_err(io::Error::other)?, asked))
 }
 
-/// The servers of this user that run, with their sockets in this folder or in the usual ones, or those of them that are meant.
+/// The servers of this user that run, with their sockets in this folder or in the usual ones, or those of them that are
+/// meant.
 pub(crate) fn find(folder: Option<&Path>, wanted: Option<&Wanted>) -> Vec<Found> {
     place::sweep(folder);
     let mut found = Vec::new();

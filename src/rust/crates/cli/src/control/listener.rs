@@ -1,5 +1,5 @@
-//! The server's side: a socket in the folder of the user, from the start of the server to its end. What is asked for goes to
-//! the main thread, which replies when it can.
+//! The server's side: a socket in the folder of the user, from the start of the server to its end. What is asked for
+//! goes to the main thread, which replies when it can.
 
 use super::{place, Request};
 use serde::Serialize;
@@ -36,7 +36,8 @@ impl Reply {
 pub(crate) struct Listener(PathBuf);
 
 impl Listener {
-    /// Listens from now on, in this folder or in the usual one, by tasks of this runtime; `tell` passes requests on until it answers `false`.
+    /// Listens from now on, in this folder or in the usual one, by tasks of this runtime; `tell` passes requests on
+    /// until it answers `false`.
     ///
     /// # Errors
     /// When no folder can be used, or the system refuses.

@@ -1,5 +1,5 @@
-//! How the commands `status`, `reload` and `stop` reach a server of the program that runs: a socket for each, in a folder
-//! that belongs to the user. A server whose socket nobody listens on has ended, however it did.
+//! How the commands `status`, `reload` and `stop` reach a server of the program that runs: a socket for each, in a
+//! folder that belongs to the user. A server whose socket nobody listens on has ended, however it did.
 //!
 //! One line asks and one line of JSON answers. In reading order: `place` (the folder), `listener` (the server's side),
 //! `client` (the commands' side). What a server says, `serve` knows.

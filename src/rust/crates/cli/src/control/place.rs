@@ -1,5 +1,5 @@
-//! The folder with the sockets of a user's servers: one that was named, or else `drover` in `XDG_RUNTIME_DIR`, or `/tmp/drover-UID`
-//! where there is none, as for services and in containers. Only its owner may enter it.
+//! The folder with the sockets of a user's servers: one that was named, or else `drover` in `XDG_RUNTIME_DIR`, or
+//! `/tmp/drover-UID` where there is none, as for services and in containers. Only its owner may enter it.
 
 use rustix::process::geteuid;
 use std::fs::{self, DirBuilder};

@@ -1,5 +1,5 @@
-//! Folders of a router of plumber, answered as plumber does: whole files, without validators, ranges and conditions, and
-//! with types by a table of its own. What is anything else (a folder, a hidden or missing file, another method) is
+//! Folders of a router of plumber, answered as plumber does: whole files, without validators, ranges and conditions,
+//! and with types by a table of its own. What is anything else (a folder, a hidden or missing file, another method) is
 //! `None`: then the router answers in R. Neighbour: `mounts`, the folders of `dr_static()`, which go before these.
 
 use super::deliver::{body, response, AssetBody};

@@ -1,7 +1,8 @@
 //! The access log: a line for each request that ended, and for bytes that were refused.
 //!
-//! A line is formatted on the request's I/O thread and kept there; lines go to the log's writer together, when there are enough of them
-//! and as often as the thread looks at its clocks. So a request costs no system call, and a slow disk holds nobody up.
+//! A line is formatted on the request's I/O thread and kept there; lines go to the log's writer together, when there
+//! are enough of them and as often as the thread looks at its clocks. So a request costs no system call, and a slow
+//! disk holds nobody up.
 
 use crate::json::quote;
 use http::header::{REFERER, USER_AGENT};
@@ -108,7 +109,8 @@ impl Drop for AccessLog {
     }
 }
 
-/// `address - - [time] "request" status bytes "referer" "user agent"`: the combined format of Apache's and nginx's logs.
+/// `address - - [time] "request" status bytes "referer" "user agent"`: the combined format of Apache's and nginx's
+/// logs.
 fn combined(entry: &Entry<'_>, out: &mut String) {
     let _ = write!(out, "{} - - [", entry.remote_addr);
     let date = date(entry.at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs());

@@ -1,6 +1,6 @@
-//! The I/O thread as the threads of C handlers know it: answers that they make are noticed here when it looks, which it does before and after it
-//! sleeps; only while it sleeps is it woken. What it gives to them is told to them before it sleeps, too: so a batch of requests costs one
-//! wake-up there and one back, however many they are.
+//! The I/O thread as the threads of C handlers know it: answers that they make are noticed here when it looks, which it
+//! does before and after it sleeps; only while it sleeps is it woken. What it gives to them is told to them before it
+//! sleeps, too: so a batch of requests costs one wake-up there and one back, however many they are.
 
 use super::mailbox::{Mailbox, Message};
 use super::pending::deliver;

@@ -1,4 +1,5 @@
-//! What has come for an I/O thread from threads of C handlers. Written by whoever answers, emptied by that thread: see `home`.
+//! What has come for an I/O thread from threads of C handlers. Written by whoever answers, emptied by that thread: see
+//! `home`.
 
 use admission::Late;
 use exchange::{Answer, Head, PipeReader};
@@ -24,7 +25,8 @@ pub struct Message {
 
 /// See the module.
 pub struct Mailbox {
-    /// There is none while the system has no descriptor for it: then messages are noticed when the thread looks at its clocks.
+    /// There is none while the system has no descriptor for it: then messages are noticed when the thread looks at its
+    /// clocks.
     bell: OnceLock<Arc<Bell>>,
     /// `None` when the thread has gone
     messages: Mutex<Option<Vec<Message>>>,

@@ -1,13 +1,14 @@
-//! The handler's side of a request that is answered later: a [`Sink`]. What comes of the request goes to the mailbox of the I/O thread
-//! that waits for it.
+//! The handler's side of a request that is answered later: a [`Sink`]. What comes of the request goes to the mailbox of
+//! the I/O thread that waits for it.
 //!
 //! ```text
 //! Waiting ─start▶ Running ─answer▶ Over
 //!    │ taken back     ├─begin▶ Streaming ─end▶ Over
 //!    └──▶ Over        └─the last of the handler's side is dropped: Lost
 //! ```
-//! Stage, and whether it is cancelled, are under one lock, which both sides take. The I/O thread knows it by a `Weak`: so its memory is given
-//! back where it came from, after the answer has arrived, and not by the thread of the handler, for which that is dear.
+//! Stage, and whether it is cancelled, are under one lock, which both sides take. The I/O thread knows it by a `Weak`:
+//! so its memory is given back where it came from, after the answer has arrived, and not by the thread of the handler,
+//! for which that is dear.
 
 use super::mailbox::{Mailbox, Message, Settled};
 use admission::{Patience, NEVER};
@@ -44,7 +45,8 @@ pub struct MailboxSink {
 }
 
 impl MailboxSink {
-    /// Of a request that the I/O thread of this mailbox knows by `place`, and whose handler has `begun` already or waits for a thread.
+    /// Of a request that the I/O thread of this mailbox knows by `place`, and whose handler has `begun` already or
+    /// waits for a thread.
     pub fn new(mailbox: Arc<Mailbox>, place: (usize, u64), begun: bool, since: u64, patience: Patience) -> Arc<Self> {
         let stage = if begun { Stage::Running } else { Stage::Waiting };
         let state = Mutex::new(State { stage, cancelled: false, on_cancel: None, writer: None });
@@ -65,8 +67,8 @@ impl MailboxSink {
         self.mailbox.put(Message { place: self.place, outcome });
     }
 
-    /// Its time is over if it is at `now`: unless it was answered just now, its handler is told so, and what its client is to be told is
-    /// returned.
+    /// Its time is over if it is at `now`: unless it was answered just now, its handler is told so, and what its client
+    /// is to be told is returned.
     pub fn expire(&self, now: u64) -> Option<Settled> {
         let state = self.state();
         if !matches!(state.stage, Stage::Waiting | Stage::Running) {

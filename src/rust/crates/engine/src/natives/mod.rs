@@ -1,6 +1,6 @@
-//! C handlers that run in this process: called on the I/O thread when they have promised not to block, handed to a pool of threads
-//! otherwise. Neighbours: `exchange` (what they see and say), `pipeline` (who calls), `dispatch` (the way to those that run in
-//! worker processes instead).
+//! C handlers that run in this process: called on the I/O thread when they have promised not to block, handed to a pool
+//! of threads otherwise. Neighbours: `exchange` (what they see and say), `pipeline` (who calls), `dispatch` (the way to
+//! those that run in worker processes instead).
 
 mod home;
 mod mailbox;
@@ -55,8 +55,8 @@ impl Natives {
     }
 }
 
-/// Both sides of a request that is to be answered within `in_all` ms by a handler of this process. It waits for a thread for at most
-/// `in_queue` ms; `None` when its handler has begun already.
+/// Both sides of a request that is to be answered within `in_all` ms by a handler of this process. It waits for a
+/// thread for at most `in_queue` ms; `None` when its handler has begun already.
 pub fn pending(in_queue: Option<u64>, in_all: u64) -> (Pending, Arc<dyn Sink>) {
     pending::pending(home::mailbox(), in_queue, in_all)
 }

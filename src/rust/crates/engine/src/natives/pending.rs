@@ -1,8 +1,8 @@
-//! A request that a C handler of this process answers later, as its I/O thread knows it: the future of what comes of it. The other side is
-//! `mailbox_sink`; what it says arrives by `home`.
+//! A request that a C handler of this process answers later, as its I/O thread knows it: the future of what comes of
+//! it. The other side is `mailbox_sink`; what it says arrives by `home`.
 //!
-//! All here belongs to one thread, and costs no lock. The client's side gives up by dropping [`Pending`], at a timeout, or by dropping the
-//! reader of the stream: that is what handlers know as cancelled.
+//! All here belongs to one thread, and costs no lock. The client's side gives up by dropping [`Pending`], at a timeout,
+//! or by dropping the reader of the stream: that is what handlers know as cancelled.
 
 use super::mailbox::{Mailbox, Message, Settled};
 use super::mailbox_sink::MailboxSink;
@@ -43,8 +43,8 @@ pub struct Pending {
     pub(super) key: usize,
 }
 
-/// Both sides of a request that is to be answered within `in_all` ms. It waits for a thread for at most `in_queue` ms; `None`
-/// when its handler has begun already. What comes of it is put into this thread's `mailbox`.
+/// Both sides of a request that is to be answered within `in_all` ms. It waits for a thread for at most `in_queue` ms;
+/// `None` when its handler has begun already. What comes of it is put into this thread's `mailbox`.
 pub fn pending(mailbox: Arc<Mailbox>, in_queue: Option<u64>, in_all: u64) -> (Pending, Arc<dyn Sink>) {
     let now = now();
     let patience = Patience { in_queue: in_queue.unwrap_or(in_all), in_all };
@@ -61,11 +61,13 @@ pub fn pending(mailbox: Arc<Mailbox>, in_queue: Option<u64>, in_all: u64) -> (Pe
     (Pending { key }, sink)
 }
 
-/// A message has come: its task goes on. One that nobody waits for is given back, for its drop may call what users wrote.
+/// A message has come: its task goes on. One that nobody waits for is given back, for its drop may call what users
+/// wrote.
 pub fn deliver(message: Message) -> Option<Message> {
     let (key, id) = message.place;
     let waker = OUT.with_borrow_mut(|out| match out.awaited.get_mut(key).filter(|awaited| awaited.id == id) {
-        // the first one counts: a handler that is told of a timeout may let go of its request before the client has looked
+        // the first one counts: a handler that is told of a timeout may let go of its request before the client has
+        // looked
         Some(awaited) if awaited.outcome.is_none() => {
             awaited.outcome = Some(message.outcome);
             Ok(awaited.waker.take())

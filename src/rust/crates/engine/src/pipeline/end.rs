@@ -1,4 +1,5 @@
-//! Phase 6: how a request ended. Reached once by each, whether its client took the response, left, or sent what was refused.
+//! Phase 6: how a request ended. Reached once by each, whether its client took the response, left, or sent what was
+//! refused.
 //!
 //! Runs: the access log.
 

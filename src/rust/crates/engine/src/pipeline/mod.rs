@@ -3,8 +3,8 @@
 //! ```text
 //! head ─▶ route ─▶ body ─▶ run ─▶ response ─▶ end
 //! ```
-//! A phase may answer; then `response` comes next. Every request reaches `end` exactly once, be it answered, refused or left by its client.
-//! What ends before `run` never meets R.
+//! A phase may answer; then `response` comes next. Every request reaches `end` exactly once, be it answered, refused or
+//! left by its client. What ends before `run` never meets R.
 
 mod body;
 mod end;
@@ -54,7 +54,8 @@ enum Begun {
 enum Rest {
     /// others have it
     Waiting(Waiting),
-    /// its body is to be received for this route, which is in a box: most requests do without, and each has to carry the space
+    /// its body is to be received for this route, which is in a box: most requests do without, and each has to carry
+    /// the space
     Routed(Box<Route<'static>>),
 }
 
@@ -76,7 +77,8 @@ fn begin(state: &State, body: &Incoming, context: &Context) -> Result<Begun, Fai
     })
 }
 
-/// The rest of the way, from where it has begun. A request is routed again only when the app that routed it is not served any more.
+/// The rest of the way, from where it has begun. A request is routed again only when the app that routed it is not
+/// served any more.
 async fn go_on(state: &State, rest: Rest, body: &mut Incoming, context: &Arc<Context>) -> Answer {
     let (mut routed, mut waiting) = match rest {
         Rest::Waiting(waiting) => (None, Some(waiting)),
@@ -111,7 +113,8 @@ async fn whole<'r>(
 ) -> Result<&'r Received, Failure> {
     Ok(match received {
         Some(body) => body,
-        // in a box of its own: the one around it, which most requests need, stays of a size that costs little to allocate
+        // in a box of its own: the one around it, which most requests need, stays of a size that costs little to
+        // allocate
         none => none.insert(Box::pin(body::receive(state, body)).await?),
     })
 }

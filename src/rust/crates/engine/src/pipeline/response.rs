@@ -1,6 +1,7 @@
 //! Phase 5: what every response has in common, and how what handlers and workers say becomes one.
 //!
-//! Runs: a place for an open file · failures become responses, and lines of the log · bodies of `HEAD`, 204, 205 and 304 are left out.
+//! Runs: a place for an open file · failures become responses, and lines of the log · bodies of `HEAD`, 204, 205 and
+//! 304 are left out.
 
 use super::state::State;
 use super::Answer;
@@ -40,8 +41,8 @@ pub fn finish(state: &mut State, answer: Answer, body: Incoming, context: &Conte
         without_body(&mut response);
     }
     let (open, ending) = state.answered(response.status, reason);
-    // the request ends when its body has been handed over, not when its head is; and an HTTP/2 body that was not read is given up only
-    // then, as before it the client might never see the answer
+    // the request ends when its body has been handed over, not when its head is; and an HTTP/2 body that was not read
+    // is given up only then, as before it the client might never see the answer
     response.body = response.body.keeping(open, body.into_unread());
     response.end = ending.map(|ending| ending as Box<dyn End>);
     response

@@ -73,7 +73,8 @@ pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Opti
             Err(in_worker(Failure::new(StatusCode::BAD_GATEWAY, why), pid))
         }
         Outcome::Stale => {
-            // another generation of the app took over in the meantime, or has, and the dispatcher of this thread is still to hear of it
+            // another generation of the app took over in the meantime, or has, and the dispatcher of this thread is
+            // still to hear of it
             tokio::task::yield_now().await;
             return None;
         }

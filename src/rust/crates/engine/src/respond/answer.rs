@@ -1,4 +1,5 @@
-//! The response that a C handler of this process answers with. What it set is checked as that of a worker is: see `reply`.
+//! The response that a C handler of this process answers with. What it set is checked as that of a worker is: see
+//! `reply`.
 
 use bytes::Bytes;
 use exchange::Head;

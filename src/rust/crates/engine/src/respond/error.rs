@@ -47,8 +47,8 @@ impl ErrorBodies {
     }
 }
 
-/// The response for a failure, in the app's own form if it has one. `request` are the fields of the request, `id` names it in
-/// the log.
+/// The response for a failure, in the app's own form if it has one. `request` are the fields of the request, `id` names
+/// it in the log.
 pub fn failure(f: &Failure, bodies: &ErrorBodies, own: &OwnErrors, request: &Fields, id: u64) -> Response {
     let json = bodies.is_json(request);
     let (mut fields, body) = match own.answer(f, json) {

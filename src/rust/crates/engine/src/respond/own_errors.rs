@@ -1,5 +1,6 @@
-//! The app's own form for errors that the engine answers by itself. Made once, when the app was loaded, by its function for errors in
-//! R: none of it is needed when there is too much to do. Not for errors of handlers, which that function answers as they come.
+//! The app's own form for errors that the engine answers by itself. Made once, when the app was loaded, by its function
+//! for errors in R: none of it is needed when there is too much to do. Not for errors of handlers, which that function
+//! answers as they come.
 
 use crate::config::OwnErrorConfig;
 use bytes::Bytes;

@@ -1,5 +1,5 @@
-//! The response that a worker's reply describes. What a handler set is checked here: a header that would split the response,
-//! or a status that is not one, becomes 500.
+//! The response that a worker's reply describes. What a handler set is checked here: a header that would split the
+//! response, or a status that is not one, becomes 500.
 
 use super::from_asset;
 use crate::assets::{self, AssetBody};
@@ -24,8 +24,8 @@ pub enum Replied {
     Wrong(String),
 }
 
-/// Reads the message of a reply, with the file that came with it: its body when that is long, or a file that the handler opened. `method` and `request` are those of the request, for files
-/// (ranges, conditions).
+/// Reads the message of a reply, with the file that came with it: its body when that is long, or a file that the
+/// handler opened. `method` and `request` are those of the request, for files (ranges, conditions).
 pub fn from_reply(mut message: Bytes, sent: Option<OwnedFd>, method: &Method, request: &Fields) -> Replied {
     let reply = match Reply::decode(&message) {
         Ok(reply) => reply,

@@ -17,8 +17,8 @@ use wire::{ContentType, ReplyBody, ReplyHead, Request};
 
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The lane of a worker for its C handlers, or for R. It tells the test what it is given, and begins with nothing by itself unless it is `eager`: then it answers at
-/// once.
+/// The lane of a worker for its C handlers, or for R. It tells the test what it is given, and begins with nothing by
+/// itself unless it is `eager`: then it answers at once.
 pub struct Fake {
     pub worker: u32,
     pub link: Arc<Mutex<WorkerEnd>>,

@@ -1,5 +1,5 @@
-//! Worker processes that run C handlers, as clients see them: fakes that begin and answer what the test tells them to, so that what goes
-//! where is known and nothing has to be timed.
+//! Worker processes that run C handlers, as clients see them: fakes that begin and answer what the test tells them to,
+//! so that what goes where is known and nothing has to be timed.
 
 mod fake;
 #[path = "../settings/mod.rs"]

@@ -113,8 +113,8 @@ impl Client {
         here(&mut self.io).socket()
     }
 
-    /// It stays. Gives the thread that is to have it, if that is another: one can, while nothing of a request is under way and the
-    /// runtime of this thread does not know the socket.
+    /// It stays. Gives the thread that is to have it, if that is another: one can, while nothing of a request is under
+    /// way and the runtime of this thread does not know the socket.
     pub fn settle(&mut self) -> Option<usize> {
         let movable = matches!(self.doing, Doing::Reading) && !here(&mut self.io).is_watched();
         let thread = if movable { self.state.server().place() } else { this_thread() };
@@ -288,7 +288,8 @@ impl Client {
         let _ = io.poll_flush(cx)?;
         // one that has ended its side still gets an answer whose length it knows
         let is_certain = matches!(&self.doing, Doing::Sending(body, ..) if body.len().is_some());
-        // most are answered before a new socket would be known to the runtime, and only those that are not are worth that
+        // most are answered before a new socket would be known to the runtime, and only those that are not are worth
+        // that
         let is_watched = io.is_watched() || self.state.is_worth_watching();
         if is_watched && !is_certain && io.body.has_ended() && io.input().is_empty() {
             if let Poll::Ready(0) = io.poll_fill(cx)? {
@@ -398,8 +399,8 @@ impl Client {
         }
     }
 
-    /// After the last answer. Closing a socket with unread bytes resets the connection, and a reset can overtake the answer:
-    /// so what the client still sends is read for a while, unless it has nothing more to say.
+    /// After the last answer. Closing a socket with unread bytes resets the connection, and a reset can overtake the
+    /// answer: so what the client still sends is read for a while, unless it has nothing more to say.
     fn after_last(&mut self) -> Ended {
         // a client of a server that is ending has nothing more to say either
         if self.state.server().is_draining() || self.is_complete() {

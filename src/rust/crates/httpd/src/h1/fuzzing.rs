@@ -1,4 +1,5 @@
-//! What the fuzz targets of `tests/fuzz` see of HTTP/1.1. Compiled with `--cfg fuzzing` only; no part of this crate's interface.
+//! What the fuzz targets of `tests/fuzz` see of HTTP/1.1. Compiled with `--cfg fuzzing` only; no part of this crate's
+//! interface.
 
 use super::encode::{framing, head};
 use crate::connection::Connection;

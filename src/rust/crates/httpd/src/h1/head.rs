@@ -1,8 +1,9 @@
 //! Strict reading of an HTTP/1.1 header section (RFC 9112), line by line as it comes.
 //!
-//! What two parsers could read in two ways is a way to smuggle a request past a proxy, so it is refused: bare line feeds, two
-//! lengths, a length beside a transfer coding, a missing or second `Host`, names with `_` (which CGI-style names confuse with `-`), and
-//! sizes beyond the limits. Neighbours: `target`, `body` (what comes after it), `connection` (who feeds it).
+//! What two parsers could read in two ways is a way to smuggle a request past a proxy, so it is refused: bare line
+//! feeds, two lengths, a length beside a transfer coding, a missing or second `Host`, names with `_` (which CGI-style
+//! names confuse with `-`), and sizes beyond the limits. Neighbours: `target`, `body` (what comes after it),
+//! `connection` (who feeds it).
 
 use super::target::{is_host, set_target};
 use super::{refuse, Refusal};
@@ -80,7 +81,8 @@ impl HeadReader {
         self.head.is_some() || self.stray
     }
 
-    /// Reads the whole lines of `input`, up to the end of the section: gives how many bytes that is, and the section if it is complete.
+    /// Reads the whole lines of `input`, up to the end of the section: gives how many bytes that is, and the section if
+    /// it is complete.
     ///
     /// # Errors
     /// Why it is refused.

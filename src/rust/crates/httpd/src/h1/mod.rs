@@ -1,6 +1,7 @@
 //! HTTP/1.1 (RFC 9112), as strict as a server behind proxies has to be.
 //!
-//! `head`, `target` and `body` read, `encode` writes, `connection` is the order of it all, on a [`crate::transport::Transport`].
+//! `head`, `target` and `body` read, `encode` writes, `connection` is the order of it all, on a
+//! [`crate::transport::Transport`].
 
 mod body;
 mod connection;

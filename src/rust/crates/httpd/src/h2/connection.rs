@@ -30,8 +30,8 @@ const HELD: usize = 64 << 10;
 /// us reset (CVE-2025-8671): then the connection ends.
 const RESETS: usize = 20;
 const RESETS_OF_OURS: usize = 1024;
-/// Other connections have their turn after so many rounds of requests, and between two requests after so long: looking for a file takes ten
-/// times as long as to answer from memory.
+/// Other connections have their turn after so many rounds of requests, and between two requests after so long: looking
+/// for a file takes ten times as long as to answer from memory.
 const ROUNDS: usize = 8;
 const SLICE: Duration = Duration::from_micros(20);
 

@@ -10,13 +10,14 @@ const HEADER: usize = 9;
 /// Frames of no use to a request (PING, SETTINGS, PRIORITY, empty DATA, unknown ones) that a client may send in
 /// [`SPAN`] ms. Honest ones send a few a second at most.
 const MOST: u32 = 1000;
-/// RST_STREAM and WINDOW_UPDATE frames are limited likewise, but of the latter there may be one more for each so many bytes
-/// that the client was sent.
+/// RST_STREAM and WINDOW_UPDATE frames are limited likewise, but of the latter there may be one more for each so many
+/// bytes that the client was sent.
 const BYTES_OF_UPDATE: u64 = 32;
 const SPAN: u64 = 10_000;
 
-/// What a connection's frames may cost in a turn, so that a flood of them does not keep others waiting: a request or a piece of a body costs
-/// 1, all else, of which an honest client sends few at a time, [`ASIDE`]. As many requests as most clients have under way at a time.
+/// What a connection's frames may cost in a turn, so that a flood of them does not keep others waiting: a request or a
+/// piece of a body costs 1, all else, of which an honest client sends few at a time, [`ASIDE`]. As many requests as
+/// most clients have under way at a time.
 const AT_ONCE: u32 = 16;
 const ASIDE: u32 = 2;
 

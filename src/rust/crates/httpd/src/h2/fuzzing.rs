@@ -1,5 +1,5 @@
-//! A connection of HTTP/2 as the fuzz target `h2_connection` of `tests/fuzz` has it: served in the target's own thread, turn by turn, at
-//! the time that the target says. Compiled with `--cfg fuzzing` only.
+//! A connection of HTTP/2 as the fuzz target `h2_connection` of `tests/fuzz` has it: served in the target's own thread,
+//! turn by turn, at the time that the target says. Compiled with `--cfg fuzzing` only.
 
 use super::serve;
 use crate::connection::{Connection, Directive};

@@ -25,8 +25,8 @@ const PIECE: usize = 128 << 10;
 /// Most bytes of a file read by the I/O thread itself.
 const CACHED: usize = 64 << 10;
 
-/// Pieces that are read at a time, until their connections take them: more than keep the disk busy, and so few that those of a thousand
-/// downloads do not come all together, before everybody else.
+/// Pieces that are read at a time, until their connections take them: more than keep the disk busy, and so few that
+/// those of a thousand downloads do not come all together, before everybody else.
 static READS: Semaphore = Semaphore::const_new(16);
 
 /// A body of so many bytes is worth counting while it waits in memory.
@@ -121,8 +121,8 @@ impl Body {
         matches!(self.source, Source::File(_))
     }
 
-    /// Takes what it needs of what all connections may hold together: a place for its open file, room for its bytes when
-    /// they are many, or, where there is none, a file for them.
+    /// Takes what it needs of what all connections may hold together: a place for its open file, room for its bytes
+    /// when they are many, or, where there is none, a file for them.
     ///
     /// # Errors
     /// 503, when there are too many files.
@@ -146,7 +146,8 @@ impl Body {
         Ok(())
     }
 
-    /// Keeps the request open, and what was not read of its body, until this body has been handed over whole, or dropped.
+    /// Keeps the request open, and what was not read of its body, until this body has been handed over whole, or
+    /// dropped.
     pub fn keeping(mut self, open: Option<OpenRequest>, unread: Option<Unread>) -> Self {
         self._until_end = Some((open, unread));
         self
@@ -215,8 +216,8 @@ impl Piecewise {
         Poll::Ready(piece)
     }
 
-    /// What the system has in memory, which is cheaper than to have another thread read it. `None` when it would have to wait for a disk, and
-    /// where there are file systems that cannot tell.
+    /// What the system has in memory, which is cheaper than to have another thread read it. `None` when it would have
+    /// to wait for a disk, and where there are file systems that cannot tell.
     fn read_cached(&self, most: usize) -> Option<Bytes> {
         let mut piece = vec![0; self.left.min(most.min(CACHED) as u64) as usize];
         let into = &mut [IoSliceMut::new(&mut piece)];

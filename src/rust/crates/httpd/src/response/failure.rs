@@ -1,5 +1,5 @@
-//! Why there is no other answer to a request, or to bytes that are none. The simplest form of it, a line of text, is here: it is what a client
-//! gets whose bytes were refused.
+//! Why there is no other answer to a request, or to bytes that are none. The simplest form of it, a line of text, is
+//! here: it is what a client gets whose bytes were refused.
 
 use super::status::phrase_or_class;
 use crate::date;

@@ -42,7 +42,8 @@ const OF_THE_SERVER: [&str; 11] = [
 ];
 
 impl ResponseFields {
-    /// Those that a handler gave, each checked, its content type unless it gives it as a field, and what every response has.
+    /// Those that a handler gave, each checked, its content type unless it gives it as a field, and what every response
+    /// has.
     ///
     /// # Errors
     /// What is wrong with a field, which could split the response.

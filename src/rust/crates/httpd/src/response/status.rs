@@ -24,8 +24,8 @@ pub fn may_have_content(status: StatusCode) -> bool {
     !is_bodiless(status) && status != StatusCode::RESET_CONTENT
 }
 
-/// What a status is called in the registry of IANA, with the teapot of RFC 2324; `None` for those that have no name. The one table: status
-/// lines, error pages and R have it from here.
+/// What a status is called in the registry of IANA, with the teapot of RFC 2324; `None` for those that have no name.
+/// The one table: status lines, error pages and R have it from here.
 pub fn phrase(status: u16) -> Option<&'static str> {
     Some(match status {
         100 => "Continue",

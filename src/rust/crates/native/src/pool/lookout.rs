@@ -1,5 +1,5 @@
-//! A thread that looks at those who run quick handlers: one that lasts gets others to do what waits behind it, and the answers
-//! that it holds are told.
+//! A thread that looks at those who run quick handlers: one that lasts gets others to do what waits behind it, and the
+//! answers that it holds are told.
 
 use super::Inner;
 use std::sync::{Arc, PoisonError};

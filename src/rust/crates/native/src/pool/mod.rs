@@ -1,12 +1,14 @@
 //! The threads that run handlers which may block: first come, first served.
 //!
-//! Each wake-up of a thread costs more than a quick handler does. So requests are told to threads when whoever gives them is about to
-//! sleep (`flush`), a thread that is awake runs quick handlers in a row, and what they answered is told to the clients' side for many at a
-//! time. A handler that is slow, or not known yet, has a thread to itself, and holds up nobody: not those that wait, and not
-//! the answers before it. `pace` says which is which, and `lookout` sees when it was wrong.
+//! Each wake-up of a thread costs more than a quick handler does. So requests are told to threads when whoever gives
+//! them is about to sleep (`flush`), a thread that is awake runs quick handlers in a row, and what they answered is
+//! told to the clients' side for many at a time. A handler that is slow, or not known yet, has a thread to itself, and
+//! holds up nobody: not those that wait, and not the answers before it. `pace` says which is which, and `lookout` sees
+//! when it was wrong.
 //!
-//! `queue` has the state and decides; `runner` is what a thread does. Threads are started when they are needed, up to the number that was asked
-//! for. They get no signals, and end when the pool does; a handler that does not return keeps its thread, and nobody waits for it.
+//! `queue` has the state and decides; `runner` is what a thread does. Threads are started when they are needed, up to
+//! the number that was asked for. They get no signals, and end when the pool does; a handler that does not return keeps
+//! its thread, and nobody waits for it.
 
 mod lookout;
 pub mod pace;
@@ -30,8 +32,8 @@ pub struct ThreadPool(Arc<Inner>);
 
 struct Inner {
     registry: Arc<Registry>,
-    /// What was submitted since the last flush. Apart from the queue, whose lock threads of the pool take all the time: who submits would fetch
-    /// it from another processor for each job.
+    /// What was submitted since the last flush. Apart from the queue, whose lock threads of the pool take all the time:
+    /// who submits would fetch it from another processor for each job.
     submitted: Mutex<Vec<Waiting>>,
     queue: Mutex<Queue>,
     /// there is something to look at, or the end
@@ -119,8 +121,8 @@ impl Inner {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts threads, as the queue has decided, and the lookout when there is something for it. What is left is to be finished when the
-    /// lock is free.
+    /// Starts threads, as the queue has decided, and the lookout when there is something for it. What is left is to be
+    /// finished when the lock is free.
     fn look_after(self: &Arc<Self>, queue: &mut Queue, wake: Wake) -> Rest {
         let given_up = (0..wake.new).flat_map(|_| self.start_runner(queue)).collect();
         if queue.begin_watch() {
@@ -133,8 +135,8 @@ impl Inner {
         Rest { sleepers: wake.sleepers, _given_up: given_up }
     }
 
-    /// Starts a thread that the queue counts on. When the system has none, those that there are have to do; without any, nobody will
-    /// run what waits.
+    /// Starts a thread that the queue counts on. When the system has none, those that there are have to do; without
+    /// any, nobody will run what waits.
     fn start_runner(self: &Arc<Self>, queue: &mut Queue) -> VecDeque<Job> {
         let (inner, me) = (self.clone(), queue.threads());
         let thread = std::thread::Builder::new().name(format!("drover-c-{me}")).stack_size(STACK);

@@ -10,7 +10,8 @@ pub const QUICK: Duration = Duration::from_micros(25);
 /// Nothing is known.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Of one handler. Written by whichever threads run it, read by who submits; all relaxed, as it is a guess and a lost one does no harm.
+/// Of one handler. Written by whichever threads run it, read by who submits; all relaxed, as it is a guess and a lost
+/// one does no harm.
 pub struct Pace(AtomicU32);
 
 impl Default for Pace {

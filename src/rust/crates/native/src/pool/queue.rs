@@ -1,7 +1,9 @@
-//! What waits for threads, what threads do, and how many are to be awake. All of it is under one lock; nothing here wakes, runs or waits.
+//! What waits for threads, what threads do, and how many are to be awake. All of it is under one lock; nothing here
+//! wakes, runs or waits.
 //!
-//! A thread is, one after the other: *sleeping* → *looking* (for a job: it is awake, or has been told to be) → running a *quick* job, and looking at
-//! once after it; or running a *slow* one. A quick one that is found to last is *late*, and counts as slow from then on.
+//! A thread is, one after the other: *sleeping* → *looking* (for a job: it is awake, or has been told to be) → running
+//! a *quick* job, and looking at once after it; or running a *slow* one. A quick one that is found to last is *late*,
+//! and counts as slow from then on.
 
 use super::pace::QUICK;
 use exchange::Sink;
@@ -18,10 +20,11 @@ pub struct Job {
     pub sink: Arc<dyn Sink>,
 }
 
-/// Answers that are held until they are told, at most: with what the quickest handlers take, a fraction of a millisecond.
+/// Answers that are held until they are told, at most: with what the quickest handlers take, a fraction of a
+/// millisecond.
 const MOST_HELD: usize = 32;
-/// Work of quick jobs that one thread is left with before another is woken for it. Each wake-up costs, and takes what is in the caches
-/// elsewhere; what waits longer than this is more than one thread can do.
+/// Work of quick jobs that one thread is left with before another is woken for it. Each wake-up costs, and takes what
+/// is in the caches elsewhere; what waits longer than this is more than one thread can do.
 const ENOUGH_WORK: Duration = Duration::from_millis(1);
 /// Looks without anything to look at before the lookout sleeps: it is not woken for each batch of requests.
 const IDLE_LOOKS: u32 = 20;
@@ -308,7 +311,8 @@ impl Queue {
         self.watching
     }
 
-    /// The lookout's look, a while after its last one: whose quick jobs are still the same is late. Whom to tell because of it.
+    /// The lookout's look, a while after its last one: whose quick jobs are still the same is late. Whom to tell
+    /// because of it.
     pub fn look(&mut self) -> Vec<Arc<dyn Sink>> {
         let mut tell = Vec::new();
         for runner in self.runners.iter_mut().filter(|runner| runner.doing == Doing::Quick) {

@@ -93,7 +93,8 @@ impl Inner {
             Callee::Stream(function) => stream::call(function, entry, &shared),
             Callee::Drover(function) => {
                 let held = holds.then(|| hold::answers_of(&sink));
-                // SAFETY: function and data are those of one spec; the address is good until the call returns, and longer.
+                // SAFETY: function and data are those of one spec; the address is good until the call returns, and
+                // longer.
                 let outcome = unsafe { guard::handler(function, shared.address(), &api::TABLE, entry.data()) };
                 drop(held);
                 if shared.returned(outcome) {

@@ -95,7 +95,8 @@ impl App {
     pub fn with(specs: Vec<Spec>, threads: usize) -> Self {
         let log = Arc::new(Mutex::new(Vec::new()));
         let lines = log.clone();
-        // SAFETY: functions of the library, which stays loaded, by their interfaces; data are static or outlive the app.
+        // SAFETY: functions of the library, which stays loaded, by their interfaces; data are static or outlive the
+        // app.
         let natives = unsafe {
             Natives::new(
                 specs,
@@ -200,8 +201,8 @@ pub fn headers(client: &Client) -> Vec<(String, String)> {
     head.headers.iter().map(|(name, value)| (text(name), text(value))).collect()
 }
 
-/// The codes that the last handler that notes any has got, once `enough` are there; then they are forgotten. Tests that use it run
-/// one at a time.
+/// The codes that the last handler that notes any has got, once `enough` are there; then they are forgotten. Tests that
+/// use it run one at a time.
 #[track_caller]
 pub fn codes(enough: usize) -> Vec<i32> {
     let app = App::new("h_codes");

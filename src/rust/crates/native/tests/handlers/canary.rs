@@ -1,4 +1,5 @@
-//! What ends the process, on purpose: run by `tools/sanitize.sh`, to see that its sanitizers see it, and by tests in a process of its own.
+//! What ends the process, on purpose: run by `tools/sanitize.sh`, to see that its sanitizers see it, and by tests in a
+//! process of its own.
 
 use crate::app::{response, App, Ask, How};
 

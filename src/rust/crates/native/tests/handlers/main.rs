@@ -1,5 +1,6 @@
-//! C handlers as their callers see them: the handlers of `tests/handlers/` (the R package at the root of the repository) are compiled
-//! and called through `exchange::Handlers`, inline and on the pool, with a client that only pretends to be one.
+//! C handlers as their callers see them: the handlers of `tests/handlers/` (the R package at the root of the
+//! repository) are compiled and called through `exchange::Handlers`, inline and on the pool, with a client that only
+//! pretends to be one.
 //!
 //! `tools/sanitize.sh` runs these under AddressSanitizer and ThreadSanitizer, with the handlers compiled for them, too.
 

@@ -1,5 +1,5 @@
-//! The router, naively: every pattern as one regular expression per segment. What the router is compared with, here and by the fuzz
-//! target `router` in `tests/fuzz`.
+//! The router, naively: every pattern as one regular expression per segment. What the router is compared with, here and
+//! by the fuzz target `router` in `tests/fuzz`.
 
 use regex::Regex;
 

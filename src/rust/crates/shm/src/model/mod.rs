@@ -1,13 +1,14 @@
 //! Shared memory that a model checker follows: built with `--cfg loom` only, for tests only.
 //!
-//! The rest of the crate is compiled as it is, with other words (`words`) and other segments (`segment`) beneath it. Loom then
-//! runs each model in every interleaving of its threads and with every value that a load may see under the orderings that
-//! the code asks for. What it finds: a lost, torn or doubled message, a request that runs twice or nowhere, a wake-up that
-//! nobody gets (a deadlock), and bytes that two threads touch without an order between them.
+//! The rest of the crate is compiled as it is, with other words (`words`) and other segments (`segment`) beneath it.
+//! Loom then runs each model in every interleaving of its threads and with every value that a load may see under the
+//! orderings that the code asks for. What it finds: a lost, torn or doubled message, a request that runs twice or
+//! nowhere, a wake-up that nobody gets (a deadlock), and bytes that two threads touch without an order between them.
 //!
-//! The models: `ring`, `slots`, `bell`. In some of them a thread stops for ever at one of its steps, each step in turn: a process
-//! that was killed. `weaken` weakens every ordering of the crate, one at a time, and wants a model to fail for each: a
-//! model that passes with a broken ordering proves nothing, and an ordering that no model needs is not needed.
+//! The models: `ring`, `slots`, `bell`. In some of them a thread stops for ever at one of its steps, each step in turn:
+//! a process that was killed. `weaken` weakens every ordering of the crate, one at a time, and wants a model to fail
+//! for each: a model that passes with a broken ordering proves nothing, and an ordering that no model needs is not
+//! needed.
 //!
 //! Run it: `RUSTFLAGS="--cfg loom" cargo test -p shm --release --lib`, a stage of `tools/test.sh`.
 

@@ -55,8 +55,8 @@ pub(super) fn whole_and_in_order() {
     });
 }
 
-/// A message of two records, of which the second does not fit into the lap: a filler takes the rest of it, and what follows
-/// needs room that the reader has yet to make.
+/// A message of two records, of which the second does not fit into the lap: a filler takes the rest of it, and what
+/// follows needs room that the reader has yet to make.
 pub(super) fn in_parts() {
     check(|| {
         let (mut tx, mut rx) = small_ring();

@@ -17,7 +17,8 @@ pub struct Segment {
     grains: Vec<loom::cell::UnsafeCell<()>>,
 }
 
-// SAFETY: whoever touches bytes of it holds the cells of `grains`, and loom fails the model when two threads do without an order.
+// SAFETY: whoever touches bytes of it holds the cells of `grains`, and loom fails the model when two threads do without
+// an order.
 unsafe impl Send for Segment {}
 // SAFETY: as above.
 unsafe impl Sync for Segment {}

@@ -1,5 +1,5 @@
-//! Models of the slots, with the rings that the requests and replies pass: each request runs exactly once, is taken back, or was
-//! with the worker when that died, and the server can tell which.
+//! Models of the slots, with the rings that the requests and replies pass: each request runs exactly once, is taken
+//! back, or was with the worker when that died, and the server can tell which.
 
 use super::words::mortal;
 use super::{check, small_ring, Segment};
@@ -84,7 +84,8 @@ pub(super) fn two_race() {
     });
 }
 
-/// Three requests are with the worker, which stops for ever at one of its steps while the server takes back the last two.
+/// Three requests are with the worker, which stops for ever at one of its steps while the server takes back the last
+/// two.
 pub(super) fn three_of_a_dead_worker() {
     // of a request: to look, to say that it is read, to start it, and to reply
     for steps in 0..13 {

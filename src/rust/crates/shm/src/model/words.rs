@@ -1,7 +1,7 @@
 //! Words that loom follows, in place of those of the standard library; see there for what the functions do.
 //!
-//! Each place in the code that asks for an ordering is remembered, and one of them may be given a weaker one (`weaken`).
-//! Each use is a step at which a thread may stop for ever ([`mortal`]).
+//! Each place in the code that asks for an ordering is remembered, and one of them may be given a weaker one
+//! (`weaken`). Each use is a step at which a thread may stop for ever ([`mortal`]).
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

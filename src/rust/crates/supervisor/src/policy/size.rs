@@ -47,7 +47,8 @@ impl PoolSize {
         self.target = self.target.max(wanted.min(self.n_max));
     }
 
-    /// The workers to retire of those `unused`: not needed for `max_age`, the longest unused first. There are `workers` in all.
+    /// The workers to retire of those `unused`: not needed for `max_age`, the longest unused first. There are `workers`
+    /// in all.
     pub fn shrink(&mut self, workers: usize, mut unused: Vec<Unused>, max_age: Duration) -> Vec<u32> {
         unused.retain(|u| u.idle >= max_age);
         unused.sort_by_key(|u| std::cmp::Reverse(u.idle));
