@@ -79,7 +79,7 @@ typedef struct {
 } drv_natives;
 
 typedef struct drv_session drv_session; /* a server whose worker is the main thread */
-typedef struct drv_desk drv_desk;       /* where a worker takes requests and leaves replies */
+typedef struct drv_link drv_link;       /* where a worker takes requests and leaves replies */
 typedef struct drv_cell drv_cell;       /* the request behind a `req` object */
 typedef struct drv_process drv_process; /* a worker process's end of its control channel */
 typedef struct drv_zygote drv_zygote;   /* a zygote's */
@@ -90,7 +90,7 @@ struct SEXPREC;
 /* session.rs. Both functions are called from I/O threads: `ring` answers 0 to have the bell's descriptor written
  * instead, `interrupt` when drv_session_is_interrupted() may have become true. */
 drv_session *drv_session_start(const char *json, size_t len, drv_natives, int32_t (*ring)(void),
-                               void (*interrupt)(void), drv_desk **desk, drv_error *error);
+                               void (*interrupt)(void), drv_link **link, drv_error *error);
 const drv_node *drv_session_status(drv_session *);
 int32_t drv_session_is_interrupted(const drv_session *);
 int32_t drv_session_port(const drv_session *);
@@ -104,39 +104,39 @@ void drv_session_drain(const drv_session *);
 int32_t drv_session_drained(const drv_session *);
 int32_t drv_session_renew(drv_session *, const char *json, size_t len, drv_natives, drv_error *error);
 int32_t drv_session_is_renewed(drv_session *, int32_t force);
-drv_desk *drv_session_take_over(drv_session *, int32_t *ended, drv_error *error);
+drv_link *drv_session_take_over(drv_session *, int32_t *ended, drv_error *error);
 int32_t drv_session_free(drv_session *); /* 1 when no C handler runs any more */
 
-/* desk.rs */
-void drv_desk_free(drv_desk *);
-uint32_t drv_desk_next(drv_desk *, drv_cell *, int32_t *has_params);
-uint64_t drv_desk_finished(drv_desk *); /* ns */
-void drv_desk_tell(drv_desk *);
-int32_t drv_desk_doze(drv_desk *);
-void drv_desk_awake(const drv_desk *);
-int32_t drv_desk_bell(const drv_desk *);
-void drv_desk_log(const drv_desk *, const drv_cell *, int32_t level, drv_str text);
-/* A reply is made first, which may run R code, of ALTREP classes; and then sent, if there still is a desk. */
+/* link.rs */
+void drv_link_free(drv_link *);
+uint32_t drv_link_next(drv_link *, drv_cell *, int32_t *has_params);
+uint64_t drv_link_finished(drv_link *); /* ns */
+void drv_link_tell(drv_link *);
+int32_t drv_link_doze(drv_link *);
+void drv_link_awake(const drv_link *);
+int32_t drv_link_bell(const drv_link *);
+void drv_link_log(const drv_link *, const drv_cell *, int32_t level, drv_str text);
+/* A reply is made first, which may run R code, of ALTREP classes; and then sent, if there still is a link. */
 int32_t drv_reply_value(struct SEXPREC *value); /* 2: the head of a stream */
 void drv_reply_failure(int32_t status, drv_str detail, struct SEXPREC *headers);
-int32_t drv_reply_send(drv_desk *, drv_cell *);
+int32_t drv_reply_send(drv_link *, drv_cell *);
 
 drv_str drv_status_phrase(int32_t status);
 
 /* streams.rs: streams by their numbers, from 1; 0 is none */
-uint32_t drv_stream_open(drv_desk *, drv_cell *, double min_interval, int32_t ends_on_drain);
-uint32_t drv_stream_next(drv_desk *, int32_t *last);
+uint32_t drv_stream_open(drv_link *, drv_cell *, double min_interval, int32_t ends_on_drain);
+uint32_t drv_stream_next(drv_link *, int32_t *last);
 /* done: 0 to be called again, 1 whole, -1 broken off */
-void drv_stream_called(drv_desk *, uint32_t number, const uint8_t *bytes, size_t len, int32_t done);
-int32_t drv_stream_due_in(drv_desk *, int32_t longest); /* ms */
-uint32_t drv_stream_count(const drv_desk *);
-void drv_stream_end_early(drv_desk *, int32_t all);
-void drv_stream_log(const drv_desk *, uint32_t number, drv_str text);
+void drv_stream_called(drv_link *, uint32_t number, const uint8_t *bytes, size_t len, int32_t done);
+int32_t drv_stream_due_in(drv_link *, int32_t longest); /* ms */
+uint32_t drv_stream_count(const drv_link *);
+void drv_stream_end_early(drv_link *, int32_t all);
+void drv_stream_log(const drv_link *, uint32_t number, drv_str text);
 
 /* request.rs */
 drv_cell *drv_cell_new(void);
 void drv_cell_free(drv_cell *);
-const drv_node *drv_cell_field(const drv_desk *, drv_cell *, uint32_t field, drv_error *error);
+const drv_node *drv_cell_field(const drv_link *, drv_cell *, uint32_t field, drv_error *error);
 void drv_cell_built(drv_cell *); /* after each drv_cell_field that gave a node */
 const uint8_t *drv_cell_body(drv_cell *, size_t *len, drv_error *error);
 int32_t drv_cell_asks_for(const drv_cell *, drv_str method, drv_str target);
@@ -161,7 +161,7 @@ int32_t drv_zygote_fd(const drv_zygote *);
 int32_t drv_zygote_loaded(drv_zygote *, const char *app, size_t len, drv_error *error);
 void drv_zygote_load_failed(const drv_zygote *, drv_str why);
 int32_t drv_zygote_order(drv_zygote *, uint32_t *worker); /* enum todo in zygote.c */
-drv_process *drv_zygote_worker(drv_zygote *, drv_desk **desk, drv_error *error);
+drv_process *drv_zygote_worker(drv_zygote *, drv_link **link, drv_error *error);
 void drv_zygote_made(drv_zygote *, uint32_t pid, drv_str why);
 void drv_zygote_exited(const drv_zygote *, uint32_t worker, uint32_t pid, uint32_t status);
 

@@ -134,14 +134,14 @@ void drv_process_on_fork(void) {
   handle_signal(SIGINT, SIG_DFL, 0);
 }
 
-void drv_process_enter(drv_process *process, drv_desk *desk, int forked) {
+void drv_process_enter(drv_process *process, drv_link *link, int forked) {
   p.process = process;
   p.control = drv_process_fd(process);
   p.due = INT64_MAX;
   p.stale = 2;
   drv_process_is_ours(forked);
-  drv_worker_open(desk);
-  drv_signals_of_worker(drv_desk_bell(desk));
+  drv_worker_open(link);
+  drv_signals_of_worker(drv_link_bell(link));
   handle_signal(SIGINT, on_interrupt, 0);
   /* handlers rather than SIG_IGN, which programs that a handler starts would inherit */
   handle_signal(SIGHUP, on_hang_up, SA_RESTART);

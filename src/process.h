@@ -5,7 +5,7 @@
 #include <Rinternals.h>
 
 /* This process is a worker from now on. `forked`: by a zygote, and so without the threads of packages. */
-void drv_process_enter(drv_process *process, drv_desk *desk, int forked);
+void drv_process_enter(drv_process *process, drv_link *link, int forked);
 /* Whether this process is a worker or a zygote, and not somebody's session; whether a fork of another one. */
 void drv_process_is_ours(int forked);
 int drv_process_here(void);

@@ -91,11 +91,11 @@ static int is_named_by_client(int i) { return i == 3 || i == 5 || i == 6 || i ==
 static SEXP field(SEXP pointer, int i) {
   cell *c = cell_of(pointer);
   if (c->known & (1u << i)) return VECTOR_ELT(R_ExternalPtrProtected(pointer), i);
-  drv_desk *desk = drv_worker_desk();
-  if (!desk) Rf_error("the server of this request has stopped: read the fields that are needed while it runs");
+  drv_link *link = drv_worker_link();
+  if (!link) Rf_error("the server of this request has stopped: read the fields that are needed while it runs");
   if (i == JSON_FIELD) return keep(pointer, i, read_json(c));
   drv_error error;
-  const drv_node *node = drv_cell_field(desk, c->engine, (uint32_t)i, &error);
+  const drv_node *node = drv_cell_field(link, c->engine, (uint32_t)i, &error);
   if (!node) drv_stop_field(error.status, error.message);
   SEXP value = PROTECT(drv_build_strings(node));
   drv_cell_built(c->engine);

@@ -68,7 +68,7 @@ const drv_node *drv_session_worker(void) { return session ? drv_session_status(s
 
 int drv_session_is_drained(void) {
   if (session) return drv_session_drained(session);
-  return !drv_worker_is_waiting_for_promises() && !drv_streams_are_open(drv_worker_desk()) &&
+  return !drv_worker_is_waiting_for_promises() && !drv_streams_are_open(drv_worker_link()) &&
          drv_process_c_is_through();
 }
 
@@ -83,7 +83,7 @@ static void idle_callback(void *unused) {
   int again = Rf_asInteger(drv_call_package("serve_idle", R_NilValue));
   if (!session) return;
   atomic_store(&polls, 0);
-  if (again || !drv_desk_doze(drv_worker_desk())) drv_call_later(idle_callback, 0);
+  if (again || !drv_link_doze(drv_worker_link())) drv_call_later(idle_callback, 0);
   else drv_session_minds_streams();
 }
 
@@ -98,8 +98,8 @@ static void timed_callback(void *unused) {
 }
 
 void drv_session_minds_streams(void) {
-  if (!session || !drv_streams_are_open(drv_worker_desk())) return;
-  int due = drv_streams_due_in(drv_worker_desk(), LONGEST_MS);
+  if (!session || !drv_streams_are_open(drv_worker_link())) return;
+  int due = drv_streams_due_in(drv_worker_link(), LONGEST_MS);
   if (due >= LONGEST_MS) return;
   int64_t at = drv_now_ms() + due;
   if (at >= asked_for) return;
@@ -158,15 +158,15 @@ SEXP drv_session_interrupted(void) { return Rf_ScalarLogical(drv_session_take_in
 SEXP drv_session_open(SEXP json, SEXP handlers) {
   drv_prepare();
   drv_prepare_later();
-  if (drv_worker_desk()) Rf_error("a server is running");
+  if (drv_worker_link()) Rf_error("a server is running");
   drv_str text = drv_text(json);
   drv_error error;
-  drv_desk *desk = NULL;
+  drv_link *link = NULL;
   atomic_store(&polls, 0);
   drv_natives described = drv_natives_of(handlers);
   R_PreserveObject(natives = handlers);
   drv_signals_hold();
-  session = drv_session_start(text.ptr, text.len, described, ring, interrupt, &desk, &error);
+  session = drv_session_start(text.ptr, text.len, described, ring, interrupt, &link, &error);
   drv_signals_let_go();
   if (!session) {
     R_ReleaseObject(natives);
@@ -174,9 +174,9 @@ SEXP drv_session_open(SEXP json, SEXP handlers) {
     return drv_start_error(&error);
   }
   catch_urgent();
-  drv_worker_open(desk);
+  drv_worker_open(link);
   /* from here on a request rings; one that came before is found now */
-  if (!drv_desk_doze(desk)) drv_call_later(idle_callback, 0);
+  if (!drv_link_doze(link)) drv_call_later(idle_callback, 0);
   return Rf_ScalarInteger(drv_session_port(session));
 }
 
@@ -211,13 +211,13 @@ SEXP drv_session_reopen(void) {
   drv_error error;
   int32_t ended = 0;
   atomic_store(&polls, 0);
-  drv_desk *desk = drv_session_take_over(session, &ended, &error);
+  drv_link *link = drv_session_take_over(session, &ended, &error);
   if (ended) R_ReleaseObject(natives);
   natives = next_natives;
-  if (!desk) return drv_start_error(&error);
-  drv_worker_open(desk);
-  drv_signals_ring(drv_desk_bell(desk));
-  if (!drv_desk_doze(desk)) drv_call_later(idle_callback, 0);
+  if (!link) return drv_start_error(&error);
+  drv_worker_open(link);
+  drv_signals_ring(drv_link_bell(link));
+  if (!drv_link_doze(link)) drv_call_later(idle_callback, 0);
   return R_NilValue;
 }
 

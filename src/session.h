@@ -37,7 +37,7 @@ void drv_session_minds_streams(void);
 SEXP drv_session_interrupted(void);
 SEXP drv_session_open(SEXP json, SEXP handlers);
 /* .Call, in this order: requests from now on are for another app, and wait (NULL, or list(kind, message)); whether the
- * one before has nothing left to do; its desk and app are forgotten, and requests come to the desk of the new one. */
+ * one before has nothing left to do; its link and app are forgotten, and requests come to the link of the new one. */
 SEXP drv_session_renew_app(SEXP json, SEXP handlers);
 SEXP drv_session_renewed(SEXP force);
 SEXP drv_session_forget(void);

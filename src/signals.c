@@ -82,7 +82,7 @@ void drv_signals_ring(int its_bell) {
 /* .Call: from now on they are noted. */
 SEXP drv_signals_catch(void) {
   forget();
-  bell = drv_worker_desk() ? drv_desk_bell(drv_worker_desk()) : drv_service_bell();
+  bell = drv_worker_link() ? drv_link_bell(drv_worker_link()) : drv_service_bell();
   if (caught) return R_NilValue;
   had_terminal = has_terminal();
   for (int i = 0; i < N; i++) {

@@ -61,11 +61,11 @@ static void keep(uint32_t number, SEXP scope) {
   SET_VECTOR_ELT(s.all, number - 1, scope);
 }
 
-void drv_streams_open(drv_desk *desk, SEXP cell, SEXP response) {
+void drv_streams_open(drv_link *link, SEXP cell, SEXP response) {
   SEXP stream = PROTECT(part(response, "stream"));
   double min_interval = Rf_asReal(part(stream, "min_interval"));
   int ends_on_drain = Rf_asLogical(part(stream, "ends_on_drain")) == 1;
-  uint32_t number = drv_stream_open(desk, drv_request_cell(cell), min_interval, ends_on_drain);
+  uint32_t number = drv_stream_open(link, drv_request_cell(cell), min_interval, ends_on_drain);
   if (number) {
     SEXP scope = PROTECT(R_NewEnv(R_EmptyEnv, FALSE, 0));
     Rf_defineVar(next_chunk(), part(stream, "next_chunk"), scope);
@@ -78,10 +78,10 @@ void drv_streams_open(drv_desk *desk, SEXP cell, SEXP response) {
 }
 
 /* The generator that ran has given its last chunk, or never will. */
-static void over(drv_desk *desk, uint32_t number, const uint8_t *bytes, size_t len, int done, int is_last) {
+static void over(drv_link *link, uint32_t number, const uint8_t *bytes, size_t len, int done, int is_last) {
   s.called = 0;
   if ((done || is_last) && number <= XLENGTH(s.all)) keep(number, R_NilValue);
-  drv_stream_called(desk, number, bytes, len, done);
+  drv_stream_called(link, number, bytes, len, done);
 }
 
 static void wrong(const char *what) {
@@ -111,24 +111,24 @@ static void take(uint32_t number, SEXP scope, SEXP value) {
   else if (chunk != R_NilValue) wrong("a `chunk` that is no string and no raw vector");
   if (next != R_NilValue) Rf_defineVar(state(), next, scope);
   /* the generator, or an ALTREP chunk, may have ended the server */
-  drv_desk *desk = drv_worker_desk();
-  if (desk) over(desk, number, (const uint8_t *)bytes.ptr, bytes.len, done, 0);
+  drv_link *link = drv_worker_link();
+  if (link) over(link, number, (const uint8_t *)bytes.ptr, bytes.len, done, 0);
   s.called = 0;
   vmaxset(before);
   UNPROTECT(2);
 }
 
-int drv_streams_call(drv_desk *desk) {
-  if (!desk || !s.open) return 0;
+int drv_streams_call(drv_link *link) {
+  if (!link || !s.open) return 0;
   static SEXP call = NULL;
   if (!call) call = drv_constant(Rf_lang3(next_chunk(), state(), cancelled()));
   int32_t is_last = 0;
-  uint32_t number = drv_stream_next(desk, &is_last);
+  uint32_t number = drv_stream_next(link, &is_last);
   if (!number) return 0;
   SEXP scope = PROTECT(number <= XLENGTH(s.all) ? VECTOR_ELT(s.all, number - 1) : R_NilValue);
   if (scope == R_NilValue) {
     /* R had no memory for what it needs */
-    over(desk, number, NULL, 0, -1, 1);
+    over(link, number, NULL, 0, -1, 1);
     UNPROTECT(1);
     return 1;
   }
@@ -137,7 +137,7 @@ int drv_streams_call(drv_desk *desk) {
   drv_worker_begins_stream();
   SEXP value = PROTECT(R_forceAndCall(call, 2, scope));
   if (!is_last) take(number, scope, value);
-  else if (drv_worker_desk()) over(drv_worker_desk(), number, NULL, 0, 0, 1);
+  else if (drv_worker_link()) over(drv_worker_link(), number, NULL, 0, 0, 1);
   UNPROTECT(2);
   s.called = 0;
   drv_worker_ended_stream();
@@ -146,14 +146,14 @@ int drv_streams_call(drv_desk *desk) {
 
 int drv_streams_are_called(void) { return s.called != 0; }
 
-int drv_streams_due_in(drv_desk *desk, int longest) {
-  return desk && s.open ? drv_stream_due_in(desk, longest) : longest;
+int drv_streams_due_in(drv_link *link, int longest) {
+  return link && s.open ? drv_stream_due_in(link, longest) : longest;
 }
 
-int drv_streams_are_open(const drv_desk *desk) { return desk && drv_stream_count(desk) > 0; }
+int drv_streams_are_open(const drv_link *link) { return link && drv_stream_count(link) > 0; }
 
-void drv_streams_end_early(drv_desk *desk, int all) {
-  if (drv_streams_are_open(desk)) drv_stream_end_early(desk, all);
+void drv_streams_end_early(drv_link *link, int all) {
+  if (drv_streams_are_open(link)) drv_stream_end_early(link, all);
 }
 
 void drv_streams_forget(void) {
@@ -165,12 +165,12 @@ void drv_streams_forget(void) {
 
 SEXP drv_streams_failed(SEXP text) {
   uint32_t number = s.called;
-  drv_desk *desk = drv_worker_desk();
+  drv_link *link = drv_worker_link();
   if (!number) return Rf_ScalarLogical(0);
   s.called = 0;
-  if (desk) {
-    drv_stream_log(desk, number, drv_text(text));
-    over(desk, number, NULL, 0, -1, 1);
+  if (link) {
+    drv_stream_log(link, number, drv_text(text));
+    over(link, number, NULL, 0, -1, 1);
   }
   drv_worker_ended_stream();
   return Rf_ScalarLogical(1);
@@ -179,7 +179,7 @@ SEXP drv_streams_failed(SEXP text) {
 SEXP drv_streams_state(void) { return Rf_ScalarLogical(s.called != 0); }
 
 SEXP drv_streams_end(void) {
-  drv_desk *desk = drv_worker_desk();
-  drv_streams_end_early(desk, 1);
-  return Rf_ScalarLogical(drv_streams_are_open(desk));
+  drv_link *link = drv_worker_link();
+  drv_streams_end_early(link, 1);
+  return Rf_ScalarLogical(drv_streams_are_open(link));
 }

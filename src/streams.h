@@ -6,17 +6,17 @@
 
 /* The message made last is the head of a stream: begins it, with the generator that `response` has, for the request of
  * `cell`. */
-void drv_streams_open(drv_desk *desk, SEXP cell, SEXP response);
-/* Calls the generator that is due, if there is one: 1 when it was. `desk` may be NULL. */
-int drv_streams_call(drv_desk *desk);
+void drv_streams_open(drv_link *link, SEXP cell, SEXP response);
+/* Calls the generator that is due, if there is one: 1 when it was. `link` may be NULL. */
+int drv_streams_call(drv_link *link);
 /* Whether a generator runs. */
 int drv_streams_are_called(void);
 /* Milliseconds until a generator is due, at most `longest`. */
-int drv_streams_due_in(drv_desk *desk, int longest);
+int drv_streams_due_in(drv_link *link, int longest);
 /* Whether streams are open. Those without an end of their own are to end; with `all`, each. */
-int drv_streams_are_open(const drv_desk *desk);
-void drv_streams_end_early(drv_desk *desk, int all);
-/* The desk they belong to is gone. */
+int drv_streams_are_open(const drv_link *link);
+void drv_streams_end_early(drv_link *link, int all);
+/* The link they belong to is gone. */
 void drv_streams_forget(void);
 
 /* .Call: the generator that ran has failed, with this for the log: its stream is broken off. FALSE when none ran. */

@@ -55,7 +55,7 @@ enum { STREAM = 2 };
 #define DRAIN_MS 20
 
 static struct {
-  drv_desk *desk; /* requests come from here; NULL while none are served */
+  drv_link *link; /* requests come from here; NULL while none are served */
   SEXP calls;     /* list: for each handler the call `name`(req) */
   SEXP scope;     /* environment with those names, and `req` */
   SEXP req;       /* the request object in use, or NULL; kept by `scope` */
@@ -86,7 +86,7 @@ SEXP drv_namespace(void) {
   return ns;
 }
 
-drv_desk *drv_worker_desk(void) { return w.desk; }
+drv_link *drv_worker_link(void) { return w.link; }
 
 int drv_worker_in_handler(void) { return w.in_handler || drv_streams_are_called(); }
 
@@ -189,7 +189,7 @@ static int is_promise(SEXP value) { return Rf_inherits(value, "promise"); }
 
 /* A reply is made: sends it, unless the R code that ran meanwhile (ALTREP) has ended the server. 1 when a file went
  * with it. */
-static int send_reply(SEXP cell) { return w.desk ? drv_reply_send(w.desk, drv_request_cell(cell)) : 0; }
+static int send_reply(SEXP cell) { return w.link ? drv_reply_send(w.link, drv_request_cell(cell)) : 0; }
 
 static SEXP part(SEXP response, const char *name) {
   SEXP value = drv_pick(response, PROTECT(Rf_mkString(name)));
@@ -213,7 +213,7 @@ static int reply_value(SEXP cell, SEXP value) {
   int made = drv_reply_value(value);
   drv_json_reads(before);
   if (made == STREAM) {
-    if (w.desk) drv_streams_open(w.desk, cell, value);
+    if (w.link) drv_streams_open(w.link, cell, value);
   } else if (made && send_reply(cell)) drv_opened_close(value);
   return made;
 }
@@ -242,7 +242,7 @@ static int answer(SEXP cell, SEXP value) {
 
 static void repair(void) {
   /* what was replied must not wait for it */
-  drv_desk_tell(w.desk);
+  drv_link_tell(w.link);
   SEXP awaiting = PROTECT(Rf_ScalarLogical(w.awaiting > 0));
   drv_call_package("repair_session", awaiting);
   UNPROTECT(1);
@@ -259,7 +259,7 @@ static void after_handler(void) {
   w.in_handler = 0;
   drv_session_handled();
   if (w.asks) forget_answers();
-  if (w.desk) after_call(drv_desk_finished(w.desk) < QUICK_NS);
+  if (w.link) after_call(drv_link_finished(w.link) < QUICK_NS);
 }
 
 /* When the generator that runs was called. */
@@ -274,7 +274,7 @@ void drv_worker_begins_stream(void) {
 void drv_worker_ended_stream(void) {
   only_parent();
   if (w.asks) forget_answers();
-  if (w.desk) after_call(drv_now_ns() - generator_began < QUICK_NS);
+  if (w.link) after_call(drv_now_ns() - generator_began < QUICK_NS);
 }
 
 static void handle(uint32_t handler, int has_params) {
@@ -319,9 +319,9 @@ void drv_run_input_handlers(void) {
 static int doze(int timeout_ms, int stdin_too) {
   drv_session_polls();
   int others = 0;
-  if (drv_desk_doze(w.desk)) {
-    others = drv_wait_for(drv_desk_bell(w.desk), drv_process_control(), timeout_ms, stdin_too);
-    drv_desk_awake(w.desk);
+  if (drv_link_doze(w.link)) {
+    others = drv_wait_for(drv_link_bell(w.link), drv_process_control(), timeout_ms, stdin_too);
+    drv_link_awake(w.link);
   }
   return others;
 }
@@ -338,13 +338,13 @@ static SEXP run(enum mode mode) {
   w.mode = mode;
   int64_t began = drv_now_ns(), looked = began;
   for (unsigned n = 1;; n++) {
-    if (!w.desk || ((w.stop || drv_signals_waiting()) && mode != DRAIN)) return Rf_ScalarInteger(STOPPED);
+    if (!w.link || ((w.stop || drv_signals_waiting()) && mode != DRAIN)) return Rf_ScalarInteger(STOPPED);
     ensure_request();
     int32_t has_params = 0;
-    uint32_t handler = drv_desk_next(w.desk, drv_request_cell(w.cell), &has_params);
+    uint32_t handler = drv_link_next(w.link, drv_request_cell(w.cell), &has_params);
     if (handler) handle(handler, has_params);
     /* in turn, so that neither keeps the other waiting */
-    int busy = drv_streams_call(w.desk) || handler;
+    int busy = drv_streams_call(w.link) || handler;
     if (busy && n % LOOK_AFTER) continue;
     if (w.unseen) {
       w.unseen = 0;
@@ -370,7 +370,7 @@ static SEXP run(enum mode mode) {
     case BLOCK: {
       int64_t before = now;
       int patience = drv_process_patience(TICK_MS);
-      int due = drv_streams_due_in(w.desk, patience);
+      int due = drv_streams_due_in(w.link, patience);
       if (doze(due, 0)) look_around();
       else if (due < patience) continue;
       else if (drv_now_ns() - before < (int64_t)patience * 1000000 || !drv_process_patience_is_over(TICK_MS)) continue;
@@ -378,13 +378,13 @@ static SEXP run(enum mode mode) {
     }
     case DRAIN:
       /* of a process whose server has given its streams up, each generator hears of it */
-      drv_streams_end_early(w.desk, drv_process_is_asked());
-      if (drv_streams_due_in(w.desk, 1) <= 0) continue;
+      drv_streams_end_early(w.link, drv_process_is_asked());
+      if (drv_streams_due_in(w.link, 1) <= 0) continue;
       if (drv_session_is_drained()) return Rf_ScalarInteger(STOPPED);
-      if (doze(drv_streams_due_in(w.desk, DRAIN_MS), 0)) look_around();
+      if (doze(drv_streams_due_in(w.link, DRAIN_MS), 0)) look_around();
       return Rf_ScalarInteger(EVENTS);
     case IDLE: {
-      int due = drv_streams_due_in(w.desk, LINGER_MS);
+      int due = drv_streams_due_in(w.link, LINGER_MS);
       if (now - began > KEEP_NS || doze(due, 1) || drv_now_ns() - now >= (int64_t)LINGER_MS * 1000000)
         return Rf_ScalarInteger(QUIET);
     }
@@ -455,7 +455,7 @@ const drv_str *drv_texts(SEXP strings) {
 
 /* Takes the handlers of an app: `scope` has `names` bound to them. */
 SEXP drv_worker_app(SEXP scope, SEXP names, SEXP limits) {
-  if (w.desk) Rf_error("a server is running");
+  if (w.link) Rf_error("a server is running");
   drv_worker_forget_app();
   SEXP calls = PROTECT(Rf_allocVector(VECSXP, XLENGTH(names)));
   for (R_xlen_t i = 0; i < XLENGTH(names); i++) {
@@ -478,26 +478,26 @@ void drv_worker_forget_app(void) {
   w.calls = w.scope = w.req = w.cell = NULL;
 }
 
-void drv_worker_open(drv_desk *desk) {
+void drv_worker_open(drv_link *link) {
   w.req = NULL;
   w.stop = w.in_handler = w.awaiting = w.unseen = 0;
-  w.desk = desk;
+  w.link = link;
   drv_hygiene_note();
 }
 
 void drv_worker_stop(void) { w.stop = 1; }
 
 void drv_worker_close(void) {
-  drv_desk *desk = w.desk;
-  w.desk = NULL;
-  if (desk) drv_desk_free(desk);
+  drv_link *link = w.link;
+  w.link = NULL;
+  if (link) drv_link_free(link);
   drv_streams_forget();
   drv_worker_forget_app();
 }
 
 /* The handler that ran has failed: its request gets this answer, unless it had one already. */
 SEXP drv_worker_answer(SEXP value) {
-  SEXP cell = w.desk ? current_cell() : NULL;
+  SEXP cell = w.link ? current_cell() : NULL;
   if (cell && drv_cell_is_open(drv_request_cell(cell))) w.awaiting += answer(cell, value);
   if (w.in_handler) after_handler();
   return R_NilValue;
@@ -505,9 +505,9 @@ SEXP drv_worker_answer(SEXP value) {
 
 /* A promise has come to its end. */
 SEXP drv_worker_settle(SEXP cell, SEXP value) {
-  if (!w.desk || !drv_cell_is_open(drv_request_cell(cell))) return R_NilValue;
+  if (!w.link || !drv_cell_is_open(drv_request_cell(cell))) return R_NilValue;
   w.awaiting -= !answer(cell, value);
-  if (w.desk) drv_desk_tell(w.desk);
+  if (w.link) drv_link_tell(w.link);
   drv_session_minds_streams();
   return R_NilValue;
 }
@@ -515,18 +515,18 @@ SEXP drv_worker_settle(SEXP cell, SEXP value) {
 /* Logs a line, about the request of `cell`, about the one that runs when `cell` is TRUE, or about none when it is
  * NULL. */
 SEXP drv_worker_log(SEXP level, SEXP text, SEXP cell) {
-  if (!w.desk) return R_NilValue;
+  if (!w.link) return R_NilValue;
   const drv_cell *about = NULL;
   if (TYPEOF(cell) == EXTPTRSXP) about = drv_request_cell(cell);
   else if (TYPEOF(cell) == LGLSXP && current_cell()) about = drv_request_cell(w.cell);
-  drv_desk_log(w.desk, about, Rf_asInteger(level), drv_text(text));
+  drv_link_log(w.link, about, Rf_asInteger(level), drv_text(text));
   return R_NilValue;
 }
 
 /* list(running, in_handler, handler, req) */
 SEXP drv_worker_state(void) {
   SEXP out = PROTECT(Rf_allocVector(VECSXP, 4));
-  SET_VECTOR_ELT(out, 0, Rf_ScalarLogical(w.desk != NULL));
+  SET_VECTOR_ELT(out, 0, Rf_ScalarLogical(w.link != NULL));
   SET_VECTOR_ELT(out, 1, Rf_ScalarLogical(w.in_handler));
   SET_VECTOR_ELT(out, 2, Rf_ScalarInteger((int)w.handler));
   SET_VECTOR_ELT(out, 3, current_cell() ? w.req : R_NilValue);

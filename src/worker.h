@@ -14,9 +14,9 @@ drv_str drv_text(SEXP string);
 const drv_str *drv_texts(SEXP strings);
 
 /* Where this process takes requests, or NULL. */
-drv_desk *drv_worker_desk(void);
-/* Serves from `desk` on, which drv_worker_close() frees; the handlers are those given last. */
-void drv_worker_open(drv_desk *desk);
+drv_link *drv_worker_link(void);
+/* Serves from `link` on, which drv_worker_close() frees; the handlers are those given last. */
+void drv_worker_open(drv_link *link);
 void drv_worker_close(void);
 void drv_worker_forget_app(void);
 /* Nothing new is taken. */

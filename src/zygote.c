@@ -251,9 +251,9 @@ static void kill_workers(void) {
 }
 
 /* This process is that worker now: body(number), and its status. */
-static drv_process *be_worker(drv_desk **desk) {
+static drv_process *be_worker(drv_link **link) {
   drv_error error;
-  drv_process *process = drv_zygote_worker(z.zygote, desk, &error);
+  drv_process *process = drv_zygote_worker(z.zygote, link, &error);
   if (!process) {
     REprintf("drover: a worker cannot start: %.*s\n", (int)error.message.len, error.message.ptr);
     return NULL;
@@ -275,10 +275,10 @@ static void fork_worker(uint32_t number, SEXP body) {
     drop_input_handlers();
     close(z.signals);
     sigaction(SIGCHLD, &z.on_end, NULL);
-    drv_desk *desk;
-    drv_process *process = be_worker(&desk);
+    drv_link *link;
+    drv_process *process = be_worker(&link);
     if (!process) drv_process_leave(1);
-    drv_process_enter(process, desk, 1);
+    drv_process_enter(process, link, 1);
     sigprocmask(SIG_SETMASK, &z.mask, NULL);
     run_and_exit(body, Rf_ScalarInteger((int)number));
   }
@@ -326,10 +326,10 @@ SEXP drv_zygote_run(SEXP body) {
     case BECOME: {
       close(z.signals);
       sigaction(SIGCHLD, &z.on_end, NULL);
-      drv_desk *desk;
-      drv_process *process = be_worker(&desk);
+      drv_link *link;
+      drv_process *process = be_worker(&link);
       if (!process) Rf_error("a worker cannot start");
-      drv_process_enter(process, desk, 0);
+      drv_process_enter(process, link, 0);
       sigprocmask(SIG_SETMASK, &z.mask, NULL);
       return Rf_ScalarInteger((int)worker);
     }

@@ -3,14 +3,14 @@
 //! C calls in through the functions marked `no_mangle` (declared in `src/drover_rust.h`); nothing here allocates in R
 //! or lets R jump over a Rust frame. `session` is the server of an R session that runs the handlers, `service` that of
 //! one that leaves them to processes, `zygote` and `process` are those processes' ends of their control channels,
-//! `desk` is a worker's half; `natives` hands C handlers of other packages over; `request` the fields of a request,
+//! `link` is a worker's half; `natives` hands C handlers of other packages over; `request` the fields of a request,
 //! `reply` makes messages of R values, `strings` counts what goes into R's string cache, `console` has the log of a
 //! session at a console, `units` reads sizes and times, `json` reads and writes JSON, `node` describes values that C is
 //! to make, `r` reads R's objects.
 
 mod console;
-mod desk;
 pub mod json;
+mod link;
 mod natives;
 pub mod node;
 mod pattern;

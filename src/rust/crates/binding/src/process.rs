@@ -1,9 +1,9 @@
 //! A worker process's side of its control channel: it says that it is ready, is told to stop, and its log lines go that
 //! way; and the start of its C handlers, on threads that no fork has to live with: they are the last thing before it is
-//! ready. Neighbours: `desk` (requests and replies), `zygote` (which makes it), `natives` (the C handlers),
+//! ready. Neighbours: `link` (requests and replies), `zygote` (which makes it), `natives` (the C handlers),
 //! `src/process.c`.
 
-use crate::desk::{Desk, Routes};
+use crate::link::{Link, Routes};
 use crate::natives::CNatives;
 use crate::node::Str;
 use crate::shield::{shield, Error};
@@ -63,7 +63,7 @@ impl CLinkParts {
 }
 
 impl Process {
-    /// A worker with this end of its control channel and the descriptors of these links, and its desk. The second link
+    /// A worker with this end of its control channel and the descriptors of these links, and R's end of the first. The second link
     /// is that of C handlers: it is served from [`drv_process_serve_c`] on.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Process {
         c_link: Option<[OwnedFd; FDS]>,
         app: &AppConfig,
         settings: &WorkerSettings,
-    ) -> io::Result<(Process, Desk)> {
+    ) -> io::Result<(Process, Link)> {
         let channel = Arc::new(Channel::from(control));
         let routes = Routes::new(&app.routes, app.not_found).map_err(io::Error::other)?;
         let worker = Worker::new(WorkerEnd::attach(link)?).spooling(settings.upload_path.clone());
@@ -84,8 +84,8 @@ impl Process {
         let c = c_link.map(|link| CLinkParts::new(link, app, settings)).transpose()?;
         let lines = log.clone();
         let lines = Box::new(move |level, text: &str| lines(level, text));
-        let desk = Desk::new(worker, routes, settings.limits.clone(), settings.upload_path.clone(), lines).in_process();
-        Ok((Process { channel, running, message: Vec::new(), log, c, rest: None, graceful }, desk))
+        let link = Link::new(worker, routes, settings.limits.clone(), settings.upload_path.clone(), lines).in_process();
+        Ok((Process { channel, running, message: Vec::new(), log, c, rest: None, graceful }, link))
     }
 
     /// Starts the thread of the second link, if there is one. It has the signal mask of the caller.

@@ -12,7 +12,7 @@ mod upload;
 
 pub use route::RouteInfo;
 
-use crate::desk::Desk;
+use crate::link::Link;
 use crate::node::{Kind, Node, Str};
 use crate::shield::{shield, Error};
 use crate::strings;
@@ -181,43 +181,43 @@ impl Cell {
     }
 
     /// Reads a multipart body, once.
-    fn load_upload(&mut self, desk: &Desk) -> Result<(), Fault> {
+    fn load_upload(&mut self, link: &Link) -> Result<(), Fault> {
         if self.upload.is_none() && self.media() == Media::Multipart {
             let content_type = self.header(b"content-type").unwrap_or_default();
-            self.upload = Some(Upload::read(content_type, self.body(), desk)?);
+            self.upload = Some(Upload::read(content_type, self.body(), link)?);
         }
         Ok(())
     }
 
     /// The answer, which is in use until `reading` is set back.
-    fn ask(&mut self, field: Field, desk: &Desk) -> Result<&Node, Fault> {
+    fn ask(&mut self, field: Field, link: &Link) -> Result<&Node, Fault> {
         if matches!(field, Field::Body | Field::Raw | Field::Form | Field::Files | Field::Query) {
             self.load_body()?;
         }
         if matches!(field, Field::Form | Field::Files) {
-            self.load_upload(desk)?;
+            self.load_upload(link)?;
         }
         if self.answers.len() == self.reading {
             self.answers.push(Answer::default());
         }
         let mut answer = std::mem::take(&mut self.answers[self.reading]);
         answer.clear();
-        let result = self.fill(field, desk, &mut answer);
+        let result = self.fill(field, link, &mut answer);
         let at = self.reading;
         self.answers[at] = answer;
         result?;
         let root = &self.answers[at].root;
         if field.is_of_the_client() {
-            strings::check(root, desk.limits.max_collisions)?;
+            strings::check(root, link.limits.max_collisions)?;
         }
         self.reading += 1;
         Ok(root)
     }
 
-    fn fill(&self, field: Field, desk: &Desk, answer: &mut Answer) -> Result<(), Fault> {
+    fn fill(&self, field: Field, link: &Link, answer: &mut Answer) -> Result<(), Fault> {
         let request = self.request().ok_or(Fault::GONE)?;
         let head = request.head;
-        let Desk { routes, limits, .. } = desk;
+        let Link { routes, limits, .. } = link;
         let route = routes.get(head.route as usize);
         match field {
             Field::Method => answer.string(head.method),
@@ -305,19 +305,19 @@ pub unsafe extern "C" fn drv_cell_free(cell: *mut Cell) {
 /// The field of this number of the request in `cell`. Null, and an error, when the client's bytes do not give one.
 ///
 /// # Safety
-/// `desk` and `cell` are live, `error` is valid for writing. The node lives until `drv_cell_built`, which must follow
+/// `link` and `cell` are live, `error` is valid for writing. The node lives until `drv_cell_built`, which must follow
 /// unless R jumps, or until the cell gets a new request.
 #[no_mangle]
 pub unsafe extern "C" fn drv_cell_field(
-    desk: *const Desk,
+    link: *const Link,
     cell: *mut Cell,
     field: u32,
     error: *mut Error,
 ) -> *const Node {
     // SAFETY: the caller's; C uses both from one thread only.
-    let (desk, cell) = unsafe { (&*desk, &mut *cell) };
+    let (link, cell) = unsafe { (&*link, &mut *cell) };
     let asked = shield(Err(Fault::GONE), || match FIELDS.get(field as usize) {
-        Some(&field) => cell.ask(field, desk).map(ptr::from_ref),
+        Some(&field) => cell.ask(field, link).map(ptr::from_ref),
         None => Err(Fault::GONE),
     });
     match asked {

@@ -1,8 +1,8 @@
-//! The server of an R session that is its own worker: the session's main thread runs the handlers, at the `desk` that
+//! The server of an R session that is its own worker: the session's main thread runs the handlers, at the `link` that
 //! comes with the server. All functions are for that thread.
 
 use crate::console::console;
-use crate::desk::{Desk, Routes};
+use crate::link::{Link, Routes};
 use crate::natives::CNatives;
 use crate::node::Node;
 use crate::service::Answer;
@@ -47,7 +47,7 @@ struct Next {
     natives: Option<Arc<Natives>>,
 }
 
-/// A desk for requests of this generation.
+/// A link for requests of this generation.
 fn seat(
     pool: &Pool,
     generation: u32,
@@ -56,7 +56,7 @@ fn seat(
     log: engine::Log,
     ring: extern "C" fn() -> i32,
     interrupt: extern "C" fn(),
-) -> Result<(Desk, Work), (u16, String)> {
+) -> Result<(Link, Work), (u16, String)> {
     let stats = Arc::<WorkerStats>::default();
     let (end, worker) = shm::pair(Some(Arc::new(RingByCall(ring)))).map_err(|e| (3, e.to_string()))?;
     let upload_path = settings.upload_path.clone();
@@ -66,7 +66,7 @@ fn seat(
     pool.attach(Seat { worker: generation, generation, end, c_end: None, runner, stats: stats.clone() });
     let log = Box::new(move |level, text: &str| log.line(level, text));
     let work = Work { running, stats, since: Instant::now() };
-    Ok((Desk::new(worker, routes, settings.limits.clone(), upload_path, log), work))
+    Ok((Link::new(worker, routes, settings.limits.clone(), upload_path, log), work))
 }
 
 impl Session {
@@ -95,17 +95,17 @@ impl Session {
         std::iter::from_fn(&mut self.news).any(|event| event == PoolEvent::Drained(old))
     }
 
-    /// The desk of the app that takes over, and whether the C handlers of the one before have ended.
-    fn take_over(&mut self) -> Result<(Desk, bool), (u16, String)> {
+    /// The link of the app that takes over, and whether the C handlers of the one before have ended.
+    fn take_over(&mut self) -> Result<(Link, bool), (u16, String)> {
         let Next { routes, natives } = self.next.take().ok_or((3, "no app is to take over".to_owned()))?;
         self.generation += 1;
         let log = self.server.log().clone();
-        let (desk, work) =
+        let (link, work) =
             seat(self.server.pool(), self.generation, routes, &self.settings, log, self.ring, self.interrupt)?;
         // a signal may come at any time, and looks at the one or the other
         drop(std::mem::replace(&mut self.work, work));
         let old = std::mem::replace(&mut self.natives, natives);
-        Ok((desk, old.is_none_or(|old| old.stop(PATIENCE))))
+        Ok((link, old.is_none_or(|old| old.stop(PATIENCE))))
     }
 }
 
@@ -122,7 +122,7 @@ impl Ring for RingByCall {
     }
 }
 
-/// Starts a server as the JSON text says, and makes its desk. Null, and an error, when it cannot be started; nothing is
+/// Starts a server as the JSON text says, and makes its link. Null, and an error, when it cannot be started; nothing is
 /// then left running. The error's status is 1 when the address cannot be bound, 2 when the configuration is wrong, 3
 /// for the system.
 ///
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn drv_session_start(
     natives: CNatives,
     ring: extern "C" fn() -> i32,
     interrupt: extern "C" fn(),
-    desk: *mut *mut Desk,
+    link: *mut *mut Link,
     error: *mut Error,
 ) -> *mut Session {
     // SAFETY: C lends the text for the call.
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn drv_session_start(
     match started {
         Ok((session, its_desk)) => {
             // SAFETY: C gives a valid place.
-            unsafe { desk.write(Box::into_raw(Box::new(its_desk))) };
+            unsafe { link.write(Box::into_raw(Box::new(its_desk))) };
             Box::into_raw(Box::new(session))
         }
         Err((kind, message)) => {
@@ -173,7 +173,7 @@ unsafe fn start(
     natives: &CNatives,
     ring: extern "C" fn() -> i32,
     interrupt: extern "C" fn(),
-) -> Result<(Session, Desk), (u16, String)> {
+) -> Result<(Session, Link), (u16, String)> {
     let Start { mut settings, app } = sonic_rs::from_slice(json).map_err(|e| (2, format!("configuration: {e}")))?;
     settings.console = console();
     let routes = Routes::new(&app.routes, app.not_found).map_err(|e| (2, e))?;
@@ -193,7 +193,7 @@ unsafe fn start(
     pool.add_generation(FIRST, &app, handlers).map_err(|e| (2, e))?;
     let mut events = pool.events();
     let news = Box::new(move || events.as_mut().and_then(|events| events.try_recv().ok()));
-    let (desk, work) = seat(pool, FIRST, routes, &kept, server.log().clone(), ring, interrupt)?;
+    let (link, work) = seat(pool, FIRST, routes, &kept, server.log().clone(), ring, interrupt)?;
     pool.switch_to(FIRST);
     server.listen().map_err(|e| (1, format!("cannot listen on {}: {e}", server.address())))?;
     let session = Session {
@@ -208,7 +208,7 @@ unsafe fn start(
         work,
         answer: Answer::default(),
     };
-    Ok((session, desk))
+    Ok((session, link))
 }
 
 /// Gives requests from now on to another app: they wait until [`drv_session_take_over`]. 0, and an error, when it is
@@ -251,20 +251,20 @@ pub unsafe extern "C" fn drv_session_is_renewed(session: *mut Session, force: i3
     })
 }
 
-/// The desk of the app that takes over, after that of the one before was freed. `ended`: whether the C handlers of that
+/// The link of the app that takes over, after that of the one before was freed. `ended`: whether the C handlers of that
 /// one have. Null, and an error, when the system lacks something.
 ///
 /// # Safety
 /// `session` is live; `ended` and `error` are valid for writing.
 #[no_mangle]
-pub unsafe extern "C" fn drv_session_take_over(session: *mut Session, ended: *mut i32, error: *mut Error) -> *mut Desk {
+pub unsafe extern "C" fn drv_session_take_over(session: *mut Session, ended: *mut i32, error: *mut Error) -> *mut Link {
     // SAFETY: the caller's.
     let session = unsafe { &mut *session };
     match shield(Err((3, "the engine failed".to_owned())), || session.take_over()) {
-        Ok((desk, has_ended)) => {
+        Ok((link, has_ended)) => {
             // SAFETY: the caller's.
             unsafe { ended.write(i32::from(has_ended)) };
-            Box::into_raw(Box::new(desk))
+            Box::into_raw(Box::new(link))
         }
         Err((kind, message)) => {
             // SAFETY: the caller's.

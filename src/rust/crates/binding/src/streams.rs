@@ -1,9 +1,9 @@
 //! Streams that R handlers have returned, for `src/streams.c`: which generator is to be called, and what it gave.
 //! Streams have numbers, from
-//! 1. All functions are for the main thread. Neighbours: `desk` (whose worker they belong to), `worker::streams` (when
+//! 1. All functions are for the main thread. Neighbours: `link` (whose worker they belong to), `worker::streams` (when
 //!    they are due).
 
-use crate::desk::{made_message, Desk};
+use crate::link::{made_message, Link};
 use crate::node::Str;
 use crate::request::Cell;
 use crate::shield::{lent, shield};
@@ -14,25 +14,25 @@ use worker::{Call, Rhythm};
 /// Begins the stream whose head was made last, for the request of `cell`: its number, or 0 when nobody waits for it.
 ///
 /// # Safety
-/// `desk` and `cell` are live; no R code ran since the head was made.
+/// `link` and `cell` are live; no R code ran since the head was made.
 #[no_mangle]
 pub unsafe extern "C" fn drv_stream_open(
-    desk: *mut Desk,
+    link: *mut Link,
     cell: *mut Cell,
     min_interval: f64,
     ends_on_drain: i32,
 ) -> u32 {
     // SAFETY: the caller's; C uses both from one thread only.
-    let (desk, cell) = unsafe { (&mut *desk, &mut *cell) };
+    let (link, cell) = unsafe { (&mut *link, &mut *cell) };
     shield(0, || {
         let Some(job) = cell.take_job() else { return 0 };
         let min_interval = Duration::try_from_secs_f64(min_interval).unwrap_or(Duration::MAX);
         let rhythm = Rhythm { min_interval, ends_on_drain: ends_on_drain != 0 };
-        let Some(slot) = made_message(|head| desk.worker.open(job, head, rhythm)) else { return 0 };
-        if desk.streams.len() <= slot as usize {
-            desk.streams.resize_with(slot as usize + 1, Box::default);
+        let Some(slot) = made_message(|head| link.worker.open(job, head, rhythm)) else { return 0 };
+        if link.streams.len() <= slot as usize {
+            link.streams.resize_with(slot as usize + 1, Box::default);
         }
-        desk.streams[slot as usize] = cell.describe().into();
+        link.streams[slot as usize] = cell.describe().into();
         cell.close();
         slot + 1
     })
@@ -42,13 +42,13 @@ pub unsafe extern "C" fn drv_stream_open(
 /// is.
 ///
 /// # Safety
-/// `desk` is live, `last` is valid for writing.
+/// `link` is live, `last` is valid for writing.
 #[no_mangle]
-pub unsafe extern "C" fn drv_stream_next(desk: *mut Desk, last: *mut i32) -> u32 {
+pub unsafe extern "C" fn drv_stream_next(link: *mut Link, last: *mut i32) -> u32 {
     // SAFETY: the caller's.
-    let desk = unsafe { &mut *desk };
+    let link = unsafe { &mut *link };
     shield(0, || {
-        let Some((slot, call)) = desk.worker.call(Instant::now()) else { return 0 };
+        let Some((slot, call)) = link.worker.call(Instant::now()) else { return 0 };
         // SAFETY: the caller's.
         unsafe { last.write(i32::from(call == Call::Last)) };
         slot + 1
@@ -59,24 +59,24 @@ pub unsafe extern "C" fn drv_stream_next(desk: *mut Desk, last: *mut i32) -> u32
 /// when it never will be.
 ///
 /// # Safety
-/// `desk` is live; C lends the bytes for the call.
+/// `link` is live; C lends the bytes for the call.
 #[no_mangle]
-pub unsafe extern "C" fn drv_stream_called(desk: *mut Desk, number: u32, bytes: *const u8, len: usize, done: i32) {
+pub unsafe extern "C" fn drv_stream_called(link: *mut Link, number: u32, bytes: *const u8, len: usize, done: i32) {
     // SAFETY: the caller's.
-    let (desk, bytes) = unsafe { (&mut *desk, lent(bytes, len)) };
+    let (link, bytes) = unsafe { (&mut *link, lent(bytes, len)) };
     let done = (done != 0).then_some(done > 0);
-    shield((), || desk.worker.called(number - 1, bytes, done));
+    shield((), || link.worker.called(number - 1, bytes, done));
 }
 
 /// In how many milliseconds a generator is to be called, at most `longest`; rounded up, so that it is due then.
 ///
 /// # Safety
-/// `desk` is live.
+/// `link` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_stream_due_in(desk: *mut Desk, longest: i32) -> i32 {
+pub unsafe extern "C" fn drv_stream_due_in(link: *mut Link, longest: i32) -> i32 {
     // SAFETY: the caller's.
-    let desk = unsafe { &mut *desk };
-    let Some(due) = desk.worker.next_call() else { return longest };
+    let link = unsafe { &mut *link };
+    let Some(due) = link.worker.next_call() else { return longest };
     let left = due.saturating_duration_since(Instant::now()).as_nanos().div_ceil(1_000_000);
     i32::try_from(left).unwrap_or(i32::MAX).min(longest)
 }
@@ -84,34 +84,34 @@ pub unsafe extern "C" fn drv_stream_due_in(desk: *mut Desk, longest: i32) -> i32
 /// How many streams are open.
 ///
 /// # Safety
-/// `desk` is live.
+/// `link` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_stream_count(desk: *const Desk) -> u32 {
+pub unsafe extern "C" fn drv_stream_count(link: *const Link) -> u32 {
     // SAFETY: the caller's.
-    u32::try_from(unsafe { (*desk).worker.open_streams() }).unwrap_or(u32::MAX)
+    u32::try_from(unsafe { (*link).worker.open_streams() }).unwrap_or(u32::MAX)
 }
 
 /// Has streams end: those without an end of their own; with `all`, each, broken off. Generators are called a last time.
 ///
 /// # Safety
-/// `desk` is live.
+/// `link` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_stream_end_early(desk: *mut Desk, all: i32) {
+pub unsafe extern "C" fn drv_stream_end_early(link: *mut Link, all: i32) {
     // SAFETY: the caller's.
-    let desk = unsafe { &mut *desk };
-    shield((), || desk.worker.end_streams(all != 0));
+    let link = unsafe { &mut *link };
+    shield((), || link.worker.end_streams(all != 0));
 }
 
 /// Logs that a stream has failed.
 ///
 /// # Safety
-/// `desk` is live; the text is C's for the call.
+/// `link` is live; the text is C's for the call.
 #[no_mangle]
-pub unsafe extern "C" fn drv_stream_log(desk: *const Desk, number: u32, text: Str) {
+pub unsafe extern "C" fn drv_stream_log(link: *const Link, number: u32, text: Str) {
     // SAFETY: the caller's.
-    let (desk, text) = unsafe { (&*desk, text.as_bytes()) };
+    let (link, text) = unsafe { (&*link, text.as_bytes()) };
     shield((), || {
-        let about = desk.streams.get(number as usize - 1).map_or("", |about| about);
-        (desk.log)(Level::Error, &format!("{about}{}", String::from_utf8_lossy(text)));
+        let about = link.streams.get(number as usize - 1).map_or("", |about| about);
+        (link.log)(Level::Error, &format!("{about}{}", String::from_utf8_lossy(text)));
     });
 }

@@ -2,7 +2,7 @@
 //! became of them. The loop around it, and the forks, are in `src/zygote.c`. Neighbours: `process` (what a worker
 //! gets), `supervisor` (the other end).
 
-use crate::desk::Desk;
+use crate::link::Link;
 use crate::node::Str;
 use crate::process::Process;
 use crate::shield::{lent, shield, Error};
@@ -84,7 +84,7 @@ impl Zygote {
     }
 
     /// What the worker of the present order is made of.
-    fn worker(&mut self) -> Result<(Process, Desk), String> {
+    fn worker(&mut self) -> Result<(Process, Link), String> {
         let order = self.order.take().ok_or("no worker was asked for")?;
         let app = self.app.as_ref().ok_or("no app is loaded")?;
         let mut fds = order.fds.into_iter();
@@ -209,11 +209,11 @@ pub unsafe extern "C" fn drv_zygote_order(zygote: *mut Zygote, worker: *mut u32)
 /// In the worker that was ordered: what it serves with. Null, and an error, when that cannot be had.
 ///
 /// # Safety
-/// `zygote` is live; `desk` and `error` are valid for writing.
+/// `zygote` is live; `link` and `error` are valid for writing.
 #[no_mangle]
 pub unsafe extern "C" fn drv_zygote_worker(
     zygote: *mut Zygote,
-    desk: *mut *mut Desk,
+    link: *mut *mut Link,
     error: *mut Error,
 ) -> *mut Process {
     // SAFETY: the caller's.
@@ -221,7 +221,7 @@ pub unsafe extern "C" fn drv_zygote_worker(
     match shield(Err("the engine failed".to_owned()), || zygote.worker()) {
         Ok((process, its_desk)) => {
             // SAFETY: the caller's.
-            unsafe { desk.write(Box::into_raw(Box::new(its_desk))) };
+            unsafe { link.write(Box::into_raw(Box::new(its_desk))) };
             Box::into_raw(Box::new(process))
         }
         Err(e) => {

@@ -1,5 +1,5 @@
-//! Where a worker takes requests from and leaves replies: the worker's half, the same for the session that is its own
-//! worker (`session`) and for a worker process (`process`). All functions are for the main thread.
+//! R's end of the link to the server, where it takes requests from and leaves replies: the same for the session that is
+//! its own worker (`session`) and for a worker process (`process`). All functions are for the main thread.
 
 use crate::node::Str;
 use crate::reply;
@@ -15,7 +15,7 @@ use worker::Worker;
 pub(crate) type LogLine = Box<dyn Fn(Level, &str)>;
 
 /// A worker, what it must know of the app, and where its log lines go.
-pub struct Desk {
+pub struct Link {
     pub(crate) worker: Worker,
     /// of each stream, by its number, how lines of the log about it begin
     pub(crate) streams: Vec<Box<str>>,
@@ -27,7 +27,7 @@ pub struct Desk {
     ends_when_broken: bool,
 }
 
-/// What a desk must know of an app.
+/// What R's end of a link must know of an app.
 pub(crate) struct Routes {
     routes: Vec<RouteInfo>,
     not_found: u32,
@@ -44,7 +44,7 @@ impl Routes {
     }
 }
 
-impl Desk {
+impl Link {
     pub(crate) fn new(
         worker: Worker,
         app: Routes,
@@ -53,12 +53,12 @@ impl Desk {
         log: LogLine,
     ) -> Self {
         let Routes { routes, not_found } = app;
-        Desk { worker, streams: Vec::new(), routes, not_found, limits, upload_path, log, ends_when_broken: false }
+        Link { worker, streams: Vec::new(), routes, not_found, limits, upload_path, log, ends_when_broken: false }
     }
 
     /// The same, in a process of its own.
     pub(crate) fn in_process(self) -> Self {
-        Desk { ends_when_broken: true, ..self }
+        Link { ends_when_broken: true, ..self }
     }
 
     /// A worker process whose memory has been written over ends; another takes its place.
@@ -93,7 +93,7 @@ pub(crate) fn made_message<T>(use_it: impl FnOnce(&mut Vec<u8>) -> T) -> T {
 }
 
 /// Makes the message of a reply. R objects may run R code while they are read (ALTREP), which may come back here, reply
-/// to other requests, or end the server: so no desk and no cell is borrowed meanwhile, and each message has its own
+/// to other requests, or end the server: so no link and no cell is borrowed meanwhile, and each message has its own
 /// memory.
 fn make_message<T>(make: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     let mut message = MESSAGE.take();
@@ -106,47 +106,47 @@ fn make_message<T>(make: impl FnOnce(&mut Vec<u8>) -> T) -> T {
 /// Ends a worker's half. Requests that it has not replied to stay so.
 ///
 /// # Safety
-/// `desk` is live, and not used after.
+/// `link` is live, and not used after.
 #[no_mangle]
-pub unsafe extern "C" fn drv_desk_free(desk: *mut Desk) {
-    // SAFETY: the caller's; all desks are boxed.
-    shield((), || drop(unsafe { Box::from_raw(desk) }));
+pub unsafe extern "C" fn drv_link_free(link: *mut Link) {
+    // SAFETY: the caller's; all links are boxed.
+    shield((), || drop(unsafe { Box::from_raw(link) }));
 }
 
 /// Takes the next request into `cell`. The index of its handler, from 1, and whether its route has params; 0 when none
 /// waits.
 ///
 /// # Safety
-/// `desk` and `cell` are live, `has_params` is valid for writing.
+/// `link` and `cell` are live, `has_params` is valid for writing.
 #[no_mangle]
-pub unsafe extern "C" fn drv_desk_next(desk: *mut Desk, cell: *mut Cell, has_params: *mut i32) -> u32 {
+pub unsafe extern "C" fn drv_link_next(link: *mut Link, cell: *mut Cell, has_params: *mut i32) -> u32 {
     // SAFETY: the caller's; C uses both from one thread only.
-    let (desk, cell) = unsafe { (&mut *desk, &mut *cell) };
+    let (link, cell) = unsafe { (&mut *link, &mut *cell) };
     shield(0, || {
-        let Some(job) = desk.worker.next(cell.message_mut()) else {
-            desk.end_if_broken();
+        let Some(job) = link.worker.next(cell.message_mut()) else {
+            link.end_if_broken();
             return 0;
         };
         with_guard(fields::guard::CollisionGuard::begin);
         let route = match cell.open(job) {
             Some(NOT_FOUND_ROUTE) => None,
-            Some(route) => desk.routes.get(route as usize),
+            Some(route) => link.routes.get(route as usize),
             None => return 0,
         };
         // SAFETY: the caller's.
         unsafe { has_params.write(i32::from(route.is_some_and(RouteInfo::has_params))) };
-        route.map_or(desk.not_found, |r| r.handler)
+        route.map_or(link.not_found, |r| r.handler)
     })
 }
 
 /// The handler of the request taken last has returned. How long it took, in nanoseconds.
 ///
 /// # Safety
-/// `desk` is live.
+/// `link` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_desk_finished(desk: *mut Desk) -> u64 {
+pub unsafe extern "C" fn drv_link_finished(link: *mut Link) -> u64 {
     // SAFETY: the caller's.
-    let took = unsafe { (*desk).worker.finished() };
+    let took = unsafe { (*link).worker.finished() };
     u64::try_from(took.as_nanos()).unwrap_or(u64::MAX)
 }
 
@@ -182,15 +182,15 @@ pub unsafe extern "C" fn drv_reply_failure(status: i32, detail: Str, headers: cr
 /// Replies to the request of `cell` with what was made last. 1 when an open file went with it.
 ///
 /// # Safety
-/// `desk` and `cell` are live; no R code ran since the reply was made.
+/// `link` and `cell` are live; no R code ran since the reply was made.
 #[no_mangle]
-pub unsafe extern "C" fn drv_reply_send(desk: *mut Desk, cell: *mut Cell) -> i32 {
+pub unsafe extern "C" fn drv_reply_send(link: *mut Link, cell: *mut Cell) -> i32 {
     // SAFETY: the caller's.
-    let (desk, cell) = unsafe { (&mut *desk, &mut *cell) };
+    let (link, cell) = unsafe { (&mut *link, &mut *cell) };
     shield(0, || {
         // SAFETY: the response that it was made of has it open.
         let file = FILE.take().map(|fd| unsafe { BorrowedFd::borrow_raw(fd) });
-        made_message(|message| desk.send(cell, message, file));
+        made_message(|message| link.send(cell, message, file));
         i32::from(file.is_some())
     })
 }
@@ -198,55 +198,55 @@ pub unsafe extern "C" fn drv_reply_send(desk: *mut Desk, cell: *mut Cell) -> i32
 /// Sends what has been replied so far on its way, without waiting for the end of the batch.
 ///
 /// # Safety
-/// `desk` is live.
+/// `link` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_desk_tell(desk: *mut Desk) {
+pub unsafe extern "C" fn drv_link_tell(link: *mut Link) {
     // SAFETY: the caller's.
-    unsafe { (*desk).worker.tell() };
+    unsafe { (*link).worker.tell() };
 }
 
 /// Says that the main thread will sleep on the bell. 0 when there is work: do not sleep.
 ///
 /// # Safety
-/// `desk` is live.
+/// `link` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_desk_doze(desk: *mut Desk) -> i32 {
+pub unsafe extern "C" fn drv_link_doze(link: *mut Link) -> i32 {
     // SAFETY: the caller's.
-    unsafe { i32::from((*desk).worker.doze()) }
+    unsafe { i32::from((*link).worker.doze()) }
 }
 
 /// The main thread is awake again.
 ///
 /// # Safety
-/// `desk` is live.
+/// `link` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_desk_awake(desk: *const Desk) {
+pub unsafe extern "C" fn drv_link_awake(link: *const Link) {
     // SAFETY: the caller's.
-    unsafe { (*desk).worker.awake() };
+    unsafe { (*link).worker.awake() };
 }
 
 /// The bell's descriptor.
 ///
 /// # Safety
-/// `desk` is live.
+/// `link` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_desk_bell(desk: *const Desk) -> i32 {
+pub unsafe extern "C" fn drv_link_bell(link: *const Link) -> i32 {
     // SAFETY: the caller's.
-    unsafe { (*desk).worker.bell().as_raw_fd() }
+    unsafe { (*link).worker.bell().as_raw_fd() }
 }
 
 /// Logs a line: level 0 news, 1 a client's fault, 2 a handler's or the server's. With a cell, the request is named
 /// first.
 ///
 /// # Safety
-/// `desk` is live, `cell` is live or null; the text is C's for the call.
+/// `link` is live, `cell` is live or null; the text is C's for the call.
 #[no_mangle]
-pub unsafe extern "C" fn drv_desk_log(desk: *const Desk, cell: *const Cell, level: i32, text: Str) {
+pub unsafe extern "C" fn drv_link_log(link: *const Link, cell: *const Cell, level: i32, text: Str) {
     // SAFETY: the caller's.
-    let (desk, cell, text) = unsafe { (&*desk, cell.as_ref(), text.as_bytes()) };
+    let (link, cell, text) = unsafe { (&*link, cell.as_ref(), text.as_bytes()) };
     shield((), || {
         let who = cell.map(Cell::describe).unwrap_or_default();
-        (desk.log)(Level::from_number(level.unsigned_abs()), &format!("{who}{}", String::from_utf8_lossy(text)));
+        (link.log)(Level::from_number(level.unsigned_abs()), &format!("{who}{}", String::from_utf8_lossy(text)));
     });
 }
 
