@@ -63,8 +63,8 @@ impl CLinkParts {
 }
 
 impl Process {
-    /// A worker with this end of its control channel and the descriptors of these links, and R's end of the first. The second link
-    /// is that of C handlers: it is served from [`drv_process_serve_c`] on.
+    /// A worker with this end of its control channel and the descriptors of these links, and R's end of the first. The
+    /// second link is that of C handlers: it is served from [`drv_process_serve_c`] on.
     ///
     /// # Errors
     /// When the descriptors are not those of a link, or the app's patterns are wrong.
