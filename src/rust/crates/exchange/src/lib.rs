@@ -8,6 +8,7 @@
 mod answer;
 mod clock;
 mod handlers;
+mod life;
 mod pace;
 mod pipe;
 mod request;
@@ -19,6 +20,7 @@ pub use clock::now;
 #[doc(hidden)]
 pub use clock::set_now;
 pub use handlers::Handlers;
+pub use life::{Life, OnCancel, Stage, Uncalled};
 pub use pace::follow;
 pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written};
 pub use request::RequestView;

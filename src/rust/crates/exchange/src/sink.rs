@@ -6,7 +6,7 @@
 //! its answer is complete is one that failed: its client gets 500, or the end of its connection when the response has
 //! begun.
 
-use crate::{Answer, Head};
+use crate::{Answer, Head, OnCancel};
 use bytes::Bytes;
 use std::time::Instant;
 
@@ -54,5 +54,5 @@ pub trait Sink: Send + Sync {
     /// Has `call` called once, when the request is cancelled, on whichever thread notices; at once if it is already. No
     /// lock of the sink is held then: `call` may use the sink. It is dropped uncalled when the answer is complete. A
     /// later one takes the place of an earlier one.
-    fn on_cancel(&self, call: Box<dyn FnOnce() + Send>);
+    fn on_cancel(&self, call: OnCancel);
 }

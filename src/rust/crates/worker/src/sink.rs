@@ -1,11 +1,8 @@
 //! The answer of a C handler that does not answer as it is called: from any thread, whole or piece by piece.
 //!
-//! ```text
-//! Waiting ─start▶ Running ─answer▶ Over
-//!    │ taken back    ├─begin▶ Streaming ─end▶ Over (when what waits for credit has been sent)
-//!    ▼               └─dropped: 500
-//!   Over
-//! ```
+//! Its life is over for the handler when it has said its last word; what waits for credit is sent after that. One that
+//! waits is taken back by its slot.
+//!
 //! Two halves: [`LinkSink`], which the handler has and whose drop tells that it has no answer, and [`LinkRequest`],
 //! which the thread of the link keeps until the slot is used again, for what the server says of the request. Lock
 //! order: a half's state, then the ring.
@@ -13,11 +10,10 @@
 use crate::c_link::{LogLine, ERROR};
 use crate::outbox::{encode_head, failure, micros, Outbox};
 use bytes::Bytes;
-use exchange::{Answer, Head, Sent, Sink};
+use exchange::{Answer, Head, Life, OnCancel, Sent, Sink, Stage};
 use shm::RequestId;
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 use wire::stream::{affordable, worth, Order, Part, WINDOW};
@@ -55,20 +51,11 @@ impl About {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
-    Waiting,
-    Running,
-    Streaming,
-    Over,
-}
-
 struct State {
-    stage: Stage,
+    life: Life,
     began: Instant,
     yielded: bool,
-    on_cancel: Option<Box<dyn FnOnce() + Send>>,
-    /// of a stream: what may be sent, and what waits for more; then the handler's last word
+    /// of a stream: what may be sent, and what waits for more; then the end, whole or not, that is to be sent after it
     credit: usize,
     pending: VecDeque<Bytes>,
     end: Option<bool>,
@@ -82,7 +69,6 @@ pub(crate) struct LinkRequest {
     state: Mutex<State>,
     /// credit came, or nobody wants more
     change: Condvar,
-    cancelled: AtomicBool,
 }
 
 /// See the module.
@@ -96,10 +82,9 @@ pub(crate) fn sink(
     began: Option<Instant>,
 ) -> (Arc<dyn Sink>, Arc<LinkRequest>) {
     let state = State {
-        stage: if began.is_some() { Stage::Running } else { Stage::Waiting },
+        life: Life::new(began.is_some()),
         began: began.unwrap_or_else(Instant::now),
         yielded: false,
-        on_cancel: None,
         credit: 0,
         pending: VecDeque::new(),
         end: None,
@@ -110,7 +95,6 @@ pub(crate) fn sink(
         log: log.clone(),
         state: Mutex::new(state),
         change: Condvar::new(),
-        cancelled: AtomicBool::new(false),
     });
     (Arc::new(LinkSink(half.clone())), half)
 }
@@ -119,10 +103,6 @@ impl LinkRequest {
     fn state(&self) -> MutexGuard<'_, State> {
         // nobody panics while holding it
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
     }
 
     /// What the server says of it.
@@ -137,11 +117,10 @@ impl LinkRequest {
             // a C handler says itself when it is through
             Order::Drain => {}
             Order::Cancel => {
-                self.cancelled.store(true, Ordering::Relaxed);
                 let mut state = self.state();
+                let call = state.life.cancel();
                 state.pending.clear();
                 self.flush(&mut state);
-                let call = state.on_cancel.take();
                 self.change.notify_all();
                 drop(state);
                 if let Some(call) = call {
@@ -155,7 +134,8 @@ impl LinkRequest {
     /// The handler has returned; its answer comes later, if it has not come already.
     pub(crate) fn yielded(&self) {
         let mut state = self.state();
-        if matches!(state.stage, Stage::Running | Stage::Streaming) && !std::mem::replace(&mut state.yielded, true) {
+        let goes_on = matches!(state.life.stage(), Stage::Running | Stage::Streaming) || state.end.is_some();
+        if goes_on && !std::mem::replace(&mut state.yielded, true) {
             self.outbox.send(self.about.id, &[]);
             self.outbox.tell();
         }
@@ -176,9 +156,9 @@ impl LinkRequest {
                 state.pending.push_front(piece);
             }
         }
-        if let (Stage::Streaming, Some(whole)) = (state.stage, state.end) {
-            state.stage = Stage::Over;
-            self.send(Part::End { whole: whole && !self.is_cancelled(), micros: micros(state.began.elapsed()) });
+        if let Some(whole) = state.end.take() {
+            let whole = whole && !state.life.is_cancelled();
+            self.send(Part::End { whole, micros: micros(state.began.elapsed()) });
             self.outbox.finished();
         }
     }
@@ -190,8 +170,8 @@ impl LinkRequest {
         });
     }
 
-    /// The whole answer; the state says that it is one's to give. The server is not woken for it.
-    fn reply(&self, answer: &Answer, began: Instant) -> bool {
+    /// The whole answer, whose life is over, and which somebody wants or not. The server is not woken for it.
+    fn reply(&self, answer: &Answer, wanted: bool, began: Instant) -> bool {
         if let Answer::Failure { status, why, .. } = answer {
             if !why.is_empty() {
                 (self.log)(ERROR, &format!("{} {status} {why}", self.about.who()));
@@ -199,41 +179,57 @@ impl LinkRequest {
         }
         let sent = with_buffer(|message| {
             // what nobody reads need not be written
-            if self.is_cancelled() {
-                failure(500, "", message);
-            } else {
+            if wanted {
                 self.outbox.encode(answer, message);
+            } else {
+                failure(500, "", message);
             }
             self.outbox.reply(self.about.id, message, began.elapsed())
         });
         self.outbox.finished();
-        sent && !self.is_cancelled()
+        sent && wanted
     }
 
     /// Nobody has the handler's half any more.
     fn left(&self) {
         let mut state = self.state();
-        if state.stage == Stage::Waiting && self.outbox.start(self.about.id) {
-            state.stage = Stage::Running;
+        if state.life.stage() == Stage::Waiting && self.outbox.start(self.about.id) {
+            state.life.start();
         }
-        state.on_cancel = None;
-        match state.stage {
+        match state.life.stage() {
             Stage::Running => {
-                state.stage = Stage::Over;
-                let began = state.began;
                 drop(state);
                 let (detail, why) = ("".into(), "the C handler gave no answer".into());
-                self.reply(&Answer::Failure { status: 500, detail, why }, began);
+                self.answer(&Answer::Failure { status: 500, detail, why });
                 self.outbox.tell();
             }
-            Stage::Streaming if state.end.is_none() => {
+            Stage::Streaming => {
                 state.pending.clear();
-                state.end = Some(false);
-                self.flush(&mut state);
-                self.outbox.tell();
+                drop(state);
+                self.end(false);
             }
-            _ => {}
+            Stage::Waiting | Stage::Over => {}
         }
+    }
+
+    /// `false` when nobody takes it.
+    fn answer(&self, answer: &Answer) -> bool {
+        let mut state = self.state();
+        let Some(uncalled) = state.life.end(Stage::Running) else { return false };
+        let (wanted, began) = (!state.life.is_cancelled(), state.began);
+        drop(state);
+        drop(uncalled);
+        self.reply(answer, wanted, began)
+    }
+
+    fn end(&self, whole: bool) {
+        let mut state = self.state();
+        let Some(uncalled) = state.life.end(Stage::Streaming) else { return };
+        state.end = Some(whole);
+        self.flush(&mut state);
+        drop(state);
+        drop(uncalled);
+        self.outbox.tell();
     }
 }
 
@@ -242,7 +238,12 @@ impl Sink for LinkSink {
         let half = &*self.0;
         let begins = half.outbox.start(half.about.id);
         let mut state = half.state();
-        state.stage = if begins { Stage::Running } else { Stage::Over };
+        if begins {
+            state.life.start();
+        } else {
+            // nothing is to be called: its handler has not run
+            drop(state.life.end(Stage::Waiting));
+        }
         state.began = Instant::now();
         begins
     }
@@ -258,15 +259,7 @@ impl Sink for LinkSink {
     }
 
     fn answer_held(&self, answer: Answer) -> bool {
-        let mut state = self.0.state();
-        if state.stage != Stage::Running {
-            return false;
-        }
-        state.stage = Stage::Over;
-        let (began, uncalled) = (state.began, state.on_cancel.take());
-        drop(state);
-        drop(uncalled);
-        self.0.reply(&answer, began)
+        self.0.answer(&answer)
     }
 
     fn tell(&self) {
@@ -276,24 +269,23 @@ impl Sink for LinkSink {
     fn begin(&self, head: Head) -> bool {
         let half = &*self.0;
         let mut state = half.state();
-        if state.stage != Stage::Running {
+        if !state.life.begin() {
             return false;
         }
-        state.stage = Stage::Streaming;
         state.credit = WINDOW;
         with_buffer(|message| {
             encode_head(&head, ReplyBody::Stream, message);
             half.outbox.send(half.about.id, message);
         });
         half.outbox.tell();
-        !half.is_cancelled()
+        true
     }
 
     fn send(&self, piece: Bytes, wait: bool) -> Sent {
         let half = &*self.0;
         let mut state = half.state();
         loop {
-            if half.is_cancelled() || state.stage != Stage::Streaming || state.end.is_some() {
+            if state.life.is_cancelled() || state.life.stage() != Stage::Streaming {
                 return Sent::Gone;
             }
             if piece.is_empty() {
@@ -315,38 +307,22 @@ impl Sink for LinkSink {
     }
 
     fn end(&self, whole: bool) {
-        let mut state = self.0.state();
-        if state.stage != Stage::Streaming || state.end.is_some() {
-            return;
-        }
-        state.end = Some(whole);
-        let uncalled = state.on_cancel.take();
-        self.0.flush(&mut state);
-        drop(state);
-        drop(uncalled);
-        self.0.outbox.tell();
+        self.0.end(whole);
     }
 
     fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled()
+        self.0.state().life.is_cancelled()
     }
 
     fn deadline(&self) -> Option<Instant> {
         self.0.about.deadline
     }
 
-    fn on_cancel(&self, call: Box<dyn FnOnce() + Send>) {
-        let mut state = self.0.state();
-        if state.stage == Stage::Over || state.end.is_some() {
-            return;
+    fn on_cancel(&self, call: OnCancel) {
+        let kept = self.0.state().life.on_cancel(call);
+        if let Err(call) = kept {
+            call();
         }
-        if self.0.is_cancelled() {
-            drop(state);
-            return call();
-        }
-        let before = state.on_cancel.replace(call);
-        drop(state);
-        drop(before);
     }
 }
 

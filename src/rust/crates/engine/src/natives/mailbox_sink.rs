@@ -1,34 +1,20 @@
 //! The handler's side of a request that is answered later: a [`Sink`]. What comes of the request goes to the mailbox of
 //! the I/O thread that waits for it.
 //!
-//! ```text
-//! Waiting ─start▶ Running ─answer▶ Over
-//!    │ taken back     ├─begin▶ Streaming ─end▶ Over
-//!    └──▶ Over        └─the last of the handler's side is dropped: Lost
-//! ```
-//! Stage, and whether it is cancelled, are under one lock, which both sides take. The I/O thread knows it by a `Weak`:
-//! so its memory is given back where it came from, after the answer has arrived, and not by the thread of the handler,
-//! for which that is dear.
+//! Its life is under one lock, which both sides take; one that is cancelled before it starts is taken back, and when the
+//! last of the handler's side is dropped before an answer, that is lost. The I/O thread knows it by a `Weak`: so its
+//! memory is given back where it came from, after the answer has arrived, and not by the thread of the handler, for
+//! which that is dear.
 
 use super::mailbox::{Mailbox, Message, Settled};
 use admission::{Patience, NEVER};
 use bytes::Bytes;
-use exchange::{now, pipe, Answer, Head, PipeWriter, Reading, Sent, Sink, Written};
+use exchange::{now, pipe, Answer, Head, Life, OnCancel, PipeWriter, Reading, Sent, Sink, Stage, Written};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Waiting,
-    Running,
-    Streaming,
-    Over,
-}
-
 struct State {
-    stage: Stage,
-    cancelled: bool,
-    on_cancel: Option<Box<dyn FnOnce() + Send>>,
+    life: Life,
     writer: Option<Arc<PipeWriter>>,
 }
 
@@ -48,8 +34,7 @@ impl MailboxSink {
     /// Of a request that the I/O thread of this mailbox knows by `place`, and whose handler has `begun` already or
     /// waits for a thread.
     pub fn new(mailbox: Arc<Mailbox>, place: (usize, u64), begun: bool, since: u64, patience: Patience) -> Arc<Self> {
-        let stage = if begun { Stage::Running } else { Stage::Waiting };
-        let state = Mutex::new(State { stage, cancelled: false, on_cancel: None, writer: None });
+        let state = Mutex::new(State { life: Life::new(begun), writer: None });
         Arc::new_cyclic(|me| MailboxSink { state, me: me.clone(), mailbox, place, since, patience })
     }
 
@@ -71,36 +56,30 @@ impl MailboxSink {
     /// is to be told is returned.
     pub fn expire(&self, now: u64) -> Option<Settled> {
         let state = self.state();
-        if !matches!(state.stage, Stage::Waiting | Stage::Running) {
+        let stage = state.life.stage();
+        if !matches!(stage, Stage::Waiting | Stage::Running) {
             return None;
         }
-        let late = self.patience.late(now.saturating_sub(self.since), || state.stage == Stage::Running)?;
+        let late = self.patience.late(now.saturating_sub(self.since), || stage == Stage::Running)?;
         cancel(state);
         Some(Settled::Late(late))
     }
 
     /// The client's side waits for no answer any more. One that streams is given up by its reader.
     pub fn give_up(&self) {
-        if self.state().stage != Stage::Streaming {
+        if self.state().life.stage() != Stage::Streaming {
             self.cancel();
         }
     }
 
     fn cancel(&self) {
-        let state = self.state();
-        if state.stage != Stage::Over {
-            cancel(state);
-        }
+        cancel(self.state());
     }
 }
 
 /// Nobody wants the answer any more. The handler is told without the lock, as it may ask back.
 fn cancel(mut state: MutexGuard<'_, State>) {
-    if state.stage == Stage::Waiting {
-        state.stage = Stage::Over;
-    }
-    state.cancelled = true;
-    let call = state.on_cancel.take();
+    let call = state.life.cancel();
     drop(state);
     if let Some(call) = call {
         call();
@@ -110,11 +89,7 @@ fn cancel(mut state: MutexGuard<'_, State>) {
 impl Sink for MailboxSink {
     fn start(&self) -> bool {
         let mut state = self.state();
-        let waits = state.stage == Stage::Waiting;
-        if waits {
-            state.stage = Stage::Running;
-        }
-        waits
+        !state.life.is_cancelled() && state.life.start()
     }
 
     fn answer(&self, answer: Answer) -> bool {
@@ -125,9 +100,8 @@ impl Sink for MailboxSink {
 
     fn answer_held(&self, answer: Answer) -> bool {
         let mut state = self.state();
-        let wanted = !state.cancelled;
-        state.stage = Stage::Over;
-        let uncalled = state.on_cancel.take();
+        let uncalled = state.life.end(Stage::Running);
+        let wanted = uncalled.is_some() && !state.life.is_cancelled();
         drop(state);
         drop(uncalled);
         if wanted {
@@ -148,11 +122,10 @@ impl Sink for MailboxSink {
             }
         })));
         let mut state = self.state();
-        if state.cancelled {
+        if !state.life.begin() {
             drop(state);
             return false;
         }
-        state.stage = Stage::Streaming;
         state.writer = Some(Arc::new(writer));
         drop(state);
         self.settle(Settled::Stream(head, reader));
@@ -175,8 +148,7 @@ impl Sink for MailboxSink {
 
     fn end(&self, whole: bool) {
         let mut state = self.state();
-        state.stage = Stage::Over;
-        let (writer, uncalled) = (state.writer.take(), state.on_cancel.take());
+        let (writer, uncalled) = (state.writer.take(), state.life.end(Stage::Streaming));
         drop(state);
         drop(uncalled);
         if let Some(writer) = writer {
@@ -185,7 +157,7 @@ impl Sink for MailboxSink {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.state().cancelled
+        self.state().life.is_cancelled()
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -194,26 +166,19 @@ impl Sink for MailboxSink {
         (in_all < NEVER).then(|| Instant::now().checked_add(Duration::from_millis(left)))?
     }
 
-    fn on_cancel(&self, call: Box<dyn FnOnce() + Send>) {
-        let mut state = self.state();
-        let replaced = match (state.cancelled, state.stage) {
-            (true, _) => {
-                drop(state);
-                return call();
-            }
-            (false, Stage::Over) => None,
-            (false, _) => state.on_cancel.replace(call),
-        };
-        drop(state);
-        drop(replaced);
+    fn on_cancel(&self, call: OnCancel) {
+        let kept = self.state().life.on_cancel(call);
+        if let Err(call) = kept {
+            call();
+        }
     }
 }
 
 impl Drop for MailboxSink {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        match state.stage {
-            Stage::Waiting | Stage::Running if state.cancelled => {}
+        match state.life.stage() {
+            Stage::Waiting | Stage::Running if state.life.is_cancelled() => {}
             Stage::Waiting | Stage::Running => {
                 self.settle(Settled::Lost);
                 self.mailbox.ring();
