@@ -14,7 +14,7 @@ use std::time::Duration;
 use supervisor::{Event, Failure, PoolOptions, Service, Source, WorkerStatus};
 
 /// A service, and what C reads of its last answer.
-pub struct Running {
+pub struct RunningService {
     service: Service,
     answer: Answer,
 }
@@ -65,7 +65,7 @@ pub unsafe extern "C" fn drv_service_start(
     source: *const CSource,
     wake: extern "C" fn(),
     error: *mut Error,
-) -> *mut Running {
+) -> *mut RunningService {
     // SAFETY: C lends the texts for the call.
     let (settings, options) = unsafe { (settings.as_bytes(), options.as_bytes()) };
     let started = shield(Err((3, "the engine failed".to_owned())), || {
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn drv_service_start(
         })
     });
     match started {
-        Ok(service) => Box::into_raw(Box::new(Running { service, answer: Answer::default() })),
+        Ok(service) => Box::into_raw(Box::new(RunningService { service, answer: Answer::default() })),
         Err((kind, message)) => {
             // SAFETY: C gives a valid place.
             unsafe { Error::put(error, kind, message) };
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn drv_service_start(
 /// # Safety
 /// `running` is live, and not used after.
 #[no_mangle]
-pub unsafe extern "C" fn drv_service_free(running: *mut Running) {
+pub unsafe extern "C" fn drv_service_free(running: *mut RunningService) {
     // SAFETY: the caller's.
     shield((), || drop(unsafe { Box::from_raw(running) }));
 }
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn drv_service_free(running: *mut Running) {
 /// # Safety
 /// `running` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_service_port(running: *const Running) -> i32 {
+pub unsafe extern "C" fn drv_service_port(running: *const RunningService) -> i32 {
     // SAFETY: the caller's.
     i32::from(unsafe { (*running).service.address().port() })
 }
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn drv_service_port(running: *const Running) -> i32 {
 /// # Safety
 /// `running` is live. The node lives until the service is asked again.
 #[no_mangle]
-pub unsafe extern "C" fn drv_service_event(running: *mut Running) -> *const Node {
+pub unsafe extern "C" fn drv_service_event(running: *mut RunningService) -> *const Node {
     // SAFETY: the caller's.
     let running = unsafe { &mut *running };
     shield(ptr::null(), || match running.service.next_event(Duration::ZERO) {
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn drv_service_event(running: *mut Running) -> *const Node
 /// # Safety
 /// `running` is live. The node lives until the service is asked again.
 #[no_mangle]
-pub unsafe extern "C" fn drv_service_status(running: *mut Running) -> *const Node {
+pub unsafe extern "C" fn drv_service_status(running: *mut RunningService) -> *const Node {
     // SAFETY: the caller's.
     let running = unsafe { &mut *running };
     shield(ptr::null(), || running.answer.status(&running.service.status()))
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn drv_service_no_status() -> *const Node {
 /// `running` is live; the source is taken; `error` is valid for writing.
 #[no_mangle]
 pub unsafe extern "C" fn drv_service_source(
-    running: *const Running,
+    running: *const RunningService,
     source: *const CSource,
     again: i32,
     error: *mut Error,
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn drv_service_source(
 /// # Safety
 /// `running` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_service_reopens_log(running: *const Running) {
+pub unsafe extern "C" fn drv_service_reopens_log(running: *const RunningService) {
     // SAFETY: the caller's.
     shield((), || unsafe { (*running).service.reopen_log() });
 }
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn drv_service_reopens_log(running: *const Running) {
 /// # Safety
 /// `running` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_service_stop(running: *const Running, graceful_timeout: f64) {
+pub unsafe extern "C" fn drv_service_stop(running: *const RunningService, graceful_timeout: f64) {
     // SAFETY: the caller's.
     shield((), || unsafe { (*running).service.stop(Some(graceful_timeout)) });
 }

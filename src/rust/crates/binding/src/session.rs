@@ -6,7 +6,7 @@ use crate::link::{Link, Routes};
 use crate::natives::CNatives;
 use crate::node::Node;
 use crate::service::Answer;
-use crate::shield::{lent, shield, Error};
+use crate::shield::{borrowed, shield, Error};
 use engine::{AppConfig, Pool, PoolEvent, Runner, Seat, Server, Settings, StartError, WorkerStats};
 use exchange::Handlers;
 use native::Natives;
@@ -139,7 +139,7 @@ pub unsafe extern "C" fn drv_session_start(
     error: *mut Error,
 ) -> *mut Session {
     // SAFETY: C lends the text for the call.
-    let json = unsafe { lent(json, len) };
+    let json = unsafe { borrowed(json, len) };
     // SAFETY: C lends the descriptions, and keeps what they point at until `drv_session_free` has answered 1.
     let started =
         shield(Err((3, "the engine failed".to_owned())), || unsafe { start(json, &natives, ring, interrupt) });
@@ -225,7 +225,7 @@ pub unsafe extern "C" fn drv_session_renew(
     error: *mut Error,
 ) -> i32 {
     // SAFETY: C lends the text for the call.
-    let (session, json) = unsafe { (&mut *session, lent(json, len)) };
+    let (session, json) = unsafe { (&mut *session, borrowed(json, len)) };
     // SAFETY: C lends the descriptions, and keeps what they point at until their handlers have ended.
     let renewed = shield(Err((3, "the engine failed".to_owned())), || unsafe { session.renew(json, &natives) });
     if let Err((kind, message)) = &renewed {

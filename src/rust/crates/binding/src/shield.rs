@@ -1,4 +1,4 @@
-//! What stands at every door between C and Rust: no panic may cross it; bytes that are lent, errors that are left.
+//! What stands at every door between C and Rust: no panic may cross it; bytes are borrowed, errors are handed over.
 
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::slice;
@@ -12,7 +12,7 @@ pub(crate) fn shield<T>(otherwise: T, f: impl FnOnce() -> T) -> T {
 ///
 /// # Safety
 /// `ptr` points at `len` bytes, or `len` is 0.
-pub(crate) unsafe fn lent<'a>(ptr: *const u8, len: usize) -> &'a [u8] {
+pub(crate) unsafe fn borrowed<'a>(ptr: *const u8, len: usize) -> &'a [u8] {
     if len == 0 {
         &[]
     } else {

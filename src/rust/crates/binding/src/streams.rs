@@ -6,7 +6,7 @@
 use crate::link::{made_message, Link};
 use crate::node::Str;
 use crate::request::Cell;
-use crate::shield::{lent, shield};
+use crate::shield::{borrowed, shield};
 use engine::Level;
 use std::time::{Duration, Instant};
 use worker::{Call, Rhythm};
@@ -63,7 +63,7 @@ pub unsafe extern "C" fn drv_stream_next(link: *mut Link, last: *mut i32) -> u32
 #[no_mangle]
 pub unsafe extern "C" fn drv_stream_called(link: *mut Link, number: u32, bytes: *const u8, len: usize, done: i32) {
     // SAFETY: the caller's.
-    let (link, bytes) = unsafe { (&mut *link, lent(bytes, len)) };
+    let (link, bytes) = unsafe { (&mut *link, borrowed(bytes, len)) };
     let done = (done != 0).then_some(done > 0);
     shield((), || link.worker.called(number - 1, bytes, done));
 }

@@ -5,7 +5,7 @@
 use crate::link::Link;
 use crate::node::Str;
 use crate::process::Process;
-use crate::shield::{lent, shield, Error};
+use crate::shield::{borrowed, shield, Error};
 use admission::Limits;
 use engine::AppConfig;
 use serde::Deserialize;
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn drv_zygote_fd(zygote: *const Zygote) -> i32 {
 #[no_mangle]
 pub unsafe extern "C" fn drv_zygote_loaded(zygote: *mut Zygote, app: *const u8, len: usize, error: *mut Error) -> i32 {
     // SAFETY: the caller's.
-    let (zygote, app) = unsafe { (&mut *zygote, lent(app, len)) };
+    let (zygote, app) = unsafe { (&mut *zygote, borrowed(app, len)) };
     let done = shield(Err("the engine failed".to_owned()), || {
         zygote.app = Some(sonic_rs::from_slice(app).map_err(|e| e.to_string())?);
         // words before the piece take room as well

@@ -13,7 +13,7 @@
 //! (its lanes together).
 
 use crate::assigned::Assigned;
-use crate::line::Line;
+use crate::link::Link;
 use crate::runs::Runs;
 use crate::stream::Stream;
 use bytes::Bytes;
@@ -25,7 +25,7 @@ use wire::stream::{Order, Part};
 
 /// See the module.
 pub(crate) struct Lane {
-    pub line: Line,
+    pub link: Link,
     /// handlers at a time, but for inline ones
     pub width: usize,
     /// by slot
@@ -119,7 +119,7 @@ impl Lane {
     /// A lane of this width. In the context of the runtime of this thread.
     pub(crate) fn new(end: ServerEnd, width: usize) -> io::Result<Self> {
         Ok(Lane {
-            line: Line::new(end)?,
+            link: Link::new(end)?,
             width: width.max(1),
             held: Vec::new(),
             len: 0,
@@ -146,12 +146,12 @@ impl Lane {
     }
 
     pub(crate) fn is_broken(&self) -> bool {
-        self.broken || self.line.is_broken()
+        self.broken || self.link.is_broken()
     }
 
     /// Whether it has said something.
     pub(crate) fn has_news(&self) -> bool {
-        self.len > 0 && self.line.has_news()
+        self.len > 0 && self.link.has_news()
     }
 
     /// What is with the threads that run this.
@@ -211,7 +211,7 @@ impl Lane {
         kill_after: u64,
         request: impl FnOnce(RequestId) -> Assigned,
     ) -> Option<RequestId> {
-        let id = self.line.submit(message)?;
+        let id = self.link.submit(message)?;
         let request = request(id);
         self.load_mut(runs).add(request.expected);
         self.given += 1;
@@ -250,7 +250,7 @@ impl Lane {
     }
 
     pub(crate) fn has_begun(&self, id: RequestId) -> bool {
-        self.line.has_begun(id)
+        self.link.has_begun(id)
     }
 
     /// Whether a thread is in this request's handler: it has begun, and has not returned.
@@ -319,7 +319,7 @@ impl Lane {
     /// Takes a request back. `None` when it has begun.
     pub(crate) fn revoke(&mut self, id: RequestId) -> Option<Assigned> {
         self.held_mut(id)?;
-        if !self.line.revoke(id) {
+        if !self.link.revoke(id) {
             return None;
         }
         self.take(id).map(|held| held.request)
@@ -331,7 +331,7 @@ impl Lane {
         held.stream.iter_mut().for_each(Stream::cut);
         held.due = due;
         if !std::mem::replace(&mut held.cancelled, true) {
-            self.line.send(id, &Order::Cancel.encode());
+            self.link.send(id, &Order::Cancel.encode());
         }
     }
 
@@ -339,7 +339,7 @@ impl Lane {
     pub(crate) fn credit(&mut self, id: RequestId, bytes: usize) {
         let Some(held) = self.held_mut(id).filter(|held| !held.cancelled) else { return };
         if let Some(granted) = held.stream.as_mut().and_then(|stream| stream.grant(bytes)) {
-            self.line.send(id, &Order::Credit(granted).encode());
+            self.link.send(id, &Order::Credit(granted).encode());
         }
     }
 
@@ -368,7 +368,7 @@ impl Lane {
 
     /// The same for one of them.
     pub(crate) fn drain_stream(&mut self, id: RequestId) {
-        self.line.send(id, &Order::Drain.encode());
+        self.link.send(id, &Order::Drain.encode());
     }
 
     /// The next thing it says, read at `now`, and how many bytes that took.
@@ -376,11 +376,11 @@ impl Lane {
         if self.broken {
             return None;
         }
-        let (id, message) = self.line.receive()?;
+        let (id, message) = self.link.receive()?;
         self.deaf_at = u64::MAX;
         let len = message.len();
         let Some(held) = self.held_mut(id) else {
-            let file = self.line.file_of(id, &message);
+            let file = self.link.file_of(id, &message);
             return Some((len, Said::Reply { request: None, message, file }));
         };
         let runs = held.runs;
@@ -398,7 +398,7 @@ impl Lane {
     /// `None` when that cannot be said.
     fn understand(&mut self, id: RequestId, message: Bytes) -> Option<Said> {
         // what was not begun cannot be answered
-        if !self.line.has_begun(id) {
+        if !self.link.has_begun(id) {
             return None;
         }
         if message.is_empty() {
@@ -427,14 +427,14 @@ impl Lane {
             let request = held.request;
             return Some(Said::Head { request, message });
         }
-        let file = self.line.file_of(id, &message);
+        let file = self.link.file_of(id, &message);
         let request = self.free(id);
         Some(Said::Reply { request, message, file })
     }
 
     fn free(&mut self, id: RequestId) -> Option<Assigned> {
         let held = self.take(id)?;
-        self.line.release(id);
+        self.link.release(id);
         Some(held.request)
     }
 

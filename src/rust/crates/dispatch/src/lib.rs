@@ -20,7 +20,7 @@ pub mod fuzzing;
 mod generation;
 mod home;
 mod lane;
-mod line;
+mod link;
 mod outcome;
 mod pool;
 mod queue;

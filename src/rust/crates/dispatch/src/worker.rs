@@ -128,7 +128,7 @@ impl Worker {
     /// The lane for what runs so, if it may be given requests.
     pub(crate) fn open(&self, runs: Runs) -> Option<&Lane> {
         let is_open = !self.retiring && (runs != Runs::R || self.interrupted.is_none());
-        self.lane(runs.into()).filter(|lane| is_open && lane.line.has_room())
+        self.lane(runs.into()).filter(|lane| is_open && lane.link.has_room())
     }
 
     /// After each change of what is with it.
@@ -144,17 +144,17 @@ impl Worker {
 
     /// Rings for what is new, on both sides.
     pub(crate) fn ring(&mut self) {
-        self.lanes_mut().for_each(|lane| lane.line.ring());
+        self.lanes_mut().for_each(|lane| lane.link.ring());
     }
 
     /// The bells that its process rings.
     pub(crate) fn bells(&self) -> impl Iterator<Item = &Bell> {
-        self.lanes().map(|lane| lane.line.bell())
+        self.lanes().map(|lane| lane.link.bell())
     }
 
     /// How many requests wait for a bell to be rung.
     pub(crate) fn unrung(&self) -> u32 {
-        self.lanes().map(|lane| lane.line.unrung()).sum()
+        self.lanes().map(|lane| lane.link.unrung()).sum()
     }
 
     /// After the last reply that was there.
@@ -201,13 +201,13 @@ impl Worker {
         match &self.runner {
             None => {}
             Some(Runner::Process { fd, .. }) => {
-                self.r.line.end.interrupt.name(id);
+                self.r.link.end.interrupt.name(id);
                 // an error means that it is gone, which is told by other ways
                 let _ = pidfd_send_signal(fd, Signal::INT);
                 self.interrupted = Some(Interrupted { id, request, kill_at, late });
             }
             Some(Runner::Thread(look)) if !late => {
-                self.r.line.end.interrupt.name(id);
+                self.r.link.end.interrupt.name(id);
                 look();
             }
             Some(Runner::Thread(_)) => {}

@@ -238,24 +238,24 @@ unsafe extern "C" fn respond_static(
 }
 
 /// Bytes that C lends until `release` is called.
-struct Lent {
+struct Releasable {
     data: &'static [u8],
     release: Option<Callback>,
     arg: *mut c_void,
 }
 
 // SAFETY: the bytes do not change until they are released, and that may be done on any thread, by the header.
-unsafe impl Send for Lent {}
+unsafe impl Send for Releasable {}
 // SAFETY: as above.
-unsafe impl Sync for Lent {}
+unsafe impl Sync for Releasable {}
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for Releasable {
     fn as_ref(&self) -> &[u8] {
         self.data
     }
 }
 
-impl Drop for Lent {
+impl Drop for Releasable {
     fn drop(&mut self) {
         if let Some(release) = self.release {
             // there is nobody to tell: the request that it belonged to may be long over
@@ -274,14 +274,14 @@ unsafe extern "C" fn respond_owned(
     release: Option<Callback>,
     arg: *mut c_void,
 ) -> Code {
-    // SAFETY: by the header; the bytes live until they are released, which is when `lent` is dropped.
+    // SAFETY: by the header; the bytes live until they are released, which is when `owned` is dropped.
     let (content_type, data) = unsafe { (text(content_type), run(data, len)) };
-    let lent = Lent { data: data.unwrap_or_default(), release, arg };
+    let owned = Releasable { data: data.unwrap_or_default(), release, arg };
     if data.is_none() {
         return Code::Invalid;
     }
     // SAFETY: by the header.
-    unsafe { with(req, Code::Invalid, |handle| handle.respond(status, content_type, || Bytes::from_owner(lent))) }
+    unsafe { with(req, Code::Invalid, |handle| handle.respond(status, content_type, || Bytes::from_owner(owned))) }
 }
 
 unsafe extern "C" fn add_header(req: *mut Request, name: *const c_char, value: *const c_char) -> Code {

@@ -55,7 +55,7 @@ fn response(
             if len > size {
                 return Err(format!("the length {len} of its body is beyond the {size} bytes that it allocated"));
             }
-            Bytes::from_owner(Lent { memory, len })
+            Bytes::from_owner(Allocated { memory, len })
         }
     };
     let head = Head { status, content_type: Some(content_type), headers: Vec::new() };
@@ -99,12 +99,12 @@ impl Drop for Malloced {
 }
 
 /// A body in such memory, which has at least `len` bytes.
-struct Lent {
+struct Allocated {
     memory: Malloced,
     len: usize,
 }
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for Allocated {
     fn as_ref(&self) -> &[u8] {
         // SAFETY: there are so many, as was looked up (or, elsewhere than on Linux, as the handler says); `len` is
         // below `isize::MAX`.

@@ -37,13 +37,13 @@ impl Files {
     }
 
     /// Server: the file of a request's reply, which is there: an open regular file, or nothing. What else a worker
-    /// sends is let go.
+    /// sends is closed.
     pub fn receive(&self, id: RequestId) -> Option<OwnedFd> {
         let mut message = Vec::new();
         for _ in 0..PASSED_OVER {
             let Ok(Received::Message(_, fds)) = self.0.receive(&mut message) else { return None };
             let (mut files, strange): (Vec<_>, Vec<_>) = fds.into_iter().partition(is_file);
-            let_go(strange);
+            close_elsewhere(strange);
             if message == id.to_word().to_ne_bytes() {
                 return files.pop();
             }
@@ -58,7 +58,7 @@ fn is_file(fd: &OwnedFd) -> bool {
 
 /// Closes descriptors that a worker has sent and nobody wants. Not on this thread: closing a socket may wait for its
 /// peer.
-pub fn let_go(fds: Vec<OwnedFd>) {
+pub fn close_elsewhere(fds: Vec<OwnedFd>) {
     if !fds.is_empty() {
         // without a thread they are closed here
         let _ = std::thread::Builder::new().spawn(move || drop(fds));

@@ -34,7 +34,7 @@ mod watch;
 pub use bell::{Bell, Ring};
 pub use channel::{Channel, Received};
 #[cfg(not(loom))]
-pub use files::{let_go, Files};
+pub use files::{close_elsewhere, Files};
 #[cfg(not(loom))]
 pub use inherited::take_inherited;
 pub use interrupt::Interrupt;

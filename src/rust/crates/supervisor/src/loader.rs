@@ -2,7 +2,7 @@
 //! has told of the app.
 
 use engine::AppConfig;
-use shm::{let_go, Channel, LinkFds, Received};
+use shm::{close_elsewhere, Channel, LinkFds, Received};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use wire::control::ZygoteOrder;
@@ -89,7 +89,7 @@ pub fn receive(channel: &Channel, open: &mut bool, message: &mut Vec<u8>) -> boo
     match channel.receive(message) {
         Ok(Received::Message(_, fds)) => {
             // nobody has a reason to send any
-            let_go(fds);
+            close_elsewhere(fds);
             true
         }
         Ok(Received::Nothing) => false,

@@ -1,9 +1,9 @@
 //! The handler's side of a request that is answered later: a [`Sink`]. What comes of the request goes to the mailbox of
 //! the I/O thread that waits for it.
 //!
-//! Its life is under one lock, which both sides take; one that is cancelled before it starts is taken back, and when the
-//! last of the handler's side is dropped before an answer, that is lost. The I/O thread knows it by a `Weak`: so its
-//! memory is given back where it came from, after the answer has arrived, and not by the thread of the handler, for
+//! Its life is under one lock, which both sides take; one that is cancelled before it starts is taken back, and when
+//! the last of the handler's side is dropped before an answer, that is lost. The I/O thread knows it by a `Weak`: so
+//! its memory is given back where it came from, after the answer has arrived, and not by the thread of the handler, for
 //! which that is dear.
 
 use super::mailbox::{Mailbox, Message, Settled};

@@ -85,10 +85,10 @@ pub struct Client {
     service: Arc<dyn Service>,
 }
 
-const LENT: &str = "the io is lent only while an answer is being made";
+const BORROWED: &str = "the io is away only while an answer is being made";
 
 fn here(io: &mut Option<Box<Transport>>) -> &mut Transport {
-    io.as_deref_mut().expect(LENT)
+    io.as_deref_mut().expect(BORROWED)
 }
 
 impl Client {
@@ -124,7 +124,7 @@ impl Client {
 
     /// Its transport, when there is nothing more to do in HTTP/1.1.
     pub fn into_transport(mut self) -> (Box<Transport>, Arc<Connection>, OpenConnection, Arc<dyn Service>) {
-        let io = self.io.take().expect(LENT);
+        let io = self.io.take().expect(BORROWED);
         (io, self.state, self.open, self.service)
     }
 

@@ -43,7 +43,7 @@ pub async fn serve(io: Box<Transport>, state: &Arc<Connection>, service: &Arc<dy
         state.give(Directive::Drain);
     }
     let mut serving = Serving {
-        machine: Stage::Beginning(builder(server).handshake(Io::new(state.clone()))),
+        machine: Protocol::Beginning(builder(server).handshake(Io::new(state.clone()))),
         ending: Directive::None,
         arrived: VecDeque::new(),
         begun: Vec::new(),
@@ -83,13 +83,13 @@ fn builder(server: &Shared) -> Builder {
     builder
 }
 
-enum Stage {
+enum Protocol {
     Beginning(Handshake<Io, Piece>),
     Open(Machine<Io, Piece>),
 }
 
 struct Serving<'a> {
-    machine: Stage,
+    machine: Protocol,
     /// the last directive that was followed
     ending: Directive,
     /// requests that have come, and are not looked at yet
@@ -114,7 +114,7 @@ impl Serving<'_> {
             Directive::Drain | Directive::Flood => {}
         }
         let machine = match &mut self.machine {
-            Stage::Open(machine) if self.ending < directive => machine,
+            Protocol::Open(machine) if self.ending < directive => machine,
             // followed already, or once the client has said what it speaks
             _ => return true,
         };
@@ -169,15 +169,15 @@ impl Serving<'_> {
     fn accept(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             match &mut self.machine {
-                Stage::Beginning(handshake) => match ready!(Pin::new(handshake).poll(cx)) {
+                Protocol::Beginning(handshake) => match ready!(Pin::new(handshake).poll(cx)) {
                     Ok(machine) => {
-                        self.machine = Stage::Open(machine);
+                        self.machine = Protocol::Open(machine);
                         // a directive may have waited for this
                         self.obey();
                     }
                     Err(_) => return Poll::Ready(()),
                 },
-                Stage::Open(machine) => match ready!(machine.poll_accept(cx)) {
+                Protocol::Open(machine) => match ready!(machine.poll_accept(cx)) {
                     Some(Ok(request)) => self.arrived.push_back(request),
                     Some(Err(_)) | None => return Poll::Ready(()),
                 },

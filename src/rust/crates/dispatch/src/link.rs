@@ -1,4 +1,4 @@
-//! The server's end of a link, as both kinds of seats use it: slots that name requests, messages that may have to wait
+//! The server's end of a link, as lanes of all kinds use it: slots that name requests, messages that may have to wait
 //! for room in the ring, and the bells.
 //!
 //! The slot of a request is freed by who knows that the worker will not write it any more: see `lane`.
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 
-pub(crate) struct Line {
+pub(crate) struct Link {
     pub end: ServerEnd,
     assembler: Assembler,
     _watched: Watched,
@@ -22,11 +22,11 @@ pub(crate) struct Line {
     unrung: u32,
 }
 
-impl Line {
+impl Link {
     /// In the context of the runtime of this thread.
     pub(crate) fn new(end: ServerEnd) -> io::Result<Self> {
         let watched = Watched::new(end.bell.clone())?;
-        Ok(Line {
+        Ok(Link {
             end,
             assembler: Assembler::with_limit(wire::LONGEST_REPLY),
             _watched: watched,
