@@ -123,6 +123,7 @@ reload_session <- function(call = NULL) {
 #'   | `generation` | integer | of the app: 1, and one more with each [dr_reload()] |
 #'   | `requests` | numeric | requests that it has answered |
 #'   | `errors` | numeric | those among them that it answered with 500 or more |
+#'   | `promises` | numeric | promises under way: requests whose handlers have returned one that has not ended |
 #'   | `busy` | numeric | the part of its age that it was busy, 0 to 1 |
 #'   | `memory` | numeric | its memory in bytes; what it shares with others counts by its share |
 #'   | `age` | numeric | seconds since it was ready |

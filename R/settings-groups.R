@@ -20,6 +20,9 @@
 #' @param max_collisions Most different strings of one request that fall into one bucket of R's string cache beyond what
 #'   chance brings about; more, which only an attack brings about, get 400.
 #' @param max_connections Most connections at a time; further ones wait.
+#' @param max_async Most promises under way in a worker: handlers that have returned one and not answered yet. A worker
+#'   that has so many is given no requests until one of them has come to its end; these wait, or go to other workers. At
+#'   most 2000.
 #' @param max_streams Most HTTP/2 streams of a connection at a time.
 #' @returns A list of class `dr_limits`, with sizes in bytes.
 #' @section Errors: `drover_error_argument` when an argument is not as described.
@@ -30,7 +33,7 @@
 dr_limits <- function(..., max_body = 1048576, spool_above = 131072, max_request_line = 8192L,
                       max_header_field = 8192L, max_header_size = 32768L, max_headers = 100L, max_parts = 100L,
                       max_fields = 1000L, max_json_depth = 64L, max_collisions = 2L, max_connections = 10000L,
-                      max_streams = 100L) {
+                      max_async = 1000L, max_streams = 100L) {
   call <- sys.call()
   check_dots_empty(..., call = call)
   make_group("limits", environment(), call)

@@ -18,7 +18,8 @@ format_age <- function(seconds) {
 format.dr_status <- function(x, ...) {
   as_text <- list(
     alive = function(x) ifelse(x, "yes", "no"), requests = function(x) format(x, big.mark = ",", trim = TRUE),
-    errors = function(x) format(x, big.mark = ",", trim = TRUE), busy = function(x) paste(round(100 * x), "%"),
+    errors = function(x) format(x, big.mark = ",", trim = TRUE),
+    promises = function(x) format(x, big.mark = ",", trim = TRUE), busy = function(x) paste(round(100 * x), "%"),
     memory = format_bytes, age = format_age
   )
   shown <- as.data.frame(lapply(stats::setNames(names(x), names(x)), function(column) {

@@ -36,6 +36,9 @@
 /* after Rinternals.h, whose types it uses */
 #include <R_ext/GraphicsEngine.h>
 
+/* While promises are under way 'later' is asked this often: a thread of a package may resolve one, and it wakes nobody
+ * here. */
+#define PROMISES_MS 20
 /* After a handler that was too quick to be asked about: how long to sleep before asking 'later' after all. */
 #define SOON_MS 2
 
@@ -205,6 +208,7 @@ static void ask(void) {
 }
 
 static int until_due(int longest) {
+  if (drv_worker_is_waiting_for_promises() && longest > PROMISES_MS) longest = PROMISES_MS;
   int64_t left = p.due == INT64_MAX ? longest : p.due - drv_now_ms();
   return left < 0 ? 0 : left < longest ? (int)left : longest;
 }
@@ -224,7 +228,7 @@ int drv_process_patience(int longest) {
 
 int drv_process_patience_is_over(int longest) {
   if (!must_ask()) return 1;
-  if (p.stale) ask();
+  if (p.stale || drv_worker_is_waiting_for_promises()) ask();
   return until_due(longest) <= 0;
 }
 

@@ -1,6 +1,8 @@
-/* What code of other packages may do to a worker: called by app.R through .C(). No R in it, as in most of such code. */
+/* What code of other packages may do to a worker: called by app.R through .C(). No R in it, as in most of such code, but
+ * for call_from_thread(). */
 
 #include <dirent.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,4 +109,35 @@ void close_all(void)
 {
     for (int fd = 3; fd < 1024; fd++)
         close(fd);
+}
+
+/* A thread that has R call resolve_one() after some milliseconds, by way of the package 'later', as threads of other
+ * packages do. R's own names, as they are in its headers. */
+typedef struct SEXPREC *SEXP;
+extern SEXP R_GlobalEnv, Rf_install(const char *), Rf_lang1(SEXP), Rf_protect(SEXP), Rf_eval(SEXP, SEXP);
+extern void Rf_unprotect(int);
+extern void (*R_GetCCallable(const char *, const char *))(void);
+static unsigned long (*exec_later)(void (*)(void *), void *, double, int);
+
+static void resolve_one(void *unused)
+{
+    (void) unused;
+    Rf_eval(Rf_protect(Rf_lang1(Rf_install("resolve_one"))), R_GlobalEnv);
+    Rf_unprotect(1);
+}
+
+static void *sleep_and_call(void *milliseconds)
+{
+    int left = (int) (long) milliseconds;
+    deaf_sleep(&left);
+    exec_later(resolve_one, NULL, 0, 0);
+    return NULL;
+}
+
+void call_from_thread(int *milliseconds)
+{
+    pthread_t thread;
+    exec_later = (unsigned long (*)(void (*)(void *), void *, double, int)) R_GetCCallable("later", "execLaterNative2");
+    pthread_create(&thread, NULL, sleep_and_call, (void *) (long) *milliseconds);
+    pthread_detach(thread);
 }

@@ -204,5 +204,5 @@ test("a generator that does not return ends with its worker, once a request has 
   expect(ask(server, "/text")$status %in% c("503", "504"), "it was answered")
   expect(stream$end() == 18L, "the stream did not break off")
   expect(wait_for(function() ask(server, "/text")$status == "200"), "nobody answers")
-  expect(logged(server, "did not return from a call"), "the log does not say why")
+  expect(logged(server, "for a stream or a promise, did not return"), "the log does not say why")
 })

@@ -22,7 +22,7 @@ test_that("a server tells where it listens, and starts and stops any number of t
     expect_identical(withVisible(dr_stop()), list(value = NULL, visible = FALSE))
     expect_identical(dr_status(), structure(data.frame(
       pid = integer(), alive = logical(), state = character(), generation = integer(), requests = numeric(),
-      errors = numeric(), busy = numeric(), memory = numeric(), age = numeric()
+      errors = numeric(), promises = numeric(), busy = numeric(), memory = numeric(), age = numeric()
     ), class = c("dr_status", "data.frame")))
   }
   expect_false(dr_running())
@@ -133,7 +133,7 @@ test_that("wrong settings are named, and the server does not start", {
   for (wrong in list(-1, 65536, 1.5, "80", NA, NULL, c(80, 81))) {
     expect_argument_error(dr_serve(app, wrong), "`port` must be a single integer in 0..65535")
   }
-  counts <- c("threads", "max_queue", "cpp_workers", "max_body", "max_streams")
+  counts <- c("threads", "max_queue", "cpp_workers", "max_body", "max_async", "max_streams")
   for (name in c(counts, "timeout", "keep_alive")) {
     for (wrong in list(-1, "one", NA, NULL, 1:2, Inf)) {
       arguments <- list(app, 0L)

@@ -1,13 +1,13 @@
 status <- structure(data.frame(
   pid = c(41305L, 41306L), alive = c(TRUE, FALSE), state = c("idle", "busy"), generation = c(1L, 1L),
-  requests = c(8120, 1e6), errors = c(2, 0), busy = c(0.312, 1), memory = c(61204480, 2.5e9), age = c(42, 12600)
+  requests = c(8120, 1e6), errors = c(2, 0), promises = c(0, 1500), busy = c(0.312, 1), memory = c(61204480, 2.5e9), age = c(42, 12600)
 ), class = c("dr_status", "data.frame"))
 
 test_that("the status is printed with units and totals", {
   shown <- capture.output(print(status))
   expect_length(shown, 4L)
-  expect_match(shown[[2]], "41305 +yes +idle +1 +8,120 +2 +31 % +61.2 MB +42 s")
-  expect_match(shown[[3]], "41306 +no +busy +1 +1,000,000 +0 +100 % +2.5 GB +3.5 h")
+  expect_match(shown[[2]], "41305 +yes +idle +1 +8,120 +2 +0 +31 % +61.2 MB +42 s")
+  expect_match(shown[[3]], "41306 +no +busy +1 +1,000,000 +0 +1,500 +100 % +2.5 GB +3.5 h")
   expect_identical(shown[[4]], "2 workers, 1,008,120 requests, 2 errors, 2.56 GB")
   expect_output(print(status[0, ]), "no workers")
   expect_output(print(status[1, c("pid", "state")]), "41305 +idle.*1 worker")

@@ -29,7 +29,7 @@ test_that("dr_status() has a row for each worker and says what it did", {
   status <- dr_status()
   expect_identical(vapply(status, typeof, ""), c(
     pid = "integer", alive = "logical", state = "character", generation = "integer", requests = "double",
-    errors = "double", busy = "double", memory = "double", age = "double"
+    errors = "double", promises = "double", busy = "double", memory = "double", age = "double"
   ))
   expect_identical(status$alive, c(TRUE, TRUE))
   expect_true(all(status$state %in% c("idle", "busy")))

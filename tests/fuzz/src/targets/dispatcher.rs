@@ -104,7 +104,7 @@ struct World {
 impl World {
     fn new() -> World {
         set_now(1);
-        let limits = Limits { max_queue: 20, queue_timeout: 2.0, kill_after: 3.0, ..Limits::default() };
+        let limits = Limits { max_queue: 20, max_async: 4, queue_timeout: 2.0, kill_after: 3.0, ..Limits::default() };
         let mut thread = Thread::new(&limits);
         let events = thread.pool().events().expect("nobody else asks");
         thread.pool().set_growable(true);

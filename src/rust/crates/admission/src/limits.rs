@@ -51,6 +51,9 @@ pub struct Limits {
     pub max_connections: usize,
     /// requests that wait for a worker; more is 503
     pub max_queue: usize,
+    /// promises under way in a worker; more wait like all that waits for a worker. Far more than R can look after each
+    /// second, and fewer than a link has places (2048).
+    pub max_async: usize,
     /// HTTP/2 streams of a connection at a time
     pub max_streams: u32,
 }
@@ -96,6 +99,7 @@ impl Default for Limits {
             graceful_timeout: 30.0,
             max_connections: 10_000,
             max_queue: 1024,
+            max_async: 1000,
             max_streams: 100,
         }
     }

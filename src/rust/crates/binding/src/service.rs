@@ -205,7 +205,7 @@ pub(crate) struct Answer {
     text: String,
     numbers: Vec<f64>,
     ints: [Vec<i32>; 3],
-    doubles: [Vec<f64>; 5],
+    doubles: [Vec<f64>; 6],
     strings: Vec<Str>,
     nodes: Vec<Node>,
     names: Vec<Str>,
@@ -264,8 +264,14 @@ impl Answer {
     pub(crate) fn status(&mut self, workers: &[WorkerStatus]) -> *const Node {
         let ints: [fn(&WorkerStatus) -> i32; 3] =
             [|w| w.pid, |w| i32::from(w.alive), |w| i32::try_from(w.generation).unwrap_or(i32::MAX)];
-        let doubles: [fn(&WorkerStatus) -> f64; 5] =
-            [|w| w.requests as f64, |w| w.errors as f64, |w| w.busy, |w| w.memory as f64, |w| w.age];
+        let doubles: [fn(&WorkerStatus) -> f64; 6] = [
+            |w| w.requests as f64,
+            |w| w.errors as f64,
+            |w| w.promises as f64,
+            |w| w.busy,
+            |w| w.memory as f64,
+            |w| w.age,
+        ];
         self.ints = ints.map(|of| workers.iter().map(of).collect());
         self.doubles = doubles.map(|of| workers.iter().map(of).collect());
         self.strings = workers.iter().map(|w| Str::new(w.state.name().as_bytes())).collect();
@@ -277,9 +283,10 @@ impl Answer {
             ("generation", Node::vector(Kind::Int, &self.ints[2])),
             ("requests", double(0)),
             ("errors", double(1)),
-            ("busy", double(2)),
-            ("memory", double(3)),
-            ("age", double(4)),
+            ("promises", double(2)),
+            ("busy", double(3)),
+            ("memory", double(4)),
+            ("age", double(5)),
         ];
         self.list(&fields, workers.len() as i64)
     }

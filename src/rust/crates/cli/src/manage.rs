@@ -165,7 +165,8 @@ fn shown(status: &Status) -> String {
     if status.workers.is_empty() {
         return text;
     }
-    let head = ["pid", "state", "generation", "requests", "errors", "busy", "memory", "age"].map(str::to_owned);
+    let head =
+        ["pid", "state", "generation", "requests", "errors", "promises", "busy", "memory", "age"].map(str::to_owned);
     let rows = status.workers.iter().map(|worker| {
         let state = if worker.alive { worker.state.name() } else { "gone" };
         [
@@ -174,15 +175,16 @@ fn shown(status: &Status) -> String {
             worker.generation.to_string(),
             worker.requests.to_string(),
             worker.errors.to_string(),
+            worker.promises.to_string(),
             format!("{:.0} %", 100.0 * worker.busy),
             bytes(worker.memory),
             age(worker.age),
         ]
     });
-    let rows: Vec<[String; 8]> = [head].into_iter().chain(rows).collect();
+    let rows: Vec<[String; 9]> = [head].into_iter().chain(rows).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
     for row in &rows {
-        let cells: Vec<String> = (0..8).map(|column| format!("{:>1$}", row[column], width(column))).collect();
+        let cells: Vec<String> = (0..9).map(|column| format!("{:>1$}", row[column], width(column))).collect();
         let _ = writeln!(text, "  {}", cells.join("  "));
     }
     text

@@ -49,7 +49,7 @@ impl Dispatcher {
                     if let Some(lane) = worker.lane_mut(of).filter(|lane| lane.has_ahead()) {
                         taken.extend(lane.take_back(now, slow));
                         if of == Of::R && spare {
-                            let back = lane.take_back_from_stream(now, slow);
+                            let back = lane.take_back_from_between(now, slow);
                             if !back.is_empty() {
                                 // others come first
                                 worker.last_turn = 0;
@@ -112,12 +112,14 @@ impl Dispatcher {
 
     /// Interrupts what is over its deadline, and kills what did not heed that.
     fn enforce(&mut self, now: u64) {
+        let mut has_room = false;
         for (_, worker) in self.workers.iter_mut() {
-            worker.forget_late(now);
+            has_room |= worker.forget_late(now);
             if let Some(request) = worker.lane_mut(Of::C).and_then(|lane| lane.mark_stuck(now)) {
                 let _ = self.shared.events.send(PoolEvent::Blocked { worker: worker.worker, request });
             }
-            if let Some(request) = worker.lane(Of::R).and_then(|lane| lane.is_deaf(now)).filter(|_| !worker.killed) {
+            let deaf = worker.lane(Of::R).and_then(|lane| lane.is_deaf(now));
+            if let Some(request) = deaf.filter(|_| worker.pid().is_some() && !worker.killed) {
                 let _ = self.shared.events.send(PoolEvent::Deaf { worker: worker.worker, request });
                 worker.kill();
             }
@@ -134,6 +136,9 @@ impl Dispatcher {
                     }
                 }
             }
+        }
+        if has_room {
+            (0..self.generations.len()).for_each(|g| self.pump_all(g));
         }
     }
 }

@@ -8,6 +8,7 @@
 //!    is not long is handed ahead to each thread, so that it finds its next request when it has replied.
 //! 4. Otherwise it waits, for whichever thread is free first.
 //!
+//! A worker that has as many promises under way as it may have is given no requests: they wait for it, or go to others.
 //! What was handed ahead is taken back when the request before it turns out slow: see `check`.
 
 use crate::lane::Lane;
@@ -45,8 +46,9 @@ pub(crate) fn choose(workers: &Slab<Worker>, generation: u32, runs: Runs, expect
             continue;
         }
         let (load, width) = (lane.load(runs), lane.width_of(runs));
+        let most = MOST.min(lane.room());
         let fits = |micros: u64| load.micros <= micros * width as u64;
-        if quick && load.n > 0 && fits(TOGETHER) && load.n < MOST && together.is_none() && is_swift(lane) {
+        if quick && load.n > 0 && fits(TOGETHER) && load.n < most && together.is_none() && is_swift(lane) {
             together = Some(at);
         }
         if load.n < width {
@@ -57,9 +59,9 @@ pub(crate) fn choose(workers: &Slab<Worker>, generation: u32, runs: Runs, expect
             }
             continue;
         }
-        let one_ahead = load.n < 2 * width && fits(LONG.into());
+        let one_ahead = load.n < most.min(2 * width) && fits(LONG.into());
         let takes = if quick {
-            (fits(AHEAD) && load.n < MOST || one_ahead) && is_swift(lane)
+            (fits(AHEAD) && load.n < most || one_ahead) && is_swift(lane)
         } else {
             expected.is_some_and(|e| e <= LONG) && one_ahead
         };

@@ -63,6 +63,9 @@ pub struct Dispatcher {
     turn: u64,
     log: Log,
     max_queue: usize,
+    max_async: usize,
+    /// promises that clients wait for
+    promised: usize,
     pub(crate) queue_timeout: u64,
     pub(crate) kill_after: u64,
     /// the server is to end
@@ -91,6 +94,8 @@ impl Dispatcher {
             turn: 0,
             log,
             max_queue: limits.max_queue,
+            max_async: limits.max_async,
+            promised: 0,
             queue_timeout: ms_or_never(limits.queue_timeout),
             kill_after: ms(limits.kill_after),
             draining: false,
@@ -241,6 +246,7 @@ impl Dispatcher {
     /// Gives a request its outcome, and wakes who waits for it.
     pub(crate) fn settle(&mut self, key: Key, outcome: Outcome) {
         let Some(entry) = self.entries.get(key) else { return };
+        let promised = entry.promised;
         match std::mem::replace(&mut entry.client, Client::Here(None)) {
             Client::Here(waker) => {
                 entry.client = Client::Answered(outcome);
@@ -259,7 +265,27 @@ impl Dispatcher {
                 return;
             }
         }
+        self.is_out_no_more(promised);
+    }
+
+    /// A client waits for one request less, which was `promised` or not.
+    fn is_out_no_more(&mut self, promised: bool) {
         self.shared.outstanding.fetch_sub(1, Relaxed);
+        if promised {
+            self.promised -= 1;
+            self.shared.most.fetch_sub(1, Relaxed);
+        }
+    }
+
+    /// A handler of R has returned a promise: its request waits for no worker and occupies none, so that another may
+    /// wait in its place.
+    fn is_promised(&mut self, key: Key) {
+        let Some(entry) = self.entries.get(key) else { return };
+        if matches!(entry.client, Client::Answered(_)) || std::mem::replace(&mut entry.promised, true) {
+            return;
+        }
+        self.promised += 1;
+        self.shared.most.fetch_add(1, Relaxed);
     }
 
     /// What came of a request of this thread, once.
@@ -288,7 +314,7 @@ impl Dispatcher {
         self.leave(key, now(), interrupts);
         if let Some(entry) = self.entries.remove(key) {
             if !matches!(entry.client, Client::Answered(_)) {
-                self.shared.outstanding.fetch_sub(1, Relaxed);
+                self.is_out_no_more(entry.promised);
             }
         }
     }
@@ -351,6 +377,8 @@ impl Dispatcher {
             left = left.saturating_sub(MESSAGE + len);
             match said {
                 Said::Aside => {}
+                Said::Later(key) if of == Of::R => self.is_promised(key),
+                Said::Later(_) => {}
                 Said::Reply { request, message, file } => {
                     let Some(request) = request else { continue };
                     let (micros, status) = wire::Reply::peek(&message);
@@ -465,7 +493,7 @@ impl Dispatcher {
 
     fn count_workers(&self) {
         let threads: usize = self.workers.iter().map(|(_, worker)| worker.threads()).sum();
-        self.shared.most.store(self.max_queue + self.workers.len().max(1) + threads, Relaxed);
+        self.shared.most.store(self.max_queue + self.workers.len().max(1) + threads + self.promised, Relaxed);
     }
 
     fn find(&self, worker: u32) -> Option<usize> {
@@ -479,7 +507,7 @@ impl Dispatcher {
             let _ = self.shared.events.send(PoolEvent::Retired(worker));
             return;
         }
-        match Worker::new(seat, self.shared.cpp_workers) {
+        match Worker::new(seat, self.shared.cpp_workers, self.max_async) {
             Ok(worker) => {
                 self.workers.insert(worker);
                 self.count_workers();

@@ -5,7 +5,7 @@
 //! ```text
 //! handed ──revoke▶ back to the queue
 //!    │ begun ──reply▶ free
-//!    │   │ the handler returned without one ▶ later ──reply▶ free
+//!    │   │ the handler returned without one, as with a promise ▶ later ──reply▶ free
 //!    │   └ the head of a stream ▶ parts ──end▶ free
 //! ```
 //! The slot of a request is freed by its last word, or when it is taken back in time; never while the worker may still
@@ -14,6 +14,7 @@
 
 use crate::assigned::Assigned;
 use crate::link::Link;
+use crate::request::Key;
 use crate::runs::Runs;
 use crate::stream::Stream;
 use bytes::Bytes;
@@ -39,8 +40,14 @@ pub(crate) struct Lane {
     given: u64,
     /// requests whose bodies are being streamed
     streaming: usize,
-    /// when it counts as deaf, in ms: it was given a request while bodies were being streamed, and has said nothing
-    /// since
+    /// requests whose handlers have returned and answer later; in R's lane, promises under way
+    awaited: usize,
+    /// of R's lane: most requests that it may have, promises under way among them
+    max_async: Option<usize>,
+    /// the name in the log of the last request that left R something to do between requests
+    last_left: u64,
+    /// when it counts as deaf, in ms: it was given a request while R had other things to do between requests, and has
+    /// said nothing since
     deaf_at: u64,
     /// it has written what is no message
     broken: bool,
@@ -98,6 +105,13 @@ struct Held {
     stream: Option<Stream>,
 }
 
+impl Held {
+    /// Whether its handler has returned without any answer: that comes later.
+    fn is_awaited(&self) -> bool {
+        self.later && self.stream.is_none()
+    }
+}
+
 /// What it said about a request.
 pub(crate) enum Said {
     /// the last word: a reply, or the end of what was streamed
@@ -109,6 +123,8 @@ pub(crate) enum Said {
     },
     /// the head of a stream; the dispatcher gives it a pipe by [`Lane::begin`]
     Head { request: Assigned, message: Bytes },
+    /// the handler of this request has returned and answers later
+    Later(Key),
     /// a stream has ended, after so many microseconds
     End { request: Assigned, micros: u32 },
     /// nothing that matters to others
@@ -116,6 +132,11 @@ pub(crate) enum Said {
 }
 
 impl Lane {
+    /// R's lane, for up to so many promises under way. In the context of the runtime of this thread.
+    pub(crate) fn of_r(end: ServerEnd, max_async: usize) -> io::Result<Self> {
+        Ok(Lane { max_async: Some(max_async), ..Lane::new(end, 1)? })
+    }
+
     /// A lane of this width. In the context of the runtime of this thread.
     pub(crate) fn new(end: ServerEnd, width: usize) -> io::Result<Self> {
         Ok(Lane {
@@ -127,6 +148,9 @@ impl Lane {
             main: Load::new(),
             given: 0,
             streaming: 0,
+            awaited: 0,
+            max_async: None,
+            last_left: 0,
             deaf_at: u64::MAX,
             broken: false,
         })
@@ -138,6 +162,21 @@ impl Lane {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Requests whose handlers have returned and answer later.
+    pub(crate) fn awaited(&self) -> usize {
+        self.awaited
+    }
+
+    /// How many requests it may have beside those whose handlers have returned: any of them may become a promise.
+    pub(crate) fn room(&self) -> usize {
+        self.max_async.map_or(usize::MAX, |max| max.saturating_sub(self.awaited))
+    }
+
+    /// Whether R has other things to do between requests: pieces of bodies, and callbacks of promises.
+    fn works_between(&self) -> bool {
+        self.streaming > 0 || (self.max_async.is_some() && self.awaited > 0)
     }
 
     /// Requests that hold a thread, or wait for one.
@@ -177,13 +216,12 @@ impl Lane {
         }
     }
 
-    /// Whether it is R's and does not come back from making a piece of a body: the name in the log of a request whose
-    /// body is being streamed. What it was given meanwhile has had its time, wherever it is now.
+    /// Whether it is R's and does not come back from making a piece of a body or from a callback of a promise: the name
+    /// in the log of the last request that left it such. What it was given meanwhile has had its time, wherever it is
+    /// now.
     pub(crate) fn is_deaf(&self, now: u64) -> Option<u64> {
-        if now < self.deaf_at || self.all().any(|held| !held.later && self.has_begun(held.request.id)) {
-            return None;
-        }
-        self.all().find(|held| held.stream.is_some()).map(|held| held.request.request)
+        let runs_one = || self.all().any(|held| !held.later && self.has_begun(held.request.id));
+        (now >= self.deaf_at && !runs_one()).then_some(self.last_left)
     }
 
     /// Whether the thread of its link, which hands requests on, is in a handler that has no end.
@@ -215,7 +253,7 @@ impl Lane {
         let request = request(id);
         self.load_mut(runs).add(request.expected);
         self.given += 1;
-        if self.streaming > 0 {
+        if self.works_between() {
             self.deaf_at = self.deaf_at.min(request.deadline.saturating_add(kill_after));
         }
         let held = Held {
@@ -243,6 +281,7 @@ impl Lane {
         let held = self.held[id.slot as usize].take()?;
         self.len -= 1;
         self.streaming -= usize::from(held.stream.is_some());
+        self.awaited -= usize::from(held.is_awaited());
         if !held.later {
             self.load_mut(held.runs).remove(held.request.expected);
         }
@@ -289,14 +328,17 @@ impl Lane {
         taken
     }
 
-    /// Whether something waits here behind others, or may: R makes pieces of bodies between requests.
+    /// Whether something waits here behind others, or may: R has other things to do between requests.
     pub(crate) fn has_ahead(&self) -> bool {
-        self.main.n > self.width || (self.inline.n > 0 && self.running() > 1) || (self.streaming > 0 && self.main.n > 0)
+        self.main.n > self.width
+            || (self.inline.n > 0 && self.running() > 1)
+            || (self.main.n > 0 && self.works_between())
     }
 
-    /// What waits here behind the making of a piece that has taken longer than `slow`, taken back. For a lane of R.
-    pub(crate) fn take_back_from_stream(&mut self, now: Instant, slow: Duration) -> Vec<Assigned> {
-        let waits = self.streaming > 0 && self.main.n > 0 && self.main.quiet_for(now) > slow;
+    /// What waits here behind the making of a piece, or a callback of a promise, that has taken longer than `slow`, taken
+    /// back. For a lane of R.
+    pub(crate) fn take_back_from_between(&mut self, now: Instant, slow: Duration) -> Vec<Assigned> {
+        let waits = self.main.n > 0 && self.works_between() && self.main.quiet_for(now) > slow;
         if !waits || self.all().any(|h| !h.later && self.has_begun(h.request.id)) {
             return Vec::new();
         }
@@ -351,11 +393,14 @@ impl Lane {
     /// The body of this request goes there.
     pub(crate) fn begin(&mut self, id: RequestId, stream: Stream) {
         if let Some(held) = self.held_mut(id) {
+            let (was_awaited, name) = (held.is_awaited(), held.request.request);
             let is_new = held.stream.replace(stream).is_none();
             if !held.cancelled {
                 held.due = u64::MAX;
             }
             self.streaming += usize::from(is_new);
+            self.awaited -= usize::from(was_awaited);
+            self.last_left = name;
         }
     }
 
@@ -403,11 +448,18 @@ impl Lane {
         }
         if message.is_empty() {
             let held = self.held_mut(id)?;
-            if !std::mem::replace(&mut held.later, true) {
-                let (runs, expected) = (held.runs, held.request.expected);
-                self.load_mut(runs).remove(expected);
+            if std::mem::replace(&mut held.later, true) {
+                return Some(Said::Aside);
             }
-            return Some(Said::Aside);
+            let Assigned { key, request, expected, .. } = held.request;
+            let (runs, is_awaited) = (held.runs, held.is_awaited());
+            self.load_mut(runs).remove(expected);
+            if !is_awaited {
+                return Some(Said::Aside);
+            }
+            self.awaited += 1;
+            self.last_left = request;
+            return Some(Said::Later(key));
         }
         let held = self.held_mut(id)?;
         if let Some(stream) = &mut held.stream {
@@ -439,13 +491,17 @@ impl Lane {
     }
 
     /// Forgets what was to be answered later and was not by its deadline: it may never be. A reply that comes after all
-    /// is nobody's, as its id is not used again.
-    pub(crate) fn forget_late(&mut self, now: u64) {
-        let late = |held: &&Held| held.later && held.stream.is_none() && now >= held.request.deadline;
+    /// is nobody's, as its id is not used again. Whether there was any.
+    pub(crate) fn forget_late(&mut self, now: u64) -> bool {
+        if self.awaited == 0 {
+            return false;
+        }
+        let late = |held: &&Held| held.is_awaited() && now >= held.request.deadline;
         let late: Vec<_> = self.all().filter(late).map(|held| held.request.id).collect();
-        for id in late {
+        for &id in &late {
             self.free(id);
         }
+        !late.is_empty()
     }
 
     /// Marks what runs long after its deadline as stuck. The last of those that are newly so, by its name in the log.

@@ -65,6 +65,8 @@ pub struct WorkerStats {
     pub last_used_ms: AtomicU64,
     /// requests that are with it
     pub in_flight: AtomicU64,
+    /// of these, those that promises of R will answer
+    pub promises: AtomicU64,
     /// set before it is attached: after so many requests it is worn out; 0 for never
     pub max_requests: AtomicU64,
 }
@@ -110,11 +112,12 @@ pub enum PoolEvent {
         /// names the request that it was interrupted for
         request: u64,
     },
-    /// it did not come back from making a piece of a stream, requests waited for it meanwhile, and it was killed
+    /// it did not come back from making a piece of a stream, or from a callback of a promise, requests waited for it
+    /// meanwhile, and it was killed
     Deaf {
         /// which
         worker: u32,
-        /// names the request of a stream in the log
+        /// names the last request that left such a thing to do in the log
         request: u64,
     },
     /// a C handler has not returned long after its deadline: its thread is lost, and a fresh worker is better. Told
@@ -157,7 +160,8 @@ pub(crate) struct Shared {
     pub(crate) waiting: AtomicUsize,
     /// the client of which most waited when the queue was last full; [`NOBODY`] when nothing has waited since
     pub(crate) longest: AtomicU64,
-    /// most that may be outstanding: `max_queue`, and one for each worker and for each thread of C handlers
+    /// most that may be outstanding: `max_queue`, one for each worker and for each thread of C handlers, and the
+    /// promises that clients wait for, which `max_async` bounds
     pub(crate) most: AtomicUsize,
 }
 

@@ -26,6 +26,8 @@ pub(crate) struct Entry {
     pub since: u64,
     pub place: Place,
     pub client: Client,
+    /// its handler has returned a promise: it neither waits for a worker nor runs
+    pub promised: bool,
 }
 
 /// Where it is.
@@ -76,7 +78,7 @@ impl Entries {
     pub(crate) fn add(&mut self, submission: Submission, message: Vec<u8>, since: u64, client: Client) -> Key {
         self.serial = self.serial.wrapping_add(1);
         let serial = self.serial;
-        let entry = Entry { serial, submission, message, since, place: Place::Queue, client };
+        let entry = Entry { serial, submission, message, since, place: Place::Queue, client, promised: false };
         Key { index: self.slab.insert(entry) as u32, serial }
     }
 

@@ -43,13 +43,13 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Takes a seat; its C handlers have so many threads. In the context of the runtime of this thread.
-    pub(crate) fn new(seat: Seat, threads: usize) -> io::Result<Self> {
+    /// Takes a seat; its C handlers have so many threads, and R so many promises under way. In the context of the runtime of this thread.
+    pub(crate) fn new(seat: Seat, threads: usize, max_async: usize) -> io::Result<Self> {
         seat.stats.last_used_ms.store(now(), Relaxed);
         Ok(Worker {
             worker: seat.worker,
             generation: seat.generation,
-            r: Lane::new(seat.end, 1)?,
+            r: Lane::of_r(seat.end, max_async)?,
             c: seat.c_end.map(|end| Lane::new(end, threads)).transpose()?,
             runner: seat.runner,
             stats: seat.stats,
@@ -128,12 +128,13 @@ impl Worker {
     /// The lane for what runs so, if it may be given requests.
     pub(crate) fn open(&self, runs: Runs) -> Option<&Lane> {
         let is_open = !self.retiring && (runs != Runs::R || self.interrupted.is_none());
-        self.lane(runs.into()).filter(|lane| is_open && lane.link.has_room())
+        self.lane(runs.into()).filter(|lane| is_open && lane.room() > 0 && lane.link.has_room())
     }
 
     /// After each change of what is with it.
     pub(crate) fn count_in_flight(&self) {
         self.stats.in_flight.store(self.lanes().map(Lane::len).sum::<usize>() as u64, Relaxed);
+        self.stats.promises.store(self.r.awaited() as u64, Relaxed);
         let busy_since = &self.stats.busy_since_ms;
         if self.lanes().all(|lane| lane.running() == 0) {
             busy_since.store(0, Relaxed);
@@ -163,10 +164,14 @@ impl Worker {
         self.count_in_flight();
     }
 
-    /// Forgets requests that were to be answered later and were not by their deadline.
-    pub(crate) fn forget_late(&mut self, now: u64) {
-        self.lanes_mut().for_each(|lane| lane.forget_late(now));
+    /// Forgets requests that were to be answered later and were not by their deadline. Whether there were any.
+    pub(crate) fn forget_late(&mut self, now: u64) -> bool {
+        let mut forgot = false;
+        for lane in self.lanes_mut() {
+            forgot |= lane.forget_late(now);
+        }
         self.count_in_flight();
+        forgot
     }
 
     /// It has answered one more request.
@@ -243,6 +248,7 @@ impl Worker {
         self.stats.errors.fetch_add(lost.len() as u64, Relaxed);
         self.stats.busy_since_ms.store(0, Relaxed);
         self.stats.in_flight.store(0, Relaxed);
+        self.stats.promises.store(0, Relaxed);
         (unbegun, lost)
     }
 }

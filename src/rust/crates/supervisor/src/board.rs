@@ -68,6 +68,7 @@ pub fn worker_status(
         generation,
         requests: stats.requests.load(Ordering::Relaxed),
         errors: stats.errors.load(Ordering::Relaxed),
+        promises: stats.promises.load(Ordering::Relaxed),
         busy: (busy as f64 / 1e6 / age.as_secs_f64().max(1e-6)).min(1.0),
         memory: pss(pid).or_else(|| resident(pid)).unwrap_or(0),
         age: age.as_secs_f64(),
@@ -105,6 +106,7 @@ mod tests {
         let stats = WorkerStats::default();
         stats.requests.store(5, Ordering::Relaxed);
         stats.errors.store(1, Ordering::Relaxed);
+        stats.promises.store(3, Ordering::Relaxed);
         stats.busy_us.store(u64::MAX / 2, Ordering::Relaxed);
         stats.busy_since_ms.store(1, Ordering::Relaxed);
         let board = Board::default();
@@ -118,6 +120,6 @@ mod tests {
         let rows = board.read();
         let row = &rows[0];
         assert_eq!((row.alive, row.state, row.generation), (true, WorkerState::Busy, 2));
-        assert_eq!((row.requests, row.errors, row.busy), (5, 1, 1.0));
+        assert_eq!((row.requests, row.errors, row.promises, row.busy), (5, 1, 3, 1.0));
     }
 }

@@ -17,6 +17,9 @@ pub struct WorkerStatus {
     pub requests: u64,
     /// those among them that it failed
     pub errors: u64,
+    /// requests that promises of its handlers will answer
+    #[serde(default)]
+    pub promises: u64,
     /// the part of its age that it was busy, 0 to 1
     pub busy: f64,
     /// its memory in bytes: what it shares counts by its share (PSS), or in full where the system does not tell

@@ -287,7 +287,10 @@ impl Supervisor {
                     self.stuck(worker, format!("request {request:016x} did not answer its interrupt"));
                 }
                 PoolEvent::Deaf { worker, request } => {
-                    self.stuck(worker, format!("the stream of request {request:016x} did not return from a call"));
+                    self.stuck(
+                        worker,
+                        format!("what request {request:016x} left to do, for a stream or a promise, did not return"),
+                    );
                 }
                 PoolEvent::GivenUp(worker) => self.stuck(worker, "a C handler did not return".to_owned()),
             }

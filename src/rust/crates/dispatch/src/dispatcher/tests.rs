@@ -18,11 +18,14 @@ fn dispatcher() -> (Dispatcher, Pool) {
 
 /// The same, and what is posted to it.
 fn posting_dispatcher() -> (Dispatcher, Pool, UnboundedReceiver<Post>) {
-    let limits = Limits::default();
+    dispatcher_with(&Limits::default())
+}
+
+fn dispatcher_with(limits: &Limits) -> (Dispatcher, Pool, UnboundedReceiver<Post>) {
     let (pool, _orders) = Pool::new(1, limits.max_queue);
     let (post, posts) = unbounded_channel();
     let log = Log::open("none", observe::Screen::default()).unwrap();
-    let mut dispatcher = Dispatcher::new(pool.0.clone(), &limits, log, post, || {});
+    let mut dispatcher = Dispatcher::new(pool.0.clone(), limits, log, post, || {});
     dispatcher.obey(PoolOrder::Add(1));
     (dispatcher, pool, posts)
 }
@@ -177,6 +180,23 @@ impl Fake {
     }
 }
 
+impl Fake {
+    /// Takes the next request, if there is one, and returns from its handler with a promise.
+    fn promise(&mut self) -> Option<RequestId> {
+        let (id, _) = self.hear()?;
+        assert!(self.end.slots.start(id));
+        self.say(id, &[]);
+        Some(id)
+    }
+
+    fn keep(&mut self, id: RequestId) {
+        let mut reply = Vec::new();
+        let head = wire::ReplyHead { status: 200, content_type: wire::ContentType::None };
+        head.encode(wire::ReplyBody::Bytes(b""), std::iter::empty, &mut reply);
+        self.say(id, &reply);
+    }
+}
+
 fn reader(dispatcher: &mut Dispatcher, key: Key) -> PipeReader {
     match dispatcher.collect(key, Waker::noop()) {
         Some(Outcome::Stream(_, reader)) => reader,
@@ -274,4 +294,71 @@ async fn what_waits_behind_a_generator_goes_to_another_worker() {
     dispatcher.take_back(later);
     let (_, message) = other.hear().unwrap();
     assert_eq!(message, [2]);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_worker_has_max_async_promises_under_way_and_more_wait() {
+    let limits = Limits { max_async: 2, max_queue: 3, ..Limits::default() };
+    let (mut dispatcher, pool, _posts) = dispatcher_with(&limits);
+    let mut worker = Fake::sit(&mut dispatcher, 1);
+    let most = |pool: &Pool| pool.0.most.load(Relaxed);
+    let before = most(&pool);
+    let keys = [1, 2, 3, 4].map(|connection| ask(&mut dispatcher, connection));
+    let mut under_way = Vec::new();
+    while let Some(id) = worker.promise() {
+        under_way.push(id);
+        dispatcher.drain();
+    }
+    assert_eq!((under_way.len(), pool.waiting()), (2, 2), "more than max_async");
+    assert_eq!(dispatcher.workers[0].lane(Of::R).map(Lane::awaited), Some(2));
+    assert_eq!(most(&pool), before + 2, "they take no place in the queue");
+    // one is kept, and the client of the other leaves: its promise is under way as before
+    worker.keep(under_way[0]);
+    dispatcher.drain();
+    assert!(matches!(dispatcher.collect(keys[0], Waker::noop()), Some(Outcome::Reply(..))));
+    dispatcher.abandon(keys[1]);
+    assert_eq!(most(&pool), before);
+    assert!(worker.promise().is_some());
+    dispatcher.drain();
+    assert_eq!((worker.promise(), pool.waiting()), (None, 1));
+    // its worker dies with all of them
+    dispatcher.obey(PoolOrder::Gone(1));
+    assert!(matches!(dispatcher.collect(keys[2], Waker::noop()), Some(Outcome::WorkerDied(None))));
+    assert!(dispatcher.collect(keys[3], Waker::noop()).is_none(), "it has not begun, and waits for the next");
+    assert_eq!((most(&pool), dispatcher.shared.outstanding.load(Relaxed)), (before, 1));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn requests_handed_ahead_leave_room_for_the_promises_that_they_may_become() {
+    let limits = Limits { max_async: 5, ..Limits::default() };
+    let (mut dispatcher, _pool, _posts) = dispatcher_with(&limits);
+    let mut worker = Fake::sit(&mut dispatcher, 1);
+    // so that its route counts as quick
+    ask(&mut dispatcher, 1);
+    let (id, _) = worker.hear().unwrap();
+    assert!(worker.end.slots.start(id));
+    worker.keep(id);
+    dispatcher.drain();
+    for connection in 0..20 {
+        ask(&mut dispatcher, connection);
+    }
+    let mut begun = 0;
+    while worker.promise().is_some() {
+        begun += 1;
+    }
+    assert_eq!(begun, 5);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_waits_behind_a_callback_of_a_promise_goes_to_another_worker() {
+    let (mut dispatcher, _pool) = dispatcher();
+    let mut slow = Fake::sit(&mut dispatcher, 1);
+    ask(&mut dispatcher, 1);
+    slow.promise();
+    dispatcher.drain();
+    ask(&mut dispatcher, 2);
+    let mut other = Fake::sit(&mut dispatcher, 2);
+    assert!(other.hear().is_none());
+    dispatcher.take_back(Instant::now() + std::time::Duration::from_millis(1));
+    assert_eq!(other.hear().unwrap().1, [2]);
 }
