@@ -69,8 +69,8 @@ const drv_node *drv_session_worker(void) { return session ? drv_session_status(s
 int drv_session_is_drained(void) {
   if (session) return drv_session_drained(session);
   /* a promise that the server does not wait for any more may never come to its end */
-  return (drv_process_is_asked() || !drv_worker_is_waiting_for_promises()) && !drv_streams_are_open(drv_worker_link()) &&
-         drv_process_c_is_through();
+  int awaits = drv_worker_is_waiting_for_promises() && !drv_process_is_asked();
+  return !awaits && !drv_streams_are_open(drv_worker_link()) && drv_process_c_is_through();
 }
 
 static void idle_callback(void *unused) {

@@ -1,5 +1,5 @@
-/* What code of other packages may do to a worker: called by app.R through .C(). No R in it, as in most of such code, but
- * for call_from_thread(). */
+/* What code of other packages may do to a worker: called by app.R through .C(). No R in it, as in most of such
+ * code, but for call_from_thread(). */
 
 #include <dirent.h>
 #include <pthread.h>

@@ -268,26 +268,6 @@ impl Dispatcher {
         self.is_out_no_more(promised);
     }
 
-    /// A client waits for one request less, which was `promised` or not.
-    fn is_out_no_more(&mut self, promised: bool) {
-        self.shared.outstanding.fetch_sub(1, Relaxed);
-        if promised {
-            self.promised -= 1;
-            self.shared.most.fetch_sub(1, Relaxed);
-        }
-    }
-
-    /// A handler of R has returned a promise: its request waits for no worker and occupies none, so that another may
-    /// wait in its place.
-    fn is_promised(&mut self, key: Key) {
-        let Some(entry) = self.entries.get(key) else { return };
-        if matches!(entry.client, Client::Answered(_)) || std::mem::replace(&mut entry.promised, true) {
-            return;
-        }
-        self.promised += 1;
-        self.shared.most.fetch_add(1, Relaxed);
-    }
-
     /// What came of a request of this thread, once.
     pub(crate) fn collect(&mut self, key: Key, waker: &Waker) -> Option<Outcome> {
         let entry = self.entries.get(key)?;
@@ -697,5 +677,6 @@ impl Dispatcher {
     }
 }
 
+mod promises;
 #[cfg(test)]
 mod tests;

@@ -335,8 +335,8 @@ impl Lane {
             || (self.main.n > 0 && self.works_between())
     }
 
-    /// What waits here behind the making of a piece, or a callback of a promise, that has taken longer than `slow`, taken
-    /// back. For a lane of R.
+    /// What waits here behind the making of a piece, or a callback of a promise, that has taken longer than `slow`,
+    /// taken back. For a lane of R.
     pub(crate) fn take_back_from_between(&mut self, now: Instant, slow: Duration) -> Vec<Assigned> {
         let waits = self.main.n > 0 && self.works_between() && self.main.quiet_for(now) > slow;
         if !waits || self.all().any(|h| !h.later && self.has_begun(h.request.id)) {

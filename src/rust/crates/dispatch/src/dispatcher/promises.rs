@@ -1,0 +1,28 @@
+//! How many may wait for an answer: as many as the queue and the workers have places for, and those beside whose handlers
+//! have returned promises. How many promises a worker may have is the lane's (`lane`).
+
+use super::Dispatcher;
+use crate::request::{Client, Key};
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Dispatcher {
+    /// A client waits for one request less, which was `promised` or not.
+    pub(super) fn is_out_no_more(&mut self, promised: bool) {
+        self.shared.outstanding.fetch_sub(1, Relaxed);
+        if promised {
+            self.promised -= 1;
+            self.shared.most.fetch_sub(1, Relaxed);
+        }
+    }
+
+    /// A handler of R has returned a promise: its request waits for no worker and occupies none, so that another may
+    /// wait in its place.
+    pub(super) fn is_promised(&mut self, key: Key) {
+        let Some(entry) = self.entries.get(key) else { return };
+        if matches!(entry.client, Client::Answered(_)) || std::mem::replace(&mut entry.promised, true) {
+            return;
+        }
+        self.promised += 1;
+        self.shared.most.fetch_add(1, Relaxed);
+    }
+}
