@@ -1,6 +1,8 @@
 # The app of test-async.R: handlers that return promises. What becomes of them is left in the folder of marks.
 
 library(drover)
+# before the first request, whose time it would take
+library(promises)
 
 app <- dr_app()
 
@@ -32,7 +34,7 @@ dr_get(app, "/impatient/<ms>", function(req) {
     note("ended", "late")
     "late"
   })
-}, timeout = 0.5)
+}, timeout = 1)
 
 dr_get(app, "/never", function(req) {
   note("begun", "never")

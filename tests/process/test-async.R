@@ -73,13 +73,14 @@ test_every_way("a client that leaves costs its own answer and no other", functio
 test_every_way("a promise that is over its time gets 504, and harms no other", function(start) {
   server <- start(async_app)
   pid <- ask(server, "/pid")$body
-  stays <- ask_later(server, "/later/2000/stays")
+  ask(server, "/later/10/first")
+  stays <- ask_later(server, "/later/4000/stays")
   for (flag in c("--http1.1", "--http2-prior-knowledge")) {
-    answer <- ask(server, "/impatient/1500", flag)
-    expect(answer$status == "504" && answer$seconds < 1.4, flag, ": ", answer$status, " after ", answer$seconds)
+    answer <- ask(server, "/impatient/2500", flag)
+    expect(answer$status == "504" && answer$seconds < 2.4, flag, ": ", answer$status, " after ", answer$seconds)
   }
   expect(stays()$body == "stays", "another answer")
-  expect(wait_for(function() noted(server, "ended") == 3L), "the promises were broken off")
+  expect(wait_for(function() noted(server, "ended") == 4L), "the promises were broken off")
   expect(ask(server, "/pid")$body == pid, "the worker was replaced")
 })
 
