@@ -5,7 +5,7 @@ skip_if_not_installed("plumber")
 
 plumber_lines <- c(
   "#* @get /where", "function() basename(getwd())", "#* @get /stop", "function() stop('a secret')",
-  "#* @plumber", "function(pr) plumber::pr_hook(pr, 'exit', function() cat('exit', Sys.getpid(), '\\n', file = Sys.getenv('NOTES'), append = TRUE))"
+  "#* @plumber", "function(pr) plumber::pr_hook(pr, 'exit', function() cat(paste0('exit ', Sys.getpid(), '\\n'), file = Sys.getenv('NOTES'), append = TRUE))"
 )
 
 router_in <- function(frame = parent.frame()) {
@@ -26,7 +26,7 @@ test_that("a router works in its file's folder, is served with its docs, and its
   expect_match(fetch(server, "/__docs__/")$text, "swagger")
   workers <- dr_status()$pid
   dr_stop()
-  expect_setequal(trimws(readLines(notes)), paste("exit", workers))
+  expect_setequal(readLines(notes), paste("exit", workers))
   # all is as it was before
   expect_identical(getwd(), before)
   expect_false("/openapi.json" %in% vapply(pr$endpoints[["__no-preempt__"]], function(one) one$path, ""))
