@@ -160,7 +160,7 @@ callbacks <- function(unused) {
   tryCatch(
     {
       # in a worker process nothing interrupts them, but R looks for time limits only where it looks for interrupts
-      allowInterrupts(later::run_now(0))
+      allowInterrupts(run_due_callbacks())
       outcomes$quiet
     },
     error = function(condition) {
@@ -169,6 +169,19 @@ callbacks <- function(unused) {
     },
     interrupt = function(condition) interrupted
   )
+}
+
+# Requests have their turn after so many seconds of callbacks: of a thousand promises that are resolved at once, say.
+callbacks_at_once <- 0.005
+
+# Says in the loop whether more are due; when one fails, that is seen the next time.
+run_due_callbacks <- function() {
+  .Call(C_worker_leaves_callbacks, TRUE)
+  end <- elapsed() + callbacks_at_once
+  while (later::run_now(0, all = FALSE)) {
+    if (elapsed() >= end) return()
+  }
+  .Call(C_worker_leaves_callbacks, FALSE)
 }
 
 # Called from C, in a process without the thread of 'later': seconds until a callback is due.

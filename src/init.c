@@ -82,6 +82,7 @@ static const R_CallMethodDef calls[] = {
     CALL("worker_log", drv_worker_log, 3),
     CALL("worker_run", drv_worker_run, 1),
     CALL("worker_settle", drv_worker_settle, 2),
+    CALL("worker_leaves_callbacks", drv_worker_leaves_callbacks, 1),
     CALL("worker_state", drv_worker_state, 0),
     CALL("wrong_name", drv_wrong_name, 2),
     CALL("zygote_adopt", drv_zygote_adopt, 1),

@@ -70,6 +70,7 @@ static struct {
   int stop;     /* nothing new is taken */
   int forked;   /* a child that a handler made came back here */
   int awaiting; /* requests whose handlers have returned a promise that is still open */
+  int callbacks_left; /* those of 'later' that are due had their time, and more are due */
   int unseen;   /* the last handlers were too quick to look at what they left */
   uint32_t max_json_depth;
   size_t max_collisions;
@@ -355,8 +356,8 @@ static SEXP run(enum mode mode) {
     if (busy) {
       if (now - looked < LOOK_EVERY_NS) continue;
       looked = now;
-      if (mode == BLOCK &&
-          (drv_wait_for(-1, drv_process_control(), 0, 0) || drv_process_callbacks_due_in(TICK_MS) <= 0)) {
+      if (mode == BLOCK && (w.callbacks_left || drv_wait_for(-1, drv_process_control(), 0, 0) ||
+                            drv_process_callbacks_due_in(TICK_MS) <= 0)) {
         look_around();
         return Rf_ScalarInteger(EVENTS);
       }
@@ -368,6 +369,10 @@ static SEXP run(enum mode mode) {
     }
     switch (mode) {
     case BLOCK: {
+      if (w.callbacks_left) {
+        look_around();
+        return Rf_ScalarInteger(EVENTS);
+      }
       int64_t before = now;
       int patience = drv_process_patience(TICK_MS);
       int due = drv_streams_due_in(w.link, patience);
@@ -381,7 +386,7 @@ static SEXP run(enum mode mode) {
       drv_streams_end_early(w.link, drv_process_is_asked());
       if (drv_streams_due_in(w.link, 1) <= 0) continue;
       if (drv_session_is_drained()) return Rf_ScalarInteger(STOPPED);
-      if (doze(drv_streams_due_in(w.link, DRAIN_MS), 0)) look_around();
+      if (doze(drv_streams_due_in(w.link, w.callbacks_left ? 0 : DRAIN_MS), 0)) look_around();
       return Rf_ScalarInteger(EVENTS);
     case IDLE: {
       int due = drv_streams_due_in(w.link, LINGER_MS);
@@ -480,7 +485,7 @@ void drv_worker_forget_app(void) {
 
 void drv_worker_open(drv_link *link) {
   w.req = NULL;
-  w.stop = w.in_handler = w.awaiting = w.unseen = 0;
+  w.stop = w.in_handler = w.awaiting = w.callbacks_left = w.unseen = 0;
   w.link = link;
   drv_hygiene_note();
 }
@@ -509,6 +514,12 @@ SEXP drv_worker_settle(SEXP cell, SEXP value) {
   w.awaiting -= !answer(cell, value);
   if (w.link) drv_link_tell(w.link);
   drv_session_minds_streams();
+  return R_NilValue;
+}
+
+/* Whether callbacks are due that have not been called, so that requests have their turn before. */
+SEXP drv_worker_leaves_callbacks(SEXP left) {
+  w.callbacks_left = Rf_asLogical(left) == TRUE;
   return R_NilValue;
 }
 

@@ -57,6 +57,7 @@ SEXP drv_worker_guarded(SEXP guard, SEXP mode);
 SEXP drv_worker_run(SEXP mode);
 SEXP drv_worker_answer(SEXP value);
 SEXP drv_worker_settle(SEXP cell, SEXP value);
+SEXP drv_worker_leaves_callbacks(SEXP left);
 SEXP drv_worker_log(SEXP level, SEXP text, SEXP cell);
 SEXP drv_worker_state(void);
 /* What a status is called. */

@@ -1,5 +1,5 @@
-//! How many may wait for an answer: as many as the queue and the workers have places for, and those beside whose handlers
-//! have returned promises. How many promises a worker may have is the lane's (`lane`).
+//! How many may wait for an answer: as many as the queue and the workers have places for, and beside them those whose
+//! handlers have returned promises. How many promises a worker may have is the lane's (`lane`).
 
 use super::Dispatcher;
 use crate::request::{Client, Key};
