@@ -87,3 +87,27 @@ test("a mistake in drover.toml keeps the server from starting, and is named with
   right <- "error: .*/drover.toml:3: max_bdoy is not a setting: did you mean max_body\\?$"
   expect(any(grepl(right, ended$log)), toString(ended$log))
 }, ways = 1)
+
+test("a program that was installed alone finds the package in R's libraries, or says where it has looked", function() {
+  program <- file.path(tempfile("bin-"), "drover")
+  dir.create(dirname(program))
+  expect(file.copy(drover_program(), program), "the program cannot be copied")
+  file <- write_app(c("app <- dr_app()", "dr_get(app, '/', function(req) 'here')", "app"))
+  server <- launch(c(program, file, "--port", "0"), env = c(R_LIBS = dirname(system.file(package = "drover"))))
+  expect(identical(answer_of(server), "here"), "it does not answer")
+  # a package of another version, as far as R can tell
+  other <- tempfile("library-")
+  dir.create(file.path(other, "drover", "Meta"), recursive = TRUE)
+  description <- c(Package = "drover", Version = "0.0.1", Built = "R 4.2.2; ; 2026-01-01 00:00:00 UTC; unix")
+  saveRDS(list(DESCRIPTION = description), file.path(other, "drover", "Meta", "package.rds"))
+  write.dcf(t(description), file.path(other, "drover", "DESCRIPTION"))
+  ended <- run_to_end(c(program, "check", file), env = c(R_LIBS = other))
+  expect(ended$status == 4L && any(grepl("what is there is 0.0.1[.]", ended$log)), toString(ended$log))
+  nowhere <- c(R_LIBS = dirname(program), R_LIBS_SITE = "/nonexistent", R_LIBS_USER = "/nonexistent")
+  for (command in list(c(program, file, "--port", "0"), c(program, "check", file))) {
+    ended <- run_to_end(command, env = nowhere)
+    expect(ended$status %in% c(1L, 4L), paste("its exit status is", ended$status))
+    right <- paste0("cannot find version [0-9.]+ of the R package drover in .*", basename(dirname(program)), ".*name its library in R_LIBS")
+    expect(any(grepl(right, ended$log)), toString(ended$log))
+  }
+}, ways = 1)

@@ -13,10 +13,23 @@ use std::process::Command;
 use supervisor::Source;
 
 /// What R is told to do: the package does the rest.
-const EXPRESSION: &str = "drover:::zygote_main()";
+const ZYGOTE: &str = "drover:::zygote_main()";
 
 /// The same for commands that need no server.
 const COMMAND: &str = "drover:::command_main()";
+
+/// What R does first for a program that was installed alone: it may be where no package is, or one of another version,
+/// with which it has no common language. 4 is `Code::Missing`.
+const CHECK: &str = concat!(
+    r#"local({ found <- tryCatch(format(utils::packageVersion("drover")), error = function(none) ""); "#,
+    r#"if (found != ""#,
+    env!("CARGO_PKG_VERSION"),
+    r#"") { message("drover: cannot find version "#,
+    env!("CARGO_PKG_VERSION"),
+    r#" of the R package drover in ", paste(.libPaths(), collapse = ", "), "#,
+    r#"if (nzchar(found)) paste0(": what is there is ", found), "#,
+    r#"". Install it there, or name its library in R_LIBS"); quit(save = "no", status = 4L) } }); "#
+);
 
 /// What R is started with before its own arguments.
 const OPTIONS: [&str; 3] = ["--no-echo", "--no-restore", "--no-save"];
@@ -65,8 +78,8 @@ impl Recipe {
     /// For the supervisor.
     pub fn source(&self) -> Source {
         let heap = needs_plumber(Path::new(&self.app), self.kind.as_deref()).then_some(HEAP_OF_PLUMBER);
-        let words = OPTIONS.into_iter().chain(heap).chain(["-e", EXPRESSION, "--args"]);
-        let mut args: Vec<OsString> = words.map(OsString::from).collect();
+        let mut args: Vec<OsString> = OPTIONS.into_iter().chain(heap).map(OsString::from).collect();
+        args.extend(["-e".into(), expression(ZYGOTE, !self.env.is_empty()), "--args".into()]);
         args.push(self.app.clone());
         if let Some(kind) = &self.kind {
             args.extend(["--kind".into(), kind.into()]);
@@ -91,8 +104,10 @@ pub fn become_tool(tool: &Tool) -> Error {
             }
         }
     }
+    let library = library();
     let mut command = Command::new(program);
-    command.args(OPTIONS).args(["-e", COMMAND, "--args"]).args(&tool.words).envs(library());
+    command.args(OPTIONS).arg("-e").arg(expression(COMMAND, library.is_some())).arg("--args").args(&tool.words);
+    command.envs(library);
     Error::new(Code::System, format!("cannot start R: {}", command.exec()))
 }
 
@@ -107,6 +122,12 @@ fn found(r: &Path) -> Result<PathBuf, Error> {
 fn library() -> Option<(OsString, OsString)> {
     let library = library_of(&env::current_exe().ok()?)?;
     Some(("R_LIBS".into(), first(library, env::var_os("R_LIBS"))))
+}
+
+/// What R is to evaluate. The package that this program came with needs no check.
+fn expression(call: &str, came_with_it: bool) -> OsString {
+    let check = if came_with_it { "" } else { CHECK };
+    format!("{check}{call}").into()
 }
 
 /// Whether it is a call such as `pkg::make_app()`, and no file.
