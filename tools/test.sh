@@ -191,8 +191,8 @@ stage package install 900 env R_MAKEVARS_USER="$root/tools/Makevars.strict" tool
 # Those of R code wait more than they compute: in a hurry they run in two halves at once, without the longest.
 if [ "$quick" = yes ]; then
   short='^(?!faults|json-read|.*-(faults|floods|later|times)$)'
-  package_stage package testthat 300 Rscript tests/testthat-run.R "$short[a-l]"
-  package_stage process testthat-m-z 300 Rscript tests/testthat-run.R "$short[m-z]"
+  package_stage package testthat 300 Rscript tests/testthat-run.R "${short}[a-l]"
+  package_stage process testthat-m-z 300 Rscript tests/testthat-run.R "${short}[m-z]"
 else
   package_stage package testthat 1200 Rscript tests/testthat-run.R
 fi

@@ -28,6 +28,11 @@ dr_get(app, "/tick", function(req) {
   dr_stream_sse(noting(function(state) list(data = state, state = state + 1)), 1, min_interval = "100ms")
 })
 
+# Sends something, and then nothing for half a minute.
+dr_get(app, "/seldom", function(req) {
+  dr_stream_sse(noting(function(state) list(data = state, state = state + 1), "missed"), 1, min_interval = "30s")
+})
+
 # Goes on until it is done, whatever becomes of the server; it takes 3 seconds.
 dr_get(app, "/steady", function(req) {
   dr_stream(noting(function(state) list(chunk = "x", state = state + 1, done = state == 30)), 1, min_interval = 0.1)
