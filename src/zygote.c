@@ -13,6 +13,7 @@
 #include "process.h"
 #include "service.h"
 #include "session.h"
+#include "threads.h"
 #include "worker.h"
 #include <R_ext/Print.h>
 #include <R_ext/eventloop.h>
@@ -137,6 +138,7 @@ SEXP drv_zygote_fork(SEXP body) {
   if (!drv_zygote_channel(fds)) return Rf_mkString(strerror(errno));
   fflush(NULL);
   drv_later_lock();
+  drv_threads_settle();
   pid_t pid = fork();
   int error = errno;
   drv_later_unlock();
@@ -266,6 +268,7 @@ static drv_process *be_worker(drv_link **link) {
 
 static void fork_worker(uint32_t number, SEXP body) {
   drv_call_package("advance_random_streams", Rf_ScalarInteger((int)number));
+  drv_threads_settle();
   pid_t pid = fork();
   if (pid == 0) {
     setpgid(0, 0);

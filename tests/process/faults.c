@@ -21,6 +21,42 @@ void give_up(void)
     abort();
 }
 
+/* A thread that works with a lock for 5 ms in 10. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void *work_and_rest(void *unused)
+{
+    for (;;) {
+        struct timespec start, now, rest = {0, 5000000};
+        pthread_mutex_lock(&lock);
+        clock_gettime(CLOCK_MONOTONIC, &start);
+        do
+            clock_gettime(CLOCK_MONOTONIC, &now);
+        while ((now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec < 5000000);
+        pthread_mutex_unlock(&lock);
+        nanosleep(&rest, NULL);
+    }
+    return unused;
+}
+
+void work_with_lock(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, work_and_rest, NULL) != 0)
+        abort();
+}
+
+/* Whether that lock can be had. */
+void can_lock(int *can)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    *can = pthread_mutex_timedlock(&lock, &until) == 0;
+    if (*can)
+        pthread_mutex_unlock(&lock);
+}
+
 /* As a long BLAS call: never looks whether R was interrupted. */
 void deaf(int *seconds)
 {
