@@ -78,6 +78,17 @@ dr_get(app, "/hang", function(req) {
   })
 })
 
+# So many callbacks of 10 ms that are due at the same moment.
+dr_get(app, "/crowd/<n>", function(req) {
+  for (i in seq_len(as.integer(req$params$n))) {
+    later::later(function() {
+      note("begun", "one of a crowd")
+      Sys.sleep(0.01)
+    }, 0.1)
+  }
+  "they come"
+})
+
 # A thread of compiled code resolves it, as those of other packages do. `resolve_one` is what the thread has called.
 dr_get(app, "/thread/<ms>", function(req) {
   promises::promise(function(resolve, reject) {

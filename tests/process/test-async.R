@@ -51,6 +51,16 @@ test_every_way("promises hold up no plain request, and a worker that waits for t
   expect(identical(vapply(answers, field, "", "x-query"), as.character(1:30)), "another request's query")
 })
 
+test_every_way("requests have their turn between callbacks that are due at the same moment", function(start) {
+  server <- start(async_app)
+  ask(server, "/crowd/200")
+  expect(wait_for(function() noted(server, "begun") > 0L), "none was called")
+  answers <- lapply(1:3, function(i) ask(server, "/text")$body)
+  expect(all(answers == "text"), "other answers")
+  expect(noted(server, "begun") < 200L, "they were all called before")
+  expect(wait_for(function() noted(server, "begun") == 200L), "some are lost")
+})
+
 test_every_way("a promise reads its request's body after others were served", function(start) {
   server <- start(async_app)
   asked <- lapply(1:5, function(n) ask_later(server, "/body/500", "-d", paste("body", n)))
