@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* How long to wait, in all, and between two looks. One that computes for longer is left to its luck. */
-#define LOOKS 40
+#define LOOKS 200
 #define BETWEEN_NS 500000
 
 /* What /proc says of a thread: its number, its name in brackets, its state. The server's own threads are busy under

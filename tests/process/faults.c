@@ -21,18 +21,18 @@ void give_up(void)
     abort();
 }
 
-/* A thread that works with a lock for 5 ms in 10. */
+/* A thread that works with a lock for 20 ms in 40. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *work_and_rest(void *unused)
 {
     for (;;) {
-        struct timespec start, now, rest = {0, 5000000};
+        struct timespec start, now, rest = {0, 20000000};
         pthread_mutex_lock(&lock);
         clock_gettime(CLOCK_MONOTONIC, &start);
         do
             clock_gettime(CLOCK_MONOTONIC, &now);
-        while ((now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec < 5000000);
+        while ((now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec < 20000000);
         pthread_mutex_unlock(&lock);
         nanosleep(&rest, NULL);
     }
