@@ -1,7 +1,7 @@
 # What a fork takes along of the threads that it does not have.
 
-# The lock is held half of the time: of twelve forks that do not mind it, six find it held for ever. A thread that begins
-# while the system forks is nobody's fault, on a busy machine above all.
+# The lock is held half of the time: of twelve forks that do not mind it, six find it held for ever. A thread may still
+# begin while the system forks, on a busy machine above all.
 test("a worker is not forked while a thread of another package works, which may hold a lock", function() {
   app <- write_app(c(
     "dyn.load(Sys.getenv('FAULTS'))", ".C('work_with_lock')", "app <- dr_app()",

@@ -6,15 +6,20 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Context;
+use std::time::{Duration, Instant};
 
-/// Turns of connections, without a pause of the thread between them, after which the service has one. So few that
-/// connections which keep the thread busy keep nobody waiting for a handler, and so many that its turn costs next to
-/// nothing.
-const BETWEEN: u32 = 16;
+/// The service has a turn when the thread has had no pause for so long: connections that keep the thread busy keep nobody
+/// waiting for a handler. Not sooner: a service that is given fifty requests at once wakes its handlers once.
+const BETWEEN: Duration = Duration::from_micros(400);
+
+/// Turns of connections between two looks at the clock, which cost next to nothing so.
+const LOOK_AFTER: u32 = 16;
 
 thread_local! {
     static SERVICE: OnceCell<Arc<dyn Service>> = const { OnceCell::new() };
     static TURNS: Cell<u32> = const { Cell::new(0) };
+    /// when it was first seen that the thread had no pause
+    static BUSY_SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 /// From now on, this thread's turns are those of this service.
@@ -25,19 +30,29 @@ pub fn open(service: Arc<dyn Service>) {
 /// A connection has a turn.
 pub fn begin() {
     let turns = TURNS.get() + 1;
-    TURNS.set(if turns < BETWEEN { turns } else { 0 });
-    if turns == BETWEEN {
-        SERVICE.with(|service| {
-            if let Some(service) = service.get() {
-                service.turn();
-            }
-        });
+    TURNS.set(turns % LOOK_AFTER);
+    if turns == LOOK_AFTER {
+        look(Instant::now());
     }
+}
+
+fn look(now: Instant) {
+    let Some(since) = BUSY_SINCE.get() else { return BUSY_SINCE.set(Some(now)) };
+    if now - since < BETWEEN {
+        return;
+    }
+    BUSY_SINCE.set(Some(now));
+    SERVICE.with(|service| {
+        if let Some(service) = service.get() {
+            service.turn();
+        }
+    });
 }
 
 /// The thread has paused, and the service has seen to what it has to.
 pub fn paused() {
     TURNS.set(0);
+    BUSY_SINCE.set(None);
 }
 
 /// The task goes on when others have had their turn, and sockets have been looked at. Who wakes itself is only put
@@ -83,10 +98,13 @@ mod tests {
     fn the_service_has_its_turn_while_the_thread_has_no_pause() {
         let service = Arc::new(Counting::default());
         open(service.clone());
-        (0..3 * BETWEEN).for_each(|_| begin());
+        (0..LOOK_AFTER).for_each(|_| begin());
+        assert!(BUSY_SINCE.replace(None).is_some(), "it looks at the clock");
+        let start = Instant::now();
+        (0..=12).for_each(|i| look(start + i * BETWEEN / 4));
         assert_eq!(service.0.load(Relaxed), 3);
-        for _ in 0..3 * BETWEEN {
-            begin();
+        for i in 13..25 {
+            look(start + i * BETWEEN / 4);
             paused();
         }
         assert_eq!(service.0.load(Relaxed), 3);
