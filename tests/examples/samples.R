@@ -39,7 +39,8 @@ sample_output <- function(sample, server, folder) {
 masked <- function(lines) {
   volatile <- c(
     "[0-9a-f]{16}" = "ID", "[A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9:]{8} GMT" = "DATE",
-    "[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+Z?" = "TIME", "etag: .*" = "etag", "[0-9]{4,}" = "NUMBER"
+    "[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+Z?" = "TIME", "etag: .*" = "etag", "\"worker\":[0-9]+" = "a worker's pid",
+    "[0-9]{4,}" = "NUMBER"
   )
   for (pattern in names(volatile)) lines <- gsub(pattern, volatile[[pattern]], lines)
   lines
