@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-/// The service has a turn when the thread has had no pause for so long: connections that keep the thread busy keep nobody
-/// waiting for a handler. Not sooner: a service that is given fifty requests at once wakes its handlers once.
+/// The service has a turn when the thread has had no pause for so long: connections that keep the thread busy keep
+/// nobody waiting for a handler. Not sooner: a service that is given fifty requests at once wakes its handlers once.
 const BETWEEN: Duration = Duration::from_micros(400);
 
 /// Turns of connections between two looks at the clock, which cost next to nothing so.
