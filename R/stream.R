@@ -8,7 +8,8 @@
 #' other streams.
 #'
 #' `next_chunk(state, cancelled)` is called for each piece, and returns a list:
-#' - `chunk`: the next bytes of the body, a single string (sent as UTF-8) or a raw vector. An empty one, or none, sends
+#' - `chunk`: the next bytes of the body: a single string (sent as UTF-8), a raw vector, or a list, which is sent as a
+#'   line of JSON, and a data frame as a line for each row (`application/x-ndjson`). An empty one, or none, sends
 #'   nothing; the function is called again, but not before 10 milliseconds have passed.
 #' - `state`: what the next call gets as `state`. Without it, or with `NULL`, the state stays as it is.
 #' - `done`: `TRUE` when the body is complete with this chunk. `FALSE` or nothing: there is more to come.
@@ -38,8 +39,8 @@
 #' @returns A list of class `dr_stream` and `dr_response`, which can be changed as every response:
 #'   [dr_set_header()], [dr_set_cookie()]. Assigning a body to it makes it an ordinary response.
 #' @section Errors: `drover_error_argument` when an argument is not as described.
-#' @seealso [dr_stream_sse()] for Server-Sent Events; [dr_file()] for files; [dr_get_cpp_stream()] for streams of C
-#'   handlers.
+#' @seealso [dr_stream_sse()] for Server-Sent Events; [dr_stream_writer()] for functions that write; [dr_file()] for
+#'   files; [dr_get_cpp_stream()] for streams of C handlers.
 #' @examples
 #' app <- dr_app()
 #' dr_get(app, "/countdown", function(req) {
@@ -67,12 +68,13 @@ dr_stream <- function(next_chunk, state = NULL, content_type = "text/event-strea
 #' - `event`: the type of the event, a single string; `"message"` to the browser if it is left out.
 #' - `id`: a single string or number. A browser that comes back sends the last one in `req$headers$"last-event-id"`.
 #' - `retry`: a number of milliseconds after which a browser is to come back.
-#' - `comment`: text that clients ignore. `list(comment = "")` now and then keeps proxies from closing a connection
-#'   that is quiet.
+#' - `comment`: text that clients ignore.
 #'
 #' `Cache-Control: no-cache` and `X-Accel-Buffering: no` are sent unless `headers` has other values for them.
 #'
 #' @param generator A function of two arguments, `state` and `cancelled`, see Details.
+#' @param heartbeat Seconds without an event after which an empty comment is sent, so that proxies do not close a
+#'   connection that is quiet: a single number, or a time such as `"30s"`; 0 for none.
 #' @inheritParams dr_stream
 #' @inherit dr_stream return
 #' @section Errors: `drover_error_argument` when an argument is not as described.
@@ -86,10 +88,16 @@ dr_stream <- function(next_chunk, state = NULL, content_type = "text/event-strea
 #' })
 #' @export
 dr_stream_sse <- function(generator, state = NULL, headers = list(), min_interval = 0, status = 200L,
-                          on_drain = "end") {
+                          on_drain = "end", heartbeat = 15) {
   check_names()
   check_takes(generator, "generator", 2L, "two arguments, state and cancelled")
-  stream <- new_stream(event_chunks(generator), state, "text/event-stream", headers, min_interval, status, on_drain)
+  min_interval <- as_seconds(min_interval)
+  check_seconds(min_interval, "min_interval", zero = TRUE)
+  heartbeat <- as_seconds(heartbeat)
+  check_seconds(heartbeat, "heartbeat", zero = TRUE)
+  beats <- beats_between(min_interval, heartbeat)
+  chunks <- event_chunks(generator, beats, heartbeat)
+  stream <- new_stream(chunks, state, "text/event-stream", headers, min_interval / beats, status, on_drain)
   defaults <- list("Cache-Control" = "no-cache", "X-Accel-Buffering" = "no")
   given <- vapply(names(defaults), function(name) length(header_at(stream$headers, name)) > 0L, NA)
   stream$headers <- c(stream$headers, defaults[!given])
@@ -112,17 +120,31 @@ new_stream <- function(next_chunk, state, content_type, headers, min_interval, s
   response
 }
 
-# A function for dr_stream() that makes text of the events of `generator`.
-event_chunks <- function(generator) {
+# How many times to look from one event to the next, so that no more than `heartbeat` seconds pass in between.
+beats_between <- function(min_interval, heartbeat) {
+  if (heartbeat > 0) max(1, ceiling(min_interval / heartbeat)) else 1
+}
+
+# A function for dr_stream() that makes text of the events of `generator`, each after `beats` calls.
+event_chunks <- function(generator, beats = 1, heartbeat = 0) {
   force(generator)
+  calls <- 0
+  said <- elapsed()
   function(state, cancelled) {
-    event <- generator(state, cancelled)
-    if (cancelled) return(NULL)
+    is_due <- cancelled || calls %% beats == 0
+    calls <<- calls + 1
+    event <- if (is_due) generator(state, cancelled) else list()
+    if (cancelled) return()
     if (!is.list(event) || (length(event) && is.null(names(event)))) {
       stop("the generator of dr_stream_sse() returned ", describe(event), "; return list(data = , state = , done = )",
         call. = FALSE)
     }
-    list(chunk = event_text(event), state = event[["state"]], done = event[["done"]])
+    text <- event_text(event)
+    now <- elapsed()
+    # times of calls are not exact
+    if (!nzchar(text) && heartbeat > 0 && (!is_due || now - said >= heartbeat)) text <- ":\n\n"
+    if (nzchar(text)) said <<- now
+    list(chunk = text, state = event[["state"]], done = event[["done"]])
   }
 }
 

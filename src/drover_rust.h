@@ -128,6 +128,9 @@ uint32_t drv_stream_open(drv_link *, drv_cell *, double min_interval, int32_t en
 uint32_t drv_stream_next(drv_link *, int32_t *last);
 /* done: 0 to be called again, 1 whole, -1 broken off */
 void drv_stream_called(drv_link *, uint32_t number, const uint8_t *bytes, size_t len, int32_t done);
+/* 0: the bytes are on their way; 1: some wait for the client; 2: nobody wants them */
+int32_t drv_stream_write(drv_link *, uint32_t number, const uint8_t *bytes, size_t len);
+int32_t drv_stream_doze(drv_link *);
 int32_t drv_stream_due_in(drv_link *, int32_t longest); /* ms */
 uint32_t drv_stream_count(const drv_link *);
 void drv_stream_end_early(drv_link *, int32_t all);

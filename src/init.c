@@ -71,6 +71,7 @@ static const R_CallMethodDef calls[] = {
     CALL("streams_end", drv_streams_end, 0),
     CALL("streams_failed", drv_streams_failed, 1),
     CALL("streams_state", drv_streams_state, 0),
+    CALL("streams_write", drv_streams_write, 1),
     CALL("text_reply", drv_text_reply, 2),
     CALL("units_read", drv_units, 2),
     CALL("uploads_make", drv_uploads_make, 1),

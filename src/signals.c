@@ -25,7 +25,9 @@ static volatile sig_atomic_t bell = -1;
 static struct sigaction before[N];
 static int had_terminal;
 
-int drv_signals_waiting(void) { return terminate || hang_up || reopen; }
+int drv_signals_end(void) { return terminate || hang_up; }
+
+int drv_signals_waiting(void) { return drv_signals_end() || reopen; }
 
 static void note(int signal) {
   int saved = errno;

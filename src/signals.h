@@ -5,6 +5,8 @@
 
 /* Whether a signal has come that was not taken yet. */
 int drv_signals_waiting(void);
+/* Whether one is among them after which the server, or the app that it has, is to end. */
+int drv_signals_end(void);
 /* SIGTERM and SIGQUIT are noted from now on, and ring `bell`, the descriptor of an eventfd. For good: in a worker
  * process. */
 void drv_signals_of_worker(int bell);

@@ -7,17 +7,27 @@
  * drv_streams_failed().
  */
 #include "streams.h"
+#include "clock.h"
 #include "process.h"
 #include "request.h"
 #include "session.h"
+#include "signals.h"
 #include "values.h"
 #include "worker.h"
+#include <poll.h>
 #include <string.h>
+
+/* Of drv_stream_write(). */
+enum { SENT = 0, WAITS = 1 };
+
+/* A generator that waits for its client looks up this often. */
+#define LOOK_UP_MS 1000
 
 static struct {
   SEXP all;        /* list, by the numbers of streams: an environment, or NULL */
   R_xlen_t open;   /* how many of those are environments */
   uint32_t called; /* the stream whose generator runs, or 0 */
+  int64_t ends_at; /* when those that write are broken off, in ms, as the server is to end; or 0 */
 } s;
 
 static SEXP symbol_of(SEXP *symbol, const char *name) {
@@ -86,7 +96,8 @@ static void over(drv_link *link, uint32_t number, const uint8_t *bytes, size_t l
 
 static void wrong(const char *what) {
   Rf_errorcall(R_NilValue,
-               "next_chunk() of a stream returned %s; return list(chunk = a string or a raw vector, state = , done = )",
+               "next_chunk() of a stream returned %s; return list(chunk = a string, a raw vector or a list, state = , "
+               "done = )",
                what);
 }
 
@@ -97,18 +108,31 @@ static int is_done(SEXP done) {
   return LOGICAL_ELT(done, 0);
 }
 
+/* A list is sent as lines of JSON. */
+static SEXP as_chunk(SEXP chunk) { return TYPEOF(chunk) == VECSXP ? drv_call_package("json_lines", chunk) : chunk; }
+
+/* 0 when a chunk has none. May run R code (ALTREP). */
+static int bytes_of(SEXP chunk, drv_str *bytes) {
+  if (TYPEOF(chunk) == RAWSXP) *bytes = (drv_str){(const char *)RAW(chunk), (size_t)XLENGTH(chunk)};
+  else if (TYPEOF(chunk) != STRSXP) return chunk == R_NilValue;
+  else if (XLENGTH(chunk) != 1 || STRING_ELT(chunk, 0) == NA_STRING) return 0;
+  else *bytes = drv_text(chunk);
+  return 1;
+}
+
 /* What a generator returned. */
 static void take(uint32_t number, SEXP scope, SEXP value) {
   if (TYPEOF(value) != VECSXP || (XLENGTH(value) && Rf_getAttrib(value, R_NamesSymbol) == R_NilValue)) {
     wrong("no list with names");
   }
-  SEXP chunk = PROTECT(part(value, "chunk")), next = PROTECT(part(value, "state"));
+  SEXP chunk = part(value, "chunk"), next = PROTECT(part(value, "state"));
+  PROTECT_INDEX at;
+  PROTECT_WITH_INDEX(chunk, &at);
   int done = is_done(part(value, "done"));
   const void *before = vmaxget();
+  REPROTECT(chunk = as_chunk(chunk), at);
   drv_str bytes = {"", 0};
-  if (TYPEOF(chunk) == RAWSXP) bytes = (drv_str){(const char *)RAW(chunk), (size_t)XLENGTH(chunk)};
-  else if (TYPEOF(chunk) == STRSXP && XLENGTH(chunk) == 1 && STRING_ELT(chunk, 0) != NA_STRING) bytes = drv_text(chunk);
-  else if (chunk != R_NilValue) wrong("a `chunk` that is no string and no raw vector");
+  if (!bytes_of(chunk, &bytes)) wrong("a `chunk` that is no string, no raw vector and no list");
   if (next != R_NilValue) Rf_defineVar(state(), next, scope);
   /* the generator, or an ALTREP chunk, may have ended the server */
   drv_link *link = drv_worker_link();
@@ -116,6 +140,45 @@ static void take(uint32_t number, SEXP scope, SEXP value) {
   s.called = 0;
   vmaxset(before);
   UNPROTECT(2);
+}
+
+/* While a generator writes, its process hears what the server wants of it, as it does between requests. A session that
+ * is its own server and is to end cannot begin with that: streams that end by it do so here, and those that go on until
+ * they are done have the time that they would have. */
+static void look_up(drv_link *link) {
+  if (drv_process_hear()) drv_worker_stop();
+  int64_t now = drv_now_ms();
+  if (drv_signals_end() && !s.ends_at)
+    s.ends_at = now + (int64_t)(1000 * Rf_asReal(drv_call_package("seconds_to_finish", R_NilValue)));
+  int is_late = s.ends_at && now >= s.ends_at;
+  if (s.ends_at || drv_process_is_asked()) drv_stream_end_early(link, is_late || drv_process_is_asked());
+}
+
+static void wait_for_client(drv_link *link) {
+  drv_session_polls();
+  if (!drv_stream_doze(link)) return;
+  struct pollfd fds[2] = {{drv_link_bell(link), POLLIN, 0}, {drv_process_control(), POLLIN, 0}};
+  poll(fds, 2, LOOK_UP_MS);
+  drv_link_awake(link);
+}
+
+SEXP drv_streams_write(SEXP chunk) {
+  const void *before = vmaxget();
+  drv_str bytes = {"", 0};
+  PROTECT(chunk = as_chunk(chunk));
+  if (!bytes_of(chunk, &bytes)) Rf_error("a stream takes a string, a raw vector or a list");
+  int how = WAITS;
+  /* what runs meanwhile, as an interrupt does, may end the server or this stream */
+  for (drv_link *link; how == WAITS && (link = drv_worker_link()) && s.called;) {
+    look_up(link);
+    how = drv_stream_write(link, s.called, (const uint8_t *)bytes.ptr, bytes.len);
+    if (how == WAITS) wait_for_client(link);
+    bytes.len = 0;
+    R_CheckUserInterrupt();
+  }
+  vmaxset(before);
+  UNPROTECT(1);
+  return Rf_ScalarLogical(how == SENT);
 }
 
 int drv_streams_call(drv_link *link) {
@@ -133,6 +196,7 @@ int drv_streams_call(drv_link *link) {
     return 1;
   }
   s.called = number;
+  s.ends_at = 0;
   if (is_last) Rf_defineVar(cancelled(), Rf_ScalarLogical(1), scope);
   drv_worker_begins_stream();
   SEXP value = PROTECT(R_forceAndCall(call, 2, scope));

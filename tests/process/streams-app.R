@@ -33,6 +33,15 @@ dr_get(app, "/seldom", function(req) {
   dr_stream_sse(noting(function(state) list(data = state, state = state + 1), "missed"), 1, min_interval = "30s")
 })
 
+dr_get(app, "/beats", function(req) {
+  dr_stream_sse(function(state, cancelled) list(data = "x"), min_interval = "30s", heartbeat = "300ms")
+})
+dr_get(app, "/json-lines", function(req) {
+  dr_stream(function(state, cancelled) {
+    list(chunk = if (state == 1) list(n = 1) else data.frame(n = 2:3), state = state + 1, done = state == 2)
+  }, 1, content_type = "application/x-ndjson")
+})
+
 # Goes on until it is done, whatever becomes of the server; it takes 3 seconds.
 dr_get(app, "/steady", function(req) {
   dr_stream(noting(function(state) list(chunk = "x", state = state + 1, done = state == 30)), 1, min_interval = 0.1)
@@ -90,5 +99,76 @@ dr_get(app, "/slow", function(req) {
     list(chunk = "slow\n", state = state + 1, done = state == 6)
   }, 1)
 })
+
+# Functions that write. What becomes of them is left by on.exit().
+writer <- function(name, write, ...) {
+  dr_stream_writer(function(out) {
+    on.exit(note("written", name))
+    write(out)
+  }, ...)
+}
+
+dr_get(app, "/write/all", function(req) {
+  writer("all", function(out) {
+    out$write("h\u00e9\n")
+    out$write("")
+    out$write(list(n = 1L, text = "a\nb"))
+    out$write(data.frame(a = 1:2, b = c("x", NA)))
+    out$write(rep(as.raw(1:250), 4e4))
+    out$event(list(n = 2L), event = "tick", id = 7)
+  }, status = 201L, headers = list("X-Writer" = "yes"), content_type = "application/x-ndjson")
+})
+dr_get(app, "/write/flood", function(req) {
+  writer("flood", function(out) {
+    repeat {
+      note("flood", "1")
+      out$write(raw(65536))
+    }
+  })
+})
+# Until nobody reads; errors that a function catches do not hide that.
+dr_get(app, "/write/endless", function(req) {
+  writer("endless", function(out) {
+    repeat {
+      Sys.sleep(0.05)
+      tryCatch(out$write("x"), error = function(e) note("written", "error"))
+    }
+  })
+})
+dr_get(app, "/write/tick", function(req) {
+  writer("tick", function(out) {
+    for (i in 1:1000) {
+      out$event(i, id = i)
+      Sys.sleep(0.05)
+    }
+  }, content_type = "text/event-stream", on_drain = "end")
+})
+dr_get(app, "/write/slow", function(req) {
+  writer("slow", function(out) {
+    for (i in 1:20) {
+      out$write("x")
+      Sys.sleep(0.1)
+    }
+  })
+})
+dr_get(app, "/write/open", function(req) {
+  writer("open", function(out) {
+    out$write("x")
+    while (out$is_open()) Sys.sleep(0.05)
+  })
+})
+dr_get(app, "/write/fail/<how>", function(req) {
+  how <- req$params$how
+  writer(how, function(out) {
+    out$write("one")
+    # what is not on its way yet goes with the stream
+    Sys.sleep(0.1)
+    switch(how, stop = stop("on purpose"), type = out$write(1:3), event = out$event("x", id = "a\nb"),
+      jump = invokeRestart("abort"))
+  })
+})
+kept <- NULL
+dr_get(app, "/write/keep", function(req) writer("keep", function(out) kept <<- out))
+dr_get(app, "/write/late", function(req) conditionMessage(tryCatch(kept$write("x"), error = identity)))
 
 app

@@ -45,6 +45,11 @@ test_every_way("streams arrive whole, over both versions of HTTP, with status an
   expect(nchar(body, "bytes") == 1e7 + 3, nchar(body, "bytes"), " bytes")
   expect(identical(charToRaw(body), c(rep(as.raw(1:250), 4e4), charToRaw(enc2utf8("h\u00e9")))), "other bytes")
   expect(noted(server, "cancelled") == 0L, "a stream that was done was told that it was cancelled")
+  lines <- ask(server, "/json-lines")$body
+  expect(lines == "{\"n\":1}\n{\"n\":2}\n{\"n\":3}", "lines of JSON: ", lines)
+  beats <- read_stream(server, "/beats")
+  expect(wait_for(function() beats$body() == "data: x\n\n:\n\n:\n\n", 5), "heartbeats: ", beats$body())
+  beats$process$kill()
 })
 
 test_every_way("many streams and requests share one worker", function(start) {

@@ -39,7 +39,41 @@ test_that("wrong arguments are named", {
   refused(dr_stream(generator, on_drain = "stop"), "`on_drain`")
   refused(dr_stream(generator, status = 99), "`status`")
   refused(dr_stream(generator, headers = list(A = "x\r\ny")), "`headers`|line breaks|control")
+  refused(dr_stream_sse(generator, heartbeat = -1), "`heartbeat`")
+  refused(dr_stream_writer(function() NULL), "one argument, out")
+  refused(dr_stream_writer("x"), "`writer` must be a function")
+  refused(dr_stream_writer(function(out) NULL, on_drain = "stop"), "`on_drain`")
   expect_identical(dr_stream(generator, min_interval = "500ms")$stream$min_interval, 0.5)
+})
+
+test_that("lists are lines of JSON, and data frames a line for each row", {
+  expect_identical(json_lines(list(a = 1L, b = "x\ny")), "{\"a\":1,\"b\":\"x\\ny\"}\n")
+  expect_identical(json_lines(list()), "[]\n")
+  rows <- data.frame(n = 1:2, f = factor(c("u", "v")), t = as.Date("2026-01-02") + 0:1)
+  expect_identical(
+    json_lines(rows), paste0("{\"n\":", 1:2, ",\"f\":\"", c("u", "v"), "\",\"t\":\"2026-01-0", 2:3, "\"}\n", collapse = "")
+  )
+  expect_identical(json_lines(rows[0L, ]), "")
+})
+
+test_that("events that are far apart have heartbeats in between", {
+  chunk_of <- function(stream) stream$stream$next_chunk(1, FALSE)$chunk
+  seldom <- dr_stream_sse(function(state, cancelled) list(data = "x"), min_interval = 40, heartbeat = 15)
+  expect_equal(seldom$stream$min_interval, 40 / 3)
+  expect_identical(replicate(5, chunk_of(seldom)), c("data: x\n\n", ":\n\n", ":\n\n", "data: x\n\n", ":\n\n"))
+  # a generator that has nothing to say
+  nothing <- dr_stream_sse(function(state, cancelled) list(), heartbeat = 0.2)
+  expect_identical(chunk_of(nothing), "")
+  Sys.sleep(0.3)
+  expect_identical(c(chunk_of(nothing), chunk_of(nothing)), c(":\n\n", ""))
+  without <- dr_stream_sse(function(state, cancelled) list(), min_interval = 40, heartbeat = 0)
+  expect_identical(c(chunk_of(without), without$stream$min_interval), c("", "40"))
+  # the last call is one whenever it comes
+  told <- FALSE
+  last <- dr_stream_sse(function(state, cancelled) if (cancelled) told <<- TRUE else list(data = "x"), min_interval = 40)
+  chunk_of(last)
+  expect_null(last$stream$next_chunk(1, TRUE))
+  expect_true(told)
 })
 
 test_that("an event is written as browsers read it", {

@@ -9,7 +9,7 @@ use crate::request::Cell;
 use crate::shield::{borrowed, shield};
 use engine::Level;
 use std::time::{Duration, Instant};
-use worker::{Call, Rhythm};
+use worker::{Call, Rhythm, Written};
 
 /// Begins the stream whose head was made last, for the request of `cell`: its number, or 0 when nobody waits for it.
 ///
@@ -66,6 +66,32 @@ pub unsafe extern "C" fn drv_stream_called(link: *mut Link, number: u32, bytes: 
     let (link, bytes) = unsafe { (&mut *link, borrowed(bytes, len)) };
     let done = (done != 0).then_some(done > 0);
     shield((), || link.worker.called(number - 1, bytes, done));
+}
+
+/// The generator of a stream, which runs, writes these bytes, or none, to go on with those before: 0 when they are on
+/// their way, 1 when some wait for the client, 2 when nobody wants them.
+///
+/// # Safety
+/// `link` is live; C lends the bytes for the call.
+#[no_mangle]
+pub unsafe extern "C" fn drv_stream_write(link: *mut Link, number: u32, bytes: *const u8, len: usize) -> i32 {
+    // SAFETY: the caller's.
+    let (link, bytes) = unsafe { (&mut *link, borrowed(bytes, len)) };
+    shield(2, || match link.worker.write(number - 1, bytes) {
+        Written::Sent => 0,
+        Written::Waits => 1,
+        Written::Unwanted => 2,
+    })
+}
+
+/// Says that the main thread will sleep on the bell until a client has taken more. 0 when there is news: do not sleep.
+///
+/// # Safety
+/// `link` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_stream_doze(link: *mut Link) -> i32 {
+    // SAFETY: the caller's.
+    unsafe { i32::from((*link).worker.doze_in_stream()) }
 }
 
 /// In how many milliseconds a generator is to be called, at most `longest`; rounded up, so that it is due then.

@@ -16,4 +16,4 @@ mod worker;
 
 pub use c_link::{CLink, CRest, CRoute, LogLine};
 pub use streams::{Call, Rhythm};
-pub use worker::{Job, Running, Worker};
+pub use worker::{Job, Running, Worker, Written};

@@ -5,7 +5,7 @@
 //! ```text
 //! due ─call▶ called ─bytes▶ blocked (what it gave waits for credit) ─credit▶ due
 //!   ▲           │ └── done ▶ blocked ─credit▶ over (the whole body)
-//!   └───────────┘
+//!   └───────────┘       while it is called, it may also write: what waits for credit then has to go before it goes on
 //! the client has gone, or the stream is to end ▶ due for its last call ▶ over
 //! ```
 //! Which streams there are and when they are due is known here; what is called is the caller's. No clock is read here.
@@ -233,10 +233,26 @@ impl Streams {
         }
     }
 
+    /// The generator that is being called writes these bytes. `false` when nobody wants more.
+    pub(crate) fn write(&mut self, slot: u32, bytes: &[u8]) -> bool {
+        let Some(stream) = self.get(slot).filter(|stream| stream.stage == Stage::Called) else { return false };
+        if stream.last.is_some() {
+            return false;
+        }
+        stream.pending.extend_from_slice(bytes);
+        true
+    }
+
+    /// The request of a stream, if something that it was given waits for credit.
+    pub(crate) fn waits(&self, slot: u32) -> Option<RequestId> {
+        let stream = self.open.get(slot as usize)?.as_ref()?;
+        (stream.sent < stream.pending.len()).then_some(stream.id)
+    }
+
     /// The next thing to be sent for this stream, and for which request; `None` when there is nothing. What has ended
     /// is forgotten.
     pub(crate) fn next_part(&mut self, slot: u32, now: Instant, put: impl FnOnce(ToSend<'_>)) -> Option<RequestId> {
-        let stream = self.get(slot).filter(|stream| stream.stage == Stage::Blocked)?;
+        let stream = self.get(slot).filter(|stream| stream.stage != Stage::Due)?;
         let id = stream.id;
         let left = &stream.pending[stream.sent..];
         if !left.is_empty() {
@@ -253,6 +269,9 @@ impl Streams {
         stream.sent = 0;
         stream.pending.clear();
         stream.pending.shrink_to(KEPT);
+        if stream.stage == Stage::Called {
+            return None;
+        }
         if let Some(whole) = stream.end {
             put(ToSend::End { whole, took: stream.took });
             self.open[slot as usize] = None;
@@ -321,6 +340,41 @@ mod tests {
         give(&mut streams, 1, Some(true), now);
         assert_eq!(sent(&mut streams, now), (1, Some(true)));
         assert_eq!((streams.len(), streams.next_due()), (0, None));
+    }
+
+    #[test]
+    fn what_a_generator_writes_is_sent_while_it_runs() {
+        let (mut streams, now) = opened(false);
+        assert!(!streams.write(ID.slot, b"early"), "it does not run");
+        streams.call(now);
+        assert!(streams.write(ID.slot, b"some"));
+        assert_eq!(sent(&mut streams, now), (4, None));
+        assert!(streams.waits(ID.slot).is_none());
+        assert!(streams.write(ID.slot, &vec![7; 2 * WINDOW]));
+        let (first, _) = sent(&mut streams, now);
+        assert_eq!(streams.waits(ID.slot), Some(ID));
+        streams.obey(ID, Order::Credit(WINDOW as u32), now);
+        let (second, _) = sent(&mut streams, now);
+        streams.obey(ID, Order::Credit(WINDOW as u32), now);
+        assert_eq!(first + second + sent(&mut streams, now).0, 2 * WINDOW);
+        assert!(streams.waits(ID.slot).is_none());
+        assert_eq!(streams.call(now + 9 * MS), None, "it runs");
+        give(&mut streams, 1, Some(true), now);
+        assert_eq!(sent(&mut streams, now), (1, Some(true)));
+    }
+
+    #[test]
+    fn nobody_wants_what_is_written_after_an_end() {
+        for (order, ends_on_drain, whole) in [(Order::Cancel, false, false), (Order::Drain, true, true)] {
+            let (mut streams, now) = opened(ends_on_drain);
+            streams.call(now);
+            streams.write(ID.slot, b"some");
+            streams.obey(ID, order, now);
+            assert!(!streams.write(ID.slot, b"more"));
+            give(&mut streams, 0, Some(true), now);
+            assert_eq!(sent(&mut streams, now), (if whole { 4 } else { 0 }, Some(whole)));
+            assert_eq!((streams.call(now), streams.len()), (None, 0), "it is not called again");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::streams::{Call, Rhythm, Streams, ToSend};
 use crate::telling::Telling;
 use crate::wait::Wait;
 use shm::{Assembler, Interrupt, RequestId, Sending, WorkerEnd};
+use std::collections::VecDeque;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +19,17 @@ use wire::Request;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job(RequestId);
 
+/// What became of bytes that a generator wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// they are on their way
+    Sent,
+    /// some wait until the client has taken more
+    Waits,
+    /// nobody wants them
+    Unwanted,
+}
+
 /// See the crate.
 #[derive(Debug)]
 pub struct Worker {
@@ -27,6 +39,8 @@ pub struct Worker {
     current: Option<Job>,
     /// the same for the signal handler
     running: Arc<Running>,
+    /// requests that came while a generator wrote
+    held: VecDeque<(RequestId, Vec<u8>)>,
     /// replies were written since the server's bell was rung
     untold: bool,
     telling: Telling,
@@ -70,6 +84,7 @@ impl Worker {
             assembler: Assembler::default(),
             current: None,
             running,
+            held: VecDeque::new(),
             untold: false,
             telling: Telling::default(),
             streams: Streams::default(),
@@ -88,20 +103,13 @@ impl Worker {
     /// until [`Worker::finished`]. `None` when none waits; then all replies have been told.
     pub fn next(&mut self, message: &mut Vec<u8>) -> Option<Job> {
         loop {
-            let id = self.end.requests.receive(&mut self.assembler, |word, bytes| {
-                message.clear();
-                message.extend_from_slice(bytes);
-                RequestId::from_word(word)
-            });
-            let Some(id) = id else {
+            let Some(id) = self.next_message(message) else {
                 // the rest of a long message comes when the server knows that there is room
                 self.untold |= self.assembler.is_open();
                 self.tell();
                 return None;
             };
-            if let Some(order) = Order::decode(message) {
-                self.streams.obey(id, order, Instant::now());
-                self.flush(id.slot);
+            if self.obeys(id, message) {
                 continue;
             }
             if !self.end.slots.start(id) {
@@ -116,6 +124,30 @@ impl Worker {
             self.running.set(self.current);
             return self.current;
         }
+    }
+
+    fn next_message(&mut self, message: &mut Vec<u8>) -> Option<RequestId> {
+        if let Some((id, held)) = self.held.pop_front() {
+            *message = held;
+            return Some(id);
+        }
+        self.receive(message)
+    }
+
+    fn receive(&mut self, message: &mut Vec<u8>) -> Option<RequestId> {
+        self.end.requests.receive(&mut self.assembler, |word, bytes| {
+            message.clear();
+            message.extend_from_slice(bytes);
+            RequestId::from_word(word)
+        })
+    }
+
+    /// Does what a message says, if it is an order about a stream.
+    fn obeys(&mut self, id: RequestId, message: &[u8]) -> bool {
+        let Some(order) = Order::decode(message) else { return false };
+        self.streams.obey(id, order, Instant::now());
+        self.flush(id.slot);
+        true
     }
 
     /// The handler of the last request taken has returned. When it has not replied, as it will do so later, the server
@@ -212,6 +244,33 @@ impl Worker {
         self.flush(stream);
     }
 
+    /// The generator of a stream, which runs, writes these bytes, or none, to learn how it is with those before. Orders
+    /// are obeyed meanwhile; requests wait until it has returned.
+    pub fn write(&mut self, stream: u32, bytes: &[u8]) -> Written {
+        let mut message = Vec::new();
+        while let Some(id) = self.receive(&mut message) {
+            if !self.obeys(id, &message) {
+                self.held.push_back((id, std::mem::take(&mut message)));
+            }
+        }
+        if !self.streams.write(stream, bytes) {
+            return Written::Unwanted;
+        }
+        self.flush(stream);
+        let waits = self.streams.waits(stream);
+        if let Some(id) = waits.filter(|_| bytes.is_empty()) {
+            // that it goes on, which it has said before: it is the client who is slow, and not this worker
+            self.send(Job(id), &[]);
+        }
+        self.tell();
+        waits.map_or(Written::Sent, |_| Written::Waits)
+    }
+
+    /// Says that the worker will sleep until its client has taken more. `false` when something came in the meantime.
+    pub fn doze_in_stream(&mut self) -> bool {
+        self.doze_if(|worker| worker.end.requests.is_empty())
+    }
+
     /// Has streams end, each after the last call of its generator: those that end on a drain, or, broken off, `all`.
     pub fn end_streams(&mut self, all: bool) {
         if self.streams.len() == 0 {
@@ -268,13 +327,17 @@ impl Worker {
 
     /// Says that the worker will sleep. `false` when a request came in the meantime: do not sleep.
     pub fn doze(&mut self) -> bool {
+        self.doze_if(|worker| !worker.has_work())
+    }
+
+    fn doze_if(&mut self, may_sleep: impl FnOnce(&Self) -> bool) -> bool {
         self.tell();
         self.end.bell.doze();
-        if self.has_work() {
+        let sleeps = may_sleep(self);
+        if !sleeps {
             self.end.bell.stay_awake();
-            return false;
         }
-        true
+        sleeps
     }
 
     /// The worker is awake again.
@@ -284,7 +347,7 @@ impl Worker {
 
     /// Whether a request waits.
     pub fn has_work(&self) -> bool {
-        !self.end.requests.is_empty()
+        !self.held.is_empty() || !self.end.requests.is_empty()
     }
 
     /// Whether something has been written over its link: it gets no request any more, and should end.
