@@ -1,13 +1,13 @@
-# Streams that a function writes, rather than being called for each piece; and lines of JSON. The waiting: src/streams.c.
-# Neighbours: stream.R, of whose kind these are.
+# Streams that a function writes, rather than being called for each piece; and lines of JSON. Neighbours: stream.R, of
+# whose kind these are; src/streams.c, where they wait for their clients.
 
 #' Stream what a function writes
 #'
 #' A response whose body a function writes, piece by piece, as with [cat()]. For work that cannot be cut into calls of
 #' [dr_stream()]: a loop in a package, a query that hands over its rows, a function with callbacks.
 #'
-#' `writer(out)` is called once, when the handler has returned, and the body is complete when it returns. `out` has three
-#' functions:
+#' `writer(out)` is called once, when the handler has returned, and the body is complete when it returns. `out` has
+#' three functions:
 #' - `out$write(x)` sends a single string (as UTF-8), a raw vector, or a list, which is sent as a line of JSON, and a
 #'   data frame as a line for each row. It returns when the client has taken most of what was sent before: a slow client
 #'   slows the function down, and memory holds what is written at a time and 256 kB.
