@@ -159,8 +159,8 @@ tools/setup.sh test || {
 # nor is this: stages that read what cargo has fetched run beside those that build. Without the network, they say so.
 cargo fetch "${manifest[@]}" --locked --quiet --target "$(rustc -vV | sed -n 's/^host: //p')" || true
 
-# The same for a linter that is not Debian's.
-tools/hadolint.sh || true
+# The same for programs that are not in Debian.
+tools/python-programs.sh || true
 
 # The lane `engine`: what needs no installed package.
 if has cargo fmt --version; then

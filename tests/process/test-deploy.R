@@ -15,7 +15,7 @@ has_line <- function(lines, pattern) {
   expect(any(grepl(pattern, lines)), paste0("no '", pattern, "' in\n", paste(lines, collapse = "\n")))
 }
 
-# Fails the test when hadolint has something to say; tools/hadolint.sh fetches it.
+# Fails the test when hadolint has something to say; tools/python-programs.sh fetches it.
 judge_dockerfile <- function(folder) {
   program <- file.path(root, ".cache/hadolint/bin/hadolint")
   if (!file.exists(program)) return()
