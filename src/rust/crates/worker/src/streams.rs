@@ -47,7 +47,7 @@ pub enum Call {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum Readiness {
     Due,
     Called,
     Blocked,
@@ -57,7 +57,7 @@ enum Stage {
 struct Stream {
     id: RequestId,
     rhythm: Rhythm,
-    stage: Stage,
+    readiness: Readiness,
     /// what it is or was called for, and when
     call: Call,
     called_at: Instant,
@@ -113,7 +113,7 @@ impl Streams {
         let stream = Stream {
             id,
             rhythm,
-            stage: Stage::Due,
+            readiness: Readiness::Due,
             call: Call::Next,
             called_at: now,
             turn: 0,
@@ -138,7 +138,7 @@ impl Streams {
         self.turn += 1;
         let turn = self.turn;
         let Some(stream) = self.get(slot) else { return };
-        (stream.stage, stream.turn) = (Stage::Due, turn);
+        (stream.readiness, stream.turn) = (Readiness::Due, turn);
         self.due.push(Reverse((at, turn, slot)));
         // old entries are left where they are, as long as they are few
         if self.due.len() > 64 + 2 * self.len {
@@ -165,7 +165,7 @@ impl Streams {
         }
         let Reverse((_, _, slot)) = self.due.pop()?;
         let stream = self.get(slot)?;
-        stream.stage = Stage::Called;
+        stream.readiness = Readiness::Called;
         stream.called_at = now;
         stream.call = if stream.last.is_some() { Call::Last } else { Call::Next };
         Some((slot, stream.call))
@@ -173,9 +173,9 @@ impl Streams {
 
     /// The generator gave these bytes. `done`: whether the body is complete, or `Some(false)` when it never will be.
     pub(crate) fn called(&mut self, slot: u32, bytes: &[u8], done: Option<bool>, now: Instant) {
-        let Some(stream) = self.get(slot).filter(|stream| stream.stage == Stage::Called) else { return };
+        let Some(stream) = self.get(slot).filter(|stream| stream.readiness == Readiness::Called) else { return };
         stream.took += now.saturating_duration_since(stream.called_at);
-        stream.stage = Stage::Blocked;
+        stream.readiness = Readiness::Blocked;
         match (stream.call, stream.last) {
             (Call::Last, whole) => stream.end = whole.or(Some(false)),
             // the client has gone during the call: what it gave is nobody's
@@ -228,14 +228,17 @@ impl Streams {
         }
         let was_told = stream.last.is_some();
         stream.last = Some(whole && stream.last.unwrap_or(true));
-        if !was_told && (stream.stage == Stage::Due || (stream.stage == Stage::Blocked && stream.pending.is_empty())) {
+        if !was_told
+            && (stream.readiness == Readiness::Due
+                || (stream.readiness == Readiness::Blocked && stream.pending.is_empty()))
+        {
             self.make_due(slot, now);
         }
     }
 
     /// The generator that is being called writes these bytes. `false` when nobody wants more.
     pub(crate) fn write(&mut self, slot: u32, bytes: &[u8]) -> bool {
-        let Some(stream) = self.get(slot).filter(|stream| stream.stage == Stage::Called) else { return false };
+        let Some(stream) = self.get(slot).filter(|stream| stream.readiness == Readiness::Called) else { return false };
         if stream.last.is_some() {
             return false;
         }
@@ -252,7 +255,7 @@ impl Streams {
     /// The next thing to be sent for this stream, and for which request; `None` when there is nothing. What has ended
     /// is forgotten.
     pub(crate) fn next_part(&mut self, slot: u32, now: Instant, put: impl FnOnce(ToSend<'_>)) -> Option<RequestId> {
-        let stream = self.get(slot).filter(|stream| stream.stage != Stage::Due)?;
+        let stream = self.get(slot).filter(|stream| stream.readiness != Readiness::Due)?;
         let id = stream.id;
         let left = &stream.pending[stream.sent..];
         if !left.is_empty() {
@@ -269,7 +272,7 @@ impl Streams {
         stream.sent = 0;
         stream.pending.clear();
         stream.pending.shrink_to(KEPT);
-        if stream.stage == Stage::Called {
+        if stream.readiness == Readiness::Called {
             return None;
         }
         if let Some(whole) = stream.end {
@@ -287,7 +290,7 @@ impl Streams {
 fn is_current(open: &[Option<Stream>], turn: u64, slot: u32) -> bool {
     open.get(slot as usize)
         .and_then(Option::as_ref)
-        .is_some_and(|stream| stream.stage == Stage::Due && stream.turn == turn)
+        .is_some_and(|stream| stream.readiness == Readiness::Due && stream.turn == turn)
 }
 
 #[cfg(test)]
@@ -388,28 +391,28 @@ mod tests {
 
     #[test]
     fn the_last_call_is_one_wherever_the_stream_was() {
-        for stage in ["due", "called", "blocked"] {
+        for readiness in ["due", "called", "blocked"] {
             let (mut streams, now) = opened(false);
-            if stage != "due" {
+            if readiness != "due" {
                 streams.call(now);
             }
-            if stage == "blocked" {
+            if readiness == "blocked" {
                 give(&mut streams, 2 * WINDOW, None, now);
                 sent(&mut streams, now);
             }
             for _ in 0..2 {
                 streams.obey(ID, Order::Cancel, now);
-                assert_eq!(sent(&mut streams, now), (0, None), "{stage}");
+                assert_eq!(sent(&mut streams, now), (0, None), "{readiness}");
             }
-            if stage == "called" {
+            if readiness == "called" {
                 give(&mut streams, 10, None, now);
                 assert_eq!(sent(&mut streams, now), (0, None), "nobody reads it");
             }
-            assert_eq!(streams.call(now), Some((3, Call::Last)), "{stage}");
+            assert_eq!(streams.call(now), Some((3, Call::Last)), "{readiness}");
             streams.obey(ID, Order::Cancel, now);
             give(&mut streams, 10, None, now);
-            assert_eq!(sent(&mut streams, now), (0, Some(false)), "{stage}");
-            assert_eq!((streams.call(now), streams.len()), (None, 0), "{stage}");
+            assert_eq!(sent(&mut streams, now), (0, Some(false)), "{readiness}");
+            assert_eq!((streams.call(now), streams.len()), (None, 0), "{readiness}");
         }
     }
 
