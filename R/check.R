@@ -53,6 +53,8 @@ arity <- function(x) {
 # A function that is called with `n` arguments by position. Found out when it is registered: the first request would be
 # too late. `what`: those arguments, in words; `or_none`: without arguments it is fine as well.
 check_takes <- function(x, arg, n, what, null = FALSE, or_none = FALSE, call = sys.call(-1L)) {
+  # the usual case first: streams are checked for each request
+  if (typeof(x) == "closure" && length(formals(x)) == n) return(invisible())
   check_function(x, arg, null, call)
   if (is.null(x)) return(invisible())
   takes <- arity(x)

@@ -82,6 +82,9 @@ test_that("an event is written as browsers read it", {
   expect_identical(text(data = "a\nb\r\nc\rd\n"), "data: a\ndata: b\ndata: c\ndata: d\ndata: \n\n")
   expect_identical(text(data = ""), "data: \n\n")
   expect_identical(text(data = c("a", "b")), "data: a\ndata: b\n\n")
+  expect_identical(text(data = iconv("h\u00e9", "UTF-8", "latin1")), "data: h\u00e9\n\n")
+  expect_identical(text(data = "h\u00e9\nb"), "data: h\u00e9\ndata: b\n\n")
+  expect_identical(text(data = character()), "data: \n\n")
   expect_identical(text(data = list(x = 1)), "data: {\"x\":1}\n\n")
   expect_identical(text(data = 7), "data: 7\n\n")
   expect_identical(text(data = "a", event = "tick", id = 1e6, retry = 2000),
