@@ -109,7 +109,9 @@ failure_response <- function(condition, trace, on_error, req, about = TRUE) {
   if (!is.function(on_error) || is_body_error(condition)) return(problem_response(condition, trace, about))
   tryCatch({
     response <- as_response(allowInterrupts(on_error(req, condition)))
-    if (!is_http_error(condition) && !isTRUE(attr(on_error, "reports"))) log_failure(condition, trace, about)
+    if (!is_http_error(condition) && !isTRUE(attr(on_error, "reports"))) {
+      log_failure(condition, trace, about, status_of(response))
+    }
     response
   }, error = function(second) {
     log_second_failure(second, about)
@@ -134,7 +136,7 @@ problem_response <- function(condition, trace, about) {
     detail <- if (isTRUE(engine$debug)) paste(c(describe_condition(condition), trace), collapse = "\n  ") else ""
     headers <- list()
   }
-  if (status >= 500L) log_failure(condition, trace, about)
+  if (status >= 500L) log_failure(condition, trace, about, status)
   problem_of(status, detail, headers)
 }
 
@@ -144,8 +146,13 @@ problem_of <- function(status, detail, headers) {
   problem
 }
 
-# Each call of the traceback comes after the character that the log knows by: observe/look.rs, in the crate `engine`.
-log_failure <- function(condition, trace, about) {
+# What a function of dr_on_error() has made of an error; it may give a promise.
+status_of <- function(response) if (is.list(response) && is.numeric(response$status)) response$status else 500L
+
+# What the app takes for the client's fault is no error of the server's. Each call of the traceback comes after the
+# character that the log knows by: observe/look.rs, in the crate `engine`.
+log_failure <- function(condition, trace, about, status) {
   calls <- paste0("\x1f", trace, recycle0 = TRUE, collapse = "")
-  log_line("error", paste0("500 ", describe_condition(condition), calls), about)
+  level <- if (status < 500L) "warn" else "error"
+  log_line(level, paste0(status, " ", describe_condition(condition), calls), about)
 }

@@ -95,3 +95,19 @@ test("a worker that crashes: 502 has the form of dr_on_error()", function() {
   answer <- ask(server, "/crash")
   expect(answer$status == "502" && answer$body == "{\"error\":502}", answer$status, " ", answer$body)
 })
+
+test_every_way("what dr_on_error() takes for the client's fault is logged with its status, as a warning", function(start) {
+  app <- write_app(c(
+    "app <- dr_app()",
+    "dr_on_error(app, function(req, err) {",
+    "  dr_json(list(error = 'wrong'), status = if (grepl('input', conditionMessage(err))) 422L else 503L)",
+    "})",
+    "dr_get(app, '/input', function(req) stop('wrong input'))",
+    "dr_get(app, '/other', function(req) stop('something else'))",
+    "app"
+  ))
+  server <- start(app, log = "stderr")
+  expect(ask(server, "/input")$status == "422" && ask(server, "/other")$status == "503", "other statuses")
+  expect(logged(server, "WARN .*GET /input 422 wrong input"), "not as a warning with 422")
+  expect(logged(server, "ERROR .*GET /other 503 something else"), "not as an error with 503")
+})
