@@ -69,3 +69,37 @@ test_that("a program written for drogonR runs", {
   expect_identical(css$body, "body {}\n")
   expect_identical(http(server, "/static/../etc/passwd")$status >= 400L, TRUE)
 })
+
+# As programs for language models are written for drogonR: events made by hand, state that is a list, middleware around.
+test_that("a program of drogonR that streams tokens runs", {
+  server <- local_server({
+    app <- dr_app(list_responses = TRUE)
+    dr_use(app, function(req, nxt) nxt())
+    dr_post(app, "/v1/chat/completions", function(req) {
+      body <- dr_body(req, as = "json")
+      words <- strsplit(body$messages$content[[1L]], " ")[[1L]]
+      event <- function(x) paste0("data: ", dr_to_json(x, auto_unbox = TRUE), "\n\n")
+      if (!isTRUE(body$stream)) return(dr_json(list(text = paste(rev(words), collapse = " "))))
+      dr_stream(function(state, cancelled) {
+        if (cancelled) return(NULL)
+        if (state$i > length(words)) return(list(chunk = "data: [DONE]\n\n", state = state, done = TRUE))
+        list(chunk = event(list(token = words[[state$i]])), state = list(i = state$i + 1L), done = FALSE)
+      }, state = list(i = 1L), headers = list("Cache-Control" = "no-cache"), min_interval = 0.01)
+    })
+    dr_get(app, "/count", function(req) {
+      dr_stream_sse(function(state, cancelled) {
+        list(data = paste("line", c(state, state + 1), collapse = "\n"), state = state + 2, done = state >= 3)
+      }, state = 1)
+    })
+  }, workers = 2L)
+  ask <- function(stream) {
+    body <- sprintf("{\"messages\":[{\"role\":\"user\",\"content\":\"one two\"}],\"stream\":%s}", stream)
+    http(server, "/v1/chat/completions", "-H", "Content-Type: application/json", "-d", body)
+  }
+  expect_identical(ask("false")$body, "{\"text\":\"two one\"}")
+  streamed <- ask("true")
+  expect_identical(streamed$body, "data: {\"token\":\"one\"}\n\ndata: {\"token\":\"two\"}\n\ndata: [DONE]\n\n")
+  expect_match(streamed$headers[["content-type"]], "^text/event-stream")
+  expect_identical(streamed$headers[["cache-control"]], "no-cache")
+  expect_identical(http(server, "/count")$body, "data: line 1\ndata: line 2\n\ndata: line 3\ndata: line 4\n\n")
+})
