@@ -167,6 +167,8 @@ SEXP drv_streams_write(SEXP chunk) {
   drv_str bytes = {"", 0};
   PROTECT(chunk = as_chunk(chunk));
   if (!bytes_of(chunk, &bytes)) Rf_error("a stream takes a string, a raw vector or a list");
+  /* what a fork has of the link is the worker's, too */
+  if (!drv_worker_is_serving()) Rf_error("a stream is written by its own process, and not by a fork of it");
   int how = WAITS;
   /* what runs meanwhile, as an interrupt does, may end the server or this stream */
   for (drv_link *link; how == WAITS && (link = drv_worker_link()) && s.called;) {

@@ -167,6 +167,13 @@ dr_get(app, "/write/fail/<how>", function(req) {
       jump = invokeRestart("abort"))
   })
 })
+dr_get(app, "/write/fork", function(req) {
+  writer("fork", function(out) {
+    out$write("one ")
+    child <- parallel::mcparallel(tryCatch(out$write("child"), error = conditionMessage))
+    out$write(parallel::mccollect(child)[[1L]])
+  })
+})
 kept <- NULL
 dr_get(app, "/write/keep", function(req) writer("keep", function(out) kept <<- out))
 dr_get(app, "/write/late", function(req) conditionMessage(tryCatch(kept$write("x"), error = identity)))

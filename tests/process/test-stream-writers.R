@@ -88,6 +88,8 @@ test_every_way("a function that fails while it writes breaks off its stream, and
   expect(logged(server, "/write/fail/event .*the `id` of an event must be"), "nor about an event")
   ask(server, "/write/keep")
   expect(grepl("this stream is over", ask(server, "/write/late")$body), "a stream that is over can be written")
+  body <- ask(server, "/write/fork")$body
+  expect(body == "one a stream is written by its own process, and not by a fork of it", "a fork: ", body)
   expect(ask(server, "/pid")$body == pid, "the worker was replaced")
 })
 
