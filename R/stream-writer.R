@@ -96,7 +96,15 @@ seconds_to_finish <- function(unused) server$graceful_timeout %||% 1e6
 
 # Called from C for a chunk that is a list. https://github.com/ndjson/ndjson-spec
 json_lines <- function(x) {
-  rows <- if (is.data.frame(x)) lapply(seq_len(nrow(x)), function(i) lapply(x, `[[`, i)) else list(x)
+  rows <- if (is.data.frame(x)) lapply(seq_len(nrow(x)), row_of, x = x) else list(x)
   lines <- vapply(rows, dr_to_json, "", auto_unbox = TRUE)
   paste0(lines, "\n", recycle0 = TRUE, collapse = "")
+}
+
+# A row of a data frame as a list. A column may be a data frame, which is an object in each row, or a matrix: an array.
+row_of <- function(i, x) {
+  lapply(x, function(column) {
+    if (is.data.frame(column)) return(row_of(i, column))
+    if (is.matrix(column)) as.list(unname(column[i, ])) else column[[i]]
+  })
 }

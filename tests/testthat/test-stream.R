@@ -54,6 +54,14 @@ test_that("lists are lines of JSON, and data frames a line for each row", {
     json_lines(rows), paste0("{\"n\":", 1:2, ",\"f\":\"", c("u", "v"), "\",\"t\":\"2026-01-0", 2:3, "\"}\n", collapse = "")
   )
   expect_identical(json_lines(rows[0L, ]), "")
+  nested <- data.frame(n = 1:3)
+  nested$frame <- data.frame(u = 4:6, v = c("x", "y", "z"))
+  nested$matrix <- matrix(1:6, 3L, dimnames = list(NULL, c("p", "q")))
+  nested$narrow <- matrix(7:9)
+  expect_identical(json_lines(nested), paste0(
+    "{\"n\":", 1:3, ",\"frame\":{\"u\":", 4:6, ",\"v\":\"", c("x", "y", "z"), "\"},\"matrix\":[", 1:3, ",", 4:6,
+    "],\"narrow\":[", 7:9, "]}\n", collapse = ""
+  ))
 })
 
 test_that("events that are far apart have heartbeats in between", {
