@@ -96,6 +96,7 @@ seconds_to_finish <- function(unused) server$graceful_timeout %||% 1e6
 
 # Called from C for a chunk that is a list. https://github.com/ndjson/ndjson-spec
 json_lines <- function(x) {
+  if (!length(x)) return("")
   rows <- if (is.data.frame(x)) lapply(seq_len(nrow(x)), row_of, x = x) else list(x)
   lines <- vapply(rows, dr_to_json, "", auto_unbox = TRUE)
   paste0(lines, "\n", recycle0 = TRUE, collapse = "")

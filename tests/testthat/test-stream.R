@@ -48,7 +48,7 @@ test_that("wrong arguments are named", {
 
 test_that("lists are lines of JSON, and data frames a line for each row", {
   expect_identical(json_lines(list(a = 1L, b = "x\ny")), "{\"a\":1,\"b\":\"x\\ny\"}\n")
-  expect_identical(json_lines(list()), "[]\n")
+  expect_identical(json_lines(list()), "")
   rows <- data.frame(n = 1:2, f = factor(c("u", "v")), t = as.Date("2026-01-02") + 0:1)
   expect_identical(
     json_lines(rows), paste0("{\"n\":", 1:2, ",\"f\":\"", c("u", "v"), "\",\"t\":\"2026-01-0", 2:3, "\"}\n", collapse = "")
