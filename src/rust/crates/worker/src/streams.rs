@@ -130,6 +130,11 @@ impl Streams {
         self.make_due(id.slot, now);
     }
 
+    /// Whether there is a stream for this request.
+    pub(crate) fn has_begun(&self, id: RequestId) -> bool {
+        self.open.get(id.slot as usize).and_then(Option::as_ref).is_some_and(|stream| stream.id == id)
+    }
+
     fn get(&mut self, slot: u32) -> Option<&mut Stream> {
         self.open.get_mut(slot as usize)?.as_mut()
     }

@@ -156,7 +156,10 @@ impl Worker {
         self.running.set(None);
         if let Some(job) = self.current.take() {
             self.send(job, &[]);
-            self.tell();
+            // the generator of a stream is called next, and what it gives is told along with the head, if it is quick
+            if !self.streams.has_begun(job.0) {
+                self.tell();
+            }
         }
         self.telling.end()
     }
