@@ -154,7 +154,7 @@ dr_post(app, "/v1/chat/completions", function(req) {
   if (asked$stream) streamed(asked, id) else whole(asked, id)
 })
 
-dr_static(app, "/chat", file.path(here, "site"))
+dr_static(app, "/chat", file.path(here, "page"))
 dr_get(app, "/", function(req) dr_redirect("/chat/"))
 
 dr_serve(app, port = as.integer(Sys.getenv("PORT", "8080")), block = TRUE)
