@@ -16,11 +16,11 @@
 #'   headers of the answer. `FALSE`: lists are data, and are sent as JSON.
 #' @returns An app: an environment of class `dr_app`. Its fields are for reading: `routes` (a named list; names like
 #'   `"GET /x"`; each element a list with `method`, `path`, `param_names` and `handler`), `cpp_routes` and
-#'   `cpp_stream_routes` (likewise, with `package` and `callable` instead of `handler`, see [dr_get_cpp()]),
-#'   `middleware` (a list of functions), `static_mounts` (a list of lists with `mount` and `dir`), `mounts` (a list of
-#'   lists with `prefix` and `app`), `on_error` and `not_found` (a function or `NULL`), `on_start`, `on_stop`,
-#'   `on_worker_start` and `on_worker_stop` (lists of functions), `list_responses`, `port` (the port of the last
-#'   [dr_serve()], or `NULL`) and `serving` (`TRUE` while it is served).
+#'   `cpp_stream_routes` (likewise, with `package` and `callable` instead of `handler`, see [dr_get_cpp()]), `ws_routes`
+#'   (a named list; the names are paths, see [dr_ws()]), `middleware` (a list of functions), `static_mounts` (a list of
+#'   lists with `mount` and `dir`), `mounts` (a list of lists with `prefix` and `app`), `on_error` and `not_found` (a
+#'   function or `NULL`), `on_start`, `on_stop`, `on_worker_start` and `on_worker_stop` (lists of functions),
+#'   `list_responses`, `port` (the port of the last [dr_serve()], or `NULL`) and `serving` (`TRUE` while it is served).
 #' @seealso [dr_get()], [dr_use()], [dr_static()], [dr_mount()], [dr_serve()]
 #' @examples
 #' app <- dr_app()
@@ -31,10 +31,10 @@
 dr_app <- function(list_responses = FALSE) {
   check_flag(list_responses, "list_responses")
   app <- list2env(list(
-    routes = list(), cpp_routes = list(), cpp_stream_routes = list(), middleware = list(), static_mounts = list(),
-    mounts = list(), on_error = NULL, not_found = NULL, on_start = list(), on_stop = list(), on_worker_start = list(),
-    on_worker_stop = list(), further_routes = NULL, rest = NULL, list_responses = list_responses, port = NULL,
-    serving = FALSE
+    routes = list(), ws_routes = list(), cpp_routes = list(), cpp_stream_routes = list(), middleware = list(),
+    static_mounts = list(), mounts = list(), on_error = NULL, not_found = NULL, on_start = list(), on_stop = list(),
+    on_worker_start = list(), on_worker_stop = list(), further_routes = NULL, rest = NULL,
+    list_responses = list_responses, port = NULL, serving = FALSE
   ), parent = emptyenv())
   class(app) <- "dr_app"
   app
@@ -52,17 +52,21 @@ cpp_note <- function(route) {
 format.dr_app <- function(x, ...) {
   routes <- c(app_routes(x), rest_routes(x))
   cpp <- c(app_cpp_routes(x, "cpp_routes"), app_cpp_routes(x, "cpp_stream_routes"))
+  sockets <- app_sockets(x)
   statics <- app_statics(x)
+  n <- length(routes) + length(cpp) + length(sockets)
   head <- sprintf(
-    "<dr_app> %s, %s, %s", count_of(length(routes) + length(cpp), "route"), count_of(length(statics), "static mount"),
+    "<dr_app> %s, %s, %s", count_of(n, "route"), count_of(length(statics), "static mount"),
     if (x$serving && !is.null(server$url)) paste("serving on", server$url) else "not serving"
   )
-  what <- c(vapply(c(routes, cpp), `[[`, "", "method"), rep("static", length(statics)))
-  where <- c(vapply(c(routes, cpp), `[[`, "", "path"), vapply(statics, `[[`, "", "mount"))
+  methods <- c(vapply(c(routes, cpp), `[[`, "", "method"), rep("WebSocket", length(sockets)))
+  what <- c(methods, rep("static", length(statics)))
+  where <- c(vapply(c(routes, cpp, sockets), `[[`, "", "path"), vapply(statics, `[[`, "", "mount"))
   behind <- lengths(lapply(routes, `[[`, "middleware"))
   notes <- c(
     ifelse(behind > 0L, paste0("[", behind, " middleware]"), ""),
     vapply(cpp, cpp_note, ""),
+    rep("", length(sockets)),
     vapply(statics, function(static) paste("from", encodeString(static$dir)), "")
   )
   rows <- trimws(paste0("  ", format(what), "  ", format(encodeString(where)), "  ", notes, recycle0 = TRUE), "right")

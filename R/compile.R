@@ -215,6 +215,17 @@ compile_app <- function(app, call = sys.call(-1L)) {
   params <- lapply(cpp, function(route) parse_path(route$path, call)$names)
   handlers <- lapply(routes, function(route) compose(route$middleware, route$handler, route$on_error))
   on_error <- lapply(routes, `[[`, "on_error")
+  sockets <- list()
+  for (route in app_sockets(app)) {
+    parse_path(route$path, call)
+    asks <- connecting_handler(route)
+    if (!is.null(asks)) handlers <- c(handlers, asks)
+    on_error[length(handlers)] <- list(if (!is.null(asks)) route$on_error)
+    events <- length(handlers) + 1L
+    handlers[[events]] <- event_handlers(route)
+    on_error[events] <- list(NULL)
+    sockets <- c(sockets, list(socket_field(route, if (is.null(asks)) 0L else events - 1L, events)))
+  }
   not_found <- NULL
   if (!is.null(app$not_found)) {
     not_found <- length(handlers) + 1L
@@ -230,13 +241,15 @@ compile_app <- function(app, call = sys.call(-1L)) {
     routes = c(
       lapply(seq_along(first), function(i) route_field(first[[i]], i, "r")),
       lapply(seq_along(cpp), function(i) route_field(cpp[[i]], i, runs[[i]])),
-      lapply(seq_along(rest), function(i) route_field(rest[[i]], length(first) + i, "r"))
+      lapply(seq_along(rest), function(i) route_field(rest[[i]], length(first) + i, "r")),
+      sockets
     ),
     static = static, not_found = not_found, handlers = handlers, on_error = on_error,
     error_form = reading_lists(app, app$on_error),
     natives = Map(native_field, cpp, params),
     counts = c(
-      routes = length(routes), cpp_routes = length(unary), cpp_stream_routes = length(streams), static = length(static)
+      routes = length(routes), ws_routes = length(sockets), cpp_routes = length(unary),
+      cpp_stream_routes = length(streams), static = length(static)
     )
   )
 }

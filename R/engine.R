@@ -107,7 +107,9 @@ whole_number <- function(x) structure(format(min(x, 2^53), scientific = FALSE, d
 handler_names <- function(routes, n) {
   names <- rep("not found", n)
   for (route in routes) {
-    if (route$runs == "r") names[[route$handler]] <- paste(paste(route$methods, collapse = "|"), route$pattern)
+    name <- paste(paste(route$methods, collapse = "|"), route$pattern)
+    if (route$runs == "r" && route$handler > 0L) names[[route$handler]] <- name
+    if (!is.null(route$socket)) names[[route$socket$events]] <- paste("WebSocket", route$pattern)
   }
   make.unique(names, " #")
 }

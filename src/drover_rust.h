@@ -109,7 +109,9 @@ int32_t drv_session_free(drv_session *); /* 1 when no C handler runs any more */
 
 /* link.rs */
 void drv_link_free(drv_link *);
-uint32_t drv_link_next(drv_link *, drv_cell *, int32_t *has_params);
+/* set in `traits`: its route has params; something that has happened on an open WebSocket */
+enum { DRV_HAS_PARAMS = 1, DRV_IS_EVENT = 2 };
+uint32_t drv_link_next(drv_link *, drv_cell *, int32_t *traits);
 uint64_t drv_link_finished(drv_link *); /* ns */
 void drv_link_tell(drv_link *);
 int32_t drv_link_doze(drv_link *);
@@ -144,6 +146,28 @@ void drv_cell_built(drv_cell *); /* after each drv_cell_field that gave a node *
 const uint8_t *drv_cell_body(drv_cell *, size_t *len, drv_error *error);
 int32_t drv_cell_asks_for(const drv_cell *, drv_str method, drv_str target);
 int32_t drv_cell_is_open(const drv_cell *);
+
+/* channels.rs */
+typedef struct {
+  double connection;
+  int32_t kind; /* 0 connect, 1 a message of text, 2 of bytes, 3 close */
+  int32_t code; /* of a close */
+  drv_str state;
+  drv_str text; /* of a connect the sub-protocol, of a close the reason */
+} drv_event;
+typedef struct {
+  int32_t kind;  /* enum in channels.c */
+  int32_t small; /* whether a message is bytes; the code of a close */
+  double connection;
+  drv_str room;
+  drv_str bytes; /* a message, a reason, or a name */
+} drv_command;
+/* the field of a request that has the message of a WebSocket */
+enum { DRV_MESSAGE_FIELD = 18 };
+int32_t drv_cell_event(const drv_cell *, drv_event *);
+/* 1: said; 2: there is an answer to wait for; 0: nobody is there; -1: a text is not UTF-8 */
+int32_t drv_channel_say(drv_link *, const drv_service *, const drv_command *);
+const drv_node *drv_channel_answer(drv_link *);
 
 /* process.rs */
 int32_t drv_process_fd(const drv_process *);

@@ -1,4 +1,5 @@
 /* What R may call, in one table. */
+#include "channels.h"
 #include "console.h"
 #include "json.h"
 #include "natives.h"
@@ -86,6 +87,14 @@ static const R_CallMethodDef calls[] = {
     CALL("worker_leaves_callbacks", drv_worker_leaves_callbacks, 1),
     CALL("worker_state", drv_worker_state, 0),
     CALL("wrong_name", drv_wrong_name, 2),
+    CALL("ws_broadcast", drv_channels_broadcast, 4),
+    CALL("ws_close", drv_channels_close, 3),
+    CALL("ws_connection", drv_channels_connection, 1),
+    CALL("ws_join", drv_channels_join, 3),
+    CALL("ws_leave", drv_channels_leave, 2),
+    CALL("ws_members", drv_channels_members, 1),
+    CALL("ws_rooms", drv_channels_rooms, 0),
+    CALL("ws_send", drv_channels_send, 3),
     CALL("zygote_adopt", drv_zygote_adopt, 1),
     CALL("zygote_enter", drv_zygote_enter, 2),
     CALL("zygote_fail", drv_zygote_fail, 1),

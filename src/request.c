@@ -110,6 +110,8 @@ static SEXP params_symbol(void) {
   return symbol;
 }
 
+SEXP drv_request_params(SEXP pointer) { return field(pointer, PARAMS_FIELD); }
+
 void drv_request_set_params(SEXP req, SEXP pointer, int has_params) {
   static SEXP none = NULL;
   if (!none) none = Rf_eval(Rf_install("no_params"), drv_namespace()); /* kept by the namespace */

@@ -17,6 +17,8 @@ SEXP drv_request_pointer(SEXP req);
 void drv_request_reset(SEXP cell);
 /* Sets the params of the request that `req` now stands for; when they cannot be had, signals why. */
 void drv_request_set_params(SEXP req, SEXP cell, int has_params);
+/* The params of the request of a cell. Not protected. */
+SEXP drv_request_params(SEXP cell);
 /* Whether `req`, bound once, is as it was made, so that it can serve the next request. */
 int drv_request_is_pristine(SEXP req);
 

@@ -21,6 +21,8 @@ static int bell = -1;
 /* Whether 'later' is to call idle_callback() when there are events, and whether it has been asked to. */
 static atomic_int by_callback, called;
 
+const drv_service *drv_service_here(void) { return service; }
+
 int drv_service_bell(void) { return service ? bell : -1; }
 
 void drv_service_reopen_log(void) {

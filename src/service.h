@@ -1,9 +1,12 @@
 #ifndef DROVER_SERVICE_H
 #define DROVER_SERVICE_H
+#include "drover_rust.h"
 #define R_NO_REMAP
 #include <Rinternals.h>
 
 /* The descriptor that ends the main thread's sleep, or -1. */
+/* The server of this session whose workers are processes, or NULL. */
+const drv_service *drv_service_here(void);
 int drv_service_bell(void);
 /* Has its log file opened again, if there is one. */
 void drv_service_reopen_log(void);

@@ -62,7 +62,16 @@ void drv_call_later(void (*f)(void *), double seconds) {
   drv_later_unlock();
 }
 
+static void idle_callback(void *);
+
 void drv_session_polls(void) { atomic_store(&polls, 1); }
+
+void drv_session_polled(void) {
+  /* inside the loop that will go on to sleep by itself */
+  if (!session || drv_worker_is_serving()) return;
+  atomic_store(&polls, 0);
+  if (!drv_link_doze(drv_worker_link())) drv_call_later(idle_callback, 0);
+}
 
 const drv_node *drv_session_worker(void) { return session ? drv_session_status(session) : NULL; }
 

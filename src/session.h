@@ -17,6 +17,8 @@ void drv_later_unlock(void);
 
 /* The main thread sleeps in poll(): the bell's descriptor wakes it. */
 void drv_session_polls(void);
+/* And does so no more, while the session is idle: has the loop called for what came meanwhile. */
+void drv_session_polled(void);
 /* Whether nobody waits for an answer: this session's own server has no connections left, or, in a worker process, all
  * promises have come to their end. */
 int drv_session_is_drained(void);

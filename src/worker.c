@@ -17,6 +17,7 @@
 #include "worker.h"
 #include "values.h"
 #include "build.h"
+#include "channels.h"
 #include "clock.h"
 #include "hygiene.h"
 #include "json.h"
@@ -118,6 +119,8 @@ static void forget_answers(void) {
 }
 
 int drv_worker_is_serving(void) { return w.guarded && !w.forked; }
+
+int drv_worker_is_forked(void) { return w.forked; }
 
 int drv_worker_is_waiting_for_promises(void) { return w.awaiting > 0; }
 
@@ -278,15 +281,23 @@ void drv_worker_ended_stream(void) {
   if (w.link) after_call(drv_now_ns() - generator_began < QUICK_NS);
 }
 
-static void handle(uint32_t handler, int has_params) {
+static void handle(uint32_t handler, int traits) {
   w.handler = handler;
   w.asks = 0;
   w.in_handler = 1;
   drv_process_begins();
   SEXP cell = PROTECT(w.cell);
-  drv_request_set_params(w.req, cell, has_params);
-  /* the argument is forced: a function that the handler leaves behind must find this request in it, not the next one */
-  SEXP value = PROTECT(R_forceAndCall(VECTOR_ELT(w.calls, (R_xlen_t)handler - 1), 1, w.scope));
+  SEXP call = VECTOR_ELT(w.calls, (R_xlen_t)handler - 1), value;
+  if (traits & DRV_IS_EVENT) {
+    SEXP params = PROTECT(traits & DRV_HAS_PARAMS ? drv_request_params(cell) : R_NilValue);
+    value = drv_channels_event(Rf_findVarInFrame(w.scope, CAR(call)), cell, params);
+    UNPROTECT(1);
+  } else {
+    drv_request_set_params(w.req, cell, traits & DRV_HAS_PARAMS);
+    /* the argument is forced: a function that the handler leaves behind must find this request in it, not the next */
+    value = R_forceAndCall(call, 1, w.scope);
+  }
+  PROTECT(value);
   w.awaiting += answer(cell, value);
   UNPROTECT(2);
   after_handler();
@@ -341,9 +352,9 @@ static SEXP run(enum mode mode) {
   for (unsigned n = 1;; n++) {
     if (!w.link || ((w.stop || drv_signals_waiting()) && mode != DRAIN)) return Rf_ScalarInteger(STOPPED);
     ensure_request();
-    int32_t has_params = 0;
-    uint32_t handler = drv_link_next(w.link, drv_request_cell(w.cell), &has_params);
-    if (handler) handle(handler, has_params);
+    int32_t traits = 0;
+    uint32_t handler = drv_link_next(w.link, drv_request_cell(w.cell), &traits);
+    if (handler) handle(handler, traits);
     /* in turn, so that neither keeps the other waiting */
     int busy = drv_streams_call(w.link) || handler;
     if (busy && n % LOOK_AFTER) continue;

@@ -35,6 +35,8 @@ int drv_worker_is_idle(void);
 /* Whether R's reader is to find nothing. */
 int drv_worker_forgets_answers(void);
 int drv_worker_is_serving(void);
+/* Whether it is a fork that a handler has made, which is nobody's worker. */
+int drv_worker_is_forked(void);
 int drv_worker_is_waiting_for_promises(void);
 
 /* Around the call of a stream's generator: streams.c. */

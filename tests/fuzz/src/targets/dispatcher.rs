@@ -204,6 +204,7 @@ impl World {
             runs: [Runs::R, Runs::R, Runs::Inline, Runs::Pool][usize::from(kind & 3)],
             timeout: [500, 5_000, 30_000, 60_000][usize::from(kind >> 2 & 3)],
             ends_with_client: kind & 16 != 0,
+            counts: true,
         };
         let (outstanding, most) = (self.thread.left().outstanding, self.thread.most());
         let elsewhere = kind & 32 != 0;

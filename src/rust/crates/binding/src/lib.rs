@@ -8,6 +8,7 @@
 //! session at a console, `units` reads sizes and times, `json` reads and writes JSON, `node` describes values that C is
 //! to make, `r` reads R's objects.
 
+mod channels;
 mod console;
 pub mod json;
 mod link;

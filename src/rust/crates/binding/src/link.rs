@@ -39,7 +39,9 @@ impl Routes {
     /// # Errors
     /// Names the pattern that is wrong.
     pub(crate) fn new(routes: &[RouteConfig], not_found: u32) -> Result<Self, String> {
-        let routes = routes.iter().map(|r| RouteInfo::new(&r.pattern, r.handler)).collect::<Result<_, _>>()?;
+        let events = |r: &RouteConfig| r.socket.as_ref().map_or(0, |socket| socket.events);
+        let info = |r: &RouteConfig| RouteInfo::new(&r.pattern, r.handler, events(r));
+        let routes = routes.iter().map(info).collect::<Result<_, _>>()?;
         Ok(Routes { routes, not_found })
     }
 }
@@ -113,13 +115,18 @@ pub unsafe extern "C" fn drv_link_free(link: *mut Link) {
     shield((), || drop(unsafe { Box::from_raw(link) }));
 }
 
-/// Takes the next request into `cell`. The index of its handler, from 1, and whether its route has params; 0 when none
+/// Set in what [`drv_link_next`] says of a request: its route has params.
+const HAS_PARAMS: i32 = 1;
+/// And: it is something that has happened on a WebSocket that is open.
+const IS_EVENT: i32 = 2;
+
+/// Takes the next request into `cell`. The index of its handler, from 1, and what is special about it; 0 when none
 /// waits.
 ///
 /// # Safety
-/// `link` and `cell` are live, `has_params` is valid for writing.
+/// `link` and `cell` are live, `traits` is valid for writing.
 #[no_mangle]
-pub unsafe extern "C" fn drv_link_next(link: *mut Link, cell: *mut Cell, has_params: *mut i32) -> u32 {
+pub unsafe extern "C" fn drv_link_next(link: *mut Link, cell: *mut Cell, traits: *mut i32) -> u32 {
     // SAFETY: the caller's; C uses both from one thread only.
     let (link, cell) = unsafe { (&mut *link, &mut *cell) };
     shield(0, || {
@@ -128,14 +135,12 @@ pub unsafe extern "C" fn drv_link_next(link: *mut Link, cell: *mut Cell, has_par
             return 0;
         };
         with_guard(fields::guard::CollisionGuard::begin);
-        let route = match cell.open(job) {
-            Some(NOT_FOUND_ROUTE) => None,
-            Some(route) => link.routes.get(route as usize),
-            None => return 0,
-        };
+        let Some((number, is_event)) = cell.open(job) else { return 0 };
+        let route = link.routes.get(number as usize).filter(|_| number != NOT_FOUND_ROUTE);
+        let has_params = if route.is_some_and(RouteInfo::has_params) { HAS_PARAMS } else { 0 };
         // SAFETY: the caller's.
-        unsafe { has_params.write(i32::from(route.is_some_and(RouteInfo::has_params))) };
-        route.map_or(link.not_found, |r| r.handler)
+        unsafe { traits.write(has_params | if is_event { IS_EVENT } else { 0 }) };
+        route.map_or(link.not_found, |r| if is_event { r.events } else { r.handler })
     })
 }
 

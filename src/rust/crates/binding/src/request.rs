@@ -24,7 +24,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::{fmt::Write, fs, ptr};
 use upload::Upload;
-use wire::{BodyRef, Request, RequestHead, FLAG_HTTP2};
+use wire::socket::{Event, What};
+use wire::{BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_SOCKET};
 use worker::Job;
 
 /// The fields that are computed here, by the numbers that `src/request.c` uses.
@@ -48,9 +49,11 @@ enum Field {
     Scheme = 15,
     Id = 16,
     Route = 17,
+    /// of a WebSocket; where C has `json`, for which it does not ask here
+    Message = 18,
 }
 
-const FIELDS: [Field; 18] = [
+const FIELDS: [Field; 19] = [
     Field::Method,
     Field::Path,
     Field::Url,
@@ -69,6 +72,7 @@ const FIELDS: [Field; 18] = [
     Field::Scheme,
     Field::Id,
     Field::Route,
+    Field::Message,
 ];
 
 impl Field {
@@ -102,10 +106,13 @@ impl Cell {
         &mut self.message
     }
 
-    /// The message is that of a new request. Its route, or `None` when it is unreadable.
-    pub(crate) fn open(&mut self, job: Job) -> Option<u32> {
+    /// The message is that of a new request. Its route, and whether it is something that has happened on a WebSocket
+    /// that is open; `None` when it is unreadable.
+    pub(crate) fn open(&mut self, job: Job) -> Option<(u32, bool)> {
         self.job = Some(job);
-        self.request().map(|r| r.head.route)
+        let head = self.request()?.head;
+        let of_socket = head.flags & FLAG_SOCKET != 0;
+        Some((head.route, of_socket && self.event().is_some_and(|event| !matches!(event.what, What::Connect(_)))))
     }
 
     /// Who is to get the reply: once.
@@ -147,10 +154,21 @@ impl Cell {
         Ok(())
     }
 
+    /// What has happened on a WebSocket, if that is what the request is for.
+    pub(crate) fn event(&self) -> Option<Event<'_>> {
+        let head = self.request()?.head;
+        match head.body {
+            BodyRef::Inline(bytes) if head.flags & FLAG_SOCKET != 0 => Event::decode(bytes).ok(),
+            _ => None,
+        }
+    }
+
     /// The body's bytes, once loaded.
     fn body(&self) -> &[u8] {
         match (&self.spooled, self.request()) {
             (Some(bytes), _) => bytes,
+            // its body is the event
+            (None, Some(Request { head, .. })) if head.flags & FLAG_SOCKET != 0 => &[],
             (None, Some(Request { head: RequestHead { body: BodyRef::Inline(bytes), .. }, .. })) => bytes,
             _ => &[],
         }
@@ -250,6 +268,11 @@ impl Cell {
                 }
                 answer.pairs(pairs);
             }
+            Field::Message => match self.event().map(|event| event.what) {
+                Some(What::Text(bytes)) if is_text(bytes) => answer.string(bytes),
+                Some(What::Text(bytes) | What::Binary(bytes)) => answer.root = Node::vector(Kind::Raw, bytes),
+                _ => return Err(Fault::GONE),
+            },
             Field::Body if is_text(self.body()) => answer.string(self.body()),
             Field::Body | Field::Raw => answer.root = Node::vector(Kind::Raw, self.body()),
             Field::Form => match (self.media(), &self.upload) {

@@ -19,6 +19,13 @@ pub struct RunningService {
     answer: Answer,
 }
 
+impl RunningService {
+    /// Has something done with its WebSockets.
+    pub(crate) fn obey(&self, command: Vec<u8>) -> Option<Vec<u8>> {
+        self.service.obey(command)
+    }
+}
+
 /// `drv_source` in `drover_rust.h`: a zygote when `pid` is not 0, a program otherwise.
 #[repr(C)]
 pub struct CSource {

@@ -12,6 +12,7 @@
 
 use crate::assigned::Assigned;
 use crate::choose::choose;
+use crate::commands::Commands;
 use crate::generation::Generation;
 use crate::lane::{Lane, Said};
 use crate::outcome::Outcome;
@@ -62,6 +63,8 @@ pub struct Dispatcher {
     numbers: HashMap<u64, Key>,
     turn: u64,
     log: Log,
+    /// obeys what workers say beside requests
+    commands: Arc<dyn Commands>,
     max_queue: usize,
     max_async: usize,
     /// promises that clients wait for
@@ -82,6 +85,7 @@ impl Dispatcher {
         shared: Arc<Shared>,
         limits: &Limits,
         log: Log,
+        commands: Arc<dyn Commands>,
         post: UnboundedSender<Post>,
         watch_closely: fn(),
     ) -> Self {
@@ -93,6 +97,7 @@ impl Dispatcher {
             numbers: HashMap::new(),
             turn: 0,
             log,
+            commands,
             max_queue: limits.max_queue,
             max_async: limits.max_async,
             promised: 0,
@@ -144,6 +149,10 @@ impl Dispatcher {
         while let Some(key) = self.last_of_longest(newcomer) {
             let Some(entry) = self.entries.get(key) else { return false };
             let (from, waits) = (entry.submission.from, !matches!(entry.client, Client::Answered(_)));
+            if !entry.submission.counts {
+                // there would be no more place without it
+                return false;
+            }
             self.generations.iter_mut().for_each(|g| g.forget(from, key));
             if waits {
                 self.count_waiting();
@@ -246,7 +255,7 @@ impl Dispatcher {
     /// Gives a request its outcome, and wakes who waits for it.
     pub(crate) fn settle(&mut self, key: Key, outcome: Outcome) {
         let Some(entry) = self.entries.get(key) else { return };
-        let promised = entry.promised;
+        let (counts, promised) = (entry.submission.counts, entry.promised);
         match std::mem::replace(&mut entry.client, Client::Here(None)) {
             Client::Here(waker) => {
                 entry.client = Client::Answered(outcome);
@@ -265,7 +274,7 @@ impl Dispatcher {
                 return;
             }
         }
-        self.is_out_no_more(promised);
+        self.is_out_no_more(counts, promised);
     }
 
     /// What came of a request of this thread, once.
@@ -294,7 +303,7 @@ impl Dispatcher {
         self.leave(key, now(), interrupts);
         if let Some(entry) = self.entries.remove(key) {
             if !matches!(entry.client, Client::Answered(_)) {
-                self.is_out_no_more(entry.promised);
+                self.is_out_no_more(entry.submission.counts, entry.promised);
             }
         }
     }
@@ -357,6 +366,7 @@ impl Dispatcher {
             left = left.saturating_sub(MESSAGE + len);
             match said {
                 Said::Aside => {}
+                Said::Command(command) => self.obey_worker(at, of, command),
                 Said::Later(key) if of == Of::R => self.is_promised(key),
                 Said::Later(_) => {}
                 Said::Reply { request, message, file } => {
@@ -380,6 +390,13 @@ impl Dispatcher {
         self.workers[at].kill_if_broken();
         if left == 0 {
             read_on();
+        }
+    }
+
+    fn obey_worker(&mut self, at: usize, of: Of, command: Bytes) {
+        let answer = self.commands.obey(command);
+        if let Some((answer, lane)) = answer.zip(self.workers[at].lane_mut(of)) {
+            lane.link.answer(&answer);
         }
     }
 

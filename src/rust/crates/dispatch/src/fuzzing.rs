@@ -8,6 +8,7 @@ use crate::{create, Pool, Queue, Submission, Ticket};
 use admission::Limits;
 use observe::Log;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -40,7 +41,7 @@ impl Thread {
     /// A dispatcher in this thread, which may have no other.
     pub fn new(limits: &Limits) -> Thread {
         let log = Log::open("none", observe::Screen::default()).expect("no log needs nothing");
-        let (queue, pool, home) = create(limits, 2, log, || {});
+        let (queue, pool, home) = create(limits, 2, log, Arc::new(()), || {});
         let home::Home { dispatcher, orders, posts } = home;
         assert!(home::put(Some(dispatcher)).is_none());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a runtime");

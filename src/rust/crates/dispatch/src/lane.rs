@@ -13,6 +13,7 @@
 //! (its lanes together).
 
 use crate::assigned::Assigned;
+use crate::commands::NOBODY;
 use crate::link::Link;
 use crate::request::Key;
 use crate::runs::Runs;
@@ -129,6 +130,8 @@ pub(crate) enum Said {
     End { request: Assigned, micros: u32 },
     /// nothing that matters to others
     Aside,
+    /// it wants something done that has to do with no request
+    Command(Bytes),
 }
 
 impl Lane {
@@ -190,7 +193,7 @@ impl Lane {
 
     /// Whether it has said something.
     pub(crate) fn has_news(&self) -> bool {
-        self.len > 0 && self.link.has_news()
+        self.link.has_news()
     }
 
     /// What is with the threads that run this.
@@ -424,6 +427,9 @@ impl Lane {
         let (id, message) = self.link.receive()?;
         self.deaf_at = u64::MAX;
         let len = message.len();
+        if id == NOBODY {
+            return Some((len, Said::Command(message)));
+        }
         let Some(held) = self.held_mut(id) else {
             let file = self.link.file_of(id, &message);
             return Some((len, Said::Reply { request: None, message, file }));

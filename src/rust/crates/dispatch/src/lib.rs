@@ -12,6 +12,7 @@
 mod assigned;
 mod check;
 mod choose;
+mod commands;
 mod dispatcher;
 mod fair;
 #[cfg(fuzzing)]
@@ -32,6 +33,7 @@ mod ticket;
 mod wakes;
 mod worker;
 
+pub use commands::Commands;
 pub use home::{expire, install, on_park, on_unpark, turn, uninstall, Home};
 pub use outcome::Outcome;
 pub use pool::{Pool, PoolEvent, Runner, Seat, WorkerStats};
@@ -43,14 +45,21 @@ pub use ticket::Ticket;
 use admission::Limits;
 use dispatcher::Dispatcher;
 use observe::Log;
+use std::sync::Arc;
 use tokio::sync::mpsc::unbounded_channel;
 
 /// A queue without workers: where requests are submitted, the handle of those who bring workers, and what one I/O
-/// thread is to [`install`]. Each process has `cpp_workers` threads for C handlers. `watch_closely` is called when
-/// requests are out: then [`expire`] is to be called often.
-pub fn create(limits: &Limits, cpp_workers: usize, log: Log, watch_closely: fn()) -> (Queue, Pool, Home) {
+/// thread is to [`install`]. Each process has `cpp_workers` threads for C handlers. `commands` obeys what workers say
+/// beside requests. `watch_closely` is called when requests are out: then [`expire`] is to be called often.
+pub fn create(
+    limits: &Limits,
+    cpp_workers: usize,
+    log: Log,
+    commands: Arc<dyn Commands>,
+    watch_closely: fn(),
+) -> (Queue, Pool, Home) {
     let (pool, orders) = Pool::new(cpp_workers, limits.max_queue);
     let (post, posts) = unbounded_channel();
-    let dispatcher = Dispatcher::new(pool.0.clone(), limits, log, post.clone(), watch_closely);
+    let dispatcher = Dispatcher::new(pool.0.clone(), limits, log, commands, post.clone(), watch_closely);
     (Queue::new(pool.0.clone(), post), pool, Home { dispatcher, orders, posts })
 }

@@ -3,6 +3,7 @@
 //!
 //! The slot of a request is freed by who knows that the worker will not write it any more: see `lane`.
 
+use crate::commands::NOBODY;
 use bytes::Bytes;
 use shm::{Assembler, Bell, RequestId, Sending, ServerEnd, Watched};
 use std::collections::VecDeque;
@@ -28,7 +29,7 @@ impl Link {
         let watched = Watched::new(end.bell.clone())?;
         Ok(Link {
             end,
-            assembler: Assembler::with_limit(wire::LONGEST_REPLY),
+            assembler: Assembler::with_limit(wire::LONGEST_SAID),
             _watched: watched,
             uses: Vec::new(),
             free: Vec::new(),
@@ -72,6 +73,11 @@ impl Link {
             self.backlog.push_back((id, message.to_vec(), sending));
         }
         self.unrung += 1;
+    }
+
+    /// Answers a command, see `commands`.
+    pub(crate) fn answer(&mut self, answer: &[u8]) {
+        self.send(NOBODY, answer);
     }
 
     /// Takes a request back, and frees its slot. `false` when the worker has begun with it.

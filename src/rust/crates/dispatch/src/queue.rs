@@ -26,7 +26,8 @@ impl Queue {
     /// all refuses another request, see [`crate::Outcome::Full`].
     pub fn submit(&self, submission: Submission, encode: impl FnOnce(&mut Vec<u8>)) -> Option<Ticket> {
         let outstanding = &self.shared.outstanding;
-        let is_over = outstanding.fetch_add(1, Ordering::Relaxed) >= self.shared.most.load(Ordering::Relaxed);
+        let is_over = submission.counts
+            && outstanding.fetch_add(1, Ordering::Relaxed) >= self.shared.most.load(Ordering::Relaxed);
         let is_home = is_home();
         if is_over && !self.may_have_place(&submission, is_home) {
             outstanding.fetch_sub(1, Ordering::Relaxed);

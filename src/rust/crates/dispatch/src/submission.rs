@@ -31,6 +31,8 @@ pub struct Submission {
     pub timeout: u64,
     /// whether its handler is interrupted when its client goes
     pub ends_with_client: bool,
+    /// whether it takes a place in the queue, which may be full; what does not is bounded in another way
+    pub counts: bool,
 }
 
 /// From an I/O thread to the dispatcher of another.

@@ -5,6 +5,7 @@ use crate::assets::{Mounts, WholeFiles};
 use crate::config::{AppConfig, MountConfig, OnClientGone, RouteConfig, Settings};
 use crate::natives::Natives;
 use crate::respond::OwnErrors;
+use crate::sockets::{SocketRoute, SocketRoutes};
 use admission::ms_or_never;
 use dispatch::Runs;
 use exchange::Handlers;
@@ -17,6 +18,8 @@ use std::sync::Arc;
 pub struct App {
     pub(crate) generation: u32,
     pub(crate) router: Router,
+    /// of WebSockets
+    pub(crate) sockets: SocketRoutes,
     pub(crate) mounts: Mounts,
     pub(crate) has_not_found: bool,
     /// the form that the app gives errors which the engine answers by itself
@@ -66,11 +69,12 @@ impl App {
         natives: Option<Arc<dyn Handlers>>,
     ) -> Result<App, String> {
         let mut builder = RouterBuilder::new(settings.case_sensitive);
+        let mut of_sockets = RouterBuilder::new(settings.case_sensitive);
         for (i, route) in config.routes.iter().enumerate() {
             let methods = MethodSet::from_names(route.methods.iter().map(String::as_str)).map_err(|e| e.to_string())?;
             let pattern = Pattern::parse(&route.pattern).map_err(|e| e.to_string())?;
             // a route's target is its index
-            builder.add(methods, pattern, i as u32);
+            if route.socket.is_some() { &mut of_sockets } else { &mut builder }.add(methods, pattern, i as u32);
         }
         let own =
             config.mounts.iter().filter(|m| m.types.is_none()).map(|m| (m.mount.clone(), m.dir.clone())).collect();
@@ -87,6 +91,9 @@ impl App {
             rest: route.rest,
         };
         let limits = &settings.limits;
+        let targets: Vec<Target> = config.routes.iter().map(target).collect();
+        let sockets = config.routes.iter().zip(&targets).enumerate();
+        let sockets = sockets.filter_map(|(i, (route, target))| SocketRoute::new(i as u32, route, target.timeout));
         Ok(App {
             generation,
             router: builder.build(),
@@ -95,7 +102,8 @@ impl App {
             errors: OwnErrors::new(&config.errors.answers)?,
             natives: natives.map(|handlers| Natives::new(handlers, limits.max_queue)),
             queue_timeout: ms_or_never(limits.queue_timeout),
-            targets: config.routes.iter().map(target).collect(),
+            sockets: SocketRoutes::new(of_sockets.build(), sockets.collect()),
+            targets,
             not_found: target(&RouteConfig { handler: config.not_found, ..RouteConfig::default() }),
         })
     }

@@ -178,6 +178,43 @@ pub struct RouteConfig {
     /// whether it is for what neither other routes nor static mounts take
     #[serde(default)]
     pub rest: bool,
+    /// of a route of WebSockets: `handler` is asked before a client is connected, 0 for nobody
+    #[serde(default)]
+    pub socket: Option<SocketConfig>,
+}
+
+/// What is special about a route of WebSockets. Times are in seconds, 0 for no end.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct SocketConfig {
+    /// index into the handlers in R, from 1: what happens on one goes there
+    pub events: u32,
+    /// whether it wants to know that one is closed
+    #[serde(default)]
+    pub on_close: bool,
+    /// sub-protocols, the preferred one first
+    #[serde(default)]
+    pub protocols: Vec<String>,
+    /// pages that may connect, beside those of the server itself; `None` for all that send no cookies
+    #[serde(default)]
+    pub origins: Option<Vec<String>>,
+    /// whether messages may be compressed
+    #[serde(default)]
+    pub deflate: bool,
+    /// longest message in bytes
+    pub max_message: f64,
+    /// most that may be open; 0 for no limit
+    #[serde(default)]
+    pub max_conns: f64,
+    /// a client that has said nothing for so long is asked whether it is there
+    #[serde(default)]
+    pub ping_interval: f64,
+    /// one without messages ends after so long
+    #[serde(default)]
+    pub idle_timeout: f64,
+    /// every one ends after so long
+    #[serde(default)]
+    pub max_lifetime: f64,
 }
 
 /// What becomes of a handler in R that runs when its client goes. A C handler is told, and decides for itself.

@@ -5,6 +5,7 @@ use crate::development::Development;
 use crate::edge::access_log::AccessLog;
 use crate::pool::{Current, Pool};
 use crate::respond::ErrorBodies;
+use crate::sockets::Sockets;
 use dispatch::Queue;
 use httpd::this_thread;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 pub struct Context {
     pool: Pool,
     pub(crate) queue: Queue,
+    pub(crate) sockets: Arc<Sockets>,
     pub(crate) debug: bool,
     pub(crate) errors: ErrorBodies,
     pub(crate) access_log: Option<Arc<AccessLog>>,
@@ -20,11 +22,18 @@ pub struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(pool: Pool, queue: Queue, access_log: Option<AccessLog>, settings: &Settings) -> Self {
+    pub(crate) fn new(
+        pool: Pool,
+        queue: Queue,
+        sockets: Arc<Sockets>,
+        access_log: Option<AccessLog>,
+        settings: &Settings,
+    ) -> Self {
         let errors = ErrorBodies::new(settings.errors);
         Context {
             pool,
             queue,
+            sockets,
             debug: settings.debug,
             errors,
             access_log: access_log.map(Arc::new),

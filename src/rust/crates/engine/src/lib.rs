@@ -21,16 +21,17 @@ mod pipeline;
 mod pool;
 mod respond;
 mod server;
+mod sockets;
 mod view;
 
 pub use config::{
     AppConfig, ErrorFormat, HeaderConfig, MountConfig, OnClientGone, OwnErrorConfig, OwnErrorsConfig, RouteConfig,
-    Settings,
+    Settings, SocketConfig,
 };
 pub use development::Development;
 pub use edge::access_log::AccessLogFormat;
 
-pub use dispatch::{PoolEvent, Runner, Runs, Seat, WorkerStats};
+pub use dispatch::{Commands, PoolEvent, Runner, Runs, Seat, WorkerStats};
 pub use exchange::now as now_ms;
 pub use httpd::phrase_or_class as status_phrase;
 pub use httpd::{make_room, Address, Fields, Uploads};

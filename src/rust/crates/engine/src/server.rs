@@ -6,6 +6,8 @@ use crate::edge::access_log::AccessLog;
 use crate::natives;
 use crate::pipeline;
 use crate::pool::Pool;
+use crate::sockets::Sockets;
+use dispatch::Commands;
 use dispatch::Home;
 use httpd::{Address, Answering, Connection, Failure, Head, Incoming, Listener, Options, Service};
 use observe::{is_root_of_the_machine, Level, Log, Screen, WARNING};
@@ -129,13 +131,19 @@ impl Server {
         let screen = Screen { console: settings.console.clone(), colours: settings.colours };
         let log = Log::open(&settings.log, screen.clone())
             .map_err(|e| StartError::Config(format!("log: {}: {e}", settings.log)))?;
-        let (queue, workers, home) =
-            dispatch::create(&settings.limits, settings.cpp_workers, log.clone(), httpd::watch_closely);
+        let sockets = Arc::new(Sockets::default());
+        let (queue, workers, home) = dispatch::create(
+            &settings.limits,
+            settings.cpp_workers,
+            log.clone(),
+            sockets.clone(),
+            httpd::watch_closely,
+        );
         let pool = Pool::new(settings.clone(), workers, log.clone()).map_err(StartError::Config)?;
         let target = &settings.access_log;
         let access_log = AccessLog::open(target, settings.access_log_format, screen)
             .map_err(|e| StartError::Config(format!("access_log: {target}: {e}")))?;
-        let context = Arc::new(Context::new(pool.clone(), queue, access_log, &settings));
+        let context = Arc::new(Context::new(pool.clone(), queue, sockets, access_log, &settings));
         let service = Answers { context: context.clone(), queue: Mutex::new(Some(home)) };
         let Settings { threads, upload_path, limits, .. } = settings;
         let options = Options { threads: threads.max(1), upload_path, limits, log };
@@ -173,6 +181,11 @@ impl Server {
     pub fn logs(&self) -> Vec<Log> {
         let access_log = self.context.access_log.as_ref().map(|log| log.log());
         [Some(self.log()), access_log].into_iter().flatten().cloned().collect()
+    }
+
+    /// Who obeys what is to be done with its WebSockets, as a worker says it.
+    pub fn sockets(&self) -> Arc<dyn Commands> {
+        self.context.sockets.clone()
     }
 
     /// How much is going on in it.

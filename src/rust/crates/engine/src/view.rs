@@ -82,16 +82,23 @@ impl RequestView for View<'_, '_> {
     }
 
     fn encode(&self, out: &mut Vec<u8>) {
+        self.encode_with(0, self.body(), out);
+    }
+}
+
+impl View<'_, '_> {
+    /// The message of the request, with this body, and with further flags of `wire`.
+    pub fn encode_with(&self, flags: u32, body: BodyRef<'_>, out: &mut Vec<u8>) {
         let message = RequestHead {
             id: self.id,
             route: self.route,
-            flags: if self.is_http2() { FLAG_HTTP2 } else { 0 },
+            flags: flags | if self.is_http2() { FLAG_HTTP2 } else { 0 },
             remote_port: self.remote_port(),
             method: self.method(),
             target: self.target(),
             path: self.path(),
             remote_addr: self.remote_addr(),
-            body: self.body(),
+            body,
         };
         let params: smallvec::SmallVec<[&[u8]; 4]> = self.params.iter().map(|p| p.as_bytes()).collect();
         message.encode(&params, || self.head.fields.iter(), out);

@@ -39,6 +39,8 @@ pub struct Content {
     pub method: Method,
     pub version: Version,
     pub fields: Fields,
+    /// what an HTTP/2 client wants to speak on its stream (RFC 8441)
+    pub protocol: Option<Box<str>>,
     target: String,
     /// how much of the target is the path
     path: usize,
@@ -53,6 +55,7 @@ impl Head {
                 method: Method::GET,
                 version: Version::Http11,
                 fields: Fields::default(),
+                protocol: None,
                 target: String::new(),
                 path: 0,
             })
@@ -108,6 +111,7 @@ impl Drop for Head {
         FREE.with_borrow_mut(|free| {
             if free.len() < KEPT {
                 content.fields.clear();
+                content.protocol = None;
                 content.set_target("", None);
                 free.push(content);
             }

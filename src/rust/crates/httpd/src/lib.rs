@@ -5,7 +5,7 @@
 //! A connection's way: `listen` and `accept` take it, it is in `new_connections` until its first bytes are here, then,
 //! if it goes on, `serve` has it; `h1` or `h2` speaks on its `transport`, which is a `socket` with buffers, and calls
 //! the service. `connection` is what it is doing, `transfer` how a request's body and response move, `timeouts` ends
-//! what takes too long. `server` starts and ends it all.
+//! what takes too long. `ws` is what a connection becomes that is answered with 101. `server` starts and ends it all.
 #![forbid(unsafe_code)]
 // what fuzz targets see is documented for those who work on it
 #![cfg_attr(fuzzing, allow(missing_docs))]
@@ -36,6 +36,7 @@ mod transport;
 mod turn;
 mod uploads;
 mod wakeup;
+pub mod ws;
 
 pub use body::{receive, Incoming, Received};
 pub use budget::{Budget, FilePlace};

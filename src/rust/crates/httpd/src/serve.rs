@@ -1,13 +1,14 @@
 //! A connection that has a task, to its end: HTTP/1.1, as far as one knows, or HTTP/2, if the client begins with it.
 //! Neighbour: `new_connections`, where it began.
 
-use super::h1::{Client, Ended};
+use super::h1::{Client, Ended, Switched};
 use super::h2;
 use super::socket::Socket;
 use crate::connection::Connection;
 use crate::registry;
 use crate::response::Failure;
 use crate::service::Service;
+use crate::ws;
 use admission::ms;
 use std::future::poll_fn;
 use std::io;
@@ -52,6 +53,16 @@ pub async fn end(client: Client, ended: Ended) {
         Ended::Complete => {}
         Ended::Linger => linger(io.into_socket()).await,
         Ended::Refused(failure) => refuse(io.into_socket(), failure, &state, &service).await,
+        Ended::Socket(switched) => {
+            let _registered = registry::register(&state);
+            let Switched { accepted, body, mut sent } = *switched;
+            let (io, lingers) = ws::serve(io, accepted, &state).await;
+            sent.is_whole();
+            drop(body);
+            if lingers {
+                linger(io.into_socket()).await;
+            }
+        }
         Ended::Http2 => {
             let _registered = registry::register(&state);
             if let Some(io) = h2::serve(io, &state, &service).await {

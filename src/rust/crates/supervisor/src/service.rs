@@ -4,7 +4,7 @@ use crate::alarm::Alarm;
 use crate::board::Board;
 use crate::supervisor::{Command, Outlet, Supervisor};
 use crate::{Event, Failure, PoolOptions, Source, Start, WorkerStatus};
-use engine::{Address, Gauge, Log, Server, Settings, StartError};
+use engine::{Address, Commands, Gauge, Log, Server, Settings, StartError};
 use std::fmt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::mpsc::{channel, Receiver, Sender};
@@ -23,6 +23,7 @@ pub struct Service {
     events: Mutex<Receiver<Event>>,
     board: Arc<Board>,
     gauge: Gauge,
+    sockets: Arc<dyn Commands>,
     logs: Vec<Log>,
     thread: Option<JoinHandle<()>>,
 }
@@ -48,6 +49,7 @@ impl Service {
         let told = (told, settings.upload_path.clone());
         let server = Server::bind(settings)?;
         let (address, logs, gauge) = (server.address().clone(), server.logs(), server.gauge());
+        let sockets = server.sockets();
         let alarm = Arc::new(Alarm::new()?);
         let board = Arc::new(Board::default());
         let (commands, obeyed) = channel();
@@ -72,6 +74,7 @@ impl Service {
             events: Mutex::new(events),
             board,
             gauge,
+            sockets,
             logs,
             thread: Some(thread),
         })
@@ -100,6 +103,11 @@ impl Service {
     /// How much is going on.
     pub fn gauge(&self) -> &Gauge {
         &self.gauge
+    }
+
+    /// Has something done with its WebSockets, as `wire::socket` has it. The answer, if there is one.
+    pub fn obey(&self, command: Vec<u8>) -> Option<Vec<u8>> {
+        self.sockets.obey(command.into())
     }
 
     /// Loads the app anew; when it works, its workers take over. Returns at once: [`Event::Reloaded`] or

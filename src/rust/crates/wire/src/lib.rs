@@ -1,10 +1,12 @@
 //! The message format between the server and a worker.
 //!
 //! Two messages: a [`Request`] goes to the worker, a [`Reply`] comes back; [`stream`] has what follows when a body
-//! comes piece by piece, and [`control`] what is said beside requests. Each is one contiguous run of bytes: fixed
-//! words, then lengths, then the bytes that the lengths describe, in the order of the fields. Numbers are in the
-//! machine's own byte order, as both ends are on one machine. A reader trusts nothing: every length is checked against
-//! what is there, since the other end may be a worker that user code has corrupted.
+//! comes piece by piece, [`socket`] what is said of WebSockets, and [`control`] what is said beside requests.
+//!
+//! Each is one contiguous run of bytes: fixed words, then lengths, then the bytes that the lengths describe, in the
+//! order of the fields. Numbers are in the machine's own byte order, as both ends are on one machine. A reader trusts
+//! nothing: every length is checked against what is there, since the other end may be a worker that user code has
+//! corrupted.
 //!
 //! Neighbours: `shm` carries the bytes, `engine` and `worker` are the two ends.
 #![forbid(unsafe_code)]
@@ -13,8 +15,9 @@ pub mod control;
 mod reader;
 mod reply;
 mod request;
+pub mod socket;
 pub mod stream;
 
 pub use reader::WireError;
-pub use reply::{stamp, ContentType, Reply, ReplyBody, ReplyHead, LONGEST_REPLY};
-pub use request::{BodyRef, Request, RequestHead, FLAG_HTTP2};
+pub use reply::{stamp, ContentType, Reply, ReplyBody, ReplyHead, LONGEST_REPLY, LONGEST_SAID};
+pub use request::{BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_SOCKET};

@@ -9,6 +9,8 @@ use crate::WireError;
 
 /// Set in `flags` when the request came over HTTP/2.
 pub const FLAG_HTTP2: u32 = 1;
+/// Set in `flags` when the body is a [`crate::socket::Event`].
+pub const FLAG_SOCKET: u32 = 2;
 
 const INLINE: u32 = 0;
 const SPOOLED: u32 = 1;

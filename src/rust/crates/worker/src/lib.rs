@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod c_link;
+mod commands;
 mod outbox;
 mod sink;
 mod spool;

@@ -1,5 +1,6 @@
 //! Taking requests and replying.
 
+use crate::commands::is_nobodys;
 use crate::outbox::micros;
 use crate::spool::{failure, spooled, SPOOL_ABOVE};
 use crate::streams::{Call, Rhythm, Streams, ToSend};
@@ -18,6 +19,13 @@ use wire::Request;
 /// A request that was taken: who is to get the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job(RequestId);
+
+impl Job {
+    /// Who has this name.
+    pub(crate) fn of(id: RequestId) -> Self {
+        Job(id)
+    }
+}
 
 /// What became of bytes that a generator wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +47,10 @@ pub struct Worker {
     current: Option<Job>,
     /// the same for the signal handler
     running: Arc<Running>,
-    /// requests that came while a generator wrote
+    /// requests that came while a generator wrote, or while an answer was waited for
     held: VecDeque<(RequestId, Vec<u8>)>,
+    /// to the command that was said last
+    answer: Option<Vec<u8>>,
     /// replies were written since the server's bell was rung
     untold: bool,
     telling: Telling,
@@ -85,6 +95,7 @@ impl Worker {
             current: None,
             running,
             held: VecDeque::new(),
+            answer: None,
             untold: false,
             telling: Telling::default(),
             streams: Streams::default(),
@@ -142,8 +153,12 @@ impl Worker {
         })
     }
 
-    /// Does what a message says, if it is an order about a stream.
+    /// Does what a message says, if it is an order about a stream, or an answer.
     fn obeys(&mut self, id: RequestId, message: &[u8]) -> bool {
+        if is_nobodys(id) {
+            self.answer = Some(message.to_vec());
+            return true;
+        }
         let Some(order) = Order::decode(message) else { return false };
         self.streams.obey(id, order, Instant::now());
         self.flush(id.slot);
@@ -250,12 +265,7 @@ impl Worker {
     /// The generator of a stream, which runs, writes these bytes, or none, to learn how it is with those before. Orders
     /// are obeyed meanwhile; requests wait until it has returned.
     pub fn write(&mut self, stream: u32, bytes: &[u8]) -> Written {
-        let mut message = Vec::new();
-        while let Some(id) = self.receive(&mut message) {
-            if !self.obeys(id, &message) {
-                self.held.push_back((id, std::mem::take(&mut message)));
-            }
-        }
+        self.listen();
         if !self.streams.write(stream, bytes) {
             return Written::Unwanted;
         }
@@ -267,6 +277,24 @@ impl Worker {
         }
         self.tell();
         waits.map_or(Written::Sent, |_| Written::Waits)
+    }
+
+    /// Obeys what has come, and keeps requests for later.
+    pub(crate) fn listen(&mut self) {
+        let mut message = Vec::new();
+        while let Some(id) = self.receive(&mut message) {
+            if !self.obeys(id, &message) {
+                self.held.push_back((id, std::mem::take(&mut message)));
+            }
+        }
+    }
+
+    pub(crate) fn take_answer(&mut self) -> Option<Vec<u8>> {
+        self.answer.take()
+    }
+
+    pub(crate) fn forget_answer(&mut self) {
+        self.answer = None;
     }
 
     /// Says that the worker will sleep until its client has taken more. `false` when something came in the meantime.
@@ -306,7 +334,7 @@ impl Worker {
         self.part = part;
     }
 
-    fn send(&mut self, job: Job, message: &[u8]) -> bool {
+    pub(crate) fn send(&mut self, job: Job, message: &[u8]) -> bool {
         let mut sending = Sending::default();
         let mut wait = Wait::at(&self.end.server_bell);
         while !self.end.replies.send(job.0.to_word(), message, &mut sending) {

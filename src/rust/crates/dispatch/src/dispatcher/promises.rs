@@ -6,8 +6,11 @@ use crate::request::{Client, Key};
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Dispatcher {
-    /// A client waits for one request less, which was `promised` or not.
-    pub(super) fn is_out_no_more(&mut self, promised: bool) {
+    /// A client waits for one request less, which counted or not, and was `promised` or not.
+    pub(super) fn is_out_no_more(&mut self, counts: bool, promised: bool) {
+        if !counts {
+            return;
+        }
         self.shared.outstanding.fetch_sub(1, Relaxed);
         if promised {
             self.promised -= 1;
@@ -19,7 +22,10 @@ impl Dispatcher {
     /// wait in its place.
     pub(super) fn is_promised(&mut self, key: Key) {
         let Some(entry) = self.entries.get(key) else { return };
-        if matches!(entry.client, Client::Answered(_)) || std::mem::replace(&mut entry.promised, true) {
+        if !entry.submission.counts
+            || matches!(entry.client, Client::Answered(_))
+            || std::mem::replace(&mut entry.promised, true)
+        {
             return;
         }
         self.promised += 1;

@@ -25,7 +25,7 @@ fn dispatcher_with(limits: &Limits) -> (Dispatcher, Pool, UnboundedReceiver<Post
     let (pool, _orders) = Pool::new(1, limits.max_queue);
     let (post, posts) = unbounded_channel();
     let log = Log::open("none", observe::Screen::default()).unwrap();
-    let mut dispatcher = Dispatcher::new(pool.0.clone(), limits, log, post, || {});
+    let mut dispatcher = Dispatcher::new(pool.0.clone(), limits, log, Arc::new(()), post, || {});
     dispatcher.obey(PoolOrder::Add(1));
     (dispatcher, pool, posts)
 }
@@ -40,6 +40,7 @@ fn of(client: u8, connection: u8) -> Submission {
         runs: Runs::R,
         timeout: 60_000,
         ends_with_client: true,
+        counts: true,
     }
 }
 

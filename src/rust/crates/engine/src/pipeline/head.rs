@@ -6,7 +6,7 @@ use super::route::{options, refused_method};
 use super::state::State;
 use crate::context::Context;
 use ::http::{Method, StatusCode};
-use httpd::{check_fields, Failure, Response};
+use httpd::{check_fields, ws, Failure, Response};
 use router::MethodSet;
 
 /// The response, if the request needs no route; or why it gets none.
@@ -16,7 +16,7 @@ pub fn check(state: &State, context: &Context) -> Result<Option<Response>, Failu
     if head.path() == "*" {
         return server_wide(&head.method).map(Some);
     }
-    if matches!(head.method, Method::CONNECT | Method::TRACE) {
+    if matches!(head.method, Method::CONNECT | Method::TRACE) && !ws::is_wanted(head) {
         let refused = refused_method(&context.app(), head.path());
         // what comes behind CONNECT may be meant for whoever is at the other end of the tunnel
         return Err(Failure { close: head.method == Method::CONNECT, ..refused });

@@ -59,7 +59,7 @@ enum Rest {
     Routed(Box<Route<'static>>),
 }
 
-fn begin(state: &State, body: &Incoming, context: &Context) -> Result<Begun, Failure> {
+fn begin(state: &State, body: &Incoming, context: &Arc<Context>) -> Result<Begun, Failure> {
     if let Some(response) = head::check(state, context)? {
         return Ok(Begun::Answered(response));
     }

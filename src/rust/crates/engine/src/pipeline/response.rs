@@ -34,7 +34,7 @@ pub fn finish(state: &mut State, answer: Answer, body: Incoming, context: &Conte
     if let Some(development) = &context.development {
         development.add_script(&state.head.method, &mut response);
     }
-    if !may_have_content(response.status) {
+    if !may_have_content(response.status) && !response.body.is_socket() {
         response.body = Body::empty();
     }
     if state.head.method == Method::HEAD {

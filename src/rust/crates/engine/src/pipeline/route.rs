@@ -1,6 +1,6 @@
 //! Phase 2: where the request goes. A request is routed and its path decoded once.
 //!
-//! Runs: the router · static files · `OPTIONS`, 405 and 404.
+//! Runs: the router, and that of WebSockets · static files · `OPTIONS`, 405 and 404.
 
 use super::response::internal;
 use super::state::State;
@@ -8,9 +8,10 @@ use crate::app::{App, Target};
 use crate::context::Context;
 use crate::pool::Current;
 use crate::respond::from_asset;
+use crate::sockets::SocketRoute;
 use ::http::header::ALLOW;
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
-use httpd::{Body, Failure, Response};
+use httpd::{ws, Body, Failure, Response};
 use router::{Match, MethodSet, Params, PathError};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,6 +25,8 @@ pub struct Route<'p> {
     pub number: u32,
     /// what is at its end
     pub target: Target,
+    /// that is a WebSocket
+    pub socket: Option<Arc<SocketRoute>>,
     pub params: Params<'p>,
     /// the path, decoded
     pub path: Cow<'p, str>,
@@ -32,9 +35,9 @@ pub struct Route<'p> {
 impl Route<'_> {
     /// The same, for a request that waits for its body.
     pub fn into_owned(self) -> Box<Route<'static>> {
-        let Route { app, number, target, params, path } = self;
+        let Route { app, number, target, socket, params, path } = self;
         let params = params.into_iter().map(|value| Cow::Owned(value.into_owned())).collect();
-        Box::new(Route { app, number, target, params, path: Cow::Owned(path.into_owned()) })
+        Box::new(Route { app, number, target, socket, params, path: Cow::Owned(path.into_owned()) })
     }
 }
 
@@ -51,6 +54,16 @@ pub fn find<'p>(state: &'p State, context: &Context) -> Result<Routed<'p>, Failu
     let (head, path) = (&state.head, state.head.path());
     let app = context.app();
     let mut params = Params::new();
+    if !app.sockets.is_empty() && ws::is_wanted(head) {
+        if let Some(socket) = app.sockets.find(path, &mut params).map_err(bad_path)?.cloned() {
+            let path = router::decode(path).map_err(bad_path)?;
+            let (number, target) = (socket.number, app.target(socket.number));
+            return Ok(Routed::To(Route { app, number, target, socket: Some(socket), params, path }));
+        }
+    }
+    if head.method == Method::CONNECT {
+        return Err(Failure::new(StatusCode::NOT_FOUND, ""));
+    }
     let number = match app.router.find(router::Method::from_name(head.method.as_str()), path, &mut params) {
         Match::Found { target, .. } if !app.target(target).rest => target,
         Match::BadPath(e) => return Err(bad_path(e)),
@@ -62,6 +75,9 @@ pub fn find<'p>(state: &'p State, context: &Context) -> Result<Routed<'p>, Failu
                 Match::MethodNotAllowed(set) if head.method == Method::OPTIONS => {
                     return Ok(Routed::Answer(options(set)));
                 }
+                _ if app.sockets.find(path, &mut params).is_ok_and(|found| found.is_some()) => {
+                    return Err(ws::wanting("there is a WebSocket here, and nothing else"));
+                }
                 Match::MethodNotAllowed(set) => return Err(not_allowed(set)),
                 _ if app.has_not_found => NOT_FOUND_ROUTE,
                 _ => return Err(Failure::new(StatusCode::NOT_FOUND, "")),
@@ -70,7 +86,7 @@ pub fn find<'p>(state: &'p State, context: &Context) -> Result<Routed<'p>, Failu
     };
     let path = router::decode(path).map_err(bad_path)?;
     let target = app.target(number);
-    Ok(Routed::To(Route { app, number, target, params, path }))
+    Ok(Routed::To(Route { app, number, target, socket: None, params, path }))
 }
 
 /// `TRACE` shows a client's secrets to scripts, and `CONNECT` is for proxies: no route has them, not even one for any

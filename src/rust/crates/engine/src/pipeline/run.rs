@@ -2,13 +2,14 @@
 //!
 //! Runs: a C handler of this process, on this thread or on one of a pool · or the queue, and a worker.
 
-use super::response::{answered, replied, settled, too_late};
+use super::response::{answered, internal, replied, settled, too_late};
 use super::route::Route;
 use super::state::State;
 use super::Answer;
 use crate::context::Context;
 use crate::natives::{gave, pending, Natives, Pending, Place, Settled};
 use crate::respond::{from_head, from_reply};
+use crate::sockets::{self, Begun, Opening, SocketRoute};
 use crate::view::View;
 use ::http::StatusCode;
 use dispatch::{Origin, Outcome, Runs, Submission, Ticket};
@@ -31,10 +32,12 @@ pub enum Waiting {
     Native(Pending, Option<Place>),
     /// the queue, or a worker
     Worker(Ticket),
+    /// the same, with the word whether a client gets its WebSocket
+    Socket(Box<Opening>),
 }
 
 /// Has the handler of the route answer: a C handler of this process, now or later, or a worker.
-pub fn begin(state: &State, route: &Route<'_>, body: &Received, context: &Context) -> Step {
+pub fn begin(state: &State, route: &Route<'_>, body: &Received, context: &Arc<Context>) -> Step {
     let view = View {
         id: state.id,
         route: route.number,
@@ -44,6 +47,9 @@ pub fn begin(state: &State, route: &Route<'_>, body: &Received, context: &Contex
         params: &route.params,
         body,
     };
+    if let Some(socket) = &route.socket {
+        return open(state, socket, route, &view, context);
+    }
     match (route.target.runs, &route.app.natives) {
         (Runs::Inline, Some(natives)) => call(state, natives, route, &view, context),
         (Runs::Pool, Some(natives)) => submit(state, natives, route, &view),
@@ -56,6 +62,10 @@ pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Opti
     let outcome = match waiting {
         Waiting::Native(pending, _place) => return Some(settled(state, pending.outcome().await, context)),
         Waiting::Worker(ticket) => ticket.await,
+        Waiting::Socket(opening) => match opening.outcome().await {
+            Ok(made) => return Some(made.map_err(|why| internal(state, context, why))),
+            Err(outcome) => outcome,
+        },
     };
     Some(match outcome {
         Outcome::Reply(message, spooled) => {
@@ -120,6 +130,22 @@ fn submit(state: &State, natives: &Natives, route: &Route<'_>, view: &View<'_, '
     Step::Wait(Waiting::Native(pending, Some(place)))
 }
 
+/// Has a client have its WebSocket, or asks R whether it may.
+fn open(
+    state: &State,
+    socket: &Arc<SocketRoute>,
+    route: &Route<'_>,
+    view: &View<'_, '_>,
+    context: &Arc<Context>,
+) -> Step {
+    match sockets::begin(view, state.connection(), socket, route.app.generation, context) {
+        Ok(Begun::Open(made)) => Step::Answer(made.map_err(|why| internal(state, context, why))),
+        Ok(Begun::Asked(opening)) => Step::Wait(Waiting::Socket(opening)),
+        Ok(Begun::Full) => Step::Answer(Err(queue_is_full(state))),
+        Err(failure) => Step::Answer(Err(failure)),
+    }
+}
+
 /// Queues the request for a worker.
 fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &Context) -> Step {
     let submission = Submission {
@@ -133,6 +159,7 @@ fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &C
         runs: route.target.runs,
         timeout: route.target.timeout,
         ends_with_client: route.target.ends_with_client(&state.head.method),
+        counts: true,
     };
     match context.queue.submit(submission, |out| view.encode(out)) {
         Some(ticket) => {

@@ -19,9 +19,11 @@ use crate::shared::{this_thread, OpenConnection};
 use crate::socket::Socket;
 use crate::transport::Transport;
 use crate::turn::{self, give_way};
+use crate::ws::Accepted;
 use crate::{current_transport, h2};
 use http::{Method, StatusCode};
 use observe::Level;
+use std::fmt;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -45,6 +47,23 @@ pub enum Ended {
     Refused(Failure),
     /// it goes on in HTTP/2
     Http2,
+    /// it goes on as a WebSocket
+    Socket(Box<Switched>),
+}
+
+/// A connection that has become a WebSocket.
+pub struct Switched {
+    pub accepted: Accepted,
+    /// keeps the request open
+    pub body: Body,
+    /// told when all is over
+    pub sent: Sent,
+}
+
+impl fmt::Debug for Switched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Switched")
+    }
 }
 
 /// How a step ended; an error of the socket is the client's going.
@@ -63,6 +82,8 @@ enum Doing {
     Ending,
     /// what came is refused, once what came before is answered
     Refusing(Failure),
+    /// it becomes a WebSocket
+    Switching(Box<Switched>),
 }
 
 /// See the module.
@@ -211,6 +232,13 @@ impl Client {
                 ready!(here(&mut self.io).poll_flush(cx))?;
                 Poll::Ready(Ok(Some(Ended::Refused(failure))))
             }
+            Doing::Switching(_) => {
+                ready!(here(&mut self.io).poll_flush(cx))?;
+                match std::mem::replace(&mut self.doing, Doing::Ending) {
+                    Doing::Switching(switched) => Poll::Ready(Ok(Some(Ended::Socket(switched)))),
+                    _ => Poll::Ready(Ok(None)),
+                }
+            }
         }
     }
 
@@ -316,6 +344,12 @@ impl Client {
         let mut body = response.body;
         let mut sent = Sent::new(response.end);
         match (framed, body.take_bytes()) {
+            (Framed::Switched, _) => {
+                if let Some(accepted) = body.take_socket() {
+                    self.doing = Doing::Switching(Box::new(Switched { accepted, body, sent }));
+                }
+                return;
+            }
             (Framed::Bodiless, _) => {}
             (Framed::Length(_), Some(bytes)) => {
                 sent.add(bytes.len());

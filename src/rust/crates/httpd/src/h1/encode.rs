@@ -21,6 +21,8 @@ pub struct Asked {
 pub enum Framed {
     /// it has none
     Bodiless,
+    /// what follows is no HTTP any more
+    Switched,
     /// so many bytes are left
     Length(u64),
     Chunks,
@@ -30,6 +32,9 @@ pub enum Framed {
 
 /// How the body of a response will be framed.
 pub fn framing(response: &Response, asked: Asked) -> Framed {
+    if response.body.is_socket() {
+        return Framed::Switched;
+    }
     if asked.head_only || is_bodiless(response.status) {
         return Framed::Bodiless;
     }
@@ -53,6 +58,7 @@ pub fn head(response: &Response, framed: Framed, asked: Asked, out: &mut Vec<u8>
         Framed::Length(n) => length(n, out),
         Framed::Chunks => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),
         Framed::Close => {}
+        Framed::Switched => out.extend_from_slice(b"connection: upgrade\r\nupgrade: websocket\r\n"),
         // what the answer to a GET would have
         Framed::Bodiless => {
             if let Some(n) = fields.length.filter(|_| !is_bodiless(status)) {
@@ -60,7 +66,7 @@ pub fn head(response: &Response, framed: Framed, asked: Asked, out: &mut Vec<u8>
             }
         }
     }
-    match (asked.keep_alive, asked.http10) {
+    match (asked.keep_alive || framed == Framed::Switched, asked.http10) {
         (false, false) => out.extend_from_slice(b"connection: close\r\n"),
         (true, true) => out.extend_from_slice(b"connection: keep-alive\r\n"),
         _ => {}
@@ -96,7 +102,7 @@ impl Framed {
                 out.extend_from_slice(&piece);
                 out.extend_from_slice(b"\r\n");
             }
-            Framed::Close | Framed::Bodiless => io.push(piece),
+            Framed::Close | Framed::Bodiless | Framed::Switched => io.push(piece),
         }
         true
     }

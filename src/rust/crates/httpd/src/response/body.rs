@@ -5,6 +5,7 @@ use crate::body::Unread;
 use crate::budget::{BodyRoom, FilePlace};
 use crate::connection::OpenRequest;
 use crate::shared::Shared;
+use crate::ws::Accepted;
 use bytes::Bytes;
 use exchange::PipeReader;
 use http::StatusCode;
@@ -43,6 +44,7 @@ enum Source {
     Bytes(Bytes),
     File(Piecewise),
     Pipe(PipeReader),
+    Socket(Box<Accepted>),
 }
 
 struct Piecewise {
@@ -80,13 +82,34 @@ impl Body {
         Body { source: Source::Pipe(reader), _until_end: None }
     }
 
+    /// What is said on a WebSocket, which the connection becomes.
+    pub fn socket(accepted: Accepted) -> Self {
+        Body { source: Source::Socket(Box::new(accepted)), _until_end: None }
+    }
+
+    /// The WebSocket, if it is one. What is left is kept as long as that is open.
+    pub fn take_socket(&mut self) -> Option<Accepted> {
+        match std::mem::replace(&mut self.source, Source::Empty) {
+            Source::Socket(accepted) => Some(*accepted),
+            other => {
+                self.source = other;
+                None
+            }
+        }
+    }
+
+    /// Whether it is one.
+    pub fn is_socket(&self) -> bool {
+        matches!(self.source, Source::Socket(_))
+    }
+
     /// Bytes in all; `None` when that is not known.
     pub fn len(&self) -> Option<u64> {
         match &self.source {
             Source::Empty => Some(0),
             Source::Bytes(b) => Some(b.len() as u64),
             Source::File(f) => Some(f.left),
-            Source::Pipe(_) => None,
+            Source::Pipe(_) | Source::Socket(_) => None,
         }
     }
 
@@ -95,7 +118,7 @@ impl Body {
         match &mut self.source {
             Source::Empty => Some(Bytes::new()),
             Source::Bytes(bytes) => Some(std::mem::take(bytes)),
-            Source::File(_) | Source::Pipe(_) => None,
+            Source::File(_) | Source::Pipe(_) | Source::Socket(_) => None,
         }
     }
 
@@ -164,6 +187,8 @@ impl Body {
             }
             Source::File(file) => file.poll(cx, most.min(PIECE)),
             Source::Pipe(pipe) => pipe.poll(cx),
+            // taken before anybody asks
+            Source::Socket(_) => Poll::Ready(None),
         }
     }
 }

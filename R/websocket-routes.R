@@ -1,0 +1,209 @@
+# Registering handlers of WebSockets, and what becomes of them when the app is compiled. The sockets are the engine's:
+# R is called for what happens on them. Neighbours: websocket.R, what a handler can do; compile.R.
+
+#' Serve WebSockets
+#'
+#' Registers functions for WebSockets at a path: for clients that connect, for messages, and for connections that are
+#' closed. The server holds the connections, and R is called when something happens on one, by whichever worker is free:
+#' so thousands of connections need no more workers than the work for their messages does, and they stay open when a
+#' worker dies, is replaced, or the app is reloaded.
+#'
+#' @section Handlers: All get `conn`, the connection: an object with `conn$id`, a number that no other connection of the
+#'   server ever has; `conn$params`, the params of the path; and `conn$state`, which is the app's to set.
+#'
+#'   `on_connect(conn)` is called before the client is connected, after middleware. `conn$request` is the request then,
+#'   with its header fields, cookies and address, and `conn$protocol` the sub-protocol, if one was chosen. A response
+#'   that it returns, such as `dr_text("no", 401)`, refuses the client; whatever else it returns is not used. An error
+#'   refuses it with 500.
+#'
+#'   `on_message(conn, msg, binary)` is called for each message. `msg` is a string, or a raw vector if `binary` is
+#'   `TRUE`, or if the text has a character in it that R's strings cannot have (NUL). What it returns is not used: send
+#'   an answer by [dr_ws_send()].
+#'
+#'   `on_close(conn, code, reason)` is called when the connection is closed, by either side. It is in no room any more.
+#'   `code` is 1005 when the client gave none, and 1006 when it left without a word.
+#'
+#'   Functions may take fewer arguments, from the left. The messages of a connection are handled one after the other, in
+#'   order; those of different connections at the same time, when there are several workers. A handler that returns a
+#'   promise frees its worker, and the next message waits until it is settled.
+#'
+#' @section State: `conn$state` is any small R value: what one handler sets, the next one of the same connection finds,
+#'   in whichever worker it runs. It is kept by the server, serialized, and may have 64 kB. What handlers have in
+#'   variables of their own stays in their worker, and is not there in the next.
+#'
+#' @section What ends a connection: The client, [dr_ws_close()], and, with a code that the client gets: the end of the
+#'   server (1001), a client that breaks the rules (1002, 1007), a message that is too long (1009), a handler that took
+#'   longer than `timeout`, or whose worker died (1011), a client that does not read what it is sent (1013, when 1 MB
+#'   waits, or two of the longest messages), and the limits below (1001). An error in `on_message()` is logged, and the
+#'   connection goes on.
+#'
+#' @section Pages of other sites: A browser lets every page connect to every server, and sends the cookies of that
+#'   server along. Therefore a page of another site may not connect if it sends cookies, unless it is among `origins`.
+#'
+#' @param app An app, see [dr_app()].
+#' @param path The path: a single string, with placeholders as in [dr_get()]. There may be a route for `GET` with the
+#'   same path, as for the page that connects.
+#' @param on_message,on_connect,on_close Functions, see Details; the last two may be `NULL`.
+#' @param ... Must be empty: what follows is given by name.
+#' @param protocols Names of sub-protocols, the preferred one first: a character vector. Of those that a client offers
+#'   the first is chosen.
+#' @param origins Pages that may connect, beside those of the server itself, such as `"https://app.example.com"`: a
+#'   character vector, or `"*"` for all. `NULL`: all that send no cookies.
+#' @param deflate `TRUE` to compress messages (RFC 7692) if the client can.
+#' @param max_message Longest message that is received, in bytes: a single number, or a size such as `"4MB"`, up to 64
+#'   MB.
+#' @param max_conns Most connections that may be open: a single integer, 0 for no limit of this route. One too many is
+#'   closed at once, with code 1013.
+#' @param idle_timeout,max_lifetime A connection is closed when no message has come or gone for so many seconds, and
+#'   after so many seconds in any case; 0 for never.
+#' @param ping_interval A client that has sent nothing for so many seconds is asked whether it is still there, and the
+#'   connection ends after as long again; 0 for never.
+#' @param timeout Longest time that a handler may take, in seconds: a single number, or `NULL` for that of [dr_serve()].
+#' @returns `app`, invisibly; it is changed in place. Registering the same path again replaces the handlers, with a
+#'   warning of class `drover_warning_overwrite`.
+#' @section Errors: `drover_error_argument` when an argument is not as described.
+#' @seealso [dr_ws_send()], [dr_ws_join()] and their neighbours, for what handlers do.
+#' @examples
+#' app <- dr_app()
+#' dr_ws(app, "/chat/:room",
+#'   on_connect = function(conn) {
+#'     conn$state <- list(name = dr_query(conn$request, "name"), n = 0)
+#'     dr_ws_join(conn, conn$params$room, conn$state$name)
+#'   },
+#'   on_message = function(conn, msg) {
+#'     conn$state$n <- conn$state$n + 1
+#'     dr_ws_broadcast(conn$params$room, list(from = conn$state$name, n = conn$state$n, text = msg))
+#'   }
+#' )
+#' @export
+dr_ws <- function(app, path, on_message, on_connect = NULL, on_close = NULL, ..., protocols = character(),
+                  origins = NULL, deflate = FALSE, max_message = "1MB", max_conns = 0, idle_timeout = 0,
+                  max_lifetime = 0, ping_interval = 20, timeout = NULL) {
+  check_registrar(app)
+  check_dots_empty(..., call = sys.call())
+  parsed <- parse_path(path, sys.call())
+  check_ws_handler(on_message, "on_message", 3L)
+  check_ws_handler(on_connect, "on_connect", 1L, null = TRUE)
+  check_ws_handler(on_close, "on_close", 3L, null = TRUE)
+  check_protocols(protocols)
+  check_origins(origins)
+  check_flag(deflate, "deflate")
+  max_message <- as_bytes(max_message)
+  check_size(max_message, "max_message", max = longest_message)
+  check_count(max_conns, "max_conns", min = 0)
+  times <- list(idle_timeout = idle_timeout, max_lifetime = max_lifetime, ping_interval = ping_interval)
+  times <- lapply(times, as_seconds)
+  for (name in names(times)) check_seconds_or_none(times[[name]], name)
+  route <- c(
+    list(
+      path = path, param_names = parsed$names, on_message = on_message, on_connect = on_connect, on_close = on_close,
+      protocols = enc2utf8(protocols), origins = origins, deflate = deflate, max_message = max_message,
+      max_conns = max_conns, timeout = route_timeout(timeout, sys.call())
+    ),
+    times
+  )
+  if (!is.null(app$ws_routes[[path]])) {
+    text <- paste("overwriting existing WebSocket route for", path)
+    warning(warningCondition(text, class = "drover_warning_overwrite", call = sys.call()))
+  }
+  app$ws_routes[[path]] <- route
+  invisible(app)
+}
+
+# As the engine has it.
+longest_message <- 64 * 1024^2
+
+# What is called with up to `n` arguments by position.
+check_ws_handler <- function(x, arg, n, null = FALSE, call = sys.call(-1L)) {
+  check_function(x, arg, null, call)
+  takes <- if (!is.null(x)) arity(x)
+  if (is.null(takes) || length(takes$required) <= n) return(invisible())
+  all <- list(on_message = "conn, msg, binary", on_connect = "conn", on_close = "conn, code, reason")[[arg]]
+  given <- paste(names(formals(args(x))), collapse = ", ")
+  problem <- sprintf("`%s` must be a function of %s, or of fewer of these, not function(%s)", arg, all, given)
+  stop_drover("argument", problem, call = call, argument = arg)
+}
+
+# RFC 6455, section 4.1: names are tokens.
+check_protocols <- function(x, call = sys.call(-1L)) {
+  if (is.character(x) && !anyNA(x) && all(grepl("^[-!#$%&'*+.^_`|~0-9A-Za-z]+$", x))) return(invisible())
+  stop_argument("protocols", "a character vector of names without spaces, commas and the like", x, call)
+}
+
+check_origins <- function(x, call = sys.call(-1L)) {
+  if (is.null(x) || (is.character(x) && !anyNA(x) && all(x == "*" | grepl("^[a-z][-+.a-z0-9]*://[^/]+$", x)))) {
+    return(invisible())
+  }
+  stop_argument("origins", "NULL, \"*\" or origins such as \"https://app.example.com\", without a path", x, call)
+}
+
+# The WebSockets of an app and of all that is mounted in it, as app_routes().
+app_sockets <- function(app, prefix = "", outer = list()) {
+  around <- around_handlers(app, outer)
+  own <- lapply(unname(app$ws_routes), function(route) {
+    route$path <- join_path(prefix, route$path)
+    c(route, around)
+  })
+  mounted <- lapply(app$mounts, function(mount) app_sockets(mount$app, paste0(prefix, mount$prefix), around))
+  c(own, unlist(mounted, recursive = FALSE))
+}
+
+# What is asked before a client is connected; NULL when nobody is.
+connecting_handler <- function(route) {
+  if (is.null(route$on_connect) && !length(route$middleware)) return()
+  compose(route$middleware, asking(route$on_connect), route$on_error)
+}
+
+# A handler for the request that is to become a WebSocket.
+asking <- function(on_connect) {
+  force(on_connect)
+  takes <- if (is.null(on_connect)) 0L else arguments_for(on_connect, 1L)
+  function(req) {
+    conn <- .Call(C_ws_connection, attr(req, "cell"))
+    conn$params <- req$params
+    conn$request <- req
+    value <- if (!is.null(on_connect)) if (takes) on_connect(conn) else on_connect()
+    if (is_promise(value)) value$then(function(value) connected(conn, value)) else connected(conn, value)
+  }
+}
+
+# The response that makes a WebSocket of the request, unless the app has refused that.
+connected <- function(conn, value) {
+  if (is_response(value)) return(value)
+  kept <- if (is.null(conn$state)) NULL else serialized_state(conn$state)
+  structure(list(status = 101L, body = kept, headers = list()), class = "dr_response")
+}
+
+# How many arguments, of `n` that there are, a function is given.
+arguments_for <- function(fn, n) {
+  takes <- arity(fn)
+  if (is.null(takes)) n else as.integer(min(n, takes$most))
+}
+
+# For src/channels.c, in place of a handler: list(scope, the call for a message, the call for a close or NULL).
+event_handlers <- function(route) {
+  scope <- new.env(parent = emptyenv())
+  call_of <- function(name, arguments) {
+    fn <- route[[name]]
+    if (is.null(fn)) return()
+    assign(name, fn, envir = scope)
+    as.call(lapply(c(name, arguments[seq_len(arguments_for(fn, 3L))]), as.name))
+  }
+  list(scope, call_of("on_message", c("conn", "msg", "binary")), call_of("on_close", c("conn", "code", "reason")))
+}
+
+# What the engine is told of a route: `asks` is the number of its connecting_handler(), 0 for none, `events` that of its
+# event_handlers().
+socket_field <- function(route, asks, events) {
+  socket <- list(
+    events = events, on_close = !is.null(route$on_close), protocols = as.list(route$protocols),
+    origins = if (!is.null(route$origins)) as.list(route$origins), deflate = route$deflate,
+    max_message = route$max_message, max_conns = route$max_conns,
+    ping_interval = route$ping_interval, idle_timeout = route$idle_timeout, max_lifetime = route$max_lifetime
+  )
+  c(
+    list(methods = "GET", pattern = enc2utf8(route$path), handler = asks, runs = "r"),
+    if (!is.null(route$timeout)) list(timeout = route$timeout),
+    list(socket = Filter(Negate(is.null), socket))
+  )
+}

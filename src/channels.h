@@ -1,0 +1,25 @@
+#ifndef DROVER_CHANNELS_H
+#define DROVER_CHANNELS_H
+#include "drover_rust.h"
+#define R_NO_REMAP
+#include <Rinternals.h>
+
+/* Calls the handler of what has happened on a WebSocket, the request of `cell`: `handlers` is of R/websocket-routes.R,
+ * `params` are those of its path, or NULL. What the reply is to be: the state of the connection as a raw vector, NULL
+ * when it is as before, or a promise of it. */
+SEXP drv_channels_event(SEXP handlers, SEXP cell, SEXP params);
+
+/* .Call: the connection that the request of `cell` wants to be; NULL when it wants none. */
+SEXP drv_channels_connection(SEXP cell);
+/* .Call: sends a string or a raw vector to a connection. TRUE as `binary` sends a string as bytes, too. */
+SEXP drv_channels_send(SEXP connection, SEXP message, SEXP binary);
+SEXP drv_channels_close(SEXP connection, SEXP code, SEXP reason);
+SEXP drv_channels_join(SEXP connection, SEXP room, SEXP name);
+SEXP drv_channels_leave(SEXP connection, SEXP room);
+/* .Call: to how many it goes. */
+SEXP drv_channels_broadcast(SEXP room, SEXP message, SEXP binary, SEXP except);
+/* .Call: list(numbers, texts) of the members of a room, and of all rooms. */
+SEXP drv_channels_members(SEXP room);
+SEXP drv_channels_rooms(void);
+
+#endif

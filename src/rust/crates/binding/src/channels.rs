@@ -1,0 +1,172 @@
+//! WebSockets: what has happened on one, and what R wants done with them. `src/channels.c` calls this.
+
+use crate::link::Link;
+use crate::node::{Kind, Node, Str};
+use crate::request::Cell;
+use crate::service::RunningService;
+use crate::shield::shield;
+use std::cell::RefCell;
+use std::ptr;
+use wire::socket::{Answer, Command, Event, What};
+
+/// `drv_event` in `drover_rust.h`.
+#[repr(C)]
+pub struct CEvent {
+    connection: f64,
+    /// 0 connect, 1 a message of text, 2 of bytes, 3 close
+    kind: i32,
+    code: i32,
+    state: Str,
+    /// of a connect the sub-protocol, of a close the reason
+    text: Str,
+}
+
+/// `drv_command` in `drover_rust.h`.
+#[repr(C)]
+pub struct CCommand {
+    /// as in [`Command`], from 0
+    kind: i32,
+    /// whether a message is bytes; the code of a close
+    small: i32,
+    connection: f64,
+    room: Str,
+    /// a message, a reason, or a name
+    bytes: Str,
+}
+
+impl CCommand {
+    /// # Safety
+    /// The texts are there.
+    unsafe fn read<'a>(&self) -> Option<Command<'a>> {
+        // SAFETY: the caller's.
+        let (room, bytes) = unsafe { (self.room.as_bytes(), self.bytes.as_bytes()) };
+        let (connection, binary) = (self.connection as u64, self.small != 0);
+        Some(match self.kind {
+            0 => Command::Send { to: connection, binary, message: bytes },
+            1 => Command::Close { connection, code: u16::try_from(self.small).ok()?, reason: bytes },
+            2 => Command::Join { connection, room, name: bytes },
+            3 => Command::Leave { connection, room },
+            4 => Command::Broadcast { room, binary, message: bytes, except: connection },
+            5 => Command::Members { room },
+            6 => Command::Rooms,
+            _ => return None,
+        })
+    }
+}
+
+/// What of a command has to be UTF-8.
+fn texts_of<'a>(command: &Command<'a>) -> [&'a [u8]; 2] {
+    match *command {
+        Command::Send { binary: false, message, .. } => [message, b""],
+        Command::Close { reason, .. } => [reason, b""],
+        Command::Join { room, name, .. } => [room, name],
+        Command::Leave { room, .. } | Command::Members { room } => [room, b""],
+        Command::Broadcast { room, binary, message, .. } => [room, if binary { b"" } else { message }],
+        Command::Send { .. } | Command::Rooms => [b"", b""],
+    }
+}
+
+thread_local! {
+    /// What C reads of the last answer.
+    static ANSWER: RefCell<Table> = RefCell::default();
+}
+
+/// An answer as a list of two vectors: numbers and texts.
+#[derive(Default)]
+struct Table {
+    numbers: Vec<f64>,
+    texts: Vec<Vec<u8>>,
+    strings: Vec<Str>,
+    columns: Vec<Node>,
+    root: Node,
+}
+
+impl Table {
+    fn fill(&mut self, answer: &[u8]) {
+        let Answer(all) = Answer::decode(answer).unwrap_or_default();
+        (self.numbers, self.texts) = all.into_iter().map(|(number, text)| (number as f64, text)).unzip();
+        self.strings = self.texts.iter().map(|text| Str::new(text)).collect();
+        self.columns = vec![Node::vector(Kind::Dbl, &self.numbers), Node::vector(Kind::Str, &self.strings)];
+        self.root = Node::vector(Kind::List, &self.columns);
+    }
+}
+
+/// What has happened, of the request in `cell`. 0 when it is none of a WebSocket.
+///
+/// # Safety
+/// `cell` is live, `event` is valid for writing. The texts live as long as the request.
+#[no_mangle]
+pub unsafe extern "C" fn drv_cell_event(cell: *const Cell, event: *mut CEvent) -> i32 {
+    // SAFETY: the caller's.
+    let cell = unsafe { &*cell };
+    shield(0, || {
+        let Some(Event { connection, state, what }) = cell.event() else { return 0 };
+        let (kind, code, text) = match what {
+            What::Connect(protocol) => (0, 0, protocol),
+            What::Text(_) => (1, 0, &[][..]),
+            What::Binary(_) => (2, 0, &[][..]),
+            What::Close { code, reason } => (3, i32::from(code), reason),
+        };
+        let read = CEvent { connection: connection as f64, kind, code, state: Str::new(state), text: Str::new(text) };
+        // SAFETY: the caller's.
+        unsafe { event.write(read) };
+        1
+    })
+}
+
+/// Has something done: by the server of this link or, without one, of this service. 1 when it is said, 2 when an answer
+/// is to be had by [`drv_channel_answer`], 0 when nobody is there, -1 when a text is not UTF-8.
+///
+/// # Safety
+/// `link` and `service` are live or null; the command's texts are C's for the call.
+#[no_mangle]
+pub unsafe extern "C" fn drv_channel_say(
+    link: *mut Link,
+    service: *const RunningService,
+    command: *const CCommand,
+) -> i32 {
+    // SAFETY: the caller's.
+    let (link, service, command) = unsafe { (link.as_mut(), service.as_ref(), (*command).read()) };
+    shield(0, || {
+        let Some(command) = command else { return 0 };
+        if texts_of(&command).into_iter().any(|text| std::str::from_utf8(text).is_err()) {
+            return -1;
+        }
+        let mut message = Vec::new();
+        command.encode(&mut message);
+        let said = match (link, service) {
+            (Some(link), _) => link.worker.say(&message),
+            (None, Some(service)) => {
+                if let Some(answer) = service.obey(message) {
+                    ANSWER.with_borrow_mut(|table| table.fill(&answer));
+                }
+                true
+            }
+            (None, None) => false,
+        };
+        match (said, command.is_answered()) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => 2,
+        }
+    })
+}
+
+/// The answer to what was said last: numbers and texts. Null as long as it has not come. Without a link it has.
+///
+/// # Safety
+/// `link` is live or null. The node lives until something else is said.
+#[no_mangle]
+pub unsafe extern "C" fn drv_channel_answer(link: *mut Link) -> *const Node {
+    // SAFETY: the caller's.
+    let link = unsafe { link.as_mut() };
+    shield(ptr::null(), || {
+        ANSWER.with_borrow_mut(|table| {
+            if let Some(link) = link {
+                let Some(answer) = link.worker.hear() else { return ptr::null() };
+                table.fill(&answer);
+            }
+            ptr::from_ref(&table.root)
+        })
+    })
+}

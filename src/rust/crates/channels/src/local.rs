@@ -1,0 +1,219 @@
+//! The connections and rooms of one server.
+//!
+//! Behind one lock, which is held for as long as it takes to find somebody, or to put a message into the mailboxes of a
+//! room: what is sent goes out in the tasks of the connections. Messages of one worker thus come in their order,
+//! whichever threads have the sockets.
+
+use crate::mailbox::Mailbox;
+use crate::store::{Member, Store};
+use exchange::Packet;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// See the module.
+#[derive(Default)]
+pub struct Local(Mutex<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    /// how many there have been
+    named: u64,
+    connections: HashMap<u64, Connection>,
+    rooms: BTreeMap<Arc<str>, Room>,
+}
+
+struct Connection {
+    mailbox: Arc<Mailbox>,
+    rooms: Vec<Arc<str>>,
+}
+
+/// Members, by the order in which they came.
+#[derive(Default)]
+struct Room {
+    came: u64,
+    by_turn: BTreeMap<u64, Member>,
+    turns: HashMap<u64, u64>,
+}
+
+impl Room {
+    fn remove(&mut self, connection: u64) {
+        if let Some(turn) = self.turns.remove(&connection) {
+            self.by_turn.remove(&turn);
+        }
+    }
+}
+
+impl Inner {
+    fn part(&mut self, connection: u64, room: &str) {
+        let Some(members) = self.rooms.get_mut(room) else { return };
+        members.remove(connection);
+        if members.turns.is_empty() {
+            self.rooms.remove(room);
+        }
+    }
+}
+
+impl Local {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        // nobody panics while holding it
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Connections that are there.
+    pub fn len(&self) -> usize {
+        self.inner().connections.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Store for Local {
+    fn enter(&self, mailbox: Arc<Mailbox>) -> u64 {
+        let mut inner = self.inner();
+        inner.named += 1;
+        let name = inner.named;
+        inner.connections.insert(name, Connection { mailbox, rooms: Vec::new() });
+        name
+    }
+
+    fn leave(&self, connection: u64) {
+        let mut inner = self.inner();
+        let Some(gone) = inner.connections.remove(&connection) else { return };
+        gone.rooms.iter().for_each(|room| inner.part(connection, room));
+    }
+
+    fn send(&self, to: u64, packet: Arc<Packet>) {
+        if let Some(connection) = self.inner().connections.get(&to) {
+            connection.mailbox.send(packet);
+        }
+    }
+
+    fn close(&self, connection: u64, code: u16, reason: &str) {
+        if let Some(connection) = self.inner().connections.get(&connection) {
+            connection.mailbox.close(code, reason);
+        }
+    }
+
+    fn join(&self, connection: u64, room: &str, name: &str) {
+        let mut inner = self.inner();
+        let inner = &mut *inner;
+        let Some(joining) = inner.connections.get_mut(&connection) else { return };
+        let room: Arc<str> = match inner.rooms.get_key_value(room) {
+            Some((known, _)) => known.clone(),
+            None => room.into(),
+        };
+        let members = inner.rooms.entry(room.clone()).or_default();
+        let member = (connection, Arc::from(name));
+        match members.turns.get(&connection) {
+            // it has another name from now on
+            Some(turn) => {
+                members.by_turn.insert(*turn, member);
+            }
+            None => {
+                members.came += 1;
+                members.turns.insert(connection, members.came);
+                members.by_turn.insert(members.came, member);
+                joining.rooms.push(room);
+            }
+        }
+    }
+
+    fn part(&self, connection: u64, room: &str) {
+        let mut inner = self.inner();
+        if let Some(known) = inner.connections.get_mut(&connection) {
+            known.rooms.retain(|joined| **joined != *room);
+            inner.part(connection, room);
+        }
+    }
+
+    fn broadcast(&self, room: &str, packet: Arc<Packet>, except: u64) -> usize {
+        let inner = self.inner();
+        let members = inner.rooms.get(room).map(|room| room.turns.keys());
+        let members = members.into_iter().flatten().filter(|connection| **connection != except);
+        let mailboxes = members.filter_map(|connection| inner.connections.get(connection));
+        mailboxes.map(|connection| connection.mailbox.send(packet.clone())).count()
+    }
+
+    fn members(&self, room: &str) -> Vec<Member> {
+        self.inner().rooms.get(room).map(|room| room.by_turn.values().cloned().collect()).unwrap_or_default()
+    }
+
+    fn rooms(&self) -> Vec<(Arc<str>, usize)> {
+        self.inner().rooms.iter().map(|(name, room)| (name.clone(), room.turns.len())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mailbox::Outgoing;
+    use bytes::Bytes;
+    use std::task::{Context, Poll, Waker};
+
+    fn enter(store: &Local) -> (u64, Arc<Mailbox>) {
+        let mailbox = Arc::new(Mailbox::new(1000));
+        (store.enter(mailbox.clone()), mailbox)
+    }
+
+    fn hello() -> Arc<Packet> {
+        Arc::new(Packet::new(true, Bytes::from_static(b"hello")))
+    }
+
+    fn got(mailbox: &Mailbox) -> usize {
+        let mut cx = Context::from_waker(Waker::noop());
+        std::iter::from_fn(|| match mailbox.poll(&mut cx) {
+            Poll::Ready(Outgoing::Message(_)) => Some(()),
+            _ => None,
+        })
+        .count()
+    }
+
+    fn names(store: &Local, room: &str) -> Vec<String> {
+        store.members(room).iter().map(|(_, name)| name.to_string()).collect()
+    }
+
+    #[test]
+    fn messages_go_to_one_or_to_a_room() {
+        let store = Local::default();
+        let (a, of_a) = enter(&store);
+        let (b, of_b) = enter(&store);
+        assert_ne!(a, b);
+        store.send(a, hello());
+        store.send(99, hello());
+        assert_eq!((got(&of_a), got(&of_b)), (1, 0));
+        store.join(a, "x", "");
+        store.join(b, "x", "");
+        store.join(b, "x", "");
+        assert_eq!(store.broadcast("x", hello(), 0), 2);
+        assert_eq!((got(&of_a), got(&of_b)), (1, 1));
+        assert_eq!(store.broadcast("x", hello(), a), 1);
+        assert_eq!((got(&of_a), got(&of_b)), (0, 1));
+        assert_eq!(store.broadcast("y", hello(), 0), 0);
+        store.part(a, "x");
+        assert_eq!(store.broadcast("x", hello(), 0), 1);
+    }
+
+    #[test]
+    fn members_are_listed_as_they_came_and_go_with_their_connections() {
+        let store = Local::default();
+        let [a, b, c] = [(); 3].map(|()| enter(&store).0);
+        for (connection, name) in [(b, "Bea"), (a, "Ann"), (c, "Cem")] {
+            store.join(connection, "x", name);
+        }
+        store.join(a, "y", "");
+        store.join(b, "x", "Bob");
+        assert_eq!(names(&store, "x"), ["Bob", "Ann", "Cem"]);
+        assert_eq!(store.rooms(), [("x".into(), 3), ("y".into(), 1)]);
+        store.leave(a);
+        store.join(a, "x", "again");
+        assert_eq!(names(&store, "x"), ["Bob", "Cem"]);
+        assert_eq!(store.rooms(), [("x".into(), 2)]);
+        store.leave(b);
+        store.leave(c);
+        assert!(store.rooms().is_empty() && store.is_empty());
+        assert!(store.0.lock().unwrap().rooms.is_empty());
+    }
+}

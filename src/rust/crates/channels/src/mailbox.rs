@@ -1,0 +1,157 @@
+//! What is to be sent on a connection and was not taken yet. Bounded: a client that does not read is given up before it
+//! fills the server's memory.
+
+use exchange::Packet;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// The client does not read what it is sent, or the server cannot go on for another reason: RFC 6455's registry.
+const TRY_AGAIN_LATER: u16 = 1013;
+/// What a message costs beside its bytes: many empty ones are not for free.
+const OVERHEAD: usize = 64;
+
+/// What is to be done on a connection.
+#[derive(Debug, Clone)]
+pub enum Outgoing {
+    /// a message goes out
+    Message(Arc<Packet>),
+    /// the connection ends; nothing comes after it
+    Close(u16, String),
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Mailbox {
+    inner: Mutex<Inner>,
+    /// most that may wait, in bytes
+    limit: usize,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    waiting: VecDeque<Outgoing>,
+    bytes: usize,
+    /// a close was the last thing
+    is_closed: bool,
+    waker: Option<Waker>,
+}
+
+impl Mailbox {
+    /// An empty one, for so many bytes.
+    pub fn new(limit: usize) -> Self {
+        Mailbox { inner: Mutex::default(), limit }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        // nobody panics while holding it
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A message for the client. One too many ends the connection, as the client does not read.
+    pub fn send(&self, packet: Arc<Packet>) {
+        let mut inner = self.inner();
+        if inner.is_closed {
+            return;
+        }
+        let worth = packet.payload.len() + OVERHEAD;
+        // one alone always fits: it was allowed when it was made
+        if !inner.waiting.is_empty() && inner.bytes + worth > self.limit {
+            inner.waiting.clear();
+            inner.bytes = 0;
+            inner.end(TRY_AGAIN_LATER, "too much waits to be read");
+        } else {
+            inner.bytes += worth;
+            inner.waiting.push_back(Outgoing::Message(packet));
+        }
+        wake(inner);
+    }
+
+    /// The connection is to end, after what waits.
+    pub fn close(&self, code: u16, reason: &str) {
+        let mut inner = self.inner();
+        if !inner.is_closed {
+            inner.end(code, reason);
+            wake(inner);
+        }
+    }
+
+    /// The next thing to be done.
+    pub fn poll(&self, cx: &mut Context<'_>) -> Poll<Outgoing> {
+        let mut inner = self.inner();
+        let Some(next) = inner.waiting.pop_front() else {
+            if !inner.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+                inner.waker = Some(cx.waker().clone());
+            }
+            return Poll::Pending;
+        };
+        if let Outgoing::Message(packet) = &next {
+            inner.bytes -= packet.payload.len() + OVERHEAD;
+        }
+        if inner.waiting.is_empty() {
+            // a crowd that was told something once does not keep the space for it
+            inner.waiting = VecDeque::new();
+        }
+        Poll::Ready(next)
+    }
+}
+
+impl Inner {
+    fn end(&mut self, code: u16, reason: &str) {
+        self.waiting.push_back(Outgoing::Close(code, reason.to_owned()));
+        self.is_closed = true;
+    }
+}
+
+fn wake(mut inner: MutexGuard<'_, Inner>) {
+    let waker = inner.waker.take();
+    drop(inner);
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+
+    fn next(mailbox: &Mailbox) -> Option<String> {
+        match mailbox.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Outgoing::Message(packet)) => Some(String::from_utf8(packet.payload.to_vec()).unwrap()),
+            Poll::Ready(Outgoing::Close(code, reason)) => Some(format!("{code} {reason}")),
+            Poll::Pending => None,
+        }
+    }
+
+    fn packet(text: &str) -> Arc<Packet> {
+        Arc::new(Packet::new(true, Bytes::copy_from_slice(text.as_bytes())))
+    }
+
+    #[test]
+    fn in_order_and_nothing_after_a_close() {
+        let mailbox = Mailbox::new(1000);
+        mailbox.send(packet("a"));
+        mailbox.send(packet("b"));
+        mailbox.close(4000, "bye");
+        mailbox.send(packet("c"));
+        mailbox.close(1000, "");
+        assert_eq!([next(&mailbox), next(&mailbox)], [Some("a".into()), Some("b".into())]);
+        assert_eq!([next(&mailbox), next(&mailbox)], [Some("4000 bye".into()), None]);
+    }
+
+    #[test]
+    fn who_does_not_read_is_given_up() {
+        let mailbox = Mailbox::new(1000);
+        mailbox.send(packet(&"x".repeat(5000)));
+        assert_eq!(next(&mailbox).map(|text| text.len()), Some(5000), "one is sent whatever its size");
+        for _ in 0..15 {
+            mailbox.send(packet("x"));
+        }
+        assert_eq!(next(&mailbox), Some("x".into()));
+        mailbox.send(packet("y"));
+        mailbox.send(packet("z"));
+        assert_eq!(next(&mailbox), Some("1013 too much waits to be read".into()));
+        assert_eq!(next(&mailbox), None);
+    }
+}

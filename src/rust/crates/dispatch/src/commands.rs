@@ -1,0 +1,31 @@
+//! What workers say beside requests, at any time, and who obeys it. Nothing here knows what it means.
+
+use bytes::Bytes;
+use shm::RequestId;
+
+/// Under whose name it is said.
+pub(crate) const NOBODY: RequestId = RequestId { slot: 0, generation: 0 };
+
+/// See the module. Called in the thread of the dispatcher, in the order in which a worker speaks: what it says before
+/// its reply to a request is obeyed before the request is answered.
+pub trait Commands: Send + Sync {
+    /// Obeys a command. The answer, if there is one.
+    fn obey(&self, command: Bytes) -> Option<Vec<u8>>;
+}
+
+/// Nobody obeys.
+impl Commands for () {
+    fn obey(&self, _: Bytes) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobodys_name_is_that_of_no_request() {
+        assert_eq!(NOBODY.to_word(), wire::socket::NOBODY);
+    }
+}

@@ -1,0 +1,263 @@
+//! An open WebSocket: what has come waits here until it is its turn, and what workers send is taken from its mailbox.
+//!
+//! One thing is with a worker at a time. When that has been answered comes the next, with the state that the handler
+//! left: so a worker that dies takes no more with it than the message that it had, and a reload is not even noticed.
+
+use super::event::Identity;
+use super::{Place, Sockets};
+use crate::context::Context;
+use admission::Late;
+use bytes::Bytes;
+use channels::{Mailbox, Outgoing, Store};
+use dispatch::{Outcome, Ticket};
+use httpd::ws::{Channel, Close, Message, ToSend};
+use observe::Level;
+use std::collections::VecDeque;
+use std::future::{poll_fn, Future};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{ready, Context as Task, Poll};
+use std::time::Duration;
+use tokio::time::{sleep, Sleep};
+use wire::socket::{What, LONGEST_STATE};
+use wire::{ContentType, Reply, ReplyBody};
+
+/// Messages that may wait behind the one that a handler has, and bytes: then the client waits.
+const MOST_WAITING: usize = 64;
+const MOST_BYTES: usize = 256 << 10;
+/// After this long something is handed to the workers again that waited too long for one.
+const AGAIN: Duration = Duration::from_millis(50);
+/// The server's own code for a client that comes too early, or too often (RFC 6455's registry).
+const SERVICE_RESTART: u16 = 1012;
+
+/// Its name in the store, which it loses when it is dropped.
+pub struct Entered {
+    sockets: Arc<Sockets>,
+    connection: u64,
+}
+
+impl Entered {
+    /// It can be sent to from now on.
+    pub fn new(sockets: Arc<Sockets>, mailbox: Arc<Mailbox>) -> Self {
+        let connection = sockets.store.enter(mailbox);
+        Entered { sockets, connection }
+    }
+
+    pub fn connection(&self) -> u64 {
+        self.connection
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.sockets.store.leave(self.connection);
+    }
+}
+
+/// See the module.
+pub struct Open {
+    pub identity: Identity,
+    /// `None` once it is over
+    pub entered: Option<Entered>,
+    pub mailbox: Arc<Mailbox>,
+    /// of its route, which another app may have, too
+    pub pattern: Arc<str>,
+    /// what the app keeps of it
+    pub state: Bytes,
+    pub context: Arc<Context>,
+    pub place: Place,
+    pub events: Events,
+}
+
+/// What has come.
+#[derive(Default)]
+pub struct Events {
+    waiting: VecDeque<Came>,
+    bytes: usize,
+    /// the first of them is with the workers
+    ticket: Option<(u64, Ticket)>,
+    /// or will be after a pause
+    pause: Option<Pin<Box<Sleep>>>,
+    /// why the server ends the connection
+    close: Option<Close>,
+}
+
+enum Came {
+    Message(Message),
+    Close(Close),
+}
+
+impl Came {
+    fn what(&self) -> What<'_> {
+        match self {
+            Came::Message(message) if message.is_text => What::Text(&message.bytes),
+            Came::Message(message) => What::Binary(&message.bytes),
+            Came::Close(close) => What::Close { code: close.code, reason: close.reason.as_bytes() },
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Came::Message(message) => message.bytes.len(),
+            Came::Close(_) => 0,
+        }
+    }
+}
+
+impl Open {
+    /// Goes on with what has come. Ready when nothing is left.
+    fn poll(&mut self, cx: &mut Task<'_>) -> Poll<()> {
+        loop {
+            if let Some(pause) = &mut self.events.pause {
+                ready!(pause.as_mut().poll(cx));
+                self.events.pause = None;
+            }
+            if let Some((_, ticket)) = &mut self.events.ticket {
+                let outcome = ready!(Pin::new(ticket).poll(cx));
+                let id = self.events.ticket.take().map_or(0, |(id, _)| id);
+                if !self.is_done(id, outcome, cx) {
+                    continue;
+                }
+                if let Some(done) = self.events.waiting.pop_front() {
+                    self.events.bytes -= done.len();
+                }
+                if self.events.waiting.is_empty() {
+                    // an idle connection keeps no space for a crowd of messages
+                    self.events.waiting = VecDeque::new();
+                }
+            }
+            if !self.submit() {
+                return Poll::Ready(());
+            }
+        }
+    }
+
+    /// Hands the next thing to the workers. `false` when there is none.
+    fn submit(&mut self) -> bool {
+        let Some(came) = self.events.waiting.front() else { return false };
+        let app = self.context.app();
+        let Some(route) = app.sockets.with_pattern(&self.pattern) else {
+            self.give_up(Close::new(SERVICE_RESTART, "this path has no WebSocket any more"));
+            return false;
+        };
+        if matches!(came, Came::Close(_)) && !route.config.on_close {
+            self.events.waiting.clear();
+            return false;
+        }
+        self.events.ticket = self.identity.submit(came.what(), &self.state, route, app.generation, &self.context);
+        if self.events.ticket.is_none() {
+            self.give_up(Close::new(Close::GOING_AWAY, "the server ends"));
+        }
+        self.events.ticket.is_some()
+    }
+
+    /// What waits is for nobody.
+    fn give_up(&mut self, close: Close) {
+        self.events.waiting.clear();
+        self.events.bytes = 0;
+        self.events.close = Some(close);
+    }
+
+    /// `false` when it has to be handed over again.
+    fn is_done(&mut self, id: u64, outcome: Outcome, cx: &mut Task<'_>) -> bool {
+        match outcome {
+            Outcome::Reply(reply, _) => {
+                if let Some(state) = state_of(&reply) {
+                    self.state = state;
+                }
+            }
+            // whatever it is, nobody reads it: what goes to the client is sent by `dr_ws_send()`
+            Outcome::Stream(..) => {}
+            Outcome::Stale => {
+                // another app has taken over, of which the dispatcher of this thread may still have to hear
+                self.events.pause = Some(Box::pin(sleep(Duration::from_millis(1))));
+                return false;
+            }
+            Outcome::Full | Outcome::Late(Late::Waiting(_), _) => {
+                self.log(id, Level::Warn, "waited too long for a worker, and waits again");
+                self.events.pause = Some(Box::pin(sleep(AGAIN)));
+                return false;
+            }
+            Outcome::Late(Late::Running(over), pid) => {
+                self.log(id, Level::Warn, &format!("the handler took too long: {over}{}", of_worker(pid)));
+                self.events.close = Some(Close::new(Close::INTERNAL, "the handler took too long"));
+            }
+            Outcome::WorkerDied(pid) => {
+                self.log(id, Level::Warn, &format!("the worker ended before it was done{}", of_worker(pid)));
+                self.events.close = Some(Close::new(Close::INTERNAL, "the message was lost"));
+            }
+            Outcome::Ending => self.give_up(Close::new(Close::GOING_AWAY, "the server ends")),
+        }
+        let _ = cx;
+        true
+    }
+
+    fn log(&self, id: u64, level: Level, text: &str) {
+        let Some(came) = self.events.waiting.front() else { return };
+        self.identity.socket.server().log.line(level, &self.identity.line(id, &came.what(), text));
+    }
+
+    fn add(&mut self, came: Came) {
+        self.events.bytes += came.len();
+        self.events.waiting.push_back(came);
+        if self.events.ticket.is_none() && self.events.pause.is_none() {
+            self.submit();
+        }
+    }
+}
+
+fn of_worker(pid: Option<i32>) -> String {
+    pid.map(|pid| format!(", worker {pid}")).unwrap_or_default()
+}
+
+/// The state that a handler has left, if it has changed it.
+fn state_of(reply: &Bytes) -> Option<Bytes> {
+    let read = Reply::decode(reply).ok()?;
+    match read.body {
+        ReplyBody::Bytes(state) if read.content_type == ContentType::Octet && state.len() <= LONGEST_STATE => {
+            Some(Bytes::copy_from_slice(state))
+        }
+        _ => None,
+    }
+}
+
+impl Channel for Open {
+    fn poll_ready(&mut self, cx: &mut Task<'_>) -> Poll<()> {
+        let _ = self.poll(cx);
+        let events = &self.events;
+        let takes = events.waiting.len() < MOST_WAITING && events.bytes < MOST_BYTES && events.close.is_none();
+        if takes {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        self.add(Came::Message(message));
+    }
+
+    fn poll_next(&mut self, cx: &mut Task<'_>) -> Poll<ToSend> {
+        if let Some(close) = self.events.close.take() {
+            return Poll::Ready(ToSend::Close(close));
+        }
+        self.mailbox.poll(cx).map(|next| match next {
+            Outgoing::Message(packet) => ToSend::Message(packet),
+            Outgoing::Close(code, reason) => ToSend::Close(Close::new(code, &reason)),
+        })
+    }
+
+    fn end(mut self: Box<Self>, close: Close) {
+        // it is in no room any more when its handler hears of it
+        self.entered = None;
+        self.add(Came::Close(close));
+        if self.events.waiting.is_empty() {
+            return;
+        }
+        // what came before is handled before
+        tokio::spawn(async move {
+            poll_fn(|cx| self.poll(cx)).await;
+            drop(self.place);
+        });
+    }
+}

@@ -1,0 +1,57 @@
+//! What workers, and whoever else has the server at hand, want done with WebSockets and rooms.
+
+use super::Sockets;
+use bytes::Bytes;
+use channels::Store as _;
+use dispatch::Commands;
+use exchange::Packet;
+use std::str::from_utf8;
+use std::sync::Arc;
+use wire::socket::{Answer, Command};
+
+impl Commands for Sockets {
+    fn obey(&self, command: Bytes) -> Option<Vec<u8>> {
+        // what a worker says that user code has corrupted may be anything
+        let read = Command::decode(&command).ok()?;
+        let answer = self.try_obey(read, &command);
+        if !read.is_answered() {
+            return None;
+        }
+        let mut out = Vec::new();
+        answer.unwrap_or_default().encode(&mut out);
+        Some(out)
+    }
+}
+
+impl Sockets {
+    fn try_obey(&self, command: Command<'_>, whole: &Bytes) -> Option<Answer> {
+        let packet = |binary: bool, message: &[u8]| {
+            // clients end a connection on which a text is none
+            if !binary {
+                from_utf8(message).ok()?;
+            }
+            Some(Arc::new(Packet::new(!binary, whole.slice_ref(message))))
+        };
+        let named = |(number, text): (u64, Arc<str>)| (number, text.as_bytes().to_vec());
+        match command {
+            Command::Send { to, binary, message } => self.store.send(to, packet(binary, message)?),
+            Command::Close { connection, code, reason } => self.store.close(connection, code, from_utf8(reason).ok()?),
+            Command::Join { connection, room, name } => {
+                self.store.join(connection, from_utf8(room).ok()?, from_utf8(name).ok()?);
+            }
+            Command::Leave { connection, room } => self.store.part(connection, from_utf8(room).ok()?),
+            Command::Broadcast { room, binary, message, except } => {
+                let count = self.store.broadcast(from_utf8(room).ok()?, packet(binary, message)?, except);
+                return Some(Answer(vec![(count as u64, Vec::new())]));
+            }
+            Command::Members { room } => {
+                return Some(Answer(self.store.members(from_utf8(room).ok()?).into_iter().map(named).collect()));
+            }
+            Command::Rooms => {
+                let rooms = self.store.rooms().into_iter().map(|(name, members)| named((members as u64, name)));
+                return Some(Answer(rooms.collect()));
+            }
+        }
+        None
+    }
+}

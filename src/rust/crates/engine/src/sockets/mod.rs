@@ -1,0 +1,48 @@
+//! WebSockets, between `httpd`, which has their frames, and R, which has their handlers. Each thing that happens on one
+//! (a client wants to connect, a message, a close) is a request of its own kind for the workers, one at a time for each
+//! connection: so they stay in order whichever worker has them, and a connection belongs to none.
+//!
+//! `route` is what the app says of them; `opening` the way from the handshake to an open connection; `channel` the
+//! connection; `event` the request for a worker; `commands` what workers want sent, and to whom.
+
+mod channel;
+mod commands;
+mod event;
+mod opening;
+mod route;
+
+pub use opening::{begin, Begun, Opening};
+pub use route::{SocketRoute, SocketRoutes};
+
+use channels::Local;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// All WebSockets of a server.
+#[derive(Default)]
+pub struct Sockets {
+    store: Local,
+    /// open ones, by the patterns of their routes: they outlive the app that routed them
+    open: Mutex<HashMap<Arc<str>, Arc<AtomicUsize>>>,
+}
+
+impl Sockets {
+    /// Counts one more of a route. `None` when there are `most` already; 0 for no limit.
+    fn place(&self, pattern: &Arc<str>, most: usize) -> Option<Place> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = open.entry(pattern.clone()).or_default().clone();
+        let one_more = |n| (most == 0 || n < most).then_some(n + 1);
+        open.fetch_update(Relaxed, Relaxed, one_more).ok()?;
+        Some(Place(open))
+    }
+}
+
+/// A WebSocket that counts, until dropped.
+struct Place(Arc<AtomicUsize>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Relaxed);
+    }
+}

@@ -1,0 +1,73 @@
+//! What an app says of its WebSockets. They have a router of their own: a path may have a page, and a WebSocket for it.
+
+use crate::config::{RouteConfig, SocketConfig};
+use admission::ms_or_never;
+use httpd::ws::Bounds;
+use router::{Match, Method, Params, PathError, Router};
+use std::sync::Arc;
+
+/// A route of WebSockets.
+pub struct SocketRoute {
+    /// its index among the routes of the app
+    pub number: u32,
+    /// names it in any app
+    pub pattern: Arc<str>,
+    /// as it was registered
+    pub config: SocketConfig,
+    /// what may come on one
+    pub bounds: Bounds,
+    /// longest time that a handler may take for one thing that happens, in ms
+    pub timeout: u64,
+    /// whether R is asked before a client is connected
+    pub asks: bool,
+}
+
+impl SocketRoute {
+    /// Of a route that has one.
+    pub fn new(number: u32, route: &RouteConfig, timeout: u64) -> Option<Self> {
+        let config = route.socket.clone()?;
+        let ms = |seconds: f64| if seconds > 0.0 { ms_or_never(seconds) } else { u64::MAX };
+        let bounds = Bounds {
+            max_message: (config.max_message as usize).min(wire::socket::LONGEST_MESSAGE),
+            ping_interval: ms(config.ping_interval),
+            idle_timeout: ms(config.idle_timeout),
+            max_lifetime: ms(config.max_lifetime),
+        };
+        let asks = route.handler > 0;
+        Some(SocketRoute { number, pattern: route.pattern.as_str().into(), config, bounds, timeout, asks })
+    }
+}
+
+/// Those of an app.
+pub struct SocketRoutes {
+    router: Router,
+    all: Vec<Arc<SocketRoute>>,
+}
+
+impl SocketRoutes {
+    pub fn new(router: Router, all: Vec<SocketRoute>) -> Self {
+        SocketRoutes { router, all: all.into_iter().map(Arc::new).collect() }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The one for a path, if there is one.
+    ///
+    /// # Errors
+    /// When the path cannot be decoded.
+    pub fn find<'p>(&self, path: &'p str, params: &mut Params<'p>) -> Result<Option<&Arc<SocketRoute>>, PathError> {
+        match self.router.find(Method::from_name("GET"), path, params) {
+            Match::Found { target, .. } => Ok(self.all.iter().find(|route| route.number == target)),
+            Match::BadPath(e) => Err(e),
+            _ => Ok(None),
+        }
+    }
+
+    /// The one with this pattern.
+    pub fn with_pattern(&self, pattern: &str) -> Option<&Arc<SocketRoute>> {
+        self.all.iter().find(|route| *route.pattern == *pattern)
+    }
+}

@@ -1,0 +1,289 @@
+//! The order of things on a WebSocket, from the handshake to its end.
+//!
+//! ```text
+//! Open ─close of the client▶ answered ─▶ over
+//!   │ close of the server                ▲
+//!   └─▶ Closing ─the client's answer, or 5 s┘
+//! ```
+//! What is to be sent goes before what is to be read, and a message is read only when the channel takes one: who sends
+//! faster than it is handled waits in its own socket.
+
+use super::close::Close;
+use super::line::Line;
+use super::read::{Came, Reader};
+use super::{write, Accepted, ToSend};
+use crate::connection::{Connection, Directive};
+use crate::turn::{self, give_way};
+use exchange::now;
+use std::future::{poll_fn, Future};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::{sleep, Instant, Sleep};
+
+/// How long a client has to answer a close.
+const TO_ANSWER: u64 = 5_000;
+/// Things that are done before other connections have their turn.
+const STEPS: usize = 64;
+
+/// A WebSocket that is open.
+struct Socket<L> {
+    line: L,
+    reader: Reader,
+    accepted: Accepted,
+    state: Arc<Connection>,
+    /// the server has said that it ends the connection, and why
+    closing: Option<Close>,
+    /// the last frame has been added
+    is_last: Option<Close>,
+    opened: u64,
+    /// when anything came
+    heard: u64,
+    /// when a message came or went
+    moved: u64,
+    /// since when an answer to a ping is waited for
+    asked: Option<u64>,
+    /// when the close was said
+    closed: u64,
+    timer: Pin<Box<Sleep>>,
+}
+
+/// Serves it to its end. Gives the line back, and whether the client may still be sending.
+pub async fn serve<L: Line>(line: L, accepted: Accepted, state: &Arc<Connection>) -> (L, bool) {
+    let at = now();
+    let mut socket = Socket {
+        line,
+        reader: Reader::default(),
+        accepted,
+        state: state.clone(),
+        closing: None,
+        is_last: None,
+        opened: at,
+        heard: at,
+        moved: at,
+        asked: None,
+        closed: 0,
+        timer: Box::pin(sleep(Duration::ZERO)),
+    };
+    socket.set_timer(at);
+    let (close, lingers) = poll_fn(|cx| socket.poll(cx)).await;
+    let Socket { line, accepted, .. } = socket;
+    accepted.channel.end(close);
+    (line, lingers)
+}
+
+/// How it has ended, and whether the client may still be sending.
+type Over = (Close, bool);
+
+fn gone() -> Over {
+    (Close::new(Close::ABNORMAL, ""), false)
+}
+
+impl<L: Line> Socket<L> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Over> {
+        turn::begin();
+        self.line.begin();
+        // an error of the socket is the client's going
+        let over = self.turn(cx).unwrap_or_else(|_| Some(self.lost()));
+        self.line.rest();
+        match over {
+            Some(over) => Poll::Ready(over),
+            None => Poll::Pending,
+        }
+    }
+
+    /// The client has left without a word, or in the middle of one.
+    fn lost(&mut self) -> Over {
+        match self.is_last.take().or(self.closing.take()) {
+            Some(close) => (close, false),
+            None => gone(),
+        }
+    }
+
+    /// Goes on until something has to be waited for: then `None`.
+    fn turn(&mut self, cx: &mut Context<'_>) -> io::Result<Option<Over>> {
+        self.state.set_waker(cx.waker());
+        if let Some(over) = self.obey() {
+            return Ok(Some(over));
+        }
+        if let Some(over) = self.look_at_clock(cx) {
+            return Ok(Some(over));
+        }
+        for _ in 0..STEPS {
+            let can_write = !self.line.is_full() || self.line.poll_flush(cx)?.is_ready();
+            if self.is_last.is_some() {
+                return Ok(if self.line.poll_flush(cx)?.is_ready() { Some((self.lost().0, true)) } else { None });
+            }
+            let sent = can_write && self.send(cx);
+            let came = can_write && self.receive(cx)?;
+            if self.is_last.is_none() && !sent && !came {
+                return self.pause(cx);
+            }
+        }
+        let _ = self.line.poll_flush(cx)?;
+        give_way(cx);
+        Ok(None)
+    }
+
+    /// Nothing more is to be done for now.
+    fn pause(&mut self, cx: &mut Context<'_>) -> io::Result<Option<Over>> {
+        let _ = self.line.poll_flush(cx)?;
+        Ok(None)
+    }
+
+    /// What the server wants of the connection.
+    fn obey(&mut self) -> Option<Over> {
+        match self.state.directive() {
+            Directive::None => None,
+            Directive::Drain => {
+                self.close(Close::new(Close::GOING_AWAY, "the server ends"));
+                None
+            }
+            Directive::WriteTimeout => {
+                self.state.server().log.of_client(|| format!("{} write timeout", self.state.remote_addr));
+                Some(self.lost())
+            }
+            Directive::Close | Directive::Flood | Directive::HeaderTimeout => Some(self.lost()),
+        }
+    }
+
+    /// The server ends the connection.
+    fn close(&mut self, close: Close) {
+        if self.closing.is_none() && self.is_last.is_none() {
+            write::close(&close, &mut self.line);
+            self.closing = Some(close);
+            self.closed = now();
+        }
+    }
+
+    /// The next thing that the channel has for the client. `false` when there is none.
+    fn send(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.closing.is_some() {
+            return false;
+        }
+        match self.accepted.channel.poll_next(cx) {
+            Poll::Pending => return false,
+            Poll::Ready(ToSend::Message(packet)) => {
+                write::message(&packet, self.accepted.deflate, &mut self.line);
+                self.moved = now();
+            }
+            Poll::Ready(ToSend::Close(close)) => self.close(close),
+        }
+        true
+    }
+
+    /// The next thing that the client has sent, if it may be taken. `false` when there is none.
+    fn receive(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+        // what comes after the server's close is not for the app
+        let is_open = self.closing.is_none();
+        if is_open && self.accepted.channel.poll_ready(cx).is_pending() {
+            return Ok(false);
+        }
+        loop {
+            match self.reader.next(self.accepted.bounds.max_message, self.accepted.deflate.is_some()) {
+                Ok(Some(came)) => {
+                    self.came(came, is_open);
+                    return Ok(true);
+                }
+                Ok(None) => {}
+                Err(close) => {
+                    self.fail(close);
+                    return Ok(true);
+                }
+            }
+            match self.line.poll_read(cx, &mut self.reader)? {
+                Poll::Pending => return Ok(false),
+                Poll::Ready(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Poll::Ready(_) => {
+                    self.heard = now();
+                    self.asked = None;
+                }
+            }
+        }
+    }
+
+    fn came(&mut self, came: Came, is_open: bool) {
+        match came {
+            Came::Message(message) if is_open => {
+                self.moved = self.heard;
+                self.accepted.channel.take(message);
+            }
+            Came::Ping(payload) if is_open => write::pong(payload, &mut self.line),
+            Came::Message(_) | Came::Ping(_) | Came::Pong => {}
+            Came::Close(close) => {
+                if is_open {
+                    // the same, as the answer
+                    write::close(&close, &mut self.line);
+                }
+                self.is_last = self.closing.take().or(Some(close));
+            }
+        }
+    }
+
+    /// The client has broken the rules.
+    fn fail(&mut self, close: Close) {
+        let Connection { remote_addr, .. } = &*self.state;
+        self.state.server().log.of_client(|| format!("{remote_addr} WebSocket: {} {}", close.code, close.reason));
+        if self.closing.is_none() {
+            write::close(&close, &mut self.line);
+        }
+        self.is_last = Some(close);
+    }
+
+    // ---- time ------------------------------------------------------------------------------------------------------
+
+    /// What is due now. The clock is looked at when the timer says so, which is set again then.
+    fn look_at_clock(&mut self, cx: &mut Context<'_>) -> Option<Over> {
+        while self.timer.as_mut().poll(cx).is_ready() {
+            let now = now();
+            if self.closing.is_some() && now >= self.closed + TO_ANSWER {
+                return Some(self.lost());
+            }
+            if let Some(over) = self.check(now) {
+                return Some(over);
+            }
+            self.set_timer(now);
+        }
+        None
+    }
+
+    fn check(&mut self, now: u64) -> Option<Over> {
+        let bounds = self.accepted.bounds;
+        if self.closing.is_some() {
+            return None;
+        }
+        if now.saturating_sub(self.opened) >= bounds.max_lifetime {
+            self.close(Close::new(Close::GOING_AWAY, "the connection has had its time"));
+        } else if now.saturating_sub(self.moved) >= bounds.idle_timeout {
+            self.close(Close::new(Close::GOING_AWAY, "no message for too long"));
+        } else if self.asked.is_some_and(|asked| now.saturating_sub(asked) >= bounds.ping_interval) {
+            self.state.server().log.of_client(|| format!("{} WebSocket: no answer to a ping", self.state.remote_addr));
+            return Some(gone());
+        } else if self.asked.is_none() && now.saturating_sub(self.heard) >= bounds.ping_interval {
+            write::ping(&mut self.line);
+            self.asked = Some(now);
+        }
+        None
+    }
+
+    /// When to look at the clock next.
+    fn set_timer(&mut self, now: u64) {
+        let bounds = self.accepted.bounds;
+        let due = if self.closing.is_some() {
+            self.closed + TO_ANSWER
+        } else {
+            [
+                self.opened.saturating_add(bounds.max_lifetime),
+                self.moved.saturating_add(bounds.idle_timeout),
+                self.asked.unwrap_or(self.heard).saturating_add(bounds.ping_interval),
+            ]
+            .into_iter()
+            .fold(u64::MAX, u64::min)
+        };
+        // a day, where nothing is due
+        let pause = Duration::from_millis(due.saturating_sub(now).clamp(1, 86_400_000));
+        self.timer.as_mut().reset(Instant::now() + pause);
+    }
+}

@@ -1,0 +1,78 @@
+//! WebSockets (RFC 6455), with compression (RFC 7692): what follows when a request was answered with 101, or over HTTP/2
+//! with 200 (RFC 8441). Frames are read and written here; what a message means is for the [`Channel`].
+//!
+//! `handshake` reads what a client asks for; `connection` is the order of things, on a `line`; `read` makes messages of
+//! frames, `write` frames of messages, `deflate` compresses with one compressor for each thread.
+
+mod close;
+mod connection;
+mod deflate;
+mod handshake;
+mod line;
+mod read;
+mod write;
+
+pub use close::Close;
+pub use connection::serve;
+pub use handshake::{is_wanted, wanting, Deflate, Handshake};
+
+use bytes::Bytes;
+use exchange::Packet;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// What a WebSocket is to whoever has accepted it. All calls come from the task of the connection.
+pub trait Channel: Send {
+    /// Goes on with what came before. Ready when it takes another message.
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()>;
+
+    /// A message has come, after [`Channel::poll_ready`].
+    fn take(&mut self, message: Message);
+
+    /// The next thing to be sent.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<ToSend>;
+
+    /// The connection is over. Called once.
+    fn end(self: Box<Self>, close: Close);
+}
+
+/// A whole message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// UTF-8, and not any bytes
+    pub is_text: bool,
+    /// all of it
+    pub bytes: Bytes,
+}
+
+/// What goes out.
+#[derive(Debug)]
+pub enum ToSend {
+    /// a message
+    Message(Arc<Packet>),
+    /// the connection ends; nothing comes after it
+    Close(Close),
+}
+
+/// What may come on a WebSocket, and how long it may take. Times are in ms; `u64::MAX` for no end.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// longest message in bytes, also when it is unpacked
+    pub max_message: usize,
+    /// a client that has said nothing for so long is asked whether it is there, and given up after as long again
+    pub ping_interval: u64,
+    /// a connection on which no message has come or gone for so long ends
+    pub idle_timeout: u64,
+    /// every connection ends after so long
+    pub max_lifetime: u64,
+}
+
+/// A WebSocket that was accepted: the body of the response that says so.
+pub struct Accepted {
+    /// what it is for
+    pub channel: Box<dyn Channel>,
+    /// how it is compressed, if it is
+    pub deflate: Option<Deflate>,
+    /// what may come
+    pub bounds: Bounds,
+}

@@ -1,0 +1,29 @@
+//! What a worker says beside requests, at any time: commands for WebSockets (`wire::socket`), and the answers to them.
+
+use crate::worker::{Job, Worker};
+use shm::RequestId;
+
+/// Under whose name it is said.
+const NOBODY: RequestId = RequestId { slot: 0, generation: 0 };
+
+/// Whether a message is said under no request's name.
+pub(crate) fn is_nobodys(id: RequestId) -> bool {
+    id == NOBODY
+}
+
+impl Worker {
+    /// Says a command: it is on its way when this returns. `false` when the server has gone.
+    pub fn say(&mut self, command: &[u8]) -> bool {
+        // of an earlier one, for which nobody waits any more
+        self.forget_answer();
+        let said = self.send(Job::of(NOBODY), command);
+        self.tell();
+        said
+    }
+
+    /// The answer to the command that was said last, if it has come. Orders are obeyed meanwhile; requests wait.
+    pub fn hear(&mut self) -> Option<Vec<u8>> {
+        self.listen();
+        self.take_answer()
+    }
+}
