@@ -37,6 +37,8 @@ pub enum Incoming {
     Coming(u64),
     /// of HTTP/2
     Http2(Stream),
+    /// of a CONNECT of HTTP/2: what comes is of the protocol that is wanted, and no body
+    Line(RecvStream),
 }
 
 /// See [`Incoming::Http2`].
@@ -73,6 +75,7 @@ impl Incoming {
         match self {
             Incoming::Here(received) => Some(received),
             Incoming::Http2(stream) if stream.body.is_end_stream() => Some(&Received::Empty),
+            Incoming::Line(_) => Some(&Received::Empty),
             Incoming::Coming(_) | Incoming::Http2(_) => None,
         }
     }
@@ -81,6 +84,7 @@ impl Incoming {
     pub fn into_unread(self) -> Option<Unread> {
         match self {
             Incoming::Http2(stream) if !stream.body.is_end_stream() => Some(stream.body),
+            Incoming::Line(line) => Some(line),
             _ => None,
         }
     }
@@ -94,6 +98,7 @@ impl Incoming {
 pub async fn receive(body: &mut Incoming, connection: &Connection) -> Result<Received, Failure> {
     let (announced, stream) = match body {
         Incoming::Here(received) => return Ok(std::mem::replace(received, Received::Empty)),
+        Incoming::Line(_) => return Ok(Received::Empty),
         Incoming::Coming(announced) => (*announced, None),
         Incoming::Http2(stream) => (stream.announced, Some(stream.transfer.clone())),
     };
@@ -111,7 +116,7 @@ pub async fn receive(body: &mut Incoming, connection: &Connection) -> Result<Rec
             return Poll::Ready(Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "the body came too slowly").closing()));
         }
         match body {
-            Incoming::Here(_) => Poll::Ready(Ok(())),
+            Incoming::Here(_) | Incoming::Line(_) => Poll::Ready(Ok(())),
             Incoming::Coming(_) => current_transport::borrow(|io| poll_http1(io, cx, transfer, &mut store))
                 .unwrap_or_else(|| Poll::Ready(Err(ended_early()))),
             Incoming::Http2(stream) => poll_http2(&mut stream.body, cx, &mut store),

@@ -2,6 +2,7 @@
 //!
 //! A thread keeps the memory of those that have ended for the next ones: most requests allocate nothing for their head.
 
+use h2::ext::Protocol;
 use http::header::HOST;
 use http::request::Parts;
 use http::{HeaderName, Method};
@@ -72,6 +73,7 @@ impl Head {
         let mut head = Head::new();
         head.method = parts.method.clone();
         head.version = Version::Http2;
+        head.protocol = parts.extensions.get::<Protocol>().map(|protocol| protocol.as_str().into());
         head.set_target(parts.uri.path(), parts.uri.query());
         let authority = parts.uri.authority().map_or("", |authority| authority.as_str());
         if !authority.is_empty() {

@@ -91,6 +91,11 @@ impl Transfer {
         }
     }
 
+    /// Something has changed that its task has to look at.
+    pub fn wake(&self) {
+        self.task.wake();
+    }
+
     /// The response waits for its client to make room.
     pub fn wants_room(&self) {
         if self.response.since.load(Relaxed) == 0 {

@@ -79,7 +79,8 @@ fn builder(server: &Shared) -> Builder {
         .max_header_list_size(u32::try_from(limits.max_header_size).unwrap_or(u32::MAX))
         .max_send_buffer_size(HELD)
         .max_pending_accept_reset_streams(RESETS)
-        .max_local_error_reset_streams(Some(RESETS_OF_OURS));
+        .max_local_error_reset_streams(Some(RESETS_OF_OURS))
+        .enable_connect_protocol();
     builder
 }
 
@@ -124,6 +125,8 @@ impl Serving<'_> {
             self.log("too many frames that ask for nothing");
         } else {
             machine.graceful_shutdown();
+            // what has no end of its own has to hear of it
+            self.state.for_each_transfer(|transfer| transfer.wake());
         }
         true
     }

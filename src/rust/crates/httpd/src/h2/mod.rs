@@ -11,6 +11,7 @@ mod frames;
 pub mod fuzzing;
 mod io;
 mod piece;
+mod socket_line;
 mod stream;
 
 pub use connection::serve;

@@ -6,12 +6,15 @@
 //! ```
 
 use super::piece::Piece;
+use super::socket_line::SocketLine;
 use crate::body::{self, Incoming};
 use crate::connection::{Connection, OpenStream};
 use crate::date;
 use crate::head::Head;
 use crate::response::{is_bodiless, Body, Response, Sent};
 use crate::service::{Answering, Service};
+use crate::transfer::Transfer;
+use crate::ws::{self, Accepted};
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
@@ -60,7 +63,10 @@ pub fn begin(
     let announced =
         parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok()).unwrap_or(0);
     let expects = !body.is_end_stream() && parts.headers.contains_key(EXPECT);
-    let body = Incoming::Http2(body::Stream { body, announced, transfer: open.transfer().clone() });
+    let body = match parts.method {
+        Method::CONNECT => Incoming::Line(body),
+        _ => Incoming::Http2(body::Stream { body, announced, transfer: open.transfer().clone() }),
+    };
     let answering = service.answer(Head::from_http2(&parts), body, connection.clone());
     let mut asked = Asked { open, connection: connection.clone(), respond, head_only, expects };
     match answering {
@@ -121,7 +127,8 @@ impl Asked {
         let head = head(&response, self.head_only);
         let sent = Sent::new(response.end);
         let mut body = response.body;
-        let is_empty = self.head_only || body.is_empty();
+        let accepted = body.take_socket();
+        let is_empty = accepted.is_none() && (self.head_only || body.is_empty());
         let send = match self.respond.send_response(head, is_empty) {
             Ok(send) => send,
             Err(e) => {
@@ -133,6 +140,13 @@ impl Asked {
                 return None;
             }
         };
+        if let Some(accepted) = accepted {
+            let Asked { open, connection, .. } = self;
+            let unread = body.take_unread()?;
+            let stream = Stream { send, body, doing: Doing::Sent, open, connection, sent };
+            tokio::spawn(be_socket(stream, unread, accepted));
+            return None;
+        }
         let bytes = if is_empty { None } else { body.take_bytes() };
         let doing = if is_empty { Doing::Sent } else { Doing::Sending };
         let Asked { open, connection, .. } = self;
@@ -150,7 +164,19 @@ impl Stream {
         self.doing == Doing::Sent && self.open.transfer().waiting() == 0
     }
 
-    fn hand_over(&mut self, bytes: Bytes, is_last: bool) -> Option<()> {
+    /// How it moves.
+    pub fn transfer(&self) -> &Arc<Transfer> {
+        self.open.transfer()
+    }
+
+    /// Nothing comes any more.
+    pub fn hand_over_last(&mut self) {
+        // a client that has gone needs no end
+        let _ = self.hand_over(Bytes::new(), true);
+    }
+
+    /// Gives bytes to the library. `None` when the client has gone.
+    pub fn hand_over(&mut self, bytes: Bytes, is_last: bool) -> Option<()> {
         if is_last {
             self.doing = Doing::Sent;
         }
@@ -231,6 +257,13 @@ impl Future for Stream {
         }
         self.go_on(cx).map(drop)
     }
+}
+
+/// The stream goes on as a WebSocket (RFC 8441).
+async fn be_socket(stream: Stream, from_client: RecvStream, accepted: Accepted) {
+    let connection = stream.connection.clone();
+    let (line, _) = ws::serve(SocketLine::new(stream, from_client), accepted, &connection).await;
+    line.into_stream().await;
 }
 
 fn head(response: &Response, head_only: bool) -> http::Response<()> {

@@ -36,7 +36,7 @@ const LONG: usize = 64 << 10;
 /// See the module.
 pub struct Body {
     source: Source,
-    _until_end: Option<(Option<OpenRequest>, Option<Unread>)>,
+    until_end: Option<(Option<OpenRequest>, Option<Unread>)>,
 }
 
 enum Source {
@@ -58,14 +58,14 @@ struct Piecewise {
 impl Body {
     /// No body.
     pub fn empty() -> Self {
-        Body { source: Source::Empty, _until_end: None }
+        Body { source: Source::Empty, until_end: None }
     }
 
     /// These bytes.
     pub fn bytes(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         let source = if bytes.is_empty() { Source::Empty } else { Source::Bytes(bytes) };
-        Body { source, _until_end: None }
+        Body { source, until_end: None }
     }
 
     /// `len` bytes of the file from `offset` on.
@@ -74,17 +74,17 @@ impl Body {
             return Body::empty();
         }
         let piecewise = Piecewise { file: Arc::new(file), offset, left: len, reading: None, place: None };
-        Body { source: Source::File(piecewise), _until_end: None }
+        Body { source: Source::File(piecewise), until_end: None }
     }
 
     /// What comes through the pipe, however long.
     pub fn pipe(reader: PipeReader) -> Self {
-        Body { source: Source::Pipe(reader), _until_end: None }
+        Body { source: Source::Pipe(reader), until_end: None }
     }
 
     /// What is said on a WebSocket, which the connection becomes.
     pub fn socket(accepted: Accepted) -> Self {
-        Body { source: Source::Socket(Box::new(accepted)), _until_end: None }
+        Body { source: Source::Socket(Box::new(accepted)), until_end: None }
     }
 
     /// The WebSocket, if it is one. What is left is kept as long as that is open.
@@ -96,6 +96,11 @@ impl Body {
                 None
             }
         }
+    }
+
+    /// What was not read of the request's body, for who goes on to read it.
+    pub fn take_unread(&mut self) -> Option<Unread> {
+        self.until_end.as_mut().and_then(|(_, unread)| unread.take())
     }
 
     /// Whether it is one.
@@ -160,8 +165,8 @@ impl Body {
                 return Ok(());
             }
             let (file, len) = (in_file(bytes, &server.upload_path).map_err(not_kept)?, bytes.len() as u64);
-            let until_end = self._until_end.take();
-            *self = Body { _until_end: until_end, ..Body::file(file, 0, len) };
+            let until_end = self.until_end.take();
+            *self = Body { until_end, ..Body::file(file, 0, len) };
         }
         if let Source::File(file) = &mut self.source {
             file.place = Some(server.budget.file().ok_or_else(|| unavailable("too many files are being sent"))?);
@@ -172,7 +177,7 @@ impl Body {
     /// Keeps the request open, and what was not read of its body, until this body has been handed over whole, or
     /// dropped.
     pub fn keeping(mut self, open: Option<OpenRequest>, unread: Option<Unread>) -> Self {
-        self._until_end = Some((open, unread));
+        self.until_end = Some((open, unread));
         self
     }
 

@@ -104,7 +104,7 @@ impl<L: Line> Socket<L> {
 
     /// Goes on until something has to be waited for: then `None`.
     fn turn(&mut self, cx: &mut Context<'_>) -> io::Result<Option<Over>> {
-        self.state.set_waker(cx.waker());
+        self.line.set_waker(&self.state, cx.waker());
         if let Some(over) = self.obey() {
             return Ok(Some(over));
         }
@@ -135,7 +135,7 @@ impl<L: Line> Socket<L> {
 
     /// What the server wants of the connection.
     fn obey(&mut self) -> Option<Over> {
-        match self.state.directive() {
+        match self.line.directive(&self.state) {
             Directive::None => None,
             Directive::Drain => {
                 self.close(Close::new(Close::GOING_AWAY, "the server ends"));

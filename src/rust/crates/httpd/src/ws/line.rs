@@ -1,16 +1,21 @@
 //! What a WebSocket runs on: a connection of HTTP/1.1 that has become one, or a stream of HTTP/2.
 
 use super::read::Reader;
+use crate::connection::{Connection, Directive};
 use crate::transport::Transport;
 use bytes::Bytes;
 use std::io;
-use std::task::{ready, Context, Poll};
+use std::task::{ready, Context, Poll, Waker};
 
 /// See the module. What is added is sent by [`Line::poll_flush`], before more is added to a full one.
 pub trait Line {
     /// The task's turn begins, and ends: in between there are buffers.
     fn begin(&mut self);
     fn rest(&mut self);
+
+    /// Where the task is woken that has it, and what the server wants of it.
+    fn set_waker(&self, connection: &Connection, waker: &Waker);
+    fn directive(&self, connection: &Connection) -> Directive;
 
     /// Gives what has come to the reader. The number of bytes; 0 when the client has ended its side.
     fn poll_read(&mut self, cx: &mut Context<'_>, reader: &mut Reader) -> Poll<io::Result<usize>>;
@@ -32,6 +37,14 @@ impl Line for Box<Transport> {
 
     fn rest(&mut self) {
         Transport::rest(self);
+    }
+
+    fn set_waker(&self, connection: &Connection, waker: &Waker) {
+        connection.set_waker(waker);
+    }
+
+    fn directive(&self, connection: &Connection) -> Directive {
+        connection.directive()
     }
 
     fn poll_read(&mut self, cx: &mut Context<'_>, reader: &mut Reader) -> Poll<io::Result<usize>> {

@@ -15,6 +15,8 @@ mod write;
 pub use close::Close;
 pub use connection::serve;
 pub use handshake::{is_wanted, wanting, Deflate, Handshake};
+pub(crate) use line::Line;
+pub(crate) use read::Reader;
 
 use bytes::Bytes;
 use exchange::Packet;
