@@ -135,7 +135,7 @@ pub unsafe extern "C" fn drv_channel_say(
         let mut message = Vec::new();
         command.encode(&mut message);
         let said = match (link, service) {
-            (Some(link), _) => link.worker.say(&message),
+            (Some(link), _) => link.worker.say(&message, command.is_answered()),
             (None, Some(service)) => {
                 if let Some(answer) = service.obey(message) {
                     ANSWER.with_borrow_mut(|table| table.fill(&answer));

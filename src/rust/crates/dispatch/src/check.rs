@@ -84,6 +84,8 @@ impl Dispatcher {
     /// Tells clients that have waited too long so, and ends what runs too long. `true` while any request is out that
     /// has a deadline.
     pub(crate) fn expire(&mut self) -> bool {
+        // what a worker has said without ringing for it
+        self.drain();
         let now = now();
         let over: Vec<(Key, Outcome)> = self
             .entries

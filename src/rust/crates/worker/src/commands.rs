@@ -12,12 +12,15 @@ pub(crate) fn is_nobodys(id: RequestId) -> bool {
 }
 
 impl Worker {
-    /// Says a command: it is on its way when this returns. `false` when the server has gone.
-    pub fn say(&mut self, command: &[u8]) -> bool {
+    /// Says a command, whose answer, if there is one, is `awaited`. It is on its way when this returns, or when the
+    /// handler that runs has replied, if that is soon. `false` when the server has gone.
+    pub fn say(&mut self, command: &[u8], awaited: bool) -> bool {
         // of an earlier one, for which nobody waits any more
         self.forget_answer();
         let said = self.send(Job::of(NOBODY), command);
-        self.tell();
+        if awaited || !self.telling().can_wait() {
+            self.tell();
+        }
         said
     }
 

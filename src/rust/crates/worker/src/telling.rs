@@ -62,8 +62,17 @@ impl Telling {
 
     /// Whether replies are to be rung for before a handler of `route` begins.
     pub(crate) fn must_tell_before(&self, route: u32) -> bool {
-        let quick = self.longest.get(Self::index(route)).copied().flatten().is_some_and(|t| t < QUICK);
-        self.untold > 0 && (!quick || self.untold >= MOST)
+        self.untold > 0 && (!self.is_quick(Self::index(route)) || self.untold >= MOST)
+    }
+
+    /// Whether what is said now can wait for the reply of the handler that runs. If that is not as quick as it was
+    /// lately, the server finds it when it next looks at the clock, within some 25 ms.
+    pub(crate) fn can_wait(&self) -> bool {
+        self.began.is_some_and(|(index, _)| self.is_quick(index)) && self.untold < MOST
+    }
+
+    fn is_quick(&self, index: usize) -> bool {
+        self.longest.get(index).copied().flatten().is_some_and(|longest| longest < QUICK)
     }
 
     /// All replies have been rung for.
@@ -99,5 +108,20 @@ mod tests {
         assert!(telling.must_tell_before(0), "many wait");
         telling.told();
         assert!(!telling.must_tell_before(1) && !telling.must_tell_before(u32::MAX), "none waits");
+    }
+
+    #[test]
+    fn what_a_handler_says_waits_for_its_reply_when_that_is_soon() {
+        let mut telling = Telling::default();
+        assert!(!telling.can_wait(), "no handler runs");
+        telling.begin(0);
+        assert!(!telling.can_wait(), "unknown");
+        telling.end();
+        telling.begin(0);
+        assert!(telling.can_wait());
+        std::thread::sleep(Duration::from_millis(1));
+        telling.end();
+        telling.begin(0);
+        assert!(!telling.can_wait(), "slow");
     }
 }

@@ -289,6 +289,10 @@ impl Worker {
         }
     }
 
+    pub(crate) fn telling(&self) -> &Telling {
+        &self.telling
+    }
+
     pub(crate) fn take_answer(&mut self) -> Option<Vec<u8>> {
         self.answer.take()
     }
