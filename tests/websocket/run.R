@@ -1,0 +1,92 @@
+# Plays the cases of cases/ against a server that echoes, and says which fail. Usage and the format: README.md. Base R
+# only. Neighbours: case.R reads the files, client.R plays them with frames.R, deflate.R, handshake.R and rules.R,
+# judge.R says what is wrong with what came.
+
+here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
+# what the cases of HTTP have too: escapes and repetitions in text, and how a server is started
+for (file in c("case.R", "server.R")) source(file.path(dirname(here), "conformance", file))
+# after that, as read_case() is another one here
+for (file in c("frames.R", "deflate.R", "handshake.R", "rules.R", "case.R", "client.R", "judge.R")) {
+  source(file.path(here, file))
+}
+
+# list(host, port, path) of "ws://127.0.0.1:9001/echo".
+parse_url <- function(url) {
+  parts <- regmatches(url, regexec("^ws://([^:/]+):([0-9]+)(/.*)?$", url))[[1]]
+  if (!length(parts)) stop("not like ws://127.0.0.1:9001/echo: ", url)
+  list(host = parts[2], port = as.integer(parts[3]), path = if (nzchar(parts[4])) parts[4] else "/")
+}
+
+# The options --url, --without-deflate and --strict, and a pattern.
+parse_arguments <- function(args) {
+  options <- list(pattern = "", deflate = TRUE, strict = FALSE, times = FALSE)
+  while (length(args)) {
+    switch(args[1],
+      "--url" = {
+        options$url <- args[2]
+        args <- args[-1]
+      },
+      "--without-deflate" = options$deflate <- FALSE,
+      "--strict" = options$strict <- TRUE,
+      "--times" = options$times <- TRUE,
+      if (startsWith(args[1], "--")) stop("unknown option: ", args[1]) else options$pattern <- args[1])
+    args <- args[-1]
+  }
+  options
+}
+
+# list(wrong, loose) of one case.
+run_case <- function(server, case) {
+  tryCatch({
+    record <- play(server, case)
+    found <- judge(case, record)
+    if (length(found$wrong)) return(found)
+    blind <- unnoticed(case, record)
+    if (length(blind)) found$wrong <- paste("not noticed when broken:", blind)
+    found
+  }, error = function(e) list(wrong = conditionMessage(e)))
+}
+
+main <- function(args) {
+  options <- parse_arguments(args)
+  cases <- unlist(lapply(list.files(file.path(here, "cases"), "\\.cases$", full.names = TRUE), read_cases), FALSE)
+  cases <- cases[vapply(cases, function(case) grepl(options$pattern, paste(case$name, case$title)), NA)]
+  twice <- unique(names(cases)[duplicated(names(cases))])
+  if (length(twice)) stop("cases of one name: ", paste(twice, collapse = ", "))
+  if (is.null(options$url)) {
+    server <- start_server(app = file.path(here, "app.R"))
+    on.exit(end_server(server))
+    server$path <- "/echo"
+  } else {
+    server <- parse_url(options$url)
+  }
+  failed <- loose <- skipped <- 0
+  for (case in cases) {
+    needs_deflate <- any(grepl("permessage-deflate", case$headers)) && !identical(case$extensions, "none")
+    if (!options$deflate && needs_deflate) {
+      skipped <- skipped + 1
+      next
+    }
+    begun <- proc.time()[["elapsed"]]
+    found <- run_case(server, case)
+    if (options$times) cat(sprintf("%6.2f s  %s\n", proc.time()[["elapsed"]] - begun, case$name))
+    if (options$strict) found <- list(wrong = c(found$wrong, found$loose))
+    if (length(found$wrong)) {
+      failed <- failed + 1
+      cat(case$name, ", ", case$title, ": ", paste(found$wrong, collapse = "; "), "\n", sep = "")
+    } else if (length(found$loose)) {
+      loose <- loose + 1
+    }
+  }
+  if (length(server$log)) {
+    panics <- grep("panicked", log_lines(server), value = TRUE)
+    failed <- failed + length(panics)
+    writeLines(panics)
+  }
+  if (loose) cat(loose, "of them as the RFC allows, but not as it advises (see with --strict)\n")
+  cat(length(cases) - failed - skipped, " passed, ", failed, " failed", if (skipped) paste0(", ", skipped, " skipped"),
+    "\n", sep = "")
+  failed == 0
+}
+
+if (!main(commandArgs(trailingOnly = TRUE))) quit(status = 1)
