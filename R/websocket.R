@@ -10,7 +10,7 @@
 #' @param conn A connection, as handlers of [dr_ws()] get it; or its number, `conn$id`, for code that has kept that.
 #' @param msg A single string (sent as text, in UTF-8); a raw vector (sent as bytes); or a list, which is sent as text
 #'   in JSON, with single values as scalars.
-#' @param binary `TRUE` to send a string as bytes.
+#' @param binary `TRUE` to send a string as bytes, `FALSE` to send the bytes of a raw vector as text.
 #' @param code Why, for the client: 1000 (all is well), 1001 (going away), 1003, 1007 to 1014, or a code of your own in
 #'   3000..4999. See RFC 6455, section 7.4.
 #' @param reason The same for people: a single string of at most 123 bytes.
@@ -24,7 +24,7 @@
 #'   if (msg == "bye") dr_ws_close(conn, 1000, "bye") else dr_ws_send(conn, toupper(msg))
 #' })
 #' @export
-dr_ws_send <- function(conn, msg, binary = FALSE) invisible(.Call(C_ws_send, conn, msg, binary))
+dr_ws_send <- function(conn, msg, binary = is.raw(msg)) invisible(.Call(C_ws_send, conn, msg, binary))
 
 #' @rdname dr_ws_send
 #' @export
@@ -83,7 +83,7 @@ dr_ws_leave <- function(conn, room) invisible(.Call(C_ws_leave, conn, room))
 
 #' @rdname dr_ws_rooms
 #' @export
-dr_ws_broadcast <- function(room, msg, binary = FALSE, ..., except = NULL) {
+dr_ws_broadcast <- function(room, msg, binary = is.raw(msg), ..., except = NULL) {
   check_dots_empty(..., call = sys.call())
   invisible(.Call(C_ws_broadcast, room, msg, binary, except))
 }

@@ -176,11 +176,11 @@ static drv_str room_argument(SEXP room) {
   return text;
 }
 
-/* The bytes of a message, and whether they are no text. A list is sent as JSON. The result lives until the call from R
+/* The bytes of a message, and whether they are sent as such, or as text. A list is sent as JSON. The result lives until the call from R
  * returns. */
 static drv_str message_argument(SEXP *message, SEXP binary, int *is_binary) {
   if (TYPEOF(*message) == RAWSXP) {
-    *is_binary = 1;
+    *is_binary = Rf_asLogical(binary) != FALSE;
     return (drv_str){(const char *)RAW(*message), (size_t)XLENGTH(*message)};
   }
   if (TYPEOF(*message) == VECSXP) *message = drv_call_package("ws_json", *message);

@@ -11,7 +11,7 @@ SEXP drv_channels_event(SEXP handlers, SEXP cell, SEXP params);
 
 /* .Call: the connection that the request of `cell` wants to be; NULL when it wants none. */
 SEXP drv_channels_connection(SEXP cell);
-/* .Call: sends a string or a raw vector to a connection. TRUE as `binary` sends a string as bytes, too. */
+/* .Call: sends a string, a raw vector or a list to a connection, as bytes if `binary`, otherwise as text. */
 SEXP drv_channels_send(SEXP connection, SEXP message, SEXP binary);
 SEXP drv_channels_close(SEXP connection, SEXP code, SEXP reason);
 SEXP drv_channels_join(SEXP connection, SEXP room, SEXP name);

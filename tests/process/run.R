@@ -7,8 +7,8 @@
 # "2", "3" and "4" are the other ways, from an R session; "others" takes one of these for each test in turn, and "all"
 # runs each test in all ways.
 #
-# Neighbours: family.R finds and ends processes, server.R starts servers, client.R sends requests, storm.R has clients
-# that leave, checks.R is what tests say, app.R is the app, faults.c what an app does wrong in C, c-app.R the same app
+# Neighbours: family.R finds and ends processes, server.R starts servers, client.R sends requests, websocket.R messages,
+# storm.R has clients that leave, checks.R is what tests say, app.R is the app, faults.c what an app does wrong in C, c-app.R the same app
 # with C handlers; the tests are in test-*.R.
 #
 # Every test starts servers of its own and leaves nothing running: what it leaves fails it, and is killed by its pid.
@@ -16,7 +16,7 @@
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 root <- dirname(dirname(here))
-for (file in c("checks.R", "family.R", "server.R", "client.R", "storm.R")) source(file.path(here, file))
+for (file in c("checks.R", "family.R", "server.R", "client.R", "websocket.R", "storm.R")) source(file.path(here, file))
 
 tests <- list()
 
@@ -47,6 +47,7 @@ run_test <- function(test) {
   }, skipped = identity, error = identity)
   logs <- if (inherits(result, "error")) server_logs()
   end_clients()
+  end_sockets()
   left <- tryCatch(end_servers(), error = function(e) conditionMessage(e))
   if (is.null(left)) left <- sprintf("left running: %s", processes_left(5))
   kill_family()

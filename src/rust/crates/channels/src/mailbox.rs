@@ -34,6 +34,8 @@ struct Inner {
     bytes: usize,
     /// a close was the last thing
     is_closed: bool,
+    /// that was because the client does not read
+    is_over: bool,
     waker: Option<Waker>,
 }
 
@@ -59,6 +61,7 @@ impl Mailbox {
         if !inner.waiting.is_empty() && inner.bytes + worth > self.limit {
             inner.waiting.clear();
             inner.bytes = 0;
+            inner.is_over = true;
             inner.end(TRY_AGAIN_LATER, "too much waits to be read");
         } else {
             inner.bytes += worth;
@@ -76,13 +79,21 @@ impl Mailbox {
         }
     }
 
+    /// Ready when the client is given up. Asked instead of [`Mailbox::poll`] while nothing can be sent.
+    pub fn poll_over(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut inner = self.inner();
+        if inner.is_over {
+            return Poll::Ready(());
+        }
+        inner.waits(cx);
+        Poll::Pending
+    }
+
     /// The next thing to be done.
     pub fn poll(&self, cx: &mut Context<'_>) -> Poll<Outgoing> {
         let mut inner = self.inner();
         let Some(next) = inner.waiting.pop_front() else {
-            if !inner.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
-                inner.waker = Some(cx.waker().clone());
-            }
+            inner.waits(cx);
             return Poll::Pending;
         };
         if let Outgoing::Message(packet) = &next {
@@ -97,6 +108,12 @@ impl Mailbox {
 }
 
 impl Inner {
+    fn waits(&mut self, cx: &mut Context<'_>) {
+        if !self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            self.waker = Some(cx.waker().clone());
+        }
+    }
+
     fn end(&mut self, code: u16, reason: &str) {
         self.waiting.push_back(Outgoing::Close(code, reason.to_owned()));
         self.is_closed = true;
@@ -149,8 +166,10 @@ mod tests {
             mailbox.send(packet("x"));
         }
         assert_eq!(next(&mailbox), Some("x".into()));
+        assert!(mailbox.poll_over(&mut Context::from_waker(Waker::noop())).is_pending());
         mailbox.send(packet("y"));
         mailbox.send(packet("z"));
+        assert!(mailbox.poll_over(&mut Context::from_waker(Waker::noop())).is_ready());
         assert_eq!(next(&mailbox), Some("1013 too much waits to be read".into()));
         assert_eq!(next(&mailbox), None);
     }

@@ -112,6 +112,8 @@ pub struct Connection {
     watch: AtomicU8,
     task: Wakeup,
     http2: AtomicBool,
+    /// it has no end of its own: when the server ends it has to be told
+    lasts: AtomicBool,
 }
 
 impl Connection {
@@ -131,6 +133,7 @@ impl Connection {
             watch: AtomicU8::new(WATCH_NOT),
             task: Wakeup::default(),
             http2: AtomicBool::new(false),
+            lasts: AtomicBool::new(false),
         }
     }
 
@@ -271,6 +274,16 @@ impl Connection {
             self.watch.store(WATCH_NOW, Relaxed);
             self.task.wake();
         }
+    }
+
+    /// It goes on until somebody ends it.
+    pub fn lasts(&self) {
+        self.lasts.store(true, Relaxed);
+    }
+
+    /// Whether it has to be told that the server ends: others end with their answer.
+    pub fn is_to_be_told(&self) -> bool {
+        self.is_http2() || self.lasts.load(Relaxed)
     }
 
     /// Tells the connection's task what to do; a weightier directive replaces a lighter one.

@@ -49,7 +49,7 @@ pub fn drain() {
     DRAINING.set(true);
     new_connections::rest(0);
     registry::with_all(|all| {
-        all.iter().filter(|(_, c)| c.is_http2()).for_each(|(_, c)| c.give(Directive::Drain));
+        all.iter().filter(|(_, c)| c.is_to_be_told()).for_each(|(_, c)| c.give(Directive::Drain));
     });
     registry::watch_closely();
 }

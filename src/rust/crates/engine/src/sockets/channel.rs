@@ -115,7 +115,7 @@ impl Open {
             if let Some((_, ticket)) = &mut self.events.ticket {
                 let outcome = ready!(Pin::new(ticket).poll(cx));
                 let id = self.events.ticket.take().map_or(0, |(id, _)| id);
-                if !self.is_done(id, outcome, cx) {
+                if !self.is_done(id, outcome) {
                     continue;
                 }
                 if let Some(done) = self.events.waiting.pop_front() {
@@ -159,7 +159,7 @@ impl Open {
     }
 
     /// `false` when it has to be handed over again.
-    fn is_done(&mut self, id: u64, outcome: Outcome, cx: &mut Task<'_>) -> bool {
+    fn is_done(&mut self, id: u64, outcome: Outcome) -> bool {
         match outcome {
             Outcome::Reply(reply, _) => {
                 if let Some(state) = state_of(&reply) {
@@ -188,7 +188,6 @@ impl Open {
             }
             Outcome::Ending => self.give_up(Close::new(Close::GOING_AWAY, "the server ends")),
         }
-        let _ = cx;
         true
     }
 
@@ -244,6 +243,14 @@ impl Channel for Open {
         self.mailbox.poll(cx).map(|next| match next {
             Outgoing::Message(packet) => ToSend::Message(packet),
             Outgoing::Close(code, reason) => ToSend::Close(Close::new(code, &reason)),
+        })
+    }
+
+    fn poll_given_up(&mut self, cx: &mut Task<'_>) -> Poll<Close> {
+        self.mailbox.poll_over(cx).map(|()| {
+            let line = format!("{} WebSocket: too much waits to be read", self.identity.socket.remote_addr);
+            self.identity.socket.server().log.of_client(|| line);
+            Close::new(Close::TRY_AGAIN_LATER, "too much waits to be read")
         })
     }
 

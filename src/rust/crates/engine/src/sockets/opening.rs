@@ -162,5 +162,9 @@ impl Channel for Full {
         self.0.take().map_or(Poll::Pending, |close| Poll::Ready(ToSend::Close(close)))
     }
 
+    fn poll_given_up(&mut self, _: &mut Task<'_>) -> Poll<Close> {
+        Poll::Pending
+    }
+
     fn end(self: Box<Self>, _: Close) {}
 }

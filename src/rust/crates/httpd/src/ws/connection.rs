@@ -52,6 +52,10 @@ struct Socket<L> {
 
 /// Serves it to its end. Gives the line back, and whether the client may still be sending.
 pub async fn serve<L: Line>(line: L, accepted: Accepted, state: &Arc<Connection>) -> (L, bool) {
+    state.lasts();
+    if state.server().is_draining() {
+        state.give(Directive::Drain);
+    }
     let at = now();
     let mut socket = Socket {
         line,
@@ -116,8 +120,15 @@ impl<L: Line> Socket<L> {
             if self.is_last.is_some() {
                 return Ok(if self.line.poll_flush(cx)?.is_ready() { Some((self.lost().0, true)) } else { None });
             }
+            if !can_write {
+                if let Poll::Ready(close) = self.accepted.channel.poll_given_up(cx) {
+                    return Ok(Some((close, false)));
+                }
+            }
+            // it may end the connection when it learns what came of a message
+            let takes = self.accepted.channel.poll_ready(cx).is_ready();
             let sent = can_write && self.send(cx);
-            let came = can_write && self.receive(cx)?;
+            let came = can_write && self.receive(takes, cx)?;
             if self.is_last.is_none() && !sent && !came {
                 return self.pause(cx);
             }
@@ -175,10 +186,10 @@ impl<L: Line> Socket<L> {
     }
 
     /// The next thing that the client has sent, if it may be taken. `false` when there is none.
-    fn receive(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+    fn receive(&mut self, takes: bool, cx: &mut Context<'_>) -> io::Result<bool> {
         // what comes after the server's close is not for the app
         let is_open = self.closing.is_none();
-        if is_open && self.accepted.channel.poll_ready(cx).is_pending() {
+        if is_open && !takes {
             return Ok(false);
         }
         loop {

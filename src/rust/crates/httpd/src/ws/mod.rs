@@ -34,6 +34,9 @@ pub trait Channel: Send {
     /// The next thing to be sent.
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<ToSend>;
 
+    /// Asked while the client takes nothing: ready when that is to have an end, now.
+    fn poll_given_up(&mut self, cx: &mut Context<'_>) -> Poll<Close>;
+
     /// The connection is over. Called once.
     fn end(self: Box<Self>, close: Close);
 }

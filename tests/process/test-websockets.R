@@ -1,0 +1,312 @@
+# WebSockets, in every way of starting: what handlers are told and can do, and what neither clients nor dying workers
+# can take from others.
+
+sockets_app <- file.path(here, "websockets-app.R")
+
+notes <- function(server) {
+  file <- file.path(server$marks, "notes")
+  if (file.exists(file)) trimws(readLines(file)) else character()
+}
+
+noted_line <- function(server, pattern) wait_for(function() any(grepl(pattern, notes(server))))
+
+json <- function(text) jsonlite::fromJSON(text)
+
+logged <- function(server, pattern) wait_for(function() any(grepl(pattern, server$log())))
+
+test_every_way("messages are answered in order, text and bytes", function(start) {
+  server <- start(sockets_app)
+  client <- ws(server, "/echo")
+  sent <- list("hello", "", "h\u00e9\u20ac", as.raw(0:255), raw(), strrep("x", 70000), raw(2e5))
+  for (x in sent) ws_send(client, x)
+  for (x in sent) {
+    got <- ws_next(client)
+    expect(identical(got, x), "another message of ", length(x), " came back")
+  }
+  expect(ws_leave(client, 1000, "bye") == 1000, "another code")
+  # a page and a WebSocket at the same path
+  expect(ask(server, "/page")$body == "a page", "no page")
+  expect(ws_ask(ws(server, "/page"), "?") == "a socket", "no socket")
+  only <- ask(server, "/echo")
+  expect(only$status == "426" && field(only, "upgrade") == "websocket", "only a WebSocket: ", only$status)
+  expect(ask(server, "/nothing")$status == "404", "nothing is there")
+  expect(ws_open(server, "/nothing")$status == 404L, "no WebSocket is there")
+})
+
+test_every_way("a connection has a state, params and the request that it began with", function(start) {
+  server <- start(sockets_app)
+  protocol <- "Sec-WebSocket-Protocol: v1, v2"
+  client <- ws(server, "/state/a%20b/7", c("Cookie: name=Ann", "Origin: http://127.0.0.1", protocol))
+  expect(client$fields[["sec-websocket-protocol"]] == "v2", "another protocol")
+  expect(grepl("seen=yes", client$fields[["set-cookie"]]), "what middleware adds is not there")
+  expect(ws_next(client) == "before the first message", "what was sent at first has not come")
+  for (n in 8:10) {
+    got <- json(ws_ask(client, "x"))
+    expect(got$state$n == n && got$state$name == "Ann" && got$state$protocol == "v2" && got$kind == "a b",
+      "another state: ", toString(got))
+  }
+  expect(got$state$addr == "127.0.0.1", "another address")
+  ws_leave(client, 4005, "h\u00e9")
+  expect(noted_line(server, "^closed a b 10 4005 h"), "the close was not told: ", notes(server))
+  lost <- ws(server, "/state/lost/1")
+  expect(is.null(json(ws_ask({ ws_next(lost); lost }, "forget"))$state), "the state is not forgotten")
+  close(lost$con)
+  expect(noted_line(server, "^closed lost 1006"), "the loss was not told: ", notes(server))
+  for (query in c("?refuse=yes", "?fail=yes")) {
+    answer <- ws_open(server, paste0("/state/x/1", query))
+    expect(answer$status == c(403L, 500L)[[1L + (query == "?fail=yes")]], query, ": ", answer$status)
+  }
+  expect(ws_open(server, "/echo", "X-Key: wrong")$status == 401L, "middleware was not asked")
+  expect(ws_open(server, "/state/x/no")$status == 404L, "a param of another type")
+})
+
+test_every_way("a page of another site gets no WebSocket with the cookies of this one", function(start) {
+  server <- start(sockets_app)
+  other <- "Origin: https://evil.example"
+  expect(ws_open(server, "/echo", c(other, "Cookie: a=1"))$status == 403L, "it has one")
+  expect(ws_open(server, "/echo", other)$status == 101L, "without cookies it has none")
+  own <- paste0("Origin: http://127.0.0.1:", server$port)
+  expect(ws_open(server, "/echo", c(own, "Cookie: a=1"))$status == 101L, "its own page has none")
+  expect(ws_open(server, "/own", other)$status == 403L, "it is not among the origins")
+  expect(ws_open(server, "/own", c("Origin: https://app.example.com", "Cookie: a=1"))$status == 101L, "it is")
+})
+
+test_every_way("rooms are the server's, and can be read and sent to from any handler", function(start) {
+  server <- start(sockets_app)
+  a <- ws(server, "/room/x?name=Ann")
+  b <- ws(server, "/room/x?name=B%20%C3%A9")
+  other <- ws(server, "/room/y?name=Cem")
+  who <- json(ws_ask(a, "who"))
+  expect(identical(who$name, c("Ann", "B \u00e9")) && all(diff(who$id) > 0), "others are there: ", toString(who))
+  ws_send(b, "hello")
+  got <- list(ws_next(a), ws_next(b), ws_next(b))
+  expect(got[[1L]] == "hello" && "hello" %in% got[2:3] && "{\"told\":2}" %in% got[2:3], "not told: ", toString(got))
+  ws_send(a, "others")
+  expect(ws_next(b) == "others" && ws_ask(a, "who") != "others", "except")
+  expect(ask(server, "/tell/x", "-H", "Content-Type: text/plain", "-d", "from afar")$body == "{\"told\":2}", "afar")
+  expect(ws_next(a) == "from afar" && ws_next(b) == "from afar", "it did not come")
+  rooms <- json(ask(server, "/rooms")$body)
+  expect(identical(rooms$room, c("x", "y")) && identical(rooms$members, 2:1), "other rooms: ", toString(rooms))
+  ws_send(a, "leave")
+  expect(wait_for(function() nrow(json(ask(server, "/members/x")$body)) == 1L), "who has left is still there")
+  close(other$con)
+  expect(wait_for(function() ask(server, "/members/y")$body == "[]"), "who has gone is still in the room")
+  expect(json(ask(server, "/members/x")$body)$name == "B \u00e9", "who has left is still in the room")
+  expect(json(ask(server, "/tell/none", "-H", "Content-Type: text/plain", "-d", "x")$body)$told == 0L, "nobody")
+})
+
+test_every_way("an error is logged, and the connection goes on", function(start) {
+  server <- start(sockets_app)
+  client <- ws(server, "/does")
+  ws_send(client, "fail")
+  ws_send(client, "stream")
+  expect(logged(server, "MESSAGE /does 500 it failed"), "it was not logged")
+  expect(ws_ask(client, "hello") == "no character", "the connection has ended")
+  expect(ws_ask(client, as.raw(1:3)) == "no raw", "bytes are none")
+  wrong <- json(ws_ask(client, "wrong"))
+  parts <- c("`conn` must be a connection", "`msg` must be a single string", "`msg` must be", "UTF-8", "`room` must be",
+    "`code` must be", "`msg` must be")
+  for (i in seq_along(parts)) expect(grepl(parts[[i]], wrong[[i]], fixed = TRUE), "another error: ", wrong[[i]])
+  ws_send(client, "gone")
+  expect(ws_ask(client, "json") == "{\"a\":1,\"b\":[\"x\",\"y\"]}", "a list is no JSON")
+  expect(identical(ws_ask(client, "raw"), as.raw(0:255)), "raw")
+  expect(identical(ws_ask(client, "bytes"), charToRaw("text")), "a string as bytes")
+  much <- ws(server, "/state/much/1")
+  ws_next(much)
+  ws_send(much, "much")
+  expect(is.character(ws_next(much)) && logged(server, "conn\\$state takes .* bytes"), "a large state is kept")
+  expect(json(ws_ask(much, "x"))$state$n == 2L, "the state before it is lost")
+})
+
+test_every_way("a message that is sent while a handler runs is not kept until it ends", function(start) {
+  server <- start(sockets_app)
+  client <- ws(server, "/does")
+  # many quick ones first: their messages are told along with their replies
+  for (i in 1:300) ws_ask(client, "x")
+  sent <- Sys.time()
+  ws_send(client, "sleep 1.5")
+  expect(ws_next(client) == "begun" && Sys.time() - sent < 1, "it came after ", format(Sys.time() - sent))
+  expect(ws_next(client) == "done", "it has not come")
+})
+
+test_every_way("the messages of a connection wait for a promise, others do not", function(start) {
+  server <- start(sockets_app)
+  client <- ws(server, "/does")
+  other <- ws(server, "/does")
+  # loads what promises need
+  ws_ask(client, "later")
+  for (x in c("later", "pid")) ws_send(client, x)
+  sent <- Sys.time()
+  pid <- ws_ask(other, "pid")
+  expect(Sys.time() - sent < 0.25, "the worker was not free")
+  expect(ws_next(client) == "later" && ws_next(client) == pid, "another order")
+})
+
+test_every_way("connections end with a code that says why", function(start) {
+  server <- start(sockets_app)
+  client <- ws(server, "/does")
+  ws_send(client, "close")
+  expect(ws_next(client) == "last", "what was sent before the close has not come")
+  expect(identical(ws_next(client), list(code = 4001, reason = "enough")), "another close")
+  expect(noted_line(server, "^left 4001"), "it was not told")
+  client <- ws(server, "/does")
+  ws_send(client, strrep("x", 10241))
+  expect(ws_code(client) == 1009, "a long message")
+  client <- ws(server, "/does")
+  writeBin(frame_bytes(opcodes[["text"]], as.raw(255)), client$con)
+  expect(ws_code(client) == 1007, "a text that is none")
+  client <- ws(server, "/does")
+  writeBin(frame_bytes(opcodes[["text"]], charToRaw("x"), masked = FALSE), client$con)
+  expect(ws_code(client) == 1002, "without a mask")
+  expect(ws_leave(ws(server, "/does"), 4444) == 4444 && logged(server, "CLOSE /does 500 in on_close"), "on_close")
+  held <- list(ws(server, "/few"), ws(server, "/few"))
+  expect(ws_code(ws(server, "/few")) == 1013, "one too many")
+  ws_leave(held[[1L]])
+  expect(wait_for(function() is.null(ws_code(ws(server, "/few"), 0.2))), "there is no place again")
+  expect(ws_code(ws(server, "/idle"), 5) == 1001, "an idle one")
+  short <- ws(server, "/short")
+  expect(ws_ask(short, "x") == "x" && ws_code(short, 5) == 1001, "one that has had its time")
+})
+
+test_every_way("a client that has gone without a word is found out, one that answers is kept", function(start) {
+  server <- start(sockets_app)
+  mute <- ws(server, "/pings")
+  mute$answers <- FALSE
+  expect(ws_code(mute, 5) == 1006, "it is kept")
+  expect(noted_line(server, "^pinged 1006"), "it was not told")
+  client <- ws(server, "/pings")
+  for (i in 1:20) {
+    Sys.sleep(0.1)
+    ws_read(client)
+    expect(is.null(ws_next(client, 0)), "who answers was given up")
+  }
+  expect(ws_ask(client, "x") == "x", "who answers was given up")
+})
+
+test_every_way("a client that does not read is given up, in bounded memory", function(start) {
+  server <- start(sockets_app)
+  pids <- c(server$pid, as.integer(ask(server, "/pid")$body))
+  client <- ws(server, "/does")
+  ask(server, "/pid")
+  used <- sapply(pids, resident)
+  for (i in 1:20) ws_send(client, "flood")
+  expect(noted_line(server, "^left 1013"), "it is kept: ", notes(server))
+  grown <- sapply(pids, resident) - used
+  expect(all(grown < 40e6), "server and worker grew by ", toString(grown), " bytes")
+  expect(ws_code(client, 20) %in% c(1013, 1006), "another code")
+  expect(ask(server, "/pid")$status == "200", "the server is gone")
+})
+
+test_every_way("the end of the server is told to all, and their handlers hear of it", function(start) {
+  server <- start(sockets_app)
+  clients <- lapply(1:20, function(i) ws(server, "/does"))
+  server$process$signal(15L)
+  codes <- lapply(clients, ws_code)
+  expect(all(codes == 1001), "codes: ", toString(codes))
+  expect(wait_for(function() !server$process$is_alive()), "it does not end")
+  expect(sum(grepl("^left 1001", notes(server))) == 20L, "handlers were told of ", length(notes(server)))
+})
+
+test("a worker that dies takes the message that it had, and nothing else", function() {
+  server <- serve(sockets_app, workers = 2)
+  clients <- lapply(1:10, function(i) ws(server, "/state/k/0"))
+  lapply(clients, ws_next)
+  victim <- ws(server, "/does")
+  ws_send(victim, "quit")
+  expect(ws_code(victim) == 1011, "another code")
+  expect(noted_line(server, "^left 1011"), "its handler did not hear of it")
+  for (n in 1:3) for (client in clients) expect(json(ws_ask(client, "x"))$state$n == n, "a state is lost")
+  for (pid in unique(replicate(20, ask(server, "/pid")$body))) tools::pskill(as.integer(pid), 9L)
+  for (client in clients) expect(json(ws_ask(client, "x"))$state$n == 4L, "a state is lost with all workers")
+  about <- grep("MESSAGE /does", server$log(), value = TRUE)
+  expect(length(about) == 1L && grepl("the worker ended before it was done", about), "the log: ", toString(about))
+})
+
+test("messages of many connections are handled by all workers, each in order", function() {
+  server <- serve(sockets_app, workers = 2)
+  clients <- lapply(1:8, function(i) ws(server, "/state/k/0"))
+  lapply(clients, ws_next)
+  for (n in 1:25) for (client in clients) ws_send(client, "slow")
+  pids <- integer()
+  for (client in clients) {
+    got <- lapply(1:25, function(n) json(ws_next(client)))
+    expect(identical(vapply(got, function(one) one$state$n, 1L), 1:25), "another order")
+    pids <- c(pids, vapply(got, `[[`, 1L, "pid"))
+  }
+  expect(length(unique(pids)) == 2L, "handled by ", length(unique(pids)), " workers")
+})
+
+test("connections outlive a reload, and have the handlers of the new app then", function() {
+  app <- write_app(c(
+    "app <- dr_app()",
+    "dr_ws(app, '/v', on_connect = function(conn) conn$state <- 5,",
+    "  on_message = function(conn, msg) dr_ws_send(conn, paste('one', conn$state)))",
+    "dr_ws(app, '/old', on_message = function(conn, msg) dr_ws_send(conn, 'old'))",
+    "app"
+  ))
+  server <- serve(app, workers = 2)
+  clients <- lapply(1:100, function(i) ws(server, "/v"))
+  old <- ws(server, "/old")
+  expect(ws_ask(clients[[1L]], "x") == "one 5" && ws_ask(old, "x") == "old", "another answer")
+  lines <- readLines(app)
+  writeLines(sub("'one'", "'two'", lines[!grepl("/old", lines)]), app)
+  server$process$signal(1L)
+  expect(logged(server, "reloaded"), "it was not reloaded")
+  expect(wait_for(function() ws_ask(clients[[1L]], "x") == "two 5"), "still the old handlers")
+  for (client in clients) expect(ws_ask(client, "x") == "two 5", "a connection is lost")
+  ws_send(old, "x")
+  expect(ws_code(old) == 1012, "a path that has gone")
+})
+
+test("a handler that takes too long ends its connection, and its worker is free again", function() {
+  server <- serve(sockets_app, workers = 1, kill_after = 1)
+  client <- ws(server, "/does")
+  ws_send(client, "sleep 20")
+  expect(ws_next(client) == "begun" && ws_code(client) == 1011, "another code")
+  expect(logged(server, "MESSAGE /does .*took too long"), "it was not logged")
+  expect(ws_ask(ws(server, "/does"), "hello") == "no character", "the worker is not free")
+})
+
+test("clients that vanish at any time leave nothing", function() {
+  server <- serve(sockets_app, workers = 2)
+  frame <- frame_bytes(opcodes[["text"]], charToRaw(strrep("x", 1000)))
+  for (round in 1:300) {
+    client <- ws_open(server, "/room/x?name=N")
+    if (round %% 3 == 0) writeBin(frame[seq_len(round)], client$con)
+    if (round %% 3 == 1) ws_send(client, "hello")
+    close(client$con)
+  }
+  open_sockets <<- list()
+  expect(wait_for(function() ask(server, "/rooms")$body == "[]"), "rooms are left: ", ask(server, "/rooms")$body)
+  open_files <- function() length(list.files(file.path("/proc", server$pid, "fd")))
+  expect(wait_for(function() open_files() < 60L), "descriptors are left: ", open_files())
+  expect(ws_ask(ws(server, "/echo"), "x") == "x", "it does not go on")
+})
+
+test("a session that serves sends from its console, whoever runs the handlers", function() {
+  for (workers in 1:2) {
+    server <- serve_session(c(
+      "serve <- function() dr_serve(app, port = 0L, workers = WORKERS, block = FALSE)",
+      "serve()",
+      "until <- Sys.time() + 20",
+      "while (Sys.time() < until) {",
+      "  later::run_now(0.1)",
+      "  if (nrow(dr_ws_members('x')) == 2L) break",
+      "}",
+      "told <- dr_ws_broadcast('x', 'from the console')",
+      "first <- dr_ws_members('x')$id[[1L]]",
+      "dr_ws_send(first, paste('told', told))",
+      "dr_ws_close(first, 4002)",
+      "while (Sys.time() < until && nrow(dr_ws_members('x'))) later::run_now(0.1)",
+      "dr_stop()",
+      "tryCatch(dr_ws_send(1, 'x'), drover_error_state = function(e) cat(conditionMessage(e), '\\n'))"
+    ) |> gsub(pattern = "WORKERS", replacement = workers, fixed = TRUE), sockets_app)
+    a <- ws(server, "/room/x?name=A")
+    b <- ws(server, "/room/x?name=B")
+    expect(ws_next(a) == "from the console" && ws_next(b) == "from the console", "it did not come")
+    expect(ws_next(a) == "told 2" && identical(ws_next(a)$code, 4002), "the first one was not sent to")
+    ws_leave(b)
+    expect(logged(server, "no server runs in this session"), "no error without a server")
+    expect(wait_for(function() !server$process$is_alive()), "it goes on")
+  }
+})
