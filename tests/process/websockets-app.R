@@ -77,7 +77,7 @@ dr_ws(app, "/does",
       wrong = {
         said <- vapply(list(
           quote(dr_ws_send("x", "y")), quote(dr_ws_send(conn, 1)), quote(dr_ws_send(conn, NA_character_)),
-          quote(dr_ws_send(conn, "\xff")), quote(dr_ws_join(conn, "")), quote(dr_ws_close(conn, 1005)),
+          quote(dr_ws_send(conn, `Encoding<-`("\xff", "UTF-8"))), quote(dr_ws_join(conn, "")), quote(dr_ws_close(conn, 1005)),
           quote(dr_ws_broadcast("x", c("a", "b")))
         ), function(call) tryCatch(eval(call), error = conditionMessage), "")
         dr_ws_send(conn, as.list(said))
