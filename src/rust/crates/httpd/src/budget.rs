@@ -17,6 +17,10 @@ const MAX_BODIES: u64 = 64 << 20;
 /// comes beyond that goes to disk, so that workers can go on making responses for clients that do not read.
 const MAX_RESPONSES: u64 = 64 << 20;
 
+/// Bytes of messages on WebSockets that are not complete, or wait for a handler, of all connections together; who wants
+/// more is told to come again.
+const MAX_MESSAGES: u64 = 64 << 20;
+
 /// See the module.
 pub struct Budget {
     /// descriptors that connections and files share
@@ -25,6 +29,7 @@ pub struct Budget {
     files: AtomicUsize,
     bodies: AtomicU64,
     responses: AtomicU64,
+    messages: AtomicU64,
     /// rung when a connection or a file closes that stood in a new connection's way
     pub one_freed: Notify,
 }
@@ -35,8 +40,8 @@ impl Budget {
     pub fn new(descriptors: usize, max_connections: usize) -> Arc<Self> {
         let max_files = descriptors.saturating_sub(max_connections).max(descriptors / 2);
         let files = AtomicUsize::new(0);
-        let (bodies, responses) = (AtomicU64::new(0), AtomicU64::new(0));
-        Arc::new(Budget { descriptors, max_files, files, bodies, responses, one_freed: Notify::new() })
+        let (bodies, responses, messages) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
+        Arc::new(Budget { descriptors, max_files, files, bodies, responses, messages, one_freed: Notify::new() })
     }
 
     /// Connections that fit beside the files that are open.
@@ -61,6 +66,15 @@ impl Budget {
         BodyRoom { budget: self.clone(), of: Self::responses, bytes: 0 }
     }
 
+    /// Room in memory for messages of a WebSocket.
+    pub fn messages(self: &Arc<Self>) -> BodyRoom {
+        BodyRoom { budget: self.clone(), of: Self::of_messages, bytes: 0 }
+    }
+
+    fn of_messages(&self) -> (&AtomicU64, u64) {
+        (&self.messages, MAX_MESSAGES)
+    }
+
     fn bodies(&self) -> (&AtomicU64, u64) {
         (&self.bodies, MAX_BODIES)
     }
@@ -78,7 +92,8 @@ impl Budget {
     /// Whether clients that stall take what others need.
     pub fn is_scarce(&self) -> bool {
         let is_half_full = |(taken, most): (&AtomicU64, u64)| 2 * taken.load(Relaxed) > most;
-        2 * self.files.load(Relaxed) > self.max_files || is_half_full(self.bodies()) || is_half_full(self.responses())
+        2 * self.files.load(Relaxed) > self.max_files
+            || [self.bodies(), self.responses(), self.of_messages()].into_iter().any(is_half_full)
     }
 }
 
@@ -110,6 +125,20 @@ impl BodyRoom {
         let fits = taken.fetch_update(Relaxed, Relaxed, more).is_ok();
         self.bytes += if fits { bytes } else { 0 };
         fits
+    }
+}
+
+impl BodyRoom {
+    /// Takes room for so many bytes in all, or gives back what is more. `false` when there is none: then it has what it
+    /// had.
+    pub fn fit(&mut self, bytes: usize) -> bool {
+        let bytes = bytes as u64;
+        if bytes >= self.bytes {
+            return bytes == self.bytes || self.grow((bytes - self.bytes) as usize);
+        }
+        (self.of)(&self.budget).0.fetch_sub(self.bytes - bytes, Relaxed);
+        self.bytes = bytes;
+        true
     }
 }
 
@@ -147,5 +176,16 @@ mod tests {
         assert!(second.grow(1) && budget.is_scarce());
         drop(second);
         assert!(!budget.is_scarce());
+    }
+
+    #[test]
+    fn messages_take_what_they_need_and_no_more() {
+        let budget = Budget::new(10, 10);
+        let (mut first, mut second) = (budget.messages(), budget.messages());
+        assert!(first.fit(MAX_MESSAGES as usize) && !second.fit(1) && budget.is_scarce());
+        assert!(first.fit(10) && !budget.is_scarce() && second.fit(MAX_MESSAGES as usize - 10));
+        assert!(!first.fit(11) && first.fit(10) && first.fit(0) && second.fit(MAX_MESSAGES as usize));
+        drop(second);
+        assert_eq!(budget.messages.load(Relaxed), 0);
     }
 }

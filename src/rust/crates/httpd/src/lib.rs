@@ -39,7 +39,7 @@ mod wakeup;
 pub mod ws;
 
 pub use body::{receive, Incoming, Received};
-pub use budget::{Budget, FilePlace};
+pub use budget::{BodyRoom, Budget, FilePlace};
 pub use connection::{Connection, OpenRequest};
 pub use date::date;
 pub use descriptors::make_room;

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use channels::{Mailbox, Outgoing, Store};
 use dispatch::{Outcome, Ticket};
 use httpd::ws::{Channel, Close, Message, ToSend};
+use httpd::BodyRoom;
 use observe::Level;
 use std::collections::VecDeque;
 use std::future::{poll_fn, Future};
@@ -25,6 +26,8 @@ use wire::{ContentType, Reply, ReplyBody};
 /// Messages that may wait behind the one that a handler has, and bytes: then the client waits.
 const MOST_WAITING: usize = 64;
 const MOST_BYTES: usize = 256 << 10;
+/// What a message costs beside its bytes.
+const OVERHEAD: usize = 256;
 /// After this long something is handed to the workers again that waited too long for one.
 const AGAIN: Duration = Duration::from_millis(50);
 /// The server's own code for a client that comes too early, or too often (RFC 6455's registry).
@@ -70,16 +73,24 @@ pub struct Open {
 }
 
 /// What has come.
-#[derive(Default)]
 pub struct Events {
     waiting: VecDeque<Came>,
     bytes: usize,
+    /// for these bytes, also once the connection is over
+    room: BodyRoom,
     /// the first of them is with the workers
     ticket: Option<(u64, Ticket)>,
     /// or will be after a pause
     pause: Option<Pin<Box<Sleep>>>,
     /// why the server ends the connection
     close: Option<Close>,
+}
+
+impl Events {
+    /// None yet.
+    pub fn new(room: BodyRoom) -> Self {
+        Events { waiting: VecDeque::new(), bytes: 0, room, ticket: None, pause: None, close: None }
+    }
 }
 
 enum Came {
@@ -96,9 +107,10 @@ impl Came {
         }
     }
 
-    fn len(&self) -> usize {
+    /// What it costs until it is handled.
+    fn worth(&self) -> usize {
         match self {
-            Came::Message(message) => message.bytes.len(),
+            Came::Message(message) => message.bytes.len() + OVERHEAD,
             Came::Close(_) => 0,
         }
     }
@@ -119,7 +131,8 @@ impl Open {
                     continue;
                 }
                 if let Some(done) = self.events.waiting.pop_front() {
-                    self.events.bytes -= done.len();
+                    self.events.bytes -= done.worth();
+                    self.events.room.fit(self.events.bytes);
                 }
                 if self.events.waiting.is_empty() {
                     // an idle connection keeps no space for a crowd of messages
@@ -155,6 +168,7 @@ impl Open {
     fn give_up(&mut self, close: Close) {
         self.events.waiting.clear();
         self.events.bytes = 0;
+        self.events.room.fit(0);
         self.events.close = Some(close);
     }
 
@@ -197,7 +211,13 @@ impl Open {
     }
 
     fn add(&mut self, came: Came) {
-        self.events.bytes += came.len();
+        let bytes = self.events.bytes + came.worth();
+        if !self.events.room.fit(bytes) {
+            // what came before is handled
+            self.events.close = Some(Close::new(Close::TRY_AGAIN_LATER, "too many messages wait for a worker"));
+            return;
+        }
+        self.events.bytes = bytes;
         self.events.waiting.push_back(came);
         if self.events.ticket.is_none() && self.events.pause.is_none() {
             self.submit();

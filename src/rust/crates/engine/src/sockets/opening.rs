@@ -83,7 +83,7 @@ pub fn begin(
         state: Bytes::new(),
         context: context.clone(),
         place,
-        events: Events::default(),
+        events: Events::new(socket.server().budget.messages()),
     });
     if !route.asks {
         return Ok(Begun::Open(accept(handshake, open, route, None)));

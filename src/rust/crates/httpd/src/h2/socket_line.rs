@@ -2,7 +2,7 @@
 
 use super::stream::Stream;
 use crate::connection::{Connection, Directive};
-use crate::ws::{Line, Reader};
+use crate::ws::{self, Accepted, Line, Reader};
 use bytes::Bytes;
 use h2::RecvStream;
 use std::io;
@@ -12,22 +12,31 @@ use std::task::{ready, Context, Poll, Waker};
 const FULL: usize = 16 << 10;
 
 /// See the module.
-pub struct SocketLine {
+struct SocketLine {
     stream: Stream,
     from_client: RecvStream,
     output: Vec<u8>,
 }
 
 impl SocketLine {
-    pub fn new(stream: Stream, from_client: RecvStream) -> Self {
+    fn new(stream: Stream, from_client: RecvStream) -> Self {
         SocketLine { stream, from_client, output: Vec::new() }
     }
 
     /// All has been said: what is left is for the client to take.
-    pub fn into_stream(mut self) -> Stream {
+    fn into_stream(mut self) -> Stream {
         self.stream.hand_over_last();
         self.stream
     }
+}
+
+/// Serves it to its end, in a task of its own.
+pub fn spawn(stream: Stream, from_client: RecvStream, accepted: Accepted) {
+    let connection = stream.connection().clone();
+    tokio::spawn(async move {
+        let (line, _) = ws::serve(SocketLine::new(stream, from_client), accepted, &connection).await;
+        line.into_stream().await;
+    });
 }
 
 fn gone() -> io::Error {

@@ -6,7 +6,6 @@
 //! ```
 
 use super::piece::Piece;
-use super::socket_line::SocketLine;
 use crate::body::{self, Incoming};
 use crate::connection::{Connection, OpenStream};
 use crate::date;
@@ -14,7 +13,7 @@ use crate::head::Head;
 use crate::response::{is_bodiless, Body, Response, Sent};
 use crate::service::{Answering, Service};
 use crate::transfer::Transfer;
-use crate::ws::{self, Accepted};
+use crate::ws::Accepted;
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
@@ -50,12 +49,17 @@ enum Doing {
     Failing,
 }
 
+/// What becomes of a stream that goes on as a WebSocket: its response, whose head is sent, and what comes from the
+/// client.
+pub type BeSocket = fn(Stream, RecvStream, Accepted);
+
 /// Answers a request: at once, or in a task of its own. Gives the response whose client may still have to take it.
 pub fn begin(
     request: Request<RecvStream>,
     respond: SendResponse<Piece>,
     connection: &Arc<Connection>,
     service: &Arc<dyn Service>,
+    be_socket: BeSocket,
 ) -> Option<Stream> {
     let (parts, body) = request.into_parts();
     let open = connection.stream(respond.stream_id().as_u32());
@@ -68,7 +72,7 @@ pub fn begin(
         _ => Incoming::Http2(body::Stream { body, announced, transfer: open.transfer().clone() }),
     };
     let answering = service.answer(Head::from_http2(&parts), body, connection.clone());
-    let mut asked = Asked { open, connection: connection.clone(), respond, head_only, expects };
+    let mut asked = Asked { open, connection: connection.clone(), respond, head_only, expects, be_socket };
     match answering {
         Answering::Now(response) => asked.send(response?),
         Answering::Later(mut answer) => {
@@ -101,6 +105,7 @@ struct Asked {
     head_only: bool,
     /// the client waits to be told to send its body (RFC 9110 section 10.1.1)
     expects: bool,
+    be_socket: BeSocket,
 }
 
 impl Asked {
@@ -141,10 +146,10 @@ impl Asked {
             }
         };
         if let Some(accepted) = accepted {
-            let Asked { open, connection, .. } = self;
+            let Asked { open, connection, be_socket, .. } = self;
             let unread = body.take_unread()?;
             let stream = Stream { send, body, doing: Doing::Sent, open, connection, sent };
-            tokio::spawn(be_socket(stream, unread, accepted));
+            be_socket(stream, unread, accepted);
             return None;
         }
         let bytes = if is_empty { None } else { body.take_bytes() };
@@ -162,6 +167,11 @@ impl Stream {
     /// Whether the client has taken all of it.
     pub fn is_done(&self) -> bool {
         self.doing == Doing::Sent && self.open.transfer().waiting() == 0
+    }
+
+    /// On which connection.
+    pub fn connection(&self) -> &Arc<Connection> {
+        &self.connection
     }
 
     /// How it moves.
@@ -257,13 +267,6 @@ impl Future for Stream {
         }
         self.go_on(cx).map(drop)
     }
-}
-
-/// The stream goes on as a WebSocket (RFC 8441).
-async fn be_socket(stream: Stream, from_client: RecvStream, accepted: Accepted) {
-    let connection = stream.connection.clone();
-    let (line, _) = ws::serve(SocketLine::new(stream, from_client), accepted, &connection).await;
-    line.into_stream().await;
 }
 
 fn head(response: &Response, head_only: bool) -> http::Response<()> {

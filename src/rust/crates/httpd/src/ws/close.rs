@@ -25,6 +25,8 @@ impl Close {
     pub const ABNORMAL: u16 = 1006;
     /// a text is not UTF-8, or what was compressed cannot be read
     pub const INVALID: u16 = 1007;
+    /// what the client does is not wanted here
+    pub const POLICY: u16 = 1008;
     /// a message is too long
     pub const TOO_BIG: u16 = 1009;
     /// something failed in the server

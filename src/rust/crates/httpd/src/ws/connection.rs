@@ -12,8 +12,10 @@ use super::close::Close;
 use super::line::Line;
 use super::read::{Came, Reader};
 use super::{write, Accepted, ToSend};
+use crate::budget::BodyRoom;
 use crate::connection::{Connection, Directive};
 use crate::turn::{self, give_way};
+use admission::ms;
 use exchange::now;
 use std::future::{poll_fn, Future};
 use std::io;
@@ -25,6 +27,8 @@ use tokio::time::{sleep, Instant, Sleep};
 
 /// How long a client has to answer a close.
 const TO_ANSWER: u64 = 5_000;
+/// Bytes of a message that is not whole which every connection may have. For more it takes room of the server.
+const FREE: usize = 16 << 10;
 /// Things that are done before other connections have their turn.
 const STEPS: usize = 64;
 
@@ -47,6 +51,10 @@ struct Socket<L> {
     asked: Option<u64>,
     /// when the close was said
     closed: u64,
+    /// of the message that is coming, when it began and how many bytes of it were here when it was looked at
+    coming: Option<(u64, usize)>,
+    /// for what is not whole
+    room: BodyRoom,
     timer: Pin<Box<Sleep>>,
 }
 
@@ -69,6 +77,8 @@ pub async fn serve<L: Line>(line: L, accepted: Accepted, state: &Arc<Connection>
         moved: at,
         asked: None,
         closed: 0,
+        coming: None,
+        room: state.server().budget.messages(),
         timer: Box::pin(sleep(Duration::ZERO)),
     };
     socket.set_timer(at);
@@ -204,6 +214,12 @@ impl<L: Line> Socket<L> {
                     return Ok(true);
                 }
             }
+            let held = self.reader.held();
+            if !self.room.fit(held.saturating_sub(FREE)) {
+                self.fail(Close::new(Close::TRY_AGAIN_LATER, "the server has no room for the message"));
+                return Ok(true);
+            }
+            self.coming = if held > 0 { Some(self.coming.unwrap_or((now(), 0))) } else { None };
             match self.line.poll_read(cx, &mut self.reader)? {
                 Poll::Pending => return Ok(false),
                 Poll::Ready(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -269,6 +285,8 @@ impl<L: Line> Socket<L> {
             self.close(Close::new(Close::GOING_AWAY, "the connection has had its time"));
         } else if now.saturating_sub(self.moved) >= bounds.idle_timeout {
             self.close(Close::new(Close::GOING_AWAY, "no message for too long"));
+        } else if self.is_slow(now) {
+            self.fail(Close::new(Close::POLICY, "a message came too slowly"));
         } else if self.asked.is_some_and(|asked| now.saturating_sub(asked) >= bounds.ping_interval) {
             self.state.server().log.of_client(|| format!("{} WebSocket: no answer to a ping", self.state.remote_addr));
             return Some(gone());
@@ -277,6 +295,20 @@ impl<L: Line> Socket<L> {
             self.asked = Some(now);
         }
         None
+    }
+
+    /// Whether a message that has begun comes as slowly as a body may not come.
+    fn is_slow(&mut self, now: u64) -> bool {
+        let limits = &self.state.server().limits;
+        let held = self.reader.held();
+        let Some((since, had)) = self.coming.as_mut() else { return false };
+        let span = now.saturating_sub(*since);
+        if span < ms(limits.body_timeout) {
+            return false;
+        }
+        let is_slow = (held.saturating_sub(*had) as u64) * 1000 / span.max(1) < limits.min_body_rate.max(1);
+        (*since, *had) = (now, held);
+        is_slow
     }
 
     /// When to look at the clock next.
@@ -289,6 +321,7 @@ impl<L: Line> Socket<L> {
                 self.opened.saturating_add(bounds.max_lifetime),
                 self.moved.saturating_add(bounds.idle_timeout),
                 self.asked.unwrap_or(self.heard).saturating_add(bounds.ping_interval),
+                self.coming.map_or(u64::MAX, |(since, _)| since + ms(self.state.server().limits.body_timeout)),
             ]
             .into_iter()
             .fold(u64::MAX, u64::min)

@@ -47,6 +47,11 @@ impl Reader {
         self.buffer.extend_from_slice(bytes);
     }
 
+    /// Bytes of what is not whole.
+    pub fn held(&self) -> usize {
+        self.buffer.len() + self.begun.as_ref().map_or(0, |begun| begun.bytes.len())
+    }
+
     /// The next thing that is whole; `None` when more bytes are needed.
     ///
     /// # Errors
@@ -98,7 +103,7 @@ impl Reader {
         }
         let len = len as usize;
         if self.buffer.len() < before + len {
-            self.buffer.reserve(before + len - self.buffer.len());
+            // room is made as bytes come: who announces more has to send it first
             return Ok(None);
         }
         self.buffer.advance(before);
