@@ -17,7 +17,7 @@ parse_url <- function(url) {
   list(host = parts[2], port = as.integer(parts[3]), path = if (nzchar(parts[4])) parts[4] else "/")
 }
 
-# The options --url, --without-deflate and --strict, and a pattern.
+# The options of README.md, and a pattern.
 parse_arguments <- function(args) {
   options <- list(pattern = "", deflate = TRUE, strict = FALSE, times = FALSE)
   while (length(args)) {
@@ -29,6 +29,10 @@ parse_arguments <- function(args) {
       "--without-deflate" = options$deflate <- FALSE,
       "--strict" = options$strict <- TRUE,
       "--times" = options$times <- TRUE,
+      "--patience" = {
+        patience <<- as.numeric(args[2])
+        args <- args[-1]
+      },
       if (startsWith(args[1], "--")) stop("unknown option: ", args[1]) else options$pattern <- args[1])
     args <- args[-1]
   }
