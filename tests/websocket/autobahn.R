@@ -1,7 +1,7 @@
 # Runs Autobahn's test suite against a server that echoes, and says which of its cases fail.
 #   Rscript tests/websocket/autobahn.R PROGRAM FOLDER [--url URL] [CASE...]
-# PROGRAM: wstest, as tools/autobahn.sh installs it; FOLDER: for its report. Without a URL the server is app.R. CASE: such
-# as 7.* or 12.1.3; all without. A table of the groups, a line per failure, then "N passed, N failed".
+# PROGRAM: wstest, as tools/autobahn.sh installs it; FOLDER: for its report. Without a URL the server is app.R. CASE:
+# such as 7.* or 12.1.3; all without. A table of the groups, a line per failure, then "N passed, N failed".
 # Not for our own form of these cases, which needs no Python: run.R.
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
@@ -22,7 +22,6 @@ run_suite <- function(program, folder, url, cases) {
   unlink(folder, recursive = TRUE)
   dir.create(folder, recursive = TRUE)
   nothing <- stats::setNames(list(), character())
-  # "all" is not "*" in the suite's own words alone: a list of patterns
   spec <- list(outdir = folder, servers = list(list(agent = "server", url = url)), cases = as.list(cases),
     "exclude-cases" = list(), "exclude-agent-cases" = nothing)
   file <- file.path(folder, "spec.json")

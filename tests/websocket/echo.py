@@ -1,7 +1,7 @@
 """An echo server for WebSockets that keeps the RFCs, or breaks one rule of them: echo.py PORT [RULE]
 
-It shows that the cases of this folder can fail (prove.R), so it shares no code with what they are for. Python's standard
-library only. Not fast, and not for networks: it binds 127.0.0.1. PORT 0 is a free one; the port is printed.
+It shows that the cases of this folder can fail (prove.R), so it shares no code with what they are for. Python's
+standard library only. Not fast, and not for networks: it binds 127.0.0.1. PORT 0 is a free one; the port is printed.
 """
 import base64
 import hashlib

@@ -5,7 +5,8 @@
 judge <- function(case, record) {
   if (!isTRUE(record$status %in% case$status)) {
     wanted <- paste(case$status, collapse = " or ")
-    return(list(wrong = paste0("the handshake is answered with <", paste(record$status, collapse = ""), ">, not ", wanted)))
+    came <- if (length(record$status)) record$status else "nothing"
+    return(list(wrong = paste0("the handshake is answered with ", came, ", not ", wanted)))
   }
   if (case$ending$kind == "refused") return(list(wrong = character()))
   if (!extensions_fit(case, record$head)) {
@@ -55,7 +56,8 @@ first_difference <- function(a, b) {
   # a payload may have 16 MB, so the block that differs is looked for first
   for (from in seq_len(ceiling(size / 65536)) * 65536 - 65535) {
     block <- from:min(size, from + 65535)
-    if (!identical(a[block], b[block])) return(paste(", different from byte", from - 1 + which(a[block] != b[block])[1]))
+    if (identical(a[block], b[block])) next
+    return(paste(", different from byte", from - 1 + which(a[block] != b[block])[1]))
   }
 }
 

@@ -1,5 +1,5 @@
-# Shows that the cases can fail: an echo server that keeps the RFCs (echo.py) passes all of them, and with each rule that
-# it breaks fail the cases that are about this rule. Also what the client does by itself: deflate, SHA-1 and frames.
+# Shows that the cases can fail: an echo server that keeps the RFCs (echo.py) passes all of them, and for each rule that
+# it breaks, a case that is about this rule fails. Also what the client does by itself: deflate, SHA-1 and frames.
 #   Rscript tests/websocket/prove.R [PATTERN of rules]
 # Needs Python 3, without packages. Not for the server of this project: run.R.
 
@@ -41,7 +41,7 @@ play_cases <- function(url, pattern, patience) {
   suppressWarnings(system2(file.path(R.home("bin"), "Rscript"), shQuote(words), stdout = TRUE, stderr = TRUE))
 }
 
-# Whether exactly the named case is red when this rule is broken: NULL, or what is wrong.
+# Whether the named case fails when this rule is broken: NULL, or what is wrong.
 check_rule <- function(rule) {
   case <- rules[[rule]]
   pattern <- paste0("^", gsub(".", "\\.", case, fixed = TRUE), " ")
