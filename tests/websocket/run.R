@@ -19,7 +19,7 @@ parse_url <- function(url) {
 
 # The options of README.md, and a pattern.
 parse_arguments <- function(args) {
-  options <- list(pattern = "", deflate = TRUE, strict = FALSE, times = FALSE)
+  options <- list(pattern = "", workers = "1", deflate = TRUE, strict = FALSE, times = FALSE)
   while (length(args)) {
     switch(args[1],
       "--url" = {
@@ -29,6 +29,10 @@ parse_arguments <- function(args) {
       "--without-deflate" = options$deflate <- FALSE,
       "--strict" = options$strict <- TRUE,
       "--times" = options$times <- TRUE,
+      "--workers" = {
+        options$workers <- args[2]
+        args <- args[-1]
+      },
       "--patience" = {
         patience <<- as.numeric(args[2])
         args <- args[-1]
@@ -58,7 +62,7 @@ main <- function(args) {
   twice <- unique(names(cases)[duplicated(names(cases))])
   if (length(twice)) stop("cases of one name: ", paste(twice, collapse = ", "))
   if (is.null(options$url)) {
-    server <- start_server(app = file.path(here, "app.R"))
+    server <- start_server(c(workers = options$workers), app = file.path(here, "app.R"))
     on.exit(end_server(server))
     server$path <- "/echo"
   } else {
