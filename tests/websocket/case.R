@@ -6,6 +6,10 @@ read_cases <- function(file) {
   lines <- readLines(file, warn = FALSE, encoding = "bytes")
   if (!grepl("^# ", lines[1])) stop(file, ": the first line must say what the cases are about")
   lines <- lines[!grepl("^(#|$)", lines)]
+  # a line that is too long goes on in the next, behind two blanks
+  lines <- vapply(split(lines, cumsum(!startsWith(lines, "  "))), function(line) {
+    paste(c(line[1], substring(line[-1], 3)), collapse = "")
+  }, "", USE.NAMES = FALSE)
   starts <- startsWith(lines, "case ")
   if (!starts[1]) stop(file, ": must begin with a case")
   cases <- lapply(split(lines, cumsum(starts)), function(lines) {
@@ -66,7 +70,8 @@ read_frame <- function(line) {
   known <- c(names(opcodes), "raw")
   if (!frame$kind %in% known && !grepl("^op=[0-9]+$", frame$kind)) stop("unknown frame: ", frame$kind)
   if (frame$kind != "raw") {
-    frame$opcode <- if (frame$kind %in% names(opcodes)) opcodes[[frame$kind]] else as.numeric(sub("op=", "", frame$kind))
+    by_number <- startsWith(frame$kind, "op=")
+    frame$opcode <- if (by_number) as.numeric(sub("op=", "", frame$kind)) else opcodes[[frame$kind]]
   }
   frame
 }
@@ -111,7 +116,8 @@ made_data <- new.env()
 
 make_data <- function(name) {
   n <- 2000
-  word <- function(i) c("queue", "worker", "route", "handler", "stream", "socket", "frame", "limit")[i * i %% 61 %% 8 + 1]
+  words <- c("queue", "worker", "route", "handler", "stream", "socket", "frame", "limit")
+  word <- function(i) words[i * i %% 61 %% 8 + 1]
   i <- seq_len(n)
   text <- switch(name,
     json = sprintf("{\"id\": %d, \"name\": \"%s\", \"tags\": [\"%s\", \"%s\"], \"weight\": %.3f, \"ok\": %s}, ",

@@ -85,7 +85,9 @@ play_turn <- function(state, case, turn) {
       if (length(step$chop)) {
         write_bytes(state, unlist_raw(queue), step$chop, step$every)
         queue <- list()
-      } else if (step$alone) flush()
+      } else if (step$alone) {
+        flush()
+      }
     }
   }
   flush()
@@ -200,7 +202,8 @@ take_one <- function(state, frame) {
     }
   } else {
     if (frame$opcode != 0 || is.null(state$message)) {
-      state$message <- list(kind = names(opcodes)[match(frame$opcode, opcodes)], deflated = frame$rsv == 4, parts = list())
+      kind <- names(opcodes)[match(frame$opcode, opcodes)]
+      state$message <- list(kind = kind, deflated = frame$rsv == 4, parts = list())
     }
     state$message$parts[[length(state$message$parts) + 1]] <- frame$payload
     if (frame$fin) end_message(state)

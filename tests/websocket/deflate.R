@@ -39,9 +39,9 @@ stored_block <- function(bytes, final = FALSE) {
   c(as.raw(final), as.raw(c(size %% 256, size %/% 256, 255 - size %% 256, 255 - size %/% 256)), bytes)
 }
 
-# Inflates the payload of a message. `history`: what was inflated before it and may be referred to, at most 32,768 bytes.
-# NULL when it is no deflate stream, refers to more than that, or inflates to more than `most` bytes. A message with a
-# block that calls itself the last (RFC 7692, section 7.2.3.5) counts as none: the servers tested here make none.
+# Inflates the payload of a message. `history`: what was inflated before it and may be referred to, at most 32,768
+# bytes. NULL when it is no deflate stream, refers to more than that, or inflates to more than `most` bytes. A message
+# with a block that calls itself the last (RFC 7692, section 7.2.3.4) counts as none: the servers tested here make none.
 inflate <- function(bytes, history = raw(), most = 64 * 2^20) {
   # gzip's header; gzcon() looks at no checksum as long as the stream does not end
   gzip <- as.raw(c(0x1f, 0x8b, 0x08, 0, 0, 0, 0, 0, 0, 0x03))

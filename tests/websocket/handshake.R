@@ -63,7 +63,10 @@ sha1 <- function(bytes) {
     c(sum[1] + sum[2] %/% 65536, sum[2]) %% 65536
   }
   rotate <- function(word, by) {
-    if (by >= 16) { word <- rev(word); by <- by - 16 }
+    if (by >= 16) {
+      word <- rev(word)
+      by <- by - 16
+    }
     (word * 2^by) %% 65536 + rev(word) %/% 2^(16 - by)
   }
   word_of <- function(hex) strtoi(c(substr(hex, 1, 4), substr(hex, 5, 8)), 16L)

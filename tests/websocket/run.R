@@ -17,9 +17,9 @@ parse_url <- function(url) {
   list(host = parts[2], port = as.integer(parts[3]), path = if (nzchar(parts[4])) parts[4] else "/")
 }
 
-# The options --url, --without-deflate and --strict, and a pattern.
+# The options of README.md, and a pattern.
 parse_arguments <- function(args) {
-  options <- list(pattern = "", deflate = TRUE, strict = FALSE, times = FALSE)
+  options <- list(pattern = "", workers = "1", deflate = TRUE, strict = FALSE, times = FALSE)
   while (length(args)) {
     switch(args[1],
       "--url" = {
@@ -29,6 +29,14 @@ parse_arguments <- function(args) {
       "--without-deflate" = options$deflate <- FALSE,
       "--strict" = options$strict <- TRUE,
       "--times" = options$times <- TRUE,
+      "--workers" = {
+        options$workers <- args[2]
+        args <- args[-1]
+      },
+      "--patience" = {
+        patience <<- as.numeric(args[2])
+        args <- args[-1]
+      },
       if (startsWith(args[1], "--")) stop("unknown option: ", args[1]) else options$pattern <- args[1])
     args <- args[-1]
   }
@@ -54,7 +62,7 @@ main <- function(args) {
   twice <- unique(names(cases)[duplicated(names(cases))])
   if (length(twice)) stop("cases of one name: ", paste(twice, collapse = ", "))
   if (is.null(options$url)) {
-    server <- start_server(app = file.path(here, "app.R"))
+    server <- start_server(c(workers = options$workers), app = file.path(here, "app.R"))
     on.exit(end_server(server))
     server$path <- "/echo"
   } else {
