@@ -176,8 +176,8 @@ static drv_str room_argument(SEXP room) {
   return text;
 }
 
-/* The bytes of a message, and whether they are sent as such, or as text. A list is sent as JSON. The result lives until the call from R
- * returns. */
+/* The bytes of a message, and whether they are sent as such, or as text. A list is sent as JSON. The result lives until
+ * the call from R returns. */
 static drv_str message_argument(SEXP *message, SEXP binary, int *is_binary) {
   if (TYPEOF(*message) == RAWSXP) {
     *is_binary = Rf_asLogical(binary) != FALSE;

@@ -1,12 +1,13 @@
 /* WebSockets by the thousand, from one thread.
  *
  *   websocket echo PORT PATH CONNECTIONS SECONDS BYTES   each sends a message, waits for it, and sends the next
- *   websocket idle PORT PATH CONNECTIONS SECONDS         each is opened, with compression if the server has it, and waits
+ *   websocket idle PORT PATH CONNECTIONS SECONDS         each is opened, and waits
  *   websocket room PORT PATH CONNECTIONS ROUNDS          one sends a message that all get, so many times
  *
  * echo prints: messages/s, and the times from a message to its echo in microseconds: median, 99th percentile, longest.
  * idle prints how many are open, at once, and how many of them in the end. room prints for each round the milliseconds
- * until the last one has it. Frames of the client are masked with zeros, which costs it nothing and the server the same.
+ * until the last one has it. Compression is offered. Frames of the client are masked with zeros, which costs it nothing
+ * and the server the same.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -99,7 +100,8 @@ static void send_message(struct connection *c) {
   if (write(c->fd, message, message_len) != (ssize_t)message_len) die("write");
 }
 
-/* Reads what is there. How many messages have come to their end; -1 when the connection has. Control frames are none. */
+/* Reads what is there. How many messages have come to their end, control frames not counted; -1 when the connection
+ * has. */
 static int read_messages(struct connection *c) {
   ssize_t got = recv(c->fd, input, sizeof input, MSG_DONTWAIT);
   if (got < 0 && errno == EAGAIN) return 0;

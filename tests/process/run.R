@@ -8,8 +8,8 @@
 # runs each test in all ways.
 #
 # Neighbours: family.R finds and ends processes, server.R starts servers, client.R sends requests, websocket.R messages,
-# storm.R has clients that leave, checks.R is what tests say, app.R is the app, faults.c what an app does wrong in C, c-app.R the same app
-# with C handlers; the tests are in test-*.R.
+# storm.R has clients that leave, checks.R is what tests say, app.R is the app, faults.c what an app does wrong in C,
+# c-app.R the same app with C handlers; the tests are in test-*.R.
 #
 # Every test starts servers of its own and leaves nothing running: what it leaves fails it, and is killed by its pid.
 # Not for how fast things are: that is benchmarks/. A time in a test is only there to tell "at once" from "never".

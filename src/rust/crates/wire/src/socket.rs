@@ -189,8 +189,8 @@ impl<'a> Command<'a> {
 /// What is said of a room, or of a member of one.
 pub type Named = (u64, Vec<u8>);
 
-/// The answer to a command: a number and a text for each of some things. To how many a broadcast went, without text; for
-/// each member its connection and what it is called; for each room how many are in it, and its name.
+/// The answer to a command: a number and a text for each of some things. To how many a broadcast went, without text;
+/// for each member its connection and what it is called; for each room how many are in it, and its name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer(pub Vec<Named>);
 

@@ -133,8 +133,8 @@ fn accept(head: &Head) -> Result<String, Failure> {
     }
 }
 
-/// Pages of other sites are not to use the cookies that a browser has for this one: their scripts may open a WebSocket to
-/// anywhere, and the browser sends them along.
+/// Pages of other sites are not to use the cookies that a browser has for this one: their scripts may open a WebSocket
+/// to anywhere, and the browser sends them along.
 fn check_origin(head: &Head, origins: Option<&[String]>) -> Result<(), Failure> {
     // programs that are no browsers have none
     let Some(origin) = head.fields.get(&ORIGIN) else { return Ok(()) };

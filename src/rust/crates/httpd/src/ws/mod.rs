@@ -1,5 +1,5 @@
-//! WebSockets (RFC 6455), with compression (RFC 7692): what follows when a request was answered with 101, or over HTTP/2
-//! with 200 (RFC 8441). Frames are read and written here; what a message means is for the [`Channel`].
+//! WebSockets (RFC 6455), with compression (RFC 7692): what follows when a request was answered with 101, or over
+//! HTTP/2 with 200 (RFC 8441). Frames are read and written here; what a message means is for the [`Channel`].
 //!
 //! `handshake` reads what a client asks for; `connection` is the order of things, on a `line`; `read` makes messages of
 //! frames, `write` frames of messages, `deflate` compresses with one compressor for each thread.
