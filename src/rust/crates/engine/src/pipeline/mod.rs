@@ -20,6 +20,7 @@ pub use route::NOT_FOUND_ROUTE;
 use crate::context::Context;
 use httpd::{Answering, Connection, Failure, Head, Incoming, Received, Response};
 use route::{Route, Routed};
+use router::Params;
 use run::{Step, Waiting};
 use state::State;
 use std::sync::Arc;
@@ -31,10 +32,18 @@ type Answer = Result<Response, Failure>;
 pub fn handle(head: Head, mut body: Incoming, connection: Arc<Connection>, context: &Arc<Context>) -> Answering {
     let mut state = State::new(head, connection, context);
     let answer = match begin(&state, &body, context) {
-        Ok(Begun::Open(rest)) => {
+        Ok(Begun::Open(mut rest)) => {
             let context = context.clone();
             return Answering::Later(Box::pin(async move {
-                let answer = go_on(&state, rest, &mut body, &context).await;
+                if let Rest::Waiting(Waiting::Worker(ticket)) = &mut rest {
+                    match run::said(&state, ticket.await, &context) {
+                        Some(answer) => return response::finish(&mut state, answer, body, &context),
+                        None => rest = Rest::Again,
+                    }
+                }
+                // in a box of its own: the one around it, which every request for a worker needs, costs little to
+                // allocate and to move, being small
+                let answer = Box::pin(go_on(&state, rest, &mut body, &context)).await;
                 response::finish(&mut state, answer, body, &context)
             }));
         }
@@ -56,7 +65,9 @@ enum Rest {
     Waiting(Waiting),
     /// its body is to be received for this route, which is in a box: most requests do without, and each has to carry
     /// the space
-    Routed(Box<Route<'static>>),
+    Routed(Box<(Route<'static>, Params<'static>)>),
+    /// the app that routed it is not served any more
+    Again,
 }
 
 fn begin(state: &State, body: &Incoming, context: &Arc<Context>) -> Result<Begun, Failure> {
@@ -66,12 +77,13 @@ fn begin(state: &State, body: &Incoming, context: &Arc<Context>) -> Result<Begun
     if let Some(response) = context.development.as_ref().and_then(|development| development.answer(&state.head)) {
         return Ok(Begun::Answered(response));
     }
-    let route = match route::find(state, context)? {
+    let mut params = Params::new();
+    let route = match route::find(state, &mut params, context)? {
         Routed::Answer(response) => return Ok(Begun::Answered(response)),
         Routed::To(route) => route,
     };
-    let Some(received) = body.here() else { return Ok(Begun::Open(Rest::Routed(route.into_owned()))) };
-    Ok(match run::begin(state, &route, received, context) {
+    let Some(received) = body.here() else { return Ok(Begun::Open(Rest::Routed(route.into_owned(params)))) };
+    Ok(match run::begin(state, &route, &params, received, context) {
         Step::Answer(answer) => Begun::Answered(answer?),
         Step::Wait(waiting) => Begun::Open(Rest::Waiting(waiting)),
     })
@@ -82,7 +94,8 @@ fn begin(state: &State, body: &Incoming, context: &Arc<Context>) -> Result<Begun
 async fn go_on(state: &State, rest: Rest, body: &mut Incoming, context: &Arc<Context>) -> Answer {
     let (mut routed, mut waiting) = match rest {
         Rest::Waiting(waiting) => (None, Some(waiting)),
-        Rest::Routed(route) => (Some(route), None),
+        Rest::Routed(routed) => (Some(routed), None),
+        Rest::Again => (None, None),
     };
     let mut received = None;
     loop {
@@ -91,14 +104,21 @@ async fn go_on(state: &State, rest: Rest, body: &mut Incoming, context: &Arc<Con
                 return answer;
             }
         }
-        let route = match routed.take() {
-            Some(route) => route,
-            None => match route::find(state, context)? {
-                Routed::Answer(response) => return Ok(response),
-                Routed::To(route) => route.into_owned(),
-            },
+        let routed = match routed.take() {
+            Some(routed) => routed,
+            None => {
+                // another generation of the app took over in the meantime, or has, and the dispatcher of this thread is
+                // still to hear of it
+                tokio::task::yield_now().await;
+                let mut params = Params::new();
+                match route::find(state, &mut params, context)? {
+                    Routed::Answer(response) => return Ok(response),
+                    Routed::To(route) => route.into_owned(params),
+                }
+            }
         };
-        match run::begin(state, &route, whole(&mut received, state, body).await?, context) {
+        let (route, params) = &*routed;
+        match run::begin(state, route, params, whole(&mut received, state, body).await?, context) {
             Step::Answer(answer) => return answer,
             Step::Wait(others) => waiting = Some(others),
         }

@@ -19,7 +19,8 @@ use std::sync::Arc;
 /// The route of requests that no route takes, when the app has a handler for them.
 pub const NOT_FOUND_ROUTE: u32 = u32::MAX;
 
-/// The route of a request, in the app that routed it.
+/// The route of a request, in the app that routed it. Its params are kept beside it: each request has a route moved, and
+/// they are large.
 pub struct Route<'p> {
     pub app: Arc<Current>,
     pub number: u32,
@@ -27,17 +28,16 @@ pub struct Route<'p> {
     pub target: Target,
     /// that is a WebSocket
     pub socket: Option<Arc<SocketRoute>>,
-    pub params: Params<'p>,
     /// the path, decoded
     pub path: Cow<'p, str>,
 }
 
 impl Route<'_> {
-    /// The same, for a request that waits for its body.
-    pub fn into_owned(self) -> Box<Route<'static>> {
-        let Route { app, number, target, socket, params, path } = self;
+    /// The same and its params, for a request that waits for its body.
+    pub fn into_owned(self, params: Params<'_>) -> Box<(Route<'static>, Params<'static>)> {
+        let Route { app, number, target, socket, path } = self;
         let params = params.into_iter().map(|value| Cow::Owned(value.into_owned())).collect();
-        Box::new(Route { app, number, target, socket, params, path: Cow::Owned(path.into_owned()) })
+        Box::new((Route { app, number, target, socket, path: Cow::Owned(path.into_owned()) }, params))
     }
 }
 
@@ -49,22 +49,21 @@ pub enum Routed<'p> {
     Answer(Response),
 }
 
-/// Routes the request in the app that is served now.
-pub fn find<'p>(state: &'p State, context: &Context) -> Result<Routed<'p>, Failure> {
+/// Routes the request in the app that is served now. Its params go into `params`, which is empty.
+pub fn find<'p>(state: &'p State, params: &mut Params<'p>, context: &Context) -> Result<Routed<'p>, Failure> {
     let (head, path) = (&state.head, state.head.path());
     let app = context.app();
-    let mut params = Params::new();
     if !app.sockets.is_empty() && ws::is_wanted(head) {
-        if let Some(socket) = app.sockets.find(path, &mut params).map_err(bad_path)?.cloned() {
+        if let Some(socket) = app.sockets.find(path, params).map_err(bad_path)?.cloned() {
             let path = router::decode(path).map_err(bad_path)?;
             let (number, target) = (socket.number, app.target(socket.number));
-            return Ok(Routed::To(Route { app, number, target, socket: Some(socket), params, path }));
+            return Ok(Routed::To(Route { app, number, target, socket: Some(socket), path }));
         }
     }
     if head.method == Method::CONNECT {
         return Err(Failure::new(StatusCode::NOT_FOUND, ""));
     }
-    let number = match app.router.find(router::Method::from_name(head.method.as_str()), path, &mut params) {
+    let number = match app.router.find(router::Method::from_name(head.method.as_str()), path, params) {
         Match::Found { target, .. } if !app.target(target).rest => target,
         Match::BadPath(e) => return Err(bad_path(e)),
         other => match app.mounts.respond(&head.method, path, &head.fields) {
@@ -75,7 +74,7 @@ pub fn find<'p>(state: &'p State, context: &Context) -> Result<Routed<'p>, Failu
                 Match::MethodNotAllowed(set) if head.method == Method::OPTIONS => {
                     return Ok(Routed::Answer(options(set)));
                 }
-                _ if app.sockets.find(path, &mut params).is_ok_and(|found| found.is_some()) => {
+                _ if app.sockets.find(path, params).is_ok_and(|found| found.is_some()) => {
                     return Err(ws::wanting("there is a WebSocket here, and nothing else"));
                 }
                 Match::MethodNotAllowed(set) => return Err(not_allowed(set)),
@@ -86,7 +85,7 @@ pub fn find<'p>(state: &'p State, context: &Context) -> Result<Routed<'p>, Failu
     };
     let path = router::decode(path).map_err(bad_path)?;
     let target = app.target(number);
-    Ok(Routed::To(Route { app, number, target, socket: None, params, path }))
+    Ok(Routed::To(Route { app, number, target, socket: None, path }))
 }
 
 /// `TRACE` shows a client's secrets to scripts, and `CONNECT` is for proxies: no route has them, not even one for any

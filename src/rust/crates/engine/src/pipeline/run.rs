@@ -16,6 +16,7 @@ use dispatch::{Origin, Outcome, Runs, Submission, Ticket};
 use exchange::{now, RequestView as _};
 use httpd::{watch_closely, Failure, Received};
 use observe::Level;
+use router::Params;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -37,14 +38,14 @@ pub enum Waiting {
 }
 
 /// Has the handler of the route answer: a C handler of this process, now or later, or a worker.
-pub fn begin(state: &State, route: &Route<'_>, body: &Received, context: &Arc<Context>) -> Step {
+pub fn begin(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Received, context: &Arc<Context>) -> Step {
     let view = View {
         id: state.id,
         route: route.number,
         head: &state.head,
         connection: state.connection(),
         path: &route.path,
-        params: &route.params,
+        params,
         body,
     };
     if let Some(socket) = &route.socket {
@@ -67,6 +68,11 @@ pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Opti
             Err(outcome) => outcome,
         },
     };
+    said(state, outcome, context)
+}
+
+/// What the queue, or a worker, says; `None` as for [`outcome`].
+pub fn said(state: &State, outcome: Outcome, context: &Context) -> Option<Answer> {
     Some(match outcome {
         Outcome::Reply(message, spooled) => {
             if let Some(watch) = &state.watch {
@@ -82,12 +88,7 @@ pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Opti
             let why = "the worker ended before it had answered";
             Err(in_worker(Failure::new(StatusCode::BAD_GATEWAY, why), pid))
         }
-        Outcome::Stale => {
-            // another generation of the app took over in the meantime, or has, and the dispatcher of this thread is
-            // still to hear of it
-            tokio::task::yield_now().await;
-            return None;
-        }
+        Outcome::Stale => return None,
     })
 }
 

@@ -110,9 +110,16 @@ impl ResponseFields {
         })
     }
 
-    /// The value of the first field of this name.
+    /// The value of the first field of this name. Asked of each answer of a handler: no line is read beyond its name.
     pub fn get(&self, name: &HeaderName) -> Option<&[u8]> {
-        self.all().find(|(known, _)| *known == name.as_str().as_bytes()).map(|(_, value)| value)
+        let mut rest = &self.text[..];
+        loop {
+            let (line, others) = rest.split_at(memchr::memchr(b'\n', rest)? + 1);
+            if let Some(value) = line.strip_prefix(name.as_str().as_bytes()).and_then(|at| at.strip_prefix(b": ")) {
+                return value.strip_suffix(b"\r\n");
+            }
+            rest = others;
+        }
     }
 
     /// Takes all fields of this name out.
