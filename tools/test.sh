@@ -199,6 +199,8 @@ fi
 full_package_stage package fuzz-json 120 Rscript tests/fuzz/json.R
 full_package_stage package conformance 480 Rscript tests/conformance/run.R
 full_package_stage package h2spec 300 tools/h2spec.sh
+# Messages and frames of WebSockets, as a client sends them that may break every rule.
+full_package_stage package websocket 300 Rscript tests/websocket/run.R
 full_package_stage package examples 480 Rscript tests/examples/run.R
 # The same requests to plumber or httpuv, and to drover.
 full_package_stage package plumber 300 Rscript tests/plumber/run.R

@@ -17,7 +17,7 @@ use crate::ws::Accepted;
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
-use http::header::{CONTENT_LENGTH, DATE, EXPECT};
+use http::header::{CONTENT_LENGTH, DATE, EXPECT, UPGRADE};
 use http::{HeaderValue, Method, Request, StatusCode};
 use observe::Level;
 use std::future::{poll_fn, Future};
@@ -274,6 +274,8 @@ fn head(response: &Response, head_only: bool) -> http::Response<()> {
     *head.status_mut() = response.status;
     let fields = head.headers_mut();
     *fields = response.fields.to_map();
+    // about the connection, and refused by the library: RFC 9113 section 8.2.2
+    fields.remove(UPGRADE);
     if let Some(length) = response.body.len().filter(|_| !head_only && !is_bodiless(response.status)) {
         fields.insert(CONTENT_LENGTH, length.into());
     }

@@ -176,6 +176,8 @@ impl<L: Line> Socket<L> {
             write::close(&close, &mut self.line);
             self.closing = Some(close);
             self.closed = now();
+            // it may have been set to a day
+            self.set_timer(self.closed);
         }
     }
 
