@@ -222,6 +222,26 @@ test("a worker that dies takes the message that it had, and nothing else", funct
   expect(length(about) == 1L && grepl("the worker ended before it was done", about), "the log: ", toString(about))
 })
 
+test("nothing that C holds is collected, however often R collects", function() {
+  server <- serve(sockets_app, workers = 1, timeout = 0)
+  expect(ask(server, "/torture")$body == "set", "it was not set")
+  client <- ws(server, "/echo")
+  for (x in list("hello", "", as.raw(0:255), strrep("x", 5000))) expect(identical(ws_ask(client, x), x), "another echo")
+  expect(ws_leave(client) == 1000, "no close")
+  client <- ws(server, "/state/k/1", "Cookie: name=Ann")
+  expect(ws_next(client) == "before the first message", "nothing at first")
+  for (n in 2:4) expect(json(ws_ask(client, "x"))$state$n == n, "another state")
+  ws_leave(client, 4001, "why")
+  expect(noted_line(server, "^closed k 4 4001 why"), "the close was not told")
+  room <- ws(server, "/room/r?name=Ann")
+  expect(json(ws_ask(room, "who"))$name == "Ann", "nobody is there")
+  ws_send(room, "all")
+  expect(identical(sort(c(ws_next(room), ws_next(room))), sort(c("all", "{\"told\":1}"))), "it was not told")
+  does <- ws(server, "/patient")
+  expect(ws_ask(does, "json") == "{\"a\":1,\"b\":[\"x\",\"y\"]}", "no JSON")
+  expect(grepl("`conn` must be", ws_ask(does, "wrong")), "no errors")
+})
+
 test("messages of many connections are handled by all workers, each in order", function() {
   server <- serve(sockets_app, workers = 2)
   clients <- lapply(1:8, function(i) ws(server, "/state/k/0"))

@@ -13,6 +13,10 @@ dr_use(app, function(req, nxt) {
 })
 
 dr_get(app, "/pid", function(req) as.character(Sys.getpid()))
+dr_get(app, "/torture", function(req) {
+  gctorture2(53)
+  "set"
+})
 dr_get(app, "/page", function(req) "a page")
 dr_get(app, "/rooms", function(req) dr_ws_rooms())
 dr_get(app, "/members/:room", function(req) dr_ws_members(req$params$room))
@@ -54,47 +58,50 @@ dr_ws(app, "/room/:room",
   on_close = function(conn) dr_ws_broadcast(conn$params$room, "somebody left")
 )
 
+# Does what the message says.
+does <- function(conn, msg, binary) {
+  if (binary) return(dr_ws_send(conn, paste("no", class(msg))))
+  switch(sub(" .*", "", msg),
+    fail = stop("it failed"),
+    pid = dr_ws_send(conn, as.character(Sys.getpid())),
+    sleep = {
+      dr_ws_send(conn, "begun")
+      Sys.sleep(as.numeric(sub(".* ", "", msg)))
+      dr_ws_send(conn, "done")
+    },
+    flood = for (i in 1:100) dr_ws_send(conn, strrep("x", 1e5)),
+    quit = tools::pskill(Sys.getpid(), 9L),
+    close = {
+      dr_ws_send(conn, "last")
+      dr_ws_close(conn, 4001, "enough")
+      dr_ws_close(conn)
+      dr_ws_send(conn, "after the close")
+    },
+    stream = return(dr_stream(function(state, cancelled) list(done = TRUE))),
+    wrong = {
+      said <- vapply(list(
+        quote(dr_ws_send("x", "y")), quote(dr_ws_send(conn, 1)), quote(dr_ws_send(conn, NA_character_)),
+        quote(dr_ws_send(conn, `Encoding<-`("\xff", "UTF-8"))), quote(dr_ws_join(conn, "")), quote(dr_ws_close(conn, 1005)),
+        quote(dr_ws_broadcast("x", c("a", "b")))
+      ), function(call) tryCatch(eval(call), error = conditionMessage), "")
+      dr_ws_send(conn, as.list(said))
+    },
+    gone = dr_ws_send(1e9, "nobody"),
+    json = dr_ws_send(conn, list(a = 1, b = c("x", "y"))),
+    raw = dr_ws_send(conn, as.raw(0:255)),
+    bytes = dr_ws_send(conn, "text", binary = TRUE),
+    later = return(promises::promise(function(resolve, reject) {
+      later::later(function() {
+        dr_ws_send(conn, "later")
+        resolve(NULL)
+      }, 0.3)
+    })),
+    dr_ws_send(conn, paste("no", class(msg)))
+  )
+}
+
 dr_ws(app, "/does",
-  on_message = function(conn, msg, binary) {
-    if (binary) return(dr_ws_send(conn, paste("no", class(msg))))
-    switch(sub(" .*", "", msg),
-      fail = stop("it failed"),
-      pid = dr_ws_send(conn, as.character(Sys.getpid())),
-      sleep = {
-        dr_ws_send(conn, "begun")
-        Sys.sleep(as.numeric(sub(".* ", "", msg)))
-        dr_ws_send(conn, "done")
-      },
-      flood = for (i in 1:100) dr_ws_send(conn, strrep("x", 1e5)),
-      quit = tools::pskill(Sys.getpid(), 9L),
-      close = {
-        dr_ws_send(conn, "last")
-        dr_ws_close(conn, 4001, "enough")
-        dr_ws_close(conn)
-        dr_ws_send(conn, "after the close")
-      },
-      stream = return(dr_stream(function(state, cancelled) list(done = TRUE))),
-      wrong = {
-        said <- vapply(list(
-          quote(dr_ws_send("x", "y")), quote(dr_ws_send(conn, 1)), quote(dr_ws_send(conn, NA_character_)),
-          quote(dr_ws_send(conn, `Encoding<-`("\xff", "UTF-8"))), quote(dr_ws_join(conn, "")), quote(dr_ws_close(conn, 1005)),
-          quote(dr_ws_broadcast("x", c("a", "b")))
-        ), function(call) tryCatch(eval(call), error = conditionMessage), "")
-        dr_ws_send(conn, as.list(said))
-      },
-      gone = dr_ws_send(1e9, "nobody"),
-      json = dr_ws_send(conn, list(a = 1, b = c("x", "y"))),
-      raw = dr_ws_send(conn, as.raw(0:255)),
-      bytes = dr_ws_send(conn, "text", binary = TRUE),
-      later = return(promises::promise(function(resolve, reject) {
-        later::later(function() {
-          dr_ws_send(conn, "later")
-          resolve(NULL)
-        }, 0.3)
-      })),
-      dr_ws_send(conn, paste("no", class(msg)))
-    )
-  },
+  on_message = does,
   on_close = function(conn, code) {
     note("left", code)
     if (code == 4444) stop("in on_close")
@@ -102,6 +109,7 @@ dr_ws(app, "/does",
   max_message = "10kB", timeout = 2
 )
 
+dr_ws(app, "/patient", on_message = does, timeout = 0)
 dr_ws(app, "/few", on_message = function() NULL, max_conns = 2)
 dr_ws(app, "/idle", on_message = function(conn, msg) dr_ws_send(conn, msg), idle_timeout = 1)
 dr_ws(app, "/short", on_message = function(conn, msg) dr_ws_send(conn, msg), max_lifetime = 1)

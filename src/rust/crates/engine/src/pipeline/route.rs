@@ -19,8 +19,8 @@ use std::sync::Arc;
 /// The route of requests that no route takes, when the app has a handler for them.
 pub const NOT_FOUND_ROUTE: u32 = u32::MAX;
 
-/// The route of a request, in the app that routed it. Its params are kept beside it: each request has a route moved, and
-/// they are large.
+/// The route of a request, in the app that routed it. Its params are kept beside it: they are large, and each request
+/// has its route moved.
 pub struct Route<'p> {
     pub app: Arc<Current>,
     pub number: u32,
