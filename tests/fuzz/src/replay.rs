@@ -39,6 +39,7 @@ replay! {
     router
     settings
     static_files
+    websocket
     wire
 }
 

@@ -12,4 +12,5 @@ pub mod ring;
 pub mod router;
 pub mod settings;
 pub mod static_files;
+pub mod websocket;
 pub mod wire;

@@ -49,6 +49,9 @@ pub use h1::fuzzing;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use h2::fuzzing as fuzzing_http2;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use ws::fuzzing as fuzzing_websocket;
 pub use head::{ascii, Fields, Head, Version};
 pub use listen::{Address, Listener};
 pub use registry::watch_closely;

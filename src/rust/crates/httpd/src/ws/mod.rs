@@ -12,6 +12,12 @@ mod line;
 mod read;
 mod write;
 
+/// What the fuzz target `websocket` of `tests/fuzz` sees.
+#[cfg(fuzzing)]
+pub mod fuzzing {
+    pub use super::read::{Came, Reader};
+}
+
 pub use close::Close;
 pub use connection::serve;
 pub use handshake::{is_wanted, wanting, Deflate, Handshake};
