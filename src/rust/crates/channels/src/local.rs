@@ -58,16 +58,6 @@ impl Local {
         // nobody panics while holding it
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Connections that are there.
-    pub fn len(&self) -> usize {
-        self.inner().connections.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
 }
 
 impl Store for Local {
@@ -213,7 +203,7 @@ mod tests {
         assert_eq!(store.rooms(), [("x".into(), 2)]);
         store.leave(b);
         store.leave(c);
-        assert!(store.rooms().is_empty() && store.is_empty());
-        assert!(store.0.lock().unwrap().rooms.is_empty());
+        assert!(store.rooms().is_empty() && store.inner().connections.is_empty());
+        assert!(store.inner().rooms.is_empty());
     }
 }

@@ -1,10 +1,7 @@
-//! What workers say beside requests, at any time, and who obeys it. Nothing here knows what it means.
+//! What workers say beside requests, at any time, under nobody's name, and who obeys it. Nothing here knows what it
+//! means.
 
 use bytes::Bytes;
-use shm::RequestId;
-
-/// Under whose name it is said.
-pub(crate) const NOBODY: RequestId = RequestId { slot: 0, generation: 0 };
 
 /// See the module. Called in the thread of the dispatcher, in the order in which a worker speaks: what it says before
 /// its reply to a request is obeyed before the request is answered.
@@ -17,15 +14,5 @@ pub trait Commands: Send + Sync {
 impl Commands for () {
     fn obey(&self, _: Bytes) -> Option<Vec<u8>> {
         None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nobodys_name_is_that_of_no_request() {
-        assert_eq!(NOBODY.to_word(), wire::socket::NOBODY);
     }
 }

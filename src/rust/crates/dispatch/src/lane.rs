@@ -13,7 +13,6 @@
 //! (its lanes together).
 
 use crate::assigned::Assigned;
-use crate::commands::NOBODY;
 use crate::link::Link;
 use crate::request::Key;
 use crate::runs::Runs;
@@ -427,7 +426,7 @@ impl Lane {
         let (id, message) = self.link.receive()?;
         self.deaf_at = u64::MAX;
         let len = message.len();
-        if id == NOBODY {
+        if id == RequestId::NOBODY {
             return Some((len, Said::Command(message)));
         }
         let Some(held) = self.held_mut(id) else {

@@ -3,7 +3,6 @@
 //!
 //! The slot of a request is freed by who knows that the worker will not write it any more: see `lane`.
 
-use crate::commands::NOBODY;
 use bytes::Bytes;
 use shm::{Assembler, Bell, RequestId, Sending, ServerEnd, Watched};
 use std::collections::VecDeque;
@@ -77,7 +76,7 @@ impl Link {
 
     /// Answers a command, see `commands`.
     pub(crate) fn answer(&mut self, answer: &[u8]) {
-        self.send(NOBODY, answer);
+        self.send(RequestId::NOBODY, answer);
     }
 
     /// Takes a request back, and frees its slot. `false` when the worker has begun with it.

@@ -49,9 +49,6 @@ pub use h1::fuzzing;
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use h2::fuzzing as fuzzing_http2;
-#[cfg(fuzzing)]
-#[doc(hidden)]
-pub use ws::fuzzing as fuzzing_websocket;
 pub use head::{ascii, Fields, Head, Version};
 pub use listen::{Address, Listener};
 pub use registry::watch_closely;
@@ -60,3 +57,6 @@ pub use server::{Options, Server};
 pub use service::{Answering, Service};
 pub use shared::{this_thread, Apart, Shared};
 pub use uploads::Uploads;
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use ws::fuzzing as fuzzing_websocket;

@@ -35,6 +35,9 @@ pub struct RequestId {
 }
 
 impl RequestId {
+    /// Under whose name is said what has to do with no request. Never claimed: generations begin with 1.
+    pub const NOBODY: RequestId = RequestId { slot: 0, generation: 0 };
+
     /// As one word, for a record.
     pub fn to_word(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.slot)

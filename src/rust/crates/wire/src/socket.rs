@@ -4,14 +4,12 @@
 //! Server to worker: a [`Request`](crate::Request) with [`FLAG_SOCKET`](crate::FLAG_SOCKET), whose body is an
 //! [`Event`]. Its reply has the connection's state in its body, when that has changed.
 //!
-//! Worker to server: a [`Command`] under [`NOBODY`]'s name. Some are answered, by an [`Answer`] under the same name, in
+//! Worker to server: a [`Command`] under nobody's name. Some are answered, by an [`Answer`] under the same name, in
 //! the order in which they came.
 
 use crate::reader::{len_word, put_u32, put_words, Reader};
 use crate::WireError;
 
-/// The id, as one word, of what is said beside all requests. No request has it.
-pub const NOBODY: u64 = 0;
 /// Longest message in bytes that a worker may have sent to a WebSocket, and longest command.
 pub const LONGEST_MESSAGE: usize = 64 << 20;
 /// Longest state of a connection in bytes.

@@ -3,21 +3,13 @@
 use crate::worker::{Job, Worker};
 use shm::RequestId;
 
-/// Under whose name it is said.
-const NOBODY: RequestId = RequestId { slot: 0, generation: 0 };
-
-/// Whether a message is said under no request's name.
-pub(crate) fn is_nobodys(id: RequestId) -> bool {
-    id == NOBODY
-}
-
 impl Worker {
     /// Says a command, whose answer, if there is one, is `awaited`. It is on its way when this returns, or when the
     /// handler that runs has replied, if that is soon. `false` when the server has gone.
     pub fn say(&mut self, command: &[u8], awaited: bool) -> bool {
         // of an earlier one, for which nobody waits any more
         self.forget_answer();
-        let said = self.send(Job::of(NOBODY), command);
+        let said = self.send(Job::of(RequestId::NOBODY), command);
         if awaited || !self.telling().can_wait() {
             self.tell();
         }

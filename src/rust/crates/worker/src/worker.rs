@@ -1,6 +1,5 @@
 //! Taking requests and replying.
 
-use crate::commands::is_nobodys;
 use crate::outbox::micros;
 use crate::spool::{failure, spooled, SPOOL_ABOVE};
 use crate::streams::{Call, Rhythm, Streams, ToSend};
@@ -155,7 +154,7 @@ impl Worker {
 
     /// Does what a message says, if it is an order about a stream, or an answer.
     fn obeys(&mut self, id: RequestId, message: &[u8]) -> bool {
-        if is_nobodys(id) {
+        if id == RequestId::NOBODY {
             self.answer = Some(message.to_vec());
             return true;
         }

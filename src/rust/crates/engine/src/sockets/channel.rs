@@ -30,8 +30,6 @@ const MOST_BYTES: usize = 256 << 10;
 const OVERHEAD: usize = 256;
 /// After this long something is handed to the workers again that waited too long for one.
 const AGAIN: Duration = Duration::from_millis(50);
-/// The server's own code for a client that comes too early, or too often (RFC 6455's registry).
-const SERVICE_RESTART: u16 = 1012;
 
 /// Its name in the store, which it loses when it is dropped.
 pub struct Entered {
@@ -150,7 +148,7 @@ impl Open {
         let Some(came) = self.events.waiting.front() else { return false };
         let app = self.context.app();
         let Some(route) = app.sockets.with_pattern(&self.pattern) else {
-            self.give_up(Close::new(SERVICE_RESTART, "this path has no WebSocket any more"));
+            self.give_up(Close::new(Close::SERVICE_RESTART, "this path has no WebSocket any more"));
             return false;
         };
         if matches!(came, Came::Close(_)) && !route.config.on_close {

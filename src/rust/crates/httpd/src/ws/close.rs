@@ -31,6 +31,8 @@ impl Close {
     pub const TOO_BIG: u16 = 1009;
     /// something failed in the server
     pub const INTERNAL: u16 = 1011;
+    /// the server has begun anew, and not everything is there again
+    pub const SERVICE_RESTART: u16 = 1012;
     /// the server has too much to do
     pub const TRY_AGAIN_LATER: u16 = 1013;
 
