@@ -39,6 +39,10 @@ continue <- function(state) {
   choices <- followers[[state$last]]
   drawn <- draw(state$chance, length(choices))
   token <- choices[[drawn$value]]
+  # nobody begins to speak with the end of a sentence
+  if (is.null(state$begun) && token %in% c(".", ",")) {
+    return(continue(list(last = token, chance = drawn$chance, sentences = state$sentences)))
+  }
   begins <- state$last == "." || is.null(state$begun)
   shown <- if (begins) paste0(toupper(substr(token, 1L, 1L)), substring(token, 2L)) else token
   space <- if (is.null(state$begun) || token %in% c(".", ",")) "" else " "
