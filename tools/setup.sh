@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that are missing for a purpose: tools/setup.sh [run|test|site|bench].
+# Installs the Debian packages that are missing for a purpose: tools/setup.sh [run|test|browser|site|bench].
 # Quiet and quick when nothing is missing. Not for building the package: tools/install.sh.
 
 . "$(dirname "$0")/lib.sh"
@@ -11,9 +11,10 @@ case "$purpose" in
   run) packages="$packages r-cran-promises" ;; # the example "async"
   test) packages="$packages r-cran-promises r-cran-testthat r-cran-processx r-cran-withr curl nghttp2-client nginx-light procps
     shellcheck cppcheck r-cran-lintr r-cran-roxygen2 r-cran-httpuv r-cran-plumber r-cran-rook r-cran-yaml" ;;
+  browser) packages="$packages chromium python3-venv" ;;
   site) packages="$packages r-cran-pkgdown pandoc" ;;
   bench) packages="$packages r-cran-httpuv r-cran-plumber r-cran-rserve r-cran-processx curl nginx-light wrk" ;;
-  *) fail "unknown purpose '$purpose': run, test, site or bench" ;;
+  *) fail "unknown purpose '$purpose': run, test, browser, site or bench" ;;
 esac
 
 # h2spec, a stage of the tests, is built by Go: by the one that is there, or by Debian's

@@ -156,6 +156,7 @@ tools/setup.sh test || {
   echo "0 passed, 1 failed"
   exit 1
 }
+if [ "$quick" = no ] && is_selected browser; then tools/setup.sh browser || true; fi # the stage says what is missing
 # nor is this: stages that read what cargo has fetched run beside those that build. Without the network, they say so.
 cargo fetch "${manifest[@]}" --locked --quiet --target "$(rustc -vV | sed -n 's/^host: //p')" || true
 
@@ -202,6 +203,7 @@ full_package_stage package h2spec 300 tools/h2spec.sh
 # Messages and frames of WebSockets, as a client sends them that may break every rule.
 full_package_stage package websocket 300 Rscript tests/websocket/run.R
 full_package_stage package examples 480 Rscript tests/examples/run.R
+full_package_stage package browser 120 tools/browser.sh
 # The same requests to plumber or httpuv, and to drover.
 full_package_stage package plumber 300 Rscript tests/plumber/run.R
 

@@ -1,0 +1,63 @@
+"""Opens the pages of examples in Chromium: run.py [--pictures] [NAME...], from the root, where NAME is a part of the
+name of a test. tools/browser.sh runs it, and installs what it needs. With --pictures, it also writes the pictures in
+docs/images. Ends with "N passed, N failed".
+
+A test is a function test_* of a file test_*.py; it gets the browser, and picture(tab, name), which takes a picture when
+that is wanted. Whatever the console of a page says, warnings too, fails the test.
+"""
+
+import importlib
+import pathlib
+import sys
+import time
+import traceback
+
+from playwright.sync_api import expect, sync_playwright
+
+here = pathlib.Path(__file__).parent
+images = pathlib.Path("docs/images")
+# Debian's. Its sandbox needs rights that containers do not have, and the pages are this repository's.
+BROWSER = {"executable_path": "/usr/bin/chromium", "args": ["--no-sandbox", "--disable-dev-shm-usage"]}
+
+
+def tests(names):
+    for file in sorted(here.glob("test_*.py")):
+        module = importlib.import_module(file.stem)
+        for name, test in vars(module).items():
+            title = f"{file.stem.removeprefix('test_')}: {name.removeprefix('test_').replace('_', ' ')}"
+            if name.startswith("test_") and (not names or any(part in title for part in names)):
+                yield title, test
+
+
+def take_picture(tab, name):
+    images.mkdir(exist_ok=True)
+    # a cursor that blinks would be there or not
+    tab.page.locator("main").screenshot(path=images / f"{name}.png", caret="hide")
+
+
+def main(arguments):
+    picture = take_picture if "--pictures" in arguments else lambda tab, name: None
+    names = [argument for argument in arguments if argument != "--pictures"]
+    passed = failed = 0
+    # other stages of the tests keep the machine busy
+    expect.set_options(timeout=15000)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(**BROWSER)
+        for title, test in tests(names):
+            began = time.monotonic()
+            try:
+                test(browser, picture)
+                passed += 1
+                print(f"ok: {title} ({time.monotonic() - began:.1f} s)", flush=True)
+            except Exception:  # whatever goes wrong in a test is that test's failure
+                failed += 1
+                print(f"failed: {title}\n{traceback.format_exc()}", flush=True)
+        browser.close()
+    if not passed + failed:
+        print("no test has such a name")
+        failed = 1
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+sys.exit(main(sys.argv[1:]))
