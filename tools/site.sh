@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds the site of the package with pkgdown, without the network: tools/site.sh [FOLDER], by default ./site. A stage
-# of tools/test.sh builds it into a folder that goes: a topic or a page that no index has, or a dead link, is an error.
+# of tools/test.sh builds it into a folder that goes: a topic or a page that no index has, or a dead link, is an error;
+# a picture is a link, too.
 
 . "$(dirname "$0")/lib.sh"
 tools/setup.sh site
@@ -22,7 +23,8 @@ Rscript -e '
   site <- commandArgs(TRUE)
   pages <- list.files(site, "\\.html$", recursive = TRUE)
   dead <- unlist(lapply(pages, function(page) {
-    hrefs <- xml2::xml_attr(xml2::xml_find_all(xml2::read_html(file.path(site, page)), "//a[@href]"), "href")
+    html <- xml2::read_html(file.path(site, page))
+    hrefs <- xml2::xml_text(xml2::xml_find_all(html, "//a/@href | //img/@src"))
     hrefs <- unique(sub("[?#].*", "", hrefs[!grepl("^([a-z]+:|//)", hrefs)]))
     missing <- hrefs[nzchar(hrefs) & !file.exists(file.path(site, dirname(page), hrefs))]
     if (length(missing)) paste0(page, ": ", missing)

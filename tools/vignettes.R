@@ -5,14 +5,16 @@
 
 folder <- commandArgs(trailingOnly = TRUE)[[1L]]
 pages <- c(Sys.glob("docs/*.md"), "ARCHITECTURE.md")
+# beside the vignettes as they are beside the pages
+pictures <- Sys.glob("docs/images/*.png")
 
 # The vignette of a page, by the page's path.
 vignette_name <- function(path) {
   if (path == "ARCHITECTURE.md") "architecture" else sub("\\.md$", "", basename(path))
 }
 
-# Links to pages lead to vignettes, with `before` in front; those to files that are not in the package become their
-# text.
+# Links to pages lead to vignettes, with `before` in front; pictures stay; links to files that are not in the package
+# become their text.
 relink <- function(lines, page, before = "") {
   inside <- Reduce(xor, grepl("^```", lines), accumulate = TRUE)
   link <- "\\[([^]]*)\\]\\(([^)#:]+)(#[^)]*)?\\)"
@@ -24,7 +26,9 @@ relink <- function(lines, page, before = "") {
       while (grepl("[^/.]+/\\.\\./", path)) path <- sub("[^/.]+/\\.\\./", "", path)
       path <- sub("^\\./", "", path)
       # "(:" for "(", so that a link that is done is not found again
-      new <- if (path %in% pages) {
+      new <- if (path %in% pictures) {
+        sprintf("[%s](:%s)", found[[2L]], found[[3L]])
+      } else if (path %in% pages) {
         sprintf("[%s](:%s%s.html%s)", found[[2L]], before, vignette_name(path), found[[4L]])
       } else if (grepl("^(LICENSE|.*\\.html)$", path)) {
         sprintf("[%s](:%s%s)", found[[2L]], found[[3L]], found[[4L]])
@@ -57,5 +61,7 @@ dir.create(file.path(folder, "vignettes"), showWarnings = FALSE)
 for (page in pages) {
   writeLines(vignette(page), file.path(folder, "vignettes", paste0(vignette_name(page), ".Rmd")), useBytes = TRUE)
 }
+dir.create(file.path(folder, "vignettes", "images"), showWarnings = FALSE)
+invisible(file.copy(pictures, file.path(folder, "vignettes", "images")))
 readme <- relink(readLines("README.md", encoding = "UTF-8"), "README.md", "articles/")
 writeLines(readme, file.path(folder, "README.md"), useBytes = TRUE)

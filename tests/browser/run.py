@@ -16,6 +16,8 @@ from playwright.sync_api import expect, sync_playwright
 
 here = pathlib.Path(__file__).parent
 images = pathlib.Path("docs/images")
+# They are kept in git, in every version there ever was.
+LARGEST_PICTURE = 60000
 # Debian's. Its sandbox needs rights that containers do not have, and the pages are this repository's.
 BROWSER = {"executable_path": "/usr/bin/chromium", "args": ["--no-sandbox", "--disable-dev-shm-usage"]}
 
@@ -32,7 +34,9 @@ def tests(names):
 def take_picture(tab, name):
     images.mkdir(exist_ok=True)
     # a cursor that blinks would be there or not
-    tab.page.locator("main").screenshot(path=images / f"{name}.png", caret="hide")
+    file = images / f"{name}.png"
+    tab.page.locator("main").screenshot(path=file, caret="hide")
+    assert file.stat().st_size <= LARGEST_PICTURE, f"{file} has {file.stat().st_size} bytes: less should be on it"
 
 
 def main(arguments):
