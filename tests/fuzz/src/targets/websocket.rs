@@ -1,5 +1,5 @@
-//! Frames of a WebSocket: however they are cut, they are read the same, what is read keeps its limits, and written again
-//! as one frame each it is read again the same.
+//! Frames of a WebSocket: however they are cut, they are read the same, what is read keeps its limits, and written
+//! again as one frame each it is read again the same.
 //!
 //! Input: whether messages may be compressed, the longest message, sizes of pieces, then what the client sends.
 
