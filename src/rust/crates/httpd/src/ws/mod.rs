@@ -7,16 +7,12 @@
 mod close;
 mod connection;
 mod deflate;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handshake;
 mod line;
 mod read;
 mod write;
-
-/// What the fuzz target `websocket` of `tests/fuzz` sees.
-#[cfg(fuzzing)]
-pub mod fuzzing {
-    pub use super::read::{Came, Reader};
-}
 
 pub use close::Close;
 pub use connection::serve;
