@@ -248,8 +248,8 @@ compile_app <- function(app, call = sys.call(-1L)) {
     error_form = reading_lists(app, app$on_error),
     natives = Map(native_field, cpp, params),
     counts = c(
-      routes = length(routes), ws_routes = length(sockets), cpp_routes = length(unary),
-      cpp_stream_routes = length(streams), static = length(static)
+      routes = length(routes), cpp_routes = length(unary), cpp_stream_routes = length(streams),
+      static = length(static), if (length(sockets)) c(ws_routes = length(sockets))
     )
   )
 }

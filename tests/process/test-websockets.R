@@ -276,7 +276,7 @@ test("connections outlive a reload, and have the handlers of the new app then", 
   for (client in clients) expect(ws_ask(client, "x") == "two 5", "a connection is lost")
   ws_send(old, "x")
   expect(ws_code(old) == 1012, "a path that has gone")
-})
+}, ways = 1:2)
 
 test("a handler that takes too long ends its connection, and its worker is free again", function() {
   server <- serve(sockets_app, workers = 1, kill_after = 1)
