@@ -73,9 +73,9 @@ ws_next <- function(socket, seconds = 10) {
 }
 
 # What comes back for a message.
-ws_ask <- function(socket, x) {
+ws_ask <- function(socket, x, seconds = 10) {
   ws_send(socket, x)
-  ws_next(socket)
+  ws_next(socket, seconds)
 }
 
 # The code with which the server ends the connection, after whatever messages; NULL when it does not.
