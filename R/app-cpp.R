@@ -11,21 +11,28 @@ cpp_interfaces <- c("drover", "drogonR")
 add_cpp_route <- function(app, field, method, path, package, callable, timeout, interface, more, call) {
   check_app(app, call = call)
   parsed <- parse_path(path, call)
-  check_name(package, "package", call)
-  check_name(callable, "callable", call)
   timeout <- route_timeout(timeout, call)
-  found <- resolve_callable(package, callable, interface, call)
-  more <- more(if (found$tagged) "drover" else interface %||% "drogonR")
+  more <- more(interface_of(package, callable, interface, call))
   route <- list(
     method = method, path = path, param_names = parsed$names, package = package, callable = callable
   )
   put_route(app, field, c(route, more, timeout = timeout), call)
 }
 
+# The interface of a function that is there; see add_cpp_route(), and resolve_callable() for `tag`.
+interface_of <- function(package, callable, interface, call, tag = native_tag) {
+  check_name(package, "package", call)
+  check_name(callable, "callable", call)
+  if (resolve_callable(package, callable, interface, call, tag)$tagged) "drover" else interface %||% "drogonR"
+}
+
+check_interface <- function(interface, call) {
+  if (is.null(interface) || (is_string(interface) && interface %in% cpp_interfaces)) return(invisible())
+  stop_argument("interface", "NULL, \"drover\" or \"drogonR\"", interface, call)
+}
+
 add_cpp_unary <- function(app, method, path, package, callable, interface, inline, data, timeout, call) {
-  if (!is.null(interface) && !(is_string(interface) && interface %in% cpp_interfaces)) {
-    stop_argument("interface", "NULL, \"drover\" or \"drogonR\"", interface, call)
-  }
+  check_interface(interface, call)
   check_flag(inline, "inline", call)
   add_cpp_route(app, "cpp_routes", method, path, package, callable, timeout, interface, function(interface) {
     check_native_data(data, interface, call)

@@ -44,9 +44,12 @@ count_of <- function(n, one, many = paste0(one, "s")) paste(n, if (n == 1L) one 
 
 # Where the handler of a C route is: "C: tokens::score [inline]".
 cpp_note <- function(route) {
-  how <- if (!is.null(route$content_type)) " [stream]" else if (route$inline) " [inline]" else ""
+  how <- if (!is.null(route$content_type)) " [stream]" else if (isTRUE(route$inline)) " [inline]" else ""
   paste0("C: ", encodeString(route$package), "::", encodeString(route$callable), how)
 }
+
+# The same of a WebSocket; "" when its handlers are in R.
+socket_note <- function(route) if (is.null(route$package)) "" else cpp_note(route)
 
 #' @export
 format.dr_app <- function(x, ...) {
@@ -66,7 +69,7 @@ format.dr_app <- function(x, ...) {
   notes <- c(
     ifelse(behind > 0L, paste0("[", behind, " middleware]"), ""),
     vapply(cpp, cpp_note, ""),
-    rep("", length(sockets)),
+    vapply(sockets, socket_note, ""),
     vapply(statics, function(static) paste("from", encodeString(static$dir)), "")
   )
   rows <- trimws(paste0("  ", format(what), "  ", format(encodeString(where)), "  ", notes, recycle0 = TRUE), "right")

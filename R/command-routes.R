@@ -54,7 +54,9 @@ route_table <- function(app, prefix = "") {
     lapply(unname(app$routes), function(route) route_row(route$method, join_path(prefix, route$path))),
     lapply(app$mounts, function(mount) route_table(mount$app, paste0(prefix, mount$prefix))),
     lapply(cpp, function(route) route_row(route$method, join_path(prefix, route$path), cpp_note(route))),
-    lapply(unname(app$ws_routes), function(route) route_row("WebSocket", join_path(prefix, route$path))),
+    lapply(unname(app$ws_routes), function(route) {
+      route_row("WebSocket", join_path(prefix, route$path), socket_note(route))
+    }),
     lapply(app$static_mounts, function(static) route_row("files", paste0(prefix, static$mount), static$dir)),
     endpoints
   )

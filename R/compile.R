@@ -179,6 +179,15 @@ native_field <- function(route, params) {
   )
 }
 
+# The same of a handler of WebSockets.
+native_socket <- function(route, params) {
+  list(
+    package = route$package, callable = route$callable, data = route$data, content_type = NULL,
+    interface = c(drogonR = "ws", drover = "socket")[[route$interface]],
+    params = params, route = paste("WebSocket", route$path)
+  )
+}
+
 # Warns of routes and static mounts for which those that are tried before them leave nothing.
 warn_of_hidden <- function(routes, statics, call) {
   methods <- c(vapply(routes, `[[`, "", "method"), rep("GET", length(statics)))
@@ -215,9 +224,15 @@ compile_app <- function(app, call = sys.call(-1L)) {
   params <- lapply(cpp, function(route) parse_path(route$path, call)$names)
   handlers <- lapply(routes, function(route) compose(route$middleware, route$handler, route$on_error))
   on_error <- lapply(routes, `[[`, "on_error")
+  natives <- Map(native_field, cpp, params)
   sockets <- list()
   for (route in app_sockets(app)) {
-    parse_path(route$path, call)
+    param_names <- parse_path(route$path, call)$names
+    if (!is.null(route$package)) {
+      natives <- c(natives, list(native_socket(route, param_names)))
+      sockets <- c(sockets, list(socket_field(route, length(natives), length(natives))))
+      next
+    }
     asks <- connecting_handler(route)
     if (!is.null(asks)) handlers <- c(handlers, asks)
     on_error[length(handlers)] <- list(if (!is.null(asks)) route$on_error)
@@ -246,7 +261,7 @@ compile_app <- function(app, call = sys.call(-1L)) {
     ),
     static = static, not_found = not_found, handlers = handlers, on_error = on_error,
     error_form = reading_lists(app, app$on_error),
-    natives = Map(native_field, cpp, params),
+    natives = natives,
     counts = c(
       routes = length(routes), cpp_routes = length(unary), cpp_stream_routes = length(streams),
       static = length(static), if (length(sockets)) c(ws_routes = length(sockets))

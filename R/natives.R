@@ -1,12 +1,14 @@
 # C handlers as the engine takes them: addresses, and what is behind `data`, in the process that runs them.
 # Neighbours: app-cpp.R (registering), compile.R (the list of handlers), and engine.R and process.R, which call this.
 
-# What DROVER_REGISTER() of drover.h puts before the names of handlers of drover's interface.
+# What DROVER_REGISTER() and DROVER_REGISTER_SOCKET() of drover.h put before the names of handlers of drover's interface.
 native_tag <- "drover_handler_t:"
+socket_tag <- "drover_socket_handler_t:"
 
 # The function that `package` registers as `callable`: list(pointer (external), tagged (whether it is known to be of
-# drover's interface)); otherwise an error that says what to do. With `interface = "drogonR"` only what has no tag.
-resolve_callable <- function(package, callable, interface, call) {
+# drover's interface)); otherwise an error that says what to do. With `interface = "drogonR"` only what has no tag. `tag`:
+# of handlers of requests, or of WebSockets.
+resolve_callable <- function(package, callable, interface, call, tag = native_tag) {
   refuse <- function(argument, ...) stop_drover("argument", paste0(...), call = call, argument = argument)
   if (!isNamespaceLoaded(package)) {
     if (!nzchar(system.file(package = package))) refuse("package", "package '", package, "' is not installed")
@@ -14,20 +16,32 @@ resolve_callable <- function(package, callable, interface, call) {
       refuse("package", "package '", package, "' cannot be loaded: ", conditionMessage(error))
     })
   }
-  tagged <- .Call(C_natives_resolve, package, paste0(native_tag, callable))
+  tagged <- .Call(C_natives_resolve, package, paste0(tag, callable))
   plain <- .Call(C_natives_resolve, package, callable)
+  macro <- if (tag == socket_tag) "DROVER_REGISTER_SOCKET" else "DROVER_REGISTER"
   if (!is.character(tagged) && !identical(interface, "drogonR")) return(list(pointer = tagged, tagged = TRUE))
   if (!is.character(tagged) && is.character(plain)) {
     refuse(
-      "callable", package, " registers ", callable, " by DROVER_REGISTER(), as a handler of drover's interface: ",
-      "it is for dr_get_cpp() and its like, not as drogonR's and not as a stream of drogonR's"
+      "callable", package, " registers ", callable, " by ", macro, "(), as a handler of drover's interface: ",
+      if (tag == socket_tag) {
+        "it is not one of drogonR's"
+      } else {
+        "it is for dr_get_cpp() and its like, not as drogonR's and not as a stream of drogonR's"
+      }
+    )
+  }
+  other <- setdiff(c(native_tag, socket_tag), tag)
+  if (is.character(plain) && !is.character(.Call(C_natives_resolve, package, paste0(other, callable)))) {
+    refuse(
+      "callable", package, " registers ", callable, " as a handler of ",
+      if (tag == socket_tag) "requests, for dr_get_cpp() and its like" else "WebSockets, for dr_ws_cpp()"
     )
   }
   if (is.character(plain)) {
     name <- encodeString(c(package, callable), quote = "\"")
     refuse(
       "callable", "R_GetCCallable(", name[[1L]], ", ", name[[2L]], ") failed: ", plain, "; the package must call ",
-      "DROVER_REGISTER(", name[[1L]], ", ", name[[2L]], ", ...) in its R_init_", gsub(".", "_", package, fixed = TRUE),
+      macro, "(", name[[1L]], ", ", name[[2L]], ", ...) in its R_init_", gsub(".", "_", package, fixed = TRUE),
       "(), or R_RegisterCCallable() for a handler of drogonR's interface"
     )
   }
@@ -47,8 +61,9 @@ natives_for_engine <- function(compiled) {
     value
   }
   lapply(compiled$natives, function(native) {
-    interface <- if (native$interface == "drover") "drover" else "drogonR"
-    found <- tryCatch(resolve_callable(native$package, native$callable, interface, NULL), error = function(error) {
+    interface <- if (native$interface %in% c("drover", "socket")) "drover" else "drogonR"
+    tag <- if (native$interface %in% c("ws", "socket")) socket_tag else native_tag
+    found <- tryCatch(resolve_callable(native$package, native$callable, interface, NULL, tag), error = function(error) {
       stop_native("argument", native$route, conditionMessage(error))
     })
     data <- native$data

@@ -63,8 +63,15 @@ service_start <- function(config, pool, source, call) {
   started <- TRUE
   list(
     port = as.integer(event$numbers), url = base_url(config$host, event$numbers),
-    counts = c(routes = loaded$numbers[[3L]], cpp_routes = loaded$numbers[[4L]], static = loaded$numbers[[5L]])
+    counts = parts_of(loaded$numbers[3:6])
   )
+}
+
+# How many there are of what, for announce().
+parts_of <- function(numbers) {
+  counts <- stats::setNames(numbers, c("routes", "cpp_routes", "static", "ws_routes"))
+  # most apps have none
+  counts[names(counts) != "ws_routes" | counts > 0]
 }
 
 # Events that say that the server could not be started, and the classes of their conditions.

@@ -81,32 +81,45 @@ dr_ws <- function(app, path, on_message, on_connect = NULL, on_close = NULL, ...
                   max_lifetime = 0, ping_interval = 20, timeout = NULL) {
   check_registrar(app)
   check_dots_empty(..., call = sys.call())
-  parsed <- parse_path(path, sys.call())
   check_ws_handler(on_message, "on_message", 3L)
   check_ws_handler(on_connect, "on_connect", 1L, null = TRUE)
   check_ws_handler(on_close, "on_close", 3L, null = TRUE)
-  check_protocols(protocols)
-  check_origins(origins)
-  check_flag(deflate, "deflate")
+  settings <- socket_settings(
+    path, protocols, origins, deflate, max_message, max_conns, idle_timeout, max_lifetime, ping_interval, sys.call()
+  )
+  handlers <- list(on_message = on_message, on_connect = on_connect, on_close = on_close)
+  put_socket(app, c(settings, handlers, timeout = route_timeout(timeout, sys.call())), sys.call())
+}
+
+# What a route of WebSockets has, whoever handles them: checked, as fields of the route.
+socket_settings <- function(path, protocols, origins, deflate, max_message, max_conns, idle_timeout, max_lifetime,
+                            ping_interval, call) {
+  parsed <- parse_path(path, call)
+  check_protocols(protocols, call)
+  check_origins(origins, call)
+  check_flag(deflate, "deflate", call)
   max_message <- as_bytes(max_message)
-  check_size(max_message, "max_message", max = longest_message)
-  check_count(max_conns, "max_conns", min = 0)
+  check_size(max_message, "max_message", max = longest_message, call = call)
+  check_count(max_conns, "max_conns", min = 0, call = call)
   times <- list(idle_timeout = idle_timeout, max_lifetime = max_lifetime, ping_interval = ping_interval)
   times <- lapply(times, as_seconds)
-  for (name in names(times)) check_seconds_or_none(times[[name]], name)
-  route <- c(
+  for (name in names(times)) check_seconds_or_none(times[[name]], name, call)
+  c(
     list(
-      path = path, param_names = parsed$names, on_message = on_message, on_connect = on_connect, on_close = on_close,
-      protocols = enc2utf8(protocols), origins = origins, deflate = deflate, max_message = max_message,
-      max_conns = max_conns, timeout = route_timeout(timeout, sys.call())
+      path = path, param_names = parsed$names, protocols = enc2utf8(protocols), origins = origins, deflate = deflate,
+      max_message = max_message, max_conns = max_conns
     ),
     times
   )
-  if (!is.null(app$ws_routes[[path]])) {
-    text <- paste("overwriting existing WebSocket route for", path)
-    warning(warningCondition(text, class = "drover_warning_overwrite", call = sys.call()))
+}
+
+# The one way into app$ws_routes.
+put_socket <- function(app, route, call) {
+  if (!is.null(app$ws_routes[[route$path]])) {
+    text <- paste("overwriting existing WebSocket route for", route$path)
+    warning(warningCondition(text, class = "drover_warning_overwrite", call = call))
   }
-  app$ws_routes[[path]] <- route
+  app$ws_routes[[route$path]] <- route
   invisible(app)
 }
 
@@ -193,16 +206,17 @@ event_handlers <- function(route) {
 }
 
 # What the engine is told of a route: `asks` is the number of its connecting_handler(), 0 for none, `events` that of its
-# event_handlers().
+# event_handlers(). Of one in C, both are the number of its handler.
 socket_field <- function(route, asks, events) {
+  in_c <- !is.null(route$package)
   socket <- list(
-    events = events, on_close = !is.null(route$on_close), protocols = as.list(route$protocols),
+    events = events, on_close = in_c || !is.null(route$on_close), protocols = as.list(route$protocols),
     origins = if (!is.null(route$origins)) as.list(route$origins), deflate = route$deflate,
     max_message = route$max_message, max_conns = route$max_conns,
     ping_interval = route$ping_interval, idle_timeout = route$idle_timeout, max_lifetime = route$max_lifetime
   )
   c(
-    list(methods = "GET", pattern = enc2utf8(route$path), handler = asks, runs = "r"),
+    list(methods = "GET", pattern = enc2utf8(route$path), handler = asks, runs = if (in_c) "inline" else "r"),
     if (!is.null(route$timeout)) list(timeout = route$timeout),
     list(socket = Filter(Negate(is.null), socket))
   )

@@ -63,7 +63,7 @@ enum { DRV_DATA_NONE = 0, DRV_DATA_POINTER = 1, DRV_DATA_BYTES = 2 };
  * runs. */
 typedef struct {
   void (*function)(void);
-  int32_t interface; /* 0 drogonR's, 1 drogonR's of streams, 2 drover's own */
+  int32_t interface; /* 0 drogonR's, 1 drogonR's of streams, 2 drover's own; of WebSockets, 3 and 4 */
   int32_t data_kind;
   void *data;
   size_t data_len;

@@ -28,8 +28,8 @@ SEXP drv_natives_resolve(SEXP package, SEXP callable) {
 
 static int32_t interface_of(SEXP name) {
   drv_str text = drv_text(name);
-  static const char *const names[] = {"unary", "stream", "drover"};
-  for (int32_t i = 0; i < 3; i++) {
+  static const char *const names[] = {"unary", "stream", "drover", "ws", "socket"};
+  for (int32_t i = 0; i < 5; i++) {
     if (strlen(names[i]) == text.len && !memcmp(names[i], text.ptr, text.len)) return i;
   }
   Rf_error("unknown interface of a C handler");

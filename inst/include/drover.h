@@ -39,7 +39,7 @@ extern "C" {
 /* The version of the table `drover_api`. Versions only ever add members at its end: code that was compiled against this
  * one works with all later ones. Code that wants to use what a later version has, and run with earlier ones, asks
  * DROVER_HAS(). */
-#define DROVER_API_VERSION 1
+#define DROVER_API_VERSION 2
 
 /* Whether the table that was given has this member: if (DROVER_HAS(api, mark)) api->mark(req, "db", 1000); */
 #define DROVER_HAS(api, member) ((api)->size >= offsetof(drover_api, member) + sizeof((api)->member))
@@ -53,6 +53,10 @@ typedef struct drover_bytes {
 
 /* One request and its answer. Known by its address only. */
 typedef struct drover_request drover_request;
+
+/* A WebSocket: names one, and is never read. It is good in every thread and for ever: what is called with one that is
+ * closed has no effect and returns DROVER_GONE. */
+typedef struct drover_socket drover_socket;
 
 typedef struct drover_api drover_api;
 
@@ -241,10 +245,78 @@ struct drover_api {
   /* A line of the server's log, with the id of the request. `level` is a drover_level. */
   void (*log)(drover_request *req, int level, const char *text);
 
+  /* --- WebSockets, since version 2. All may be called from any thread, and none of them waits for a client. --- */
+
+  /* Sends a message, copied: bytes when `is_binary`, and otherwise text, which is UTF-8. A client that does not read
+   * what it is sent is given up when 1 MB waits. DROVER_GONE: it is closed. DROVER_INVALID: no UTF-8, or above 64 MiB. */
+  int (*socket_send)(drover_socket *socket, int is_binary, const void *data, size_t len);
+  /* Closes it after what was sent before. `code` is 1000, 1001, 1003, 1007 to 1013, or 3000 to 4999; `reason` (or NULL)
+   * at most 123 bytes of UTF-8. DROVER_GONE; DROVER_INVALID: another code or reason. */
+  int (*socket_close)(drover_socket *socket, int code, const char *reason);
+  /* 1 until its handler is called for the close, then 0. */
+  int (*socket_is_open)(drover_socket *socket);
+  /* As conn$id in R. */
+  uint64_t (*socket_id)(drover_socket *socket);
+  /* What the handler keeps for it, NULL to begin with. Not drover's: free it when it is closed. */
+  int (*socket_set_data)(drover_socket *socket, void *data);
+  void *(*socket_data)(drover_socket *socket);
+  /* It is in this room from now on, which all workers share with R's handlers; `name` (or NULL) is what it is called in
+   * the list of members. It leaves all of them when it is closed. DROVER_INVALID: not a text, or an empty `room`. */
+  int (*socket_join)(drover_socket *socket, const char *room, const char *name);
+  int (*socket_leave)(drover_socket *socket, const char *room);
+  /* Sends to all that are in a room, but `except` (or NULL), whatever handles them. DROVER_GONE: this process has no
+   * server. DROVER_INVALID: as for socket_send() and socket_join(). */
+  int (*broadcast)(const char *room, drover_socket *except, int is_binary, const void *data, size_t len);
+
   /* Later versions add members here. */
 };
 
-/* Handlers of WebSockets will have a type of their own, and functions at the end of the table. */
+/* What has happened on a WebSocket. */
+typedef enum drover_socket_kind {
+  /* a client wants to connect */
+  DROVER_SOCKET_CONNECT = 0,
+  /* a whole message has come */
+  DROVER_SOCKET_MESSAGE = 1,
+  /* it is closed, by whichever side */
+  DROVER_SOCKET_CLOSE = 2
+} drover_socket_kind;
+
+typedef struct drover_socket_event {
+  /* sizeof(drover_socket_event) of the drover that runs */
+  size_t size;
+  /* a drover_socket_kind */
+  int kind;
+  /* of a message: whether it is bytes, and not text */
+  int is_binary;
+  /* of a close: its code; 1005 when the client gave none, 1006 when it left without a word */
+  int code;
+  /* a message; the reason of a close; of a connect the sub-protocol that was chosen, empty for none. Good until the
+   * handler returns. */
+  drover_bytes bytes;
+  /* of a connect: the request that it begins with, for its fields, params, cookies and address. NULL otherwise. */
+  drover_request *req;
+} drover_socket_event;
+
+/*
+ * A handler of WebSockets, for dr_ws_cpp(). It is called on the thread that has the connection, or in a worker process
+ * on the thread of its C handlers: it must return at once, and leave what takes time to threads of its own, which may
+ * send. All that happens on one connection comes in order, one at a time, and in one process; that of different ones at
+ * the same time.
+ *
+ * It returns 0. To refuse a client that wants to connect, answer `req` by respond() or fail(). Anything but 0, and an
+ * exception, is logged: it refuses a client with 500, and changes nothing for one that is connected.
+ */
+typedef int (*drover_socket_handler_t)(drover_socket *socket, const drover_socket_event *event, const drover_api *api,
+                                       void *data);
+
+/* As DROVER_REGISTER(). */
+#define DROVER_REGISTER_SOCKET(package, name, handler) \
+  do { \
+    drover_socket_handler_t drover_registered = (handler); \
+    R_RegisterCCallable((package), DROVER_SOCKET_TAG name, (DL_FUNC)(void (*)(void))drover_registered); \
+  } while (0)
+
+#define DROVER_SOCKET_TAG "drover_socket_handler_t:"
 
 /* --------------------------------------------------------------------------------------------------------------------
  * Part 2: the signatures of drogonR
@@ -297,17 +369,30 @@ typedef int (*drogonr_stream_handler_t)(const char *body, size_t body_len, const
                                         drogonr_send_chunk_fn send, drogonr_close_stream_fn close,
                                         drogonr_is_cancelled_fn is_cancelled, char **out_content_type);
 
-/* WebSockets: types only, so that code that has such handlers compiles. This version of drover does not call them. */
+/* What has happened on a WebSocket. */
 typedef enum drogonr_ws_event_t {
   DROGONR_WS_CONNECT = 0,
   DROGONR_WS_MESSAGE = 1,
   DROGONR_WS_CLOSE = 2
 } drogonr_ws_event_t;
 
+/* A connection: a drover_socket. */
 typedef struct drogonr_ws_session_t drogonr_ws_session_t;
+
+/* These three may be called from any thread, at any time. Sends a copy: 0, or -1 when the connection is closed, or the
+ * text is not UTF-8. */
 typedef int (*drogonr_ws_send_fn)(drogonr_ws_session_t *session, const char *data, size_t len, int binary);
+
+/* Closes it, after what was sent before. A second time it does nothing. */
 typedef void (*drogonr_ws_close_fn)(drogonr_ws_session_t *session);
+
+/* 1, or 0 once it is closed. */
 typedef int (*drogonr_ws_is_connected_fn)(drogonr_ws_session_t *session);
+
+/*
+ * A handler of WebSockets, for dr_ws_cpp(): as a drover_socket_handler_t, but it cannot refuse a client. `msg` is NULL
+ * but for messages. What it returns is not used; an exception is logged.
+ */
 typedef int (*drogonr_ws_handler_t)(drogonr_ws_session_t *session, drogonr_ws_event_t event, const char *msg, size_t len,
                                     int binary, drogonr_ws_send_fn send, drogonr_ws_close_fn close,
                                     drogonr_ws_is_connected_fn is_connected);

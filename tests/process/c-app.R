@@ -30,5 +30,11 @@ in_c("/c/endless", "h_stream_endless")
 in_c("/c/pid", "h_data", data = function() as.character(Sys.getpid()))
 dr_post_cpp(app, "/c/body", package, "h_body")
 dr_get_cpp_stream(app, "/c/events", package, "old_stream")
+dr_ws_cpp(app, "/c/talk/:name", package, "s_talk", data = "a gift", protocols = "v1", deflate = TRUE)
+dr_ws_cpp(app, "/c/old", package, "ws_talk")
+dr_ws_cpp(app, "/c/few", package, "ws_talk", max_conns = 1)
+dr_ws_cpp(app, "/c/idle", package, "ws_talk", idle_timeout = 1)
+dr_get(app, "/c/room", function(req) dr_ws_members("room"))
+dr_post(app, "/c/room", function(req) list(told = dr_ws_broadcast("room", req$body)))
 
 app

@@ -3,17 +3,6 @@
 
 sockets_app <- file.path(here, "websockets-app.R")
 
-notes <- function(server) {
-  file <- file.path(server$marks, "notes")
-  if (file.exists(file)) trimws(readLines(file)) else character()
-}
-
-noted_line <- function(server, pattern) wait_for(function() any(grepl(pattern, notes(server))))
-
-json <- function(text) jsonlite::fromJSON(text)
-
-logged <- function(server, pattern) wait_for(function() any(grepl(pattern, server$log())))
-
 test_every_way("messages are answered in order, text and bytes", function(start) {
   server <- start(sockets_app)
   client <- ws(server, "/echo")

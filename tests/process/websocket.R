@@ -92,3 +92,15 @@ ws_leave <- function(socket, code = 1000, reason = "") {
   writeBin(frame_bytes(opcodes[["close"]], c(be_bytes(code, 2), charToRaw(reason))), socket$con)
   ws_code(socket)
 }
+
+# What handlers have noted, a line each.
+notes <- function(server) {
+  file <- file.path(server$marks, "notes")
+  if (file.exists(file)) trimws(readLines(file)) else character()
+}
+
+noted_line <- function(server, pattern) wait_for(function() any(grepl(pattern, notes(server))))
+
+json <- function(text) jsonlite::fromJSON(text)
+
+logged <- function(server, pattern) wait_for(function() any(grepl(pattern, server$log())))

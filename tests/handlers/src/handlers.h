@@ -55,6 +55,19 @@ int codes_note(int code);
   X(old_stream) X(old_stream_endless) X(old_stream_empty) X(old_stream_close) X(old_stream_fail_first) \
   X(old_stream_fail) X(old_stream_throw) X(old_stream_bad_type)
 
+/* --- of WebSockets, by drover's interface and drogonR's --- */
+#define SOCKET_HANDLERS(X) X(s_talk)
+#define WS_HANDLERS(X) X(ws_talk)
+
+#define DECLARE(name) \
+  int name(drover_socket *socket, const drover_socket_event *event, const drover_api *api, void *data);
+SOCKET_HANDLERS(DECLARE)
+#undef DECLARE
+#define DECLARE(name)                                                                                                  \
+  int name(drogonr_ws_session_t *session, drogonr_ws_event_t event, const char *msg, size_t len, int binary,            \
+           drogonr_ws_send_fn send, drogonr_ws_close_fn close, drogonr_ws_is_connected_fn is_connected);
+WS_HANDLERS(DECLARE)
+#undef DECLARE
 #define DECLARE(name) int name(drover_request *req, const drover_api *api, void *data);
 DROVER_HANDLERS(DECLARE)
 #undef DECLARE

@@ -36,9 +36,13 @@ void R_init_drover_handlers(DllInfo *dll) {
   R_useDynamicSymbols(dll, FALSE);
 #define REGISTER(name) R_RegisterCCallable("drover.handlers", #name, AS_CALLABLE(name));
 #define REGISTER_TAGGED(name) DROVER_REGISTER("drover.handlers", #name, name);
+#define REGISTER_SOCKET(name) DROVER_REGISTER_SOCKET("drover.handlers", #name, name);
   DROVER_HANDLERS(REGISTER_TAGGED)
+  SOCKET_HANDLERS(REGISTER_SOCKET)
+  WS_HANDLERS(REGISTER)
   UNARY_HANDLERS(REGISTER)
   STREAM_HANDLERS(REGISTER)
+#undef REGISTER_SOCKET
 #undef REGISTER_TAGGED
 #undef REGISTER
 }

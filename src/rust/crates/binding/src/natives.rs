@@ -50,6 +50,8 @@ impl CNative {
             interface: match self.interface {
                 0 => Interface::Unary,
                 1 => Interface::Stream,
+                3 => Interface::Ws,
+                4 => Interface::Socket,
                 _ => Interface::Drover,
             },
             data: match self.data_kind {

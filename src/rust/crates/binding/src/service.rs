@@ -229,8 +229,8 @@ impl Answer {
 
     fn event(&mut self, event: Event) -> *const Node {
         let (what, text, numbers) = match event {
-            Event::Loaded { generation, seconds, routes, cpp_routes, mounts } => {
-                let counts = [routes, cpp_routes, mounts].map(|n| n as f64);
+            Event::Loaded { generation, seconds, parts } => {
+                let counts = [parts.routes, parts.cpp_routes, parts.mounts, parts.ws_routes].map(|n| n as f64);
                 ("loaded", None, [&[f64::from(generation), seconds], &counts[..]].concat())
             }
             Event::WorkerReady { ready, of } => ("worker_ready", None, vec![ready as f64, of as f64]),

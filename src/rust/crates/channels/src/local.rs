@@ -8,7 +8,11 @@ use crate::mailbox::Mailbox;
 use crate::store::{Member, Store};
 use exchange::Packet;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The name of the next connection.
+static NAMED: AtomicU64 = AtomicU64::new(1);
 
 /// See the module.
 #[derive(Default)]
@@ -16,8 +20,6 @@ pub struct Local(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// how many there have been
-    named: u64,
     connections: HashMap<u64, Connection>,
     rooms: BTreeMap<Arc<str>, Room>,
 }
@@ -62,10 +64,9 @@ impl Local {
 
 impl Store for Local {
     fn enter(&self, mailbox: Arc<Mailbox>) -> u64 {
-        let mut inner = self.inner();
-        inner.named += 1;
-        let name = inner.named;
-        inner.connections.insert(name, Connection { mailbox, rooms: Vec::new() });
+        // of the process: who has kept a name from a server before this one means nobody here
+        let name = NAMED.fetch_add(1, Ordering::Relaxed);
+        self.inner().connections.insert(name, Connection { mailbox, rooms: Vec::new() });
         name
     }
 

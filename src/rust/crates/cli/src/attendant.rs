@@ -1,7 +1,7 @@
 //! The main thread of a server: passes on what happens, one way and the other, until the end. Neighbour: `serve`, which
 //! starts it.
 
-use crate::banner::{url, Banner, Parts};
+use crate::banner::{url, Banner};
 use crate::control::{Ending, Reloaded, Reply, Request, Status};
 use crate::dev::Dev;
 use crate::exit::{Code, Error};
@@ -12,7 +12,7 @@ use crate::tell::{say, write};
 use crate::watch::{Change, Need};
 use engine::Address;
 use std::time::{Duration, Instant};
-use supervisor::{Event, Failure, Service};
+use supervisor::{Event, Failure, Parts, Service};
 use tokio::sync::mpsc::UnboundedReceiver;
 
 /// Signals that come within this time are one: some programs send theirs to the process and to its group.
@@ -128,8 +128,8 @@ impl Attendant {
 
     fn hear(&mut self, event: Event) {
         match event {
-            Event::Loaded { seconds, routes, cpp_routes, mounts, .. } => {
-                self.app = Parts { routes, cpp_routes, mounts };
+            Event::Loaded { seconds, parts, .. } => {
+                self.app = parts;
                 if self.url.is_none() {
                     say(&format!("{} loaded in {seconds:.1} s", self.banner.file));
                 }

@@ -3,7 +3,7 @@
 use engine::Address;
 use std::io::{self, IsTerminal};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use supervisor::PoolOptions;
+use supervisor::{Parts, PoolOptions};
 
 /// What the lines at the start say of a server.
 pub(crate) struct Banner {
@@ -14,14 +14,6 @@ pub(crate) struct Banner {
     workers: String,
     /// whether there may be more than one
     several: bool,
-}
-
-/// What an app has.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Parts {
-    pub(crate) routes: usize,
-    pub(crate) cpp_routes: usize,
-    pub(crate) mounts: usize,
 }
 
 impl Banner {
@@ -40,11 +32,12 @@ impl Banner {
 
     pub(crate) fn listening(&self, address: &Address, app: Parts) -> String {
         let Self { threads, workers, .. } = self;
-        let Parts { routes, cpp_routes, mounts } = app;
+        let Parts { routes, cpp_routes, mounts, ws_routes } = app;
+        let sockets = if ws_routes > 0 { format!(", ws_routes={ws_routes}") } else { String::new() };
         let how = if io::stderr().is_terminal() { "; Ctrl-C stops" } else { "" };
         format!(
             "drover listening on {} ({}threads={threads}, workers={workers}, \
-             routes={routes}, cpp_routes={cpp_routes}, static={mounts}){how}",
+             routes={routes}, cpp_routes={cpp_routes}, static={mounts}{sockets}){how}",
             url(address),
             bound(address),
         )

@@ -16,4 +16,6 @@ pub(crate) struct Assigned {
     pub expected: Option<u32>,
     /// by when it must have been answered, in ms
     pub deadline: u64,
+    /// whether no other worker may have it
+    pub is_bound: bool,
 }

@@ -8,6 +8,9 @@ use bytes::Bytes;
 pub trait Commands: Send + Sync {
     /// Obeys a command. The answer, if there is one.
     fn obey(&self, command: Bytes) -> Option<Vec<u8>>;
+
+    /// This worker process is given nothing any more: it has died, or is to end.
+    fn has_left(&self, _process: i32) {}
 }
 
 /// Nobody obeys.

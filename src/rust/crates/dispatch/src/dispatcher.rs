@@ -120,19 +120,17 @@ impl Dispatcher {
 
     fn enter(&mut self, submission: Submission, message: Vec<u8>, client: Client) -> Key {
         let key = self.entries.add(submission, message, now(), client);
+        if let Some(process) = submission.process {
+            self.hand_to(key, submission, process);
+            return key;
+        }
         let Some(g) = self.index(submission.generation).filter(|&g| !self.generations[g].closing) else {
             self.settle(key, Outcome::Stale);
             return key;
         };
         let first = self.generations[g].waiting(submission.runs).is_empty();
         match if first { self.worker_for(g, submission) } else { None } {
-            Some(choice) => {
-                self.hand(key, choice);
-                if self.workers[choice.at].unrung() >= RING_AFTER {
-                    self.workers[choice.at].ring();
-                    self.drain();
-                }
-            }
+            Some(choice) => self.hand_and_ring(key, choice),
             None => {
                 self.generations[g].waiting(submission.runs).push(submission.from, key);
                 self.count_waiting();
@@ -140,6 +138,29 @@ impl Dispatcher {
             }
         }
         key
+    }
+
+    /// Hands a request to the one worker that may have it, which waits for no turn: it is bounded in another way.
+    fn hand_to(&mut self, key: Key, submission: Submission, process: i32) {
+        let at = self.workers.iter().find(|(_, worker)| worker.pid() == Some(process)).map(|(at, _)| at);
+        let lane = at.and_then(|at| self.workers[at].lane(submission.runs.into()).map(|lane| (at, lane)));
+        match lane {
+            Some((at, lane)) if lane.link.has_room() => {
+                let expected = self.index(submission.generation);
+                let expected = expected.and_then(|g| self.generations[g].expected(submission.route));
+                self.hand_and_ring(key, Choice { at, expected });
+            }
+            Some(_) => self.settle(key, Outcome::Full),
+            None => self.settle(key, Outcome::WorkerDied(Some(process))),
+        }
+    }
+
+    fn hand_and_ring(&mut self, key: Key, choice: Choice) {
+        self.hand(key, choice);
+        if self.workers[choice.at].unrung() >= RING_AFTER {
+            self.workers[choice.at].ring();
+            self.drain();
+        }
     }
 
     /// Makes place for a request when the queue is full: the last one of the client of which most wait is refused, if
@@ -194,8 +215,8 @@ impl Dispatcher {
         let worker = &mut self.workers[at];
         worker.last_turn = self.turn;
         let (route, runs, deadline) = (entry.submission.route, entry.submission.runs, entry.deadline());
-        let name = entry.submission.request;
-        let request = |id| Assigned { id, request: name, key, route, expected, deadline };
+        let (name, is_bound) = (entry.submission.request, entry.submission.process.is_some());
+        let request = |id| Assigned { id, request: name, key, route, expected, deadline, is_bound };
         // only workers that have one are chosen
         let Some(lane) = worker.lane_mut(runs.into()) else { return };
         if let Some(id) = lane.assign(&entry.message, runs, self.kill_after, request) {
@@ -475,6 +496,7 @@ impl Dispatcher {
             self.workers.iter().filter(|(_, s)| s.retiring && s.is_empty()).map(|(at, _)| at).collect();
         for at in free {
             let worker = self.workers.remove(at);
+            self.tell_left(worker.pid());
             let _ = self.shared.events.send(PoolEvent::Retired(worker.worker));
         }
         let (workers, events) = (&self.workers, &self.shared.events);
@@ -553,6 +575,7 @@ impl Dispatcher {
         }
         let worker = self.workers.remove(at);
         let (generation, pid) = (worker.generation, worker.pid());
+        self.tell_left(pid);
         let (unbegun, lost) = worker.into_requests();
         self.requeue(&unbegun);
         for assigned in lost {
@@ -564,6 +587,12 @@ impl Dispatcher {
         }
         self.release_retired();
         self.count_workers();
+    }
+
+    fn tell_left(&self, process: Option<i32>) {
+        if let Some(process) = process {
+            self.commands.has_left(process);
+        }
     }
 
     /// An old generation whose last worker has died gets no new one: what waits for it is told to come again.

@@ -316,10 +316,14 @@ impl Lane {
         self.inline.n > 0 && self.all().any(|h| h.runs == Runs::Inline && !h.later && self.has_begun(h.request.id))
     }
 
-    /// What was handed ahead and has not begun, all but `keep` of it: taken back, oldest first.
+    /// What was handed ahead and has not begun, all but `keep` of it: taken back, oldest first. But for what no other
+    /// worker may have.
     pub(crate) fn revoke_unbegun(&mut self, keep: usize) -> Vec<Assigned> {
-        let mut unbegun: Vec<(u64, RequestId)> =
-            self.all().filter(|h| !self.has_begun(h.request.id)).map(|h| (h.turn, h.request.id)).collect();
+        let mut unbegun: Vec<(u64, RequestId)> = self
+            .all()
+            .filter(|h| !h.request.is_bound && !self.has_begun(h.request.id))
+            .map(|h| (h.turn, h.request.id))
+            .collect();
         unbegun.sort_unstable_by_key(|&(turn, _)| turn);
         let mut taken = Vec::new();
         // from the end, so that the worker does not race us to each of them

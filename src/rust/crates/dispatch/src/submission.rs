@@ -33,6 +33,8 @@ pub struct Submission {
     pub ends_with_client: bool,
     /// whether it takes a place in the queue, which may be full; what does not is bounded in another way
     pub counts: bool,
+    /// the one worker process that it may go to: without it, its outcome is [`Outcome::WorkerDied`]
+    pub process: Option<i32>,
 }
 
 /// From an I/O thread to the dispatcher of another.

@@ -3,11 +3,11 @@
 
 use crate::app::App;
 use crate::config::{AppConfig, Settings};
-use exchange::Handlers;
+use exchange::{Channels, Handlers};
 use httpd::Apart;
 use observe::{Level, Log};
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 /// The app, for one I/O thread.
 pub(crate) struct Current(Arc<App>);
@@ -27,6 +27,8 @@ struct Apps {
     generations: Mutex<Vec<Arc<App>>>,
     settings: Settings,
     log: Log,
+    /// where C handlers of this process say what they want done with WebSockets
+    channels: Weak<dyn Channels>,
 }
 
 impl Apps {
@@ -53,11 +55,16 @@ impl Deref for Pool {
 }
 
 impl Pool {
-    pub(crate) fn new(settings: Settings, workers: dispatch::Pool, log: Log) -> Result<Pool, String> {
+    pub(crate) fn new(
+        settings: Settings,
+        workers: dispatch::Pool,
+        log: Log,
+        channels: Weak<dyn Channels>,
+    ) -> Result<Pool, String> {
         let nothing = Arc::new(App::new(0, &AppConfig::default(), &settings, None)?);
         let current = || Apart(RwLock::new(Arc::new(Current(nothing.clone()))));
         let current = (0..settings.threads.max(1)).map(|_| current()).collect();
-        Ok(Pool { apps: Arc::new(Apps { current, generations: Mutex::default(), settings, log }), workers })
+        Ok(Pool { apps: Arc::new(Apps { current, generations: Mutex::default(), settings, log, channels }), workers })
     }
 
     /// The app that requests of an I/O thread are routed by now.
@@ -76,6 +83,9 @@ impl Pool {
         config: &AppConfig,
         natives: Option<Arc<dyn Handlers>>,
     ) -> Result<(), String> {
+        if let Some(natives) = &natives {
+            natives.speak_to(self.apps.channels.clone());
+        }
         let app = Arc::new(App::new(generation, config, &self.apps.settings, natives)?);
         if let Some(problem) = &config.errors.problem {
             self.apps.log.line(Level::Warn, problem);

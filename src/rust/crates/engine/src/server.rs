@@ -9,10 +9,11 @@ use crate::pool::Pool;
 use crate::sockets::Sockets;
 use dispatch::Commands;
 use dispatch::Home;
+use exchange::Channels;
 use httpd::{Address, Answering, Connection, Failure, Head, Incoming, Listener, Options, Service};
 use observe::{is_root_of_the_machine, Level, Log, Screen, WARNING};
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The context as HTTP knows it.
 struct Answers {
@@ -139,7 +140,8 @@ impl Server {
             sockets.clone(),
             httpd::watch_closely,
         );
-        let pool = Pool::new(settings.clone(), workers, log.clone()).map_err(StartError::Config)?;
+        let channels = Arc::downgrade(&sockets) as Weak<dyn Channels>;
+        let pool = Pool::new(settings.clone(), workers, log.clone(), channels).map_err(StartError::Config)?;
         let target = &settings.access_log;
         let access_log = AccessLog::open(target, settings.access_log_format, screen)
             .map_err(|e| StartError::Config(format!("access_log: {target}: {e}")))?;

@@ -1,8 +1,9 @@
 //! The handlers of an app that are not R, by the numbers that its routes have.
 
-use crate::{Answer, RequestView, Sink};
-use std::sync::Arc;
+use crate::{Answer, Channels, RequestView, Sink};
+use std::sync::{Arc, Weak};
 use std::time::Instant;
+use wire::socket::Event;
 
 /// See the module. `handler` is the number of one, from 1.
 pub trait Handlers: Send + Sync {
@@ -24,4 +25,14 @@ pub trait Handlers: Send + Sync {
     /// Threads are to begin with what this thread has submitted. Whoever submits calls it before it sleeps, so that
     /// many requests that came together wake a thread once.
     fn flush(&self);
+
+    /// From now on what handlers want done with WebSockets goes there, if it is still there.
+    fn speak_to(&self, _channels: Weak<dyn Channels>) {}
+
+    /// Has a handler of WebSockets deal with what has happened on one, on this thread: it has promised not to block.
+    /// `request` is that of a connect. `None` when all is well. Otherwise, of a connect: the answer with which the
+    /// client is refused; of anything else: what went wrong, for the log.
+    fn event(&self, _handler: u32, _event: &Event<'_>, _request: Option<&dyn RequestView>) -> Option<Answer> {
+        Some(Answer::Failure { status: 500, detail: "".into(), why: "it has no handlers of WebSockets".into() })
+    }
 }

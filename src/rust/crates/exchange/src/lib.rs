@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod channels;
 mod clock;
 mod handlers;
 mod life;
@@ -16,6 +17,7 @@ mod request;
 mod sink;
 
 pub use answer::{Answer, Head, Response};
+pub use channels::Channels;
 pub use clock::now;
 #[cfg(fuzzing)]
 #[doc(hidden)]

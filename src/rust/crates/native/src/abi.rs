@@ -40,6 +40,23 @@ pub struct StreamSession {
     _opaque: [u8; 0],
 }
 
+/// `drover_socket` and `drogonr_ws_session_t`: no address, but the number of a connection.
+#[repr(C)]
+pub struct Socket {
+    _opaque: [u8; 0],
+}
+
+/// `drover_socket_event`
+#[repr(C)]
+pub struct SocketEvent {
+    pub size: usize,
+    pub kind: c_int,
+    pub is_binary: c_int,
+    pub code: c_int,
+    pub bytes: Span,
+    pub req: *mut Request,
+}
+
 /// `drover_code`
 #[repr(i32)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +118,18 @@ pub type StreamHandler = unsafe extern "C" fn(
     *mut *mut c_char,
 ) -> c_int;
 
+/// `drover_socket_handler_t`
+pub type SocketHandler = unsafe extern "C" fn(*mut Socket, *const SocketEvent, *const Api, *mut c_void) -> c_int;
+/// `drogonr_ws_send_fn`
+pub type WsSend = unsafe extern "C" fn(*mut Socket, *const c_char, usize, c_int) -> c_int;
+/// `drogonr_ws_close_fn`
+pub type WsClose = unsafe extern "C" fn(*mut Socket);
+/// `drogonr_ws_is_connected_fn`
+pub type WsIsConnected = unsafe extern "C" fn(*mut Socket) -> c_int;
+/// `drogonr_ws_handler_t`
+pub type WsHandler =
+    unsafe extern "C" fn(*mut Socket, c_int, *const c_char, usize, c_int, WsSend, WsClose, WsIsConnected) -> c_int;
+
 type Read = unsafe extern "C" fn(*mut Request) -> Span;
 type ReadByName = unsafe extern "C" fn(*mut Request, *const c_char) -> Span;
 
@@ -150,6 +179,15 @@ pub struct Api {
     pub times: unsafe extern "C" fn(*mut Request, *mut Times) -> Code,
     pub mark: unsafe extern "C" fn(*mut Request, *const c_char, u64) -> Code,
     pub log: unsafe extern "C" fn(*mut Request, c_int, *const c_char),
+    pub socket_send: unsafe extern "C" fn(*mut Socket, c_int, *const c_void, usize) -> Code,
+    pub socket_close: unsafe extern "C" fn(*mut Socket, c_int, *const c_char) -> Code,
+    pub socket_is_open: unsafe extern "C" fn(*mut Socket) -> c_int,
+    pub socket_id: unsafe extern "C" fn(*mut Socket) -> u64,
+    pub socket_set_data: unsafe extern "C" fn(*mut Socket, *mut c_void) -> Code,
+    pub socket_data: unsafe extern "C" fn(*mut Socket) -> *mut c_void,
+    pub socket_join: unsafe extern "C" fn(*mut Socket, *const c_char, *const c_char) -> Code,
+    pub socket_leave: unsafe extern "C" fn(*mut Socket, *const c_char) -> Code,
+    pub broadcast: unsafe extern "C" fn(*const c_char, *mut Socket, c_int, *const c_void, usize) -> Code,
 }
 
 #[cfg(test)]
@@ -174,10 +212,13 @@ mod tests {
         let mut layout = layout! {
             Span as "drover_bytes": ptr len;
             Times as "drover_times": size received_ns started_ns deadline_ns;
+            SocketEvent as "drover_socket_event": size kind is_binary code bytes req;
             Code as "drover_code":;
             Api as "drover_api": size version method path target query header header_count header_at param param_count
                 param_at cookie body remote_addr remote_port id is_http2 respond respond_static respond_owned add_header fail
-                begin send try_send end defer release is_cancelled on_cancel now_ns times mark log;
+                begin send try_send end defer release is_cancelled on_cancel now_ns times mark log
+                socket_send socket_close socket_is_open socket_id socket_set_data socket_data socket_join socket_leave
+                broadcast;
         };
         for (code, value) in [("OK", Code::Ok), ("GONE", Code::Gone), ("FULL", Code::Full), ("DONE", Code::Done)] {
             layout.push((format!("DROVER_{code}"), value as usize));

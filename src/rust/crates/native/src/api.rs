@@ -1,4 +1,4 @@
-//! The functions of `drover_api`: what C calls. They check addresses and lengths, and leave the rest to `handle`.
+//! The functions of `drover_api`, but for those of WebSockets: what C calls. They check addresses and lengths, and leave the rest to `handle`.
 
 use crate::abi::{Api, Callback, Code, Request, Span, Times};
 use crate::cancel::Call;
@@ -6,13 +6,14 @@ use crate::check::LONGEST_BODY;
 use crate::guard::{callback, entered};
 use crate::handle::Handle;
 use crate::shared::Shared;
+use crate::socket_api;
 use bytes::Bytes;
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::sync::Arc;
 use std::time::Instant;
 
 /// `DROVER_API_VERSION`
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What handlers are given.
 pub static TABLE: Api = Api {
@@ -51,6 +52,15 @@ pub static TABLE: Api = Api {
     times,
     mark,
     log,
+    socket_send: socket_api::send,
+    socket_close: socket_api::close,
+    socket_is_open: socket_api::is_open,
+    socket_id: socket_api::id,
+    socket_set_data: socket_api::set_data,
+    socket_data: socket_api::data,
+    socket_join: socket_api::join,
+    socket_leave: socket_api::leave,
+    broadcast: socket_api::broadcast,
 };
 
 /// Calls `f` with the handle behind `req`, or returns `otherwise` when there is none. The handle is kept meanwhile,
@@ -83,7 +93,7 @@ unsafe fn read<'a, T: Copy>(req: *mut Request, otherwise: T, f: impl FnOnce(Hand
 ///
 /// # Safety
 /// It is NULL, or ended by a NUL and unchanged while it is used.
-unsafe fn text<'a>(text: *const c_char) -> Option<&'a [u8]> {
+pub unsafe fn text<'a>(text: *const c_char) -> Option<&'a [u8]> {
     // SAFETY: the caller's promise.
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_bytes())
 }
@@ -92,7 +102,7 @@ unsafe fn text<'a>(text: *const c_char) -> Option<&'a [u8]> {
 ///
 /// # Safety
 /// There are so many, and they are unchanged while they are used.
-unsafe fn run<'a>(data: *const c_void, len: usize) -> Option<&'a [u8]> {
+pub unsafe fn run<'a>(data: *const c_void, len: usize) -> Option<&'a [u8]> {
     match len {
         0 => Some(&[]),
         _ if data.is_null() || len > LONGEST_BODY => None,

@@ -2,9 +2,9 @@
 //! locks, and no allocations but those of the answer.
 //!
 //! A handler that answers later or piece by piece `opens` it: then the request goes on as a `shared` one, to which
-//! answers through this handle go, too.
+//! answers through this handle go, too. The request of a WebSocket cannot be opened: it is answered at once, or not.
 
-use crate::abi::{Code, Handler, Times};
+use crate::abi::{Code, Handler, Request, Times};
 use crate::body::Mapped;
 use crate::draft::Draft;
 use crate::handle::Form;
@@ -24,7 +24,8 @@ pub struct Direct<'a> {
     registry: &'a Arc<Registry>,
     number: u32,
     request: &'a dyn RequestView,
-    later: RefCell<&'a mut dyn FnMut() -> Arc<dyn Sink>>,
+    /// `None` when it cannot be opened
+    later: RefCell<Option<&'a mut dyn FnMut() -> Arc<dyn Sink>>>,
     mapped: Mapped,
     draft: RefCell<Draft>,
     answer: RefCell<Option<Answer>>,
@@ -41,25 +42,43 @@ pub fn call(
     later: &mut dyn FnMut() -> Arc<dyn Sink>,
 ) -> Option<Answer> {
     let Some(entry) = registry.entry(number) else { return Some(registry::unknown()) };
-    let direct = Direct {
-        form: Form::Direct,
-        registry,
-        number,
-        request,
-        later: RefCell::new(later),
-        mapped: Mapped::default(),
-        draft: RefCell::default(),
-        answer: RefCell::default(),
-        opened: OnceCell::new(),
-        started_at: Cell::new(None),
-    };
-    let address = std::ptr::from_ref(&direct).cast_mut().cast();
+    let direct = Direct::new(number, registry, request, Some(later));
     // SAFETY: function and data are those of one spec; the address is good until the call returns.
-    let outcome = unsafe { guard::handler(function, address, &api::TABLE, entry.data()) };
+    let outcome = unsafe { guard::handler(function, direct.address(), &api::TABLE, entry.data()) };
     direct.returned(outcome)
 }
 
 impl<'a> Direct<'a> {
+    pub fn new(
+        number: u32,
+        registry: &'a Arc<Registry>,
+        request: &'a dyn RequestView,
+        later: Option<&'a mut dyn FnMut() -> Arc<dyn Sink>>,
+    ) -> Self {
+        Direct {
+            form: Form::Direct,
+            registry,
+            number,
+            request,
+            later: RefCell::new(later),
+            mapped: Mapped::default(),
+            draft: RefCell::default(),
+            answer: RefCell::default(),
+            opened: OnceCell::new(),
+            started_at: Cell::new(None),
+        }
+    }
+
+    /// For C, as long as this is there.
+    pub fn address(&self) -> *mut Request {
+        std::ptr::from_ref(self).cast_mut().cast()
+    }
+
+    /// What it was answered with, if it was.
+    pub fn into_answer(self) -> Option<Answer> {
+        self.answer.into_inner()
+    }
+
     pub fn request(&self) -> &'a dyn RequestView {
         self.request
     }
@@ -86,9 +105,9 @@ impl<'a> Direct<'a> {
         self.opened.get().map(|opened| &**opened)
     }
 
-    /// Opens it. `None` when it was answered already.
+    /// Opens it. `None` when it was answered already, or cannot be.
     pub fn open(&self) -> Option<&Shared> {
-        if self.is_answered() {
+        if self.is_answered() || self.later.borrow().is_none() {
             return None;
         }
         let opened = self.opened.get_or_init(|| {
@@ -96,7 +115,9 @@ impl<'a> Direct<'a> {
             self.request.encode(&mut message);
             // it cannot fail: what is written is what is read
             let received = Received::new(message).unwrap_or_else(|e| panic!("a request that cannot be read: {e}"));
-            let (draft, sink) = (self.draft.take(), (self.later.borrow_mut())());
+            let sink = self.later.borrow_mut().as_mut().map(|later| later());
+            let sink = sink.unwrap_or_else(|| panic!("a request that cannot be opened was"));
+            let draft = self.draft.take();
             Shared::new(self.registry.clone(), self.number, received, sink, draft, [self.started_at(); 2])
         });
         Some(opened)

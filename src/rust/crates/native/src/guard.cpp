@@ -69,6 +69,19 @@ int drover_guard_stream(drogonr_stream_handler_t handler, const char *body, size
   });
 }
 
+int drover_guard_socket(drover_socket_handler_t handler, drover_socket *socket, const drover_socket_event *event,
+                        const drover_api *api, void *data, int *result, char *what, size_t size) {
+  return guarded(what, size, [&] { *result = handler(socket, event, api, data); });
+}
+
+int drover_guard_ws(drogonr_ws_handler_t handler, drogonr_ws_session_t *session, int event, const char *msg, size_t len,
+                    int binary, drogonr_ws_send_fn send, drogonr_ws_close_fn close,
+                    drogonr_ws_is_connected_fn is_connected, char *what, size_t size) {
+  return guarded(what, size, [&] {
+    handler(session, static_cast<drogonr_ws_event_t>(event), msg, len, binary, send, close, is_connected);
+  });
+}
+
 int drover_guard_callback(void (*callback)(void *), void *arg, char *what, size_t size) {
   return guarded(what, size, [&] { callback(arg); });
 }

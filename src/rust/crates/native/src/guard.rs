@@ -2,7 +2,8 @@
 //! [`entered`].
 
 use crate::abi::{
-    Api, Callback, CloseStream, Handler, IsCancelled, Request, SendChunk, StreamHandler, StreamSession, UnaryHandler,
+    Api, Callback, CloseStream, Handler, IsCancelled, Request, SendChunk, Socket, SocketEvent, SocketHandler,
+    StreamHandler, StreamSession, UnaryHandler, WsClose, WsHandler, WsIsConnected, WsSend,
 };
 use std::ffi::{c_char, c_int, c_void, CStr};
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -72,6 +73,29 @@ extern "C" {
         is_cancelled: IsCancelled,
         out_content_type: *mut *mut c_char,
         result: *mut c_int,
+        what: *mut c_char,
+        size: usize,
+    ) -> c_int;
+    fn drover_guard_socket(
+        handler: SocketHandler,
+        socket: *mut Socket,
+        event: *const SocketEvent,
+        api: *const Api,
+        data: *mut c_void,
+        result: *mut c_int,
+        what: *mut c_char,
+        size: usize,
+    ) -> c_int;
+    fn drover_guard_ws(
+        handler: WsHandler,
+        session: *mut Socket,
+        event: c_int,
+        msg: *const c_char,
+        len: usize,
+        binary: c_int,
+        send: WsSend,
+        close: WsClose,
+        is_connected: WsIsConnected,
         what: *mut c_char,
         size: usize,
     ) -> c_int;
@@ -182,6 +206,46 @@ pub unsafe fn stream(
         )
     };
     what.outcome(threw, result)
+}
+
+/// Calls a `drover_socket_handler_t`.
+///
+/// # Safety
+/// `handler` is one, `event` and `data` are good for it.
+pub unsafe fn socket(
+    handler: SocketHandler,
+    socket: *mut Socket,
+    event: &SocketEvent,
+    api: *const Api,
+    data: *mut c_void,
+) -> Result<(), String> {
+    let (mut result, mut what) = (0, What::new());
+    let (text, size) = what.room();
+    // SAFETY: the caller's promise; the results are ours.
+    let threw = unsafe { drover_guard_socket(handler, socket, event, api, data, &mut result, text, size) };
+    what.outcome(threw, result)
+}
+
+/// Calls a `drogonr_ws_handler_t`.
+///
+/// # Safety
+/// `handler` is one.
+pub unsafe fn ws(
+    handler: WsHandler,
+    session: *mut Socket,
+    event: c_int,
+    message: Option<(&[u8], bool)>,
+    (send, close, is_connected): (WsSend, WsClose, WsIsConnected),
+) -> Result<(), String> {
+    let mut what = What::new();
+    let (text, size) = what.room();
+    let (msg, len, binary) = message.map_or((std::ptr::null(), 0, 0), |(bytes, is_binary)| {
+        (bytes.as_ptr().cast(), bytes.len(), c_int::from(is_binary))
+    });
+    // SAFETY: the caller's promise; the message is there while it is called.
+    let threw =
+        unsafe { drover_guard_ws(handler, session, event, msg, len, binary, send, close, is_connected, text, size) };
+    what.outcome(threw, 0)
 }
 
 /// Calls back.

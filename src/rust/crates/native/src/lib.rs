@@ -3,7 +3,8 @@
 //! The way of a request: `exchange` gives it to [`Natives`], which either calls the handler here (`inline`) or has a
 //! thread of its `pool` do it. A handler of drover's interface sees a `handle` through the functions in `api`: of a
 //! call that is under way (`direct`) or of a request that outlives it (`shared`). Those of drogonR's signatures are
-//! called by `unary` and `stream`. Every call of what users wrote goes by way of `guard`.
+//! called by `unary` and `stream`. Those of WebSockets, of both interfaces, are called by `socket`, and what they say goes
+//! through `channels`. Every call of what users wrote goes by way of `guard`.
 //!
 //! Ownership: a handler's answer becomes an [`exchange::Answer`] without copies where the handler allows it; what it
 //! lends is given back by the answer's drop.
@@ -13,6 +14,7 @@ mod api;
 mod body;
 mod buffers;
 mod cancel;
+mod channels;
 mod check;
 mod cookie;
 mod direct;
@@ -25,6 +27,8 @@ mod received;
 mod registry;
 mod shared;
 mod signals;
+mod socket;
+mod socket_api;
 mod stream;
 mod strings;
 mod turn;
@@ -32,12 +36,13 @@ mod unary;
 
 pub use registry::{Interface, Log, Spec, UserData};
 
-use exchange::{Answer, Handlers, RequestView, Sink};
+use exchange::{Answer, Channels, Handlers, RequestView, Sink};
 use pool::{Job, ThreadPool};
 use registry::{Callee, Registry};
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+use wire::socket::Event;
 
 /// The C handlers of an app, ready to be called.
 pub struct Natives {
@@ -90,6 +95,7 @@ impl Handlers for Natives {
                 self.flush();
                 None
             }
+            Callee::Ws(_) | Callee::Socket(_) => Some(registry::no_requests()),
         }
     }
 
@@ -103,5 +109,13 @@ impl Handlers for Natives {
 
     fn flush(&self) {
         self.pool.flush();
+    }
+
+    fn speak_to(&self, channels: Weak<dyn Channels>) {
+        channels::belong_to(channels);
+    }
+
+    fn event(&self, handler: u32, event: &Event<'_>, request: Option<&dyn RequestView>) -> Option<Answer> {
+        socket::event(handler, &self.registry, event, request)
     }
 }

@@ -1,6 +1,6 @@
 //! The handlers that there are, and what all of them share.
 
-use crate::abi::{Handler, Span, StreamHandler, UnaryHandler};
+use crate::abi::{Handler, SocketHandler, Span, StreamHandler, UnaryHandler, WsHandler};
 use crate::check;
 use crate::pool::pace::Pace;
 use exchange::Answer;
@@ -21,6 +21,10 @@ pub enum Interface {
     Stream,
     /// `drover_handler_t`
     Drover,
+    /// `drogonr_ws_handler_t`
+    Ws,
+    /// `drover_socket_handler_t`
+    Socket,
 }
 
 /// What a handler of drover's interface is given as `data`.
@@ -57,6 +61,8 @@ pub enum Callee {
     Unary(UnaryHandler),
     Stream(StreamHandler),
     Drover(Handler),
+    Ws(WsHandler),
+    Socket(SocketHandler),
 }
 
 /// A handler that can be called.
@@ -89,6 +95,8 @@ impl Entry {
                 Interface::Unary => Callee::Unary(std::mem::transmute::<*const c_void, UnaryHandler>(spec.function)),
                 Interface::Stream => Callee::Stream(std::mem::transmute::<*const c_void, StreamHandler>(spec.function)),
                 Interface::Drover => Callee::Drover(std::mem::transmute::<*const c_void, Handler>(spec.function)),
+                Interface::Ws => Callee::Ws(std::mem::transmute::<*const c_void, WsHandler>(spec.function)),
+                Interface::Socket => Callee::Socket(std::mem::transmute::<*const c_void, SocketHandler>(spec.function)),
             }
         };
         let content_type = match spec.content_type.as_bytes() {
@@ -169,6 +177,11 @@ impl Registry {
 /// the request's method and path; clients are told no more than 500.
 pub fn failed(why: &str) -> Answer {
     Answer::Failure { status: 500, detail: Cow::Borrowed(""), why: Cow::Owned(format!("C handler: {why}")) }
+}
+
+/// The answer of a handler of WebSockets that is asked for one.
+pub fn no_requests() -> Answer {
+    failed("it handles WebSockets, and no requests")
 }
 
 /// The answer of a handler that is not there.

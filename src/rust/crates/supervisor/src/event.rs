@@ -1,6 +1,32 @@
 //! What the supervisor tells whoever started it.
 
-use engine::Address;
+use engine::{Address, AppConfig, Runs};
+
+/// What an app has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// routes whose handlers are in R
+    pub routes: usize,
+    /// and those whose handlers are in C
+    pub cpp_routes: usize,
+    /// static mounts
+    pub mounts: usize,
+    /// routes of WebSockets, whoever handles them
+    pub ws_routes: usize,
+}
+
+impl Parts {
+    pub(crate) fn of(app: &AppConfig) -> Self {
+        let count =
+            |is: fn(&Runs) -> bool| app.routes.iter().filter(|route| route.socket.is_none() && is(&route.runs)).count();
+        Parts {
+            routes: count(|runs| *runs == Runs::R),
+            cpp_routes: count(|runs| *runs != Runs::R),
+            mounts: app.mounts.len(),
+            ws_routes: app.routes.iter().filter(|route| route.socket.is_some()).count(),
+        }
+    }
+}
 
 /// Something that happened, in the order in which it did.
 #[derive(Clone, Debug, PartialEq)]
@@ -11,12 +37,8 @@ pub enum Event {
         generation: u32,
         /// how long that took
         seconds: f64,
-        /// its routes whose handlers are in R
-        routes: usize,
-        /// and those whose handlers are in C
-        cpp_routes: usize,
-        /// its static mounts
-        mounts: usize,
+        /// what it has
+        parts: Parts,
     },
     /// a worker of a generation that starts is ready
     WorkerReady {

@@ -4,8 +4,8 @@ use crate::generation::{Generation, GenerationStage};
 use crate::source::Launch;
 use crate::supervisor::Supervisor;
 use crate::worker_handle::Phase;
-use crate::{Event, Failure, Source, Start};
-use engine::{AppConfig, Runs};
+use crate::{Event, Failure, Parts, Source, Start};
+use engine::AppConfig;
 use shm::Channel;
 use std::io;
 use std::time::{Duration, Instant};
@@ -62,11 +62,10 @@ impl Supervisor {
             return self.generation_failed(number, Failure::Load, why, now);
         }
         let Some(generation) = self.generations.get_mut(&number) else { return };
-        let cpp_routes = app.routes.iter().filter(|route| route.runs != Runs::R).count();
-        let (routes, mounts) = (app.routes.len() - cpp_routes, app.mounts.len());
+        let parts = Parts::of(&app);
         generation.app = Some(app);
         let seconds = (now - since).as_secs_f64();
-        self.tell(Event::Loaded { generation: number, seconds, routes, cpp_routes, mounts });
+        self.tell(Event::Loaded { generation: number, seconds, parts });
     }
 
     /// A zygote that was restarted has loaded another app than the one before: it begins a generation.

@@ -27,7 +27,7 @@ mod zygote;
 mod zygotes;
 
 pub use board::worker_status;
-pub use event::{Event, Failure};
+pub use event::{Event, Failure, Parts};
 pub use options::{usable_cores, PoolOptions, Start};
 pub use service::{Service, Wake};
 pub use source::Source;

@@ -6,15 +6,17 @@
 //! ring of replies), `exchange` (what is called).
 
 use crate::outbox::{failure, Outbox};
-use crate::sink::{never_wait_here, sink, About, LinkRequest};
+use crate::sink::{is_link, never_wait_here, sink, About, LinkRequest};
 use crate::telling::Telling;
-use exchange::{Answer, Handlers};
+use bytes::Bytes;
+use exchange::{Answer, Channels, Handlers, Head, Response};
 use shm::{Assembler, Bell, Consumer, RequestId, WorkerEnd};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+use wire::socket::{Command, Event, What};
 use wire::stream::Order;
-use wire::Request;
+use wire::{BodyRef, Request, FLAG_SOCKET};
 
 /// Where lines go, with their level as [`wire::control::WorkerNews::Log`] has it.
 pub type LogLine = Arc<dyn Fn(u32, &str) + Send + Sync>;
@@ -27,6 +29,10 @@ pub(crate) const ERROR: u32 = 2;
 const LONG: Duration = Duration::from_millis(50);
 /// But not more often than this.
 const TELL_EVERY: Duration = Duration::from_secs(10);
+
+/// Statuses of replies.
+const SWITCHING_PROTOCOLS: u16 = 101;
+const NO_CONTENT: u16 = 204;
 
 /// The handler of a route.
 #[derive(Debug, Clone, Copy)]
@@ -124,6 +130,8 @@ impl CLink {
     /// Serves on this thread, until something has been written over the link.
     pub fn run(mut self) {
         never_wait_here();
+        let channels: Weak<dyn Channels> = Arc::downgrade(&self.outbox) as _;
+        self.handlers.speak_to(channels);
         loop {
             while self.turn() {}
             if self.requests.is_broken() {
@@ -206,13 +214,20 @@ impl CLink {
         self.telling.begin(number);
         let (outbox, log) = (&self.outbox, &self.log);
         let mut later = None;
-        let answer = self.handlers.run(route.handler, request, &mut || {
-            let began = Instant::now();
-            let about = About::new(id, request, route.timeout.and_then(|timeout| began.checked_add(timeout)));
-            let (sink, half) = sink(about, outbox, log, Some(began));
-            later = Some(half);
-            sink
-        });
+        let answer = match event_of(request) {
+            Some(event) => {
+                let connect = matches!(event.what, What::Connect(_)).then_some(request as _);
+                let wrong = self.handlers.event(route.handler, &event, connect);
+                Some(wrong.unwrap_or_else(|| heard(&event)))
+            }
+            None => self.handlers.run(route.handler, request, &mut || {
+                let began = Instant::now();
+                let about = About::new(id, request, route.timeout.and_then(|timeout| began.checked_add(timeout)));
+                let (sink, half) = sink(about, outbox, log, Some(began));
+                later = Some(half);
+                sink
+            }),
+        };
         match (answer, later) {
             (Some(answer), _) => self.answer(id, request, &answer),
             (None, Some(half)) => {
@@ -275,5 +290,35 @@ impl CLink {
         self.untold = false;
         self.outbox.tell();
         self.telling.told();
+    }
+}
+
+/// What has happened on a WebSocket, if the request is of that kind.
+fn event_of<'r>(request: &Request<'r>) -> Option<Event<'r>> {
+    match request.head.body {
+        BodyRef::Inline(body) if request.head.flags & FLAG_SOCKET != 0 => Event::decode(body).ok(),
+        _ => None,
+    }
+}
+
+/// The reply when all is well: a client that wants to connect is taken, and the connection is this process's.
+fn heard(event: &Event<'_>) -> Answer {
+    let (status, body) = match event.what {
+        What::Connect(_) => (SWITCHING_PROTOCOLS, Bytes::copy_from_slice(&std::process::id().to_le_bytes())),
+        What::Text(_) | What::Binary(_) | What::Close { .. } => (NO_CONTENT, Bytes::new()),
+    };
+    Answer::Response(Response { head: Head { status, content_type: None, headers: Vec::new() }, body })
+}
+
+impl Channels for Outbox {
+    fn say(&self, command: &Command<'_>) -> bool {
+        let mut message = Vec::new();
+        command.encode(&mut message);
+        let said = self.send(RequestId::NOBODY, &message);
+        // the link's thread rings when its handler has returned
+        if !is_link() {
+            self.tell();
+        }
+        said
     }
 }

@@ -29,6 +29,11 @@ pub(crate) fn never_wait_here() {
     IS_LINK.set(true);
 }
 
+/// Whether it is.
+pub(crate) fn is_link() -> bool {
+    IS_LINK.get()
+}
+
 /// What is known of a request beside its message: for its log lines and its sink.
 pub(crate) struct About {
     pub(crate) id: RequestId,

@@ -41,6 +41,7 @@ fn of(client: u8, connection: u8) -> Submission {
         timeout: 60_000,
         ends_with_client: true,
         counts: true,
+        process: None,
     }
 }
 

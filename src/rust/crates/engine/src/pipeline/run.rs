@@ -141,6 +141,7 @@ fn open(
 ) -> Step {
     match sockets::begin(view, state.connection(), socket, route.app.generation, context) {
         Ok(Begun::Open(made)) => Step::Answer(made.map_err(|why| internal(state, context, why))),
+        Ok(Begun::Refused(answer)) => Step::Answer(answered(state, answer, context)),
         Ok(Begun::Asked(opening)) => Step::Wait(Waiting::Socket(opening)),
         Ok(Begun::Full) => Step::Answer(Err(queue_is_full(state))),
         Err(failure) => Step::Answer(Err(failure)),
@@ -161,6 +162,7 @@ fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &C
         timeout: route.target.timeout,
         ends_with_client: route.target.ends_with_client(&state.head.method),
         counts: true,
+        process: None,
     };
     match context.queue.submit(submission, |out| view.encode(out)) {
         Some(ticket) => {

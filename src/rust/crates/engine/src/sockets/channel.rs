@@ -3,12 +3,12 @@
 //! One thing is with a worker at a time. When that has been answered comes the next, with the state that the handler
 //! left: so a worker that dies takes no more with it than the message that it had, and a reload is not even noticed.
 
-use super::event::Identity;
-use super::{Place, Sockets};
+use super::entered::{AtHome, Entered};
+use super::event::{Identity, To};
+use super::Place;
 use crate::context::Context;
 use admission::Late;
 use bytes::Bytes;
-use channels::{Mailbox, Outgoing, Store};
 use dispatch::{Outcome, Ticket};
 use httpd::ws::{Channel, Close, Message, ToSend};
 use httpd::BodyRoom;
@@ -30,37 +30,16 @@ const MOST_BYTES: usize = 256 << 10;
 const OVERHEAD: usize = 256;
 /// After this long something is handed to the workers again that waited too long for one.
 const AGAIN: Duration = Duration::from_millis(50);
-
-/// Its name in the store, which it loses when it is dropped.
-pub struct Entered {
-    sockets: Arc<Sockets>,
-    connection: u64,
-}
-
-impl Entered {
-    /// It can be sent to from now on.
-    pub fn new(sockets: Arc<Sockets>, mailbox: Arc<Mailbox>) -> Self {
-        let connection = sockets.store.enter(mailbox);
-        Entered { sockets, connection }
-    }
-
-    pub fn connection(&self) -> u64 {
-        self.connection
-    }
-}
-
-impl Drop for Entered {
-    fn drop(&mut self) {
-        self.sockets.store.leave(self.connection);
-    }
-}
+/// And after this long what the one worker that may have it had no room for.
+const SOON: Duration = Duration::from_millis(5);
 
 /// See the module.
 pub struct Open {
     pub identity: Identity,
     /// `None` once it is over
     pub entered: Option<Entered>,
-    pub mailbox: Arc<Mailbox>,
+    /// the worker that it belongs to, if its handlers are in C
+    pub home: Option<(To, AtHome)>,
     /// of its route, which another app may have, too
     pub pattern: Arc<str>,
     /// what the app keeps of it
@@ -146,16 +125,22 @@ impl Open {
     /// Hands the next thing to the workers. `false` when there is none.
     fn submit(&mut self) -> bool {
         let Some(came) = self.events.waiting.front() else { return false };
-        let app = self.context.app();
-        let Some(route) = app.sockets.with_pattern(&self.pattern) else {
-            self.give_up(Close::new(Close::SERVICE_RESTART, "this path has no WebSocket any more"));
-            return false;
+        let to = match &self.home {
+            Some((to, _)) => *to,
+            None => {
+                let app = self.context.app();
+                let Some(route) = app.sockets.with_pattern(&self.pattern) else {
+                    self.give_up(Close::new(Close::SERVICE_RESTART, "this path has no WebSocket any more"));
+                    return false;
+                };
+                if matches!(came, Came::Close(_)) && !route.config.on_close {
+                    self.events.waiting.clear();
+                    return false;
+                }
+                To::any(route, app.generation)
+            }
         };
-        if matches!(came, Came::Close(_)) && !route.config.on_close {
-            self.events.waiting.clear();
-            return false;
-        }
-        self.events.ticket = self.identity.submit(came.what(), &self.state, route, app.generation, &self.context);
+        self.events.ticket = self.identity.submit(came.what(), &self.state, to, &self.context);
         if self.events.ticket.is_none() {
             self.give_up(Close::new(Close::GOING_AWAY, "the server ends"));
         }
@@ -185,7 +170,12 @@ impl Open {
                 self.events.pause = Some(Box::pin(sleep(Duration::from_millis(1))));
                 return false;
             }
-            Outcome::Full | Outcome::Late(Late::Waiting(_), _) => {
+            Outcome::Full => {
+                // its worker has as much as it can take
+                self.events.pause = Some(Box::pin(sleep(SOON)));
+                return false;
+            }
+            Outcome::Late(Late::Waiting(_), _) => {
                 self.log(id, Level::Warn, "waited too long for a worker, and waits again");
                 self.events.pause = Some(Box::pin(sleep(AGAIN)));
                 return false;
@@ -258,18 +248,12 @@ impl Channel for Open {
         if let Some(close) = self.events.close.take() {
             return Poll::Ready(ToSend::Close(close));
         }
-        self.mailbox.poll(cx).map(|next| match next {
-            Outgoing::Message(packet) => ToSend::Message(packet),
-            Outgoing::Close(code, reason) => ToSend::Close(Close::new(code, &reason)),
-        })
+        self.entered.as_ref().map_or(Poll::Pending, |entered| entered.poll_next(cx))
     }
 
     fn poll_given_up(&mut self, cx: &mut Task<'_>) -> Poll<Close> {
-        self.mailbox.poll_over(cx).map(|()| {
-            let line = format!("{} WebSocket: too much waits to be read", self.identity.socket.remote_addr);
-            self.identity.socket.server().log.of_client(|| line);
-            Close::new(Close::TRY_AGAIN_LATER, "too much waits to be read")
-        })
+        let entered = self.entered.as_ref();
+        entered.map_or(Poll::Pending, |entered| entered.poll_given_up(&self.identity.socket, cx))
     }
 
     fn end(mut self: Box<Self>, close: Close) {

@@ -4,7 +4,8 @@ use super::Sockets;
 use bytes::Bytes;
 use channels::Store as _;
 use dispatch::Commands;
-use exchange::Packet;
+use exchange::{Channels, Packet};
+use httpd::ws::Close;
 use std::str::from_utf8;
 use std::sync::Arc;
 use wire::socket::{Answer, Command};
@@ -13,7 +14,7 @@ impl Commands for Sockets {
     fn obey(&self, command: Bytes) -> Option<Vec<u8>> {
         // what a worker says that user code has corrupted may be anything
         let read = Command::decode(&command).ok()?;
-        let answer = self.try_obey(read, &command);
+        let answer = self.try_obey(read, |message| command.slice_ref(message));
         if !read.is_answered() {
             return None;
         }
@@ -21,16 +22,31 @@ impl Commands for Sockets {
         answer.unwrap_or_default().encode(&mut out);
         Some(out)
     }
+
+    fn has_left(&self, process: i32) {
+        self.homes.has_left(process).into_iter().for_each(|connection| {
+            self.store.close(connection, Close::SERVICE_RESTART, "the process that handles it ends");
+        });
+    }
+}
+
+/// What handlers in C say that run in this process.
+impl Channels for Sockets {
+    fn say(&self, command: &Command<'_>) -> bool {
+        self.try_obey(*command, Bytes::copy_from_slice);
+        true
+    }
 }
 
 impl Sockets {
-    fn try_obey(&self, command: Command<'_>, whole: &Bytes) -> Option<Answer> {
-        let packet = |binary: bool, message: &[u8]| {
+    /// `own` makes a message the server's.
+    fn try_obey(&self, command: Command<'_>, own: impl FnOnce(&[u8]) -> Bytes) -> Option<Answer> {
+        let packet = move |binary: bool, message: &[u8]| {
             // clients end a connection on which a text is none
             if !binary {
                 from_utf8(message).ok()?;
             }
-            Some(Arc::new(Packet::new(!binary, whole.slice_ref(message))))
+            Some(Arc::new(Packet::new(!binary, own(message))))
         };
         let named = |(number, text): (u64, Arc<str>)| (number, text.as_bytes().to_vec());
         match command {

@@ -8,6 +8,37 @@ use std::sync::Arc;
 use wire::socket::{Event, What};
 use wire::{BodyRef, RequestHead, FLAG_SOCKET};
 
+/// Where the events of a connection go.
+#[derive(Clone, Copy)]
+pub struct To {
+    /// its route, in this generation of the app
+    route: u32,
+    generation: u32,
+    runs: Runs,
+    timeout: u64,
+    /// the worker process that it belongs to, if it belongs to one
+    process: Option<i32>,
+}
+
+impl To {
+    /// To any worker of this generation.
+    pub fn any(route: &SocketRoute, generation: u32) -> Self {
+        To { route: route.number, generation, runs: route.runs, timeout: route.timeout, process: None }
+    }
+
+    /// To this one only.
+    pub fn only(self, process: i32) -> Self {
+        To { process: Some(process), ..self }
+    }
+
+    /// For the queue. `counts`: it is a request that the client waits for.
+    pub fn submission(self, request: u64, socket: &Arc<Connection>, counts: bool) -> Submission {
+        let To { route, generation, runs, timeout, process } = self;
+        let from = Origin { client: socket.remote_addr.client(), connection: Arc::as_ptr(socket).addr() as u64 };
+        Submission { request, from, generation, route, runs, timeout, ends_with_client: false, counts, process }
+    }
+}
+
 /// Whose WebSocket it is, as every event says.
 pub struct Identity {
     /// names it, see `channels`
@@ -20,37 +51,16 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Who waits for a turn.
-    pub fn origin(socket: &Arc<Connection>) -> Origin {
-        Origin { client: socket.remote_addr.client(), connection: Arc::as_ptr(socket).addr() as u64 }
-    }
-
     /// Hands an event to the workers. Gives its name in the log, too. `None` when the server is ending.
-    pub fn submit(
-        &self,
-        what: What<'_>,
-        state: &[u8],
-        route: &SocketRoute,
-        generation: u32,
-        context: &Context,
-    ) -> Option<(u64, Ticket)> {
+    pub fn submit(&self, what: What<'_>, state: &[u8], to: To, context: &Context) -> Option<(u64, Ticket)> {
         let id = self.socket.server().next_id();
-        let submission = Submission {
-            request: id,
-            from: Identity::origin(&self.socket),
-            generation,
-            route: route.number,
-            runs: Runs::R,
-            timeout: route.timeout,
-            ends_with_client: false,
-            // one for each connection, of which `max_connections` says how many there may be
-            counts: false,
-        };
+        // one for each connection, of which `max_connections` says how many there may be
+        let submission = to.submission(id, &self.socket, false);
         let mut body = Vec::new();
         Event { connection: self.connection, state, what }.encode(&mut body);
         let head = RequestHead {
             id,
-            route: route.number,
+            route: to.route,
             flags: FLAG_SOCKET,
             remote_port: self.socket.remote_port,
             method: name(&what).as_bytes(),

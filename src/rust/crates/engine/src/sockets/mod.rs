@@ -2,12 +2,19 @@
 //! (a client wants to connect, a message, a close) is a request of its own kind for the workers, one at a time for each
 //! connection: so they stay in order whichever worker has them, and a connection belongs to none.
 //!
-//! `route` is what the app says of them; `opening` the way from the handshake to an open connection; `channel` the
-//! connection; `event` the request for a worker; `commands` what workers want sent, and to whom.
+//! Handlers in C are called here, on the thread of the connection, when they run in this process. In worker processes
+//! they have connections of their own.
+//!
+//! `route` is what the app says of them; `opening` the way from the handshake to an open connection; `entered` what
+//! every open connection has; `channel` one whose events go to workers, by `event`; `native` one whose events are dealt with
+//! here; `homes` which worker has which; `commands` what handlers want sent, and to whom.
 
 mod channel;
 mod commands;
+mod entered;
 mod event;
+mod homes;
+mod native;
 mod opening;
 mod route;
 
@@ -15,6 +22,7 @@ pub use opening::{begin, Begun, Opening};
 pub use route::{SocketRoute, SocketRoutes};
 
 use channels::Local;
+use homes::Homes;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,6 +31,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Default)]
 pub struct Sockets {
     store: Local,
+    homes: Homes,
     /// open ones, by the patterns of their routes: they outlive the app that routed them
     open: Mutex<HashMap<Arc<str>, Arc<AtomicUsize>>>,
 }

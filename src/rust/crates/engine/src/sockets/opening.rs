@@ -1,25 +1,28 @@
 //! From a handshake to an open WebSocket. If the app wants to be asked, the request goes to R like any other, through
-//! the same middleware: a response of the handler refuses the client, and one of status 101 takes it.
+//! the same middleware: a response of the handler refuses the client, and one of status 101 takes it. Handlers in C are
+//! always asked.
 
-use super::channel::{Entered, Events, Open};
-use super::event::Identity;
+use super::channel::{Events, Open};
+use super::entered::{AtHome, Entered};
+use super::event::{Identity, To};
+use super::native::Here;
 use super::route::SocketRoute;
 use crate::context::Context;
 use crate::view::View;
 use bytes::Bytes;
-use channels::Mailbox;
-use dispatch::{Outcome, Runs, Submission, Ticket};
-use exchange::RequestView as _;
+use dispatch::{Outcome, Runs, Ticket};
+use exchange::{Answer, RequestView as _};
 use http::StatusCode;
-use httpd::ws::{Accepted, Channel, Close, Handshake, Message, ToSend};
+use httpd::ws::{Accepted, Channel, Close, Handshake, Refusing};
 use httpd::{watch_closely, Body, Connection, Failure, Received, Response, ResponseFields};
+use std::future::{poll_fn, Future as _};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as Task, Poll};
+use std::task::Poll;
+use tokio::runtime::Handle;
 use wire::socket::{Event, What};
 use wire::{BodyRef, Reply, ReplyBody, FLAG_SOCKET};
 
-/// Most that may wait to be read by a client, in bytes.
-const MAILBOX: usize = 1 << 20;
 /// Of a reply: the client is taken.
 const SWITCHING_PROTOCOLS: u16 = 101;
 
@@ -30,18 +33,24 @@ type Made = Result<Response, String>;
 pub enum Begun {
     /// it has one
     Open(Made),
-    /// R is asked
+    /// its handler, in C, has refused it
+    Refused(Answer),
+    /// R is asked, or C in a worker
     Asked(Box<Opening>),
-    /// R has too much to do
+    /// it has too much to do
     Full,
 }
 
-/// A client that waits for R's word.
-pub struct Opening {
+/// A client that waits for its handler's word. One that goes meanwhile is heard to its end all the same: its handler
+/// hears of the close if it has taken it.
+pub struct Opening(Option<Waiting>);
+
+struct Waiting {
     ticket: Ticket,
     handshake: Handshake,
     open: Box<Open>,
     route: Arc<SocketRoute>,
+    to: To,
 }
 
 /// A client wants a WebSocket of this route.
@@ -64,70 +73,101 @@ pub fn begin(
     let Some(place) = sockets.place(&route.pattern, config.max_conns as usize) else {
         // a browser tells its page the code of a close, but not the status of a response
         let close = Close::new(Close::TRY_AGAIN_LATER, "server at capacity");
-        return Ok(Begun::Open(accept(handshake, Box::new(Full(Some(close))), route, None)));
+        return Ok(Begun::Open(accept(handshake, Box::new(Refusing(Some(close))), route, None)));
     };
-    let mailbox = Arc::new(Mailbox::new(MAILBOX.max(2 * route.bounds.max_message)));
-    let entered = Entered::new(sockets.clone(), mailbox.clone());
+    let entered = Entered::new(sockets.clone(), route.bounds.max_message);
     let connection = entered.connection();
+    let protocol = handshake.protocol.clone().unwrap_or_default();
+    let connect = Event { connection, state: &[], what: What::Connect(protocol.as_bytes()) };
     let identity = Identity {
         connection,
         path: view.path.to_owned(),
         params: view.params.iter().map(|value| value.to_string()).collect(),
         socket: socket.clone(),
     };
+    if let (Runs::Inline, Some(natives)) = (route.runs, &context.app().natives) {
+        if let Some(answer) = natives.handlers.event(route.asks, &connect, Some(view)) {
+            return Ok(Begun::Refused(answer));
+        }
+        let here = Here::new(identity, entered, route.pattern.clone(), context.clone(), place);
+        return Ok(Begun::Open(accept(handshake, Box::new(here), route, None)));
+    }
     let open = Box::new(Open {
         identity,
         entered: Some(entered),
-        mailbox,
+        home: None,
         pattern: route.pattern.clone(),
         state: Bytes::new(),
         context: context.clone(),
         place,
         events: Events::new(socket.server().budget.messages()),
     });
-    if !route.asks {
+    if route.asks == 0 {
         return Ok(Begun::Open(accept(handshake, open, route, None)));
     }
-    let submission = Submission {
-        request: view.id(),
-        from: Identity::origin(socket),
-        generation,
-        route: route.number,
-        runs: Runs::R,
-        timeout: route.timeout,
-        ends_with_client: false,
-        counts: true,
-    };
+    let to = To::any(route, generation);
     let mut event = Vec::new();
-    let protocol = handshake.protocol.as_deref().unwrap_or_default();
-    Event { connection, state: &[], what: What::Connect(protocol.as_bytes()) }.encode(&mut event);
+    connect.encode(&mut event);
+    let submission = to.submission(view.id(), socket, true);
     let ticket = context.queue.submit(submission, |out| view.encode_with(FLAG_SOCKET, BodyRef::Inline(&event), out));
     let Some(ticket) = ticket else { return Ok(Begun::Full) };
     watch_closely();
-    Ok(Begun::Asked(Box::new(Opening { ticket, handshake, open, route: route.clone() })))
+    Ok(Begun::Asked(Box::new(Opening(Some(Waiting { ticket, handshake, open, route: route.clone(), to })))))
 }
 
 impl Opening {
-    /// What R has said.
+    /// What its handler has said.
     ///
     /// # Errors
     /// What came instead of its consent: the same as for other requests.
-    pub async fn outcome(self) -> Result<Made, Outcome> {
-        let Opening { ticket, handshake, mut open, route } = self;
-        match ticket.await {
-            Outcome::Reply(message, file) => match consent(&message) {
-                Some(state) => {
-                    open.state = state;
-                    Ok(accept(handshake, open, &route, Some(&message)))
-                }
-                None => Err(Outcome::Reply(message, file)),
-            },
-            other => Err(other),
+    pub async fn outcome(mut self) -> Result<Made, Outcome> {
+        let outcome = poll_fn(|cx| match &mut self.0 {
+            Some(waiting) => Pin::new(&mut waiting.ticket).poll(cx),
+            None => Poll::Pending,
+        })
+        .await;
+        match self.0.take() {
+            Some(waiting) => waiting.came(outcome),
+            None => Err(outcome),
         }
     }
 }
 
-/// The state of the connection, if the handler takes the client.
+impl Drop for Opening {
+    fn drop(&mut self) {
+        let Some(mut waiting) = self.0.take() else { return };
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                let outcome = (&mut waiting.ticket).await;
+                // what becomes of it is dropped: its channel is told of the end
+                let _ = waiting.came(outcome);
+            });
+        }
+    }
+}
+
+impl Waiting {
+    fn came(self, outcome: Outcome) -> Result<Made, Outcome> {
+        let Waiting { handshake, mut open, route, to, .. } = self;
+        let Outcome::Reply(message, file) = outcome else { return Err(outcome) };
+        let Some(said) = consent(&message) else { return Err(Outcome::Reply(message, file)) };
+        if route.runs == Runs::R {
+            open.state = said;
+        } else {
+            open.home = Some(home(&said, to, &open).ok_or(Outcome::WorkerDied(None))?);
+        }
+        Ok(accept(handshake, open, &route, Some(&message)))
+    }
+}
+
+/// The worker process that a connection with a handler in C belongs to: it says so itself. `None` when it has left.
+fn home(said: &Bytes, to: To, open: &Open) -> Option<(To, AtHome)> {
+    let process = i32::from_le_bytes((&said[..]).try_into().ok()?);
+    let home = AtHome::new(open.context.sockets.clone(), process, open.identity.connection)?;
+    Some((to.only(process), home))
+}
+
+/// What the handler says of a client that it takes: the state of the connection.
 fn consent(message: &Bytes) -> Option<Bytes> {
     let reply = Reply::decode(message).ok().filter(|reply| reply.status == SWITCHING_PROTOCOLS)?;
     match reply.body {
@@ -146,25 +186,4 @@ fn accept(handshake: Handshake, channel: Box<dyn Channel>, route: &SocketRoute, 
     }
     let accepted = Accepted { channel, deflate: handshake.deflate, bounds: route.bounds };
     Ok(Response::new(handshake.status(), fields, Body::socket(accepted)))
-}
-
-/// One too many: it is closed as soon as it is open.
-struct Full(Option<Close>);
-
-impl Channel for Full {
-    fn poll_ready(&mut self, _: &mut Task<'_>) -> Poll<()> {
-        Poll::Pending
-    }
-
-    fn take(&mut self, _: Message) {}
-
-    fn poll_next(&mut self, _: &mut Task<'_>) -> Poll<ToSend> {
-        self.0.take().map_or(Poll::Pending, |close| Poll::Ready(ToSend::Close(close)))
-    }
-
-    fn poll_given_up(&mut self, _: &mut Task<'_>) -> Poll<Close> {
-        Poll::Pending
-    }
-
-    fn end(self: Box<Self>, _: Close) {}
 }

@@ -2,6 +2,7 @@
 
 use crate::config::{RouteConfig, SocketConfig};
 use admission::ms_or_never;
+use dispatch::Runs;
 use httpd::ws::Bounds;
 use router::{Match, Method, Params, PathError, Router};
 use std::sync::Arc;
@@ -18,8 +19,10 @@ pub struct SocketRoute {
     pub bounds: Bounds,
     /// longest time that a handler may take for one thing that happens, in ms
     pub timeout: u64,
-    /// whether R is asked before a client is connected
-    pub asks: bool,
+    /// who runs the handlers of messages
+    pub runs: Runs,
+    /// who is asked before a client is connected: an index into the handlers of R, or of C; 0 for nobody
+    pub asks: u32,
 }
 
 impl SocketRoute {
@@ -33,8 +36,8 @@ impl SocketRoute {
             idle_timeout: ms(config.idle_timeout),
             max_lifetime: ms(config.max_lifetime),
         };
-        let asks = route.handler > 0;
-        Some(SocketRoute { number, pattern: route.pattern.as_str().into(), config, bounds, timeout, asks })
+        let (pattern, runs, asks) = (route.pattern.as_str().into(), route.runs, route.handler);
+        Some(SocketRoute { number, pattern, config, bounds, timeout, runs, asks })
     }
 }
 

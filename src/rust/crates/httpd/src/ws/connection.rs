@@ -83,8 +83,8 @@ pub async fn serve<L: Line>(line: L, accepted: Accepted, state: &Arc<Connection>
     };
     socket.set_timer(at);
     let (close, lingers) = poll_fn(|cx| socket.poll(cx)).await;
-    let Socket { line, accepted, .. } = socket;
-    accepted.channel.end(close);
+    let Socket { line, mut accepted, .. } = socket;
+    accepted.end(close);
     (line, lingers)
 }
 

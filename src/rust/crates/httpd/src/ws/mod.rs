@@ -39,8 +39,30 @@ pub trait Channel: Send {
     /// Asked while the client takes nothing: ready when that is to have an end, now.
     fn poll_given_up(&mut self, cx: &mut Context<'_>) -> Poll<Close>;
 
-    /// The connection is over. Called once.
+    /// The connection is over. Called once, also when it never was open: a client may leave before it is told that it
+    /// was accepted.
     fn end(self: Box<Self>, close: Close);
+}
+
+/// A connection that is only closed, for this reason.
+pub struct Refusing(pub Option<Close>);
+
+impl Channel for Refusing {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Pending
+    }
+
+    fn take(&mut self, _: Message) {}
+
+    fn poll_next(&mut self, _: &mut Context<'_>) -> Poll<ToSend> {
+        self.0.take().map_or(Poll::Pending, |close| Poll::Ready(ToSend::Close(close)))
+    }
+
+    fn poll_given_up(&mut self, _: &mut Context<'_>) -> Poll<Close> {
+        Poll::Pending
+    }
+
+    fn end(self: Box<Self>, _: Close) {}
 }
 
 /// A whole message.
@@ -82,4 +104,17 @@ pub struct Accepted {
     pub deflate: Option<Deflate>,
     /// what may come
     pub bounds: Bounds,
+}
+
+impl Accepted {
+    /// It is over.
+    fn end(&mut self, close: Close) {
+        std::mem::replace(&mut self.channel, Box::new(Refusing(None))).end(close);
+    }
+}
+
+impl Drop for Accepted {
+    fn drop(&mut self) {
+        self.end(Close::new(Close::ABNORMAL, ""));
+    }
 }

@@ -74,6 +74,10 @@ impl Inner {
             sink.answer(registry::unknown());
             return;
         };
+        if matches!(entry.callee, Callee::Ws(_) | Callee::Socket(_)) {
+            sink.answer(registry::no_requests());
+            return;
+        }
         let request = match Received::new(message) {
             Ok(request) => request,
             Err(e) => {
@@ -101,7 +105,8 @@ impl Inner {
                     sink.yielded();
                 }
             }
-            Callee::Unary(_) => {}
+            // dealt with above
+            Callee::Unary(_) | Callee::Ws(_) | Callee::Socket(_) => {}
         }
     }
 }

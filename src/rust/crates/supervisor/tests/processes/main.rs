@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use supervisor::{Event, Failure, PoolOptions, Source, Start, WorkerState};
+use supervisor::{Event, Failure, Parts, PoolOptions, Source, Start, WorkerState};
 
 #[test]
 #[ignore = "not a test: a process that tests start"]
@@ -40,7 +40,7 @@ fn starts_serves_and_ends() {
     let service = folder.start(fixed(2));
     let events = wait_for(&service, |event| matches!(event, Event::Listening(_)));
     assert!(
-        matches!(events[0], Event::Loaded { generation: 1, routes: 2, mounts: 0, .. })
+        matches!(events[0], Event::Loaded { generation: 1, parts: Parts { routes: 2, mounts: 0, .. }, .. })
             && events[1..3] == [Event::WorkerReady { ready: 1, of: 2 }, Event::WorkerReady { ready: 2, of: 2 }]
             && events[3] == Event::Listening(service.address().clone()),
         "{events:?}"
@@ -66,7 +66,7 @@ fn workers_of_an_app_with_handlers_in_c_have_a_link_for_them() {
         folder.set("app", &app_in_c("one"));
         let service = folder.start(|options| (options.n_min, options.n_max, options.start) = (1, 1, start));
         let events = wait_for(&service, |event| matches!(event, Event::Listening(_)));
-        assert!(matches!(events[0], Event::Loaded { routes: 2, cpp_routes: 1, .. }), "{events:?}");
+        assert!(matches!(events[0], Event::Loaded { parts: Parts { routes: 2, cpp_routes: 1, .. }, .. }), "{events:?}");
         let pid = || {
             ask(service.address().inet().unwrap(), "/in-c")
                 .and_then(|(_, body)| body.strip_prefix("in C ")?.parse::<i32>().ok())
