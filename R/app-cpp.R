@@ -12,7 +12,8 @@ add_cpp_route <- function(app, field, method, path, package, callable, timeout, 
   check_app(app, call = call)
   parsed <- parse_path(path, call)
   timeout <- route_timeout(timeout, call)
-  more <- more(interface_of(package, callable, interface, call))
+  interface <- interface_of(package, callable, interface, call)
+  more <- more(interface)
   route <- list(
     method = method, path = path, param_names = parsed$names, package = package, callable = callable
   )

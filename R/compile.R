@@ -230,7 +230,7 @@ compile_app <- function(app, call = sys.call(-1L)) {
     param_names <- parse_path(route$path, call)$names
     if (!is.null(route$package)) {
       natives <- c(natives, list(native_socket(route, param_names)))
-      sockets <- c(sockets, list(socket_field(route, length(natives), length(natives))))
+      sockets <- c(sockets, list(socket_field(route, length(natives), 0L)))
       next
     }
     asks <- connecting_handler(route)

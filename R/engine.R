@@ -109,7 +109,7 @@ handler_names <- function(routes, n) {
   for (route in routes) {
     name <- paste(paste(route$methods, collapse = "|"), route$pattern)
     if (route$runs == "r" && route$handler > 0L) names[[route$handler]] <- name
-    if (!is.null(route$socket)) names[[route$socket$events]] <- paste("WebSocket", route$pattern)
+    if (isTRUE(route$socket$events > 0L)) names[[route$socket$events]] <- paste("WebSocket", route$pattern)
   }
   make.unique(names, " #")
 }

@@ -206,7 +206,7 @@ event_handlers <- function(route) {
 }
 
 # What the engine is told of a route: `asks` is the number of its connecting_handler(), 0 for none, `events` that of its
-# event_handlers(). Of one in C, both are the number of its handler.
+# event_handlers(). Of one in C, the one is the number of its handler and the other 0.
 socket_field <- function(route, asks, events) {
   in_c <- !is.null(route$package)
   socket <- list(

@@ -187,7 +187,7 @@ pub struct RouteConfig {
 #[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct SocketConfig {
-    /// index into the handlers in R, from 1: what happens on one goes there
+    /// index into the handlers in R, from 1: what happens on one goes there; 0 when the route's handler, in C, has it
     pub events: u32,
     /// whether it wants to know that one is closed
     #[serde(default)]

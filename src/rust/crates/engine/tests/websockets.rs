@@ -97,6 +97,13 @@ fn say(service: &Service, command: Command<'_>) -> Option<Answer> {
     service.server.sockets().obey(message.into()).map(|answer| Answer::decode(&answer).unwrap())
 }
 
+/// The names of the connections that there are, in the order in which they came: of a process, and not of a server.
+fn connections(service: &Service) -> Vec<u64> {
+    let room = &b"of the tests"[..];
+    (1..1000).for_each(|connection| drop(say(service, Command::Join { connection, room, name: b"" })));
+    say(service, Command::Members { room }).unwrap().0.into_iter().map(|(connection, _)| connection).collect()
+}
+
 #[test]
 fn a_stream_of_http2_is_a_websocket() {
     let service = serve(Limits::default());
@@ -104,10 +111,11 @@ fn a_stream_of_http2_is_a_websocket() {
         let mut client = client(&service, 65_535).await;
         let mut a = connect(&mut client, "/ws", "websocket").await.ok().unwrap();
         let mut b = connect(&mut client, "/ws", "websocket").await.ok().unwrap();
-        for (connection, name) in [(1, &b"a"[..]), (2, b"b")] {
+        let names = connections(&service);
+        for (connection, name) in names.iter().copied().zip([&b"a"[..], b"b"]) {
             say(&service, Command::Join { connection, room: b"x", name });
         }
-        say(&service, Command::Send { to: 1, binary: false, message: b"to a" });
+        say(&service, Command::Send { to: names[0], binary: false, message: b"to a" });
         let told = say(&service, Command::Broadcast { room: b"x", binary: true, message: b"all", except: 0 });
         assert_eq!(told.unwrap().0[0].0, 2);
         assert_eq!(a.next().await, Some((0x81, b"to a".to_vec())));
@@ -145,7 +153,7 @@ fn a_client_that_does_not_answer_a_close_is_not_waited_for() {
     run(async {
         let mut client = client(&service, 65_535).await;
         let mut socket = connect(&mut client, "/ws", "websocket").await.ok().unwrap();
-        say(&service, Command::Close { connection: 1, code: 4000, reason: b"" });
+        say(&service, Command::Close { connection: connections(&service)[0], code: 4000, reason: b"" });
         assert_eq!(socket.next().await, Some((0x88, b"\x0f\xa0".to_vec())));
         assert_eq!(socket.next().await, None);
     });
@@ -176,11 +184,12 @@ fn a_stream_that_is_not_read_is_given_up_and_the_others_go_on() {
     run(async {
         let mut stalled = client(&service, 100).await;
         let mut socket = connect(&mut stalled, "/ws", "websocket").await.ok().unwrap();
+        let stuck = connections(&service)[0];
         for _ in 0..40 {
-            say(&service, Command::Send { to: 1, binary: false, message: &[b'x'; 20_000] });
+            say(&service, Command::Send { to: stuck, binary: false, message: &[b'x'; 20_000] });
         }
         let mut other = connect(&mut stalled, "/ws", "websocket").await.ok().unwrap();
-        say(&service, Command::Send { to: 2, binary: false, message: b"hello" });
+        say(&service, Command::Send { to: connections(&service)[1], binary: false, message: b"hello" });
         assert_eq!(other.next().await, Some((0x81, b"hello".to_vec())));
         // what was on its way comes, and then the reset
         let mut got = 0;

@@ -16,5 +16,6 @@ mod pace;
 mod pool;
 mod races;
 mod requests;
+mod sockets;
 mod streams;
 mod wrong;
