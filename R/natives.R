@@ -1,13 +1,14 @@
 # C handlers as the engine takes them: addresses, and what is behind `data`, in the process that runs them.
 # Neighbours: app-cpp.R (registering), compile.R (the list of handlers), and engine.R and process.R, which call this.
 
-# What DROVER_REGISTER() and DROVER_REGISTER_SOCKET() of drover.h put before the names of handlers of drover's interface.
+# What DROVER_REGISTER() and DROVER_REGISTER_SOCKET() of drover.h put before the names of handlers of drover's
+# interface.
 native_tag <- "drover_handler_t:"
 socket_tag <- "drover_socket_handler_t:"
 
 # The function that `package` registers as `callable`: list(pointer (external), tagged (whether it is known to be of
-# drover's interface)); otherwise an error that says what to do. With `interface = "drogonR"` only what has no tag. `tag`:
-# of handlers of requests, or of WebSockets.
+# drover's interface)); otherwise an error that says what to do. With `interface = "drogonR"` only what has no tag.
+# `tag`: of handlers of requests, or of WebSockets.
 resolve_callable <- function(package, callable, interface, call, tag = native_tag) {
   refuse <- function(argument, ...) stop_drover("argument", paste0(...), call = call, argument = argument)
   if (!isNamespaceLoaded(package)) {

@@ -248,7 +248,8 @@ struct drover_api {
   /* --- WebSockets, since version 2. All may be called from any thread, and none of them waits for a client. --- */
 
   /* Sends a message, copied: bytes when `is_binary`, and otherwise text, which is UTF-8. A client that does not read
-   * what it is sent is given up when 1 MB waits. DROVER_GONE: it is closed. DROVER_INVALID: no UTF-8, or above 64 MiB. */
+   * what it is sent is given up when 1 MB waits. DROVER_GONE: it is closed. DROVER_INVALID: no UTF-8, or above
+   * 64 MiB. */
   int (*socket_send)(drover_socket *socket, int is_binary, const void *data, size_t len);
   /* Closes it after what was sent before. `code` is 1000, 1001, 1003, 1007 to 1013, or 3000 to 4999; `reason` (or NULL)
    * at most 123 bytes of UTF-8. DROVER_GONE; DROVER_INVALID: another code or reason. */

@@ -25,6 +25,9 @@ dr_post_cpp(
   data = function() tokens_batcher(model)
 )
 
+# WebSockets: a word comes, and one that may follow it goes back.
+dr_ws_cpp(app, "/next", "tokens", "tokens_next", data = model)
+
 # With the signatures of drogonR.
 dr_get_cpp(app, "/shout/:word", "tokens", "tokens_shout")
 dr_get_cpp_stream(app, "/spell/:word", "tokens", "tokens_spell")

@@ -20,6 +20,7 @@ void attribute_visible R_init_tokens(DllInfo *dll) {
   DROVER_REGISTER("tokens", "tokens_score", tokens_score);
   DROVER_REGISTER("tokens", "tokens_generate", tokens_generate);
   DROVER_REGISTER("tokens", "tokens_batched", tokens_batched);
+  DROVER_REGISTER_SOCKET("tokens", "tokens_next", tokens_next);
   R_RegisterCCallable("tokens", "tokens_shout", ANY(tokens_shout));
   R_RegisterCCallable("tokens", "tokens_spell", ANY(tokens_spell));
 }

@@ -1,5 +1,6 @@
 /* What the files of this package share. model.c: the model. handlers.c, batch.c: handlers for drover's interface.
- * classic.c: handlers with the signatures of drogonR. init.c: what R and drover may call. */
+ * socket.c: a handler of WebSockets. classic.c: handlers with the signatures of drogonR. init.c: what R and drover
+ * may call. */
 #ifndef TOKENS_H
 #define TOKENS_H
 
@@ -41,6 +42,7 @@ int tokens_word(drover_request *req, const drover_api *api, void *data);
 int tokens_score(drover_request *req, const drover_api *api, void *data);
 int tokens_generate(drover_request *req, const drover_api *api, void *data);
 int tokens_batched(drover_request *req, const drover_api *api, void *data);
+int tokens_next(drover_socket *socket, const drover_socket_event *event, const drover_api *api, void *data);
 int tokens_shout(const char *body, size_t body_len, const char *query, const char *const *path_params,
                  size_t path_params_n, const char *const *headers, size_t headers_n, char **out_body, size_t *out_len,
                  int *out_status, char **out_content_type);

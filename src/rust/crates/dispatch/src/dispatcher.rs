@@ -140,60 +140,11 @@ impl Dispatcher {
         key
     }
 
-    /// Hands a request to the one worker that may have it, which waits for no turn: it is bounded in another way.
-    fn hand_to(&mut self, key: Key, submission: Submission, process: i32) {
-        let at = self.workers.iter().find(|(_, worker)| worker.pid() == Some(process)).map(|(at, _)| at);
-        let lane = at.and_then(|at| self.workers[at].lane(submission.runs.into()).map(|lane| (at, lane)));
-        match lane {
-            Some((at, lane)) if lane.link.has_room() => {
-                let expected = self.index(submission.generation);
-                let expected = expected.and_then(|g| self.generations[g].expected(submission.route));
-                self.hand_and_ring(key, Choice { at, expected });
-            }
-            Some(_) => self.settle(key, Outcome::Full),
-            None => self.settle(key, Outcome::WorkerDied(Some(process))),
-        }
-    }
-
     fn hand_and_ring(&mut self, key: Key, choice: Choice) {
         self.hand(key, choice);
         if self.workers[choice.at].unrung() >= RING_AFTER {
             self.workers[choice.at].ring();
             self.drain();
-        }
-    }
-
-    /// Makes place for a request when the queue is full: the last one of the client of which most wait is refused, if
-    /// these are more than those of the newcomer's client would be. `false` when there is none such.
-    pub(crate) fn make_place(&mut self, newcomer: &Submission) -> bool {
-        // what has ended since is in no queue any more, or is answered: then the next one has to go
-        while let Some(key) = self.last_of_longest(newcomer) {
-            let Some(entry) = self.entries.get(key) else { return false };
-            let (from, waits) = (entry.submission.from, !matches!(entry.client, Client::Answered(_)));
-            if !entry.submission.counts {
-                // there would be no more place without it
-                return false;
-            }
-            self.generations.iter_mut().for_each(|g| g.forget(from, key));
-            if waits {
-                self.count_waiting();
-                self.settle(key, Outcome::Full);
-                return true;
-            }
-        }
-        false
-    }
-
-    fn last_of_longest(&mut self, newcomer: &Submission) -> Option<Key> {
-        let own = |g: &mut Generation| g.waiting(newcomer.runs).len_of(newcomer.from.client);
-        let own = self.index(newcomer.generation).map_or(0, |g| own(&mut self.generations[g]));
-        let longest = self.generations.iter().filter_map(Generation::longest).max_by_key(|&(_, _, len)| len);
-        let (queue, client, len) = longest?;
-        self.shared.longest.store(client, Relaxed);
-        if len > own + 1 {
-            queue.last_of(client)
-        } else {
-            None
         }
     }
 
@@ -589,12 +540,6 @@ impl Dispatcher {
         self.count_workers();
     }
 
-    fn tell_left(&self, process: Option<i32>) {
-        if let Some(process) = process {
-            self.commands.has_left(process);
-        }
-    }
-
     /// An old generation whose last worker has died gets no new one: what waits for it is told to come again.
     fn fail_orphans(&mut self, g: usize) {
         let generation = &self.generations[g];
@@ -723,6 +668,7 @@ impl Dispatcher {
     }
 }
 
-mod promises;
+mod bound;
+mod places;
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
-//! The functions of `drover_api`, but for those of WebSockets: what C calls. They check addresses and lengths, and leave the rest to `handle`.
+//! The functions of `drover_api`, but for those of WebSockets: what C calls. They check addresses and lengths, and
+//! leave the rest to `handle`.
 
 use crate::abi::{Api, Callback, Code, Request, Span, Times};
 use crate::cancel::Call;

@@ -3,8 +3,8 @@
 //! The way of a request: `exchange` gives it to [`Natives`], which either calls the handler here (`inline`) or has a
 //! thread of its `pool` do it. A handler of drover's interface sees a `handle` through the functions in `api`: of a
 //! call that is under way (`direct`) or of a request that outlives it (`shared`). Those of drogonR's signatures are
-//! called by `unary` and `stream`. Those of WebSockets, of both interfaces, are called by `socket`, and what they say goes
-//! through `channels`. Every call of what users wrote goes by way of `guard`.
+//! called by `unary` and `stream`. Those of WebSockets, of both interfaces, are called by `socket`, and what they say
+//! goes through `channels`. Every call of what users wrote goes by way of `guard`.
 //!
 //! Ownership: a handler's answer becomes an [`exchange::Answer`] without copies where the handler allows it; what it
 //! lends is given back by the answer's drop.
