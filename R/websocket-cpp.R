@@ -15,8 +15,8 @@
 #'   written for the package drogonR need no change.
 #'
 #' @section Where handlers run: With `dr_serve(workers = 1)` in this session, on the thread that has the connection; in
-#'   worker processes on the thread of their C handlers. A handler must return at once, within microseconds, and must not
-#'   call R: leave what takes time to a thread of its own, which may send at any time, also after the handler has
+#'   worker processes on the thread of their C handlers. A handler must return at once, within microseconds, and must
+#'   not call R: leave what takes time to a thread of its own, which may send at any time, also after the handler has
 #'   returned and after the connection was closed. All that happens on one connection comes in order, one at a time.
 #'
 #' @section Connections and workers: What a handler knows of a connection is in the memory of its process: so a

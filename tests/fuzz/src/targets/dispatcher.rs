@@ -205,6 +205,7 @@ impl World {
             timeout: [500, 5_000, 30_000, 60_000][usize::from(kind >> 2 & 3)],
             ends_with_client: kind & 16 != 0,
             counts: true,
+            process: (kind & 192 == 64).then_some(1),
         };
         let (outstanding, most) = (self.thread.left().outstanding, self.thread.most());
         let elsewhere = kind & 32 != 0;
