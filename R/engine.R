@@ -16,10 +16,13 @@ engine_in_handler <- function() .Call(C_worker_state)[[2L]] || .Call(C_streams_s
 engine_adopt <- function(compiled, config) {
   names <- handler_names(compiled$routes, length(compiled$handlers))
   scope <- new.env(parent = emptyenv())
-  for (i in seq_along(names)) assign(names[[i]], compiled$handlers[[i]], envir = scope)
+  handlers <- c(compiled$handlers, task_handlers)
+  names <- c(names, names(task_handlers))
+  for (i in seq_along(names)) assign(names[[i]], handlers[[i]], envir = scope)
   engine$scope <- scope
   engine$names <- names
   engine$on_error <- compiled$on_error
+  length(engine$on_error) <- length(handlers)
   engine$debug <- config$debug
   engine$plumber <- config$plumber %||% "fast"
   engine$json_limits <- config$limits[c("max_json_depth", "max_collisions")]
@@ -96,6 +99,7 @@ app_fields <- function(compiled) {
     }),
     static = lapply(compiled$static, function(static) Filter(Negate(is.null), static[c("mount", "dir", "types")])),
     not_found = compiled$not_found %||% 0L,
+    tasks = length(compiled$handlers) + 1L,
     errors = own_errors(compiled$error_form)
   )
 }
@@ -162,7 +166,7 @@ callbacks <- function(unused) {
   tryCatch(
     {
       # in a worker process nothing interrupts them, but R looks for time limits only where it looks for interrupts
-      allowInterrupts(run_due_callbacks())
+      remembering_requests(allowInterrupts(run_due_callbacks()))
       outcomes$quiet
     },
     error = function(condition) {
@@ -220,6 +224,7 @@ engine_stop <- function(graceful_timeout) {
   }
   end_streams()
   .Call(C_session_close)
+  give_up_tasks()
   engine$scope <- engine$on_error <- NULL
   invisible()
 }

@@ -22,7 +22,10 @@ serve <- function(mode) {
 # Called from C, inside R_ToplevelExec. The handlers are set up once for all the requests that this call serves.
 guard <- function(mode) {
   tryCatch(
-    withCallingHandlers(.Call(C_worker_run, mode), error = note_trace, warning = log_warning),
+    withCallingHandlers(
+      remembering_requests(.Call(C_worker_run, mode)),
+      error = note_trace, warning = log_warning
+    ),
     error = function(condition) {
       fail_request(condition)
       failed
@@ -142,7 +145,14 @@ await <- function(promise, cell) {
   on_error <- if (state[[2L]]) engine$on_error[[state[[3L]]]]
   req <- state[[4L]]
   fail <- function(reason) {
-    .Call(C_worker_settle, cell, failure_response(as_condition(reason), NULL, on_error, req, cell))
+    # nobody waits for what this would be the answer to
+    is_over <- inherits(reason, "drover_error_async") && reason$why == "over"
+    response <- if (is_over) {
+      problem_of(503L, "", list())
+    } else {
+      failure_response(as_condition(reason), attr(reason, "trace"), on_error, req, cell)
+    }
+    .Call(C_worker_settle, cell, response)
     NULL
   }
   promises::then(promise, function(value) {

@@ -169,6 +169,9 @@ int32_t drv_cell_event(const drv_cell *, drv_event *);
 int32_t drv_channel_say(drv_link *, const drv_service *, const drv_command *);
 const drv_node *drv_channel_answer(drv_link *);
 
+/* tasks.rs: the number of the task; 0: nobody is there; -1: it is too long; -2: its request has its answer */
+double drv_task_say(drv_link *, const drv_cell *, double timeout, drv_str call);
+
 /* process.rs */
 int32_t drv_process_fd(const drv_process *);
 /* serves C handlers, if there is a link for them; 0 and an error when that cannot be. All signals are blocked

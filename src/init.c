@@ -12,6 +12,7 @@
 #include "session.h"
 #include "signals.h"
 #include "streams.h"
+#include "tasks.h"
 #include "title.h"
 #include "uploads.h"
 #include "values.h"
@@ -73,6 +74,7 @@ static const R_CallMethodDef calls[] = {
     CALL("streams_failed", drv_streams_failed, 1),
     CALL("streams_state", drv_streams_state, 0),
     CALL("streams_write", drv_streams_write, 1),
+    CALL("tasks_say", drv_tasks_say, 3),
     CALL("text_reply", drv_text_reply, 2),
     CALL("units_read", drv_units, 2),
     CALL("uploads_make", drv_uploads_make, 1),

@@ -181,6 +181,13 @@ mark_text <- function(server, name) {
   readLines(file, warn = FALSE)
 }
 
+# The lines that the app has left of a kind, and how many there are.
+note_lines <- function(server, kind) {
+  file <- file.path(server$marks, kind)
+  if (file.exists(file)) readLines(file, warn = FALSE) else character()
+}
+noted <- function(server, kind) length(note_lines(server, kind))
+
 logged <- function(server, pattern, seconds = 10) wait_for(function() any(grepl(pattern, server$log())), seconds)
 
 # Waits for the end of a server: its exit status, or NA when it has not ended.

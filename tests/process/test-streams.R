@@ -25,12 +25,6 @@ open_stream <- function(server, path, method = "GET") {
   connection
 }
 
-# How many lines the app has left of a kind.
-noted <- function(server, kind) {
-  file <- file.path(server$marks, kind)
-  if (file.exists(file)) length(readLines(file, warn = FALSE)) else 0L
-}
-
 test_every_way("streams arrive whole, over both versions of HTTP, with status and fields of the handler", function(start) {
   server <- start(streams_app)
   answer <- ask(server, "/count/2000")

@@ -24,6 +24,7 @@ mod session;
 mod shield;
 mod streams;
 mod strings;
+mod tasks;
 mod units;
 mod uploads;
 mod zygote;

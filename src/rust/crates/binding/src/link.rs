@@ -6,7 +6,7 @@ use crate::reply;
 use crate::request::{Cell, RouteInfo};
 use crate::shield::shield;
 use crate::strings::with_guard;
-use engine::{Level, RouteConfig, NOT_FOUND_ROUTE};
+use engine::{AppConfig, Level, RouteConfig, NOT_FOUND_ROUTE};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::path::PathBuf;
 use worker::Worker;
@@ -19,8 +19,11 @@ pub struct Link {
     pub(crate) worker: Worker,
     /// of each stream, by its number, how lines of the log about it begin
     pub(crate) streams: Vec<Box<str>>,
+    /// those of the app, and after them two for tasks
     pub(crate) routes: Vec<RouteInfo>,
     not_found: u32,
+    /// tasks that were asked for
+    pub(crate) tasks: u64,
     pub(crate) limits: admission::Limits,
     pub(crate) upload_path: PathBuf,
     pub(crate) log: LogLine,
@@ -38,11 +41,12 @@ impl Routes {
     ///
     /// # Errors
     /// Names the pattern that is wrong.
-    pub(crate) fn new(routes: &[RouteConfig], not_found: u32) -> Result<Self, String> {
+    pub(crate) fn new(app: &AppConfig) -> Result<Self, String> {
         let events = |r: &RouteConfig| r.socket.as_ref().map_or(0, |socket| socket.events);
-        let info = |r: &RouteConfig| RouteInfo::new(&r.pattern, r.handler, events(r));
-        let routes = routes.iter().map(info).collect::<Result<_, _>>()?;
-        Ok(Routes { routes, not_found })
+        let of_app = app.routes.iter().map(|r| RouteInfo::new(&r.pattern, r.handler, events(r)));
+        let of_tasks = [app.tasks, app.tasks + 1].map(|handler| RouteInfo::new("/", handler, 0));
+        let routes = of_app.chain(of_tasks).collect::<Result<_, _>>()?;
+        Ok(Routes { routes, not_found: app.not_found })
     }
 }
 
@@ -55,7 +59,8 @@ impl Link {
         log: LogLine,
     ) -> Self {
         let Routes { routes, not_found } = app;
-        Link { worker, streams: Vec::new(), routes, not_found, limits, upload_path, log, ends_when_broken: false }
+        let streams = Vec::new();
+        Link { worker, streams, routes, not_found, tasks: 0, limits, upload_path, log, ends_when_broken: false }
     }
 
     /// The same, in a process of its own.

@@ -76,7 +76,7 @@ impl Process {
         settings: &WorkerSettings,
     ) -> io::Result<(Process, Link)> {
         let channel = Arc::new(Channel::from(control));
-        let routes = Routes::new(&app.routes, app.not_found).map_err(io::Error::other)?;
+        let routes = Routes::new(app).map_err(io::Error::other)?;
         let worker = Worker::new(WorkerEnd::attach(link)?).spooling(settings.upload_path.clone());
         let running = worker.running();
         let log = log_through(channel.clone());

@@ -115,6 +115,11 @@ impl Cell {
         Some((head.route, of_socket && self.event().is_some_and(|event| !matches!(event.what, What::Connect(_)))))
     }
 
+    /// Who waits for the reply, if it was not sent.
+    pub(crate) fn job(&self) -> Option<Job> {
+        self.job
+    }
+
     /// Who is to get the reply: once.
     pub(crate) fn take_job(&mut self) -> Option<Job> {
         self.job.take()

@@ -76,7 +76,7 @@ impl Session {
     /// As for [`CNatives::ready`].
     unsafe fn renew(&mut self, json: &[u8], natives: &CNatives) -> Result<(), (u16, String)> {
         let app: AppConfig = sonic_rs::from_slice(json).map_err(|e| (2, format!("configuration: {e}")))?;
-        let routes = Routes::new(&app.routes, app.not_found).map_err(|e| (2, e))?;
+        let routes = Routes::new(&app).map_err(|e| (2, e))?;
         let log = self.server.log().clone();
         // SAFETY: the caller's.
         let natives = unsafe { natives.ready(self.settings.cpp_workers, move |level, text| log.line(level, text)) }
@@ -176,7 +176,7 @@ unsafe fn start(
 ) -> Result<(Session, Link), (u16, String)> {
     let Start { mut settings, app } = sonic_rs::from_slice(json).map_err(|e| (2, format!("configuration: {e}")))?;
     settings.console = console();
-    let routes = Routes::new(&app.routes, app.not_found).map_err(|e| (2, e))?;
+    let routes = Routes::new(&app).map_err(|e| (2, e))?;
     let threads = settings.cpp_workers;
     let kept = settings.clone();
     let server = Server::bind(settings).map_err(|e| match e {

@@ -21,6 +21,7 @@ use crate::request::{Client, Entries, Key, Place};
 use crate::runs::{Of, Runs};
 use crate::stream::Stream;
 use crate::submission::{Post, Submission};
+use crate::tasks::Tasks;
 use crate::wakes::{read_on, watch};
 use crate::worker::Worker;
 use admission::{ms, ms_or_never, Limits};
@@ -35,6 +36,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 use tokio::sync::mpsc::UnboundedSender;
+use wire::task::Task;
 
 /// Ring a worker's bell after this many requests, even in the middle of a turn, so that it works alongside.
 const RING_AFTER: u32 = 64;
@@ -65,6 +67,7 @@ pub struct Dispatcher {
     log: Log,
     /// obeys what workers say beside requests
     commands: Arc<dyn Commands>,
+    pub(crate) tasks: Tasks,
     max_queue: usize,
     max_async: usize,
     /// promises that clients wait for
@@ -98,6 +101,7 @@ impl Dispatcher {
             turn: 0,
             log,
             commands,
+            tasks: Tasks::default(),
             max_queue: limits.max_queue,
             max_async: limits.max_async,
             promised: 0,
@@ -166,7 +170,8 @@ impl Dispatcher {
         let worker = &mut self.workers[at];
         worker.last_turn = self.turn;
         let (route, runs, deadline) = (entry.submission.route, entry.submission.runs, entry.deadline());
-        let (name, is_bound) = (entry.submission.request, entry.submission.process.is_some());
+        let name = entry.submission.request;
+        let is_bound = entry.submission.process.is_some() || matches!(entry.client, Client::Nobody);
         let request = |id| Assigned { id, request: name, key, route, expected, deadline, is_bound };
         // only workers that have one are chosen
         let Some(lane) = worker.lane_mut(runs.into()) else { return };
@@ -241,11 +246,17 @@ impl Dispatcher {
                 self.numbers.remove(&number);
                 self.entries.remove(key);
             }
+            Client::Worker(asker) => {
+                self.entries.remove(key);
+                self.task_came(key, &asker, outcome);
+            }
+            Client::Nobody => drop(self.entries.remove(key)),
             answered @ Client::Answered(_) => {
                 entry.client = answered;
                 return;
             }
         }
+        self.tasks.end_with(key);
         self.is_out_no_more(counts, promised);
     }
 
@@ -263,7 +274,7 @@ impl Dispatcher {
                 Client::Answered(outcome) => Some(outcome),
                 _ => None,
             },
-            Client::Elsewhere(..) => None,
+            Client::Elsewhere(..) | Client::Worker(_) | Client::Nobody => None,
         }
     }
 
@@ -275,6 +286,7 @@ impl Dispatcher {
         self.leave(key, now(), interrupts);
         if let Some(entry) = self.entries.remove(key) {
             if !matches!(entry.client, Client::Answered(_)) {
+                self.tasks.end_with(key);
                 self.is_out_no_more(entry.submission.counts, entry.promised);
             }
         }
@@ -327,7 +339,7 @@ impl Dispatcher {
                 }
             }
         }
-        any
+        self.go_on_with_tasks() | any
     }
 
     fn read(&mut self, at: usize, of: Of) {
@@ -366,6 +378,9 @@ impl Dispatcher {
     }
 
     fn obey_worker(&mut self, at: usize, of: Of, command: Bytes) {
+        if Task::is_one(&command) {
+            return self.ask_for_task(at, of, command);
+        }
         let answer = self.commands.obey(command);
         if let Some((answer, lane)) = answer.zip(self.workers[at].lane_mut(of)) {
             lane.link.answer(&answer);
@@ -527,6 +542,7 @@ impl Dispatcher {
         let worker = self.workers.remove(at);
         let (generation, pid) = (worker.generation, worker.pid());
         self.tell_left(pid);
+        self.tasks.end_with_worker(worker.worker);
         let (unbegun, lost) = worker.into_requests();
         self.requeue(&unbegun);
         for assigned in lost {
@@ -670,5 +686,6 @@ impl Dispatcher {
 
 mod bound;
 mod places;
+mod tasks;
 #[cfg(test)]
 mod tests;

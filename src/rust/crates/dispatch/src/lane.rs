@@ -299,6 +299,11 @@ impl Lane {
         self.running_request(id).is_some()
     }
 
+    /// The request of this name, if it has it.
+    pub(crate) fn key_of(&self, id: RequestId) -> Option<Key> {
+        self.held(id).map(|held| held.request.key)
+    }
+
     /// The name in the log of a request that runs.
     pub(crate) fn running_request(&self, id: RequestId) -> Option<u64> {
         let held = self.held(id).filter(|held| !held.later && self.has_begun(id))?;

@@ -29,6 +29,7 @@ mod request;
 mod runs;
 mod stream;
 mod submission;
+mod tasks;
 mod ticket;
 mod wakes;
 mod worker;

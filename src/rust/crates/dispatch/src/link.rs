@@ -39,7 +39,12 @@ impl Link {
 
     /// Whether a request can be sent at once.
     pub(crate) fn has_room(&self) -> bool {
-        self.backlog.is_empty() && (!self.free.is_empty() || self.uses.len() < self.end.slots.len())
+        self.backlog.is_empty() && self.has_slot()
+    }
+
+    /// Whether a request can be sent, now or when the ring has room.
+    pub(crate) fn has_slot(&self) -> bool {
+        !self.free.is_empty() || self.uses.len() < self.end.slots.len()
     }
 
     /// Sends a request under a name of its own. `None` when there is no slot left.

@@ -54,6 +54,21 @@ pub(crate) enum Client {
     Elsewhere(u64, oneshot::Sender<Outcome>),
     /// a task of this thread that has not collected this yet
     Answered(Outcome),
+    /// a worker, which has another one run a function
+    Worker(Asker),
+    /// nobody: a worker is told something
+    Nobody,
+}
+
+/// The worker that waits for what comes of a task.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asker {
+    /// the caller's name for it
+    pub worker: u32,
+    /// its own name for the task
+    pub number: u64,
+    /// the task's route; what comes of it has the next one
+    pub route: u32,
 }
 
 /// All requests without an answer, or whose answer was not collected.
@@ -100,14 +115,14 @@ impl Entries {
     /// Those whose clients wait.
     pub(crate) fn unanswered(&self) -> impl Iterator<Item = (Key, &Entry)> {
         let all = self.slab.iter().map(|(i, e)| (Key { index: i as u32, serial: e.serial }, e));
-        all.filter(|(_, e)| !matches!(e.client, Client::Answered(_)))
+        all.filter(|(_, e)| !matches!(e.client, Client::Answered(_) | Client::Nobody))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.slab.is_empty()
     }
 
-    #[cfg(fuzzing)]
+    #[cfg(any(fuzzing, test))]
     pub(super) fn len(&self) -> usize {
         self.slab.len()
     }

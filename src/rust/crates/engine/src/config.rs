@@ -101,6 +101,9 @@ pub struct AppConfig {
     /// handler for what no route takes, from 1; 0 for none
     #[serde(default)]
     pub not_found: u32,
+    /// handler that runs tasks, from 1, and the next one is told what has come of them; 0 for none
+    #[serde(default)]
+    pub tasks: u32,
     /// the app's own form for errors that the engine answers by itself
     #[serde(default)]
     pub errors: OwnErrorsConfig,
@@ -110,7 +113,10 @@ impl AppConfig {
     /// Whether requests go where they go in the other one. Errors may read otherwise: their function in R may say what
     /// time it is.
     pub fn routes_like(&self, other: &AppConfig) -> bool {
-        self.routes == other.routes && self.mounts == other.mounts && self.not_found == other.not_found
+        self.routes == other.routes
+            && self.mounts == other.mounts
+            && self.not_found == other.not_found
+            && self.tasks == other.tasks
     }
 
     /// Whether any of its handlers is in C.

@@ -1,7 +1,8 @@
 //! The message format between the server and a worker.
 //!
 //! Two messages: a [`Request`] goes to the worker, a [`Reply`] comes back; [`stream`] has what follows when a body
-//! comes piece by piece, [`socket`] what is said of WebSockets, and [`control`] what is said beside requests.
+//! comes piece by piece, [`socket`] what is said of WebSockets, [`task`] of what workers have others run, and
+//! [`control`] what is said beside requests.
 //!
 //! Each is one contiguous run of bytes: fixed words, then lengths, then the bytes that the lengths describe, in the
 //! order of the fields. Numbers are in the machine's own byte order, as both ends are on one machine. A reader trusts
@@ -17,6 +18,7 @@ mod reply;
 mod request;
 pub mod socket;
 pub mod stream;
+pub mod task;
 
 pub use reader::WireError;
 pub use reply::{stamp, ContentType, Reply, ReplyBody, ReplyHead, LONGEST_REPLY, LONGEST_SAID};

@@ -24,6 +24,11 @@ impl Job {
     pub(crate) fn of(id: RequestId) -> Self {
         Job(id)
     }
+
+    /// Its name as one word, never 0.
+    pub fn to_word(self) -> u64 {
+        self.0.to_word()
+    }
 }
 
 /// What became of bytes that a generator wrote.

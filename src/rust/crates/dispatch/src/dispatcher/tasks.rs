@@ -1,0 +1,182 @@
+//! What becomes of tasks: requests of their own kind, which wait in the one queue for whichever worker is free, with what
+//! is left of the time of the request whose handler asks. They end with that.
+
+use super::{Choice, Dispatcher};
+use crate::outcome::Outcome;
+use crate::request::{Asker, Client, Key};
+use crate::runs::{Of, Runs};
+use crate::submission::{Origin, Submission};
+use crate::tasks::{Parent, Wanted};
+use admission::{Late, NEVER};
+use bytes::Bytes;
+use exchange::now;
+use observe::Level;
+use shm::RequestId;
+use std::fs::File;
+use std::io::{Read as _, Seek as _};
+use std::os::fd::OwnedFd;
+use wire::task::{Ended, Task, LONGEST_TASK};
+use wire::{BodyRef, Reply, ReplyBody, RequestHead};
+
+/// More routes than any app has: a worker that user code has corrupted may name any.
+const MOST_ROUTES: u32 = 1 << 20;
+
+impl Dispatcher {
+    /// A worker wants a task run. It is begun when all that workers have said has been read.
+    pub(super) fn ask_for_task(&mut self, at: usize, of: Of, message: Bytes) {
+        let worker = &self.workers[at];
+        let asks = Task::decode(&message).ok().filter(|task| of == Of::R && task.route < MOST_ROUTES);
+        let Some(task) = asks else { return };
+        let asker = Asker { worker: worker.worker, number: task.number, route: task.route };
+        let parent = (task.request != 0).then(|| self.parent(at, RequestId::from_word(task.request)));
+        if parent == Some(None) {
+            // it was answered, or its client has gone
+            return self.tasks.untold.push((asker, asker.told(Ended::Over, &[])));
+        }
+        self.tasks.wanted.push(Wanted { asker, parent: parent.flatten(), message });
+    }
+
+    fn parent(&mut self, at: usize, id: RequestId) -> Option<Parent> {
+        let key = self.workers[at].lane(Of::R)?.key_of(id)?;
+        let entry = self.entries.get(key).filter(|entry| !matches!(entry.client, Client::Answered(_)))?;
+        let Submission { request, from, .. } = entry.submission;
+        Some(Parent { key, request, from, deadline: entry.deadline() })
+    }
+
+    /// Begins with tasks that were asked for, and ends those that nobody wants. `true` if there were any.
+    pub(super) fn go_on_with_tasks(&mut self) -> bool {
+        let (wanted, untold) = (std::mem::take(&mut self.tasks.wanted), std::mem::take(&mut self.tasks.untold));
+        let mut any = !wanted.is_empty();
+        wanted.into_iter().for_each(|wanted| self.begin_task(&wanted));
+        untold.into_iter().for_each(|(asker, message)| self.tell_asker(asker, message));
+        while let Some(key) = self.tasks.unwanted.pop() {
+            any = true;
+            self.leave(key, now(), true);
+            if let Some(Client::Worker(asker)) = self.entries.remove(key).map(|entry| entry.client) {
+                self.tell_asker(asker, asker.told(Ended::Over, &[]));
+            }
+        }
+        any
+    }
+
+    fn begin_task(&mut self, wanted: &Wanted) {
+        let Ok(task) = Task::decode(&wanted.message) else { return };
+        let asker = wanted.asker;
+        let Some(at) = self.find(asker.worker) else { return };
+        if self.tasks.of_worker(asker.worker) >= self.max_async || task.call.len() > LONGEST_TASK {
+            return self.tell_asker(asker, asker.told(Ended::Refused, &[]));
+        }
+        let left = wanted.parent.map_or(NEVER, |parent| parent.deadline.saturating_sub(now()));
+        let generation = self.workers[at].generation;
+        let submission = Submission {
+            request: wanted.parent.map_or(0, |parent| parent.request),
+            from: wanted.parent.map_or(Origin { client: asker.worker.into(), connection: 0 }, |parent| parent.from),
+            generation,
+            route: task.route,
+            runs: Runs::R,
+            timeout: if task.timeout == 0 { left } else { task.timeout.min(left) },
+            ends_with_client: true,
+            counts: false,
+            process: None,
+        };
+        let mut message = self.entries.buffer();
+        head(submission.request, task.route, task.call).encode(&[] as &[&[u8]], std::iter::empty, &mut message);
+        let g = self.index(generation).filter(|&g| !self.generations[g].closing);
+        let key = match g.filter(|_| !self.workers[at].retiring) {
+            Some(_) => self.enter(submission, message, Client::Worker(asker)),
+            // no worker of this generation is given anything, but this one goes on as long as its request does
+            None => {
+                let key = self.entries.add(submission, message, now(), Client::Worker(asker));
+                self.hand(key, Choice { at, expected: None });
+                key
+            }
+        };
+        if self.entries.get(key).is_some() {
+            self.tasks.add(key, asker.worker, wanted.parent.map(|parent| parent.key));
+            (self.watch_closely)();
+        }
+    }
+
+    /// A task has ended: who asked is told so.
+    pub(super) fn task_came(&mut self, key: Key, asker: &Asker, outcome: Outcome) {
+        self.tasks.remove(key);
+        let log = |why: &str, pid: Option<i32>| {
+            let of_worker = pid.map(|pid| format!(", worker {pid}")).unwrap_or_default();
+            self.log.line(Level::Warn, &format!("a task of dr_async() {why}{of_worker}"));
+        };
+        let (ended, value) = match outcome {
+            Outcome::Reply(message, file) => match value_of(&message, file) {
+                Some(value) => (Ended::Ran, value),
+                None => (Ended::Failed, Vec::new()),
+            },
+            Outcome::Late(Late::Running(over), pid) => {
+                log(&format!("took too long: {over}"), pid);
+                (Ended::Late, Vec::new())
+            }
+            Outcome::Late(Late::Waiting(_), _) | Outcome::Full => (Ended::Refused, Vec::new()),
+            Outcome::WorkerDied(pid) => {
+                log("was lost: its worker ended", pid);
+                (Ended::Lost, Vec::new())
+            }
+            Outcome::Ending | Outcome::Stale => (Ended::Over, Vec::new()),
+            // its handler answers with a value
+            Outcome::Stream(..) => (Ended::Failed, Vec::new()),
+        };
+        self.tell_asker(*asker, asker.told(ended, &value));
+    }
+
+    /// Tells a worker, with a request of the task's next route that is for nobody else.
+    fn tell_asker(&mut self, asker: Asker, message: Vec<u8>) {
+        let Some(at) = self.find(asker.worker) else { return };
+        let worker = &self.workers[at];
+        if !worker.lane(Of::R).is_some_and(|lane| lane.link.has_slot()) {
+            return self.tasks.untold.push((asker, message));
+        }
+        let submission = Submission {
+            request: 0,
+            from: Origin { client: asker.worker.into(), connection: 0 },
+            generation: worker.generation,
+            route: asker.route + 1,
+            runs: Runs::R,
+            timeout: NEVER,
+            ends_with_client: false,
+            counts: false,
+            process: None,
+        };
+        let mut encoded = self.entries.buffer();
+        head(0, asker.route + 1, &message).encode(&[] as &[&[u8]], std::iter::empty, &mut encoded);
+        let key = self.entries.add(submission, encoded, now(), Client::Nobody);
+        self.hand(key, Choice { at, expected: None });
+    }
+}
+
+fn head(id: u64, route: u32, body: &[u8]) -> RequestHead<'_> {
+    RequestHead {
+        id,
+        route,
+        flags: 0,
+        remote_port: 0,
+        method: b"TASK",
+        target: b"/",
+        path: b"/",
+        remote_addr: b"",
+        body: BodyRef::Inline(body),
+    }
+}
+
+/// What a task's handler has replied, if it has come to its end.
+fn value_of(message: &Bytes, file: Option<OwnedFd>) -> Option<Vec<u8>> {
+    let reply = Reply::decode(message).ok().filter(|reply| reply.status == 200)?;
+    match (reply.body, file) {
+        (ReplyBody::Bytes(value), _) => Some(value.to_vec()),
+        (ReplyBody::Spooled, Some(file)) => {
+            // in memory, as nothing else is that a worker makes
+            let mut file = File::from(file);
+            file.rewind().ok()?;
+            let mut value = Vec::new();
+            file.take(LONGEST_TASK as u64 + 1).read_to_end(&mut value).ok()?;
+            (value.len() <= LONGEST_TASK).then_some(value)
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,95 @@
+//! Tasks that workers have others run: who asked, and for which request. What is done with them is in
+//! `dispatcher/tasks.rs`.
+
+use crate::request::{Asker, Key};
+use crate::submission::Origin;
+use bytes::Bytes;
+use wire::task::{Came, Ended};
+
+impl Asker {
+    /// What it is told.
+    pub fn told(&self, ended: Ended, value: &[u8]) -> Vec<u8> {
+        let mut message = Vec::new();
+        Came { number: self.number, ended, value }.encode(&mut message);
+        message
+    }
+}
+
+/// The request whose handler asks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Parent {
+    pub key: Key,
+    /// names it in the log
+    pub request: u64,
+    pub from: Origin,
+    /// in ms
+    pub deadline: u64,
+}
+
+/// A task that a worker has asked for.
+pub(crate) struct Wanted {
+    pub asker: Asker,
+    pub parent: Option<Parent>,
+    /// of `wire`
+    pub message: Bytes,
+}
+
+struct UnderWay {
+    key: Key,
+    worker: u32,
+    parent: Option<Key>,
+}
+
+/// See the module. Workers are read in the middle of other things: what that brings is dealt with when they are done.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    under_way: Vec<UnderWay>,
+    /// asked for, and not begun
+    pub wanted: Vec<Wanted>,
+    /// nobody wants them any more
+    pub unwanted: Vec<Key>,
+    /// what could not be told to who asked, for want of a slot
+    pub untold: Vec<(Asker, Vec<u8>)>,
+}
+
+impl Tasks {
+    /// One that a worker has asked for is a request now.
+    pub fn add(&mut self, key: Key, worker: u32, parent: Option<Key>) {
+        self.under_way.push(UnderWay { key, worker, parent });
+    }
+
+    /// It has ended.
+    pub fn remove(&mut self, key: Key) {
+        self.under_way.retain(|task| task.key != key);
+    }
+
+    /// How many a worker has asked for.
+    pub fn of_worker(&self, worker: u32) -> usize {
+        self.under_way.iter().filter(|task| task.worker == worker).count()
+    }
+
+    /// A request has its answer, or nobody waits for it any more: its tasks end with it.
+    pub fn end_with(&mut self, parent: Key) {
+        self.end(|task| task.parent == Some(parent));
+        let not_begun = self.wanted.extract_if(.., |wanted| wanted.parent.is_some_and(|of| of.key == parent));
+        self.untold.extend(not_begun.map(|wanted| (wanted.asker, wanted.asker.told(Ended::Over, &[]))));
+    }
+
+    /// A worker has gone, and with it whoever waits.
+    pub fn end_with_worker(&mut self, worker: u32) {
+        self.end(|task| task.worker == worker);
+        self.wanted.retain(|wanted| wanted.asker.worker != worker);
+        self.untold.retain(|(asker, _)| asker.worker != worker);
+    }
+
+    fn end(&mut self, ends: impl Fn(&UnderWay) -> bool) {
+        let unwanted = &mut self.unwanted;
+        self.under_way.retain(|task| {
+            let ends = ends(task);
+            if ends {
+                unwanted.push(task.key);
+            }
+            !ends
+        });
+    }
+}

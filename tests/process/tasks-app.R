@@ -1,0 +1,98 @@
+# The app of test-tasks.R: handlers that have other workers run functions. What becomes of them is left in the folder of
+# marks.
+
+library(drover)
+library(promises)
+
+app <- dr_app()
+
+note <- function(kind, text) {
+  cat(paste0(text, "\n"), file = file.path(Sys.getenv("MARKS"), kind), append = TRUE)
+}
+
+# A task that computes for some seconds, and says in which process.
+long <- function(seconds, name = "x") {
+  note("begun", paste(name, Sys.getpid()))
+  on.exit(note("left", name))
+  end <- Sys.time() + as.numeric(seconds)
+  while (Sys.time() < end) sqrt(2)
+  note("ended", name)
+  Sys.getpid()
+}
+
+or <- function(x, y) if (is.null(x)) y else x
+pids <- function(values) list(here = Sys.getpid(), there = unlist(values))
+
+dr_get(app, "/text", function(req) "text")
+dr_get(app, "/pid", function(req) as.character(Sys.getpid()))
+dr_get(app, "/one/<seconds>", function(req) {
+  dr_async(long, req$params$seconds, name = or(req$query$name, "x"))$then(function(pid) pids(pid))
+})
+dr_get(app, "/two/<seconds>", function(req) {
+  both <- lapply(1:2, function(i) dr_async(long, req$params$seconds))
+  promises::promise_all(.list = both)$then(pids)
+})
+# one after the other, the second begun in a callback
+dr_get(app, "/chain/<seconds>", function(req) {
+  dr_async(long, 0.01, "first")$then(function(pid) dr_async(long, req$params$seconds, "second"))$then(pids)
+})
+dr_get(app, "/limited/<seconds>", function(req) dr_async(long, req$params$seconds, "limited", timeout = 0.5))
+dr_get(app, "/short/<seconds>", function(req) dr_async(long, req$params$seconds, "short"), timeout = 1)
+dr_get(app, "/why/<what>", function(req) {
+  task <- switch(req$params$what,
+    stop = dr_async(function() stop(structure(
+      class = c("mine", "error", "condition"), list(message = "on purpose", call = NULL, size = 42)
+    ))),
+    late = dr_async(long, 5, timeout = 0.3),
+    kill = dr_async(function() tools::pskill(Sys.getpid(), tools::SIGKILL)),
+    jump = dr_async(function() invokeRestart("abort")),
+    long = dr_async(function() raw(65 * 2^20))
+  )
+  task$catch(function(error) list(class = class(error)[[1L]], why = or(error$why, ""), size = or(error$size, 0)))
+})
+dr_get(app, "/fails", function(req) dr_async(function(x) log(x), "a word"))
+dr_get(app, "/aborts", function(req) dr_async(function() dr_abort(409L, "taken")))
+# what is made in a handler, with what it sees there
+dr_get(app, "/closure/<n>", function(req) {
+  n <- as.numeric(req$params$n)
+  dr_async(function(x) n * x, 2)
+})
+# `req` does not survive the way
+dr_get(app, "/req", function(req) {
+  dr_async(function() tryCatch(req$query$x, error = function(error) paste("no:", conditionMessage(error))))
+})
+dr_post(app, "/bytes", function(req) {
+  dr_async(rev, req$raw)$then(function(bytes) dr_response(bytes))
+})
+dr_get(app, "/nested/<n>", function(req) {
+  deeper <- function(n) if (n == 0) "bottom" else dr_async(deeper, n - 1)
+  dr_async(deeper, as.numeric(req$params$n))
+})
+dr_get(app, "/promise", function(req) {
+  dr_async(function() promises::promise(function(resolve, reject) later::later(function() resolve("kept"), 0.2)))
+})
+dr_get(app, "/unwaited", function(req) {
+  dr_async(long, 20, "unwaited")
+  "answered"
+})
+dr_get(app, "/many/<n>", function(req) {
+  all <- lapply(seq_len(as.numeric(req$params$n)), function(i) {
+    dr_async(function(i) { Sys.sleep(0.05); i }, i)$catch(function(error) error$why)
+  })
+  promises::promise_all(.list = all)$then(function(values) table(vapply(values, class, "")) |> as.list())
+})
+dr_get(app, "/arguments", function(req) {
+  problem <- function(expr) tryCatch({ expr; "none" }, error = function(error) conditionMessage(error))
+  list(
+    f = problem(dr_async("long")), timeout = problem(dr_async(long, timeout = "soon")),
+    argument = problem(dr_async(identity, stop("not for others"))), long = problem(dr_async(identity, raw(65 * 2^20)))
+  )
+})
+# fitted where the data are only symbols of the call
+dr_get(app, "/model", function(req) {
+  dr_async(function(data) lm(dist ~ speed, data), data = cars)$then(function(model) {
+    list(call = paste(deparse(model$call), collapse = ""), slope = unname(coef(model)[[2]]))
+  })
+})
+
+app
