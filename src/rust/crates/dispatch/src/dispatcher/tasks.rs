@@ -1,5 +1,5 @@
-//! What becomes of tasks: requests of their own kind, which wait in the one queue for whichever worker is free, with what
-//! is left of the time of the request whose handler asks. They end with that.
+//! What becomes of tasks: requests of their own kind, which wait in the one queue for whichever worker is free, with
+//! what is left of the time of the request whose handler asks. They end with that.
 
 use super::{Choice, Dispatcher};
 use crate::outcome::Outcome;
