@@ -20,10 +20,10 @@ collect_garbage <- function() {
 
 # R fetches a function of a package when it is first used. One that an interrupt kept from being fetched may be stuck
 # for ever ("promise already under evaluation"), and handlers are interrupted at any time: so all that answering a
-# request comes to is fetched before there is one.
+# request comes to is fetched before there is one, R's own functions with it: some milliseconds.
 fetch_functions <- function() {
   home <- topenv()
-  own <- ls(home, all.names = TRUE)
+  all <- c(ls(home, all.names = TRUE), ls(baseenv(), all.names = TRUE))
   waiting <- c(
     "serve", "guard", "note_trace", "log_warning", "fail_request", "interrupt_request", "reply_failure", "await",
     "stop_field", "as_response"
@@ -35,7 +35,7 @@ fetch_functions <- function() {
       value <- get(name, home)
       if (is.function(value)) all.names(body(value), unique = TRUE)
     })
-    waiting <- setdiff(intersect(unlist(used), own), fetched)
+    waiting <- setdiff(intersect(unlist(used), all), fetched)
   }
   invisible(fetched)
 }

@@ -26,6 +26,7 @@ pids <- function(values) list(here = Sys.getpid(), there = unlist(values))
 dr_get(app, "/text", function(req) "text")
 dr_get(app, "/pid", function(req) as.character(Sys.getpid()))
 dr_get(app, "/one/<seconds>", function(req) {
+  note("asked", Sys.getpid())
   dr_async(long, req$params$seconds, name = or(req$query$name, "x"))$then(function(pid) pids(pid))
 })
 dr_get(app, "/two/<seconds>", function(req) {
