@@ -4,7 +4,7 @@
 //! Input: whether messages may be compressed, the longest message, sizes of pieces, then what the client sends.
 
 use crate::input::Input;
-use httpd::fuzzing_websocket::{Came, Reader};
+use websocket::{Came, Reader};
 
 /// See the module.
 pub fn run(data: &[u8]) {

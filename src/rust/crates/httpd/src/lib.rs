@@ -57,6 +57,3 @@ pub use server::{Options, Server};
 pub use service::{Answering, Service};
 pub use shared::{this_thread, Apart, Shared};
 pub use uploads::Uploads;
-#[cfg(fuzzing)]
-#[doc(hidden)]
-pub use ws::fuzzing as fuzzing_websocket;

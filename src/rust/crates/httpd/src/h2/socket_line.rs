@@ -2,7 +2,8 @@
 
 use super::stream::Stream;
 use crate::connection::{Connection, Directive};
-use crate::ws::{self, Accepted, Line, Reader};
+use crate::ws::{self, Accepted, Line};
+use websocket::Reader;
 use bytes::Bytes;
 use h2::RecvStream;
 use std::io;

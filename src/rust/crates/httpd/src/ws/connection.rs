@@ -8,9 +8,7 @@
 //! What is to be sent goes before what is to be read, and a message is read only when the channel takes one: who sends
 //! faster than it is handled waits in its own socket.
 
-use super::close::Close;
 use super::line::Line;
-use super::read::{Came, Reader};
 use super::{write, Accepted, ToSend};
 use crate::budget::BodyRoom;
 use crate::connection::{Connection, Directive};
@@ -24,6 +22,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{sleep, Instant, Sleep};
+use websocket::{Came, Close, Reader};
 
 /// How long a client has to answer a close.
 const TO_ANSWER: u64 = 5_000;

@@ -1,6 +1,5 @@
 //! What a client asks for when it wants a WebSocket: RFC 6455 section 4.2.1, RFC 8441 section 5, RFC 7692 section 7.1.
 
-use super::deflate::{LEAST_BITS, MOST_BITS};
 use crate::head::{ascii, Head, Version};
 use crate::response::Failure;
 use http::header::{
@@ -9,17 +8,10 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use std::collections::HashSet;
-use tungstenite::handshake::derive_accept_key;
+use websocket::{derive_accept_key, Deflate, LEAST_BITS, MOST_BITS};
 
 /// The one version that there is.
 const VERSION: &str = "13";
-
-/// How messages are compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deflate {
-    /// of the window that the server compresses with
-    pub bits: u8,
-}
 
 /// What was asked for, and what the answer has to say.
 #[derive(Debug)]

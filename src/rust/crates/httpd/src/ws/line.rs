@@ -1,11 +1,11 @@
 //! What a WebSocket runs on: a connection of HTTP/1.1 that has become one, or a stream of HTTP/2.
 
-use super::read::Reader;
 use crate::connection::{Connection, Directive};
 use crate::transport::Transport;
 use bytes::Bytes;
 use std::io;
 use std::task::{ready, Context, Poll, Waker};
+use websocket::Reader;
 
 /// See the module. What is added is sent by [`Line::poll_flush`], before more is added to a full one.
 pub trait Line {

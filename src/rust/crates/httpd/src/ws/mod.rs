@@ -1,26 +1,19 @@
-//! WebSockets (RFC 6455), with compression (RFC 7692): what follows when a request was answered with 101, or over
-//! HTTP/2 with 200 (RFC 8441). Frames are read and written here; what a message means is for the [`Channel`].
+//! WebSockets of a server: what follows when a request was answered with 101, or over HTTP/2 with 200 (RFC 8441). What
+//! frames are is in the crate `websocket`; what a message means is for the [`Channel`].
 //!
-//! `handshake` reads what a client asks for; `connection` is the order of things, on a `line`; `read` makes messages of
-//! frames, `write` frames of messages, `deflate` compresses with one compressor for each thread.
+//! `handshake` reads what a client asks for; `connection` is the order of things, on a `line`; `write` adds frames to
+//! that.
 
-mod close;
 mod connection;
-mod deflate;
-#[cfg(fuzzing)]
-pub mod fuzzing;
 mod handshake;
 mod line;
-mod read;
 mod write;
 
-pub use close::Close;
 pub use connection::serve;
-pub use handshake::{is_wanted, wanting, Deflate, Handshake};
+pub use handshake::{is_wanted, wanting, Handshake};
 pub(crate) use line::Line;
-pub(crate) use read::Reader;
+pub use websocket::{Close, Deflate, Message};
 
-use bytes::Bytes;
 use exchange::Packet;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -63,15 +56,6 @@ impl Channel for Refusing {
     }
 
     fn end(self: Box<Self>, _: Close) {}
-}
-
-/// A whole message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
-    /// UTF-8, and not any bytes
-    pub is_text: bool,
-    /// all of it
-    pub bytes: Bytes,
 }
 
 /// What goes out.

@@ -1,9 +1,9 @@
 //! From bytes to messages: frames are read, unmasked, put together and unpacked. What breaks the rules says how the
 //! connection ends.
 
-use super::close::Close;
-use super::deflate::{inflate, too_big};
-use super::Message;
+use crate::close::Close;
+use crate::deflate::{inflate, too_big};
+use crate::{Message, Role};
 use bytes::{Buf, Bytes, BytesMut};
 use std::io::Cursor;
 use tungstenite::protocol::frame::coding::{Control, Data, OpCode};
@@ -15,17 +15,20 @@ const MOST_OF_CONTROL: u64 = 125;
 /// What has come.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Came {
+    /// a whole message
     Message(Message),
     /// is to be answered with the same bytes
     Ping(Bytes),
+    /// the answer to a ping
     Pong,
-    /// the client ends the connection; without a code it is [`Close::NO_CODE`]
+    /// the other end ends the connection; without a code it is [`Close::NO_CODE`]
     Close(Close),
 }
 
 /// See the module. Between messages it holds no memory.
 #[derive(Debug, Default)]
 pub struct Reader {
+    role: Role,
     /// what has come and was not read yet
     buffer: BytesMut,
     /// a message of which frames are still to come
@@ -42,6 +45,11 @@ struct Begun {
 }
 
 impl Reader {
+    /// On this end.
+    pub fn of(role: Role) -> Self {
+        Reader { role, ..Reader::default() }
+    }
+
     /// Bytes have come.
     pub fn add(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
@@ -89,7 +97,9 @@ impl Reader {
         if is_control && (!head.is_final || len > MOST_OF_CONTROL) {
             return Err(wrong("a control frame is too long, or in parts"));
         }
-        let Some(mask) = head.mask else { return Err(wrong("a frame is not masked")) };
+        if head.mask.is_some() != (self.role == Role::Server) {
+            return Err(wrong(if head.mask.is_none() { "a frame is not masked" } else { "a frame is masked" }));
+        }
         if !is_control {
             match (&self.begun, goes_on) {
                 (None, true) => return Err(wrong("a message goes on that has not begun")),
@@ -108,7 +118,9 @@ impl Reader {
         }
         self.buffer.advance(before);
         let mut payload = self.buffer.split_to(len);
-        unmask(&mut payload, mask);
+        if let Some(mask) = head.mask {
+            unmask(&mut payload, mask);
+        }
         Ok(Some((head, payload.freeze())))
     }
 
@@ -174,7 +186,7 @@ fn whole(is_text: bool, is_compressed: bool, bytes: Bytes, valid: usize, max_mes
     Ok(Message { is_text, bytes })
 }
 
-/// The word with which a client ends the connection.
+/// The word with which the other end ends the connection.
 fn close(payload: &[u8]) -> Result<Close, Close> {
     match payload {
         [] => Ok(Close { code: Close::NO_CODE, reason: String::new() }),
@@ -198,8 +210,8 @@ fn not_text() -> Close {
     Close::new(Close::INVALID, "a text is not UTF-8")
 }
 
-/// In words of 8 bytes: a message of a megabyte is not to be gone through byte by byte.
-fn unmask(bytes: &mut [u8], mask: [u8; 4]) {
+/// Takes a mask off, or puts it on. In words of 8 bytes: a message of a megabyte is not to be gone through byte by byte.
+pub fn unmask(bytes: &mut [u8], mask: [u8; 4]) {
     let [a, b, c, d] = mask;
     let wide = u64::from_ne_bytes([a, b, c, d, a, b, c, d]);
     let mut words = bytes.chunks_exact_mut(8);
@@ -213,7 +225,7 @@ fn unmask(bytes: &mut [u8], mask: [u8; 4]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::deflate::deflate;
+    use crate::deflate::deflate;
     use super::*;
     use proptest::prelude::*;
 

@@ -2,15 +2,23 @@
 //! so that a compressor belongs to a thread and not to a connection: it has 256 kB, and ten thousand connections are
 //! not to have ten thousand of them.
 
-use super::close::Close;
+use crate::close::Close;
 use bytes::Bytes;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 use std::cell::RefCell;
+
+/// How messages are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Deflate {
+    /// of the window that this end compresses with
+    pub bits: u8,
+}
 
 /// What a flush leaves at the end, which is not sent (section 7.2.1).
 const TAIL: [u8; 4] = [0, 0, 0xff, 0xff];
 /// The library's least and largest window.
 pub const LEAST_BITS: u8 = 9;
+/// See [`LEAST_BITS`].
 pub const MOST_BITS: u8 = 15;
 /// Room that output is given at a time.
 const STEP: usize = 4 << 10;
