@@ -172,6 +172,33 @@ const drv_node *drv_channel_answer(drv_link *);
 /* tasks.rs: the number of the task; 0: nobody is there; -1: it is too long; -2: its request has its answer */
 double drv_task_say(drv_link *, const drv_cell *, double timeout, drv_str call);
 
+/* clients.rs: WebSockets to other servers */
+typedef struct {
+  drv_str url;
+  const drv_str *headers; /* names and values in turn, n_headers in all */
+  size_t n_headers;
+  const drv_str *protocols;
+  size_t n_protocols;
+  drv_str ca; /* a file, or empty */
+  double timeout, max_message, ping_interval; /* s, bytes, s */
+  double reconnect[2]; /* s: the first pause and the longest, 0 for never */
+  int32_t deflate;
+} drv_target;
+typedef struct {
+  double connection;
+  int32_t kind;  /* 0 open, 1 a message of text, 2 of bytes, 3 closed, 4 never was open */
+  int32_t code;  /* of a close, or the status of an answer */
+  double again;  /* s after which it is tried again, or -1 */
+  drv_str bytes; /* a sub-protocol, a message or a reason */
+} drv_happened;
+/* the connection's number; -1: wrong URL, -2: wrong header field, -3: the system refuses; then `problem` says more */
+double drv_client_connect(const drv_target *, void (*wake)(void), drv_str *problem);
+/* 1: on its way; 0: no such connection, or too much waits; -1: a text is not UTF-8 */
+int32_t drv_client_send(double connection, int32_t is_text, drv_str bytes);
+int32_t drv_client_close(double connection, int32_t code, drv_str reason);
+int32_t drv_client_next(drv_happened *);
+void drv_client_stop(void);
+
 /* process.rs */
 int32_t drv_process_fd(const drv_process *);
 /* serves C handlers, if there is a link for them; 0 and an error when that cannot be. All signals are blocked

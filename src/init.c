@@ -1,5 +1,6 @@
 /* What R may call, in one table. */
 #include "channels.h"
+#include "clients.h"
 #include "console.h"
 #include "json.h"
 #include "natives.h"
@@ -25,6 +26,12 @@
 #define CALL(name, function, n) {name, (DL_FUNC)(void (*)(void))(function), n}
 
 static const R_CallMethodDef calls[] = {
+    CALL("client_close", drv_clients_close, 3),
+    CALL("client_connect", drv_clients_connect, 2),
+    CALL("client_next", drv_clients_next, 0),
+    CALL("client_send", drv_clients_send, 3),
+    CALL("client_stop", drv_clients_stop, 0),
+    CALL("client_wake", drv_clients_wake, 0),
     CALL("console_open", drv_console_open, 0),
     CALL("fields_pick", drv_pick, 2),
     CALL("hidden_patterns", drv_hidden_patterns, 1),

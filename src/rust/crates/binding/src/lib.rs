@@ -9,6 +9,7 @@
 //! to make, `r` reads R's objects.
 
 mod channels;
+mod clients;
 mod console;
 pub mod json;
 mod link;

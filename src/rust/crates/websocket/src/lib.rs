@@ -3,6 +3,7 @@
 //!
 //! `read` makes messages of frames, `write` frames of messages, `deflate` compresses with one compressor for each
 //! thread, and `close` says why a connection ends.
+#![forbid(unsafe_code)]
 
 mod close;
 mod deflate;
@@ -12,7 +13,7 @@ mod write;
 pub use close::Close;
 pub use deflate::{deflate, inflate, Deflate, LEAST_BITS, MOST_BITS};
 pub use read::{unmask, Came, Reader};
-pub use tungstenite::handshake::derive_accept_key;
+pub use tungstenite::handshake::{client::generate_key, derive_accept_key};
 pub use write::{head, masked, Kind, WORTH_IT};
 
 use bytes::Bytes;

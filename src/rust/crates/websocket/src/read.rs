@@ -210,7 +210,8 @@ fn not_text() -> Close {
     Close::new(Close::INVALID, "a text is not UTF-8")
 }
 
-/// Takes a mask off, or puts it on. In words of 8 bytes: a message of a megabyte is not to be gone through byte by byte.
+/// Takes a mask off, or puts it on. In words of 8 bytes: a message of a megabyte is not to be gone through byte by
+/// byte.
 pub fn unmask(bytes: &mut [u8], mask: [u8; 4]) {
     let [a, b, c, d] = mask;
     let wide = u64::from_ne_bytes([a, b, c, d, a, b, c, d]);
@@ -225,8 +226,8 @@ pub fn unmask(bytes: &mut [u8], mask: [u8; 4]) {
 
 #[cfg(test)]
 mod tests {
-    use crate::deflate::deflate;
     use super::*;
+    use crate::deflate::deflate;
     use proptest::prelude::*;
 
     const MASK: [u8; 4] = [1, 2, 3, 250];

@@ -3,11 +3,11 @@
 use super::stream::Stream;
 use crate::connection::{Connection, Directive};
 use crate::ws::{self, Accepted, Line};
-use websocket::Reader;
 use bytes::Bytes;
 use h2::RecvStream;
 use std::io;
 use std::task::{ready, Context, Poll, Waker};
+use websocket::Reader;
 
 /// So many bytes are sent before more is added.
 const FULL: usize = 16 << 10;
