@@ -45,10 +45,15 @@ pub struct Limits {
     pub kill_after: f64,
     /// longest wait for R, then 503; 0 for as long as `timeout`
     pub queue_timeout: f64,
+    /// how long the server goes on as before when it is told to end, but for `/readyz`
+    pub drain_delay: f64,
     /// how long `dr_stop()` waits for requests in flight
     pub graceful_timeout: f64,
     /// connections at a time; further ones wait in the kernel's queue
     pub max_connections: usize,
+    /// of these, from one address, or one network of IPv6 (/64); further ones are closed. 0 for no limit: behind a
+    /// proxy that is not known to be one, all clients have the same
+    pub max_connections_per_address: usize,
     /// requests that wait for a worker; more is 503
     pub max_queue: usize,
     /// promises under way in a worker; more wait like all that waits for a worker. Far more than R can look after each
@@ -96,8 +101,10 @@ impl Default for Limits {
             timeout: 30.0,
             kill_after: 2.0,
             queue_timeout: 0.0,
+            drain_delay: 0.0,
             graceful_timeout: 30.0,
             max_connections: 10_000,
+            max_connections_per_address: 0,
             max_queue: 1024,
             max_async: 1000,
             max_streams: 100,

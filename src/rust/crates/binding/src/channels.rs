@@ -7,7 +7,7 @@ use crate::service::RunningService;
 use crate::shield::shield;
 use std::cell::RefCell;
 use std::ptr;
-use wire::socket::{Answer, Command, Event, What};
+use wire::socket::{Answer, Command, Event, PurgeBy, What};
 
 /// `drv_event` in `drover_rust.h`.
 #[repr(C)]
@@ -26,9 +26,10 @@ pub struct CEvent {
 pub struct CCommand {
     /// as in [`Command`], from 0
     kind: i32,
-    /// whether a message is bytes; the code of a close
+    /// whether a message is bytes; the code of a close; by what is purged
     small: i32,
     connection: f64,
+    /// or what is purged
     room: Str,
     /// a message, a reason, or a name
     bytes: Str,
@@ -49,6 +50,7 @@ impl CCommand {
             4 => Command::Broadcast { room, binary, message: bytes, except: connection },
             5 => Command::Members { room },
             6 => Command::Rooms,
+            7 => Command::Purge { by: PurgeBy::of(self.small as u32)?, text: room },
             _ => return None,
         })
     }
@@ -61,6 +63,7 @@ fn texts_of<'a>(command: &Command<'a>) -> [&'a [u8]; 2] {
         Command::Close { reason, .. } => [reason, b""],
         Command::Join { room, name, .. } => [room, name],
         Command::Leave { room, .. } | Command::Members { room } => [room, b""],
+        Command::Purge { text, .. } => [text, b""],
         Command::Broadcast { room, binary, message, .. } => [room, if binary { b"" } else { message }],
         Command::Send { .. } | Command::Rooms => [b"", b""],
     }

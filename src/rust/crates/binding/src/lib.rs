@@ -5,27 +5,34 @@
 //! one that leaves them to processes, `zygote` and `process` are those processes' ends of their control channels,
 //! `link` is a worker's half; `natives` hands C handlers of other packages over; `request` the fields of a request,
 //! `reply` makes messages of R values, `strings` counts what goes into R's string cache, `console` has the log of a
-//! session at a console, `units` reads sizes and times, `json` reads and writes JSON, `node` describes values that C is
-//! to make, `r` reads R's objects.
+//! session at a console, `units` reads sizes and times, `packed_files` packs files, `events` writes Server-Sent Events,
+//! `json` reads and writes JSON, `yaml` YAML, `node` describes values that C is to make, `r` reads R's objects.
 
 mod channels;
 mod clients;
 mod console;
+mod events;
+mod exchange;
 pub mod json;
 mod link;
 mod natives;
 pub mod node;
+mod packed_files;
 mod pattern;
 mod process;
 pub mod r;
 mod reply;
 mod request;
+mod schema;
+mod secrets;
 mod service;
 mod session;
 mod shield;
 mod streams;
 mod strings;
 mod tasks;
+mod tls;
 mod units;
 mod uploads;
+mod yaml;
 mod zygote;

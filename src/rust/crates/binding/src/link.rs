@@ -78,7 +78,7 @@ impl Link {
 
     fn send(&mut self, cell: &mut Cell, message: &mut [u8], file: Option<BorrowedFd<'_>>) {
         if let Some(job) = cell.take_job() {
-            self.worker.reply_with(job, message, file);
+            self.worker.reply_with(job, message, file, cell.terms());
             cell.close();
         }
     }
@@ -245,8 +245,7 @@ pub unsafe extern "C" fn drv_link_bell(link: *const Link) -> i32 {
     unsafe { (*link).worker.bell().as_raw_fd() }
 }
 
-/// Logs a line: level 0 news, 1 a client's fault, 2 a handler's or the server's. With a cell, the request is named
-/// first.
+/// Logs a line, at a level by its number: see [`Level::from_number`]. With a cell, the request is named first.
 ///
 /// # Safety
 /// `link` is live, `cell` is live or null; the text is C's for the call.
@@ -255,8 +254,24 @@ pub unsafe extern "C" fn drv_link_log(link: *const Link, cell: *const Cell, leve
     // SAFETY: the caller's.
     let (link, cell, text) = unsafe { (&*link, cell.as_ref(), text.as_bytes()) };
     shield((), || {
-        let who = cell.map(Cell::describe).unwrap_or_default();
-        (link.log)(Level::from_number(level.unsigned_abs()), &format!("{who}{}", String::from_utf8_lossy(text)));
+        let text = String::from_utf8_lossy(text);
+        let line = cell.and_then(|cell| cell.line(&text)).unwrap_or_else(|| engine::about_no_request(&text));
+        (link.log)(Level::from_number(level.unsigned_abs()), &line);
+    });
+}
+
+/// Logs a line that R has printed. With a cell, the request is named first.
+///
+/// # Safety
+/// As for [`drv_link_log`].
+#[no_mangle]
+pub unsafe extern "C" fn drv_link_log_printed(link: *const Link, cell: *const Cell, to_stderr: i32, text: Str) {
+    // SAFETY: the caller's.
+    let (link, cell, text) = unsafe { (&*link, cell.as_ref(), text.as_bytes()) };
+    shield((), || {
+        let text = engine::printed(&String::from_utf8_lossy(text), if to_stderr == 0 { "stdout" } else { "stderr" });
+        let line = cell.and_then(|cell| cell.line(&text)).unwrap_or_else(|| engine::about_no_request(&text));
+        (link.log)(Level::Info, &line);
     });
 }
 

@@ -5,6 +5,7 @@ use crate::r::NA_INT;
 use crate::shield::{shield, Error};
 use router::Pattern;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ptr;
 
 /// Parts of the last pattern parsed, and the nodes that point at them.
@@ -60,12 +61,18 @@ pub unsafe extern "C" fn drv_patterns_hidden(texts: *const Str, n: usize, hidden
         // SAFETY: the caller's.
         let text = |text: &Str| String::from_utf8_lossy(unsafe { text.as_bytes() }).into_owned();
         let patterns: Vec<Option<Pattern>> = texts.iter().map(|t| Pattern::parse(&text(t)).ok()).collect();
+        // those that begin with a literal hide only such as begin with the same: an app may have thousands of them
+        let mut earlier: HashMap<Option<&str>, Vec<usize>> = HashMap::new();
         for (i, later) in patterns.iter().enumerate() {
             let Some(later) = later else { continue };
-            let hides = |earlier: &Option<Pattern>| earlier.as_ref().is_some_and(|earlier| earlier.hides(later));
-            if let Some(at) = patterns[..i].iter().position(hides) {
+            let first = later.first_literal();
+            let among = [None, first].into_iter().take(1 + usize::from(first.is_some()));
+            let hides = |at: &&usize| patterns[**at].as_ref().is_some_and(|earlier| earlier.hides(later));
+            let hiding = among.filter_map(|first| earlier.get(&first)?.iter().find(hides)).min();
+            if let Some(at) = hiding {
                 hidden_by[i] = i32::try_from(at + 1).unwrap_or(NA_INT);
             }
+            earlier.entry(first).or_default().push(i);
         }
     });
 }

@@ -8,7 +8,7 @@ use crate::natives::CNatives;
 use crate::node::Str;
 use crate::shield::{shield, Error};
 use crate::zygote::WorkerSettings;
-use engine::{AppConfig, Level, Runs};
+use engine::{AppConfig, Format, Level, Runs};
 use exchange::Handlers;
 use shm::{Channel, Received, WorkerEnd, FDS};
 use std::io;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wire::control::{WorkerNews, WorkerOrder};
+use wire::control::{Inspection, WorkerNews, WorkerOrder};
 use worker::{CLink, CRest, CRoute, Running, Worker};
 
 /// The end of the channel, and which request runs.
@@ -31,6 +31,10 @@ pub struct Process {
     rest: Option<(CRest, Option<Instant>)>,
     /// how long that is waited for
     graceful: Duration,
+    /// what R prints is for the log
+    logs_what_is_printed: bool,
+    /// collections of R's garbage are counted
+    counts: bool,
 }
 
 /// Where lines go, from any thread.
@@ -85,7 +89,20 @@ impl Process {
         let lines = log.clone();
         let lines = Box::new(move |level, text: &str| lines(level, text));
         let link = Link::new(worker, routes, settings.limits.clone(), settings.upload_path.clone(), lines).in_process();
-        Ok((Process { channel, running, message: Vec::new(), log, c, rest: None, graceful }, link))
+        let logs_what_is_printed = settings.log_format == Format::Json;
+        let counts = settings.metrics;
+        let process = Process {
+            channel,
+            running,
+            message: Vec::new(),
+            log,
+            c,
+            rest: None,
+            graceful,
+            logs_what_is_printed,
+            counts,
+        };
+        Ok((process, link))
     }
 
     /// Starts the thread of the second link, if there is one. It has the signal mask of the caller.
@@ -119,29 +136,53 @@ impl Process {
         // whoever does not listen has gone, and then so will this process
         let _ = self.channel.send(&message, &[]);
     }
+
+    /// The same for news of which none may be missing: waits until there is room. `false` when there is none.
+    fn send_all(&self, news: WorkerNews<'_>) -> bool {
+        let mut message = Vec::new();
+        news.encode(&mut message);
+        let began = Instant::now();
+        loop {
+            match self.channel.send(&message, &[]) {
+                Ok(()) => return true,
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock && began.elapsed() < GIVE_UP => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Err(_) => return false,
+            }
+        }
+    }
 }
+
+/// How long a part of a report waits for the server to read, which it does at once unless something is wrong.
+const GIVE_UP: Duration = Duration::from_secs(2);
 
 /// Sends lines to the server's log. What it cannot take now is counted and told with the next line: a handler never
 /// waits for the log.
 fn log_through(channel: Arc<Channel>) -> Log {
     let dropped = AtomicU64::new(0);
     Arc::new(move |level, text| {
-        let level = match level {
-            Level::Info => 0,
-            Level::Warn => 1,
-            Level::Error => 2,
-        };
         let missing = dropped.swap(0, Ordering::Relaxed);
         let text = match missing {
             0 => text.to_owned(),
-            n => format!("({n} lines dropped before this one) {text}"),
+            n => engine::with_lost(text, n),
         };
         let mut message = Vec::new();
-        WorkerNews::Log { level, text: &text }.encode(&mut message);
+        WorkerNews::Log { level: level.number(), text: &text }.encode(&mut message);
         if channel.send(&message, &[]).is_err() {
             dropped.fetch_add(missing + 1, Ordering::Relaxed);
         }
     })
+}
+
+/// 1 when what R prints is for the log.
+///
+/// # Safety
+/// `process` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_process_logs_what_is_printed(process: *const Process) -> i32 {
+    // SAFETY: the caller's.
+    i32::from(unsafe { (*process).logs_what_is_printed })
 }
 
 /// The control channel's descriptor.
@@ -211,18 +252,77 @@ pub unsafe extern "C" fn drv_process_tell_failed(process: *const Process, why: S
     shield((), || process.send(WorkerNews::StartFailed(&String::from_utf8_lossy(why))));
 }
 
-/// What the server wants: 0 nothing, 1 that this worker stops, 2 nothing ever again, as it has ended.
+/// 1 when the server counts collections of R's garbage.
 ///
 /// # Safety
 /// `process` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_process_order(process: *mut Process) -> i32 {
+pub unsafe extern "C" fn drv_process_wants_heap(process: *const Process) -> i32 {
     // SAFETY: the caller's.
-    let process = unsafe { &mut *process };
+    i32::from(unsafe { (*process).counts })
+}
+
+/// Tells of collections of R's garbage since this was told last, how many microseconds they took, and how many bytes
+/// are allocated. 0 when the server cannot take it now.
+///
+/// # Safety
+/// `process` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_process_tell_heap(
+    process: *const Process,
+    collections: u32,
+    micros: u32,
+    bytes: u64,
+) -> i32 {
+    // SAFETY: the caller's.
+    let process = unsafe { &*process };
+    shield(0, || {
+        let mut message = Vec::new();
+        WorkerNews::Heap { collections, micros, bytes }.encode(&mut message);
+        i32::from(process.channel.send(&message, &[]).is_ok())
+    })
+}
+
+/// Reports on an inspection, or, if it has failed, why. 0 when the server does not take it.
+///
+/// # Safety
+/// `process` is live; C lends the text for the call.
+#[no_mangle]
+pub unsafe extern "C" fn drv_process_report(process: *const Process, number: u32, text: Str, failed: i32) -> i32 {
+    // SAFETY: the caller's.
+    let (process, text) = unsafe { (&*process, text.as_bytes()) };
+    shield(0, || {
+        if failed != 0 {
+            return i32::from(process.send_all(WorkerNews::NoReport { number, why: &String::from_utf8_lossy(text) }));
+        }
+        // words before the piece take room as well
+        let pieces = text.chunks(Channel::LONGEST - 64);
+        let mut sent = pieces.map(|piece| process.send_all(WorkerNews::Report { number, piece, last: false }));
+        i32::from(sent.all(|sent| sent) && process.send_all(WorkerNews::Report { number, piece: b"", last: true }))
+    })
+}
+
+/// What the server wants: 0 nothing, 1 that this worker stops, 2 nothing ever again, as it has ended, 3 that it looks
+/// at itself: then `asked` is which inspection, what it is about (1 stacks, 2 objects), its milliseconds, and
+/// microseconds between samples.
+///
+/// # Safety
+/// `process` is live, `asked` is valid for writing.
+#[no_mangle]
+pub unsafe extern "C" fn drv_process_order(process: *mut Process, asked: *mut [u32; 4]) -> i32 {
+    // SAFETY: the caller's.
+    let (process, asked) = unsafe { (&mut *process, &mut *asked) };
     shield(2, || match process.channel.receive(&mut process.message) {
         Ok(Received::Nothing) => 0,
         Ok(Received::Message(..)) => match WorkerOrder::decode(&process.message) {
             Ok(WorkerOrder::Stop) => 1,
+            Ok(WorkerOrder::Inspect { number, what }) => {
+                *asked = match what {
+                    Inspection::Stacks { millis, interval_us } => [number, 1, millis, interval_us],
+                    Inspection::Objects { millis } => [number, 2, millis, 0],
+                };
+                3
+            }
             Err(_) => 0,
         },
         Ok(Received::End) | Err(_) => 2,

@@ -17,6 +17,8 @@ use crate::node::{Kind, Node, Str};
 use crate::shield::{shield, Error};
 use crate::strings;
 use answer::Answer;
+use engine::with_trace;
+use exchange::Trace;
 use fault::Fault;
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -25,7 +27,7 @@ use std::path::PathBuf;
 use std::{fmt::Write, fs, ptr};
 use upload::Upload;
 use wire::socket::{Event, What};
-use wire::{BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_SOCKET};
+use wire::{BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_SOCKET};
 use worker::Job;
 
 /// The fields that are computed here, by the numbers that `src/request.c` uses.
@@ -49,11 +51,16 @@ enum Field {
     Scheme = 15,
     Id = 16,
     Route = 17,
+    Tls = 18,
+    /// these two are JSON, which C reads: see [`drv_cell_json`]
+    Auth = 19,
+    Session = 20,
+    Trace = 21,
     /// of a WebSocket; where C has `json`, for which it does not ask here
-    Message = 18,
+    Message = 22,
 }
 
-const FIELDS: [Field; 19] = [
+const FIELDS: [Field; 23] = [
     Field::Method,
     Field::Path,
     Field::Url,
@@ -72,6 +79,10 @@ const FIELDS: [Field; 19] = [
     Field::Scheme,
     Field::Id,
     Field::Route,
+    Field::Tls,
+    Field::Auth,
+    Field::Session,
+    Field::Trace,
     Field::Message,
 ];
 
@@ -125,6 +136,11 @@ impl Cell {
         self.job.take()
     }
 
+    /// By which its answer is packed.
+    pub(crate) fn terms(&self) -> &[u8] {
+        self.request().map_or(b"", |request| request.head.terms)
+    }
+
     /// The reply is sent: files of the request go.
     pub(crate) fn close(&mut self) {
         if self.reading == 0 {
@@ -146,6 +162,13 @@ impl Cell {
             let _ = write!(text, "id={:016x} {addr} {method} {path} ", r.head.id);
         }
         text
+    }
+
+    /// A line of the log about the request; `None` when there is none.
+    pub(crate) fn line(&self, text: &str) -> Option<String> {
+        self.request()?;
+        let (line, trace) = (format!("{}{text}", self.describe()), self.trace());
+        Some(if trace.parent_id().is_some() { with_trace(line, &trace.id()) } else { line })
     }
 
     /// Reads a body that waits in a file, once.
@@ -189,6 +212,20 @@ impl Cell {
 
     fn header(&self, name: &[u8]) -> Option<&[u8]> {
         self.request()?.headers().find(|(n, _)| *n == name).map(|(_, v)| v)
+    }
+
+    /// The trace that the request belongs to.
+    fn trace(&self) -> Trace {
+        let mut fields = self.request().into_iter().flat_map(|r| r.headers()).filter(|(n, _)| *n == b"traceparent");
+        let only = fields.next().filter(|_| fields.next().is_none()).map(|(_, value)| value);
+        Trace::new(self.request().map_or(0, |r| r.head.id), only)
+    }
+
+    /// The values of a header field, joined by commas; `None` when there is none.
+    fn joined_header(&self, name: &[u8]) -> Option<Vec<u8>> {
+        let values: Vec<&[u8]> =
+            self.request()?.headers().filter(|(n, _)| *n == name).map(|(_, value)| value).collect();
+        (!values.is_empty()).then(|| values.join(&b","[..]))
     }
 
     fn media(&self) -> Media {
@@ -249,7 +286,10 @@ impl Cell {
             Field::RemoteAddr => answer.string(head.remote_addr),
             Field::RemotePort => answer.int(i32::from(head.remote_port)),
             Field::Protocol => answer.string(if head.flags & FLAG_HTTP2 != 0 { b"HTTP/2" } else { b"HTTP/1.1" }),
-            Field::Scheme => answer.string(b"http"),
+            Field::Scheme => answer.string(if head.flags & FLAG_HTTPS != 0 { b"https" } else { b"http" }),
+            Field::Tls => answer.of_tls(request.tls()),
+            Field::Auth | Field::Session => return Err(Fault::GONE),
+            Field::Trace => answer.of_trace(&self.trace(), self.joined_header(b"tracestate")),
             Field::Host => answer.string(self.header(b"host").unwrap_or_default()),
             Field::Id => answer.owned_string(format!("{:016x}", head.id).into_bytes()),
             Field::Route => match route {
@@ -391,6 +431,28 @@ pub unsafe extern "C" fn drv_cell_body(cell: *mut Cell, len: *mut usize, error: 
             ptr::null()
         }
     }
+}
+
+/// The bytes of the field of this number of the request in `cell`, which is JSON. Null when there is none.
+///
+/// # Safety
+/// `cell` is live, and what is returned is used before it gets a new request; `len` is valid for writing.
+#[no_mangle]
+pub unsafe extern "C" fn drv_cell_json(cell: *const Cell, field: u32, len: *mut usize) -> *const u8 {
+    // SAFETY: the caller's.
+    let cell = unsafe { &*cell };
+    let json = shield(ptr::slice_from_raw_parts(ptr::null(), 0), || {
+        let head = cell.request().map(|request| request.head);
+        let json = head.and_then(|head| match FIELDS.get(field as usize) {
+            Some(Field::Auth) => Some(head.auth),
+            Some(Field::Session) => Some(head.session),
+            _ => None,
+        });
+        json.filter(|json| !json.is_empty()).map_or(ptr::slice_from_raw_parts(ptr::null(), 0), ptr::from_ref)
+    });
+    // SAFETY: the caller's.
+    unsafe { len.write(json.len()) };
+    json.cast()
 }
 
 /// 1 when the request in `cell` has this method, this target and no body.

@@ -16,6 +16,8 @@ use supervisor::{Event, Failure, PoolOptions, Service, Source, WorkerStatus};
 /// A service, and what C reads of its last answer.
 pub struct RunningService {
     service: Service,
+    /// where it listens, a line each
+    urls: String,
     answer: Answer,
 }
 
@@ -88,13 +90,22 @@ pub unsafe extern "C" fn drv_service_start(
         })
     });
     match started {
-        Ok(service) => Box::into_raw(Box::new(RunningService { service, answer: Answer::default() })),
+        Ok(service) => {
+            let urls = places(service.urls(), service.apart());
+            Box::into_raw(Box::new(RunningService { service, urls, answer: Answer::default() }))
+        }
         Err((kind, message)) => {
             // SAFETY: C gives a valid place.
             unsafe { Error::put(error, kind, message) };
             ptr::null_mut()
         }
     }
+}
+
+/// Where a server listens, as R reads it: a line each, and those for others than clients behind the names of settings.
+pub(crate) fn places(urls: &[String], apart: &[(&'static str, String)]) -> String {
+    let apart = apart.iter().map(|(name, place)| format!("{name} {place}"));
+    urls.iter().cloned().chain(apart).collect::<Vec<_>>().join("\n")
 }
 
 /// Ends everything at once, and waits for that.
@@ -107,14 +118,14 @@ pub unsafe extern "C" fn drv_service_free(running: *mut RunningService) {
     shield((), || drop(unsafe { Box::from_raw(running) }));
 }
 
-/// The port that is bound.
+/// Where the server listens, as it is reached from this machine: a line each.
 ///
 /// # Safety
-/// `running` is live.
+/// `running` is live. The text lives as long.
 #[no_mangle]
-pub unsafe extern "C" fn drv_service_port(running: *const RunningService) -> i32 {
+pub unsafe extern "C" fn drv_service_urls(running: *const RunningService) -> Str {
     // SAFETY: the caller's.
-    i32::from(unsafe { (*running).service.address().port() })
+    Str::new(unsafe { (*running).urls.as_bytes() })
 }
 
 /// The next event, without waiting: a list of `what` (a string), `text` (a string or NA) and `numbers`. Null when there
@@ -140,7 +151,7 @@ pub unsafe extern "C" fn drv_service_event(running: *mut RunningService) -> *con
 pub unsafe extern "C" fn drv_service_status(running: *mut RunningService) -> *const Node {
     // SAFETY: the caller's.
     let running = unsafe { &mut *running };
-    shield(ptr::null(), || running.answer.status(&running.service.status()))
+    shield(ptr::null(), || running.answer.status(&running.service.snapshot().workers))
 }
 
 /// The same data frame without rows, for when nothing runs.
@@ -217,6 +228,8 @@ pub(crate) struct Answer {
     nodes: Vec<Node>,
     names: Vec<Str>,
     root: Node,
+    /// what each worker runs
+    runs: Vec<Option<String>>,
 }
 
 impl Answer {
@@ -234,7 +247,7 @@ impl Answer {
                 ("loaded", None, [&[f64::from(generation), seconds], &counts[..]].concat())
             }
             Event::WorkerReady { ready, of } => ("worker_ready", None, vec![ready as f64, of as f64]),
-            Event::Listening(address) => ("listening", None, vec![f64::from(address.port())]),
+            Event::Listening(_) => ("listening", None, vec![]),
             Event::Failed { kind, message } => (
                 match kind {
                     Failure::Listen => "failed_listen",
@@ -247,6 +260,7 @@ impl Answer {
             ),
             Event::Reloaded { generation } => ("reloaded", None, vec![f64::from(generation)]),
             Event::ReloadFailed { message } => ("reload_failed", Some(message), vec![]),
+            Event::ReloadWanted => ("reload_wanted", None, vec![]),
             Event::ZygoteLost => ("zygote_lost", None, vec![]),
             Event::Stopped => ("stopped", None, vec![]),
         };
@@ -281,12 +295,15 @@ impl Answer {
         ];
         self.ints = ints.map(|of| workers.iter().map(of).collect());
         self.doubles = doubles.map(|of| workers.iter().map(of).collect());
-        self.strings = workers.iter().map(|w| Str::new(w.state.name().as_bytes())).collect();
+        self.runs = workers.iter().map(WorkerStatus::shown_runs).collect();
+        let states = workers.iter().map(|w| Str::new(w.state.name().as_bytes()));
+        let runs = self.runs.iter().map(|runs| runs.as_ref().map_or(Str::NA, |runs| Str::new(runs.as_bytes())));
+        self.strings = states.chain(runs).collect();
         let double = |i: usize| Node::vector(Kind::Dbl, &self.doubles[i]);
         let fields = [
             ("pid", Node::vector(Kind::Int, &self.ints[0])),
             ("alive", Node::vector(Kind::Lgl, &self.ints[1])),
-            ("state", Node::vector(Kind::Str, &self.strings)),
+            ("state", Node::vector(Kind::Str, &self.strings[..workers.len()])),
             ("generation", Node::vector(Kind::Int, &self.ints[2])),
             ("requests", double(0)),
             ("errors", double(1)),
@@ -294,6 +311,7 @@ impl Answer {
             ("busy", double(3)),
             ("memory", double(4)),
             ("age", double(5)),
+            ("runs", Node::vector(Kind::Str, &self.strings[workers.len()..])),
         ];
         self.list(&fields, workers.len() as i64)
     }

@@ -4,15 +4,16 @@
 use crate::console::console;
 use crate::link::{Link, Routes};
 use crate::natives::CNatives;
-use crate::node::Node;
+use crate::node::{Node, Str};
 use crate::service::Answer;
 use crate::shield::{borrowed, shield, Error};
-use engine::{AppConfig, Pool, PoolEvent, Runner, Seat, Server, Settings, StartError, WorkerStats};
+use engine::{AppConfig, PoolEvent, Runner, Seat, Server, Settings, StartError, WorkerStats};
 use exchange::Handlers;
 use native::Natives;
 use serde::Deserialize;
 use shm::Ring;
 use std::ptr;
+use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use supervisor::WorkerState;
@@ -21,6 +22,8 @@ use worker::{Running, Worker};
 /// A server whose worker is this thread.
 pub struct Session {
     server: Server,
+    /// where it listens, a line each
+    urls: String,
     natives: Option<Arc<Natives>>,
     /// of the app; the worker, which each has one of, has the same number
     generation: u32,
@@ -49,11 +52,10 @@ struct Next {
 
 /// A link for requests of this generation.
 fn seat(
-    pool: &Pool,
+    server: &Server,
     generation: u32,
     routes: Routes,
     settings: &Settings,
-    log: engine::Log,
     ring: extern "C" fn() -> i32,
     interrupt: extern "C" fn(),
 ) -> Result<(Link, Work), (u16, String)> {
@@ -62,7 +64,15 @@ fn seat(
     let upload_path = settings.upload_path.clone();
     let worker = Worker::new(worker).spooling(upload_path.clone());
     let running = worker.running();
+    let (pool, log, metrics) = (server.pool(), server.log().clone(), server.metrics());
     let runner = Some(Runner::Thread(Box::new(move || interrupt())));
+    if let Some(metrics) = metrics {
+        let stats = stats.clone();
+        let pid = i32::try_from(std::process::id()).unwrap_or(0);
+        let since = Instant::now();
+        let status = move || supervisor::quick_status(pid, generation, WorkerState::Idle, &stats, since);
+        metrics.workers.watch(move || vec![status()]);
+    }
     pool.attach(Seat { worker: generation, generation, end, c_end: None, runner, stats: stats.clone() });
     let log = Box::new(move |level, text: &str| log.line(level, text));
     let work = Work { running, stats, since: Instant::now() };
@@ -75,6 +85,7 @@ impl Session {
     /// # Safety
     /// As for [`CNatives::ready`].
     unsafe fn renew(&mut self, json: &[u8], natives: &CNatives) -> Result<(), (u16, String)> {
+        self.server.reload_tls();
         let app: AppConfig = sonic_rs::from_slice(json).map_err(|e| (2, format!("configuration: {e}")))?;
         let routes = Routes::new(&app).map_err(|e| (2, e))?;
         let log = self.server.log().clone();
@@ -99,9 +110,7 @@ impl Session {
     fn take_over(&mut self) -> Result<(Link, bool), (u16, String)> {
         let Next { routes, natives } = self.next.take().ok_or((3, "no app is to take over".to_owned()))?;
         self.generation += 1;
-        let log = self.server.log().clone();
-        let (link, work) =
-            seat(self.server.pool(), self.generation, routes, &self.settings, log, self.ring, self.interrupt)?;
+        let (link, work) = seat(&self.server, self.generation, routes, &self.settings, self.ring, self.interrupt)?;
         // a signal may come at any time, and looks at the one or the other
         drop(std::mem::replace(&mut self.work, work));
         let old = std::mem::replace(&mut self.natives, natives);
@@ -193,10 +202,11 @@ unsafe fn start(
     pool.add_generation(FIRST, &app, handlers).map_err(|e| (2, e))?;
     let mut events = pool.events();
     let news = Box::new(move || events.as_mut().and_then(|events| events.try_recv().ok()));
-    let (link, work) = seat(pool, FIRST, routes, &kept, server.log().clone(), ring, interrupt)?;
+    let (link, work) = seat(&server, FIRST, routes, &kept, ring, interrupt)?;
     pool.switch_to(FIRST);
-    server.listen().map_err(|e| (1, format!("cannot listen on {}: {e}", server.address())))?;
+    server.listen().map_err(|e| (1, e))?;
     let session = Session {
+        urls: crate::service::places(&server.urls(), &server.apart()),
         server,
         natives,
         generation: FIRST,
@@ -274,14 +284,14 @@ pub unsafe extern "C" fn drv_session_take_over(session: *mut Session, ended: *mu
     }
 }
 
-/// The port that the server listens on.
+/// Where the server listens, as it is reached from this machine: a line each.
 ///
 /// # Safety
-/// `session` is live.
+/// `session` is live. The text lives as long.
 #[no_mangle]
-pub unsafe extern "C" fn drv_session_port(session: *const Session) -> i32 {
+pub unsafe extern "C" fn drv_session_urls(session: *const Session) -> Str {
     // SAFETY: the caller's.
-    unsafe { i32::from((*session).server.address().port()) }
+    Str::new(unsafe { (*session).urls.as_bytes() })
 }
 
 /// Whether the request whose handler runs is the one that the server wants interrupted. For a signal handler.
@@ -311,11 +321,48 @@ pub unsafe extern "C" fn drv_session_reopens_log(session: *const Session) {
 #[no_mangle]
 pub unsafe extern "C" fn drv_session_status(session: *mut Session) -> *const Node {
     // SAFETY: the caller's.
-    let Session { generation, work, answer, .. } = unsafe { &mut *session };
+    let Session { server, generation, work, answer, .. } = unsafe { &mut *session };
     let pid = i32::try_from(std::process::id()).unwrap_or(0);
     shield(ptr::null(), || {
-        answer.status(&[supervisor::worker_status(pid, *generation, WorkerState::Idle, &work.stats, work.since)])
+        let status = supervisor::worker_status(pid, *generation, WorkerState::Idle, &work.stats, work.since);
+        answer.status(&server.gauge().snapshot(vec![status]).workers)
     })
+}
+
+/// 1 when it counts collections of R's garbage.
+///
+/// # Safety
+/// `session` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_session_wants_heap(session: *const Session) -> i32 {
+    // SAFETY: the caller's.
+    shield(0, || i32::from(unsafe { (*session).server.metrics() }.is_some()))
+}
+
+/// Counts collections of R's garbage, and how many microseconds they took; and how many bytes are allocated now.
+///
+/// # Safety
+/// `session` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_session_heap(session: *const Session, collections: u32, micros: u32, bytes: u64) {
+    // SAFETY: the caller's.
+    let Session { server, work, .. } = unsafe { &*session };
+    shield((), || {
+        work.stats.heap.store(bytes, Ordering::Relaxed);
+        if let Some(metrics) = server.metrics() {
+            metrics.workers.collected(collections, micros);
+        }
+    });
+}
+
+/// From now on `/readyz` says that no more requests should come.
+///
+/// # Safety
+/// `session` is live.
+#[no_mangle]
+pub unsafe extern "C" fn drv_session_leave(session: *const Session) {
+    // SAFETY: the caller's.
+    shield((), || unsafe { (*session).server.leave() });
 }
 
 /// Stops accepting; connections end as their requests are answered.

@@ -8,6 +8,7 @@ use crate::node::Str;
 use crate::request::Cell;
 use crate::shield::{borrowed, shield};
 use engine::Level;
+use grammar::trailers;
 use std::time::{Duration, Instant};
 use worker::{Call, Rhythm, Written};
 
@@ -28,7 +29,7 @@ pub unsafe extern "C" fn drv_stream_open(
         let Some(job) = cell.take_job() else { return 0 };
         let min_interval = Duration::try_from_secs_f64(min_interval).unwrap_or(Duration::MAX);
         let rhythm = Rhythm { min_interval, ends_on_drain: ends_on_drain != 0 };
-        let Some(slot) = made_message(|head| link.worker.open(job, head, rhythm)) else { return 0 };
+        let Some(slot) = made_message(|head| link.worker.open(job, head, rhythm, cell.terms())) else { return 0 };
         if link.streams.len() <= slot as usize {
             link.streams.resize_with(slot as usize + 1, Box::default);
         }
@@ -66,6 +67,24 @@ pub unsafe extern "C" fn drv_stream_called(link: *mut Link, number: u32, bytes: 
     let (link, bytes) = unsafe { (&mut *link, borrowed(bytes, len)) };
     let done = (done != 0).then_some(done > 0);
     shield((), || link.worker.called(number - 1, bytes, done));
+}
+
+/// The generator of a stream, which runs, gives the text of the fields behind the body: `name: value CRLF` for each.
+/// The name of the first that cannot be there, in that text, or NA.
+///
+/// # Safety
+/// `link` is live; the text is C's for the call.
+#[no_mangle]
+pub unsafe extern "C" fn drv_stream_trailers(link: *mut Link, number: u32, text: Str) -> Str {
+    // SAFETY: the caller's.
+    let (link, text) = unsafe { (&mut *link, text.as_bytes()) };
+    shield(Str::NA, || match trailers::fields(text).find_map(Result::err) {
+        Some(name) => Str::new(name),
+        None => {
+            link.worker.set_trailers(number - 1, text);
+            Str::NA
+        }
+    })
 }
 
 /// The generator of a stream, which runs, writes these bytes, or none, to go on with those before: 0 when they are on

@@ -7,9 +7,10 @@ use crate::node::Str;
 use crate::process::Process;
 use crate::shield::{borrowed, shield, Error};
 use admission::Limits;
-use engine::AppConfig;
+use engine::{AppConfig, Format};
 use serde::Deserialize;
 use shm::{Channel, LinkFds, Received};
+use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -23,6 +24,12 @@ pub(crate) struct WorkerSettings {
     pub(crate) upload_path: PathBuf,
     pub(crate) cpp_workers: usize,
     pub(crate) debug: bool,
+    #[serde(default)]
+    pub(crate) log_format: Format,
+    #[serde(default)]
+    pub(crate) metrics: bool,
+    #[serde(default)]
+    pub(crate) otel: BTreeMap<String, String>,
 }
 
 /// The end of the channel, the app, and the order that is being carried out.
@@ -123,6 +130,9 @@ pub unsafe extern "C" fn drv_zygote_new(fd: i32, settings: Str, error: *mut Erro
     let (fd, settings) = unsafe { (OwnedFd::from_raw_fd(fd), settings.as_bytes()) };
     match shield(Err("the engine failed".to_owned()), || sonic_rs::from_slice(settings).map_err(|e| e.to_string())) {
         Ok(settings) => {
+            let settings: WorkerSettings = settings;
+            // the server has told what is wrong with them
+            let _ = exchange::Sampler::install(&settings.otel);
             let channel = Channel::from(fd);
             Box::into_raw(Box::new(Zygote { channel, settings, app: None, order: None, message: Vec::new() }))
         }

@@ -1,8 +1,8 @@
 //! The main thread of a server: passes on what happens, one way and the other, until the end. Neighbour: `serve`, which
 //! starts it.
 
-use crate::banner::{url, Banner};
-use crate::control::{Ending, Reloaded, Reply, Request, Status};
+use crate::banner::Banner;
+use crate::control::{Ending, Inspected, Reloaded, Reply, Request, Status};
 use crate::dev::Dev;
 use crate::exit::{Code, Error};
 use crate::notify;
@@ -46,7 +46,7 @@ pub(crate) struct Attendant {
     service: Service,
     recipe: Recipe,
     banner: Banner,
-    graceful_timeout: f64,
+    ends_within: f64,
     dev: Option<Dev>,
     began: Instant,
     app: Parts,
@@ -63,18 +63,12 @@ pub(crate) struct Attendant {
 }
 
 impl Attendant {
-    pub(crate) fn new(
-        service: Service,
-        recipe: Recipe,
-        banner: Banner,
-        graceful_timeout: f64,
-        dev: Option<Dev>,
-    ) -> Self {
+    pub(crate) fn new(service: Service, recipe: Recipe, banner: Banner, ends_within: f64, dev: Option<Dev>) -> Self {
         Self {
             service,
             recipe,
             banner,
-            graceful_timeout,
+            ends_within,
             dev,
             began: Instant::now(),
             app: Parts::default(),
@@ -100,8 +94,11 @@ impl Attendant {
                 Note::Command(Request::Reload, reply) => self.reload(Some(reply)),
                 Note::Command(Request::Status, reply) => reply.say(&self.status()),
                 Note::Command(Request::Stop { now }, reply) => {
-                    reply.say(&Ending { within: if now { 0.0 } else { self.graceful_timeout } });
+                    reply.say(&Ending { within: if now { 0.0 } else { self.ends_within } });
                     self.stop(now);
+                }
+                Note::Command(Request::Inspect { worker, what }, reply) => {
+                    self.service.inspect(worker, what, Box::new(move |outcome: Inspected| reply.say(&outcome)));
                 }
                 Note::Changed(change) => match self.dev.as_ref().and_then(|dev| dev.is_told(&change)) {
                     Some(Need::Restart) => {
@@ -137,7 +134,8 @@ impl Attendant {
             Event::WorkerReady { ready, of } if self.url.is_none() => {
                 say(&format!("worker {ready} of {of} is ready"));
             }
-            Event::Listening(address) => self.listens(&address),
+            Event::Listening(addresses) => self.listens(&addresses),
+            Event::ReloadWanted => self.reload(None),
             Event::Reloaded { generation } => {
                 self.generation = generation;
                 if let Some(dev) = &self.dev {
@@ -156,9 +154,10 @@ impl Attendant {
         }
     }
 
-    fn listens(&mut self, address: &Address) {
-        write(&self.banner.listening(address, self.app));
-        let url = url(address);
+    fn listens(&mut self, addresses: &[Address]) {
+        write(&self.banner.listening(addresses, self.service.apart(), self.app));
+        // where there is room for one
+        let url = addresses.first().map(|address| self.banner.url(address)).unwrap_or_default();
         if let Some(dev) = &mut self.dev {
             dev.listens(&url);
         }
@@ -196,7 +195,7 @@ impl Attendant {
     fn end(&mut self) {
         match self.ending {
             None => {
-                say(&format!("ending within {} s; a second signal ends at once", self.graceful_timeout));
+                say(&format!("ending within {} s; a second signal ends at once", self.ends_within));
                 self.stop(false);
             }
             Some(first) if first.elapsed() < ONE_SIGNAL => {}
@@ -220,7 +219,6 @@ impl Attendant {
     }
 
     fn status(&self) -> Status {
-        let gauge = self.service.gauge();
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
@@ -228,9 +226,7 @@ impl Attendant {
             url: self.url.clone(),
             generation: self.generation,
             age: self.began.elapsed().as_secs_f64(),
-            connections: gauge.connections(),
-            waiting: gauge.waiting(),
-            workers: self.service.status(),
+            snapshot: self.service.snapshot(),
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use engine::Address;
 use std::io::{self, IsTerminal};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use supervisor::{Parts, PoolOptions};
 
 /// What the lines at the start say of a server.
@@ -10,6 +9,7 @@ pub(crate) struct Banner {
     /// the app's file, as it was named
     pub(crate) file: String,
     threads: usize,
+    has_tls: bool,
     /// `4`, or `1-3`
     workers: String,
     /// whether there may be more than one
@@ -17,11 +17,11 @@ pub(crate) struct Banner {
 }
 
 impl Banner {
-    pub(crate) fn new(file: String, threads: usize, pool: &PoolOptions) -> Self {
+    pub(crate) fn new(file: String, threads: usize, has_tls: bool, pool: &PoolOptions) -> Self {
         let several = pool.n_max > 1;
         let workers =
             if pool.n_min == pool.n_max { pool.n_min.to_string() } else { format!("{}-{}", pool.n_min, pool.n_max) };
-        Self { file, threads, workers, several }
+        Self { file, threads, has_tls, workers, several }
     }
 
     pub(crate) fn loading(&self) -> String {
@@ -30,36 +30,42 @@ impl Banner {
         format!("drover {}: loading {file} (workers={workers}{unshared})", env!("CARGO_PKG_VERSION"))
     }
 
-    pub(crate) fn listening(&self, address: &Address, app: Parts) -> String {
+    pub(crate) fn listening(&self, addresses: &[Address], apart: &[(&str, String)], app: Parts) -> String {
         let Self { threads, workers, .. } = self;
         let Parts { routes, cpp_routes, mounts, ws_routes } = app;
         let sockets = if ws_routes > 0 { format!(", ws_routes={ws_routes}") } else { String::new() };
+        let apart: String = apart.iter().map(|(name, place)| format!("{name}={place}, ")).collect();
         let how = if io::stderr().is_terminal() { "; Ctrl-C stops" } else { "" };
         format!(
-            "drover listening on {} ({}threads={threads}, workers={workers}, \
+            "drover listening on {} ({}{apart}threads={threads}, workers={workers}, \
              routes={routes}, cpp_routes={cpp_routes}, static={mounts}{sockets}){how}",
-            url(address),
-            bound(address),
+            all(&addresses.iter().map(|address| self.url(address)).collect::<Vec<_>>()),
+            bound(addresses),
         )
     }
-}
 
-/// Where the server is reached from this machine, whatever it is bound to.
-pub(crate) fn url(address: &Address) -> String {
-    let Address::Inet(mut address) = *address else { return address.to_string() };
-    match address.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
-        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
-        _ => {}
+    /// Where the server is reached from this machine.
+    pub(crate) fn url(&self, address: &Address) -> String {
+        address.url(self.has_tls)
     }
-    format!("http://{address}")
 }
 
-/// What was bound, when that is more than the URL says.
-fn bound(address: &Address) -> String {
-    match address.inet() {
-        Some(address) if address.ip().is_unspecified() => format!("bound={address}, "),
-        _ => String::new(),
+/// `a, b and c`.
+fn all(texts: &[String]) -> String {
+    match texts {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => texts.concat(),
+    }
+}
+
+/// What was bound, when that is more than the URLs say.
+fn bound(addresses: &[Address]) -> String {
+    let inet = addresses.iter().filter_map(Address::inet).filter(|address| address.ip().is_unspecified());
+    let shown: Vec<_> = inet.map(|address| address.to_string()).collect();
+    if shown.is_empty() {
+        String::new()
+    } else {
+        format!("bound={}, ", shown.join(", "))
     }
 }
 
@@ -68,14 +74,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_start_line_has_a_url_to_click_and_what_was_bound() {
-        let said = |address: &str| {
-            let address = Address::Inet(address.parse().unwrap());
-            format!("{} ({}", url(&address), bound(&address))
-        };
-        assert_eq!(said("0.0.0.0:80"), "http://127.0.0.1:80 (bound=0.0.0.0:80, ");
-        assert_eq!(said("[::]:80"), "http://[::1]:80 (bound=[::]:80, ");
-        assert_eq!(said("127.0.0.1:80"), "http://127.0.0.1:80 (");
-        assert_eq!(url(&Address::Unix("/run/a".into())), "unix:/run/a");
+    fn the_start_line_names_all_and_what_was_bound() {
+        let address = |text: &str| Address::Inet(text.parse().unwrap());
+        assert_eq!(bound(&[address("0.0.0.0:80"), address("127.0.0.1:80")]), "bound=0.0.0.0:80, ");
+        assert_eq!(bound(&[address("127.0.0.1:80")]), "");
+        let texts = ["a", "b", "c"].map(String::from);
+        assert_eq!((&*all(&texts[..1]), &*all(&texts[..2]), &*all(&texts)), ("a", "a and b", "a, b and c"));
     }
 }

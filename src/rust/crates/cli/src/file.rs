@@ -92,7 +92,9 @@ impl<At: Fn(usize) -> String> Reader<At> {
         group: Option<&str>,
     ) -> Result<(), String> {
         let at = (self.at)(offset);
-        let setting = find(key).ok_or_else(|| format!("{at}: {}", unknown(key)))?;
+        // in their table they may be called as the arguments of dr_tls() are
+        let short = || group.filter(|group| *group == "tls").and_then(|group| find(&format!("{group}_{key}")));
+        let setting = find(key).or_else(short).ok_or_else(|| format!("{at}: {}", unknown(key)))?;
         if group.is_some_and(|group| group != setting.group) {
             return Err(format!(
                 "{at}: {key} does not stand in [{}] but {}",
@@ -135,11 +137,16 @@ fn text_of(value: &DeValue<'_>, kind: &Kind) -> Option<String> {
         DeValue::String(text) => Some(text.to_string()),
         DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
         DeValue::Float(number) => Some(number.as_str().to_owned()),
-        DeValue::Boolean(flag) if *kind == Kind::Flag => Some(flag.to_string()),
+        DeValue::Boolean(flag) if matches!(kind, Kind::Flag | Kind::FlagOrAuto) => Some(flag.to_string()),
         // workers = [2, 8]
         DeValue::Array(bounds) if *kind == Kind::Workers && bounds.len() == 2 => {
             let bounds: Option<Vec<_>> = bounds.iter().map(|bound| text_of(bound.get_ref(), kind)).collect();
             bounds.map(|bounds| bounds.join("-"))
+        }
+        // tls_cert = ["a.pem", "b.pem"]
+        DeValue::Array(paths) if matches!(kind, Kind::Paths | Kind::List) => {
+            let paths: Option<Vec<_>> = paths.iter().map(|path| text_of(path.get_ref(), kind)).collect();
+            paths.map(|paths| paths.join(","))
         }
         _ => None,
     }
@@ -151,11 +158,15 @@ mod tests {
 
     #[test]
     fn keys_stand_at_the_top_or_in_the_table_of_their_group() {
-        let text = "port = 80\ndebug = true\nworkers = [2, 8]\nmax_body = \"10MB\"\n\
+        let text = "port = 80\ndebug = true\ndocs = false\nworkers = [2, 8]\nmax_body = \"10MB\"\n\
                     [timeouts]\ntimeout = \"2m\"\nkeep_alive = 0.5\n[pool]\nstart = \"spawn\"\n";
-        let values = parse(text, "drover.toml").unwrap();
+        let text = format!("{text}[tls]\ncert = [\"a\", \"b\"]\ntls_key = \"c, d\"\n");
+        let values = parse(&text, "drover.toml").unwrap();
+        let paths = |paths: [&str; 2]| Value::Array(paths.map(|path| Value::String(path.to_owned())).to_vec());
+        assert_eq!((&values["tls_cert"], &values["tls_key"]), (&paths(["a", "b"]), &paths(["c", "d"])));
         assert_eq!(values["port"], Value::Integer(80));
         assert_eq!(values["debug"], Value::Boolean(true));
+        assert_eq!(values["docs"], Value::String("false".to_owned()));
         assert_eq!(values["workers"], Value::String("2-8".to_owned()));
         assert_eq!(values["max_body"], Value::Integer(10_000_000));
         assert_eq!((&values["timeout"], &values["keep_alive"]), (&Value::Float(120.0), &Value::Float(0.5)));
@@ -176,7 +187,7 @@ mod tests {
                 "workers = [1, 2, 3]",
                 "f:1: workers must be a whole number >= 1, two of them as in 1-4, or auto, not array",
             ),
-            ("host = [\"a\"]", "f:1: host must be a string, not array"),
+            ("log = [\"a\"]", "f:1: log must be a string, not array"),
             ("start = \"thread\"", "f:1: start must be one of: fork, spawn, not 'thread'"),
             ("max_body = 1\n[limits]\nmax_body = 2", "f:3: max_body is there twice"),
         ] {

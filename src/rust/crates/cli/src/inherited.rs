@@ -1,4 +1,4 @@
-//! A socket that the program is started with, as by a `.socket` unit of systemd: sd_listen_fds(3).
+//! Sockets that the program is started with, as by a `.socket` unit of systemd: sd_listen_fds(3).
 
 use crate::exit::{Code, Error};
 use std::env;
@@ -6,23 +6,16 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-/// Takes the socket, if the program was started with one.
+/// Takes the sockets that the program was started with; none, if it was started without.
 ///
 /// # Errors
-/// When there are several, or it is not there.
-pub(crate) fn take() -> Result<Option<Arc<OwnedFd>>, Error> {
+/// When one is not there.
+pub(crate) fn take() -> Result<Vec<Arc<OwnedFd>>, Error> {
     let (pid, sockets) = (env::var_os("LISTEN_PID"), env::var_os("LISTEN_FDS"));
-    match count(pid.as_deref(), sockets.as_deref(), std::process::id()) {
-        0 => Ok(None),
-        1 => match engine::take_inherited() {
-            Ok(socket) => Ok(Some(Arc::new(socket))),
-            Err(e) => Err(Error::new(Code::Address, format!("LISTEN_FDS is 1, but there is no descriptor 3: {e}"))),
-        },
-        several => {
-            let why = format!("LISTEN_FDS is {several}, but drover listens on one socket: have one ListenStream=");
-            Err(Error::new(Code::Address, why))
-        }
-    }
+    let count = count(pid.as_deref(), sockets.as_deref(), std::process::id());
+    let sockets = engine::take_inherited(count)
+        .map_err(|e| Error::new(Code::Address, format!("LISTEN_FDS is {count}, but {e}")))?;
+    Ok(sockets.into_iter().map(Arc::new).collect())
 }
 
 /// How many sockets are meant for this process: the variables may be those of a process before it.

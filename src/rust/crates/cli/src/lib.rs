@@ -1,12 +1,13 @@
 //! The program drover: serves an app in a file from R processes that it looks after, without any R in itself.
 //!
-//! `options` is what it can be told, by flags, variables and a settings `file`; `table` has the settings, and `values`
-//! what these may be; `words` completes what people write in short, `tell` is how it speaks, `surroundings` tells what
-//! of it was taken for what; `r` finds R and the package; `serve` starts everything, on a socket that may be
-//! `inherited`, the `attendant` passes on what happens and what `signals` and `control` ask for, and the `banner` says
-//! where it serves; `dev` and `watch` are for who works on an app; `exit` has the exit codes. `manage` asks servers
-//! that run, `bench` loads one, `unit` writes a service, `install` makes a link and completions. What the processes do
-//! is the business of `supervisor`.
+//! `options` is what it can be told, by flags, variables and a settings `file`, with `help`; `table` has the settings,
+//! and `values` what these may be; `words` completes what people write in short, `tell` is how it speaks,
+//! `surroundings` tells what of it was taken for what; `r` finds R and the package; `serve` starts everything, on a
+//! socket that may be `inherited`, the `attendant` passes on what happens and what `signals` and `control` ask for, and
+//! the `banner` says where it serves; `dev` and `watch` are for who works on an app; `exit` has the exit codes.
+//! `manage` asks servers that run, `profiling` looks into their workers, `bench` loads one, `unit` writes a service,
+//! `openapi` is a command of R, `install` makes a link and completions, `password` hashes one. What the processes do is
+//! the business of `supervisor`.
 #![forbid(unsafe_code)]
 
 mod attendant;
@@ -16,22 +17,29 @@ mod control;
 mod dev;
 mod exit;
 mod file;
+mod help;
 mod inherited;
 mod install;
 mod manage;
 mod modesty;
+mod monitor;
 mod notify;
-#[cfg(not(fuzzing))]
+mod openapi;
+#[cfg(not(feature = "fuzzing"))]
 mod options;
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod options;
+mod password;
+mod profiling;
 mod r;
 mod serve;
+mod shown;
 mod signals;
 mod surroundings;
 mod table;
 mod tell;
+mod tls;
 mod unit;
 mod values;
 mod watch;
@@ -76,14 +84,16 @@ fn carry_out(own: &Own) -> Result<(), exit::Error> {
         Own::Status(args) => manage::status(args),
         Own::Reload(args) => manage::reload(args),
         Own::Stop(args) => manage::stop(args),
+        Own::Profile(args) => profiling::profile(args),
         Own::Systemd(args) => unit::print(args),
         Own::Bench(args) => bench::run(args),
         Own::Completions(args) => install::completions(args),
         Own::Install(args) => install::link(args),
+        Own::HashPassword(args) => password::hash(args),
     }
 }
 
 fn end(e: &exit::Error) -> ExitCode {
-    tell::say(&e.message);
+    tell::fail(&e.message);
     e.code.into()
 }

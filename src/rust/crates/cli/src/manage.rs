@@ -1,8 +1,11 @@
-//! `drover status`, `drover reload` and `drover stop`: about servers of the program that run.
+//! `drover status`, `drover reload` and `drover stop`: about servers of the program that run. Neighbours: `shown` (how
+//! a server looks), `monitor` (`--watch`).
 
 use crate::control::{find, Ending, Found, Reloaded, Request, Status, Wanted};
 use crate::exit::{Code, Error};
-use crate::tell::{count, print};
+use crate::monitor;
+use crate::shown;
+use crate::tell::print;
 use clap::Args;
 use std::fmt::Write as _;
 use std::io;
@@ -14,6 +17,7 @@ Examples:
   drover status            all servers of this user
   drover status 8080       the one on this port
   drover status --json     for programs: an array with an object for each
+  drover status --watch    the one server that runs, each second, until q or Ctrl-C
   drover status 8080 > /dev/null && echo it serves";
 
 const EXAMPLES_OF_RELOAD: &str = "\
@@ -40,7 +44,8 @@ pub(crate) struct Which {
 
 #[derive(Clone, Debug, Args)]
 pub struct Sockets {
-    /// The folder where status, reload and stop find servers [default: drover in XDG_RUNTIME_DIR, or /tmp/drover-UID]
+    /// The folder where status, reload, stop and profile find servers [default: drover in XDG_RUNTIME_DIR, or
+    /// /tmp/drover-UID]
     #[arg(long = "sockets", value_name = "FOLDER", env = "DROVER_SOCKETS")]
     pub(crate) folder: Option<PathBuf>,
 }
@@ -53,6 +58,9 @@ pub struct StatusArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Show one server again each second: rates, times, what each worker runs, errors
+    #[arg(long, conflicts_with = "json")]
+    watch: bool,
 }
 
 #[derive(Debug, Args)]
@@ -70,15 +78,16 @@ pub struct StopArgs {
     /// End at once: requests in flight fail
     #[arg(long)]
     now: bool,
-    /// How long to wait for its end [default: a little longer than its --graceful-timeout]
+    /// How long to wait for its end [default: a little longer than its --drain-delay and --graceful-timeout]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     wait: Option<f64>,
 }
 
-/// What a server may take beyond its `graceful_timeout`: its processes are asked, terminated and killed then.
+/// What a server may take beyond its `drain_delay` and `graceful_timeout`: its processes are asked, terminated and
+/// killed then.
 const BEYOND: f64 = 10.0;
 
-fn seconds(text: &str) -> Result<f64, String> {
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     admission::units::seconds(text)
         .filter(|seconds| (0.0..=31_536_000.0).contains(seconds))
         .ok_or_else(|| "must be a number of seconds, or a time such as 500ms, 30s or 2m".to_owned())
@@ -96,7 +105,7 @@ impl Which {
     }
 
     /// The one server that is meant.
-    fn one(&self) -> Result<Found, Error> {
+    pub(crate) fn one(&self) -> Result<Found, Error> {
         let mut found = self.all()?;
         if found.len() > 1 {
             let mut text = format!("{} servers run: say which by its port, file or process id", found.len());
@@ -124,7 +133,7 @@ impl Which {
 }
 
 /// `http://127.0.0.1:8080 (app.R, process 4711)`
-fn name(status: &Status) -> String {
+pub(crate) fn name(status: &Status) -> String {
     let url = status.url.as_deref().unwrap_or("one that starts");
     format!("{url} ({}, process {})", status.file, status.pid)
 }
@@ -134,80 +143,20 @@ fn name(status: &Status) -> String {
 /// # Errors
 /// When there is none, or one of them does not serve yet.
 pub(crate) fn status(args: &StatusArgs) -> Result<(), Error> {
+    if args.watch {
+        return monitor::watch(&args.which.one()?);
+    }
     let found: Vec<Status> = args.which.all()?.into_iter().map(|server| server.status).collect();
     let text = if args.json {
         sonic_rs::to_string(&found).map_err(|e| Error::new(Code::System, e.to_string()))? + "\n"
     } else {
-        found.iter().map(shown).collect::<Vec<_>>().join("\n")
+        found.iter().map(shown::server).collect::<Vec<_>>().join("\n")
     };
     print(&text)?;
     match found.iter().find(|status| status.url.is_none()) {
         Some(status) => Err(Error::new(Code::App, format!("{} does not serve yet", status.file))),
         None => Ok(()),
     }
-}
-
-/// A server as people read it.
-fn shown(status: &Status) -> String {
-    let Status { file, pid, version, generation, .. } = status;
-    let place = status.url.as_deref().unwrap_or("starting");
-    let requests: u64 = status.workers.iter().map(|worker| worker.requests).sum();
-    let errors: u64 = status.workers.iter().map(|worker| worker.errors).sum();
-    let mut text = format!(
-        "{place}: {file}\nprocess {pid}, drover {version}, up {}, generation {generation}\n\
-         {}, {} answered by these workers, {errors} of them with errors, {} waiting, {}\n",
-        age(status.age),
-        count(status.workers.len() as u64, "worker"),
-        count(requests, "request"),
-        status.waiting,
-        count(status.connections as u64, "open connection"),
-    );
-    if status.workers.is_empty() {
-        return text;
-    }
-    let head =
-        ["pid", "state", "generation", "requests", "errors", "promises", "busy", "memory", "age"].map(str::to_owned);
-    let rows = status.workers.iter().map(|worker| {
-        let state = if worker.alive { worker.state.name() } else { "gone" };
-        [
-            worker.pid.to_string(),
-            state.to_owned(),
-            worker.generation.to_string(),
-            worker.requests.to_string(),
-            worker.errors.to_string(),
-            worker.promises.to_string(),
-            format!("{:.0} %", 100.0 * worker.busy),
-            bytes(worker.memory),
-            age(worker.age),
-        ]
-    });
-    let rows: Vec<[String; 9]> = [head].into_iter().chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
-    for row in &rows {
-        let cells: Vec<String> = (0..9).map(|column| format!("{:>1$}", row[column], width(column))).collect();
-        let _ = writeln!(text, "  {}", cells.join("  "));
-    }
-    text
-}
-
-/// In the largest unit of which there is one, as `dr_status()` has it.
-fn age(seconds: f64) -> String {
-    let (unit, name) = [(86_400.0, "d"), (3600.0, "h"), (60.0, "min")]
-        .into_iter()
-        .find(|(unit, _)| seconds >= *unit)
-        .unwrap_or((1.0, "s"));
-    let value = seconds / unit;
-    if value < 10.0 {
-        format!("{value:.1} {name}")
-    } else {
-        format!("{value:.0} {name}")
-    }
-}
-
-fn bytes(n: u64) -> String {
-    let (unit, name) =
-        [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")].into_iter().find(|(unit, _)| n as f64 >= *unit).unwrap_or((1.0, "B"));
-    format!("{:.1} {name}", n as f64 / unit)
 }
 
 /// Has a server load its app anew, and waits until the new workers serve.
@@ -241,18 +190,6 @@ pub(crate) fn stop(args: &StopArgs) -> Result<(), Error> {
     Err(Error::new(Code::App, why))
 }
 
-fn gone(server: &Found, e: &io::Error) -> Error {
+pub(crate) fn gone(server: &Found, e: &io::Error) -> Error {
     Error::new(Code::App, format!("no answer from {}: {e}", name(&server.status)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_and_sizes_are_in_units() {
-        assert_eq!([age(3.21), age(75.0), age(7200.0), age(1e6)], ["3.2 s", "1.2 min", "2.0 h", "12 d"]);
-        assert_eq!([bytes(12), bytes(61_200_000)], ["12.0 B", "61.2 MB"]);
-        assert_eq!([count(1, "worker"), count(0, "worker")], ["1 worker", "0 workers"]);
-    }
 }

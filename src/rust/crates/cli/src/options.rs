@@ -4,10 +4,16 @@
 
 use crate::bench::BenchArgs;
 use crate::file::{self, File};
+use crate::help::{AFTER_HELP, DEV_EXAMPLES, DOCKER_EXAMPLES, UNITS};
 use crate::install::{CompletionsArgs, InstallArgs};
 use crate::manage::{ReloadArgs, Sockets, StatusArgs, StopArgs};
+use crate::openapi::OpenApiArgs;
+use crate::password::PasswordArgs;
+use crate::profiling::ProfileArgs;
+use crate::r;
 use crate::surroundings;
 use crate::table::{settings, Setting, GROUPS};
+use crate::tls;
 use crate::unit::UnitArgs;
 use crate::values::{self, Kind};
 use clap::builder::PossibleValuesParser;
@@ -20,24 +26,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use supervisor::PoolOptions;
 use toml::{Table, Value};
-
-const AFTER_HELP: &str = "\
-drover app.R is short for drover serve app.R; drover serve --help has all options.
-
-Begin:    drover new shop && drover dev shop --open
-Serve:    drover app.R --port 8000 --workers 2-8
-Look:     drover status, drover routes app.R, drover doctor
-Deploy:   drover check app.R, drover systemd app.R, drover docker app.R";
-
-const DEV_EXAMPLES: &str = "\
-Examples:
-  drover dev app.R --open            and a browser shows it
-  drover dev . --port 8000           the app in this folder
-  drover dev app.R --watch model.rds what else it is made of
-All options of drover serve are understood; --debug and one worker are the defaults here.";
-
-const UNITS: &str =
-    "Sizes and times take units: 10MB, 128kB, 1GiB; 500ms, 30s, 2m, 1h. Without one they are bytes and seconds.";
 
 /// A web server for R.
 #[derive(Debug, Parser)]
@@ -74,20 +62,37 @@ enum What {
     Reload(ReloadArgs),
     /// End a server, and wait for its end
     Stop(StopArgs),
+    /// Show what a server that runs spends its time on, or what its memory holds
+    ///
+    /// Samples what R does in a worker, which goes on serving, and prints who takes the CPU time: routes, functions,
+    /// lines. A flame graph goes to a file.
+    Profile(ProfileArgs),
     /// Show what an app answers: methods and paths
     Routes(AppOfTool),
     /// Load an app and say what is wrong with it, without serving it
     Check(AppOfTool),
+    /// Print the description of an app by OpenAPI 3.1, without serving it
+    Openapi(OpenApiArgs),
     /// Look for what a server needs of this machine
     Doctor(Program),
     /// Make a project to begin with
     New(NewProject),
+    /// Compress the files of a folder ahead of time, so that a server sends them so
+    ///
+    /// Beside app.js come app.js.br, app.js.zst and app.js.gz, which static files are sent as to clients that take
+    /// them. Files that would not be smaller are left out, and those that are up to date stay.
+    Compress(Folder),
     /// Write a Dockerfile for an app
     Docker(DockerArgs),
     /// Print a service of systemd for an app
     Systemd(UnitArgs),
     /// Load a server with requests, and measure its answers
     Bench(BenchArgs),
+    /// Print the hash of a password, for dr_auth_basic()
+    ///
+    /// The password is asked for at the terminal, which does not show it, or read from standard input. The hash is of
+    /// Argon2, with a salt of its own: each call prints another one.
+    HashPassword(PasswordArgs),
     /// Print what has a shell complete this program's words
     Completions(CompletionsArgs),
     /// Put a link to this program where the shell finds it
@@ -109,12 +114,6 @@ pub struct DevArgs {
     pub(crate) watch: Vec<PathBuf>,
 }
 
-const DOCKER_EXAMPLES: &str = "\
-Examples:
-  drover docker app.R                writes Dockerfile and .dockerignore beside it
-  drover docker . --force            in the place of those that are there
-  docker build -t shop . && docker run --rm -p 8080:8080 shop";
-
 #[derive(Debug, Args)]
 #[command(after_help = DOCKER_EXAMPLES)]
 struct DockerArgs {
@@ -135,7 +134,7 @@ struct DockerArgs {
 
 /// The app of a command that asks about it.
 #[derive(Debug, Args)]
-struct AppOfTool {
+pub(crate) struct AppOfTool {
     /// The app: as for serve
     file: PathBuf,
     /// What FILE is, when that is not to be found out
@@ -149,6 +148,14 @@ struct AppOfTool {
 struct NewProject {
     /// The folder to make
     name: PathBuf,
+    #[command(flatten)]
+    program: Program,
+}
+
+#[derive(Debug, Args)]
+struct Folder {
+    /// The folder of static files
+    folder: PathBuf,
     #[command(flatten)]
     program: Program,
 }
@@ -224,12 +231,12 @@ fn argument(setting: &'static Setting) -> Arg {
             let read = PossibleValuesParser::new(words.iter().copied());
             arg.value_parser(clap::builder::TypedValueParser::map(read, Value::String))
         }
-        Kind::Flag => arg
+        kind @ (Kind::Flag | Kind::FlagOrAuto) => arg
             .num_args(0..=1)
             .require_equals(true)
             .default_missing_value("true")
             .hide_possible_values(true)
-            .value_parser(|text: &str| Kind::Flag.read(text)),
+            .value_parser(|text: &str| kind.read(text)),
         kind => arg.value_parser(|text: &str| kind.read(text)),
     }
 }
@@ -262,10 +269,12 @@ pub enum Own {
     Status(StatusArgs),
     Reload(ReloadArgs),
     Stop(StopArgs),
+    Profile(ProfileArgs),
     Systemd(UnitArgs),
     Bench(BenchArgs),
     Completions(CompletionsArgs),
     Install(InstallArgs),
+    HashPassword(PasswordArgs),
 }
 
 /// A command that R carries out.
@@ -344,6 +353,10 @@ impl Given {
         self.values.get(name).and_then(|(value, _)| value.as_str())
     }
 
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.values.get(name).and_then(|(value, _)| value.as_bool()).unwrap_or(false)
+    }
+
     pub(crate) fn count(&self, name: &str) -> Option<usize> {
         let (value, _) = self.values.get(name)?;
         value.as_integer().and_then(|n| n.try_into().ok())
@@ -369,7 +382,7 @@ impl Given {
     }
 
     /// Those of some groups, as the fields of a struct.
-    fn fields(&self, groups: &[&str]) -> Table {
+    pub(crate) fn fields(&self, groups: &[&str]) -> Table {
         let chosen = settings().iter().filter(|setting| groups.contains(&setting.group));
         chosen
             .filter_map(|setting| {
@@ -407,15 +420,19 @@ fn read_with(
         What::Status(args) => return Ok(Asked::Own(Own::Status(args))),
         What::Reload(args) => return Ok(Asked::Own(Own::Reload(args))),
         What::Stop(args) => return Ok(Asked::Own(Own::Stop(args))),
+        What::Profile(args) => return Ok(Asked::Own(Own::Profile(args))),
         What::Systemd(args) => return Ok(Asked::Own(Own::Systemd(args))),
         What::Bench(args) => return Ok(Asked::Own(Own::Bench(args))),
         What::Completions(args) => return Ok(Asked::Own(Own::Completions(args))),
         What::Install(args) => return Ok(Asked::Own(Own::Install(args))),
+        What::HashPassword(args) => return Ok(Asked::Own(Own::HashPassword(args))),
         What::Docker(docker) => return Ok(docker.tool()),
-        What::Routes(app) => return Ok(about("routes", app)),
-        What::Check(app) => return Ok(about("check", app)),
+        What::Routes(app) => return Ok(about("routes", app, Vec::new())),
+        What::Check(app) => return Ok(about("check", app, Vec::new())),
+        What::Openapi(openapi) => return Ok(openapi.tool()),
         What::Doctor(program) => return Ok(tool("doctor", None, program)),
         What::New(project) => return Ok(tool("new", Some(project.name), project.program)),
+        What::Compress(files) => return Ok(tool("compress", Some(files.folder), files.program)),
         What::Version(program) => return Ok(tool("version", None, program)),
     };
     let mut notes = surroundings::unknown_variables(&command(), variables);
@@ -443,9 +460,10 @@ fn read_with(
     Ok(Asked::Serve(Box::new(told)))
 }
 
-fn about(command: &str, app: AppOfTool) -> Asked {
+/// A command about an app, with further words.
+pub(crate) fn about(command: &str, app: AppOfTool, further: Vec<OsString>) -> Asked {
     let kind = app.kind.iter().flat_map(|kind| ["--kind".into(), kind.into()]);
-    let words = [command.into(), app.file.clone().into()].into_iter().chain(kind).collect();
+    let words = [command.into(), app.file.clone().into()].into_iter().chain(kind).chain(further).collect();
     Asked::Tool(Tool { words, app: Some((app.file, app.kind)), r: app.program.r })
 }
 
@@ -471,6 +489,11 @@ pub(crate) fn usage(kind: ErrorKind, text: &str) -> clap::Error {
 }
 
 impl Told {
+    /// Whether a certificate for development was asked for.
+    pub fn wants_dev_tls(&self) -> bool {
+        tls::is_for_development(&self.given)
+    }
+
     /// The folder for uploads that was asked for.
     pub fn upload_path(&self) -> Option<&Path> {
         self.given.text("upload_path").map(Path::new)
@@ -489,10 +512,12 @@ impl Told {
         let mut limits = self.given.fields(&["limits", "timeouts"]);
         limits.extend(fields.remove_entry("max_queue"));
         fields.insert("limits".to_owned(), Value::Table(limits));
+        fields.extend(tls::fields(&self.given)?.map(|tls| ("tls".to_owned(), Value::Table(tls))));
         fields.insert("upload_path".to_owned(), Value::String(String::new()));
         let settings: Settings = fields.try_into().map_err(|e: toml::de::Error| e.message().to_owned())?;
         let colours = surroundings::has_colours(|name| std::env::var_os(name));
-        Ok(Settings { upload_path, colours, ..settings })
+        let otel = surroundings::of_telemetry(std::env::vars_os());
+        Ok(Settings { upload_path, colours, otel, web: r::web(), ..settings })
     }
 }
 
@@ -505,7 +530,8 @@ fn pool(given: &Given) -> Result<PoolOptions, clap::Error> {
     };
     let mut fields = given.fields(&["pool"]);
     fields.remove("workers");
-    fields.extend(given.fields(&["timeouts"]).remove_entry("graceful_timeout"));
+    let mut timeouts = given.fields(&["timeouts"]);
+    fields.extend(["drain_delay", "graceful_timeout"].iter().filter_map(|name| timeouts.remove_entry(*name)));
     let others: PoolOptions =
         fields.try_into().map_err(|e: toml::de::Error| usage(ErrorKind::ValueValidation, e.message()))?;
     let options = PoolOptions { n_min, n_max, ..others };
@@ -569,7 +595,7 @@ mod tests {
         let told = parse(&["app.R"]).unwrap();
         assert_eq!(told.file, Path::new("app.R"));
         let settings = told.settings("/tmp".into());
-        assert_eq!((settings.host.as_str(), settings.port, settings.threads), ("127.0.0.1", 8080, 1));
+        assert_eq!((settings.host.join(" ").as_str(), settings.port, settings.threads), ("127.0.0.1", 8080, 1));
         assert_eq!((settings.cpp_workers, settings.upload_path.as_path()), (4, Path::new("/tmp")));
         assert_eq!(format!("{:?}", settings.limits), format!("{:?}", Limits::default()));
         assert_eq!(format!("{:?}", told.pool), format!("{:?}", PoolOptions::default()));
@@ -582,7 +608,10 @@ mod tests {
                      --cpp-workers 6 --kill-after 3 --on-client-gone finish --case-sensitive=no";
         let told = parse(&flags.split_whitespace().collect::<Vec<_>>()).unwrap();
         let (settings, pool) = (told.settings("/tmp".into()), &told.pool);
-        assert_eq!((told.file.as_path(), settings.host.as_str(), settings.port), (Path::new("app.R"), "::", 0));
+        assert_eq!(
+            (told.file.as_path(), settings.host.join(" ").as_str(), settings.port),
+            (Path::new("app.R"), "::", 0)
+        );
         assert_eq!((pool.n_min, pool.n_max, pool.check_unused, pool.max_age), (2, 5, 1.0, 0.0));
         assert_eq!((pool.start, pool.max_requests, pool.graceful_timeout), (Start::Spawn, 100, 0.0));
         let limits = settings.limits;

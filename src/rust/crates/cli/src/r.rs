@@ -124,6 +124,11 @@ fn library() -> Option<(OsString, OsString)> {
     Some(("R_LIBS".into(), first(library, env::var_os("R_LIBS"))))
 }
 
+/// The folder of the package of this program that has the pages of the server itself.
+pub(crate) fn web() -> Option<PathBuf> {
+    Some(library_of(&env::current_exe().ok()?)?.join("drover/web"))
+}
+
 /// What R is to evaluate. The package that this program came with needs no check.
 fn expression(call: &str, came_with_it: bool) -> OsString {
     let check = if came_with_it { "" } else { CHECK };

@@ -9,8 +9,9 @@ use crate::inherited;
 use crate::options::Told;
 use crate::r::Recipe;
 use crate::signals;
-use crate::tell::{say, write};
-use engine::Uploads;
+use crate::tell::{self, say, write};
+use crate::tls;
+use engine::{Format, Uploads};
 use std::path::Path;
 use std::sync::Arc;
 use supervisor::{PoolOptions, Service};
@@ -36,13 +37,22 @@ pub fn serve(options: &Told, dev: Option<Dev>) -> Result<Ended, Error> {
     let recipe = if dev.is_some() { recipe.with_trace() } else { recipe };
     let uploads = uploads(options.upload_path())?;
     let mut settings = options.settings(uploads.path().to_owned());
+    if settings.log == "stderr" && settings.log_format == Format::Json {
+        tell::for_programs();
+    }
+    if let Some(tls) = settings.tls.as_mut().filter(|_| options.wants_dev_tls()) {
+        let files = tls::add_certificate(tls)?;
+        say(&format!("https:// for development: clients that trust {} trust this server", files.ca.display()));
+    }
     // before there are threads, which it would have to wait for
     engine::make_room(settings.limits.max_connections);
     settings.development = dev.as_ref().map(|dev| dev.state.clone());
     // a program that may become itself anew cannot keep one
-    settings.socket = if dev.is_none() { inherited::take()? } else { None };
-    if settings.socket.is_some() {
-        say("it listens on the socket that it was started with: host and port are not used");
+    settings.sockets = if dev.is_none() { inherited::take()? } else { Vec::new() };
+    match settings.sockets.len() {
+        0 => {}
+        1 => say("it listens on the socket that it was started with: host and port are not used"),
+        n => say(&format!("it listens on the {n} sockets that it was started with: host and port are not used")),
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
     runtime.block_on(async {
@@ -55,7 +65,7 @@ pub fn serve(options: &Told, dev: Option<Dev>) -> Result<Ended, Error> {
         let listening =
             Listener::open(sockets, move |request, reply| asked.send(Note::Command(request, reply)).is_ok());
         if let Err(e) = &listening {
-            say(&format!("drover status, reload and stop will not find this server: {e}"));
+            say(&format!("drover status, reload, stop and profile will not find this server: {e}"));
         }
         if let Some(args) = options.dev.as_ref().filter(|_| dev.is_some()) {
             let changed = notes.clone();
@@ -63,11 +73,12 @@ pub fn serve(options: &Told, dev: Option<Dev>) -> Result<Ended, Error> {
         }
         let bell = Doorbell(notes);
         let wake = Arc::new(move || drop(bell.0.send(Note::Event)));
-        let banner = Banner::new(options.file.display().to_string(), settings.threads, &pool);
-        let graceful_timeout = pool.graceful_timeout;
+        let file = options.file.display().to_string();
+        let banner = Banner::new(file, settings.threads, settings.tls.is_some(), &pool);
+        let ends_within = pool.drain_delay + pool.graceful_timeout;
         let service = Service::start(settings, pool, recipe.source(), wake)?;
         write(&banner.loading());
-        Attendant::new(service, recipe, banner, graceful_timeout, dev).attend(told).await
+        Attendant::new(service, recipe, banner, ends_within, dev).attend(told).await
     })
 }
 

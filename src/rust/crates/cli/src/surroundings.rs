@@ -9,7 +9,7 @@ use clap::builder::Resettable;
 use clap::error::ErrorKind;
 use clap::Command;
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use toml::Value;
 
@@ -132,6 +132,12 @@ pub(crate) fn valve(given: &mut Given) -> Result<Option<String>, clap::Error> {
 
 fn conflict(one: &str, others: &str) -> clap::Error {
     usage(ErrorKind::ArgumentConflict, &format!("{one} cannot be used with {others}"))
+}
+
+/// The variables of OpenTelemetry among these. One that is no text has no meaning.
+pub(crate) fn of_telemetry(all: impl Iterator<Item = (OsString, OsString)>) -> BTreeMap<String, String> {
+    let texts = all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    texts.filter(|(name, _)| name.starts_with("OTEL_")).collect()
 }
 
 #[cfg(test)]

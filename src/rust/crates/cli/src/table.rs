@@ -28,8 +28,8 @@ pub(crate) struct Setting {
 }
 
 /// Groups, in the order of the help, with the headings there. All but the first are tables of a settings file.
-pub(crate) const GROUPS: [(&str, &str); 4] =
-    [("serving", "Serving"), ("pool", "R processes"), ("limits", "Limits"), ("timeouts", "Timeouts")];
+pub(crate) const GROUPS: [(&str, &str); 5] =
+    [("serving", "Serving"), ("tls", "TLS"), ("pool", "R processes"), ("limits", "Limits"), ("timeouts", "Timeouts")];
 
 /// All settings, in the order of the help.
 pub(crate) fn settings() -> &'static [Setting] {
@@ -55,8 +55,11 @@ fn setting(record: &'static str) -> Setting {
         "bytes" => Kind::Bytes { least: number("Least").unwrap_or(0), most: number("Most") },
         "seconds" => Kind::Seconds { zero: field("Least").is_some() },
         "flag" => Kind::Flag,
+        "flag or auto" => Kind::FlagOrAuto,
         "choice" => Kind::Choice(field("Choices").unwrap_or_default().split(", ").collect()),
         "workers" => Kind::Workers,
+        "paths" => Kind::Paths,
+        "list" => Kind::List,
         _ => Kind::Text,
     };
     Setting {
@@ -70,6 +73,7 @@ fn setting(record: &'static str) -> Setting {
             (None, Kind::Bytes { .. }) => "BYTES".to_owned(),
             (None, Kind::Seconds { .. }) => "SECONDS".to_owned(),
             (None, Kind::Flag) => "true|false".to_owned(),
+            (None, Kind::FlagOrAuto) => "true|false|auto".to_owned(),
             (None, _) => name.to_uppercase(),
         },
         help: field("Help").unwrap_or_default(),

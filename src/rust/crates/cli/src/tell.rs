@@ -2,17 +2,37 @@
 //! terminal may have gone meanwhile: `eprintln!` would panic then.
 
 use crate::exit::{Code, Error};
+use engine::{json_line, Level};
 use std::io::{self, ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Whether standard error is a log for programs to read.
+static FOR_PROGRAMS: AtomicBool = AtomicBool::new(false);
+
+/// From now on lines are records of a log for programs, as those of the server are.
+pub(crate) fn for_programs() {
+    FOR_PROGRAMS.store(true, Relaxed);
+}
 
 /// A line of the program's.
 pub(crate) fn say(text: &str) {
-    write(&format!("drover: {text}"));
+    tell(Level::Info, "drover: ", text);
+}
+
+/// Why it ends.
+pub(crate) fn fail(text: &str) {
+    tell(Level::Error, "drover: ", text);
 }
 
 /// A line that says by itself who speaks.
 pub(crate) fn write(line: &str) {
+    tell(Level::Info, "", line);
+}
+
+fn tell(level: Level, speaker: &str, text: &str) {
+    let line = if FOR_PROGRAMS.load(Relaxed) { json_line(level, text) } else { format!("{speaker}{text}\n") };
     // nowhere left to complain
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = io::stderr().write_all(line.as_bytes());
 }
 
 /// To standard output, which may be a pipe that nobody reads.

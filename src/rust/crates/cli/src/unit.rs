@@ -36,7 +36,8 @@ pub struct UnitArgs {
     /// The name of the service [default: that of the app's folder]
     #[arg(long)]
     name: Option<String>,
-    /// Print its socket instead, which systemd listens on for the service: PORT, IP:PORT or a path
+    /// Print its socket instead, which systemd listens on for the service: PORT, IP:PORT or a path, or several with
+    /// commas between them
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "127.0.0.1:8080", conflicts_with = "options")]
     socket: Option<String>,
@@ -86,23 +87,35 @@ fn filled(unit: &str, fields: &[&str], values: &[String]) -> String {
     fields.iter().zip(values).fold(unit.to_owned(), |unit, (field, value)| unit.replace(field, value))
 }
 
-/// The socket of a service; one in the file system is the user's.
-fn socket(name: &str, address: &str, user: Option<&str>) -> Result<String, Error> {
+/// The socket of a service, which may have several addresses.
+fn socket(name: &str, addresses: &str, user: Option<&str>) -> Result<String, Error> {
+    let (mut listen, mut access) = (Vec::new(), Vec::new());
+    for address in addresses.split(',').map(str::trim) {
+        let (address, its_access) = place(address, user)?;
+        listen.push(address);
+        if !access.contains(&its_access) {
+            access.push(its_access);
+        }
+    }
+    let values = [name.to_owned(), listen.join("\nListenStream="), access.join("\n")];
+    Ok(filled(SOCKET, &SOCKET_FIELDS, &values))
+}
+
+/// One of them, and who may connect to it; one in the file system is the user's.
+fn place(address: &str, user: Option<&str>) -> Result<(String, String), Error> {
     let path = address.strip_prefix("unix:").unwrap_or(address);
-    let (address, access) = if path.starts_with('/') {
+    if path.starts_with('/') {
         let owner = user.map(|user| format!("\nSocketUser={user}")).unwrap_or_default();
-        (one_line(path)?.replace('%', "%%"), format!("SocketMode=0660{owner}"))
-    } else {
-        let port = address.parse().ok().filter(|&port: &u16| port > 0).map(|port| format!("127.0.0.1:{port}"));
-        let full = address.parse().ok().filter(|address: &SocketAddr| address.port() > 0).map(|full| full.to_string());
-        let wrong = || {
-            let right = "a port, an IP address and a port such as 0.0.0.0:80, or the absolute path of a socket";
-            Error::new(Code::Usage, format!("--socket must be {right}, not '{address}'"))
-        };
-        // without, an answer in two writes waits for the client's acknowledgement
-        (port.or(full).ok_or_else(wrong)?, "NoDelay=yes".to_owned())
+        return Ok((one_line(path)?.replace('%', "%%"), format!("SocketMode=0660{owner}")));
+    }
+    let port = address.parse().ok().filter(|&port: &u16| port > 0).map(|port| format!("127.0.0.1:{port}"));
+    let full = address.parse().ok().filter(|address: &SocketAddr| address.port() > 0).map(|full| full.to_string());
+    let wrong = || {
+        let right = "a port, an IP address and a port such as 0.0.0.0:80, or the absolute path of a socket";
+        Error::new(Code::Usage, format!("--socket must be {right}, or several with commas, not '{address}'"))
     };
-    Ok(filled(SOCKET, &SOCKET_FIELDS, &[name.to_owned(), address, access]))
+    // without, an answer in two writes waits for the client's acknowledgement
+    Ok((port.or(full).ok_or_else(wrong)?, "NoDelay=yes".to_owned()))
 }
 
 /// This program by the name that the shell finds it by, which outlives the package's next version elsewhere.
@@ -199,6 +212,9 @@ mod tests {
         assert!(has("[::1]:80", "ListenStream=[::1]:80") && has("80", "NoDelay=yes"));
         assert!(has("/run/50%/s", "ListenStream=/run/50%%/s") && has("unix:/run/s", "ListenStream=/run/s"));
         assert!(has("/run/s", "SocketMode=0660") && has("/run/s", "SocketUser=app") && !has("80", "SocketUser=app"));
+        let both = socket("shop", "0.0.0.0:80, /run/s", Some("app")).unwrap();
+        let expected = "ListenStream=0.0.0.0:80\nListenStream=/run/s\n";
+        assert!(both.contains(expected) && both.contains("NoDelay=yes\nSocketMode=0660\nSocketUser=app\n"), "{both}");
         for wrong in ["0", "localhost:80", "1.2.3.4", "1.2.3.4:0", "run/s", "", "/run/a\nb"] {
             assert!(socket("shop", wrong, None).is_err(), "{wrong}");
         }

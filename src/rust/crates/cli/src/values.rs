@@ -15,10 +15,16 @@ pub(crate) enum Kind {
     Seconds { zero: bool },
     /// yes or no
     Flag,
+    /// the same, or `auto`
+    FlagOrAuto,
     /// one of these words
     Choice(Vec<&'static str>),
     /// see [`workers`]
     Workers,
+    /// files, with commas between them
+    Paths,
+    /// words, with commas between them
+    List,
     /// anything
     Text,
 }
@@ -55,12 +61,29 @@ impl Kind {
                 "false" | "no" | "n" | "off" | "0" | "" => Ok(Value::Boolean(false)),
                 _ => Err("must be true or false".to_owned()),
             },
+            // a string, as only those are of one type
+            Kind::FlagOrAuto if text.eq_ignore_ascii_case("auto") => Ok(Value::String("auto".to_owned())),
+            Kind::FlagOrAuto => match Kind::Flag.read(text) {
+                Ok(flag) => Ok(Value::String((flag == Value::Boolean(true)).to_string())),
+                Err(_) => Err("must be true, false or auto".to_owned()),
+            },
             Kind::Choice(words) if words.contains(&text) => Ok(Value::String(text.to_owned())),
             Kind::Choice(words) => Err(format!("must be one of: {}", words.join(", "))),
             Kind::Workers => workers(text).map(|_| Value::String(text.to_owned())),
+            Kind::Paths => {
+                list(text).ok_or_else(|| "must be the path of a file, or several with commas between them".to_owned())
+            }
+            Kind::List => list(text).ok_or_else(|| "must be one value, or several with commas between them".to_owned()),
             Kind::Text => Ok(Value::String(text.to_owned())),
         }
     }
+}
+
+/// Strings with commas between them.
+fn list(text: &str) -> Option<Value> {
+    let all: Vec<_> = text.split(',').map(str::trim).collect();
+    let is_sound = all.iter().all(|one| !one.is_empty() && !one.contains('\0'));
+    is_sound.then(|| Value::Array(all.into_iter().map(|one| Value::String(one.to_owned())).collect()))
 }
 
 fn whole(n: Option<u64>, least: u64, most: Option<u64>) -> Option<Value> {
@@ -151,6 +174,10 @@ mod tests {
         }
         assert_eq!(Kind::Flag.read("Yes"), Ok(Value::Boolean(true)));
         assert!(Kind::Flag.read("perhaps").is_err());
+        let or_auto = |text| Kind::FlagOrAuto.read(text);
+        assert_eq!(or_auto("Auto"), Ok(Value::String("auto".to_owned())));
+        assert_eq!(or_auto("off"), Ok(Value::String("false".to_owned())));
+        assert_eq!(or_auto("perhaps"), Err("must be true, false or auto".to_owned()));
         let choice = Kind::Choice(vec!["fork", "spawn"]);
         assert_eq!(choice.read("thread"), Err("must be one of: fork, spawn".to_owned()));
     }

@@ -4,14 +4,17 @@
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 20] = [
     "serve",
     "dev",
     "status",
     "reload",
     "stop",
+    "profile",
     "routes",
     "check",
+    "openapi",
+    "compress",
     "doctor",
     "new",
     "docker",
@@ -19,6 +22,7 @@ const COMMANDS: [&str; 16] = [
     "bench",
     "completions",
     "install",
+    "hash-password",
     "version",
     "help",
 ];

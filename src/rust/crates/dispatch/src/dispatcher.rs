@@ -478,6 +478,7 @@ impl Dispatcher {
 
     fn count_workers(&self) {
         let threads: usize = self.workers.iter().map(|(_, worker)| worker.threads()).sum();
+        self.shared.ready.store(self.workers.len(), Relaxed);
         self.shared.most.store(self.max_queue + self.workers.len().max(1) + threads + self.promised, Relaxed);
     }
 
@@ -593,6 +594,7 @@ impl Dispatcher {
             PoolOrder::Attach(seat) => self.attach(*seat),
             PoolOrder::Retire(worker) => self.retire(worker),
             PoolOrder::Gone(worker) => self.gone(worker),
+            PoolOrder::Look(told) => told(self.running()),
             PoolOrder::Drain => {
                 self.draining = true;
                 for (_, worker) in &mut self.workers {
@@ -676,7 +678,7 @@ impl Dispatcher {
     }
 }
 
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 impl Dispatcher {
     /// Requests that are known, those of other threads among them, and workers.
     pub(super) fn counts(&self) -> (usize, usize, usize) {

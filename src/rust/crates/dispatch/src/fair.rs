@@ -4,7 +4,8 @@
 
 use crate::request::Key;
 use crate::submission::Origin;
-use std::collections::{HashMap, VecDeque};
+use ahash::AHashMap;
+use std::collections::VecDeque;
 
 /// See the module.
 #[derive(Default)]
@@ -119,7 +120,9 @@ impl Waiting {
 #[derive(Default)]
 struct Turns<T> {
     order: VecDeque<u64>,
-    of: HashMap<u64, T>,
+    /// hashed quickly, which requests that wait pay for several times, and with keys of this process: a client names
+    /// itself by its address
+    of: AHashMap<u64, T>,
     /// what belonged to those who have nothing any more, for the next ones: most come with one request and go with it
     spare: Vec<T>,
 }

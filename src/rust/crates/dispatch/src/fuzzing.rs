@@ -1,5 +1,5 @@
 //! The dispatcher as the fuzz target `dispatcher` of `tests/fuzz` uses it: at home in the target's own thread, heard
-//! and hurried by hand, at the time that the target says. Compiled with `--cfg fuzzing` only.
+//! and hurried by hand, at the time that the target says. Compiled with the feature `fuzzing` only.
 
 use crate::home::{self, with};
 use crate::pool::PoolOrder;

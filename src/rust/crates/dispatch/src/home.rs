@@ -70,7 +70,7 @@ pub fn uninstall() {
 }
 
 /// Makes this the dispatcher of this thread, and gives the one that it was.
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 pub fn put(dispatcher: Option<Dispatcher>) -> Option<Dispatcher> {
     DISPATCHER.replace(dispatcher)
 }

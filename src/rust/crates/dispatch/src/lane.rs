@@ -310,6 +310,15 @@ impl Lane {
         Some(held.request.request)
     }
 
+    /// The requests whose handlers run, and since when, where one runs at a time.
+    pub(crate) fn begun_requests(&self) -> impl Iterator<Item = (Assigned, Option<Instant>)> + '_ {
+        let begun = self.all().filter(|held| !held.later && self.has_begun(held.request.id));
+        begun.map(|held| {
+            let since = (self.width_of(held.runs) == 1).then(|| self.load(held.runs).since);
+            (held.request, since)
+        })
+    }
+
     /// A request whose handler is over its deadline; one that streams has none.
     pub(crate) fn first_late(&self, now: u64) -> Option<RequestId> {
         let is_late = |held: &&Held| !held.later && held.stream.is_none() && now >= held.request.deadline;
@@ -479,8 +488,8 @@ impl Lane {
         if let Some(stream) = &mut held.stream {
             return match Part::decode(&message).ok()? {
                 Part::Piece(_) => stream.take(message.slice(Part::BEFORE..)).then_some(Said::Aside),
-                Part::End { whole, micros } => {
-                    stream.end(whole);
+                Part::End { whole, micros, .. } => {
+                    stream.end(whole, message.slice(Part::BEFORE..));
                     let request = self.free(id)?;
                     Some(Said::End { request, micros })
                 }

@@ -15,7 +15,7 @@ mod choose;
 mod commands;
 mod dispatcher;
 mod fair;
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 mod generation;
@@ -25,7 +25,9 @@ mod link;
 mod outcome;
 mod pool;
 mod queue;
+mod report;
 mod request;
+mod running;
 mod runs;
 mod stream;
 mod submission;
@@ -39,6 +41,7 @@ pub use home::{expire, install, on_park, on_unpark, turn, uninstall, Home};
 pub use outcome::Outcome;
 pub use pool::{Pool, PoolEvent, Runner, Seat, WorkerStats};
 pub use queue::Queue;
+pub use running::Running;
 pub use runs::Runs;
 pub use submission::{Origin, Submission};
 pub use ticket::Ticket;

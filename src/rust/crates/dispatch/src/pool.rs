@@ -3,6 +3,7 @@
 //!
 //! A [`Pool`] is a handle for other threads; what it orders is done by the dispatcher in its own thread (`dispatch`).
 
+use crate::running::Running;
 use shm::ServerEnd;
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -67,6 +68,8 @@ pub struct WorkerStats {
     pub in_flight: AtomicU64,
     /// of these, those that promises of R will answer
     pub promises: AtomicU64,
+    /// bytes that it has allocated, as it said last; 0 before it did
+    pub heap: AtomicU64,
     /// set before it is attached: after so many requests it is worn out; 0 for never
     pub max_requests: AtomicU64,
 }
@@ -141,7 +144,11 @@ pub(crate) enum PoolOrder {
     Retire(u32),
     Gone(u32),
     Drain,
+    Look(Look),
 }
+
+/// Told what runs in workers.
+pub(crate) type Look = Box<dyn FnOnce(Vec<Running>) + Send>;
 
 /// No address of a client, see [`crate::Origin`]: the network of IPv6 with this number is none that anybody has.
 pub(crate) const NOBODY: u64 = u64::MAX;
@@ -154,6 +161,8 @@ pub(crate) struct Shared {
     pub(crate) events: UnboundedSender<PoolEvent>,
     receiver: Mutex<Option<UnboundedReceiver<PoolEvent>>>,
     pub(crate) growable: AtomicBool,
+    /// workers that are attached
+    pub(crate) ready: AtomicUsize,
     /// requests whose clients wait for an answer
     pub(crate) outstanding: AtomicUsize,
     /// of these, requests that no worker has begun with
@@ -179,6 +188,7 @@ impl Pool {
             events,
             receiver: Mutex::new(Some(receiver)),
             growable: AtomicBool::new(false),
+            ready: AtomicUsize::new(0),
             outstanding: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             longest: AtomicU64::new(NOBODY),
@@ -223,9 +233,20 @@ impl Pool {
         self.order(PoolOrder::Drain);
     }
 
+    /// Has `told` called with all requests whose handlers run in workers, from another thread. Never, when the server
+    /// has ended.
+    pub fn running(&self, told: impl FnOnce(Vec<Running>) + Send + 'static) {
+        self.order(PoolOrder::Look(Box::new(told)));
+    }
+
     /// Whether the supervisor would start more workers: without, no [`PoolEvent::Pressure`] is told.
     pub fn set_growable(&self, growable: bool) {
         self.0.growable.store(growable, Ordering::Relaxed);
+    }
+
+    /// Workers that are attached.
+    pub fn ready(&self) -> usize {
+        self.0.ready.load(Ordering::Relaxed)
     }
 
     /// Requests that wait for a worker.

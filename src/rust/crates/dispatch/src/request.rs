@@ -122,7 +122,7 @@ impl Entries {
         self.slab.is_empty()
     }
 
-    #[cfg(any(fuzzing, test))]
+    #[cfg(any(feature = "fuzzing", test))]
     pub(super) fn len(&self) -> usize {
         self.slab.len()
     }

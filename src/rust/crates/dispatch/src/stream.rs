@@ -58,9 +58,9 @@ impl Stream {
         self.writer = None;
     }
 
-    pub(crate) fn end(&mut self, whole: bool) {
+    pub(crate) fn end(&mut self, whole: bool, trailers: Bytes) {
         if let Some(writer) = self.writer.take() {
-            writer.end(whole);
+            writer.end_with(whole, trailers);
         }
     }
 

@@ -63,6 +63,11 @@ impl Tasks {
         self.under_way.retain(|task| task.key != key);
     }
 
+    /// Whether there is nothing to go on with. Asked whenever workers are looked at, and most apps have no tasks.
+    pub fn is_quiet(&self) -> bool {
+        self.wanted.is_empty() && self.unwanted.is_empty() && self.untold.is_empty()
+    }
+
     /// How many a worker has asked for.
     pub fn of_worker(&self, worker: u32) -> usize {
         self.under_way.iter().filter(|task| task.worker == worker).count()
@@ -70,6 +75,9 @@ impl Tasks {
 
     /// A request has its answer, or nobody waits for it any more: its tasks end with it.
     pub fn end_with(&mut self, parent: Key) {
+        if self.under_way.is_empty() && self.wanted.is_empty() {
+            return;
+        }
         self.end(|task| task.parent == Some(parent));
         let not_begun = self.wanted.extract_if(.., |wanted| wanted.parent.is_some_and(|of| of.key == parent));
         self.untold.extend(not_begun.map(|wanted| (wanted.asker, wanted.asker.told(Ended::Over, &[]))));

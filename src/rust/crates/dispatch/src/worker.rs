@@ -78,7 +78,7 @@ impl Worker {
         }
     }
 
-    fn lanes(&self) -> impl Iterator<Item = &Lane> {
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = &Lane> {
         std::iter::once(&self.r).chain(&self.c)
     }
 

@@ -3,6 +3,9 @@
 
 use crate::assets::{Mounts, WholeFiles};
 use crate::config::{AppConfig, MountConfig, OnClientGone, RouteConfig, Settings};
+use crate::edge::docs::Description;
+use crate::edge::policies::Policies;
+use crate::edge::types::{Bounds, Types};
 use crate::natives::Natives;
 use crate::respond::OwnErrors;
 use crate::sockets::{SocketRoute, SocketRoutes};
@@ -10,6 +13,8 @@ use admission::ms_or_never;
 use dispatch::Runs;
 use exchange::Handlers;
 use http::Method;
+use observe::metrics::{self, Routes};
+use observe::Log;
 use router::{MethodSet, Pattern, Router, RouterBuilder};
 use std::io;
 use std::sync::Arc;
@@ -24,11 +29,19 @@ pub struct App {
     pub(crate) has_not_found: bool,
     /// the form that the app gives errors which the engine answers by itself
     pub(crate) errors: OwnErrors,
+    /// what is decided without R
+    pub(crate) policies: Policies,
+    /// what documents it
+    pub(crate) description: Option<Description>,
     /// the C handlers, when they run in this process
     pub(crate) natives: Option<Natives>,
     /// longest wait for a thread of theirs, in ms
     pub(crate) queue_timeout: u64,
     targets: Vec<Target>,
+    /// what the routes declare, by their numbers
+    types: Vec<Option<Types>>,
+    /// limits for what is read of requests to see whether they have these types
+    pub(crate) bounds: Bounds,
     not_found: Target,
 }
 
@@ -44,6 +57,8 @@ pub(crate) struct Target {
     on_client_gone: Option<OnClientGone>,
     /// static mounts go before it
     pub rest: bool,
+    /// what its requests are counted for
+    pub counts_for: metrics::Route,
 }
 
 impl Target {
@@ -58,21 +73,30 @@ impl Target {
 }
 
 impl App {
-    /// The app of a generation, with its C handlers if they are to run in this process.
+    /// The app of a generation, with its C handlers if they are to run in this process. `before` is the one that was
+    /// served until now, whose limits go on where they stand. `routes`, if requests are counted, tells them apart.
     ///
     /// # Errors
-    /// A text that names the pattern, method, folder or header field that is wrong.
+    /// A text that names the pattern, method, folder, header field or policy that is wrong.
     pub(crate) fn new(
         generation: u32,
         config: &AppConfig,
         settings: &Settings,
         natives: Option<Arc<dyn Handlers>>,
+        before: Option<&App>,
+        log: &Log,
+        routes: Option<&Routes>,
     ) -> Result<App, String> {
         let mut builder = RouterBuilder::new(settings.case_sensitive);
         let mut of_sockets = RouterBuilder::new(settings.case_sensitive);
+        let mut patterns = Vec::with_capacity(config.routes.len());
+        let mut types = Vec::with_capacity(config.routes.len());
         for (i, route) in config.routes.iter().enumerate() {
             let methods = MethodSet::from_names(route.methods.iter().map(String::as_str)).map_err(|e| e.to_string())?;
             let pattern = Pattern::parse(&route.pattern).map_err(|e| e.to_string())?;
+            let declared = route.types.as_ref().map(|declared| Types::new(declared, &pattern)).transpose();
+            types.push(declared.map_err(|why| format!("route {}: {why}", route.name()))?);
+            patterns.push((route.name(), pattern.clone()));
             // a route's target is its index
             if route.socket.is_some() { &mut of_sockets } else { &mut builder }.add(methods, pattern, i as u32);
         }
@@ -83,15 +107,17 @@ impl App {
         let whole = |m: &MountConfig| Some(WholeFiles::new(&m.mount, &m.dir, m.types.as_ref().filter(|_| is_fast)?));
         let whole = config.mounts.iter().filter_map(whole).collect::<io::Result<_>>();
         let mounts = Mounts::new(own).and_then(|mounts| Ok(mounts.and_whole(whole?)));
-        let target = |route: &RouteConfig| Target {
+        let target = |route: &RouteConfig, counts_for| Target {
             handler: route.handler,
             runs: route.runs,
             timeout: ms_or_never(route.timeout.unwrap_or(settings.limits.timeout)),
             on_client_gone: route.on_client_gone.or(settings.on_client_gone),
             rest: route.rest,
+            counts_for,
         };
         let limits = &settings.limits;
-        let targets: Vec<Target> = config.routes.iter().map(target).collect();
+        let place = |pattern| routes.map_or(metrics::Route::NONE, |routes: &Routes| routes.place(pattern));
+        let targets: Vec<Target> = config.routes.iter().map(|route| target(route, place(&route.pattern))).collect();
         let sockets = config.routes.iter().zip(&targets).enumerate();
         let sockets = sockets.filter_map(|(i, (route, target))| SocketRoute::new(i as u32, route, target.timeout));
         Ok(App {
@@ -100,12 +126,33 @@ impl App {
             mounts: mounts.map_err(|e| format!("static: {e}"))?,
             has_not_found: config.not_found > 0,
             errors: OwnErrors::new(&config.errors.answers)?,
+            policies: Policies::new(
+                &settings.policies().chain(config.policies.iter().cloned()).collect::<Vec<_>>(),
+                &patterns,
+                settings.case_sensitive,
+                before.map(|before| &before.policies),
+                log,
+            )?,
+            description: config.openapi.json.as_deref().map(Description::new),
             natives: natives.map(|handlers| Natives::new(handlers, limits.max_queue)),
             queue_timeout: ms_or_never(limits.queue_timeout),
             sockets: SocketRoutes::new(of_sockets.build(), sockets.collect()),
             targets,
-            not_found: target(&RouteConfig { handler: config.not_found, ..RouteConfig::default() }),
+            types,
+            bounds: Bounds {
+                max_fields: limits.max_fields,
+                max_json_depth: limits.max_json_depth.try_into().unwrap_or(u32::MAX),
+            },
+            not_found: target(
+                &RouteConfig { handler: config.not_found, ..RouteConfig::default() },
+                metrics::Route::NOT_FOUND,
+            ),
         })
+    }
+
+    /// What a route declares.
+    pub(crate) fn types(&self, route: u32) -> Option<&Types> {
+        self.types.get(route as usize)?.as_ref()
     }
 
     /// What is at the end of a route.

@@ -3,9 +3,15 @@
 
 use crate::development::Development;
 use crate::edge::access_log::AccessLogFormat;
+use crate::edge::compress::CompressConfig;
+use crate::edge::decompress::DecompressConfig;
+use crate::edge::policies::{PolicyConfig, RuleConfig};
+use crate::edge::response_fields::HeaderConfig;
+use crate::edge::types::TypesConfig;
 use admission::Limits;
 use dispatch::Runs;
-use observe::Console;
+use httpd::TlsSettings;
+use observe::{Console, Format, Level};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -16,13 +22,22 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// address to bind
-    pub host: String,
-    /// port to bind; 0 for a free one
+    /// where to listen, as [`httpd::Listener::bind`] has it
+    pub host: Vec<String>,
+    /// port of those without one; 0 for a free one
     pub port: u16,
-    /// a socket that the program was started with; host and port count for nothing then
+    /// sockets that the program was started with; host and port count for nothing then
     #[serde(skip)]
-    pub socket: Option<Arc<OwnedFd>>,
+    pub sockets: Vec<Arc<OwnedFd>>,
+    /// where whoever runs the server asks how it is
+    #[serde(default)]
+    pub admin: Option<String>,
+    /// the file with the token that the dashboard's actions ask for; without one they are off
+    #[serde(default)]
+    pub admin_token: Option<PathBuf>,
+    /// where balancers ask how much it can take
+    #[serde(default)]
+    pub agent_check: Option<String>,
     /// I/O threads
     pub threads: usize,
     /// threads for C handlers, in each process that runs some
@@ -40,17 +55,53 @@ pub struct Settings {
     /// what bodies of errors are
     #[serde(default)]
     pub errors: ErrorFormat,
+    /// whether `/livez` and `/readyz` are answered
+    #[serde(default)]
+    pub health: bool,
+    /// whether responses are packed where no policy of the app says how
+    #[serde(default)]
+    pub compress: bool,
+    /// whether bodies of requests are unpacked where no policy of the app says how
+    #[serde(default)]
+    pub decompress: bool,
+    /// who gets the description of the app and the page that shows it
+    #[serde(default)]
+    pub docs: DocsWanted,
+    /// whether figures are counted, and told at `/metrics`
+    #[serde(default)]
+    pub metrics: bool,
     /// what becomes of handlers whose clients have gone; `None`: it depends on the method
     #[serde(default)]
     pub on_client_gone: Option<OnClientGone>,
+    /// networks of proxies that are believed what they say of clients
+    #[serde(default)]
+    pub trusted_proxies: Vec<String>,
+    /// networks of balancers that begin each connection with a header of PROXY protocol
+    #[serde(default)]
+    pub proxy_protocol: Vec<String>,
+    /// what trusted proxies write
+    #[serde(default)]
+    pub forwarded_fields: proxies::Fields,
     /// `stderr`, `none`, or a file
     pub log: String,
+    /// how its records are written
+    #[serde(default)]
+    pub log_format: Format,
+    /// those below are left out
+    #[serde(default)]
+    pub log_level: Level,
     /// where a line is written for each request: `none`, `stderr`, or a file
     #[serde(default = "none")]
     pub access_log: String,
     /// how
     #[serde(default)]
     pub access_log_format: AccessLogFormat,
+    /// where spans of requests are sent: a collector of OpenTelemetry
+    #[serde(default)]
+    pub otlp_endpoint: Option<String>,
+    /// the variables of OpenTelemetry, whose names begin with `OTEL_`, of whoever starts the server
+    #[serde(default)]
+    pub otel: BTreeMap<String, String>,
     /// what takes the place of standard error in an interactive session
     #[serde(skip)]
     pub console: Option<Console>,
@@ -60,10 +111,40 @@ pub struct Settings {
     /// for somebody who works on the app
     #[serde(skip)]
     pub development: Option<Arc<Development>>,
+    /// where the package has the pages of the server itself, as tools/web.sh made them; `None`: they are nowhere
+    #[serde(default)]
+    pub web: Option<PathBuf>,
     /// where spooled bodies and uploads wait
     pub upload_path: PathBuf,
+    /// what connections begin with; `None` for cleartext
+    #[serde(default)]
+    pub tls: Option<TlsSettings>,
     /// bounds
     pub limits: Limits,
+}
+
+impl Settings {
+    /// The policies that hold around any app.
+    pub(crate) fn policies(&self) -> impl Iterator<Item = PolicyConfig> {
+        let compress = self.compress.then(|| RuleConfig::Compress(CompressConfig::default()));
+        let decompress = self.decompress.then(|| RuleConfig::Decompress(DecompressConfig::default()));
+        [compress, decompress].into_iter().flatten().map(|rule| PolicyConfig { routes: Vec::new(), rule })
+    }
+}
+
+/// Who gets what documents the app.
+#[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum DocsWanted {
+    /// whoever runs the server, and clients on this machine when no others can be there
+    #[default]
+    Auto,
+    /// all clients
+    #[serde(rename = "true")]
+    Yes,
+    /// nobody
+    #[serde(rename = "false")]
+    No,
 }
 
 /// What bodies of errors are that the server makes itself.
@@ -107,6 +188,12 @@ pub struct AppConfig {
     /// the app's own form for errors that the engine answers by itself
     #[serde(default)]
     pub errors: OwnErrorsConfig,
+    /// what is decided without R: of an app before those of the apps that are mounted in it
+    #[serde(default)]
+    pub policies: Vec<PolicyConfig>,
+    /// what documents it
+    #[serde(default)]
+    pub openapi: OpenApiConfig,
 }
 
 impl AppConfig {
@@ -117,12 +204,25 @@ impl AppConfig {
             && self.mounts == other.mounts
             && self.not_found == other.not_found
             && self.tasks == other.tasks
+            && self.policies == other.policies
     }
 
     /// Whether any of its handlers is in C.
     pub fn has_c_handlers(&self) -> bool {
         self.routes.iter().any(|route| route.runs != Runs::R)
     }
+}
+
+/// The description of the app that R has made when it was loaded.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct OpenApiConfig {
+    /// a document of OpenAPI
+    #[serde(default)]
+    pub json: Option<String>,
+    /// for the log: why there is none
+    #[serde(default)]
+    pub problem: Option<String>,
 }
 
 /// What the app's function for errors has made, when it was loaded, of errors that the engine answers by itself.
@@ -152,16 +252,6 @@ pub struct OwnErrorConfig {
     pub body: String,
 }
 
-/// A header field of a response.
-#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
-#[serde(deny_unknown_fields)]
-pub struct HeaderConfig {
-    /// in any case
-    pub name: String,
-    /// without line breaks
-    pub value: String,
-}
-
 /// One route of the app.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
@@ -184,9 +274,20 @@ pub struct RouteConfig {
     /// whether it is for what neither other routes nor static mounts take
     #[serde(default)]
     pub rest: bool,
+    /// what requests have to be like, where the route says so
+    #[serde(default)]
+    pub types: Option<TypesConfig>,
     /// of a route of WebSockets: `handler` is asked before a client is connected, 0 for nobody
     #[serde(default)]
     pub socket: Option<SocketConfig>,
+}
+
+impl RouteConfig {
+    /// What people would call it. Of routes that differ, another one.
+    pub(crate) fn name(&self) -> String {
+        let kind = if self.socket.is_some() { "WebSocket " } else { "" };
+        format!("{kind}{} {}", self.methods.join("|"), self.pattern)
+    }
 }
 
 /// What is special about a route of WebSockets. Times are in seconds, 0 for no end.

@@ -3,11 +3,17 @@
 use crate::config::Settings;
 use crate::development::Development;
 use crate::edge::access_log::AccessLog;
+use crate::edge::dashboard::Dashboard;
+use crate::edge::docs::Docs;
+use crate::edge::health::Health;
+use crate::edge::metrics::MetricsPage;
+use crate::edge::traces::Traces;
 use crate::pool::{Current, Pool};
 use crate::respond::ErrorBodies;
 use crate::sockets::Sockets;
 use dispatch::Queue;
 use httpd::this_thread;
+use observe::metrics::Metrics;
 use std::sync::Arc;
 
 /// See the module.
@@ -18,18 +24,43 @@ pub struct Context {
     pub(crate) debug: bool,
     pub(crate) errors: ErrorBodies,
     pub(crate) access_log: Option<Arc<AccessLog>>,
+    pub(crate) health: Health,
+    /// `None` when nothing is counted
+    pub(crate) metrics: Option<MetricsPage>,
+    /// where spans go, if somebody wants them
+    pub(crate) traces: Option<Arc<Traces>>,
     pub(crate) development: Option<Arc<Development>>,
+    pub(crate) docs: Docs,
+    /// `None` where nobody has an address of their own for it
+    pub(crate) dashboard: Option<Dashboard>,
+}
+
+/// Pages of the server itself that are built with npm.
+pub struct Pages {
+    pub(crate) docs: Docs,
+    pub(crate) dashboard: Option<Dashboard>,
 }
 
 impl Context {
     pub(crate) fn new(
+        pages: Pages,
         pool: Pool,
         queue: Queue,
         sockets: Arc<Sockets>,
         access_log: Option<AccessLog>,
+        metrics: Option<Arc<Metrics>>,
         settings: &Settings,
     ) -> Self {
         let errors = ErrorBodies::new(settings.errors);
+        let max_queue = settings.limits.max_queue;
+        let health = Health::new(settings.health, max_queue, pool.clone());
+        let metrics = metrics.map(|metrics| MetricsPage {
+            metrics,
+            max_queue,
+            pool: pool.clone(),
+            for_clients: settings.admin.is_none(),
+            is_wanted: settings.metrics,
+        });
         Context {
             pool,
             queue,
@@ -37,8 +68,23 @@ impl Context {
             debug: settings.debug,
             errors,
             access_log: access_log.map(Arc::new),
+            health,
+            metrics,
+            traces: None,
             development: settings.development.clone(),
+            docs: pages.docs,
+            dashboard: pages.dashboard,
         }
+    }
+
+    /// The apps and their workers.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The same, with spans of requests.
+    pub(crate) fn tracing(self, traces: Option<Traces>) -> Self {
+        Context { traces: traces.map(Arc::new), ..self }
     }
 
     /// The app that a request of this I/O thread is routed by.

@@ -5,10 +5,11 @@
 //! Without WebSockets: a script, which is put into HTML as it goes out, asks for the number of the present state each
 //! second.
 
+use crate::respond::{text, unstored};
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, LAST_MODIFIED};
 use http::{HeaderValue, Method, StatusCode};
-use httpd::{ascii, Body, Fields, Head, Response, ResponseFields};
+use httpd::{ascii, Body, Fields, Head, Response};
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -99,16 +100,16 @@ impl Development {
     /// The answer to a request that no app is to see: those of the script, and all while the app does not load.
     pub(crate) fn answer(&self, head: &Head) -> Option<Response> {
         match head.path() {
-            STATE => return Some(answer(StatusCode::OK, "text/plain; charset=utf-8", self.generation())),
-            SCRIPT => return Some(answer(StatusCode::OK, "text/javascript; charset=utf-8", REFRESH)),
+            STATE => return Some(text(StatusCode::OK, self.generation())),
+            SCRIPT => return Some(unstored(StatusCode::OK, "text/javascript; charset=utf-8", REFRESH)),
             _ => {}
         }
         let problem = self.lock().problem.clone()?;
         let (status, is_page) = (StatusCode::INTERNAL_SERVER_ERROR, wants_html(&head.fields));
         Some(if is_page {
-            answer(status, "text/html; charset=utf-8", page(&problem))
+            unstored(status, "text/html; charset=utf-8", page(&problem))
         } else {
-            answer(status, "text/plain; charset=utf-8", format!("{}\n\n{}\n", problem.title, problem.text))
+            text(status, format!("{}\n\n{}\n", problem.title, problem.text))
         })
     }
 
@@ -131,20 +132,13 @@ impl Development {
         response.fields.length = None;
         response.fields.remove(&ETAG);
         response.fields.remove(&LAST_MODIFIED);
-        response.fields.set(&CACHE_CONTROL, &HeaderValue::from_static("no-store"));
+        response.fields.set(&CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
 }
 
 /// A browser names it; what asks for data does not.
 fn wants_html(request: &Fields) -> bool {
     request.all(&ACCEPT).filter_map(ascii).any(|value| value.to_ascii_lowercase().contains("text/html"))
-}
-
-fn answer(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response {
-    let mut fields = ResponseFields::default();
-    fields.set(&CONTENT_TYPE, &HeaderValue::from_static(kind));
-    fields.set(&CACHE_CONTROL, &HeaderValue::from_static("no-store"));
-    Response::new(status, fields, Body::bytes(body))
 }
 
 /// Before the end of the body, or at the end of the text.
@@ -193,7 +187,7 @@ mod tests {
     use super::*;
 
     fn html(body: &str) -> Response {
-        answer(StatusCode::OK, "text/html; charset=utf-8", body.to_owned())
+        unstored(StatusCode::OK, "text/html; charset=utf-8", body.to_owned())
     }
 
     fn sent(development: &Development, mut response: Response, method: &Method) -> String {
@@ -209,19 +203,19 @@ mod tests {
         assert_eq!(get(html("<p>a</p></BODY></html>")), format!("<p>a</p>{script}</BODY></html>"));
         assert_eq!(get(html("a")), format!("a{script}"));
         assert_eq!(sent(&development, html("a"), &Method::HEAD), "a");
-        assert_eq!(get(answer(StatusCode::OK, "text/html5", "a")), "a");
-        assert_eq!(get(answer(StatusCode::OK, "application/json", "{}")), "{}");
-        assert_eq!(get(answer(StatusCode::PARTIAL_CONTENT, "text/html", "a")), "a");
+        assert_eq!(get(unstored(StatusCode::OK, "text/html5", "a")), "a");
+        assert_eq!(get(unstored(StatusCode::OK, "application/json", "{}")), "{}");
+        assert_eq!(get(unstored(StatusCode::PARTIAL_CONTENT, "text/html", "a")), "a");
         let mut packed = html("a");
-        packed.fields.set(&CONTENT_ENCODING, &HeaderValue::from_static("gzip"));
+        packed.fields.set(&CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         assert_eq!(get(packed), "a");
     }
 
     #[test]
     fn a_page_with_the_script_is_not_kept() {
         let mut response = html("a");
-        response.fields.set(&ETAG, &HeaderValue::from_static("\"1\""));
-        response.fields.set(&CACHE_CONTROL, &HeaderValue::from_static("max-age=60"));
+        response.fields.set(&ETAG, HeaderValue::from_static("\"1\""));
+        response.fields.set(&CACHE_CONTROL, HeaderValue::from_static("max-age=60"));
         response.fields.length = Some(1);
         Development::new().add_script(&Method::GET, &mut response);
         assert_eq!((response.fields.get(&ETAG), response.fields.length), (None, None));

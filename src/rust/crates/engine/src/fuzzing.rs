@@ -1,5 +1,5 @@
-//! What the fuzz targets of `tests/fuzz` see of this crate and of `httpd`. Compiled with `--cfg fuzzing` only; no part
-//! of their interfaces.
+//! What the fuzz targets of `tests/fuzz` see of this crate and of `httpd`. Compiled with the feature `fuzzing` only; no
+//! part of their interfaces.
 
 use crate::respond::from_reply;
 use bytes::Bytes;

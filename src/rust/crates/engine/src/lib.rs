@@ -4,39 +4,58 @@
 //! `respond`; `pool` is how its workers come and go.
 #![forbid(unsafe_code)]
 // what fuzz targets see is documented for those who work on it
-#![cfg_attr(fuzzing, allow(missing_docs))]
+#![cfg_attr(feature = "fuzzing", allow(missing_docs))]
 
 mod app;
 pub mod assets;
+mod commands;
 mod config;
 mod context;
 mod development;
 mod edge;
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod json;
+mod gauge;
 mod natives;
 mod pipeline;
 mod pool;
 mod respond;
 mod server;
+mod snapshot;
 mod sockets;
 mod view;
 
 pub use config::{
-    AppConfig, ErrorFormat, HeaderConfig, MountConfig, OnClientGone, OwnErrorConfig, OwnErrorsConfig, RouteConfig,
-    Settings, SocketConfig,
+    AppConfig, ErrorFormat, MountConfig, OnClientGone, OwnErrorConfig, OwnErrorsConfig, RouteConfig, Settings,
+    SocketConfig,
 };
 pub use development::Development;
 pub use edge::access_log::AccessLogFormat;
+pub use edge::auth::config::{
+    AuthConfig, BasicConfig, JwksConfig, JwtConfig, KeyConfig, NamedConfig, SchemeConfig, TokensConfig,
+};
+pub use edge::compress::CompressConfig;
+pub use edge::cors::CorsConfig;
+pub use edge::csrf::CsrfConfig;
+pub use edge::dashboard::Action;
+pub use edge::decompress::DecompressConfig;
+pub use edge::limits::{Key, LimitConfig, Scope};
+pub use edge::policies::{PolicyConfig, RuleConfig};
+pub use edge::response_fields::HeaderConfig;
+pub use edge::session::{SameSite, SessionConfig};
 
 pub use dispatch::{Commands, PoolEvent, Runner, Runs, Seat, WorkerStats};
 pub use exchange::now as now_ms;
+pub use gauge::Gauge;
 pub use httpd::phrase_or_class as status_phrase;
 pub use httpd::{make_room, Address, Fields, Uploads};
-pub use observe::{Console, Level, Log};
+pub use httpd::{self_signed, ClientAuth, MinVersion, SelfSigned, TlsSettings};
+pub use observe::metrics::{Figures, Metrics, Restart};
+pub use observe::{about_no_request, json_line, printed, with_lost, with_trace, Console, Format, Level, Log};
+pub use observe::{RecentError, RunningRequest, WorkerState, WorkerStatus};
 pub use pipeline::NOT_FOUND_ROUTE;
 pub use pool::Pool;
-pub use server::{Gauge, Server, StartError};
+pub use server::{Server, StartError};
 pub use shm::take_inherited;
+pub use snapshot::Snapshot;

@@ -5,6 +5,7 @@ use crate::app::App;
 use crate::config::{AppConfig, Settings};
 use exchange::{Channels, Handlers};
 use httpd::Apart;
+use observe::metrics::Routes;
 use observe::{Level, Log};
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
@@ -29,6 +30,8 @@ struct Apps {
     log: Log,
     /// where C handlers of this process say what they want done with WebSockets
     channels: Weak<dyn Channels>,
+    /// what tells routes apart, if somebody wants to know
+    routes: Option<Arc<Routes>>,
 }
 
 impl Apps {
@@ -43,6 +46,20 @@ impl Apps {
 pub struct Pool {
     apps: Arc<Apps>,
     workers: dispatch::Pool,
+}
+
+/// What the apps of a server keep of responses.
+pub(crate) struct Caches(Weak<Apps>);
+
+impl Caches {
+    /// Forgets the responses that `is_old` says so of: of what their requests ask for, and what their tags are. How
+    /// many those were.
+    pub(crate) fn purge(&self, is_old: impl Fn(&[u8], &[u8]) -> bool) -> usize {
+        let Some(apps) = self.0.upgrade() else { return 0 };
+        let generations = apps.generations();
+        let caches = generations.iter().flat_map(|app| app.policies.caches());
+        caches.map(|cache| cache.purge(&is_old)).sum()
+    }
 }
 
 /// Its workers.
@@ -60,16 +77,31 @@ impl Pool {
         workers: dispatch::Pool,
         log: Log,
         channels: Weak<dyn Channels>,
+        routes: Option<Arc<Routes>>,
     ) -> Result<Pool, String> {
-        let nothing = Arc::new(App::new(0, &AppConfig::default(), &settings, None)?);
+        let nothing = Arc::new(App::new(0, &AppConfig::default(), &settings, None, None, &log, None)?);
         let current = || Apart(RwLock::new(Arc::new(Current(nothing.clone()))));
         let current = (0..settings.threads.max(1)).map(|_| current()).collect();
-        Ok(Pool { apps: Arc::new(Apps { current, generations: Mutex::default(), settings, log, channels }), workers })
+        let apps = Apps { current, generations: Mutex::default(), settings, log, channels, routes };
+        Ok(Pool { apps: Arc::new(apps), workers })
+    }
+
+    /// What its apps keep.
+    pub(crate) fn caches(&self) -> Caches {
+        Caches(Arc::downgrade(&self.apps))
     }
 
     /// The app that requests of an I/O thread are routed by now.
     pub(crate) fn app(&self, thread: usize) -> Arc<Current> {
         self.apps.current[thread].0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The pattern of a route, as metrics name it; empty for one that is not known any more.
+    pub(crate) fn pattern(&self, generation: u32, route: u32) -> String {
+        let generations = self.apps.generations();
+        let app = generations.iter().find(|app| app.generation == generation);
+        let names = self.apps.routes.as_ref();
+        app.zip(names).map(|(app, names)| names.name(app.target(route).counts_for)).unwrap_or_default()
     }
 
     /// Makes a generation of the app known. No request goes to it before [`Pool::switch_to`]. `natives` are its C
@@ -86,8 +118,10 @@ impl Pool {
         if let Some(natives) = &natives {
             natives.speak_to(self.apps.channels.clone());
         }
-        let app = Arc::new(App::new(generation, config, &self.apps.settings, natives)?);
-        if let Some(problem) = &config.errors.problem {
+        let before = self.app(0);
+        let Apps { settings, routes, log, .. } = &*self.apps;
+        let app = Arc::new(App::new(generation, config, settings, natives, Some(&before), log, routes.as_deref())?);
+        for problem in [&config.errors.problem, &config.openapi.problem].into_iter().flatten() {
             self.apps.log.line(Level::Warn, problem);
         }
         self.apps.generations().push(app);

@@ -1,8 +1,13 @@
 //! A running server: HTTP, and behind it the app and the workers that answer.
 
+use crate::commands::Commander;
 use crate::config::Settings;
-use crate::context::Context;
+use crate::context::{Context, Pages};
 use crate::edge::access_log::AccessLog;
+use crate::edge::dashboard::{Action, Dashboard};
+use crate::edge::docs::Docs;
+use crate::edge::traces;
+use crate::gauge::Gauge;
 use crate::natives;
 use crate::pipeline;
 use crate::pool::Pool;
@@ -10,8 +15,13 @@ use crate::sockets::Sockets;
 use dispatch::Commands;
 use dispatch::Home;
 use exchange::Channels;
-use httpd::{Address, Answering, Connection, Failure, Head, Incoming, Listener, Options, Service};
-use observe::{is_root_of_the_machine, Level, Log, Screen, WARNING};
+use httpd::{
+    this_thread, Address, Answering, Connection, Failure, Head, Incoming, Listener, Options, Proxies, Role, Service,
+    Tls,
+};
+use observe::metrics::Metrics;
+use observe::{is_root_of_the_machine, Level, Log, Manner, Screen, WARNING};
+use proxies::Networks;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -31,6 +41,10 @@ impl Service for Answers {
         pipeline::refused(connection, id, failure, &self.context);
     }
 
+    fn capacity(&self) -> String {
+        self.context.health.capacity()
+    }
+
     fn expire(&self) -> bool {
         if let Some(log) = &self.context.access_log {
             log.flush();
@@ -46,6 +60,9 @@ impl Service for Answers {
         let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(home) = queue {
             dispatch::install(home);
+        }
+        if let Some(page) = &self.context.metrics {
+            page.metrics.count_here(this_thread());
         }
     }
 
@@ -90,23 +107,33 @@ impl From<io::Error> for StartError {
     }
 }
 
-/// How much is going on in a server, for whoever asks from another thread.
-#[derive(Clone)]
-pub struct Gauge {
-    http: Arc<httpd::Shared>,
-    pool: Pool,
-}
-
-impl Gauge {
-    /// Connections that are open.
-    pub fn connections(&self) -> usize {
-        self.http.open()
+/// All sockets of a server, which are bound. When one of them cannot be, those before are closed.
+fn listeners(settings: &mut Settings) -> Result<Vec<Listener>, StartError> {
+    let sockets = std::mem::take(&mut settings.sockets);
+    let listeners: Result<Vec<Listener>, String> = if sockets.is_empty() {
+        settings.host.iter().map(|place| Listener::bind(place, settings.port)).collect()
+    } else {
+        // nobody else is to keep them open
+        sockets.into_iter().filter_map(Arc::into_inner).map(Listener::inherited).collect()
+    };
+    let mut listeners = listeners.map_err(StartError::Listen)?;
+    if listeners.is_empty() {
+        return Err(StartError::Config("host: it names no address".to_owned()));
     }
-
-    /// Requests that wait for a worker.
-    pub fn waiting(&self) -> usize {
-        self.pool.waiting()
+    if settings.tls.is_some() && listeners.iter().all(|listener| listener.address().inet().is_none()) {
+        let why = "tls: connections by a socket in the file system are in cleartext, and there is no other address";
+        return Err(StartError::Config(why.to_owned()));
     }
+    for (name, place, role) in
+        [("admin", &settings.admin, Role::Admin), ("agent_check", &settings.agent_check, Role::Agent)]
+    {
+        let Some(place) = place else { continue };
+        // a port alone is one of this machine
+        let place = place.parse::<u16>().map_or_else(|_| place.clone(), |port| format!("127.0.0.1:{port}"));
+        let listener = Listener::bind(&place, 0).map_err(|e| StartError::Listen(format!("{name}: {e}")))?;
+        listeners.push(listener.with_role(role));
+    }
+    Ok(listeners)
 }
 
 /// Handle to a running server. Dropping it ends the server at once; [`Server::drain`] first, to end it in peace.
@@ -114,50 +141,92 @@ pub struct Server {
     http: httpd::Server,
     pool: Pool,
     context: Arc<Context>,
+    commander: Arc<Commander>,
 }
 
 impl Server {
-    /// Binds the address, unless there is a socket already, and starts the I/O threads. Connections are accepted from
+    /// Binds the addresses, unless there are sockets already, and starts the I/O threads. Connections are accepted from
     /// [`Server::listen`] on; by then the pool should have an app and workers.
     ///
     /// # Errors
     /// See [`StartError`]; nothing is left running.
     pub fn bind(mut settings: Settings) -> Result<Server, StartError> {
-        // nobody else is to keep it open
-        let listener = match settings.socket.take().and_then(Arc::into_inner) {
-            Some(socket) => Listener::inherited(socket),
-            None => Listener::bind(&settings.host, settings.port),
-        };
-        let listener = listener.map_err(StartError::Listen)?;
+        let listeners = listeners(&mut settings)?;
         let screen = Screen { console: settings.console.clone(), colours: settings.colours };
-        let log = Log::open(&settings.log, screen.clone())
+        let manner = Manner { format: settings.log_format, least: settings.log_level };
+        let log = Log::open_so(&settings.log, screen.clone(), manner)
             .map_err(|e| StartError::Config(format!("log: {}: {e}", settings.log)))?;
+        let tls = settings.tls.clone().map(|tls| Tls::open(tls, settings.limits.max_connections, &log));
+        let tls = tls.transpose().map_err(StartError::Config)?;
+        let networks = |name: &str, texts: &[String]| {
+            Networks::parse(texts).map_err(|e| StartError::Config(format!("{name}: {e}")))
+        };
+        let proxies = Proxies {
+            trusted: networks("trusted_proxies", &settings.trusted_proxies)?,
+            announcing: networks("proxy_protocol", &settings.proxy_protocol)?,
+            fields: settings.forwarded_fields,
+        };
         let sockets = Arc::new(Sockets::default());
+        let commander = Arc::new(Commander::new(sockets.clone()));
         let (queue, workers, home) = dispatch::create(
             &settings.limits,
             settings.cpp_workers,
             log.clone(),
-            sockets.clone(),
+            commander.clone(),
             httpd::watch_closely,
         );
         let channels = Arc::downgrade(&sockets) as Weak<dyn Channels>;
-        let pool = Pool::new(settings.clone(), workers, log.clone(), channels).map_err(StartError::Config)?;
+        // whoever has an address for the dashboard looks at it now and then
+        let counts = settings.metrics || settings.admin.is_some();
+        let metrics = counts.then(|| Arc::new(Metrics::new(settings.threads.max(1))));
+        let otlp = settings.otlp_endpoint.as_deref();
+        let traces = traces::of_server(otlp, &settings.otel, &log, metrics.as_ref())
+            .map_err(|e| StartError::Config(format!("otlp_endpoint: {e}")))?;
+        let routes = metrics.as_ref().map(|metrics| &metrics.routes).or(traces.as_ref().map(|traces| &traces.routes));
+        let routes = routes.cloned();
+        let pool = Pool::new(settings.clone(), workers, log.clone(), channels, routes);
+        let pool = pool.map_err(StartError::Config)?;
+        commander.knows(pool.caches());
         let target = &settings.access_log;
         let access_log = AccessLog::open(target, settings.access_log_format, screen)
             .map_err(|e| StartError::Config(format!("access_log: {target}: {e}")))?;
-        let context = Arc::new(Context::new(pool.clone(), queue, sockets, access_log, &settings));
+        let dashboard = settings.admin.is_some().then(|| Dashboard::new(&settings)).transpose();
+        let dashboard = dashboard.map_err(StartError::Config)?;
+        // a socket in the file system is somebody's who speaks for others
+        let loopback = |listener: &Listener| listener.address().inet().is_some() && listener.address().is_local();
+        let is_local = listeners.iter().filter(|listener| listener.role() == Role::App).all(loopback);
+        let pages = Pages { docs: Docs::new(&settings, is_local), dashboard };
+        let context = Context::new(pages, pool.clone(), queue, sockets, access_log, metrics, &settings);
+        let context = Arc::new(context.tracing(traces));
         let service = Answers { context: context.clone(), queue: Mutex::new(Some(home)) };
         let Settings { threads, upload_path, limits, .. } = settings;
-        let options = Options { threads: threads.max(1), upload_path, limits, log };
-        Ok(Server { http: httpd::Server::start(listener, options, Arc::new(service))?, pool, context })
+        let options = Options { threads: threads.max(1), upload_path, limits, tls, proxies, log };
+        let http = httpd::Server::start(listeners, options, Arc::new(service))?;
+        let server = Server { http, pool, context, commander };
+        if let Some(dashboard) = &server.context.dashboard {
+            dashboard.shows(server.gauge());
+        }
+        Ok(server)
+    }
+
+    /// Has `act` called, from an I/O thread, for what the dashboard's user wants done. It must not wait.
+    pub fn on_action(&self, act: impl Fn(Action) + Send + Sync + 'static) {
+        if let Some(dashboard) = &self.context.dashboard {
+            dashboard.on_action(Box::new(act));
+        }
     }
 
     /// Accepts connections from now on.
     ///
     /// # Errors
-    /// When the system refuses, as when another socket has begun to listen on the address since.
-    pub fn listen(&self) -> io::Result<()> {
+    /// A text that says where the system refuses, as when another socket has begun to listen on the address since.
+    pub fn listen(&self) -> Result<(), String> {
         self.http.listen()?;
+        let open = self.http.apart().iter().find(|(role, address)| *role == Role::Admin && !address.is_local());
+        if let Some((_, admin)) = open {
+            let text = format!("`admin` is reached from other machines: {admin}. Put it on 127.0.0.1 or a unix socket, unless the network keeps others out");
+            self.log().line(Level::Warn, &text);
+        }
         if is_root_of_the_machine() {
             self.log().line(Level::Warn, WARNING);
         }
@@ -169,14 +238,42 @@ impl Server {
         &self.pool
     }
 
-    /// Where it listens.
+    /// The first of the addresses that it listens on for clients of the app.
     pub fn address(&self) -> &Address {
-        self.http.address()
+        &self.addresses()[0]
+    }
+
+    /// All of them.
+    pub fn addresses(&self) -> &[Address] {
+        self.http.addresses()
+    }
+
+    /// Where it listens for others, by the names of the settings, as it is reached from this machine.
+    pub fn apart(&self) -> Vec<(&'static str, String)> {
+        let shown = |(role, address): &(Role, Address)| match role {
+            Role::Agent => ("agent_check", address.to_string()),
+            Role::Admin | Role::App => ("admin", address.url(false)),
+        };
+        self.http.apart().iter().map(shown).collect()
+    }
+
+    /// Where it listens for clients of the app, as it is reached from this machine.
+    pub fn urls(&self) -> Vec<String> {
+        let tls = self.http.shared().tls().is_some();
+        self.addresses().iter().map(|address| address.url(tls)).collect()
     }
 
     /// The log, for the worker's side of the same process.
     pub fn log(&self) -> &Log {
         &self.http.shared().log
+    }
+
+    /// Reads certificates and keys anew, for connections from now on. When anything is wrong with them, those from
+    /// before are kept, and the log says why.
+    pub fn reload_tls(&self) {
+        if let Some(tls) = self.http.shared().tls() {
+            tls.reload(self.log());
+        }
     }
 
     /// Its log, and its access log if it has one.
@@ -185,14 +282,19 @@ impl Server {
         [Some(self.log()), access_log].into_iter().flatten().cloned().collect()
     }
 
-    /// Who obeys what is to be done with its WebSockets, as a worker says it.
-    pub fn sockets(&self) -> Arc<dyn Commands> {
-        self.context.sockets.clone()
+    /// Who obeys what a worker wants done.
+    pub fn commands(&self) -> Arc<dyn Commands> {
+        self.commander.clone()
+    }
+
+    /// What it counts; `None` when nothing is counted.
+    pub fn metrics(&self) -> Option<Arc<Metrics>> {
+        self.context.metrics.as_ref().map(|page| page.metrics.clone())
     }
 
     /// How much is going on in it.
     pub fn gauge(&self) -> Gauge {
-        Gauge { http: self.http.shared().clone(), pool: self.pool.clone() }
+        Gauge::new(self.http.shared().clone(), self.pool.clone(), self.metrics())
     }
 
     /// Connections that are open.
@@ -200,8 +302,17 @@ impl Server {
         self.http.shared().open()
     }
 
+    /// From now on `/readyz` says that no more requests should come; they are answered as before.
+    pub fn leave(&self) {
+        self.context.health.leave();
+    }
+
     /// Stops accepting; connections end as their requests are answered. Returns at once.
     pub fn drain(&self) {
+        self.leave();
+        if let Some(dashboard) = &self.context.dashboard {
+            dashboard.end();
+        }
         self.pool.drain();
         self.http.drain();
     }

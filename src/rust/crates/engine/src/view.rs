@@ -2,22 +2,33 @@
 //! handlers in this process read, and what the message to a worker is made of.
 
 use exchange::RequestView;
-use httpd::{Connection, Received};
+use httpd::{Client, Received};
 use httpd::{Head, Version};
 use router::Params;
 use std::os::unix::ffi::OsStrExt;
-use wire::{BodyRef, RequestHead, FLAG_HTTP2};
+use wire::{BodyRef, RequestHead, FLAG_HTTP2, FLAG_HTTPS};
 
 /// See the module.
 pub struct View<'a, 'p> {
     pub id: u64,
     pub route: u32,
     pub head: &'a Head,
-    pub connection: &'a Connection,
+    /// whom it is from
+    pub client: &'a Client,
+    /// whether the client came by TLS
+    pub https: bool,
+    /// what was agreed on in TLS with the peer, as `wire` has it; empty in cleartext
+    pub tls: &'a [u8],
     /// decoded
     pub path: &'a str,
     pub params: &'a Params<'p>,
+    /// by which the answer is packed, if it is to be
+    pub terms: &'a [u8],
     pub body: &'a Received,
+    /// who asks, as `wire` has it
+    pub auth: &'a [u8],
+    /// what the app keeps with the client, as `wire` has it
+    pub session: &'a [u8],
 }
 
 impl RequestView for View<'_, '_> {
@@ -38,15 +49,27 @@ impl RequestView for View<'_, '_> {
     }
 
     fn remote_addr(&self) -> &[u8] {
-        self.connection.remote_addr.as_bytes()
+        self.client.address.as_bytes()
     }
 
     fn remote_port(&self) -> u16 {
-        self.connection.remote_port
+        self.client.port
     }
 
     fn is_http2(&self) -> bool {
         self.head.version == Version::Http2
+    }
+
+    fn is_https(&self) -> bool {
+        self.https
+    }
+
+    fn tls(&self) -> &[u8] {
+        self.tls
+    }
+
+    fn auth(&self) -> &[u8] {
+        self.auth
     }
 
     fn param(&self, at: usize) -> Option<&[u8]> {
@@ -92,15 +115,27 @@ impl View<'_, '_> {
         let message = RequestHead {
             id: self.id,
             route: self.route,
-            flags: flags | if self.is_http2() { FLAG_HTTP2 } else { 0 },
+            flags: flags | flag(self.is_http2(), FLAG_HTTP2) | flag(self.is_https(), FLAG_HTTPS),
             remote_port: self.remote_port(),
             method: self.method(),
             target: self.target(),
             path: self.path(),
             remote_addr: self.remote_addr(),
+            tls: self.tls(),
+            auth: self.auth(),
+            session: self.session,
+            terms: self.terms,
             body,
         };
         let params: smallvec::SmallVec<[&[u8]; 4]> = self.params.iter().map(|p| p.as_bytes()).collect();
         message.encode(&params, || self.head.fields.iter(), out);
+    }
+}
+
+fn flag(is_set: bool, flag: u32) -> u32 {
+    if is_set {
+        flag
+    } else {
+        0
     }
 }

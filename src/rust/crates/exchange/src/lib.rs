@@ -1,6 +1,6 @@
 //! One request and its answer, as handlers that are not R see them, wherever they run: in the server's own process,
 //! where the engine has the request at hand, or in a worker process, where it is a message of `wire`. And the clock
-//! that all go by.
+//! that all go by, and the trace that a request belongs to.
 //!
 //! Who calls ([`Handlers`]) and who is called meet only here: `engine` and `worker` call, `native` is called.
 #![forbid(unsafe_code)]
@@ -14,12 +14,14 @@ mod pace;
 mod packet;
 mod pipe;
 mod request;
+mod sampler;
 mod sink;
+mod trace;
 
 pub use answer::{Answer, Head, Response};
 pub use channels::Channels;
 pub use clock::now;
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub use clock::set_now;
 pub use handlers::Handlers;
@@ -28,4 +30,6 @@ pub use pace::follow;
 pub use packet::Packet;
 pub use pipe::{pipe, PipeReader, PipeWriter, Reading, Written};
 pub use request::RequestView;
+pub use sampler::Sampler;
 pub use sink::{Sent, Sink};
+pub use trace::{is_trace_state, Trace};

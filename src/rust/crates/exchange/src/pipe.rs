@@ -20,6 +20,8 @@ struct State {
     held: usize,
     /// the writer's last word: whether the body is whole
     end: Option<bool>,
+    /// fields behind the body, as text
+    trailers: Bytes,
     reader_gone: bool,
     waker: Option<Waker>,
 }
@@ -88,18 +90,38 @@ impl PipeWriter {
         if piece.is_empty() {
             return Written::Done;
         }
-        state.held += piece.len();
-        state.pieces.push_back(piece);
-        wake(state);
+        push(state, piece);
         Written::Done
+    }
+
+    /// Writes the few bytes that stand at the end of a body, whether there is room or not.
+    pub fn write_last(&self, piece: Bytes) {
+        let state = self.0.state();
+        if !state.reader_gone && state.end.is_none() {
+            push(state, piece);
+        }
     }
 
     /// The body is complete, or, if not `whole`, never will be.
     pub fn end(&self, whole: bool) {
+        self.end_with(whole, Bytes::new());
+    }
+
+    /// The same, with the text of the fields that follow it: see `grammar::trailers`.
+    pub fn end_with(&self, whole: bool, trailers: Bytes) {
         let mut state = self.0.state();
+        if state.end.is_none() {
+            state.trailers = trailers;
+        }
         state.end.get_or_insert(whole);
         wake(state);
     }
+}
+
+fn push(mut state: MutexGuard<'_, State>, piece: Bytes) {
+    state.held += piece.len();
+    state.pieces.push_back(piece);
+    wake(state);
 }
 
 fn wake(mut state: MutexGuard<'_, State>) {
@@ -144,6 +166,11 @@ impl PipeReader {
         drop(state);
         self.tell(Reading::Took(piece.len()));
         Poll::Ready(Some(Ok(piece)))
+    }
+
+    /// What stands behind the last piece, once that has been taken.
+    pub fn trailers(&self) -> Bytes {
+        self.0.state().trailers.clone()
     }
 }
 

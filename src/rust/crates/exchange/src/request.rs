@@ -1,6 +1,6 @@
 //! What a handler may ask of a request. Nothing is copied: the bytes are where the request was received.
 
-use wire::{BodyRef, Request, FLAG_HTTP2};
+use wire::{tls_facts, BodyRef, Request, FLAG_HTTP2, FLAG_HTTPS};
 
 /// A request, complete with its body.
 pub trait RequestView {
@@ -18,6 +18,12 @@ pub trait RequestView {
     fn remote_port(&self) -> u16;
     /// whether it came by HTTP/2
     fn is_http2(&self) -> bool;
+    /// whether the client came by TLS, to the server or to a proxy that is trusted
+    fn is_https(&self) -> bool;
+    /// what was agreed on in TLS, as `wire` has it; empty in cleartext
+    fn tls(&self) -> &[u8];
+    /// who asks, as an object of JSON; empty when nobody is known
+    fn auth(&self) -> &[u8];
     /// values of the path's params, in the order of the pattern
     fn param(&self, at: usize) -> Option<&[u8]>;
     /// how many there are
@@ -34,6 +40,11 @@ pub trait RequestView {
     fn body(&self) -> BodyRef<'_>;
     /// appends the request as a message of `wire` to `out`, for when it has to outlive this view
     fn encode(&self, out: &mut Vec<u8>);
+
+    /// what was agreed on in TLS under this name, such as `client_subject`
+    fn tls_fact(&self, name: &[u8]) -> Option<&[u8]> {
+        tls_facts(self.tls()).find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
 
     /// the query without its `?`; `None` when there is no `?`
     fn query(&self) -> Option<&[u8]> {
@@ -69,6 +80,18 @@ impl RequestView for Request<'_> {
 
     fn is_http2(&self) -> bool {
         self.head.flags & FLAG_HTTP2 != 0
+    }
+
+    fn is_https(&self) -> bool {
+        self.head.flags & FLAG_HTTPS != 0
+    }
+
+    fn tls(&self) -> &[u8] {
+        self.head.tls
+    }
+
+    fn auth(&self) -> &[u8] {
+        self.head.auth
     }
 
     fn param(&self, at: usize) -> Option<&[u8]> {

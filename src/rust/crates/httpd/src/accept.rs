@@ -1,7 +1,7 @@
 //! Accepting connections: every I/O thread takes them from the one listener. Neighbour: `new_connections`, which gets
 //! them.
 
-use crate::listen::Listener;
+use crate::listen::{Listener, Role};
 use crate::new_connections;
 use crate::service::Service;
 use crate::shared::Shared;
@@ -17,11 +17,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
-use tokio::sync::Notify;
+use tokio::sync::watch;
 
 thread_local! {
-    /// of this I/O thread
-    static LAST_CALL: Arc<Notify> = Arc::default();
+    /// whether it is time to accept no more, of this I/O thread
+    static LAST_CALL: watch::Sender<bool> = watch::Sender::new(false);
 }
 
 /// After an error that a moment may mend (no descriptors left), and between two log lines about it.
@@ -36,11 +36,13 @@ const AT_A_TIME: usize = 32;
 const SINGLE_ACCEPTS: u32 = 8;
 const STEP_BACK: Duration = Duration::from_millis(3);
 
-/// The listener, as all threads have it. It closes when the last of them has left.
+/// A listener, as all threads have it. It closes when the last of them has left.
 pub(crate) struct Acceptor {
     listener: Listener,
     server: Arc<Shared>,
     service: Arc<dyn Service>,
+    /// listeners of the server that are open
+    open: Arc<AtomicUsize>,
     /// threads that wait for connections
     waiting: AtomicUsize,
     complained: Mutex<Option<Instant>>,
@@ -48,10 +50,15 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    /// For all I/O threads, each of which is to run [`run`].
-    pub fn new(listener: Listener, server: Arc<Shared>, service: Arc<dyn Service>) -> Arc<Self> {
-        let (complained, said_full) = (Mutex::default(), Mutex::default());
-        Arc::new(Acceptor { listener, server, service, waiting: AtomicUsize::new(0), complained, said_full })
+    /// One for each listener, and each for all I/O threads, which are to run [`run`].
+    pub fn all(listeners: Vec<Listener>, server: &Arc<Shared>, service: &Arc<dyn Service>) -> Vec<Arc<Self>> {
+        let open = Arc::new(AtomicUsize::new(listeners.len()));
+        let acceptor = |listener| {
+            let (server, service, open) = (server.clone(), service.clone(), open.clone());
+            let (complained, said_full) = (Mutex::default(), Mutex::default());
+            Arc::new(Acceptor { listener, server, service, open, waiting: AtomicUsize::new(0), complained, said_full })
+        };
+        listeners.into_iter().map(acceptor).collect()
     }
 
     /// Whether a connection waits to be accepted.
@@ -88,11 +95,14 @@ impl Acceptor {
         }
     }
 
-    /// A thread accepts no more. When that was the last one, the acceptor is closed, and all threads are told to drain:
-    /// nobody is told to come again before, as who did so would find nobody.
+    /// A thread accepts no more. When that was the last one, the listener is closed; when that was the last listener,
+    /// all threads are told to drain: nobody is told to come again before, as who did so would find nobody.
     fn leave(self: Arc<Self>) {
-        let Some(Acceptor { listener, server, .. }) = Arc::into_inner(self) else { return };
+        let Some(Acceptor { listener, server, open, .. }) = Arc::into_inner(self) else { return };
         drop(listener);
+        if open.fetch_sub(1, Ordering::Relaxed) > 1 {
+            return;
+        }
         server.drains();
         server.run_on_all(timeouts::drain);
         server.accepting.store(false, Ordering::Relaxed);
@@ -110,7 +120,7 @@ impl AsRawFd for Handle {
 
 /// The thread is to accept what the kernel has accepted already, and no more.
 pub(crate) fn last_call() {
-    LAST_CALL.with(|last_call| last_call.notify_one());
+    LAST_CALL.with(|last_call| last_call.send_replace(true));
 }
 
 /// The task of a thread. At the last call it takes the connections that the kernel has accepted already, as their
@@ -119,12 +129,12 @@ pub(crate) fn last_call() {
 /// The kernel wakes every thread that waits, for each connection. Where they come one by one, one thread can do with
 /// less: so the others step back for a moment, again and again.
 pub(crate) async fn run(acceptor: Arc<Acceptor>) {
-    let last_call = LAST_CALL.with(Arc::clone);
-    let mut last_call = pin!(last_call.notified());
+    let mut last_call = LAST_CALL.with(watch::Sender::subscribe);
+    let mut last_call = pin!(last_call.wait_for(|is_over| *is_over));
     loop {
         let stepped_back = tokio::select! {
             biased;
-            () = &mut last_call => break,
+            _ = &mut last_call => break,
             stepped_back = wait(&acceptor) => stepped_back,
         };
         if let Err(e) = stepped_back {
@@ -133,13 +143,18 @@ pub(crate) async fn run(acceptor: Arc<Acceptor>) {
         }
         tokio::select! {
             biased;
-            () = &mut last_call => break,
+            _ = &mut last_call => break,
             () = tokio::time::sleep(STEP_BACK) => {}
         }
     }
     // by the kernel's own word, not the runtime's, which may be behind
     while let Ok((io, peer)) = acceptor.listener.accept() {
-        new_connections::receive(io, peer, acceptor.server.enter(), &acceptor.service);
+        new_connections::receive(
+            io,
+            (peer, acceptor.listener.role()),
+            acceptor.server.enter(acceptor.listener.role()),
+            &acceptor.service,
+        );
     }
     acceptor.leave();
 }
@@ -178,14 +193,18 @@ async fn some(handle: &AsyncFd<Handle>, crowd: &mut bool) {
         if n == 1 && !was_crowd && !acceptor.has_more() {
             return ready.clear_ready();
         }
-        let Some(open) = acceptor.server.try_enter() else {
+        let role = acceptor.listener.role();
+        let Some(open) = acceptor.server.try_enter(role) else {
+            if role != Role::App {
+                return tokio::time::sleep(PAUSE).await;
+            }
             acceptor.is_full();
             return acceptor.server.budget.one_freed.notified().await;
         };
         match acceptor.listener.accept() {
             Ok((io, peer)) => {
                 *crowd = n > 0;
-                new_connections::receive(io, peer, open, &acceptor.service);
+                new_connections::receive(io, (peer, role), open, &acceptor.service);
             }
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => return ready.clear_ready(),
             Err(e) if is_clients(&e) => {}

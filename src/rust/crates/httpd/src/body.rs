@@ -8,6 +8,7 @@ use crate::current_transport;
 use crate::response::Failure;
 use crate::shared::Shared;
 use crate::transport::Transport;
+use crate::unpack::{Decoding, Unpacking};
 use admission::Limits;
 use bytes::Bytes;
 use h2::RecvStream;
@@ -90,13 +91,18 @@ impl Incoming {
     }
 }
 
-/// Reads the whole body.
+/// Reads the whole body, and unpacks it where it is packed.
 ///
 /// # Errors
 /// The failure to answer with: 413 too large, 408 too slow, 400 malformed, 503 too many files open, 507 no room on
 /// disk.
-pub async fn receive(body: &mut Incoming, connection: &Connection) -> Result<Received, Failure> {
+pub async fn receive(
+    body: &mut Incoming,
+    connection: &Connection,
+    decoding: Option<Decoding>,
+) -> Result<Received, Failure> {
     let (announced, stream) = match body {
+        Incoming::Here(Received::Memory(bytes)) if decoding.is_some() => (bytes.len() as u64, None),
         Incoming::Here(received) => return Ok(std::mem::replace(received, Received::Empty)),
         Incoming::Line(_) => return Ok(Received::Empty),
         Incoming::Coming(announced) => (*announced, None),
@@ -104,7 +110,8 @@ pub async fn receive(body: &mut Incoming, connection: &Connection) -> Result<Rec
     };
     let transfer = stream.as_deref().unwrap_or(&connection.transfer);
     let server = &**connection.server();
-    let mut store = Store::new(announced, server);
+    let unpacking = decoding.and_then(|decoding| Unpacking::new(decoding, &server.budget));
+    let mut store = Store::new(announced, server, unpacking);
     if announced > server.limits.max_body {
         return Err(store.too_large());
     }
@@ -116,14 +123,20 @@ pub async fn receive(body: &mut Incoming, connection: &Connection) -> Result<Rec
             return Poll::Ready(Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "the body came too slowly").closing()));
         }
         match body {
-            Incoming::Here(_) | Incoming::Line(_) => Poll::Ready(Ok(())),
+            Incoming::Here(received) => {
+                if let Received::Memory(bytes) = std::mem::replace(received, Received::Empty) {
+                    store.add(&bytes)?;
+                }
+                store.poll_unpack(cx)
+            }
+            Incoming::Line(_) => Poll::Ready(Ok(())),
             Incoming::Coming(_) => current_transport::borrow(|io| poll_http1(io, cx, transfer, &mut store))
                 .unwrap_or_else(|| Poll::Ready(Err(ended_early()))),
             Incoming::Http2(stream) => poll_http2(&mut stream.body, cx, &mut store),
         }
     })
     .await?;
-    Ok(store.finish())
+    store.finish()
 }
 
 /// Stops the body's clock however the wait for it ends.
@@ -148,7 +161,9 @@ fn poll_http1(
     io.body.begins();
     loop {
         let server = store.server;
-        if io.read_body(&server.limits, |piece| store.add(piece))? {
+        let has_ended = io.read_body(&server.limits, |piece| store.add(piece))?;
+        ready!(store.poll_unpack(cx))?;
+        if has_ended {
             return Poll::Ready(Ok(()));
         }
         match ready!(io.poll_fill(cx)) {
@@ -160,13 +175,14 @@ fn poll_http1(
 
 /// Trailers are left to the library. The clock is told of bytes when they are read from the socket: see `h2`.
 fn poll_http2(body: &mut RecvStream, cx: &mut Context<'_>, store: &mut Store<'_>) -> Poll<Result<(), Failure>> {
-    while let Some(piece) = ready!(body.poll_data(cx)) {
+    loop {
+        ready!(store.poll_unpack(cx))?;
+        let Some(piece) = ready!(body.poll_data(cx)) else { return Poll::Ready(Ok(())) };
         let piece = piece.map_err(|_| ended_early())?;
         // an error is the connection's end, which the next poll tells
         let _ = body.flow_control().release_capacity(piece.len());
         store.add(&piece)?;
     }
-    Poll::Ready(Ok(()))
 }
 
 fn ended_early() -> Failure {
@@ -174,6 +190,10 @@ fn ended_early() -> Failure {
 }
 
 struct Store<'a> {
+    /// of one that is packed: what comes goes there first
+    unpacking: Option<Unpacking>,
+    /// what has come of one that is packed
+    came: u64,
     len: u64,
     announced: u64,
     server: &'a Shared,
@@ -189,8 +209,10 @@ enum Place {
 const MADE_AT_ONCE: u64 = 64 << 10;
 
 impl<'a> Store<'a> {
-    fn new(announced: u64, server: &'a Shared) -> Self {
-        Store { len: 0, announced, server, place: Place::Memory(Vec::new(), server.budget.body()) }
+    fn new(announced: u64, server: &'a Shared, unpacking: Option<Unpacking>) -> Self {
+        // how long it will be is not known of one that is packed
+        let announced = if unpacking.is_some() { 0 } else { announced };
+        Store { unpacking, came: 0, len: 0, announced, server, place: Place::Memory(Vec::new(), server.budget.body()) }
     }
 
     fn too_large(&self) -> Failure {
@@ -198,7 +220,31 @@ impl<'a> Store<'a> {
         Failure::new(StatusCode::PAYLOAD_TOO_LARGE, detail).closing()
     }
 
+    /// The next piece, as it came.
     fn add(&mut self, piece: &[u8]) -> Result<(), Failure> {
+        let Some(unpacking) = &mut self.unpacking else { return self.keep(piece) };
+        self.came += piece.len() as u64;
+        unpacking.add(piece);
+        if self.came > self.server.limits.max_body {
+            return Err(self.too_large());
+        }
+        Ok(())
+    }
+
+    /// Unpacks what has come, if it is packed: ready when that is done. A long piece takes several turns of the task.
+    fn poll_unpack(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        let Some(mut unpacking) = self.unpacking.take() else { return Poll::Ready(Ok(())) };
+        let is_done = unpacking.advance(|piece| self.keep(piece))?;
+        self.unpacking = Some(unpacking);
+        if is_done {
+            return Poll::Ready(Ok(()));
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// The next bytes of the body.
+    fn keep(&mut self, piece: &[u8]) -> Result<(), Failure> {
         self.len += piece.len() as u64;
         if self.len > self.server.limits.max_body {
             return Err(self.too_large());
@@ -231,12 +277,15 @@ impl<'a> Store<'a> {
     }
 
     /// The whole body. A file is closed: who reads it knows its name.
-    fn finish(self) -> Received {
-        match self.place {
+    fn finish(self) -> Result<Received, Failure> {
+        if let Some(unpacking) = &self.unpacking {
+            unpacking.finish()?;
+        }
+        Ok(match self.place {
             Place::Memory(bytes, _) if bytes.is_empty() => Received::Empty,
             Place::Memory(bytes, _) => Received::Memory(bytes.into()),
             Place::File { file, .. } => Received::Spooled(file.into_temp_path(), self.len),
-        }
+        })
     }
 }
 

@@ -21,6 +21,10 @@ const MAX_RESPONSES: u64 = 64 << 20;
 /// more is told to come again.
 const MAX_MESSAGES: u64 = 64 << 20;
 
+/// Bytes that decoders of packed bodies have to remember, of all requests together; who needs more is told to come
+/// again. Gzip needs 32 kB for each, which do not count, zstd up to 8 MB.
+const MAX_WINDOWS: u64 = 64 << 20;
+
 /// See the module.
 pub struct Budget {
     /// descriptors that connections and files share
@@ -30,6 +34,7 @@ pub struct Budget {
     bodies: AtomicU64,
     responses: AtomicU64,
     messages: AtomicU64,
+    windows: AtomicU64,
     /// rung when a connection or a file closes that stood in a new connection's way
     pub one_freed: Notify,
 }
@@ -40,8 +45,17 @@ impl Budget {
     pub fn new(descriptors: usize, max_connections: usize) -> Arc<Self> {
         let max_files = descriptors.saturating_sub(max_connections).max(descriptors / 2);
         let files = AtomicUsize::new(0);
-        let (bodies, responses, messages) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
-        Arc::new(Budget { descriptors, max_files, files, bodies, responses, messages, one_freed: Notify::new() })
+        let [bodies, responses, messages, windows] = [const { AtomicU64::new(0) }; 4];
+        Arc::new(Budget {
+            descriptors,
+            max_files,
+            files,
+            bodies,
+            responses,
+            messages,
+            windows,
+            one_freed: Notify::new(),
+        })
     }
 
     /// Connections that fit beside the files that are open.
@@ -71,6 +85,15 @@ impl Budget {
         BodyRoom { budget: self.clone(), of: Self::of_messages, bytes: 0 }
     }
 
+    /// Room in memory for what a decoder has to remember.
+    pub fn window(self: &Arc<Self>) -> BodyRoom {
+        BodyRoom { budget: self.clone(), of: Self::windows, bytes: 0 }
+    }
+
+    fn windows(&self) -> (&AtomicU64, u64) {
+        (&self.windows, MAX_WINDOWS)
+    }
+
     fn of_messages(&self) -> (&AtomicU64, u64) {
         (&self.messages, MAX_MESSAGES)
     }
@@ -84,7 +107,7 @@ impl Budget {
     }
 
     /// Files that are open, and bytes of bodies and responses.
-    #[cfg(any(fuzzing, test))]
+    #[cfg(any(feature = "fuzzing", test))]
     pub(crate) fn in_use(&self) -> (usize, u64, u64) {
         (self.files.load(Relaxed), self.bodies.load(Relaxed), self.responses.load(Relaxed))
     }
@@ -93,7 +116,7 @@ impl Budget {
     pub fn is_scarce(&self) -> bool {
         let is_half_full = |(taken, most): (&AtomicU64, u64)| 2 * taken.load(Relaxed) > most;
         2 * self.files.load(Relaxed) > self.max_files
-            || [self.bodies(), self.responses(), self.of_messages()].into_iter().any(is_half_full)
+            || [self.bodies(), self.responses(), self.of_messages(), self.windows()].into_iter().any(is_half_full)
     }
 }
 

@@ -7,12 +7,13 @@
 
 use super::transfer::Transfer;
 use super::wakeup::Wakeup;
-use crate::listen::Peer;
+use crate::client::{Client, RemoteAddress};
+use crate::listen::{Peer, Role};
+use crate::places::Place;
 use crate::shared::Shared;
+use crate::tls::Agreed;
 use exchange::now;
-use std::fmt;
-use std::net::IpAddr;
-use std::ops::Deref;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
@@ -48,39 +49,6 @@ impl Directive {
     }
 }
 
-/// The address of a client, whose text is made when somebody asks for it.
-#[derive(Debug)]
-pub struct RemoteAddress {
-    ip: Option<IpAddr>,
-    text: OnceLock<String>,
-}
-
-impl RemoteAddress {
-    /// Names the client, as far as its address does: a network of IPv6 of which one may have all addresses is one
-    /// client, and so are all processes that come by a unix socket.
-    pub fn client(&self) -> u64 {
-        match self.ip.map(|ip| ip.to_canonical()) {
-            Some(IpAddr::V4(ip)) => ip.to_bits().into(),
-            Some(IpAddr::V6(ip)) => (ip.to_bits() >> 64) as u64,
-            None => 0,
-        }
-    }
-}
-
-impl Deref for RemoteAddress {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        self.text.get_or_init(|| self.ip.map_or_else(|| "unix:".to_owned(), |ip| ip.to_canonical().to_string()))
-    }
-}
-
-impl fmt::Display for RemoteAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self)
-    }
-}
-
 const WATCH_NOT: u8 = 0;
 const WATCH_WANTED: u8 = 1;
 const WATCH_NOW: u8 = 2;
@@ -92,10 +60,12 @@ const BUSY: u8 = 2;
 /// See the module. Times are of [`now`]; 0 means "not".
 pub struct Connection {
     server: Arc<Shared>,
-    /// the client's address, as text; `unix:` for a process of this machine
-    pub remote_addr: RemoteAddress,
-    /// the client's port
-    pub remote_port: u16,
+    peer: Client,
+    /// whom it is from, where a balancer has said so before all else
+    announced: OnceLock<Client>,
+    /// of those that each client has
+    place: OnceLock<Place>,
+    role: Role,
     activity: AtomicU8,
     since: AtomicU64,
     /// requests without a whole response
@@ -114,14 +84,18 @@ pub struct Connection {
     http2: AtomicBool,
     /// it has no end of its own: when the server ends it has to be told
     lasts: AtomicBool,
+    /// what was agreed on in TLS, if that is spoken
+    tls: OnceLock<Box<Agreed>>,
 }
 
 impl Connection {
-    pub(crate) fn new(peer: Peer, server: Arc<Shared>) -> Self {
+    pub(crate) fn new(peer: Peer, role: Role, server: Arc<Shared>) -> Self {
         Connection {
             server,
-            remote_addr: RemoteAddress { ip: peer.address(), text: OnceLock::new() },
-            remote_port: peer.port(),
+            peer: Client { address: RemoteAddress::new(peer.address()), port: peer.port() },
+            announced: OnceLock::new(),
+            place: OnceLock::new(),
+            role,
             activity: AtomicU8::new(IDLE),
             since: AtomicU64::new(now()),
             open: AtomicU32::new(0),
@@ -134,12 +108,66 @@ impl Connection {
             task: Wakeup::default(),
             http2: AtomicBool::new(false),
             lasts: AtomicBool::new(false),
+            tls: OnceLock::new(),
         }
     }
 
     /// What it shares with the others of its server.
     pub fn server(&self) -> &Arc<Shared> {
         &self.server
+    }
+
+    /// Whom it is from.
+    pub fn client(&self) -> &Client {
+        self.announced.get().unwrap_or(&self.peer)
+    }
+
+    /// A balancer says whom it is from.
+    pub(crate) fn is_from(&self, client: SocketAddr) {
+        let client = Client { address: RemoteAddress::new(Some(client.ip())), port: client.port() };
+        self.announced.get_or_init(|| client);
+    }
+
+    /// Whether a balancer is to say so before all else.
+    pub(crate) fn is_announced(&self) -> bool {
+        self.role == Role::App && self.server.proxies.announcing.has(self.peer.address.ip())
+    }
+
+    /// Takes one of the places for connections that its client has. `false` when there is none left.
+    pub(crate) fn takes_place(&self) -> bool {
+        let Some(places) = self.server.by_address.as_ref().filter(|_| self.is_one_clients()) else { return true };
+        places.take(self.remote_addr()).map(|place| self.place.get_or_init(|| place)).is_some()
+    }
+
+    /// The places for handshakes that its client has; `None` when it has no bound of its own.
+    pub(crate) fn share_of_handshakes(&self) -> Option<&RemoteAddress> {
+        self.is_one_clients().then(|| self.remote_addr())
+    }
+
+    /// Whether its address stands for one client: neither a trusted proxy nor whoever runs the server is that.
+    fn is_one_clients(&self) -> bool {
+        self.role == Role::App && self.remote_addr().ip().is_some() && !self.is_of_proxy()
+    }
+
+    /// Its address.
+    pub fn remote_addr(&self) -> &RemoteAddress {
+        &self.client().address
+    }
+
+    /// Whether it is a proxy's that is trusted with what it says of clients.
+    pub fn is_of_proxy(&self) -> bool {
+        self.server.proxies.trusted.has(self.remote_addr().ip())
+    }
+
+    /// Whom the listener is for that it came by.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+
+    /// Whether it is to begin with TLS, where the server has that: a client of this machine that comes by a socket in
+    /// the file system needs none, nor does whoever runs the server.
+    pub(crate) fn begins_with_tls(&self) -> bool {
+        self.role == Role::App && self.peer.address.ip().is_some()
     }
 
     fn set(&self, activity: u8) {
@@ -152,6 +180,24 @@ impl Connection {
         if self.activity.load(Relaxed) == IDLE {
             self.set(HEAD);
         }
+    }
+
+    /// A handshake of TLS has begun, or is to begin: it has to end in time, as a header section has.
+    pub fn handshake_begins(&self) {
+        self.head_comes();
+    }
+
+    /// It has ended; without anything to show for it when the client does not speak TLS.
+    pub fn handshake_ends(&self, agreed: Option<Agreed>) {
+        if let Some(agreed) = agreed {
+            self.tls.get_or_init(|| Box::new(agreed));
+        }
+        self.settled();
+    }
+
+    /// What was agreed on in TLS; `None` in cleartext.
+    pub fn tls(&self) -> Option<&Agreed> {
+        self.tls.get().map(|agreed| &**agreed)
     }
 
     /// It speaks HTTP/2.
@@ -306,24 +352,35 @@ impl Connection {
 }
 
 /// Counts a request as open until dropped, also when its client goes.
-pub struct OpenRequest(Arc<Connection>);
+pub struct OpenRequest {
+    connection: Arc<Connection>,
+    /// whether its client waits for it
+    awaited: bool,
+}
 
 impl OpenRequest {
     /// A request of this connection has begun.
     pub fn new(connection: Arc<Connection>) -> Self {
         connection.request_begins();
-        OpenRequest(connection)
+        OpenRequest { connection, awaited: true }
+    }
+
+    /// One that nobody waits for: what a request of this connection has left to be done.
+    pub fn unawaited(connection: Arc<Connection>) -> Self {
+        OpenRequest { connection, awaited: false }
     }
 
     /// On which connection.
     pub fn connection(&self) -> &Arc<Connection> {
-        &self.0
+        &self.connection
     }
 }
 
 impl Drop for OpenRequest {
     fn drop(&mut self) {
-        self.0.request_ends();
+        if self.awaited {
+            self.connection.request_ends();
+        }
     }
 }
 

@@ -48,6 +48,12 @@ pub struct Content {
 }
 
 impl Head {
+    /// The trace that the client is in, as it says in one field; `None` when it says so in none, or in several.
+    pub fn trace_parent(&self) -> Option<&[u8]> {
+        let mut values = self.fields.named(b"traceparent");
+        values.next().filter(|_| values.next().is_none())
+    }
+
     /// One that says nothing yet.
     pub(crate) fn new() -> Self {
         let free = FREE.with_borrow_mut(Vec::pop);
@@ -66,6 +72,19 @@ impl Head {
     /// Its content, for somebody else. Nothing is left in it, and nothing may be read of it any more.
     pub fn take(&mut self) -> Head {
         Head(self.0.take())
+    }
+
+    /// The same once more, for who goes on when this request is answered.
+    pub fn copy(&self) -> Head {
+        let mut head = Head::new();
+        head.method = self.method.clone();
+        head.version = self.version;
+        head.protocol.clone_from(&self.protocol);
+        head.target.clone_from(&self.target);
+        head.path = self.path;
+        head.fields.text.clone_from(&self.fields.text);
+        head.fields.spans.clone_from(&self.fields.spans);
+        head
     }
 
     /// That of an HTTP/2 request, whose authority handlers find where HTTP/1.1 has it.
@@ -193,6 +212,12 @@ impl Fields {
         }
     }
 
+    /// Takes all fields of this name out, which is in lower case.
+    pub fn remove(&mut self, name: &[u8]) {
+        let text = &self.text;
+        self.spans.retain(|span| &text[span.at as usize..(span.at + span.name) as usize] != name);
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.spans.len()
@@ -241,6 +266,14 @@ impl<N: AsRef<str>, V: AsRef<[u8]>> FromIterator<(N, V)> for Fields {
     }
 }
 
+/// Whether an origin (RFC 6454) is of the host that a request is for. The scheme does not count: it is a proxy's to
+/// say.
+pub fn is_own_origin(head: &Head, origin: &[u8]) -> bool {
+    let host = head.fields.get(&HOST).unwrap_or_default();
+    let of_origin = memchr::memmem::find(origin, b"://").map(|at| &origin[at + 3..]);
+    of_origin.is_some_and(|own| own.eq_ignore_ascii_case(host))
+}
+
 /// A value that is ASCII as text.
 pub fn ascii(value: &[u8]) -> Option<&str> {
     std::str::from_utf8(value).ok().filter(|text| text.is_ascii())
@@ -264,6 +297,10 @@ mod tests {
         fields.set(b"host", b"other");
         assert_eq!(fields.all(&HOST).collect::<Vec<_>>(), [&b"other"[..], b"b"]);
         assert_eq!((fields.len(), fields.nth(1)), (3, Some((&b"x"[..], &b""[..]))));
+        fields.push(b"y", b"1");
+        fields.push(b"y", b"2");
+        fields.remove(b"y");
+        assert_eq!((fields.len(), fields.named(b"y").next()), (3, None));
         fields.set(b"y", b"z");
         assert_eq!((fields.len(), fields.nth(3)), (4, Some((&b"y"[..], &b"z"[..]))));
     }

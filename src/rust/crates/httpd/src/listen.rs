@@ -1,4 +1,4 @@
-//! Where a server listens: a TCP address, a socket in the file system, or what it was started with.
+//! Where a server listens: TCP addresses, sockets in the file system, or what it was started with.
 //!
 //! A socket is bound first and listens later ([`Listener::listen`]): nobody is to connect before there is someone to
 //! answer. What a connection is from here on is in `socket`: both kinds are one to everything else.
@@ -12,7 +12,7 @@ use rustix::net::{
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -44,6 +44,23 @@ impl Address {
             Address::Inet(address) => address.port(),
             Address::Unix(_) => 0,
         }
+    }
+
+    /// Where it is reached from this machine, whatever it is bound to. `tls`: whether connections begin with that,
+    /// which those by a socket in the file system never do.
+    pub fn url(&self, tls: bool) -> String {
+        let Address::Inet(mut address) = *self else { return self.to_string() };
+        match address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+            IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+            _ => {}
+        }
+        format!("{}://{address}", if tls { "https" } else { "http" })
+    }
+
+    /// Whether whoever reaches it is on this machine.
+    pub fn is_local(&self) -> bool {
+        self.inet().is_none_or(|address| address.ip().to_canonical().is_loopback())
     }
 
     /// The IP address and port, if it is one.
@@ -91,25 +108,51 @@ impl Peer {
     }
 }
 
+/// Whom a listener is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Role {
+    /// clients of the app
+    #[default]
+    App,
+    /// whoever runs the server, and asks how it is
+    Admin,
+    /// balancers that ask how much it can take: they get a line, and that is all (HAProxy's agent-check)
+    Agent,
+}
+
 /// A bound socket.
 #[derive(Debug)]
 pub struct Listener {
     socket: OwnedFd,
     address: Address,
+    role: Role,
     _file: Option<SocketFile>,
 }
 
 impl Listener {
-    /// A socket at a host and port (0 for a free one), or at `unix:PATH` or `unix:PATH?mode=0660`. The file of a socket
-    /// that nobody listens on any more is replaced.
+    /// A socket at `HOST`, `HOST:PORT`, `[IPv6]:PORT` (port 0 for a free one), `unix:PATH` or `unix:PATH?mode=0660`;
+    /// `port` is that of a host without one. The file of a socket that nobody listens on any more is replaced.
     ///
     /// # Errors
     /// A text that says what is in the way.
-    pub fn bind(host: &str, port: u16) -> Result<Self, String> {
-        match host.strip_prefix(UNIX) {
-            Some(rest) => bind_unix(rest).map_err(|why| format!("cannot listen on {host}: {why}")),
-            None => bind_inet(host, port).map_err(|e| format!("cannot listen on {host}:{port}: {e}")),
+    pub fn bind(place: &str, port: u16) -> Result<Self, String> {
+        if let Some(rest) = place.strip_prefix(UNIX) {
+            return bind_unix(rest).map_err(|why| format!("cannot listen on {place}: {why}"));
         }
+        let (host, port) = parse_inet(place, port).map_err(|why| format!("cannot listen on {place}: {why}"))?;
+        let shown = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        bind_inet(host, port).map_err(|e| format!("cannot listen on {shown}:{port}: {e}"))
+    }
+
+    /// The same for others than clients of the app.
+    #[must_use]
+    pub fn with_role(self, role: Role) -> Self {
+        Listener { role, ..self }
+    }
+
+    /// Whom it is for.
+    pub fn role(&self) -> Role {
+        self.role
     }
 
     /// A socket that whoever started the program has bound. They may listen on it already, and go on when this server
@@ -149,6 +192,25 @@ impl Listener {
     }
 }
 
+/// Host and port of a place; `port` where it has none.
+fn parse_inet(place: &str, port: u16) -> Result<(&str, u16), &'static str> {
+    const RIGHT: &str = "write HOST, HOST:PORT, [IPv6]:PORT or unix:PATH";
+    let (host, rest) = match place.strip_prefix('[') {
+        Some(inside) => inside.split_once(']').ok_or(RIGHT)?,
+        // an IPv6 address without brackets has no port
+        None if place.matches(':').count() > 1 => (place, ""),
+        None => place.split_at(place.find(':').unwrap_or(place.len())),
+    };
+    if host.is_empty() {
+        return Err(RIGHT);
+    }
+    match rest.strip_prefix(':') {
+        Some(digits) => Ok((host, digits.parse().map_err(|_| "its port must be a number in 0..65535")?)),
+        None if rest.is_empty() => Ok((host, port)),
+        None => Err(RIGHT),
+    }
+}
+
 fn bind_inet(host: &str, port: u16) -> io::Result<Listener> {
     let mut last = io::Error::other("the name has no address");
     for address in (host, port).to_socket_addrs()? {
@@ -168,7 +230,7 @@ fn bind_to(address: SocketAddr) -> io::Result<Listener> {
     sockopt::set_socket_reuseaddr(&socket, true)?;
     bind(&socket, &address)?;
     let bound = SocketAddr::try_from(getsockname(&socket)?)?;
-    Ok(Listener { socket, address: Address::Inet(bound), _file: None })
+    Ok(Listener { socket, address: Address::Inet(bound), role: Role::App, _file: None })
 }
 
 /// What connections inherit from the socket that they come by.
@@ -197,7 +259,7 @@ fn adopt(socket: OwnedFd) -> Result<Listener, String> {
         }
     };
     ioctl_fionbio(&socket, true).map_err(refused)?;
-    Ok(Listener { socket, address, _file: None })
+    Ok(Listener { socket, address, role: Role::App, _file: None })
 }
 
 fn bind_unix(rest: &str) -> Result<Listener, String> {
@@ -218,7 +280,7 @@ fn bind_unix(rest: &str) -> Result<Listener, String> {
     let file = SocketFile::new(&path).map_err(|e| e.to_string())?;
     // in time: nobody can connect before it listens
     chmod(&path, Mode::from_raw_mode(mode)).map_err(|e| format!("its mode cannot be set: {e}"))?;
-    Ok(Listener { socket, address: Address::Unix(path), _file: Some(file) })
+    Ok(Listener { socket, address: Address::Unix(path), role: Role::App, _file: Some(file) })
 }
 
 /// `PATH`, or `PATH?mode=OCTAL`.
@@ -290,6 +352,34 @@ mod tests {
         for wrong in ["", "?mode=600", "a?mode=", "a?mode=9", "a?mode=1777"] {
             assert!(parse_unix(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_place_may_have_a_port() {
+        for (place, host, port) in [
+            ("127.0.0.1", "127.0.0.1", 7),
+            ("127.0.0.1:80", "127.0.0.1", 80),
+            ("localhost:0", "localhost", 0),
+            ("::1", "::1", 7),
+            ("[::1]", "::1", 7),
+            ("[::1]:80", "::1", 80),
+        ] {
+            assert_eq!(parse_inet(place, 7), Ok((host, port)), "{place}");
+        }
+        for wrong in ["", ":80", "a:", "a:b", "a:65536", "[::1", "[::1]80", "[]:80", "a:-1"] {
+            assert!(parse_inet(wrong, 7).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_url_is_to_click() {
+        let url = |text: &str| Address::Inet(text.parse().unwrap()).url(false);
+        assert_eq!((&*url("0.0.0.0:80"), &*url("[::]:80")), ("http://127.0.0.1:80", "http://[::1]:80"));
+        assert_eq!(url("127.0.0.1:80"), "http://127.0.0.1:80");
+        assert_eq!(Address::Unix("/run/a".into()).url(true), "unix:/run/a");
+        assert_eq!(Address::Inet("[::]:443".parse().unwrap()).url(true), "https://[::1]:443");
+        let is_local = |text: &str| Address::Inet(text.parse().unwrap()).is_local();
+        assert!(is_local("127.3.0.1:1") && is_local("[::1]:1") && !is_local("0.0.0.0:1") && !is_local("[::]:1"));
     }
 
     #[test]

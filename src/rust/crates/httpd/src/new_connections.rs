@@ -8,15 +8,18 @@
 use super::h1::{Client, Ended};
 use super::serve::{end, spawn};
 use super::socket::Socket;
+use super::stream::Stream;
 use crate::connection::Connection;
-use crate::listen::Peer;
+use crate::listen::{Peer, Role};
 use crate::registry::watch_closely;
 use crate::service::Service;
 use crate::shared::OpenConnection;
 use crate::transport::Transport;
 use exchange::now;
+use observe::metrics::count;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::Timespec;
+use rustix::net::{recv, send, shutdown, RecvFlags, SendFlags, Shutdown};
 use slab::Slab;
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -143,16 +146,29 @@ pub fn close() {
 }
 
 /// Takes a new connection.
-pub fn receive(io: OwnedFd, peer: Peer, open: OpenConnection, service: &Arc<dyn Service>) {
-    let state = Arc::new(Connection::new(peer, open.server().clone()));
+pub fn receive(io: OwnedFd, (peer, role): (Peer, Role), open: OpenConnection, service: &Arc<dyn Service>) {
+    if role == Role::Agent {
+        return tell(&io, &service.capacity());
+    }
+    count(|cells| cells.connections.add(1));
+    let state = Arc::new(Connection::new(peer, role, open.server().clone()));
     let look = EARLY.with(Early::is_worth_a_look);
-    let io = Transport::new(Socket::new(io, peer.into()), state.clone());
+    let Some(stream) = Stream::new(Socket::new(io, peer.into()), &state) else { return };
+    let io = Transport::new(stream, state.clone());
     let client = Client::new(Box::new(io), state, open, service.clone());
     if !look {
         return wait(client);
     }
     let was_here = first_turn(client, wait);
     EARLY.with(|early| early.note(was_here));
+}
+
+/// Tells a client a line, and ends the connection. There is nothing to wait for: a new socket has room for it.
+fn tell(io: &OwnedFd, line: &str) {
+    // who has gone has nothing to be told
+    let _ = send(io, line.as_bytes(), SendFlags::NOSIGNAL).and_then(|_| shutdown(io, Shutdown::Write));
+    // what it has sent, and is not read, would reset the connection before the line is there
+    let _ = recv(io, &mut [0; 256], RecvFlags::empty());
 }
 
 /// Has it do what can be done at once. `true` when something of a request was here; otherwise `if_not` gets it.

@@ -3,7 +3,7 @@
 
 use super::h1::{Client, Ended, Switched};
 use super::h2;
-use super::socket::Socket;
+use super::stream::Stream;
 use crate::connection::Connection;
 use crate::registry;
 use crate::response::Failure;
@@ -51,8 +51,8 @@ pub async fn end(client: Client, ended: Ended) {
     let (io, state, _open, service) = client.into_transport();
     match ended {
         Ended::Complete => {}
-        Ended::Linger => linger(io.into_socket()).await,
-        Ended::Refused(failure) => refuse(io.into_socket(), failure, &state, &service).await,
+        Ended::Linger => linger(io.into_stream()).await,
+        Ended::Refused(failure) => refuse(io.into_stream(), failure, &state, &service).await,
         Ended::Socket(switched) => {
             let _registered = registry::register(&state);
             let Switched { accepted, body, mut sent } = *switched;
@@ -60,44 +60,44 @@ pub async fn end(client: Client, ended: Ended) {
             sent.is_whole();
             drop(body);
             if lingers {
-                linger(io.into_socket()).await;
+                linger(io.into_stream()).await;
             }
         }
         Ended::Http2 => {
             let _registered = registry::register(&state);
             if let Some(io) = h2::serve(io, &state, &service).await {
-                linger(io.into_socket()).await;
+                linger(io.into_stream()).await;
             }
         }
     }
 }
 
 /// Tells why no request could be made of the bytes, and ends the connection.
-async fn refuse(mut socket: Socket, failure: Failure, state: &Connection, service: &Arc<dyn Service>) {
+async fn refuse(mut stream: Stream, failure: Failure, state: &Connection, service: &Arc<dyn Service>) {
     let server = state.server();
     let id = server.next_id();
     server
         .log
-        .of_client(|| format!("id={id:016x} {} - {} {}", state.remote_addr, failure.status.as_u16(), failure.detail));
+        .of_client(|| format!("id={id:016x} {} - {} {}", state.remote_addr(), failure.status.as_u16(), failure.detail));
     service.refused(state, id, &failure);
     let text = failure.whole(id);
     let most = LINGER.min(Duration::from_millis(ms(server.limits.write_timeout)));
-    if let Ok(Ok(())) = tokio::time::timeout(most, write_all(&mut socket, &text)).await {
-        linger(socket).await;
+    if let Ok(Ok(())) = tokio::time::timeout(most, write_all(&mut stream, &text)).await {
+        linger(stream).await;
     }
 }
 
-async fn write_all(socket: &mut Socket, mut text: &[u8]) -> io::Result<()> {
+async fn write_all(stream: &mut Stream, mut text: &[u8]) -> io::Result<()> {
     while !text.is_empty() {
-        let n = poll_fn(|cx| socket.poll_write(cx, text)).await?;
+        let n = poll_fn(|cx| stream.poll_write(cx, text)).await?;
         text = &text[n..];
     }
     Ok(())
 }
 
 /// Ends the sending side, then reads what still comes for a while.
-async fn linger(mut socket: Socket) {
-    if socket.shutdown().is_err() {
+async fn linger(mut stream: Stream) {
+    if stream.shutdown().is_err() {
         return;
     }
     let drain = async {
@@ -105,8 +105,8 @@ async fn linger(mut socket: Socket) {
         let mut left = LINGER_BYTES;
         while left > 0 {
             let read = poll_fn(|cx| {
-                let read = socket.poll_read(cx, &mut sink);
-                socket.watch(cx)?;
+                let read = stream.poll_read(cx, &mut sink);
+                stream.watch(cx)?;
                 read
             });
             match read.await {

@@ -1,9 +1,11 @@
 //! A running server: its I/O threads, and its end.
 
 use crate::accept::{self, Acceptor};
-use crate::listen::{Address, Listener};
+use crate::client::Proxies;
+use crate::listen::{Address, Listener, Role};
 use crate::service::Service;
 use crate::shared::{number_this_thread, Command, Shared};
+use crate::tls::{self, Tls};
 use crate::{descriptors, new_connections, timeouts, turn};
 use admission::Limits;
 use observe::{Level, Log};
@@ -35,17 +37,22 @@ pub struct Options {
     pub upload_path: PathBuf,
     /// bounds
     pub limits: Limits,
+    /// for connections with TLS, and for no others then
+    pub tls: Option<Tls>,
+    /// which proxies are believed
+    pub proxies: Proxies,
     /// where it tells what happens; closed when the server ends
     pub log: Log,
 }
 
 /// See the module. Ends when this is dropped.
 pub struct Server {
-    address: Address,
+    addresses: Vec<Address>,
+    apart: Vec<(Role, Address)>,
     shared: Arc<Shared>,
     service: Arc<dyn Service>,
     /// bound, and not listening yet
-    listener: Mutex<Option<Listener>>,
+    listeners: Mutex<Vec<Listener>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -54,14 +61,23 @@ impl Server {
     ///
     /// # Errors
     /// When the system has no thread for it.
-    pub fn start(listener: Listener, options: Options, service: Arc<dyn Service>) -> io::Result<Server> {
-        let Options { threads, upload_path, limits, log } = options;
+    pub fn start(listeners: Vec<Listener>, options: Options, service: Arc<dyn Service>) -> io::Result<Server> {
+        let Options { threads, upload_path, limits, tls, proxies, log } = options;
         let descriptors = descriptors::make_room(limits.max_connections);
-        let shared = Arc::new(Shared::new(limits, upload_path, log, threads, descriptors));
+        let mut shared = Shared::new(limits, upload_path, log, threads, descriptors);
+        shared.tls = tls.map(Arc::new);
+        shared.proxies = proxies;
+        let shared = Arc::new(shared);
         let (starting, receivers): (Vec<_>, Vec<_>) = (0..threads).map(|_| unbounded_channel()).unzip();
         shared.has_threads(starting);
-        let address = listener.address().clone();
-        let mut server = Server { address, shared, service, listener: Mutex::new(Some(listener)), threads: Vec::new() };
+        let of = |role| {
+            let listeners = listeners.iter().filter(move |listener| listener.role() == role);
+            listeners.map(|listener| listener.address().clone())
+        };
+        let apart = [Role::Admin, Role::Agent].into_iter().flat_map(|role| of(role).map(move |at| (role, at)));
+        let (addresses, apart) = (of(Role::App).collect(), apart.collect());
+        let mut server =
+            Server { addresses, apart, shared, service, listeners: Mutex::new(listeners), threads: Vec::new() };
         for (number, commands) in receivers.into_iter().enumerate() {
             let thread = Thread { number, commands, server: server.shared.clone(), service: server.service.clone() };
             let name = format!("drover-io-{number}");
@@ -73,10 +89,16 @@ impl Server {
     /// Accepts connections from now on.
     ///
     /// # Errors
-    /// When the system refuses, as when another socket has begun to listen on the address since.
-    pub fn listen(&self) -> io::Result<()> {
-        let Some(listener) = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take() else { return Ok(()) };
-        listener.listen()?;
+    /// A text that says where the system refuses, as when another socket has begun to listen on the address since.
+    /// Nothing listens then.
+    pub fn listen(&self) -> Result<(), String> {
+        let listeners = std::mem::take(&mut *self.listeners.lock().unwrap_or_else(PoisonError::into_inner));
+        for listener in &listeners {
+            listener.listen().map_err(|e| format!("cannot listen on {}: {e}", listener.address()))?;
+        }
+        if listeners.is_empty() {
+            return Ok(());
+        }
         let (most, asked) = (self.shared.max_connections(), self.shared.limits.max_connections);
         if most < asked {
             let text = format!(
@@ -86,14 +108,20 @@ impl Server {
             self.shared.log.line(Level::Warn, &text);
         }
         self.shared.accepting.store(true, Ordering::Relaxed);
-        let acceptor = Acceptor::new(listener, self.shared.clone(), self.service.clone());
-        self.shared.run_on_all(move || drop(tokio::spawn(accept::run(acceptor))));
+        for acceptor in Acceptor::all(listeners, &self.shared, &self.service) {
+            self.shared.run_on_all(move || drop(tokio::spawn(accept::run(acceptor))));
+        }
         Ok(())
     }
 
-    /// Where it listens.
-    pub fn address(&self) -> &Address {
-        &self.address
+    /// Where it listens for clients of the app.
+    pub fn addresses(&self) -> &[Address] {
+        &self.addresses
+    }
+
+    /// Where it listens for others.
+    pub fn apart(&self) -> &[(Role, Address)] {
+        &self.apart
     }
 
     /// What its connections share.
@@ -179,6 +207,9 @@ impl Thread {
         self.service.begin();
         if let Err(e) = new_connections::open() {
             self.server.log.line(Level::Warn, &format!("new connections cost more than they must: {e}"));
+        }
+        if let Some(tls) = self.server.tls.clone().filter(|_| self.number == 0) {
+            tokio::spawn(tls::watch(tls, self.server.log.clone()));
         }
         tokio::spawn(timeouts::run(self.server.clone(), self.service.clone()));
         while let Some(Command::Run(what)) = self.commands.recv().await {

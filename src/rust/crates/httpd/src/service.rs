@@ -17,6 +17,11 @@ pub trait Service: Send + Sync {
     /// Bytes of which no request could be made were refused with this failure; `id` names it in the log.
     fn refused(&self, connection: &Connection, id: u64, failure: &Failure);
 
+    /// How much it can take, for a balancer: a line of HAProxy's agent-check.
+    fn capacity(&self) -> String {
+        String::new()
+    }
+
     /// Looks at the clock of every request that is out: called many times a second while there are any. `true` while
     /// there are.
     fn expire(&self) -> bool;

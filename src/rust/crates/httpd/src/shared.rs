@@ -1,6 +1,10 @@
 //! What all connections of a server share: settings, counters, the log, and the threads that they are on.
 
 use crate::budget::Budget;
+use crate::client::Proxies;
+use crate::listen::Role;
+use crate::places::Places;
+use crate::tls::Tls;
 use admission::Limits;
 use observe::Log;
 use std::cell::Cell;
@@ -9,6 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::mpsc::UnboundedSender;
 
+/// Connections of whoever runs the server that there may be: probes, a scraper of metrics, a person.
+const TO_ADMIN: usize = 64;
 /// Names for requests that a thread takes at once.
 const IDS_AT_ONCE: u64 = 1024;
 
@@ -27,6 +33,14 @@ pub struct Shared {
     pub(crate) upload_path: PathBuf,
     /// where it tells what happens
     pub log: Log,
+    /// what connections begin with, unless they are in cleartext
+    pub(crate) tls: Option<Arc<Tls>>,
+    /// places that the clients of an address have, if that has a limit
+    pub(crate) by_address: Option<Arc<Places>>,
+    /// connections that were closed at once, as there was no place for their clients
+    refused: AtomicU64,
+    /// which proxies are believed
+    pub(crate) proxies: Proxies,
     /// what connections may hold together
     pub budget: Arc<Budget>,
     max_connections: usize,
@@ -34,6 +48,8 @@ pub struct Shared {
     threads: OnceLock<Vec<UnboundedSender<Command>>>,
     /// connections that are open, and of these those that have settled on a thread
     open: AtomicUsize,
+    /// those of whoever runs the server
+    open_to_admin: AtomicUsize,
     open_by_thread: Vec<Apart<AtomicUsize>>,
     /// whether connections are accepted, or were and some may wait in the kernel
     pub(crate) accepting: AtomicBool,
@@ -56,6 +72,7 @@ pub(crate) enum Command {
 /// A connection that is open, until dropped.
 pub(crate) struct OpenConnection {
     server: Arc<Shared>,
+    role: Role,
     thread: Option<usize>,
 }
 
@@ -76,7 +93,9 @@ impl Drop for OpenConnection {
         if let Some(thread) = self.thread {
             self.server.open_by_thread[thread].0.fetch_sub(1, Ordering::Relaxed);
         }
-        if self.server.open.fetch_sub(1, Ordering::Relaxed) >= self.server.most_connections() {
+        if self.role != Role::App {
+            self.server.open_to_admin.fetch_sub(1, Ordering::Relaxed);
+        } else if self.server.open.fetch_sub(1, Ordering::Relaxed) >= self.server.most_connections() {
             self.server.budget.one_freed.notify_one();
         }
     }
@@ -85,14 +104,20 @@ impl Drop for OpenConnection {
 impl Shared {
     pub(crate) fn new(limits: Limits, upload_path: PathBuf, log: Log, threads: usize, descriptors: usize) -> Self {
         let max_connections = limits.max_connections.min(descriptors);
+        let of_one = Some(limits.max_connections_per_address).filter(|most| *most > 0);
         Shared {
+            by_address: of_one.map(Places::new),
+            refused: AtomicU64::new(0),
             limits: Arc::new(limits),
             upload_path,
             log,
+            tls: None,
+            proxies: Proxies::default(),
             budget: Budget::new(descriptors, max_connections),
             max_connections,
             threads: OnceLock::new(),
             open: AtomicUsize::new(0),
+            open_to_admin: AtomicUsize::new(0),
             open_by_thread: (0..threads).map(|_| Apart::default()).collect(),
             accepting: AtomicBool::new(false),
             draining: AtomicBool::new(false),
@@ -106,14 +131,26 @@ impl Shared {
     }
 
     /// Counts a connection as open.
-    pub(crate) fn enter(self: &Arc<Self>) -> OpenConnection {
-        self.open.fetch_add(1, Ordering::Relaxed);
-        OpenConnection { server: self.clone(), thread: None }
+    pub(crate) fn enter(self: &Arc<Self>, role: Role) -> OpenConnection {
+        self.open_to(role).fetch_add(1, Ordering::Relaxed);
+        OpenConnection { server: self.clone(), role, thread: None }
+    }
+
+    fn open_to(&self, role: Role) -> &AtomicUsize {
+        match role {
+            Role::App => &self.open,
+            Role::Admin | Role::Agent => &self.open_to_admin,
+        }
     }
 
     /// Connections that there may be now.
     fn most_connections(&self) -> usize {
         self.max_connections.min(self.budget.connections())
+    }
+
+    /// TLS, if connections begin with that.
+    pub fn tls(&self) -> Option<&Tls> {
+        self.tls.as_deref()
     }
 
     /// Most connections that there may ever be.
@@ -131,11 +168,22 @@ impl Shared {
     }
 
     /// Counts a connection as open, unless there are as many as there may be: then wait until the budget's `one_freed`.
-    pub(crate) fn try_enter(self: &Arc<Self>) -> Option<OpenConnection> {
-        let most = self.most_connections();
+    /// Whoever runs the server has places apart.
+    pub(crate) fn try_enter(self: &Arc<Self>, role: Role) -> Option<OpenConnection> {
+        let most = if role == Role::App { self.most_connections() } else { TO_ADMIN };
         let one_more = |open| (open < most).then_some(open + 1);
-        self.open.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
-        Some(OpenConnection { server: self.clone(), thread: None })
+        self.open_to(role).fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
+        Some(OpenConnection { server: self.clone(), role, thread: None })
+    }
+
+    /// A connection is closed at once, as there is no place for its client.
+    pub(crate) fn refuses(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many were.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// Connections that are open.

@@ -4,6 +4,7 @@
 //! States: `Fresh` -> `Watched`, when a task is about to wait for it.
 
 use crate::listen::Peer;
+use observe::metrics::count;
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::net::{sendmsg, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 use std::io::{self, IoSlice};
@@ -47,7 +48,7 @@ impl From<Peer> for Kind {
 enum Io {
     Fresh(OwnedFd),
     Watched(Watched),
-    /// only in between
+    /// in between, and when somebody else has it
     None,
 }
 
@@ -100,6 +101,12 @@ impl Socket {
     /// The socket, which must not block.
     pub fn new(io: OwnedFd, kind: Kind) -> Self {
         Socket { io: Io::Fresh(io), kind, drained: false, unwatched: false }
+    }
+
+    /// The socket, for somebody else. Nothing is left in it: whatever is tried with it is an error.
+    pub fn take(&mut self) -> Socket {
+        let io = std::mem::replace(&mut self.io, Io::None);
+        Socket { io, ..*self }
     }
 
     /// The socket, if the runtime does not know it: then somebody else may wait for its first bytes, and the next read
@@ -161,6 +168,52 @@ impl Socket {
         }
     }
 
+    /// Looks at what is there, without taking it, until `f` has made something of it: of no bytes when there will be
+    /// none. After `Pending` as for [`Socket::poll_read`].
+    pub fn poll_peek<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        into: &mut [u8],
+        mut f: impl FnMut(&[u8]) -> Option<T>,
+    ) -> Poll<io::Result<T>> {
+        let mut look = |io: BorrowedFd<'_>| {
+            let n = rustix::net::recv(io, &mut *into, RecvFlags::PEEK)?.0;
+            // what is not enough is as if it had not come: the next bytes are news again
+            f(&into[..n]).ok_or_else(|| io::ErrorKind::WouldBlock.into())
+        };
+        match &mut self.io {
+            Io::Watched(io) => loop {
+                ready!(io.poll_read_ready(cx))?;
+                match io.try_io(Interest::READABLE, &mut look) {
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+                    result => return Poll::Ready(result),
+                }
+            },
+            Io::Fresh(io) if !self.drained => match look(io.as_fd()) {
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => self.wait(),
+                result => Poll::Ready(result),
+            },
+            Io::Fresh(_) => self.wait(),
+            Io::None => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        }
+    }
+
+    /// Takes as many bytes as `seen` has, which were looked at before.
+    ///
+    /// # Errors
+    /// When they are not there any more.
+    pub fn skip(&mut self, seen: &mut [u8]) -> io::Result<()> {
+        let n = match &self.io {
+            Io::Fresh(io) => receive(io.as_fd(), seen)?,
+            Io::Watched(io) => receive(io.as_fd(), seen)?,
+            Io::None => 0,
+        };
+        if n < seen.len() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(())
+    }
+
     fn wait<T>(&mut self) -> Poll<T> {
         self.drained = true;
         self.unwatched = true;
@@ -199,7 +252,7 @@ impl Socket {
 
     /// Writes what the kernel takes of these.
     pub fn poll_write_vectored(&mut self, cx: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
-        self.poll_send(cx, |fd| Ok(sendmsg(fd, bufs, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)?))
+        self.poll_send(cx, |fd| sent(sendmsg(fd, bufs, &mut SendAncillaryBuffer::default(), SendFlags::NOSIGNAL)?))
     }
 
     fn poll_send(
@@ -207,11 +260,15 @@ impl Socket {
         cx: &mut Context<'_>,
         send: impl Fn(BorrowedFd<'_>) -> io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
-        if let Io::Fresh(io) = &self.io {
-            match send(io.as_fd()) {
-                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                result => return Poll::Ready(result),
-            }
+        // most is taken at once: the runtime is asked when the kernel takes no more
+        let sent = match &self.io {
+            Io::Fresh(io) => send(io.as_fd()),
+            Io::Watched(io) => send(io.as_fd()),
+            Io::None => Err(io::ErrorKind::NotConnected.into()),
+        };
+        match sent {
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            result => return Poll::Ready(result),
         }
         let io = self.watched()?;
         loop {
@@ -261,9 +318,16 @@ fn out_of_rs_way(io: OwnedFd) -> OwnedFd {
 
 /// These ask the kernel directly: the C library's calls are points where a thread may be cancelled, which costs some.
 fn receive(io: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
-    Ok(rustix::net::recv(io, into, RecvFlags::empty())?.0)
+    let (n, _) = rustix::net::recv(io, into, RecvFlags::empty())?;
+    count(|cells| cells.received.add(n as u64));
+    Ok(n)
 }
 
 fn send(io: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
-    Ok(rustix::net::send(io, bytes, SendFlags::NOSIGNAL)?)
+    sent(rustix::net::send(io, bytes, SendFlags::NOSIGNAL)?)
+}
+
+fn sent(n: usize) -> io::Result<usize> {
+    count(|cells| cells.sent.add(n as u64));
+    Ok(n)
 }

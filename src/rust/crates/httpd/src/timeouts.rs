@@ -122,7 +122,7 @@ impl Look {
         let limits = &self.server.limits;
         let patience = |seconds| ms(seconds) / if scarce { HURRIED } else { 1 };
         c.has_stayed();
-        if c.head_for(now).is_some_and(|t| t > ms(limits.header_timeout)) {
+        if c.head_for(now).is_some_and(|t| t > self.patience_with_head(c)) {
             c.give(Directive::HeaderTimeout);
         }
         if c.write_blocked_for(now).is_some_and(|t| t > patience(limits.write_timeout)) {
@@ -144,8 +144,27 @@ impl Look {
     }
 }
 
+impl Look {
+    /// How many ms a header section may take. A handshake has the same, less when there are too many, and little when
+    /// the server ends: nobody has asked for anything yet.
+    fn patience_with_head(&self, c: &Connection) -> u64 {
+        let most = ms(self.server.limits.header_timeout);
+        match &self.server.tls {
+            Some(tls) if c.tls().is_none() => {
+                let most = if tls.is_crowded() { most / HURRIED } else { most };
+                if DRAINING.get() {
+                    most.min(DRAIN_FOR)
+                } else {
+                    most
+                }
+            }
+            _ => most,
+        }
+    }
+}
+
 /// Looks at one connection, now.
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 pub fn look(server: &Arc<Shared>, connection: &Connection) {
     let scarce = server.budget.is_scarce();
     Look { server: server.clone(), next: 0, waiting: 0, waited: 0 }.look_at(connection, now(), scarce);

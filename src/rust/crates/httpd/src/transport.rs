@@ -1,4 +1,4 @@
-//! The transport to a client: its socket, what has been read and not been used, and what is to be written.
+//! The transport to a client: its stream, what has been read and not been used, and what is to be written.
 //!
 //! Buffers belong to the thread. A task has them for its turn ([`Transport::begin`] to [`Transport::rest`]); between
 //! turns a connection holds only bytes that are left, so ten thousand idle ones cost little more than their sockets.
@@ -9,6 +9,7 @@ use super::h1::{BodyReader, Piece, Refusal};
 use super::socket::Socket;
 use crate::connection::Connection;
 use crate::response::Sent;
+use crate::stream::Stream;
 use admission::Limits;
 use bytes::{Buf, Bytes};
 use std::cell::Cell;
@@ -34,7 +35,7 @@ thread_local! {
 
 /// See the module.
 pub struct Transport {
-    socket: Socket,
+    stream: Stream,
     state: Arc<Connection>,
     input: Input,
     output: Output,
@@ -65,9 +66,9 @@ struct Output {
 }
 
 impl Transport {
-    pub fn new(socket: Socket, state: Arc<Connection>) -> Self {
+    pub fn new(stream: Stream, state: Arc<Connection>) -> Self {
         let (input, output) = (Input::default(), Output::default());
-        Transport { socket, state, input, output, body: BodyReader::none(), ended: false, ending: Vec::new(), turns: 0 }
+        Transport { stream, state, input, output, body: BodyReader::none(), ended: false, ending: Vec::new(), turns: 0 }
     }
 
     /// The task's turn begins.
@@ -106,12 +107,25 @@ impl Transport {
 
     /// The socket, for who waits for it in another way than the task.
     pub fn socket(&mut self) -> &mut Socket {
-        &mut self.socket
+        self.stream.socket()
+    }
+
+    /// Whether HTTP/2 is spoken, and not HTTP/1.1, where that was agreed on before the first byte.
+    pub fn is_http2_agreed(&self) -> Option<bool> {
+        match &self.stream {
+            Stream::Preamble(_) | Stream::Plain(_) => None,
+            Stream::Tls(_) => Some(self.state.tls().is_some_and(|agreed| agreed.http2)),
+        }
+    }
+
+    /// The stream, for what is said of it and not on it.
+    pub fn stream(&mut self) -> &mut Stream {
+        &mut self.stream
     }
 
     /// Whether the runtime knows the socket.
     pub fn is_watched(&self) -> bool {
-        self.socket.is_watched()
+        self.stream.is_watched()
     }
 
     /// Before the task waits: it will be woken when there is something to read.
@@ -119,16 +133,16 @@ impl Transport {
     /// # Errors
     /// When the runtime cannot watch the socket.
     pub fn watch(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
-        self.socket.watch(cx)
+        self.stream.watch(cx)
     }
 
-    /// The socket alone, once nothing is to be said any more.
-    pub fn into_socket(mut self) -> Socket {
+    /// The stream alone, once nothing is to be said any more.
+    pub fn into_stream(mut self) -> Stream {
         if !self.output.is_empty() {
             // the connection has failed: a best effort
-            let _ = self.socket.try_write(&self.output.head[self.output.sent..]);
+            let _ = self.stream.try_write(&self.output.head[self.output.sent..]);
         }
-        self.socket
+        self.stream
     }
 
     /// What has been read and not been used.
@@ -179,7 +193,7 @@ impl Transport {
             return Poll::Ready(Ok(0));
         }
         let most = if self.body.has_ended() { READ } else { READ_OF_BODY };
-        let n = ready!(self.socket.poll_read(cx, self.input.room(most)))?;
+        let n = ready!(self.stream.poll_read(cx, self.input.room(most)))?;
         self.input.to += n;
         self.ended = n == 0;
         Poll::Ready(Ok(n))
@@ -224,9 +238,9 @@ impl Transport {
         while !self.output.is_empty() {
             let Output { head, sent, body } = &self.output;
             let poll = match (&head[*sent..], &body[..]) {
-                (head, []) => self.socket.poll_write(cx, head),
-                ([], body) => self.socket.poll_write(cx, body),
-                (head, body) => self.socket.poll_write_vectored(cx, &[IoSlice::new(head), IoSlice::new(body)]),
+                (head, []) => self.stream.poll_write(cx, head),
+                ([], body) => self.stream.poll_write(cx, body),
+                (head, body) => self.stream.poll_write_vectored(cx, &[IoSlice::new(head), IoSlice::new(body)]),
             };
             match ready!(self.note(poll))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
@@ -252,8 +266,8 @@ impl Transport {
     /// Those of the socket.
     pub fn poll_write(&mut self, cx: &mut Context<'_>, bufs: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
         let poll = match bufs {
-            [one] => self.socket.poll_write(cx, one),
-            _ => self.socket.poll_write_vectored(cx, bufs),
+            [one] => self.stream.poll_write(cx, one),
+            _ => self.stream.poll_write_vectored(cx, bufs),
         };
         self.note(poll)
     }

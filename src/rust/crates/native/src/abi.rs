@@ -188,6 +188,9 @@ pub struct Api {
     pub socket_join: unsafe extern "C" fn(*mut Socket, *const c_char, *const c_char) -> Code,
     pub socket_leave: unsafe extern "C" fn(*mut Socket, *const c_char) -> Code,
     pub broadcast: unsafe extern "C" fn(*const c_char, *mut Socket, c_int, *const c_void, usize) -> Code,
+    pub is_https: unsafe extern "C" fn(*mut Request) -> c_int,
+    pub tls: ReadByName,
+    pub auth: Read,
 }
 
 #[cfg(test)]
@@ -215,10 +218,10 @@ mod tests {
             SocketEvent as "drover_socket_event": size kind is_binary code bytes req;
             Code as "drover_code":;
             Api as "drover_api": size version method path target query header header_count header_at param param_count
-                param_at cookie body remote_addr remote_port id is_http2 respond respond_static respond_owned add_header fail
-                begin send try_send end defer release is_cancelled on_cancel now_ns times mark log
+                param_at cookie body remote_addr remote_port id is_http2
+                respond respond_static respond_owned add_header fail begin send try_send end defer release is_cancelled on_cancel now_ns times mark log
                 socket_send socket_close socket_is_open socket_id socket_set_data socket_data socket_join socket_leave
-                broadcast;
+                broadcast is_https tls auth;
         };
         for (code, value) in [("OK", Code::Ok), ("GONE", Code::Gone), ("FULL", Code::Full), ("DONE", Code::Done)] {
             layout.push((format!("DROVER_{code}"), value as usize));

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// `DROVER_API_VERSION`
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// What handlers are given.
 pub static TABLE: Api = Api {
@@ -62,6 +62,9 @@ pub static TABLE: Api = Api {
     socket_join: socket_api::join,
     socket_leave: socket_api::leave,
     broadcast: socket_api::broadcast,
+    is_https,
+    tls,
+    auth,
 };
 
 /// Calls `f` with the handle behind `req`, or returns `otherwise` when there is none. The handle is kept meanwhile,
@@ -218,6 +221,23 @@ unsafe extern "C" fn id(req: *mut Request) -> u64 {
 unsafe extern "C" fn is_http2(req: *mut Request) -> c_int {
     // SAFETY: by the header.
     unsafe { read(req, 0, |handle| c_int::from(handle.request().is_http2())) }
+}
+
+unsafe extern "C" fn is_https(req: *mut Request) -> c_int {
+    // SAFETY: by the header.
+    unsafe { read(req, 0, |handle| c_int::from(handle.request().is_https())) }
+}
+
+unsafe extern "C" fn tls(req: *mut Request, name: *const c_char) -> Span {
+    // SAFETY: by the header.
+    let Some(name) = (unsafe { text(name) }) else { return Span::NONE };
+    // SAFETY: by the header.
+    unsafe { read(req, Span::NONE, |handle| handle.request().tls_fact(name).into()) }
+}
+
+unsafe extern "C" fn auth(req: *mut Request) -> Span {
+    // SAFETY: by the header.
+    unsafe { read(req, Span::NONE, |handle| Some(handle.request().auth()).filter(|auth| !auth.is_empty()).into()) }
 }
 
 unsafe extern "C" fn respond(

@@ -8,7 +8,8 @@
 //! Never a body, an `Authorization` or a `Cookie`. How a record reads is in `look`.
 
 use crate::console::Console;
-use crate::look::Look;
+use crate::look::{Format, Look};
+use crate::recent::{Recent, RecentError};
 use crate::record::{Level, Record};
 use exchange::now;
 use std::fs::{self, File, OpenOptions};
@@ -42,16 +43,29 @@ pub struct Screen {
     pub colours: bool,
 }
 
+/// How records are written, and which.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Manner {
+    /// for people or for programs
+    pub format: Format,
+    /// those below are left out
+    pub least: Level,
+}
+
 /// Handle to the log; cheap to clone. The writer ends, with everything written, when `close` is called.
 #[derive(Debug, Clone)]
-pub struct Log(Option<Arc<Inner>>);
+pub struct Log(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
+    /// those below are neither written nor kept
+    least: Level,
+    /// `None` when nothing is written
     lines: Mutex<Option<SyncSender<Item>>>,
     dropped: AtomicU64,
     clients: Arc<Allowance>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    recent: Recent,
 }
 
 /// What the writer is given.
@@ -72,25 +86,28 @@ enum Target {
         file: File,
         path: PathBuf,
         looked: Instant,
+        look: Look,
     },
 }
 
 impl Target {
-    fn open(target: &str, screen: Screen) -> io::Result<Self> {
+    fn open(target: &str, screen: Screen, format: Format) -> io::Result<Self> {
+        let look = |for_people| if format == Format::Json { Look::Json } else { for_people };
         match screen.console {
-            Some(console) if target == "stderr" => return Ok(Target::Console(console, Look::screen(screen.colours))),
-            None if target == "stderr" => return Ok(Target::Stderr(Look::of_stderr(screen.colours))),
+            Some(console) if target == "stderr" => {
+                return Ok(Target::Console(console, look(Look::screen(screen.colours))));
+            }
+            None if target == "stderr" => return Ok(Target::Stderr(look(Look::of_stderr(screen.colours)))),
             _ => {}
         }
         let path = PathBuf::from(target);
-        Ok(Target::File { file: append_to(&path)?, path, looked: Instant::now() })
+        Ok(Target::File { file: append_to(&path)?, path, looked: Instant::now(), look: look(Look::Line) })
     }
 
     /// How records look there.
     fn look(&self) -> Look {
         match self {
-            Target::Stderr(look) | Target::Console(_, look) => *look,
-            Target::File { .. } => Look::Line,
+            Target::Stderr(look) | Target::Console(_, look) | Target::File { look, .. } => *look,
         }
     }
 
@@ -114,7 +131,7 @@ impl Target {
 
     /// Opens the file again if its name is another one's by now, or nobody's. When that fails, the old one goes on.
     fn reopen(&mut self) {
-        let Target::File { file, path, looked } = self else { return };
+        let Target::File { file, path, looked, .. } = self else { return };
         *looked = Instant::now();
         let is_the_same = match (file.metadata(), fs::metadata(&*path)) {
             (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
@@ -159,7 +176,7 @@ impl Allowance {
         (left_out > 0).then(|| {
             let most = 1000 / CLIENT_COUNTS_FOR;
             let text = format!("{left_out} more lines about clients left out: {most} a second are written");
-            Record { at: SystemTime::now(), level: Level::Warn, dropped: 0, text }
+            Record { at: SystemTime::now(), level: Level::Warn, dropped: 0, worker: None, text }
         })
     }
 }
@@ -199,32 +216,54 @@ fn write_all(mut out: Target, lines: &Receiver<Item>, clients: &Allowance) {
     }
 }
 
+impl Inner {
+    fn new(
+        least: Level,
+        lines: Option<SyncSender<Item>>,
+        clients: Arc<Allowance>,
+        writer: Option<JoinHandle<()>>,
+    ) -> Self {
+        Inner {
+            least,
+            lines: Mutex::new(lines),
+            dropped: AtomicU64::new(0),
+            clients,
+            writer: Mutex::new(writer),
+            recent: Recent::default(),
+        }
+    }
+}
+
 impl Log {
     /// Opens the log: `"stderr"`, `"none"`, or the path of a file to append to. `screen` is about standard error.
     ///
     /// # Errors
     /// When the file cannot be opened.
     pub fn open(target: &str, screen: Screen) -> io::Result<Self> {
+        Log::open_so(target, screen, Manner::default())
+    }
+
+    /// The same, with records that are written so.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn open_so(target: &str, screen: Screen, manner: Manner) -> io::Result<Self> {
         if target == "none" {
-            return Ok(Log(None));
+            // errors are kept all the same: see `recent`
+            return Ok(Log(Arc::new(Inner::new(Level::Error, None, Arc::default(), None))));
         }
-        let out = Target::open(target, screen)?;
+        let out = Target::open(target, screen, manner.format)?;
         let (lines, waiting) = sync_channel(WAITING);
         let clients = Arc::<Allowance>::default();
         let counted = clients.clone();
         let writer =
             std::thread::Builder::new().name("drover-log".into()).spawn(move || write_all(out, &waiting, &counted))?;
-        Ok(Log(Some(Arc::new(Inner {
-            lines: Mutex::new(Some(lines)),
-            dropped: AtomicU64::new(0),
-            clients,
-            writer: Mutex::new(Some(writer)),
-        }))))
+        Ok(Log(Arc::new(Inner::new(manner.least, Some(lines), clients, Some(writer)))))
     }
 
     /// Logs what a client did wrong, or has it counted when there is too much of that.
     pub fn of_client(&self, text: impl FnOnce() -> String) {
-        if self.0.as_ref().is_some_and(|inner| inner.clients.take(now())) {
+        if self.0.least <= Level::Warn && self.0.clients.take(now()) {
             self.line(Level::Warn, &text());
         }
     }
@@ -236,15 +275,33 @@ impl Log {
 
     /// Logs one event.
     pub fn line(&self, level: Level, text: &str) {
-        self.send(|inner| {
-            let dropped = inner.dropped.swap(0, Ordering::Relaxed);
-            Item::Record(Record { at: SystemTime::now(), level, dropped, text: text.to_owned() })
-        });
+        self.record(level, None, text);
+    }
+
+    /// Logs what a worker process says.
+    pub fn of_worker(&self, level: Level, pid: Option<i32>, text: &str) {
+        self.record(level, pid, text);
+    }
+
+    fn record(&self, level: Level, worker: Option<i32>, text: &str) {
+        if level < self.0.least {
+            return;
+        }
+        let record = |dropped| Record { at: SystemTime::now(), level, dropped, worker, text: text.to_owned() };
+        if level == Level::Error {
+            self.0.recent.add(&record(0));
+        }
+        self.send(|inner| Item::Record(record(inner.dropped.swap(0, Ordering::Relaxed))));
+    }
+
+    /// The latest errors, the oldest of them first: so many at most, and no more than are kept.
+    pub fn recent_errors(&self, most: usize) -> Vec<RecentError> {
+        self.0.recent.last(most)
     }
 
     /// Gives the writer an item, or counts it as dropped, with those that it was to tell of.
     fn send(&self, item: impl FnOnce(&Inner) -> Item) {
-        let Some(inner) = &self.0 else { return };
+        let inner = &*self.0;
         let Ok(lines) = inner.lines.lock() else { return };
         let Some(lines) = lines.as_ref() else { return };
         if let Err(TrySendError::Full(item)) = lines.try_send(item(inner)) {
@@ -255,8 +312,7 @@ impl Log {
 
     /// Has a file opened again whose name is another one's by now, once what waits is written.
     pub fn reopen(&self) {
-        let Some(inner) = &self.0 else { return };
-        let lines = inner.lines.lock().ok().and_then(|lines| lines.clone());
+        let lines = self.0.lines.lock().ok().and_then(|lines| lines.clone());
         if let Some(lines) = lines {
             // a full channel means lines to come, and the file is looked at with one of them
             let _ = lines.try_send(Item::Reopen);
@@ -265,11 +321,10 @@ impl Log {
 
     /// Writes what waits and ends the writer.
     pub fn close(&self) {
-        let Some(inner) = &self.0 else { return };
-        if let Ok(mut lines) = inner.lines.lock() {
+        if let Ok(mut lines) = self.0.lines.lock() {
             *lines = None;
         }
-        let writer = inner.writer.lock().ok().and_then(|mut w| w.take());
+        let writer = self.0.writer.lock().ok().and_then(|mut w| w.take());
         if let Some(writer) = writer {
             let _ = writer.join();
         }
@@ -303,6 +358,15 @@ mod tests {
         assert!(console.take().is_some_and(|text| text.contains("heard")));
         Log::open("none", screen).unwrap().line(Level::Warn, "not heard");
         assert_eq!(console.take(), None);
+    }
+
+    #[test]
+    fn errors_are_kept_even_where_nothing_is_written() {
+        let log = Log::open("none", Screen::default()).unwrap();
+        log.line(Level::Warn, "a warning");
+        log.of_worker(Level::Error, Some(4711), "an error");
+        let kept = log.recent_errors(10);
+        assert_eq!((kept.len(), kept[0].message.as_str(), kept[0].worker), (1, "an error", Some(4711)));
     }
 
     #[test]

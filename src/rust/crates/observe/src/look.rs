@@ -1,16 +1,33 @@
-//! How a record of the log is written: one line for files and pipes, which programs read; at a terminal or a console,
-//! which people read, local time, colours, and the lines of a message and its traceback under each other.
+//! How a record of the log is written: one line for files and pipes; at a terminal or a console, which people read,
+//! local time, colours, and the lines of a message and its traceback under each other; for programs, an object of JSON.
 
-use crate::record::{Level, Record, CALL};
+use crate::json::quote;
+use crate::record::{about_no_request, Level, Parts, Record, Value};
 use chrono::{DateTime, Local};
+use exchange::Trace;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
+use std::time::SystemTime;
+
+/// What the log is written for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// people
+    #[default]
+    Text,
+    /// programs
+    Json,
+}
 
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     /// a line is a line, whatever a client sent
     Line,
+    /// for programs: an object of JSON on each line
+    Json,
     /// for people; lines after the first are indented, so that none can be taken for a record
     Screen { colours: bool },
 }
@@ -34,6 +51,7 @@ impl Look {
     pub fn write(self, record: &Record) -> String {
         match self {
             Look::Line => line(record),
+            Look::Json => json(record),
             Look::Screen { colours } => lines(record, colours),
         }
     }
@@ -43,14 +61,91 @@ fn line(record: &Record) -> String {
     let time = humantime::format_rfc3339_millis(record.at);
     let mut out = format!("{time} drover {} ", record.level.name());
     note_dropped(record, &mut out);
-    let mut calls = record.text.split(CALL);
-    escape_into(calls.next().unwrap_or_default(), &mut out);
-    for (i, call) in calls.enumerate() {
+    let parts = record.parts();
+    note_request(&parts, &mut out);
+    escape_into(parts.message, &mut out);
+    note_fields(record, &parts, &mut out);
+    for (i, call) in parts.calls.iter().enumerate() {
         out.push_str(if i == 0 { " trace=" } else { " > " });
         escape_into(call, &mut out);
     }
     out.push('\n');
     out
+}
+
+fn note_request(parts: &Parts<'_>, out: &mut String) {
+    if let Some(id) = parts.request {
+        let _ = write!(out, "id={id:016x} ");
+    }
+}
+
+/// What is known beside the message, as `name=value`.
+fn note_fields(record: &Record, parts: &Parts<'_>, out: &mut String) {
+    for (name, value) in &parts.fields {
+        let _ = write!(out, " {name}=");
+        match value {
+            Value::Literal(literal) => out.push_str(literal),
+            Value::Text(text) => quote(text, out),
+        }
+    }
+    if let Some(pid) = record.worker {
+        let _ = write!(out, " worker={pid}");
+    }
+    if let Some(trace) = parts.trace {
+        out.push_str(" trace_id=");
+        escape_into(trace, out);
+    }
+}
+
+/// One line of JSON that says this, for those who have no log and write where one goes.
+pub fn json_line(level: Level, text: &str) -> String {
+    json(&Record { at: SystemTime::now(), level, dropped: 0, worker: None, text: about_no_request(text) })
+}
+
+fn json(record: &Record) -> String {
+    let parts = record.parts();
+    let mut out = format!("{{\"time\":\"{}\"", humantime::format_rfc3339_millis(record.at));
+    let _ = write!(out, ",\"level\":\"{}\",\"message\":", record.level.name().to_ascii_lowercase());
+    quote(parts.message, &mut out);
+    if let Some(id) = parts.request {
+        let _ = write!(out, ",\"id\":\"{id:016x}\",\"trace_id\":");
+        quote(&parts.trace.map_or_else(|| Trace::new(id, None).id(), str::to_owned), &mut out);
+    }
+    if let Some(pid) = record.worker {
+        let _ = write!(out, ",\"worker\":{pid}");
+    }
+    if !parts.fields.is_empty() {
+        json_fields(&parts, &mut out);
+    }
+    for (i, call) in parts.calls.iter().enumerate() {
+        out.push_str(if i == 0 { ",\"calls\":[" } else { "," });
+        quote(call, &mut out);
+    }
+    out.push_str(if parts.calls.is_empty() { "" } else { "]" });
+    if record.dropped > 0 {
+        let _ = write!(out, ",\"dropped\":{}", record.dropped);
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// The last one of a name counts: programs differ in what they make of two.
+fn json_fields(parts: &Parts<'_>, out: &mut String) {
+    let mut between = ",\"fields\":{";
+    for (i, (name, value)) in parts.fields.iter().enumerate() {
+        if parts.fields[i + 1..].iter().any(|(other, _)| other == name) {
+            continue;
+        }
+        out.push_str(between);
+        between = ",";
+        quote(name, out);
+        out.push(':');
+        match value {
+            Value::Literal(literal) => out.push_str(literal),
+            Value::Text(text) => quote(text, out),
+        }
+    }
+    out.push('}');
 }
 
 /// Of a line that follows another one of the same record.
@@ -60,17 +155,27 @@ fn lines(record: &Record, colours: bool) -> String {
     let time = DateTime::<Local>::from(record.at).format("%Y-%m-%d %H:%M:%S%.3f");
     let (faint, loud, plain) = match record.level {
         _ if !colours => ("", "", ""),
-        Level::Info => ("\x1b[2m", "", "\x1b[0m"),
+        Level::Debug | Level::Info => ("\x1b[2m", "", "\x1b[0m"),
         Level::Warn => ("\x1b[2m", "\x1b[33m", "\x1b[0m"),
         Level::Error => ("\x1b[2m", "\x1b[1;31m", "\x1b[0m"),
     };
     let mut out = format!("{faint}{time} drover{plain} {loud}{}{plain} ", record.level.name());
     note_dropped(record, &mut out);
-    for (i, line) in record.text.split([CALL, '\n']).filter(|line| !line.trim().is_empty()).enumerate() {
+    let parts = record.parts();
+    note_request(&parts, &mut out);
+    let mut told = String::new();
+    note_fields(record, &parts, &mut told);
+    let lines = parts.message.split('\n').filter(|line| !line.trim().is_empty());
+    for (i, line) in lines.enumerate() {
         if i > 0 {
             out.push_str(INDENT);
         }
         escape_into(line, &mut out);
+    }
+    out.push_str(&told);
+    for call in parts.calls.iter().flat_map(|call| call.split('\n')).filter(|line| !line.trim().is_empty()) {
+        out.push_str(INDENT);
+        escape_into(call, &mut out);
     }
     out.push('\n');
     out
@@ -103,7 +208,7 @@ mod tests {
     use std::time::SystemTime;
 
     fn record(text: &str) -> Record {
-        Record { at: SystemTime::UNIX_EPOCH, level: Level::Error, dropped: 0, text: text.to_owned() }
+        Record { at: SystemTime::UNIX_EPOCH, level: Level::Error, dropped: 0, worker: None, text: text.to_owned() }
     }
 
     #[test]
@@ -122,6 +227,26 @@ mod tests {
         assert_eq!(text, format!("{local} drover ERROR {expected}"));
         let coloured = Look::Screen { colours: true }.write(&record("first"));
         assert_eq!(coloured, format!("\x1b[2m{local} drover\x1b[0m \x1b[1;31mERROR\x1b[0m first\n"));
+    }
+
+    #[test]
+    fn for_programs_a_record_is_one_object_whatever_is_in_it() {
+        let text = "id=00000000000000ff GET /\r\n\"}\u{1b}[31m\u{1e}n=1\u{1e}who:a\"\nb\u{1e}n=2\u{1f}f(x)\u{1f}g()";
+        let expected = "{\"time\":\"1970-01-01T00:00:00.000Z\",\"level\":\"error\",\
+            \"message\":\"GET /\\u000d\\u000a\\\"}\\u001b[31m\",\"id\":\"00000000000000ff\",\
+            \"trace_id\":\"TRACE\",\"worker\":7,\"fields\":{\"who\":\"a\\\"\\u000ab\",\"n\":2},\
+            \"calls\":[\"f(x)\",\"g()\"],\"dropped\":3}\n";
+        let trace = Trace::new(255, None).id();
+        let written = Look::Json.write(&Record { dropped: 3, worker: Some(7), ..record(text) });
+        assert_eq!(written, expected.replace("TRACE", &trace));
+        assert!(json_line(Level::Info, "id=00000000000000ff x").contains("\"message\":\" id=00000000000000ff x\""));
+    }
+
+    #[test]
+    fn fields_and_the_worker_come_after_the_message() {
+        let text = "late\u{1e}n=1\u{1e}who:a \"b\u{1f}f(x)";
+        let line = Look::Line.write(&Record { worker: Some(7), ..record(text) });
+        assert!(line.ends_with("ERROR late n=1 who=\"a \\\"b\" worker=7 trace=f(x)\n"), "{line}");
     }
 
     #[test]

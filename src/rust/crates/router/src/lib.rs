@@ -6,7 +6,7 @@
 //!
 //! Reading order: [`percent`](decode) (one decoding, shared with static files), [`Method`], [`ParamType`], `segment`
 //! (one segment of a pattern against one of a path), [`Pattern`], `search` (what matching routes come to), `tree`,
-//! `literals` (the short way), [`Router`].
+//! `literals` (the short way), [`Router`]; [`Prefixes`], for rules that hold below some paths.
 #![forbid(unsafe_code)]
 
 mod literals;
@@ -14,6 +14,7 @@ mod method;
 mod param_type;
 mod pattern;
 mod percent;
+mod prefixes;
 mod router;
 mod search;
 mod segment;
@@ -23,4 +24,5 @@ pub use method::{Method, MethodSet, UnknownMethod};
 pub use param_type::ParamType;
 pub use pattern::{Param, Pattern, PatternError};
 pub use percent::{decode, PathError};
+pub use prefixes::{Prefixes, Reach};
 pub use router::{Match, Params, Router, RouterBuilder};

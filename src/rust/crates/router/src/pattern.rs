@@ -141,6 +141,14 @@ impl Pattern {
         long_enough && own.iter().zip(others).take(fixed).all(|(one, other)| one.covers(other))
     }
 
+    /// The literal that all paths begin with that it matches, if it begins with one.
+    pub fn first_literal(&self) -> Option<&str> {
+        match self.segments.first() {
+            Some(Segment::Literal(text)) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The segments, with literals in lower case unless `case_sensitive`.
     pub(crate) fn segments(&self, case_sensitive: bool) -> Vec<Segment> {
         self.segments

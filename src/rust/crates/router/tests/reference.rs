@@ -5,7 +5,7 @@ mod naive;
 use naive::Reference;
 use proptest::prelude::*;
 use regex::Regex;
-use router::{Match, Method, MethodSet, Params, Pattern, RouterBuilder};
+use router::{Match, Method, MethodSet, Params, Pattern, Prefixes, Reach, RouterBuilder};
 
 fn method() -> impl Strategy<Value = Method> {
     prop::sample::select(vec![Method::Get, Method::Head, Method::Post, Method::Other])
@@ -156,5 +156,35 @@ proptest! {
         }
         let mut params = Params::new();
         builder.build().find(Method::Get, &path, &mut params);
+    }
+
+    #[test]
+    fn prefixes_cover_what_begins_like_them(
+        case_sensitive: bool,
+        prefix in pattern(),
+        route in pattern(),
+        any in prop::collection::vec(path(), 1..8),
+        value in prop::sample::select(vec!["a", "A", "1", "ab", "é"]),
+        escape: bool,
+    ) {
+        let prefixes = Prefixes::new([prefix.as_str()], case_sensitive).unwrap();
+        let reference = Reference::new(Pattern::parse(&prefix).unwrap().canonical(), case_sensitive);
+        // a slash at its end does not count
+        let is_shorter = prefix.ends_with('/');
+        let of_route = Pattern::parse(&route).unwrap();
+        let reach = prefixes.reach(&of_route);
+        let route_matches = Reference::new(of_route.canonical(), case_sensitive);
+        let likely = [path_of(&prefix, value, escape), path_of(&route, value, escape)];
+        for (decoded, sent) in any.into_iter().chain(likely) {
+            let covers = prefixes.cover(&sent);
+            if !is_shorter {
+                let begins = (1..=decoded.len()).any(|n| reference.values(&decoded[..n]).is_some());
+                prop_assert_eq!(covers, begins, "{} {}", prefix, sent);
+            }
+            if route_matches.values(&decoded).is_some() {
+                prop_assert!(covers || reach != Reach::Always, "{} {} {}", prefix, route, sent);
+                prop_assert!(!covers || reach != Reach::Never, "{} {} {}", prefix, route, sent);
+            }
+        }
     }
 }

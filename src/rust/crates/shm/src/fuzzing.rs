@@ -1,5 +1,5 @@
 //! A small ring, and every word of it for who wants to spoil it: for the fuzz target `ring` in `tests/fuzz`. Compiled
-//! with `--cfg fuzzing` only.
+//! with the feature `fuzzing` only.
 
 use crate::ring::{ring, Consumer, Producer, CONTROL};
 use crate::Segment;

@@ -12,7 +12,7 @@ mod bell;
 mod channel;
 #[cfg(not(loom))]
 mod files;
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 #[cfg(not(loom))]

@@ -19,6 +19,8 @@ pub enum Stage {
     Starting,
     /// it does
     Serving,
+    /// it serves as before until this time, and then drains for so many seconds
+    Leaving(Instant, f64),
     /// no new connections; requests are answered
     Draining(Instant),
     /// workers end
@@ -42,7 +44,7 @@ impl Stage {
 
     /// Whether workers are wanted.
     pub(crate) fn needs_staff(&self) -> bool {
-        matches!(self, Stage::Starting | Stage::Serving | Stage::Draining(_))
+        matches!(self, Stage::Starting | Stage::Serving | Stage::Leaving(..) | Stage::Draining(_))
     }
 
     /// How long a worker may take to end after SIGTERM when all is about to end.
@@ -57,9 +59,9 @@ impl Supervisor {
         match self.server.listen() {
             Ok(()) => {
                 self.stage = Stage::Serving;
-                self.tell(Event::Listening(self.server.address().clone()));
+                self.tell(Event::Listening(self.server.addresses().to_vec()));
             }
-            Err(e) => self.fail(Failure::Listen, format!("cannot listen on {}: {e}", self.server.address()), now),
+            Err(e) => self.fail(Failure::Listen, e, now),
         }
     }
 
@@ -80,8 +82,9 @@ impl Supervisor {
             _ => return self.stop_now(now),
         }
         let seconds = graceful_timeout.unwrap_or(self.options.graceful_timeout);
-        self.server.drain();
-        self.stage = Stage::Draining(Self::after(now, seconds));
+        self.server.leave();
+        self.stage = Stage::Leaving(Self::after(now, self.options.drain_delay), seconds);
+        self.look_at_ending(now);
         self.next_reload = None;
         let preparing = self.generations.iter().find(|(_, g)| g.is_preparing()).map(|(&number, _)| number);
         if let Some(number) = preparing {
@@ -124,6 +127,7 @@ impl Supervisor {
     /// When the clock must be looked at next.
     pub(crate) fn ending_due(&self) -> Option<Instant> {
         match self.stage {
+            Stage::Leaving(until, _) => Some(until),
             Stage::Draining(until) => Some(until.min(Instant::now() + DRAINING)),
             Stage::Killing(until, _) => Some(until),
             _ => None,
@@ -132,6 +136,12 @@ impl Supervisor {
 
     /// Goes on to the next step when the present one is done.
     pub(crate) fn look_at_ending(&mut self, now: Instant) {
+        if let Stage::Leaving(until, seconds) = self.stage {
+            if now >= until {
+                self.server.drain();
+                self.stage = Stage::Draining(Self::after(now, seconds));
+            }
+        }
         if let Stage::Draining(until) = self.stage {
             if self.server.is_drained() || now >= until {
                 self.stage = Stage::Dismissing(until);

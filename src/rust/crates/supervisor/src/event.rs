@@ -48,7 +48,7 @@ pub enum Event {
         of: usize,
     },
     /// requests are served from now on
-    Listening(Address),
+    Listening(Vec<Address>),
     /// it could not be started, or the supervisor itself has failed: nothing is left running
     Failed {
         /// what failed
@@ -66,6 +66,8 @@ pub enum Event {
         /// why, for a person
         message: String,
     },
+    /// whoever runs the server wants the app loaded anew, and said so to the server: its owner knows from where
+    ReloadWanted,
     /// a zygote that the session had forked is gone: new workers need a new one, by `adopt_zygote`
     ZygoteLost,
     /// the end; nothing is left running

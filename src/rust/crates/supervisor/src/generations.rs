@@ -124,6 +124,7 @@ impl Supervisor {
             }
             return;
         }
+        self.server.reload_tls();
         let of = self.size.for_takeover(self.staff_of_current().count());
         self.prepare(source, of);
     }

@@ -22,6 +22,8 @@ pub struct PoolOptions {
     pub max_lifetime: f64,
     /// longest time from the start of a process until it can serve
     pub start_timeout: f64,
+    /// how long it goes on as before when it is told to end, so that balancers hear of it first
+    pub drain_delay: f64,
     /// how long requests in flight, and then workers, are waited for when something ends
     pub graceful_timeout: f64,
     /// how workers come about
@@ -41,6 +43,7 @@ impl Default for PoolOptions {
             max_rss: 0,
             max_lifetime: 0.0,
             start_timeout: 60.0,
+            drain_delay: 0.0,
             graceful_timeout: 30.0,
             start: Start::Fork,
             stays: false,
@@ -69,6 +72,7 @@ impl PoolOptions {
             ("max_age", self.max_age, true),
             ("max_lifetime", self.max_lifetime, true),
             ("start_timeout", self.start_timeout, false),
+            ("drain_delay", self.drain_delay, true),
             ("graceful_timeout", self.graceful_timeout, true),
         ];
         for (name, seconds, zero) in times {

@@ -2,35 +2,39 @@
 
 use crate::alarm::Alarm;
 use crate::board::Board;
+use crate::inspection::{Asker, Tell};
 use crate::supervisor::{Command, Outlet, Supervisor};
-use crate::{Event, Failure, PoolOptions, Source, Start, WorkerStatus};
-use engine::{Address, Commands, Gauge, Log, Server, Settings, StartError};
+use crate::{Event, Failure, PoolOptions, Source, Start};
+use engine::{Action, Address, Commands, Gauge, Log, Server, Settings, Snapshot, StartError};
 use std::fmt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
+use wire::control::Inspection;
 
 /// Called, from the supervisor's thread, after each event.
 pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// A server and the processes that it needs. Dropping it ends them all at once.
 pub struct Service {
-    address: Address,
+    addresses: Vec<Address>,
+    urls: Vec<String>,
+    apart: Vec<(&'static str, String)>,
     commands: Mutex<Sender<Command>>,
     alarm: Arc<Alarm>,
     events: Mutex<Receiver<Event>>,
     board: Arc<Board>,
     gauge: Gauge,
-    sockets: Arc<dyn Commands>,
+    commander: Arc<dyn Commands>,
     logs: Vec<Log>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl fmt::Debug for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Service").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("Service").field("addresses", &self.addresses).finish_non_exhaustive()
     }
 }
 
@@ -48,11 +52,26 @@ impl Service {
         let told = sonic_rs::to_string(&settings).map_err(|e| StartError::Config(e.to_string()))?;
         let told = (told, settings.upload_path.clone());
         let server = Server::bind(settings)?;
-        let (address, logs, gauge) = (server.address().clone(), server.logs(), server.gauge());
-        let sockets = server.sockets();
+        let (addresses, urls, apart) = (server.addresses().to_vec(), server.urls(), server.apart());
+        let (logs, gauge) = (server.logs(), server.gauge());
+        let commander = server.commands();
         let alarm = Arc::new(Alarm::new()?);
         let board = Arc::new(Board::default());
+        if let Some(metrics) = server.metrics() {
+            let board = board.clone();
+            metrics.workers.watch(move || board.quick());
+        }
         let (commands, obeyed) = channel();
+        let (orders, bell) = (Mutex::new(commands.clone()), alarm.clone());
+        server.on_action(move |action| {
+            let command = match action {
+                Action::Reload => Command::WantReload,
+                Action::Restart(pid) => Command::Replace(pid),
+            };
+            // a supervisor that has ended has nothing left to do
+            let _ = orders.lock().unwrap_or_else(|e| e.into_inner()).send(command);
+            bell.sound();
+        });
         let (tell, events) = channel();
         let outlet = Outlet { events: tell, wake };
         let last_words = outlet.clone();
@@ -68,13 +87,15 @@ impl Service {
             }
         })?;
         Ok(Service {
-            address,
+            addresses,
+            urls,
+            apart,
             commands: Mutex::new(commands),
             alarm,
             events: Mutex::new(events),
             board,
             gauge,
-            sockets,
+            commander,
             logs,
             thread: Some(thread),
         })
@@ -85,9 +106,19 @@ impl Service {
         self.events.lock().unwrap_or_else(|e| e.into_inner()).recv_timeout(timeout).ok()
     }
 
-    /// The address that is bound.
+    /// The first of the addresses that are bound for clients of the app.
     pub fn address(&self) -> &Address {
-        &self.address
+        &self.addresses[0]
+    }
+
+    /// Where it listens for others, by the names of the settings.
+    pub fn apart(&self) -> &[(&'static str, String)] {
+        &self.apart
+    }
+
+    /// All of them, as they are reached from this machine.
+    pub fn urls(&self) -> &[String] {
+        &self.urls
     }
 
     /// Has files of logs opened again, after they were moved.
@@ -95,9 +126,9 @@ impl Service {
         self.logs.iter().for_each(Log::reopen);
     }
 
-    /// One row for each worker, the oldest first.
-    pub fn status(&self) -> Vec<WorkerStatus> {
-        self.board.read()
+    /// How it is, with one row for each worker, the oldest first. Waits for a moment.
+    pub fn snapshot(&self) -> Snapshot {
+        self.gauge.snapshot(self.board.read())
     }
 
     /// How much is going on.
@@ -107,7 +138,7 @@ impl Service {
 
     /// Has something done with its WebSockets, as `wire::socket` has it. The answer, if there is one.
     pub fn obey(&self, command: Vec<u8>) -> Option<Vec<u8>> {
-        self.sockets.obey(command.into())
+        self.commander.obey(command.into())
     }
 
     /// Loads the app anew; when it works, its workers take over. Returns at once: [`Event::Reloaded`] or
@@ -120,6 +151,12 @@ impl Service {
     /// Gives the present generation a new zygote, after [`Event::ZygoteLost`].
     pub fn adopt_zygote(&self, source: Source) {
         self.command(Command::Adopt(source));
+    }
+
+    /// Has the worker with this process id look at itself while it goes on serving, and report. Returns at once: `tell`
+    /// is called, from the supervisor's thread, when that is done or cannot be.
+    pub fn inspect(&self, pid: i32, what: Inspection, tell: Tell) {
+        self.command(Command::Inspect(pid, what, Asker::new(tell)));
     }
 
     /// Ends everything in peace within `graceful_timeout` seconds (`None`: as the options say); called again, at once.

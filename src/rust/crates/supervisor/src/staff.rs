@@ -8,7 +8,7 @@ use crate::process::{Exit, Process};
 use crate::supervisor::Supervisor;
 use crate::worker_handle::{Phase, Pressed, WorkerHandle};
 use crate::Failure;
-use engine::{Level, Runner, Seat};
+use engine::{Level, Restart, Runner, Seat};
 use rustix::io::Errno;
 use shm::{Channel, LinkFds, ServerEnd};
 use std::io;
@@ -32,6 +32,7 @@ pub struct Ended {
     generation: u32,
     expected: bool,
     failure: Option<String>,
+    hung: bool,
     /// when nobody will tell any more
     pub deadline: Instant,
 }
@@ -226,13 +227,15 @@ impl Supervisor {
                     self.worker_failed(id, Failure::WorkerStart, why.to_owned(), now);
                 }
                 Ok(WorkerNews::Log { level, text }) => {
-                    let level = match level {
-                        0 => Level::Info,
-                        1 => Level::Warn,
-                        _ => Level::Error,
-                    };
-                    self.log.line(level, text);
+                    let pid = worker.process.as_ref().map(Process::pid);
+                    self.log.of_worker(Level::from_number(level), pid, text);
                 }
+                Ok(WorkerNews::Heap { collections, micros, bytes }) => {
+                    worker.stats.heap.store(bytes, std::sync::atomic::Ordering::Relaxed);
+                    self.count_collections(collections, micros);
+                }
+                Ok(WorkerNews::Report { number, piece, last }) => worker.has_reported(number, piece, last),
+                Ok(WorkerNews::NoReport { number, why }) => worker.does_not_report(number, why),
                 Err(e) => self.worker_failed(id, Failure::System, format!("it sent nonsense: {e}"), now),
             }
         }
@@ -314,6 +317,7 @@ impl Supervisor {
             generation: worker.generation,
             expected: worker.is_stopping(),
             failure: worker.failure,
+            hung: worker.hung,
             deadline: now + EXPLANATION,
         };
         let preparing = self.generations.get(&ended.generation).is_some_and(|g| g.is_preparing());
@@ -358,10 +362,17 @@ impl Supervisor {
 
     /// Says what became of a worker.
     fn conclude(&mut self, ended: Ended, exit: Exit, now: Instant) {
-        let Ended { name, generation, expected, failure, .. } = ended;
+        let Ended { name, generation, expected, failure, hung, .. } = ended;
         if expected {
             return self.info(&format!("{name} {exit}"));
         }
+        self.count_restart(match exit {
+            _ if hung => Restart::Hung,
+            _ if failure.is_some() => Restart::Failed,
+            Exit::Signal(_) => Restart::Signal,
+            Exit::Status(_) => Restart::Exit,
+            Exit::Unknown => Restart::Failed,
+        });
         match &failure {
             Some(why) => self.error(&format!("{name} {exit}: {why}")),
             // by SIGTERM, or quit()
@@ -378,6 +389,7 @@ impl Supervisor {
     pub(crate) fn stuck(&mut self, id: u32, why: String) {
         if let Some(worker) = self.workers.get_mut(&id) {
             worker.failure = Some(why);
+            worker.hung = true;
         }
     }
 

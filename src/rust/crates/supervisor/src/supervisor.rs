@@ -1,24 +1,24 @@
 //! The supervisor: one thread that knows all processes, sleeps until something happens to one of them, and acts.
 //!
-//! It waits in poll(2) for the control channels, the ends of processes, and an alarm that other threads sound; all that
-//! it knows is its own, and one thing is done after the other. What is done about what, by file: `zygotes` (news and
-//! ends of zygotes), `staff` (starts, news and ends of workers), `turnover` (how many workers, and for how long),
-//! `generations` (loading the app and taking over), `ending` (failure and stop). Decisions that need no process are in
-//! `policy`.
+//! It waits in poll(2) for the control channels, the ends of processes, and an alarm that other threads sound; all
+//! that it knows is its own, and one thing is done after the other. What is done about what, by file: `zygotes` (news
+//! and ends of zygotes), `staff` (starts, news and ends of workers), `turnover` (how many workers, and for how long),
+//! `generations` (loading the app and taking over), `inspection` (workers that look at themselves), `ending` (failure
+//! and stop). Decisions that need no process are in `policy`.
 
 use crate::alarm::Alarm;
 use crate::board::{Board, Note};
 use crate::ending::Stage;
 use crate::generation::Generation;
+use crate::inspection::Asker;
 use crate::leftovers::Leftovers;
 use crate::policy::{Backoff, PoolSize, Reason};
 use crate::service::Wake;
 use crate::staff::Ended;
-use crate::status::WorkerState;
 use crate::worker_handle::{Phase, WorkerHandle};
 use crate::zygote::Zygote;
 use crate::{Event, PoolOptions, Source};
-use engine::{Level, Log, Pool, PoolEvent, Server};
+use engine::{Level, Log, Metrics, Pool, PoolEvent, Restart, Server, WorkerState};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedReceiver;
+use wire::control::Inspection;
 
 /// What the supervisor is told by its owner.
 #[derive(Debug)]
@@ -37,10 +38,16 @@ pub enum Command {
     Reload(Source),
     /// here is a zygote for the present generation
     Adopt(Source),
+    /// have the worker with this process id look at itself
+    Inspect(i32, Inspection, Asker),
     /// end in peace, within so many seconds
     Stop(Option<f64>),
     /// end now
     End,
+    /// a fresh worker in the place of this process
+    Replace(i32),
+    /// somebody wants the app loaded anew
+    WantReload,
 }
 
 /// Where events go.
@@ -66,6 +73,7 @@ pub struct Supervisor {
     pub(crate) server: Server,
     pub(crate) pool: Pool,
     pub(crate) log: Log,
+    metrics: Option<Arc<Metrics>>,
     pub(crate) options: PoolOptions,
     /// the server's settings as JSON, for processes that are started
     pub(crate) settings: String,
@@ -133,6 +141,7 @@ impl Supervisor {
         Ok(Supervisor {
             pool,
             log: server.log().clone(),
+            metrics: server.metrics(),
             size: PoolSize::new(options.n_min, options.n_max),
             settings,
             outlet,
@@ -192,6 +201,20 @@ impl Supervisor {
     pub(crate) fn next_number(&mut self) -> u32 {
         self.last_number += 1;
         self.last_number
+    }
+
+    /// A worker has been replaced, or is to be.
+    pub(crate) fn count_restart(&self, why: Restart) {
+        if let Some(metrics) = &self.metrics {
+            metrics.workers.restarts(why);
+        }
+    }
+
+    /// R has collected garbage in a worker so often, which took so long.
+    pub(crate) fn count_collections(&self, n: u32, micros: u32) {
+        if let Some(metrics) = &self.metrics {
+            metrics.workers.collected(n, micros);
+        }
     }
 
     pub(crate) fn info(&self, text: &str) {
@@ -266,8 +289,11 @@ impl Supervisor {
             match command {
                 Command::Reload(source) => self.reload(source),
                 Command::Adopt(source) => self.adopt(source, now),
+                Command::Inspect(pid, what, asker) => self.inspect(pid, what, asker, now),
                 Command::Stop(graceful_timeout) => self.stop(graceful_timeout, now),
                 Command::End => self.stop_now(now),
+                Command::Replace(pid) => self.replace_process(pid),
+                Command::WantReload => self.tell(Event::ReloadWanted),
             }
         }
     }
@@ -304,6 +330,7 @@ impl Supervisor {
         due.extend(self.unexplained.iter().map(|e| e.deadline));
         due.extend(self.generations.values().filter_map(Generation::due));
         due.extend(self.look_at_staff);
+        due.extend(self.inspections_due());
         due.extend(self.turnover_due());
         due.extend(self.ending_due());
         due.into_iter().min()
@@ -313,6 +340,7 @@ impl Supervisor {
         self.look_at_workers(now);
         self.look_at_zygotes(now);
         self.look_at_generations(now);
+        self.look_at_inspections(now);
         self.look_at_turnover(now);
         self.look_at_ending(now);
     }

@@ -88,9 +88,17 @@ impl Supervisor {
             return;
         }
         match reason {
-            // whatever the interrupt left behind; a thread that is lost
-            Reason::Late(_) | Reason::Blocked(_) => self.worn.push_front((id, reason)),
+            // whatever the interrupt left behind; a thread that is lost; somebody waits for it
+            Reason::Late(_) | Reason::Blocked(_) | Reason::Asked => self.worn.push_front((id, reason)),
             _ => self.worn.push_back((id, reason)),
+        }
+    }
+
+    /// The same of the worker that is this process, as somebody wants it.
+    pub(crate) fn replace_process(&mut self, pid: i32) {
+        let is_meant = |worker: &WorkerHandle| worker.process.as_ref().is_some_and(|process| process.pid() == pid);
+        if let Some(id) = self.workers.iter().find(|(_, worker)| is_meant(worker)).map(|(id, _)| *id) {
+            self.replace(id, Reason::Asked);
         }
     }
 
@@ -102,6 +110,7 @@ impl Supervisor {
             let Some(worker) = self.workers.get(&id) else { continue };
             if Some(worker.generation) == self.current && worker.phase == Phase::Serving {
                 self.info(&format!("{} is replaced: {reason}", worker.name()));
+                self.count_restart(reason.restart());
                 self.replacing = Some(id);
             }
         }

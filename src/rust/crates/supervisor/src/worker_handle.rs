@@ -2,6 +2,7 @@
 //!
 //! Starting -> Serving -> Retiring -> Stopping, in this order; some are left out, and it may end in any of them.
 
+use crate::inspection::UnderWay;
 use crate::loader::{receive, Loader};
 use crate::policy::Wear;
 use crate::process::Process;
@@ -43,6 +44,10 @@ pub struct WorkerHandle {
     pub wear: Option<Wear>,
     /// what it said, or what was found, about a failure
     pub failure: Option<String>,
+    /// the engine has killed it, as it did not answer
+    pub hung: bool,
+    /// what it was asked to look at, until it has reported
+    pub inspection: Option<UnderWay>,
 }
 
 /// Where a worker is in its life.
@@ -87,6 +92,8 @@ impl WorkerHandle {
             stats: Arc::default(),
             wear: None,
             failure: None,
+            hung: false,
+            inspection: None,
         }
     }
 

@@ -67,6 +67,30 @@ pub enum ZygoteNews<'a> {
 pub enum WorkerOrder {
     /// end, when what runs has been answered
     Stop,
+    /// look at yourself, and report what you found
+    Inspect {
+        /// the server's name for it
+        number: u32,
+        /// what to look at
+        what: Inspection,
+    },
+}
+
+/// What a worker is to find out about itself while it serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Inspection {
+    /// what R does: its call stack, sampled
+    Stacks {
+        /// for so long
+        millis: u32,
+        /// with so much CPU time between two samples
+        interval_us: u32,
+    },
+    /// what its memory holds: the largest objects
+    Objects {
+        /// looked for no longer than this
+        millis: u32,
+    },
 }
 
 /// From a worker to the server.
@@ -76,12 +100,37 @@ pub enum WorkerNews<'a> {
     Ready,
     /// its start failed; it ends
     StartFailed(&'a str),
-    /// a line for the log: level 0 news, 1 a client's fault, 2 a handler's
+    /// a line for the log: level 0 news, 1 a client's fault, 2 a handler's, 3 for somebody who looks for something
     Log {
         /// see above
         level: u32,
         /// the line
         text: &'a str,
+    },
+    /// R has collected garbage
+    Heap {
+        /// so often since it was said last
+        collections: u32,
+        /// taking so long, all together
+        micros: u32,
+        /// what is allocated now; 0 when that is not known
+        bytes: u64,
+    },
+    /// the next piece of the report of an inspection
+    Report {
+        /// which one
+        number: u32,
+        /// of its JSON, which may be cut within a character
+        piece: &'a [u8],
+        /// whether it is the last one
+        last: bool,
+    },
+    /// an inspection failed
+    NoReport {
+        /// which one
+        number: u32,
+        /// why
+        why: &'a str,
     },
 }
 
@@ -157,7 +206,13 @@ impl WorkerOrder {
     /// Appends it to `out`.
     pub fn encode(self, out: &mut Vec<u8>) {
         match self {
-            WorkerOrder::Stop => put_words(&[1], out),
+            WorkerOrder::Stop => put_words(&[1, 0, 0, 0], out),
+            WorkerOrder::Inspect { number, what: Inspection::Stacks { millis, interval_us } } => {
+                put_words(&[2, number, millis, interval_us], out);
+            }
+            WorkerOrder::Inspect { number, what: Inspection::Objects { millis } } => {
+                put_words(&[3, number, millis, 0], out);
+            }
         }
     }
 
@@ -166,8 +221,12 @@ impl WorkerOrder {
     /// # Errors
     /// When it is none of these.
     pub fn decode(bytes: &[u8]) -> Result<Self, WireError> {
-        match Reader::new(bytes).u32()? {
+        let mut r = Reader::new(bytes);
+        let (kind, number, millis, interval_us) = (r.u32()?, r.u32()?, r.u32()?, r.u32()?);
+        match kind {
             1 => Ok(WorkerOrder::Stop),
+            2 => Ok(WorkerOrder::Inspect { number, what: Inspection::Stacks { millis, interval_us } }),
+            3 => Ok(WorkerOrder::Inspect { number, what: Inspection::Objects { millis } }),
             _ => Err(WireError("unknown order to a worker")),
         }
     }
@@ -186,6 +245,17 @@ impl<'a> WorkerNews<'a> {
                 put_words(&[3, level], out);
                 put_text(text, out);
             }
+            WorkerNews::Report { number, piece, last } => {
+                put_words(&[if last { 5 } else { 4 }, number], out);
+                out.extend_from_slice(piece);
+            }
+            WorkerNews::Heap { collections, micros, bytes } => {
+                put_words(&[7, collections, micros, bytes as u32, (bytes >> 32) as u32], out);
+            }
+            WorkerNews::NoReport { number, why } => {
+                put_words(&[6, number], out);
+                put_text(why, out);
+            }
         }
     }
 
@@ -195,11 +265,14 @@ impl<'a> WorkerNews<'a> {
     /// When it is none of these.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(bytes);
-        let (kind, level) = (r.u32()?, r.u32()?);
+        let (kind, word) = (r.u32()?, r.u32()?);
         match kind {
             1 => Ok(WorkerNews::Ready),
             2 => Ok(WorkerNews::StartFailed(text(r.rest())?)),
-            3 => Ok(WorkerNews::Log { level, text: text(r.rest())? }),
+            3 => Ok(WorkerNews::Log { level: word, text: text(r.rest())? }),
+            4 | 5 => Ok(WorkerNews::Report { number: word, piece: r.rest(), last: kind == 5 }),
+            6 => Ok(WorkerNews::NoReport { number: word, why: text(r.rest())? }),
+            7 => Ok(WorkerNews::Heap { collections: word, micros: r.u32()?, bytes: r.u64()? }),
             _ => Err(WireError("unknown news of a worker")),
         }
     }
@@ -254,8 +327,22 @@ mod tests {
         ] {
             assert_eq!(ZygoteNews::decode(&encoded(|o| news.encode(o))), Ok(news));
         }
-        assert_eq!(WorkerOrder::decode(&encoded(|o| WorkerOrder::Stop.encode(o))), Ok(WorkerOrder::Stop));
-        for news in [WorkerNews::Ready, WorkerNews::StartFailed("x"), WorkerNews::Log { level: 2, text: "y" }] {
+        for order in [
+            WorkerOrder::Stop,
+            WorkerOrder::Inspect { number: 1, what: Inspection::Stacks { millis: 10_000, interval_us: 10_000 } },
+            WorkerOrder::Inspect { number: u32::MAX, what: Inspection::Objects { millis: 7 } },
+        ] {
+            assert_eq!(WorkerOrder::decode(&encoded(|o| order.encode(o))), Ok(order));
+        }
+        for news in [
+            WorkerNews::Ready,
+            WorkerNews::StartFailed("x"),
+            WorkerNews::Log { level: 2, text: "y" },
+            WorkerNews::Report { number: 3, piece: b"{\"\xc3", last: false },
+            WorkerNews::Report { number: 3, piece: b"", last: true },
+            WorkerNews::NoReport { number: 4, why: "busy" },
+            WorkerNews::Heap { collections: 5, micros: u32::MAX, bytes: 7 << 33 },
+        ] {
             assert_eq!(WorkerNews::decode(&encoded(|o| news.encode(o))), Ok(news));
         }
     }

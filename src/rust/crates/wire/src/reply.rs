@@ -19,19 +19,37 @@ pub enum ContentType {
     Html = 3,
     /// `application/octet-stream`
     Octet = 4,
+    /// `text/plain; charset=UTF-8`, as plumber writes it
+    PlumberText = 5,
+    /// `text/html; charset=UTF-8`, as plumber writes it
+    PlumberHtml = 6,
+    /// `text/event-stream`
+    Events = 7,
 }
 
 impl ContentType {
-    const NAMED: [(ContentType, &'static [u8]); 4] = [
+    const NAMED: [(ContentType, &'static [u8]); 7] = [
         (ContentType::Text, b"text/plain; charset=utf-8"),
         (ContentType::Json, b"application/json"),
         (ContentType::Html, b"text/html; charset=utf-8"),
         (ContentType::Octet, b"application/octet-stream"),
+        (ContentType::PlumberText, b"text/plain; charset=UTF-8"),
+        (ContentType::PlumberHtml, b"text/html; charset=UTF-8"),
+        (ContentType::Events, b"text/event-stream"),
     ];
 
     /// The one with this value, if there is one.
     pub fn of_value(value: &[u8]) -> Option<Self> {
         Self::NAMED.iter().find(|(_, named)| *named == value).map(|&(content_type, _)| content_type)
+    }
+
+    /// The one with this number in a message.
+    fn of_word(word: u32) -> Result<Self, WireError> {
+        let named = Self::NAMED.iter().map(|&(content_type, _)| content_type);
+        std::iter::once(ContentType::None)
+            .chain(named)
+            .find(|&content_type| content_type as u32 == word)
+            .ok_or(WireError("unknown content type"))
     }
 
     /// The value of the field; `None` for [`ContentType::None`].
@@ -167,14 +185,7 @@ impl<'a> Reply<'a> {
             s @ 100..=599 => s as u16,
             _ => return Err(WireError("not a status")),
         };
-        let content_type = match r.u32()? {
-            0 => ContentType::None,
-            1 => ContentType::Text,
-            2 => ContentType::Json,
-            3 => ContentType::Html,
-            4 => ContentType::Octet,
-            _ => return Err(WireError("unknown content type")),
-        };
+        let content_type = ContentType::of_word(r.u32()?)?;
         let kind = r.u32()?;
         let count = r.u32()?.checked_mul(2).ok_or(WireError("too many headers"))?;
         let lengths = r.lengths(count)?;
@@ -206,6 +217,18 @@ impl<'a> Reply<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn content_types_are_told_by_their_values_and_numbers() {
+        for (content_type, value) in ContentType::NAMED {
+            assert_eq!(ContentType::of_value(value), Some(content_type));
+            assert_eq!(content_type.value(), Some(value));
+            assert_eq!(ContentType::of_word(content_type as u32), Ok(content_type));
+        }
+        assert_eq!(ContentType::of_word(0), Ok(ContentType::None));
+        assert!(ContentType::of_word(ContentType::NAMED.len() as u32 + 1).is_err());
+        assert_eq!((ContentType::of_value(b"text/csv"), ContentType::None.value()), (None, None));
+    }
 
     #[test]
     fn round_trip_and_hostile_bytes() {

@@ -1,8 +1,8 @@
 //! Server to worker: one HTTP request.
 //!
 //! Layout: id (u64), route, flags, remote port, body kind · lengths of method, target, path, remote address, spooled
-//! file · counts of params and headers · body length (u64) · lengths of params · lengths of header names and values, in
-//! turn · the bytes of all of these in the same order · the body, when it is inline.
+//! file, TLS, who asks, session, terms · counts of params and headers · body length (u64) · lengths of params · lengths
+//! of header names and values, in turn · the bytes of all of these in the same order · the body, when it is inline.
 
 use crate::reader::{len_word, put_pair_lengths, put_pairs, put_u32, put_words, Lengths, Reader};
 use crate::WireError;
@@ -11,6 +11,9 @@ use crate::WireError;
 pub const FLAG_HTTP2: u32 = 1;
 /// Set in `flags` when the body is a [`crate::socket::Event`].
 pub const FLAG_SOCKET: u32 = 2;
+
+/// Set in `flags` when the client came by TLS, here or to a proxy that is trusted.
+pub const FLAG_HTTPS: u32 = 4;
 
 const INLINE: u32 = 0;
 const SPOOLED: u32 = 1;
@@ -48,6 +51,14 @@ pub struct RequestHead<'a> {
     pub path: &'a [u8],
     /// the client's address, text
     pub remote_addr: &'a [u8],
+    /// what was agreed on in TLS, names and values in turn, each ended by NUL; empty in cleartext
+    pub tls: &'a [u8],
+    /// who asks: an object of JSON; empty when nobody has said so
+    pub auth: &'a [u8],
+    /// what the app keeps with the client: a value of JSON; empty when there is none
+    pub session: &'a [u8],
+    /// by which the answer may be packed, as `coding` has them; empty when it is not to be
+    pub terms: &'a [u8],
     /// the body, complete
     pub body: BodyRef<'a>,
 }
@@ -62,7 +73,7 @@ impl RequestHead<'_> {
             BodyRef::Inline(b) => (INLINE, &[], b.len() as u64, b),
             BodyRef::Spooled { path, len } => (SPOOLED, path, len, &[]),
         };
-        let count_at = out.len() + 12 * 4;
+        let count_at = out.len() + 16 * 4;
         put_words(
             out,
             [
@@ -77,6 +88,10 @@ impl RequestHead<'_> {
                 len_word(self.path.len()),
                 len_word(self.remote_addr.len()),
                 len_word(path.len()),
+                len_word(self.tls.len()),
+                len_word(self.auth.len()),
+                len_word(self.session.len()),
+                len_word(self.terms.len()),
                 len_word(params.len()),
                 0,
                 len as u32,
@@ -87,7 +102,8 @@ impl RequestHead<'_> {
             put_u32(out, len_word(p.as_ref().len()));
         }
         put_pair_lengths(out, count_at, headers());
-        for part in [self.method, self.target, self.path, self.remote_addr, path] {
+        let texts = [self.method, self.target, self.path, self.remote_addr, path, self.tls];
+        for part in texts.into_iter().chain([self.auth, self.session, self.terms]) {
             out.extend_from_slice(part);
         }
         for p in params {
@@ -96,6 +112,13 @@ impl RequestHead<'_> {
         put_pairs(out, headers());
         out.extend_from_slice(inline);
     }
+}
+
+/// Names and values of what was agreed on in TLS, as [`RequestHead::tls`] has them.
+pub fn tls_facts(tls: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut parts = tls.split(|&byte| byte == 0);
+    // behind the last NUL there is nothing
+    std::iter::from_fn(move || Some((parts.next()?, parts.next()?)))
 }
 
 /// A request as the worker reads it: borrows from the message, decodes nothing until asked.
@@ -140,7 +163,7 @@ impl<'a> Request<'a> {
         let mut r = Reader::new(bytes);
         let id = r.u64()?;
         let (route, flags, port, kind) = (r.u32()?, r.u32()?, r.u32()?, r.u32()?);
-        let sizes = r.lengths(5)?;
+        let sizes = r.lengths(9)?;
         let (n_params, n_headers) = (r.u32()?, r.u32()?);
         let body_len = r.u64()?;
         let param_lengths = r.lengths(n_params)?;
@@ -150,6 +173,10 @@ impl<'a> Request<'a> {
         let path = r.bytes(sizes.get(2))?;
         let remote_addr = r.bytes(sizes.get(3))?;
         let spool = r.bytes(sizes.get(4))?;
+        let tls = r.bytes(sizes.get(5))?;
+        let auth = r.bytes(sizes.get(6))?;
+        let session = r.bytes(sizes.get(7))?;
+        let terms = r.bytes(sizes.get(8))?;
         let params = Run { lengths: param_lengths, bytes: r.bytes(param_lengths.total())? };
         let headers = Run { lengths: header_lengths, bytes: r.bytes(header_lengths.total())? };
         let body = match kind {
@@ -159,7 +186,21 @@ impl<'a> Request<'a> {
             _ => return Err(WireError("unknown kind of body")),
         };
         let remote_port = u16::try_from(port).map_err(|_| WireError("not a port"))?;
-        let head = RequestHead { id, route, flags, remote_port, method, target, path, remote_addr, body };
+        let head = RequestHead {
+            id,
+            route,
+            flags,
+            remote_port,
+            method,
+            target,
+            path,
+            remote_addr,
+            tls,
+            auth,
+            session,
+            terms,
+            body,
+        };
         Ok(Request { head, params, headers })
     }
 
@@ -177,6 +218,11 @@ impl<'a> Request<'a> {
     pub fn headers(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> + Clone {
         let mut run = self.headers.iter();
         std::iter::from_fn(move || Some((run.next()?, run.next()?)))
+    }
+
+    /// Names and values of what was agreed on in TLS; none in cleartext.
+    pub fn tls(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
+        tls_facts(self.head.tls)
     }
 
     /// The query without its `?`, if there is one.
@@ -202,6 +248,10 @@ mod tests {
             target: b"/a%20b?x=1",
             path: b"/a b",
             remote_addr: b"127.0.0.1",
+            tls: b"protocol\0TLSv1.3\0",
+            auth: b"{\"user\":\"a\"}",
+            session: b"[1]",
+            terms: b"packed",
             body,
         };
         let headers: [(&[u8], &[u8]); 2] = [(b"host", b"here"), (b"empty", b"")];
@@ -218,7 +268,9 @@ mod tests {
         assert_eq!(r.head.id, 1 << 63 | 5);
         assert_eq!((r.head.route, r.head.flags, r.head.remote_port), (3, FLAG_HTTP2, 4711));
         assert_eq!(r.head.path, b"/a b");
-        assert_eq!(r.query(), b"x=1");
+        assert_eq!(r.tls().collect::<Vec<_>>(), [(&b"protocol"[..], &b"TLSv1.3"[..])]);
+        assert_eq!((r.head.auth, r.head.session), (&b"{\"user\":\"a\"}"[..], &b"[1]"[..]));
+        assert_eq!((r.query(), r.head.terms), (&b"x=1"[..], &b"packed"[..]));
         assert_eq!(r.params().collect::<Vec<_>>(), [&b"p1"[..], b""]);
         assert_eq!(r.headers().collect::<Vec<_>>(), [(&b"host"[..], &b"here"[..]), (b"empty", b"")]);
         assert_eq!(r.head.body, BodyRef::Inline(b"a\0b"));

@@ -134,12 +134,37 @@ pub enum Command<'a> {
     },
     /// which rooms there are. Answered.
     Rooms,
+    /// responses that are kept are to be forgotten. Answered: how many there were.
+    Purge {
+        /// which
+        by: PurgeBy,
+        /// UTF-8
+        text: &'a [u8],
+    },
+}
+
+/// Which responses are meant by a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PurgeBy {
+    /// those for this path and query
+    Key = 0,
+    /// those whose path and query begin so
+    Prefix = 1,
+    /// those that have this tag
+    Tag = 2,
+}
+
+impl PurgeBy {
+    /// As a number.
+    pub fn of(number: u32) -> Option<Self> {
+        [PurgeBy::Key, PurgeBy::Prefix, PurgeBy::Tag].get(number as usize).copied()
+    }
 }
 
 impl<'a> Command<'a> {
     /// Whether there is an answer to it.
     pub fn is_answered(&self) -> bool {
-        matches!(self, Command::Broadcast { .. } | Command::Members { .. } | Command::Rooms)
+        matches!(self, Command::Broadcast { .. } | Command::Members { .. } | Command::Rooms | Command::Purge { .. })
     }
 
     /// Appends it to `out`.
@@ -153,6 +178,7 @@ impl<'a> Command<'a> {
             Command::Broadcast { room, binary, message, except } => (4, binary.into(), except, room, message),
             Command::Members { room } => (5, 0, 0, room, &[]),
             Command::Rooms => (6, 0, 0, &[], &[]),
+            Command::Purge { by, text } => (7, by as u32, 0, text, &[]),
         };
         let [low, high] = halves(connection);
         put_words(out, [kind, small, low, high, len_word(text.len())]);
@@ -179,6 +205,7 @@ impl<'a> Command<'a> {
             4 => Command::Broadcast { room: text, binary: small != 0, message: bytes, except: connection },
             5 => Command::Members { room: text },
             6 => Command::Rooms,
+            7 => Command::Purge { by: PurgeBy::of(small).ok_or(WireError("unknown way to purge"))?, text },
             _ => return Err(WireError("unknown command for WebSockets")),
         })
     }
@@ -266,6 +293,7 @@ mod tests {
             Command::Broadcast { room, binary: false, message: b"hello", except: 9 },
             Command::Members { room },
             Command::Rooms,
+            Command::Purge { by: PurgeBy::Tag, text: b"prices" },
         ];
         for command in commands {
             let bytes = encoded(|out| command.encode(out));

@@ -1,8 +1,9 @@
 //! A response whose body comes piece by piece, and what the server says of a request that runs.
 //!
 //! Worker to server: first the head, a reply whose body is [`ReplyBody::Stream`](crate::ReplyBody::Stream), then parts,
-//! each a message of its own: microseconds that the handler took (in the last one), kind, bytes. The word of the kind
-//! is where a reply has its status, and no kind is a status, so that nobody takes one for the other.
+//! each a message of its own: microseconds that the handler took (in the last one), kind, and bytes. These are of the
+//! body, or in the last part the text of its trailers. The word of the kind is where a reply has its status, and no
+//! kind is a status, so that nobody takes one for the other.
 //!
 //! Server to worker: orders of two words, under the id of the request. No request is that short.
 //!
@@ -44,6 +45,8 @@ pub enum Part<'a> {
     Piece(&'a [u8]),
     /// there are no more
     End {
+        /// fields behind the body, as text
+        trailers: &'a [u8],
         /// whether the body is complete
         whole: bool,
         /// microseconds that the handler took
@@ -52,7 +55,7 @@ pub enum Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// Bytes of a message before those of the piece.
+    /// Bytes of a message before those of the piece, or the trailers.
     pub const BEFORE: usize = 8;
 
     /// Appends it to `out`.
@@ -62,7 +65,10 @@ impl<'a> Part<'a> {
                 put_words(out, [0, PIECE]);
                 out.extend_from_slice(bytes);
             }
-            Part::End { whole, micros } => put_words(out, [micros, if whole { WHOLE } else { BROKEN }]),
+            Part::End { whole, micros, trailers } => {
+                put_words(out, [micros, if whole { WHOLE } else { BROKEN }]);
+                out.extend_from_slice(trailers);
+            }
         }
     }
 
@@ -75,7 +81,9 @@ impl<'a> Part<'a> {
         let (micros, kind) = (r.u32()?, r.u32()?);
         match kind {
             PIECE if r.rest().len() <= LONGEST_PIECE => Ok(Part::Piece(r.rest())),
-            WHOLE | BROKEN => Ok(Part::End { whole: kind == WHOLE, micros }),
+            WHOLE | BROKEN if r.rest().len() <= LONGEST_PIECE => {
+                Ok(Part::End { whole: kind == WHOLE, micros, trailers: r.rest() })
+            }
             _ => Err(WireError("not a part of a stream")),
         }
     }
@@ -131,8 +139,9 @@ mod tests {
         for part in [
             Part::Piece(b""),
             Part::Piece(b"abc"),
-            Part::End { whole: true, micros: 7 },
-            Part::End { whole: false, micros: u32::MAX },
+            Part::End { whole: true, micros: 7, trailers: b"" },
+            Part::End { whole: true, micros: 7, trailers: b"a: b\r\n" },
+            Part::End { whole: false, micros: u32::MAX, trailers: b"" },
         ] {
             let mut out = Vec::new();
             part.encode(&mut out);

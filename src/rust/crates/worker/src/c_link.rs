@@ -6,6 +6,7 @@
 //! ring of replies), `exchange` (what is called).
 
 use crate::outbox::{failure, Outbox};
+use crate::packed::packed;
 use crate::sink::{is_link, never_wait_here, sink, About, LinkRequest};
 use crate::telling::Telling;
 use bytes::Bytes;
@@ -253,6 +254,9 @@ impl CLink {
         }
         self.reply.clear();
         self.outbox.encode(answer, &mut self.reply);
+        if let Some(packed) = packed(&self.reply, request.head.terms) {
+            self.reply = packed;
+        }
         self.send_reply(id);
     }
 

@@ -8,6 +8,7 @@
 mod c_link;
 mod commands;
 mod outbox;
+mod packed;
 mod sink;
 mod spool;
 mod streams;

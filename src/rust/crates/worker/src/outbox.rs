@@ -138,20 +138,10 @@ pub(crate) fn failure(status: u16, detail: &str, out: &mut Vec<u8>) {
 /// Appends a reply with this head.
 pub(crate) fn encode_head(head: &Head, body: ReplyBody<'_>, out: &mut Vec<u8>) {
     let given = head.content_type.as_deref();
-    let known = given.map_or(ContentType::None, known);
+    let known = given.and_then(ContentType::of_value).unwrap_or(ContentType::None);
     let named = given.filter(|_| known == ContentType::None).map(|value| (&b"content-type"[..], value));
     let fields = || named.into_iter().chain(head.headers.iter().map(|(name, value)| (&name[..], &value[..])));
     ReplyHead { status: head.status, content_type: known }.encode(body, fields, out);
-}
-
-fn known(content_type: &[u8]) -> ContentType {
-    match content_type {
-        b"text/plain; charset=utf-8" => ContentType::Text,
-        b"application/json" => ContentType::Json,
-        b"text/html; charset=utf-8" => ContentType::Html,
-        b"application/octet-stream" => ContentType::Octet,
-        _ => ContentType::None,
-    }
 }
 
 #[cfg(test)]

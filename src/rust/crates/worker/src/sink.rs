@@ -9,7 +9,9 @@
 
 use crate::c_link::{LogLine, ERROR};
 use crate::outbox::{encode_head, failure, micros, Outbox};
+use crate::packed::{packed, packed_stream};
 use bytes::Bytes;
+use coding::Pieces;
 use exchange::{Answer, Head, Life, OnCancel, Sent, Sink, Stage};
 use shm::RequestId;
 use std::cell::Cell;
@@ -41,13 +43,15 @@ pub(crate) struct About {
     /// address, method and path, for log lines: most requests have none
     who: Box<[u8]>,
     pub(crate) deadline: Option<Instant>,
+    /// by which its answer is packed
+    terms: Box<[u8]>,
 }
 
 impl About {
     pub(crate) fn new(id: RequestId, request: &Request<'_>, deadline: Option<Instant>) -> Self {
         let head = &request.head;
         let who = [head.remote_addr, head.method, head.path].join(&b' ').into();
-        About { id, number: head.id, who, deadline }
+        About { id, number: head.id, who, deadline, terms: head.terms.into() }
     }
 
     /// As log lines begin.
@@ -62,6 +66,7 @@ struct State {
     yielded: bool,
     /// of a stream: what may be sent, and what waits for more; then the end, whole or not, that is to be sent after it
     credit: usize,
+    pieces: Option<Pieces>,
     pending: VecDeque<Bytes>,
     end: Option<bool>,
 }
@@ -91,6 +96,7 @@ pub(crate) fn sink(
         began: began.unwrap_or_else(Instant::now),
         yielded: false,
         credit: 0,
+        pieces: None,
         pending: VecDeque::new(),
         end: None,
     };
@@ -163,7 +169,7 @@ impl LinkRequest {
         }
         if let Some(whole) = state.end.take() {
             let whole = whole && !state.life.is_cancelled();
-            self.send(Part::End { whole, micros: micros(state.began.elapsed()) });
+            self.send(Part::End { whole, micros: micros(state.began.elapsed()), trailers: b"" });
             self.outbox.finished();
         }
     }
@@ -189,6 +195,8 @@ impl LinkRequest {
             } else {
                 failure(500, "", message);
             }
+            let mut packed = packed(message, &self.about.terms);
+            let message = packed.as_deref_mut().unwrap_or(message);
             self.outbox.reply(self.about.id, message, began.elapsed())
         });
         self.outbox.finished();
@@ -230,6 +238,11 @@ impl LinkRequest {
     fn end(&self, whole: bool) {
         let mut state = self.state();
         let Some(uncalled) = state.life.end(Stage::Streaming) else { return };
+        if let Some(mut pieces) = state.pieces.take_if(|_| whole) {
+            let mut tail = Vec::new();
+            pieces.end(&mut tail);
+            state.pending.push_back(tail.into());
+        }
         state.end = Some(whole);
         self.flush(&mut state);
         drop(state);
@@ -280,7 +293,9 @@ impl Sink for LinkSink {
         state.credit = WINDOW;
         with_buffer(|message| {
             encode_head(&head, ReplyBody::Stream, message);
-            half.outbox.send(half.about.id, message);
+            let (packed, pieces) = packed_stream(message, &half.about.terms).unzip();
+            state.pieces = pieces;
+            half.outbox.send(half.about.id, packed.as_deref().unwrap_or(message));
         });
         half.outbox.tell();
         true
@@ -304,6 +319,14 @@ impl Sink for LinkSink {
             }
             state = half.change.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        let piece = match &mut state.pieces {
+            Some(pieces) => {
+                let mut packed = Vec::new();
+                pieces.pack(&piece, &mut packed);
+                packed.into()
+            }
+            None => piece,
+        };
         state.pending.push_back(piece);
         half.flush(&mut state);
         drop(state);

@@ -12,6 +12,7 @@
 //! Neighbours: `worker` (sends what this says), `wire::stream` (credit), `sink` (the same for C handlers, which push
 //! instead of being called).
 
+use coding::Pieces;
 use shm::RequestId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -64,7 +65,9 @@ struct Stream {
     /// of its entry among those that are due; others of it are old
     turn: u64,
     credit: usize,
-    /// given and not sent, from `sent` on
+    /// packs what its generator gives, if anything does
+    pieces: Option<Pieces>,
+    /// given, packed, and not sent, from `sent` on
     pending: Vec<u8>,
     sent: usize,
     /// its generator is not called any more: whether the body is whole
@@ -73,9 +76,19 @@ struct Stream {
     last: Option<bool>,
     /// time that calls took
     took: Duration,
+    /// fields behind the whole body, as text
+    trailers: Vec<u8>,
 }
 
 impl Stream {
+    /// Its generator gives these bytes.
+    fn add(&mut self, bytes: &[u8]) {
+        match &mut self.pieces {
+            Some(pieces) => pieces.pack(bytes, &mut self.pending),
+            None => self.pending.extend_from_slice(bytes),
+        }
+    }
+
     /// When it may be called again.
     fn next_call(&self) -> Instant {
         self.called_at.checked_add(self.rhythm.min_interval).unwrap_or_else(|| self.called_at + FAR)
@@ -86,7 +99,7 @@ impl Stream {
 #[derive(Debug)]
 pub(crate) enum ToSend<'a> {
     Piece(&'a [u8]),
-    End { whole: bool, took: Duration },
+    End { whole: bool, took: Duration, trailers: &'a [u8] },
 }
 
 /// See the module. By slot.
@@ -104,8 +117,8 @@ impl Streams {
         self.len
     }
 
-    /// A stream begins. Its generator is due at once.
-    pub(crate) fn open(&mut self, id: RequestId, rhythm: Rhythm, now: Instant) {
+    /// A stream begins, which is packed or not. Its generator is due at once.
+    pub(crate) fn open(&mut self, id: RequestId, rhythm: Rhythm, pieces: Option<Pieces>, now: Instant) {
         let slot = id.slot as usize;
         if slot >= self.open.len() {
             self.open.resize_with(slot + 1, || None);
@@ -118,11 +131,13 @@ impl Streams {
             called_at: now,
             turn: 0,
             credit: WINDOW,
+            pieces,
             pending: Vec::new(),
             sent: 0,
             end: None,
             last: None,
             took: Duration::ZERO,
+            trailers: Vec::new(),
         };
         if self.open[slot].replace(stream).is_none() {
             self.len += 1;
@@ -187,7 +202,7 @@ impl Streams {
             (Call::Next, Some(false)) => stream.end = done.and(Some(false)),
             (Call::Next, _) => {
                 stream.end = done;
-                stream.pending.extend_from_slice(bytes);
+                stream.add(bytes);
             }
         }
         if stream.end.is_none() && stream.last.is_none() && stream.pending.is_empty() {
@@ -241,13 +256,20 @@ impl Streams {
         }
     }
 
+    /// The generator that is being called gives these fields for the end.
+    pub(crate) fn set_trailers(&mut self, slot: u32, text: &[u8]) {
+        if let Some(stream) = self.get(slot).filter(|stream| stream.readiness == Readiness::Called) {
+            stream.trailers = text.to_vec();
+        }
+    }
+
     /// The generator that is being called writes these bytes. `false` when nobody wants more.
     pub(crate) fn write(&mut self, slot: u32, bytes: &[u8]) -> bool {
         let Some(stream) = self.get(slot).filter(|stream| stream.readiness == Readiness::Called) else { return false };
         if stream.last.is_some() {
             return false;
         }
-        stream.pending.extend_from_slice(bytes);
+        stream.add(bytes);
         true
     }
 
@@ -262,6 +284,9 @@ impl Streams {
     pub(crate) fn next_part(&mut self, slot: u32, now: Instant, put: impl FnOnce(ToSend<'_>)) -> Option<RequestId> {
         let stream = self.get(slot).filter(|stream| stream.readiness != Readiness::Due)?;
         let id = stream.id;
+        if let Some(mut pieces) = stream.pieces.take_if(|_| stream.end == Some(true)) {
+            pieces.end(&mut stream.pending);
+        }
         let left = &stream.pending[stream.sent..];
         if !left.is_empty() {
             let most = affordable(stream.credit).min(left.len());
@@ -281,7 +306,8 @@ impl Streams {
             return None;
         }
         if let Some(whole) = stream.end {
-            put(ToSend::End { whole, took: stream.took });
+            let trailers: &[u8] = if whole { &stream.trailers } else { b"" };
+            put(ToSend::End { whole, took: stream.took, trailers });
             self.open[slot as usize] = None;
             self.len -= 1;
             return Some(id);
@@ -307,7 +333,7 @@ mod tests {
 
     fn opened(ends_on_drain: bool) -> (Streams, Instant) {
         let (mut streams, now) = (Streams::default(), Instant::now());
-        streams.open(ID, Rhythm { min_interval: 5 * MS, ends_on_drain }, now);
+        streams.open(ID, Rhythm { min_interval: 5 * MS, ends_on_drain }, None, now);
         (streams, now)
     }
 
@@ -369,6 +395,50 @@ mod tests {
         assert_eq!(streams.call(now + 9 * MS), None, "it runs");
         give(&mut streams, 1, Some(true), now);
         assert_eq!(sent(&mut streams, now), (1, Some(true)));
+    }
+
+    /// What a client makes of what was sent.
+    fn unpacked(bytes: &[u8]) -> (Vec<u8>, bool) {
+        let mut decoder = coding::Decoder::new(coding::Coding::Gzip, u32::MAX).unwrap();
+        let (mut out, mut room, mut rest) = (Vec::new(), vec![0; 1 << 20], bytes);
+        loop {
+            let (read, written) = decoder.step(rest, &mut room).unwrap();
+            rest = &rest[read..];
+            out.extend_from_slice(&room[..written]);
+            if read == 0 && written == 0 {
+                return (out, decoder.finish().is_ok());
+            }
+        }
+    }
+
+    #[test]
+    fn a_packed_stream_can_be_read_as_it_comes_and_has_an_end_only_when_it_is_whole() {
+        for (order, whole) in [(None, true), (Some(Order::Drain), true), (Some(Order::Cancel), false)] {
+            let (mut streams, now) = (Streams::default(), Instant::now());
+            let rhythm = Rhythm { min_interval: MS, ends_on_drain: true };
+            streams.open(ID, rhythm, Some(Pieces::new(1)), now);
+            let mut all = Vec::new();
+            let mut take = |streams: &mut Streams| {
+                let mut end = None;
+                let mut put = |what: ToSend<'_>| match what {
+                    ToSend::Piece(piece) => all.extend_from_slice(piece),
+                    ToSend::End { whole, .. } => end = Some(whole),
+                };
+                while streams.next_part(ID.slot, now, &mut put).is_some() {}
+                (unpacked(&all), end)
+            };
+            streams.call(now);
+            assert!(streams.write(ID.slot, b"some "));
+            assert_eq!(take(&mut streams), ((b"some ".to_vec(), false), None), "it can be read while it is called");
+            streams.called(ID.slot, b"more", None, now);
+            assert_eq!(take(&mut streams), ((b"some more".to_vec(), false), None));
+            if let Some(order) = order {
+                streams.obey(ID, order, now);
+            }
+            assert!(streams.call(now + MS).is_some());
+            streams.called(ID.slot, b"", Some(true), now);
+            assert_eq!(take(&mut streams), ((b"some more".to_vec(), whole), Some(whole)));
+        }
     }
 
     #[test]
@@ -453,7 +523,7 @@ mod tests {
         streams.call(now);
         give(&mut streams, 1, Some(true), now);
         sent(&mut streams, now);
-        streams.open(RequestId { generation: 2, ..ID }, Rhythm { min_interval: MS, ends_on_drain: true }, now);
+        streams.open(RequestId { generation: 2, ..ID }, Rhythm { min_interval: MS, ends_on_drain: true }, None, now);
         streams.obey(ID, Order::Cancel, now);
         assert_eq!(streams.call(now), Some((3, Call::Next)));
     }

@@ -1,6 +1,7 @@
 //! Taking requests and replying.
 
 use crate::outbox::micros;
+use crate::packed::{packed, packed_stream};
 use crate::spool::{failure, spooled, SPOOL_ABOVE};
 use crate::streams::{Call, Rhythm, Streams, ToSend};
 use crate::telling::Telling;
@@ -185,11 +186,13 @@ impl Worker {
 
     /// Replies with a message of `wire`. `false` when nobody takes it any more.
     pub fn reply(&mut self, job: Job, message: &mut [u8]) -> bool {
-        self.reply_with(job, message, None)
+        self.reply_with(job, message, None, b"")
     }
 
-    /// The same, with the file that the message speaks of.
-    pub fn reply_with(&mut self, job: Job, message: &mut [u8], opened: Option<BorrowedFd<'_>>) -> bool {
+    /// The same, with the file that the message speaks of, and packed by the terms of the request.
+    pub fn reply_with(&mut self, job: Job, message: &mut [u8], opened: Option<BorrowedFd<'_>>, terms: &[u8]) -> bool {
+        let mut packed = packed(message, terms);
+        let message = packed.as_deref_mut().unwrap_or(message);
         let mut took = Duration::ZERO;
         if self.current == Some(job) {
             self.current = None;
@@ -223,8 +226,11 @@ impl Worker {
         self.send(job, message)
     }
 
-    /// Begins a response with this head, a message of `wire`, whose body is a stream. Its number.
-    pub fn open(&mut self, job: Job, head: &mut [u8], rhythm: Rhythm) -> Option<u32> {
+    /// Begins a response with this head, a message of `wire`, whose body is a stream, packed by the terms of the
+    /// request. Its number.
+    pub fn open(&mut self, job: Job, head: &mut [u8], rhythm: Rhythm, terms: &[u8]) -> Option<u32> {
+        let (mut packed, pieces) = packed_stream(head, terms).unzip();
+        let head = packed.as_deref_mut().unwrap_or(head);
         if self.current == Some(job) {
             // [`Worker::finished`] says that it goes on without its handler
             wire::stamp(head, micros(self.telling.answered()));
@@ -232,7 +238,7 @@ impl Worker {
         if !self.send(job, head) {
             return None;
         }
-        self.streams.open(job.0, rhythm, Instant::now());
+        self.streams.open(job.0, rhythm, pieces, Instant::now());
         Some(job.0.slot)
     }
 
@@ -257,6 +263,11 @@ impl Worker {
     /// When a generator is due next.
     pub fn next_call(&mut self) -> Option<Instant> {
         self.streams.next_due()
+    }
+
+    /// The generator of a stream, which runs, gives the text of the fields that are to stand behind the whole body.
+    pub fn set_trailers(&mut self, stream: u32, text: &[u8]) {
+        self.streams.set_trailers(stream, text);
     }
 
     /// The generator of a stream gave this. `done`: whether the body is whole, if it was the last of it.
@@ -330,7 +341,7 @@ impl Worker {
             let next = self.streams.next_part(slot, now, |what| {
                 match what {
                     ToSend::Piece(piece) => Part::Piece(piece),
-                    ToSend::End { whole, took } => Part::End { whole, micros: micros(took) },
+                    ToSend::End { whole, took, trailers } => Part::End { whole, micros: micros(took), trailers },
                 }
                 .encode(&mut part);
             });
@@ -426,6 +437,10 @@ mod tests {
             target: b"/",
             path: b"/",
             remote_addr: b"",
+            tls: b"",
+            auth: b"",
+            session: b"",
+            terms: b"",
             body: BodyRef::Inline(b""),
         };
         let mut message = Vec::new();

@@ -78,6 +78,11 @@ impl Server {
     }
 
     fn send(&mut self, route: u32, path: &str) -> RequestId {
+        self.send_with(route, path, b"")
+    }
+
+    /// The same, with terms by which the answer is packed.
+    fn send_with(&mut self, route: u32, path: &str, terms: &[u8]) -> RequestId {
         self.uses += 1;
         let id = RequestId { slot: self.uses, generation: 1 };
         let head = RequestHead {
@@ -89,6 +94,10 @@ impl Server {
             target: path.as_bytes(),
             path: path.as_bytes(),
             remote_addr: b"::1",
+            tls: b"",
+            auth: b"",
+            session: b"",
+            terms,
             body: BodyRef::Inline(b""),
         };
         let mut message = Vec::new();
@@ -161,6 +170,73 @@ fn inline_handlers_answer_at_once_and_what_was_taken_back_is_not_run() {
     server.end.worker_bell.ring();
     assert!(server.is_silent());
     assert_eq!(runs.load(Ordering::Relaxed), 100);
+}
+
+/// What was packed as gzip, and whether it is whole.
+fn unpacked(bytes: &[u8]) -> (String, bool) {
+    let mut decoder = coding::Decoder::new(coding::Coding::Gzip, u32::MAX).unwrap();
+    let (mut room, mut len, mut rest) = (vec![0; 1 << 20], 0, bytes);
+    loop {
+        let (read, written) = decoder.step(rest, &mut room[len..]).unwrap();
+        (len, rest) = (len + written, &rest[read..]);
+        if read == 0 && written == 0 {
+            return (String::from_utf8(room[..len].to_vec()).unwrap(), decoder.finish().is_ok());
+        }
+    }
+}
+
+#[test]
+fn answers_are_packed_by_the_terms_of_their_requests() {
+    let long = "long ".repeat(1000);
+    let answer = long.clone();
+    let mut server = Server::new(Box::new(move |_, _| Some(text(&answer))));
+    let rules = coding::Rules { zstd: 1, gzip: 1, min_size: 1000, cookies: false, types: Vec::new() };
+    let terms = rules.terms(Some(coding::Coding::Gzip), true);
+    let packed = |message: &[u8]| {
+        let reply = Reply::decode(message).unwrap();
+        let fields: Vec<_> = reply.headers().collect();
+        assert_eq!(fields, [(&b"content-encoding"[..], &b"gzip"[..])]);
+        match reply.body {
+            ReplyBody::Bytes(bytes) => unpacked(bytes),
+            other => panic!("{other:?}"),
+        }
+    };
+    server.send_with(INLINE, "/", &terms);
+    assert_eq!(packed(&server.hear().1), (long.clone(), true));
+    server.send_with(POOL, "/", &terms);
+    let sink = server.sink();
+    assert!(sink.start() && sink.answer(text(&long)));
+    assert_eq!(packed(&server.hear().1), (long.clone(), true));
+    server.send(POOL, "/");
+    let sink = server.sink();
+    assert!(sink.start() && sink.answer(text(&long)));
+    assert_eq!(body(&server.hear().1), (200, long));
+    // a stream, each piece of which can be read when it has come, and which ends only when it is whole
+    for whole in [true, false] {
+        server.send_with(POOL, "/", &terms);
+        let sink = server.sink();
+        assert!(sink.start() && sink.begin(stream_head()));
+        let head = server.hear().1;
+        let head = Reply::decode(&head).unwrap();
+        assert_eq!(head.headers().next(), Some((&b"content-encoding"[..], &b"gzip"[..])));
+        let mut all = Vec::new();
+        for (piece, so_far) in [("one ", "one "), ("two", "one two")] {
+            assert_eq!(sink.send(piece.into(), true), Sent::Done);
+            match Part::decode(&server.hear().1).unwrap() {
+                Part::Piece(bytes) => all.extend_from_slice(bytes),
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(unpacked(&all), (so_far.into(), false));
+        }
+        sink.end(whole);
+        let mut message = server.hear().1;
+        if let (true, Part::Piece(bytes)) = (whole, Part::decode(&message).unwrap()) {
+            all.extend_from_slice(bytes);
+            message = server.hear().1;
+        }
+        assert!(matches!(Part::decode(&message).unwrap(), Part::End { whole: end, .. } if end == whole));
+        assert_eq!(unpacked(&all), ("one two".into(), whole));
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! What the fuzz target `json` of `tests/fuzz` sees of a text: the nodes that C would make R values of, as values that
-//! need no arena. Compiled with `--cfg fuzzing` only.
+//! need no arena. Compiled with the feature `fuzzing` only.
 
 use super::parse::{parse, JsonError, ParseOptions};
 use crate::node::{Kind, Node, Str};

@@ -8,7 +8,7 @@
 mod abi;
 mod dates;
 mod frame;
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
 mod number;

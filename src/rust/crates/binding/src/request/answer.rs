@@ -5,6 +5,7 @@
 
 use super::upload::{File, FileContent};
 use crate::node::{Kind, Node, Str};
+use exchange::{is_trace_state, Trace};
 use router::ParamType;
 use std::borrow::Cow;
 use std::collections::{btree_map::Entry, BTreeMap};
@@ -79,6 +80,38 @@ impl Answer {
     /// All pairs put so far, as a named list of strings.
     pub(super) fn named_strings(&mut self) {
         self.nodes.extend(self.strings.chunks(1).map(|string| Node::vector(Kind::Str, string)));
+        self.root = Node::vector(Kind::List, &self.nodes).named(&self.names);
+    }
+
+    /// What was agreed on in TLS: a named list of strings, or nothing in cleartext.
+    pub(super) fn of_tls<'t>(&mut self, agreed: impl Iterator<Item = (&'t [u8], &'t [u8])>) {
+        for (name, value) in agreed {
+            self.pair(Cow::Borrowed(name), Cow::Borrowed(value));
+        }
+        if !self.names.is_empty() {
+            self.named_strings();
+        }
+    }
+
+    /// The trace that the request belongs to: a named list of strings, and whether it is sampled. A `tracestate` counts
+    /// only with the `traceparent` that it came with.
+    pub(super) fn of_trace(&mut self, trace: &Trace, state: Option<Vec<u8>>) {
+        let strings = [
+            ("trace_id", Some(trace.id().into_bytes())),
+            ("span_id", Some(trace.span_id().into_bytes())),
+            ("parent_id", trace.parent_id().map(String::into_bytes)),
+            ("traceparent", Some(trace.to_string().into_bytes())),
+            ("tracestate", state.filter(|state| trace.parent_id().is_some() && is_trace_state(state))),
+        ];
+        for (name, value) in strings {
+            if let Some(value) = value {
+                self.pair(Cow::Borrowed(name.as_bytes()), Cow::Owned(value));
+            }
+        }
+        self.nodes.extend(self.strings.chunks(1).map(|string| Node::vector(Kind::Str, string)));
+        self.names.push(Str::new(b"sampled"));
+        self.ints.push(i32::from(trace.is_sampled()));
+        self.nodes.push(Node::vector(Kind::Lgl, &self.ints));
         self.root = Node::vector(Kind::List, &self.nodes).named(&self.names);
     }
 

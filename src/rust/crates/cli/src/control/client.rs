@@ -65,7 +65,7 @@ impl Asked {
 fn ask<T: DeserializeOwned>(socket: &Path, request: Request, wait: Option<Duration>) -> io::Result<(T, Asked)> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(wait)?;
-    writeln!(stream, "{}", request.word())?;
+    writeln!(stream, "{}", request.words())?;
     let mut asked = Asked(BufReader::new(stream));
     let mut line = String::new();
     asked.0.read_line(&mut line)?;
@@ -103,9 +103,7 @@ mod tests {
             url: Some(url.to_owned()),
             generation: 1,
             age: 0.0,
-            connections: 0,
-            waiting: 0,
-            workers: Vec::new(),
+            snapshot: Default::default(),
         }
     }
 

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 /// How long a client may take to say what it wants, and to take the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The longest request has 8 bytes.
+/// The longest request has 39 bytes.
 const LONGEST: u64 = 64;
 /// Between two tries to accept after one failed: descriptors may have run out.
 const PAUSE: Duration = Duration::from_millis(100);

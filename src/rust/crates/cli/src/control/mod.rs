@@ -1,5 +1,5 @@
-//! How the commands `status`, `reload` and `stop` reach a server of the program that runs: a socket for each, in a
-//! folder that belongs to the user. A server whose socket nobody listens on has ended, however it did.
+//! How the commands `status`, `reload`, `stop` and `profile` reach a server of the program that runs: a socket for
+//! each, in a folder that belongs to the user. A server whose socket nobody listens on has ended, however it did.
 //!
 //! One line asks and one line of JSON answers. In reading order: `place` (the folder), `listener` (the server's side),
 //! `client` (the commands' side). What a server says, `serve` knows.
@@ -11,8 +11,10 @@ mod place;
 pub(crate) use client::{find, Found, Wanted};
 pub(crate) use listener::{Listener, Reply};
 
+use engine::Snapshot;
 use serde::{Deserialize, Serialize};
-use supervisor::WorkerStatus;
+use std::borrow::Cow;
+use supervisor::Inspection;
 
 /// What a server is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,8 @@ pub(crate) enum Request {
     Reload,
     /// to end as SIGTERM ends it, or at once: an [`Ending`]; then the connection stays open until the process has ended
     Stop { now: bool },
+    /// to have a worker, by its process id, look at itself: an [`Inspected`] when it has
+    Inspect { worker: i32, what: Inspection },
 }
 
 impl Request {
@@ -33,12 +37,30 @@ impl Request {
         (Request::Stop { now: true }, "stop now"),
     ];
 
-    fn word(self) -> &'static str {
-        Request::ALL.iter().find(|(request, _)| *request == self).map_or("", |(_, word)| word)
+    fn words(self) -> Cow<'static, str> {
+        match self {
+            Request::Inspect { worker, what: Inspection::Stacks { millis, interval_us } } => {
+                format!("stacks {worker} {millis} {interval_us}").into()
+            }
+            Request::Inspect { worker, what: Inspection::Objects { millis } } => {
+                format!("objects {worker} {millis}").into()
+            }
+            _ => Request::ALL.iter().find(|(request, _)| *request == self).map_or("", |(_, word)| word).into(),
+        }
     }
 
     fn read(line: &str) -> Option<Request> {
-        Request::ALL.iter().find(|(_, word)| *word == line).map(|(request, _)| *request)
+        if let Some((request, _)) = Request::ALL.iter().find(|(_, word)| *word == line) {
+            return Some(*request);
+        }
+        let (word, numbers) = line.split_once(' ')?;
+        let numbers = numbers.split(' ').map(|number| number.parse().ok()).collect::<Option<Vec<u32>>>()?;
+        let (worker, what) = match (word, &numbers[..]) {
+            ("stacks", &[worker, millis, interval_us]) => (worker, Inspection::Stacks { millis, interval_us }),
+            ("objects", &[worker, millis]) => (worker, Inspection::Objects { millis }),
+            _ => return None,
+        };
+        Some(Request::Inspect { worker: i32::try_from(worker).ok()?, what })
     }
 }
 
@@ -57,20 +79,38 @@ pub(crate) struct Status {
     pub(crate) generation: u32,
     /// seconds since it was started
     pub(crate) age: f64,
-    /// connections that are open
-    pub(crate) connections: usize,
-    /// requests that wait for a worker
-    pub(crate) waiting: usize,
-    /// the oldest first
-    pub(crate) workers: Vec<WorkerStatus>,
+    /// the rest, as the dashboard has it
+    #[serde(flatten)]
+    pub(crate) snapshot: Snapshot,
 }
 
 /// The app was loaded anew; or the text says why it was not.
 pub(crate) type Reloaded = Result<u32, String>;
+
+/// The report of the worker, or why there is none.
+pub(crate) type Inspected = Result<String, String>;
 
 /// It ends, within so many seconds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Ending {
     /// as long as requests in flight may take; 0 when it ends at once
     pub(crate) within: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_lines() {
+        let what = [Inspection::Stacks { millis: 10_000, interval_us: 5 }, Inspection::Objects { millis: u32::MAX }];
+        let inspections = what.map(|what| Request::Inspect { worker: 4711, what });
+        for request in Request::ALL.map(|(request, _)| request).into_iter().chain(inspections) {
+            assert_eq!(Request::read(&request.words()), Some(request));
+        }
+        for line in ["", "stop later", "stacks", "stacks 1 2", "stacks 1 2 x", "objects 1 2 3", "objects 3000000000 1"]
+        {
+            assert_eq!(Request::read(line), None, "{line}");
+        }
+    }
 }

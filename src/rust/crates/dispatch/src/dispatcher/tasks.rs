@@ -45,6 +45,9 @@ impl Dispatcher {
 
     /// Begins with tasks that were asked for, and ends those that nobody wants. `true` if there were any.
     pub(super) fn go_on_with_tasks(&mut self) -> bool {
+        if self.tasks.is_quiet() {
+            return false;
+        }
         let (wanted, untold) = (std::mem::take(&mut self.tasks.wanted), std::mem::take(&mut self.tasks.untold));
         let mut any = !wanted.is_empty();
         wanted.into_iter().for_each(|wanted| self.begin_task(&wanted));
@@ -160,6 +163,10 @@ fn head(id: u64, route: u32, body: &[u8]) -> RequestHead<'_> {
         target: b"/",
         path: b"/",
         remote_addr: b"",
+        tls: b"",
+        auth: b"",
+        session: b"",
+        terms: b"",
         body: BodyRef::Inline(body),
     }
 }

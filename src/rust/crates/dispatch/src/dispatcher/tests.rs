@@ -225,8 +225,8 @@ async fn streams_of_r_hold_no_worker_and_requests_go_on_beside_them() {
     for (&id, text) in ids.iter().zip([&b"a"[..], b"b", b"c"]) {
         worker.say_part(id, Part::Piece(text));
     }
-    worker.say_part(ids[0], Part::End { whole: true, micros: 1 });
-    worker.say_part(ids[1], Part::End { whole: false, micros: 1 });
+    worker.say_part(ids[0], Part::End { whole: true, micros: 1, trailers: b"" });
+    worker.say_part(ids[1], Part::End { whole: false, micros: 1, trailers: b"" });
     dispatcher.drain();
     for (reader, text) in readers.iter().zip(["a", "b", "c"]) {
         assert!(matches!(read(reader), Poll::Ready(Some(Ok(bytes))) if bytes == text));
@@ -418,3 +418,43 @@ async fn what_only_one_worker_may_have_goes_to_no_other() {
 }
 
 mod tasks;
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_runs_is_told_with_what_its_client_asked_for() {
+    let (mut dispatcher, _pool) = dispatcher();
+    let (end, mut worker) = shm::pair(None).unwrap();
+    let seat = Seat { worker: 1, generation: 1, end, c_end: None, runner: None, stats: Arc::default() };
+    dispatcher.obey(PoolOrder::Attach(Box::new(seat)));
+    let head = wire::RequestHead {
+        id: 7,
+        route: 0,
+        flags: 0,
+        remote_port: 0,
+        method: b"POST",
+        target: b"/a<b>?token=secret",
+        path: b"/a<b>",
+        remote_addr: b"127.0.0.1",
+        tls: b"",
+        auth: b"",
+        session: b"",
+        terms: b"",
+        body: wire::BodyRef::Inline(b""),
+    };
+    dispatcher.shared.outstanding.fetch_add(1, Relaxed);
+    let submission = Submission { request: 7, ..of(0, 1) };
+    dispatcher.submit(submission, |message| head.encode(&[] as &[&[u8]], std::iter::empty, message));
+    let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let look = |dispatcher: &mut Dispatcher| {
+        let to = told.clone();
+        dispatcher.obey(PoolOrder::Look(Box::new(move |running| *to.lock().unwrap() = running)));
+        told.lock().unwrap().clone()
+    };
+    assert_eq!(look(&mut dispatcher), [], "it has not begun");
+    let id = worker.requests.receive(&mut Assembler::default(), |word, _| RequestId::from_word(word)).unwrap();
+    assert!(worker.slots.start(id));
+    let running = look(&mut dispatcher);
+    let asked = Some(("POST".to_owned(), "/a<b>".to_owned()));
+    assert_eq!(running.len(), 1);
+    assert_eq!((running[0].request, running[0].route, &running[0].asked), (7, 0, &asked), "without the query");
+    assert_eq!((running[0].generation, running[0].pid), (1, None));
+}

@@ -3,14 +3,14 @@
 use http::HeaderValue;
 
 /// What is known about a file from its name.
-pub(super) struct MediaType {
-    pub(super) header: HeaderValue,
+pub(crate) struct MediaType {
+    pub(crate) header: HeaderValue,
     /// whether a precompressed sibling is worth looking for
     pub(super) compressible: bool,
 }
 
 /// The media type of `path`: text is UTF-8, and what is not known is bytes.
-pub(super) fn of(path: &str) -> MediaType {
+pub(crate) fn of(path: &str) -> MediaType {
     let name = path.rsplit('/').next().unwrap_or(path);
     let essence = name
         .rsplit_once('.')

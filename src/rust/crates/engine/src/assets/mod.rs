@@ -10,7 +10,7 @@
 
 mod deliver;
 mod encoding;
-mod media_type;
+pub(crate) mod media_type;
 mod mounts;
 mod path;
 mod range;
@@ -20,4 +20,5 @@ mod whole;
 
 pub use deliver::{file_response, opened_response, AssetBody};
 pub use mounts::Mounts;
+pub(crate) use validators::{Validators, Verdict};
 pub use whole::WholeFiles;

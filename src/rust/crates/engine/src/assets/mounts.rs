@@ -128,12 +128,12 @@ impl Mount {
         if media_type.compressible {
             headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
             for coding in encoding::accepted(request) {
-                let sibling = self.root.open(&format!("{path}{}", coding.suffix()))?;
+                let sibling = self.root.open(&format!("{path}{}", encoding::suffix(coding)))?;
                 // one older than the original was made from another version of it
                 if let Some(sibling) =
                     sibling.filter(|sibling| sibling.is_file() && sibling.modified() >= chosen.modified())
                 {
-                    headers.insert(CONTENT_ENCODING, coding.header());
+                    headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding.name()));
                     chosen = sibling;
                     break;
                 }

@@ -3,13 +3,13 @@
 use super::root::Opened;
 use http::header::{ETAG, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, LAST_MODIFIED};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use httpd::{ascii, Fields};
+use httpd::{ascii, Fields, ResponseFields};
 use std::io::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What the conditions of a request come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// answer as if there were none
     Proceed,
     /// 304
@@ -19,7 +19,7 @@ pub(super) enum Verdict {
 }
 
 /// The validators of one representation.
-pub(super) struct Validators {
+pub(crate) struct Validators {
     etag: HeaderValue,
     /// whole seconds, never later than `now`; none for a time before 1970
     modified: Option<SystemTime>,
@@ -36,6 +36,12 @@ impl Validators {
             None => modified(opened, now),
         };
         Validators { etag, modified, now }
+    }
+
+    /// Those of a response that was made, as its fields have them; none without an `ETag`.
+    pub(crate) fn of_response(fields: &ResponseFields, now: SystemTime) -> Option<Validators> {
+        let etag = HeaderValue::from_bytes(fields.get(&ETAG)?).ok()?;
+        Some(Validators { etag, modified: fields.get(&LAST_MODIFIED).and_then(parse_date), now })
     }
 
     /// Writes `ETag` and `Last-Modified`.
@@ -55,7 +61,7 @@ impl Validators {
 
     /// Judges the conditions of a GET or HEAD in the order of section 13.2.2, steps 1 to 4. A date that cannot be read
     /// is no condition.
-    pub(super) fn judge(&self, request: &Fields) -> Verdict {
+    pub(crate) fn judge(&self, request: &Fields) -> Verdict {
         let after = |name: &HeaderName, test: fn(SystemTime, SystemTime) -> bool| {
             let date = request.get(name).and_then(parse_date);
             self.modified.zip(date).is_some_and(|(modified, date)| test(modified, date))

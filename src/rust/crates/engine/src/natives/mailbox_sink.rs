@@ -7,8 +7,11 @@
 //! which that is dear.
 
 use super::mailbox::{Mailbox, Message, Settled};
+use super::packed::{packed, packed_stream};
+use crate::edge::compress::Wanted;
 use admission::{Patience, NEVER};
 use bytes::Bytes;
+use coding::Pieces;
 use exchange::{now, pipe, Answer, Head, Life, OnCancel, PipeWriter, Reading, Sent, Sink, Stage, Written};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -28,14 +31,34 @@ pub struct MailboxSink {
     /// when it came, by the clock of [`now`], and how long it may take
     since: u64,
     patience: Patience,
+    /// by which the answer is packed, if it is to be
+    terms: Option<Wanted>,
+    /// of a stream that is packed; locked by who sends, before `state`
+    pieces: Mutex<Option<Pieces>>,
 }
 
 impl MailboxSink {
     /// Of a request that the I/O thread of this mailbox knows by `place`, and whose handler has `begun` already or
     /// waits for a thread.
-    pub fn new(mailbox: Arc<Mailbox>, place: (usize, u64), begun: bool, since: u64, patience: Patience) -> Arc<Self> {
+    pub fn new(
+        mailbox: Arc<Mailbox>,
+        place: (usize, u64),
+        begun: bool,
+        since: u64,
+        patience: Patience,
+        terms: Option<Wanted>,
+    ) -> Arc<Self> {
         let state = Mutex::new(State { life: Life::new(begun), writer: None });
-        Arc::new_cyclic(|me| MailboxSink { state, me: me.clone(), mailbox, place, since, patience })
+        Arc::new_cyclic(|me| MailboxSink {
+            state,
+            me: me.clone(),
+            mailbox,
+            place,
+            since,
+            patience,
+            terms,
+            pieces: Mutex::new(None),
+        })
     }
 
     /// As the client's side keeps it.
@@ -46,6 +69,10 @@ impl MailboxSink {
     fn state(&self) -> MutexGuard<'_, State> {
         // nobody panics while holding it
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn pieces(&self) -> MutexGuard<'_, Option<Pieces>> {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn settle(&self, outcome: Settled) {
@@ -105,7 +132,7 @@ impl Sink for MailboxSink {
         drop(state);
         drop(uncalled);
         if wanted {
-            self.settle(Settled::Answer(answer));
+            self.settle(Settled::Answer(packed(answer, self.terms.as_deref(), usize::MAX)));
         }
         wanted
     }
@@ -128,6 +155,8 @@ impl Sink for MailboxSink {
         }
         state.writer = Some(Arc::new(writer));
         drop(state);
+        let (head, pieces) = packed_stream(head, self.terms.as_deref());
+        *self.pieces() = pieces;
         self.settle(Settled::Stream(head, reader));
         self.mailbox.ring();
         true
@@ -135,7 +164,21 @@ impl Sink for MailboxSink {
 
     fn send(&self, piece: Bytes, wait: bool) -> Sent {
         let Some(writer) = self.state().writer.clone() else { return Sent::Gone };
-        match writer.write(piece, wait) {
+        let mut pieces = self.pieces();
+        let written = match &mut *pieces {
+            // one that does not fit has not been said: there is to be room for it first, which nobody else takes
+            Some(pieces) if !piece.is_empty() => match writer.write(Bytes::new(), wait) {
+                Written::Done => {
+                    let mut packed = Vec::new();
+                    pieces.pack(&piece, &mut packed);
+                    writer.write(packed.into(), wait)
+                }
+                other => other,
+            },
+            _ => writer.write(piece, wait),
+        };
+        drop(pieces);
+        match written {
             Written::Done => Sent::Done,
             Written::Full => Sent::Full,
             Written::Gone => {
@@ -152,6 +195,11 @@ impl Sink for MailboxSink {
         drop(state);
         drop(uncalled);
         if let Some(writer) = writer {
+            if let Some(mut pieces) = self.pieces().take_if(|_| whole) {
+                let mut tail = Vec::new();
+                pieces.end(&mut tail);
+                writer.write_last(tail.into());
+            }
             writer.end(whole);
         }
     }

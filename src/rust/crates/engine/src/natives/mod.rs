@@ -5,14 +5,17 @@
 mod home;
 mod mailbox;
 mod mailbox_sink;
+mod packed;
 mod pending;
 #[cfg(test)]
 mod tests;
 
 pub use home::{gave, leave, on_park, on_unpark, turn};
 pub use mailbox::Settled;
+pub use packed::{packed, INLINE};
 pub use pending::Pending;
 
+use crate::edge::compress::Wanted;
 use exchange::{Handlers, Sink};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -56,9 +59,9 @@ impl Natives {
 }
 
 /// Both sides of a request that is to be answered within `in_all` ms by a handler of this process. It waits for a
-/// thread for at most `in_queue` ms; `None` when its handler has begun already.
-pub fn pending(in_queue: Option<u64>, in_all: u64) -> (Pending, Arc<dyn Sink>) {
-    pending::pending(home::mailbox(), in_queue, in_all)
+/// thread for at most `in_queue` ms; `None` when its handler has begun already. What it answers is packed by `terms`.
+pub fn pending(in_queue: Option<u64>, in_all: u64, terms: Option<Wanted>) -> (Pending, Arc<dyn Sink>) {
+    pending::pending(home::mailbox(), in_queue, in_all, terms)
 }
 
 /// Ends the wait for what takes too long. `true` while this thread waits for anything.

@@ -6,6 +6,7 @@
 
 use super::mailbox::{Mailbox, Message, Settled};
 use super::mailbox_sink::MailboxSink;
+use crate::edge::compress::Wanted;
 use admission::Patience;
 use exchange::now;
 use exchange::Sink;
@@ -45,14 +46,19 @@ pub struct Pending {
 
 /// Both sides of a request that is to be answered within `in_all` ms. It waits for a thread for at most `in_queue` ms;
 /// `None` when its handler has begun already. What comes of it is put into this thread's `mailbox`.
-pub fn pending(mailbox: Arc<Mailbox>, in_queue: Option<u64>, in_all: u64) -> (Pending, Arc<dyn Sink>) {
+pub fn pending(
+    mailbox: Arc<Mailbox>,
+    in_queue: Option<u64>,
+    in_all: u64,
+    terms: Option<Wanted>,
+) -> (Pending, Arc<dyn Sink>) {
     let now = now();
     let patience = Patience { in_queue: in_queue.unwrap_or(in_all), in_all };
     let (key, sink) = OUT.with_borrow_mut(|out| {
         out.last_id += 1;
         let (id, place) = (out.last_id, out.awaited.vacant_entry());
         let key = place.key();
-        let sink = MailboxSink::new(mailbox, (key, id), in_queue.is_none(), now, patience);
+        let sink = MailboxSink::new(mailbox, (key, id), in_queue.is_none(), now, patience, terms);
         let look_at = now + patience.first();
         place.insert(Awaited { id, sink: sink.weak(), look_at, outcome: None, waker: None });
         (key, sink)

@@ -18,11 +18,11 @@ fn answer() -> Answer {
 }
 
 fn queued(in_queue: u64, in_all: u64) -> (Pending, Arc<dyn Sink>) {
-    pending(Some(in_queue), in_all)
+    pending(Some(in_queue), in_all, None)
 }
 
 fn begun() -> (Pending, Arc<dyn Sink>) {
-    pending(None, 5000)
+    pending(None, 5000, None)
 }
 
 /// Runs a test as an I/O thread would.
@@ -96,7 +96,7 @@ fn a_timeout_is_told_once() {
 #[test]
 fn a_timeout_stays_one_when_the_handler_lets_go_at_once() {
     on_io_thread(async {
-        let (client, sink) = pending(None, 2);
+        let (client, sink) = pending(None, 2, None);
         let held = Mutex::new(Some(sink.clone()));
         sink.on_cancel(Box::new(move || drop(held.lock().unwrap().take())));
         drop(sink);

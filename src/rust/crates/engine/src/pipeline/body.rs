@@ -1,11 +1,11 @@
-//! Phase 3, for requests whose body did not come with their head.
+//! Phase 4, for requests whose body did not come with their head.
 //!
-//! Runs: the body is received within its limits, in memory or in a file.
+//! Runs: the body is received within its limits, unpacked if it is packed, in memory or in a file.
 
 use super::state::State;
 use httpd::{Failure, Incoming, Received};
 
 /// The whole body, or why it is refused.
 pub async fn receive(state: &State, body: &mut Incoming) -> Result<Received, Failure> {
-    httpd::receive(body, state.connection()).await
+    httpd::receive(body, state.connection(), state.decoding()).await
 }

@@ -1,24 +1,32 @@
 //! The order of a request: the one folder that knows it. Each phase is a file, which says what runs in it.
 //!
 //! ```text
-//! head ─▶ route ─▶ body ─▶ run ─▶ response ─▶ end
+//! head ─▶ internal ─▶ route ─▶ policies ─▶ cached ─▶ body ─▶ types ─▶ run ─▶ response ─▶ end
 //! ```
-//! A phase may answer; then `response` comes next. Every request reaches `end` exactly once, be it answered, refused or
-//! left by its client. What ends before `run` never meets R.
+//! A phase may answer; then `response` comes next, where policies add their fields. Every request reaches `end` exactly
+//! once, be it answered, refused or left by its client. What ends before `run` never meets R.
 
 mod body;
+mod cached;
 mod end;
 mod head;
+mod internal;
+mod policies;
 mod response;
 mod route;
 mod run;
 mod state;
+mod types;
 
 pub use end::refused;
 pub use route::NOT_FOUND_ROUTE;
 
 use crate::context::Context;
+use crate::edge::auth::Question;
+use crate::edge::cache::Making;
+use cached::Looked;
 use httpd::{Answering, Connection, Failure, Head, Incoming, Received, Response};
+use observe::metrics as counted;
 use route::{Route, Routed};
 use router::Params;
 use run::{Step, Waiting};
@@ -43,7 +51,7 @@ pub fn handle(head: Head, mut body: Incoming, connection: Arc<Connection>, conte
                 }
                 // in a box of its own: the one around it, which every request for a worker needs, costs little to
                 // allocate and to move, being small
-                let answer = Box::pin(go_on(&state, rest, &mut body, &context)).await;
+                let answer = Box::pin(go_on(&mut state, rest, &mut body, &context)).await;
                 response::finish(&mut state, answer, body, &context)
             }));
         }
@@ -63,9 +71,13 @@ enum Begun {
 enum Rest {
     /// others have it
     Waiting(Waiting),
+    /// another request is being answered that wants the same
+    Cached(Box<(cached::Waiting, Route<'static>, Params<'static>)>),
     /// its body is to be received for this route, which is in a box: most requests do without, and each has to carry
     /// the space
     Routed(Box<(Route<'static>, Params<'static>)>),
+    /// who asks is being found out
+    Asked(Question),
     /// the app that routed it is not served any more
     Again,
 }
@@ -74,28 +86,81 @@ fn begin(state: &State, body: &Incoming, context: &Arc<Context>) -> Result<Begun
     if let Some(response) = head::check(state, context)? {
         return Ok(Begun::Answered(response));
     }
+    if let Some(answer) = internal::answer(state, context) {
+        state.goes_to(counted::Route::SERVER);
+        return answer.map(Begun::Answered);
+    }
     if let Some(response) = context.development.as_ref().and_then(|development| development.answer(&state.head)) {
         return Ok(Begun::Answered(response));
     }
     let mut params = Params::new();
     let route = match route::find(state, &mut params, context)? {
         Routed::Answer(response) => return Ok(Begun::Answered(response)),
+        Routed::Ask(question) => return Ok(Begun::Open(Rest::Asked(question))),
         Routed::To(route) => route,
     };
-    let Some(received) = body.here() else { return Ok(Begun::Open(Rest::Routed(route.into_owned(params)))) };
+    match cached::begin(state, &route) {
+        Looked::Answer(answer) => return answer.map(Begun::Answered),
+        Looked::Stale(response, making) => {
+            if let Some(making) = making {
+                refresh(State::unawaited(state), making, route.into_owned(params), context.clone());
+            }
+            return Ok(Begun::Answered(response));
+        }
+        Looked::Wait(waiting) => {
+            let (route, params) = *route.into_owned(params);
+            return Ok(Begun::Open(Rest::Cached(Box::new((waiting, route, params)))));
+        }
+        Looked::GoOn => {}
+    }
+    let Some(received) = body.here().filter(|_| state.decoding().is_none()) else {
+        return Ok(Begun::Open(Rest::Routed(route.into_owned(params))));
+    };
+    if types::judge(state, &route, &params, received)?.is_some() {
+        // bodies that come with their head are not long; should one be, it is looked at there
+        return Ok(Begun::Open(Rest::Routed(route.into_owned(params))));
+    }
     Ok(match run::begin(state, &route, &params, received, context) {
         Step::Answer(answer) => Begun::Answered(answer?),
         Step::Wait(waiting) => Begun::Open(Rest::Waiting(waiting)),
     })
 }
 
-/// The rest of the way, from where it has begun. A request is routed again only when the app that routed it is not
-/// served any more.
-async fn go_on(state: &State, rest: Rest, body: &mut Incoming, context: &Arc<Context>) -> Answer {
+/// Has the handler make a new response beside a stale one, which nobody waits for.
+fn refresh(
+    mut state: State,
+    making: Box<Making>,
+    routed: Box<(Route<'static>, Params<'static>)>,
+    context: Arc<Context>,
+) {
+    let _ = state.making.set(making);
+    tokio::spawn(async move {
+        let mut body = Incoming::Here(Received::Empty);
+        let answer = Box::pin(go_on(&mut state, Rest::Routed(routed), &mut body, &context)).await;
+        drop(response::finish(&mut state, answer, body, &context));
+    });
+}
+
+/// The rest of the way, from where it has begun. A request is routed again when the app that routed it is not served
+/// any more, and when it is known who asks, where that took long.
+async fn go_on(state: &mut State, rest: Rest, body: &mut Incoming, context: &Arc<Context>) -> Answer {
+    let mut asked = None;
     let (mut routed, mut waiting) = match rest {
         Rest::Waiting(waiting) => (None, Some(waiting)),
+        Rest::Cached(cached) => {
+            let (waiting, route, params) = *cached;
+            match cached::landed(state, waiting, &route).await {
+                Looked::Answer(answer) => return answer,
+                Looked::Stale(response, _) => return Ok(response),
+                Looked::Wait(_) | Looked::GoOn => (Some(Box::new((route, params))), None),
+            }
+        }
         Rest::Routed(routed) => (Some(routed), None),
         Rest::Again => (None, None),
+        Rest::Asked(question) => {
+            asked = Some(question);
+            (None, None)
+        }
     };
     let mut received = None;
     loop {
@@ -107,18 +172,29 @@ async fn go_on(state: &State, rest: Rest, body: &mut Incoming, context: &Arc<Con
         let routed = match routed.take() {
             Some(routed) => routed,
             None => {
-                // another generation of the app took over in the meantime, or has, and the dispatcher of this thread is
-                // still to hear of it
-                tokio::task::yield_now().await;
+                match asked.take() {
+                    Some(question) => state.has_heard(question.await),
+                    // another generation of the app took over in the meantime, or has, and the dispatcher of this
+                    // thread is still to hear of it
+                    None => tokio::task::yield_now().await,
+                }
                 let mut params = Params::new();
                 match route::find(state, &mut params, context)? {
                     Routed::Answer(response) => return Ok(response),
+                    Routed::Ask(question) => {
+                        asked = Some(question);
+                        continue;
+                    }
                     Routed::To(route) => route.into_owned(params),
                 }
             }
         };
         let (route, params) = &*routed;
-        match run::begin(state, route, params, whole(&mut received, state, body).await?, context) {
+        let received = whole(&mut received, state, body).await?;
+        if let Some(looking) = types::judge(state, route, params, received)? {
+            looking.outcome().await?;
+        }
+        match run::begin(state, route, params, received, context) {
             Step::Answer(answer) => return answer,
             Step::Wait(others) => waiting = Some(others),
         }
@@ -128,13 +204,19 @@ async fn go_on(state: &State, rest: Rest, body: &mut Incoming, context: &Arc<Con
 /// The body, which is received when that was not done before.
 async fn whole<'r>(
     received: &'r mut Option<Received>,
-    state: &State,
+    state: &mut State,
     body: &mut Incoming,
 ) -> Result<&'r Received, Failure> {
     Ok(match received {
         Some(body) => body,
         // in a box of its own: the one around it, which most requests need, stays of a size that costs little to
         // allocate
-        none => none.insert(Box::pin(body::receive(state, body)).await?),
+        none => {
+            let body = none.insert(Box::pin(body::receive(state, body)).await?);
+            if state.decoding().is_some() {
+                state.unpacked(body);
+            }
+            body
+        }
     })
 }

@@ -1,23 +1,43 @@
-//! Phase 5: what every response has in common, and how what handlers and workers say becomes one.
+//! Phase 7: what every response has in common, and how what handlers and workers say becomes one.
 //!
-//! Runs: a place for an open file · failures become responses, and lines of the log · bodies of `HEAD`, 204, 205 and
-//! 304 are left out.
+//! Runs: sessions are sealed · the cache keeps it · a place for an open file · failures become responses, and lines of
+//! the log · fields of policies · bodies of `HEAD`, 204, 205 and 304 are left out.
 
+use super::end::{refuses, Answered};
+use super::policies;
 use super::state::State;
 use super::Answer;
 use crate::context::Context;
 use crate::natives::Settled;
 use crate::respond::{failure, from_answer, from_stream, Replied};
+use ::http::header::STRICT_TRANSPORT_SECURITY;
 use ::http::{Method, StatusCode};
 use admission::Late;
 use exchange::Answer as OfHandler;
 use httpd::{may_have_content, Body, End, Failure, Incoming, Response};
+use observe::metrics::Refusal;
 use observe::Level;
 
 /// The response that the client gets.
-pub fn finish(state: &mut State, answer: Answer, body: Incoming, context: &Context) -> Response {
+pub fn finish(state: &mut State, mut answer: Answer, body: Incoming, context: &Context) -> Response {
+    // before the cache sees it: a response that sets a session is one client's
+    if let Ok(response) = &mut answer {
+        if let Err(why) = policies::keep_session(state, response) {
+            answer = Err(internal(state, context, why));
+        }
+    }
+    let answer = match state.making.take() {
+        Some(making) => {
+            // a cache keeps what is packed for those who want it so
+            let answer = answer.map(|response| policies::vary(state, response));
+            making.settle(&state.head, answer)
+        }
+        None => answer,
+    };
     let mut reason = String::new();
+    let mut is_failure = false;
     let mut failed = |f: Failure| {
+        is_failure = true;
         if state.watch.is_some() {
             reason = f.for_log();
         }
@@ -31,6 +51,7 @@ pub fn finish(state: &mut State, answer: Answer, body: Incoming, context: &Conte
         },
         Err(f) => failed(f),
     };
+    policies::dress(state, is_failure, &mut response, context);
     if let Some(development) = &context.development {
         development.add_script(&state.head.method, &mut response);
     }
@@ -40,12 +61,23 @@ pub fn finish(state: &mut State, answer: Answer, body: Incoming, context: &Conte
     if state.head.method == Method::HEAD {
         without_body(&mut response);
     }
-    let (open, ending) = state.answered(response.status, reason);
+    add_hsts(state, &mut response);
+    let (status, is_socket) = (Some(response.status.as_u16()), response.body.is_socket());
+    let (open, ending) = state.answered(Answered { status, reason, is_socket });
     // the request ends when its body has been handed over, not when its head is; and an HTTP/2 body that was not read
     // is given up only then, as before it the client might never see the answer
     response.body = response.body.keeping(open, body.into_unread());
     response.end = ending.map(|ending| ending as Box<dyn End>);
     response
+}
+
+/// Browsers are told to come by TLS only (RFC 6797), where that is wanted. In cleartext it would mean nothing.
+fn add_hsts(state: &State, response: &mut Response) {
+    let connection = state.connection();
+    let wanted = connection.server().tls().and_then(|tls| tls.hsts()).filter(|_| state.is_https());
+    if let (Some(value), None) = (wanted, response.fields.get(&STRICT_TRANSPORT_SECURITY)) {
+        response.fields.set(&STRICT_TRANSPORT_SECURITY, value);
+    }
 }
 
 /// What it holds until its client has taken it counts.
@@ -65,6 +97,7 @@ fn without_body(response: &mut Response) {
 }
 
 fn fail(state: &State, f: &Failure, context: &Context) -> Response {
+    refuses(f);
     match f.status {
         // 404 and 405 are everyday; what a worker fails with, it has logged with its reason
         StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::INTERNAL_SERVER_ERROR => {}
@@ -86,7 +119,10 @@ pub fn internal(state: &State, context: &Context, why: String) -> Failure {
 pub fn settled(state: &State, outcome: Settled, context: &Context) -> Answer {
     match outcome {
         Settled::Answer(answer) => answered(state, answer, context),
-        Settled::Stream(head, reader) => from_stream(head, reader).map_err(|why| internal(state, context, why)),
+        Settled::Stream(head, reader) => {
+            state.streams();
+            from_stream(head, reader).map_err(|why| internal(state, context, why))
+        }
         Settled::Lost => Err(internal(state, context, "the C handler gave no answer".into())),
         Settled::Late(late) => Err(too_late(late)),
     }
@@ -127,7 +163,8 @@ pub fn replied(state: &State, replied: Replied, context: &Context) -> Answer {
 pub fn too_late(late: Late) -> Failure {
     match late {
         Late::Waiting(over) => {
-            Failure::new(StatusCode::SERVICE_UNAVAILABLE, "waited too long in the queue").because(over)
+            let failure = Failure::new(StatusCode::SERVICE_UNAVAILABLE, "waited too long in the queue");
+            failure.because(over).counts_as(Refusal::QueueTimeout)
         }
         Late::Running(over) => Failure::new(StatusCode::GATEWAY_TIMEOUT, "the handler took too long").because(over),
     }

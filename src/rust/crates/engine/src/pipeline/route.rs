@@ -1,17 +1,22 @@
 //! Phase 2: where the request goes. A request is routed and its path decoded once.
 //!
-//! Runs: the router, and that of WebSockets · static files · `OPTIONS`, 405 and 404.
+//! Runs: the router, and that of WebSockets · policies (phase 3), before anything answers · static files · what
+//! documents the app · `OPTIONS`, 405 and 404.
 
+use super::policies::{self, Judged};
 use super::response::internal;
 use super::state::State;
 use crate::app::{App, Target};
 use crate::context::Context;
+use crate::edge::auth::Question;
+use crate::edge::docs::{self, Description};
 use crate::pool::Current;
 use crate::respond::from_asset;
 use crate::sockets::SocketRoute;
 use ::http::header::ALLOW;
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use httpd::{ws, Body, Failure, Response};
+use observe::metrics as counted;
 use router::{Match, MethodSet, Params, PathError};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -47,6 +52,8 @@ pub enum Routed<'p> {
     To(Route<'p>),
     /// nowhere: this is the answer
     Answer(Response),
+    /// nowhere yet: who asks takes long to find out
+    Ask(Question),
 }
 
 /// Routes the request in the app that is served now. Its params go into `params`, which is empty.
@@ -55,6 +62,12 @@ pub fn find<'p>(state: &'p State, params: &mut Params<'p>, context: &Context) ->
     let app = context.app();
     if !app.sockets.is_empty() && ws::is_wanted(head) {
         if let Some(socket) = app.sockets.find(path, params).map_err(bad_path)?.cloned() {
+            state.goes_to(app.target(socket.number).counts_for);
+            match policies::judge(state, &app, Some(socket.number), params, context, |_| MethodSet::NONE)? {
+                Judged::Passes => {}
+                Judged::Answer(answer) => return Ok(Routed::Answer(answer)),
+                Judged::Ask(question) => return Ok(Routed::Ask(question)),
+            }
             let path = router::decode(path).map_err(bad_path)?;
             let (number, target) = (socket.number, app.target(socket.number));
             return Ok(Routed::To(Route { app, number, target, socket: Some(socket), path }));
@@ -63,13 +76,33 @@ pub fn find<'p>(state: &'p State, params: &mut Params<'p>, context: &Context) ->
     if head.method == Method::CONNECT {
         return Err(Failure::new(StatusCode::NOT_FOUND, ""));
     }
-    let number = match app.router.find(router::Method::from_name(head.method.as_str()), path, params) {
-        Match::Found { target, .. } if !app.target(target).rest => target,
+    let found = app.router.find(router::Method::from_name(head.method.as_str()), path, params);
+    let taker = match found {
         Match::BadPath(e) => return Err(bad_path(e)),
+        Match::Found { target, .. } => {
+            state.goes_to(app.target(target).counts_for);
+            Some(target)
+        }
+        _ => None,
+    };
+    match policies::judge(state, &app, taker, params, context, |app| methods_of(app, state, context))? {
+        Judged::Passes => {}
+        Judged::Answer(answer) => return Ok(Routed::Answer(answer)),
+        Judged::Ask(question) => return Ok(Routed::Ask(question)),
+    }
+    let number = match found {
+        Match::Found { target, .. } if !app.target(target).rest => target,
         other => match app.mounts.respond(&head.method, path, &head.fields) {
-            Some(Ok(asset)) => return from_asset(asset).map(Routed::Answer),
+            Some(Ok(asset)) => {
+                state.goes_to(counted::Route::FILES);
+                return from_asset(asset).map(Routed::Answer);
+            }
             Some(Err(e)) => return Err(internal(state, context, format!("a static file cannot be read: {e}"))),
             None => match other {
+                Match::Found { .. } | Match::NotFound if description(&app, state, context).is_some() => {
+                    state.goes_to(counted::Route::SERVER);
+                    return documents(&app, state, context).map(Routed::Answer);
+                }
                 Match::Found { target, .. } => target,
                 Match::MethodNotAllowed(set) if head.method == Method::OPTIONS => {
                     return Ok(Routed::Answer(options(set)));
@@ -78,7 +111,10 @@ pub fn find<'p>(state: &'p State, params: &mut Params<'p>, context: &Context) ->
                     return Err(ws::wanting("there is a WebSocket here, and nothing else"));
                 }
                 Match::MethodNotAllowed(set) => return Err(not_allowed(set)),
-                _ if app.has_not_found => NOT_FOUND_ROUTE,
+                _ if app.has_not_found => {
+                    state.goes_to(counted::Route::NOT_FOUND);
+                    NOT_FOUND_ROUTE
+                }
                 _ => return Err(Failure::new(StatusCode::NOT_FOUND, "")),
             },
         },
@@ -86,6 +122,38 @@ pub fn find<'p>(state: &'p State, params: &mut Params<'p>, context: &Context) ->
     let path = router::decode(path).map_err(bad_path)?;
     let target = app.target(number);
     Ok(Routed::To(Route { app, number, target, socket: None, path }))
+}
+
+/// The description of the app, if that or a page that shows it is asked for, by somebody who gets it.
+fn description<'a>(app: &'a App, state: &State, context: &Context) -> Option<&'a Description> {
+    let is_for = |_: &&Description| docs::has(state.head.path()) && context.docs.for_client(&state.head);
+    app.description.as_ref().filter(is_for)
+}
+
+/// What documents the app, where there is a [`description`].
+fn documents(app: &App, state: &State, context: &Context) -> Result<Response, Failure> {
+    let methods = MethodSet::from(router::Method::Get).allowed();
+    match (&state.head.method, description(app, state, context)) {
+        (&Method::GET | &Method::HEAD, Some(known)) => Ok(context.docs.answer(known, &state.head, false)),
+        (&Method::OPTIONS, Some(_)) => Ok(options(methods)),
+        _ => Err(not_allowed(methods)),
+    }
+}
+
+/// The methods that a path has, whatever has them; none where nothing is.
+fn methods_of(app: &App, state: &State, context: &Context) -> MethodSet {
+    let (head, path) = (&state.head, state.head.path());
+    let of_files = || match app.mounts.respond(&Method::OPTIONS, path, &head.fields) {
+        Some(Ok(response)) if response.status().is_success() => MethodSet::from(router::Method::Get).allowed(),
+        _ => MethodSet::NONE,
+    };
+    match app.router.find(router::Method::Other, path, &mut Params::new()) {
+        Match::Found { .. } => MethodSet::ANY,
+        Match::MethodNotAllowed(set) => set | of_files(),
+        _ if app.has_not_found => MethodSet::ANY,
+        _ if description(app, state, context).is_some() => MethodSet::from(router::Method::Get).allowed(),
+        _ => of_files(),
+    }
 }
 
 /// `TRACE` shows a client's secrets to scripts, and `CONNECT` is for proxies: no route has them, not even one for any

@@ -1,20 +1,23 @@
-//! Phase 4: the handler runs.
+//! Phase 6: the handler runs.
 //!
 //! Runs: a C handler of this process, on this thread or on one of a pool · or the queue, and a worker.
 
+use super::policies;
 use super::response::{answered, internal, replied, settled, too_late};
 use super::route::Route;
 use super::state::State;
 use super::Answer;
 use crate::context::Context;
-use crate::natives::{gave, pending, Natives, Pending, Place, Settled};
+use crate::natives::{gave, packed, pending, Natives, Pending, Place, Settled, INLINE};
 use crate::respond::{from_head, from_reply};
-use crate::sockets::{self, Begun, Opening, SocketRoute};
+use crate::sockets::{self, Begun, Opening, SocketRoute, Whose};
 use crate::view::View;
 use ::http::StatusCode;
 use dispatch::{Origin, Outcome, Runs, Submission, Ticket};
 use exchange::{now, RequestView as _};
 use httpd::{watch_closely, Failure, Received};
+use identity::Who;
+use observe::metrics::Refusal;
 use observe::Level;
 use router::Params;
 use std::sync::Arc;
@@ -39,14 +42,20 @@ pub enum Waiting {
 
 /// Has the handler of the route answer: a C handler of this process, now or later, or a worker.
 pub fn begin(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Received, context: &Arc<Context>) -> Step {
+    let session = policies::session(state);
     let view = View {
         id: state.id,
         route: route.number,
         head: &state.head,
-        connection: state.connection(),
+        client: state.client(),
+        https: state.is_https(),
+        tls: state.connection().tls().map_or(&[], |agreed| &agreed.text),
         path: &route.path,
         params,
+        terms: state.terms().map_or(&[], |terms| terms),
         body,
+        auth: state.who().map_or(&[], Who::json),
+        session: session.as_deref().unwrap_or_default(),
     };
     if let Some(socket) = &route.socket {
         return open(state, socket, route, &view, context);
@@ -75,15 +84,20 @@ pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Opti
 pub fn said(state: &State, outcome: Outcome, context: &Context) -> Option<Answer> {
     Some(match outcome {
         Outcome::Reply(message, spooled) => {
-            if let Some(watch) = &state.watch {
-                watch.ran(wire::Reply::peek(&message).0);
-            }
+            state.ran(wire::Reply::peek(&message).0);
             replied(state, from_reply(message, spooled, &state.head.method, &state.head.fields), context)
         }
-        Outcome::Stream(head, reader) => replied(state, from_head(&head, reader), context),
+        Outcome::Stream(head, reader) => {
+            state.ran(wire::Reply::peek(&head).0);
+            state.streams();
+            replied(state, from_head(&head, reader), context)
+        }
         Outcome::Late(late, pid) => Err(in_worker(too_late(late), pid)),
         Outcome::Full => Err(queue_is_full(state)),
-        Outcome::Ending => Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the server is ending")),
+        Outcome::Ending => {
+            let failure = Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the server is ending");
+            Err(failure.counts_as(Refusal::Ending))
+        }
         Outcome::WorkerDied(pid) => {
             let why = "the worker ended before it had answered";
             Err(in_worker(Failure::new(StatusCode::BAD_GATEWAY, why), pid))
@@ -104,8 +118,9 @@ fn in_worker(failure: Failure, pid: Option<i32>) -> Failure {
 fn call(state: &State, natives: &Natives, route: &Route<'_>, view: &View<'_, '_>, context: &Context) -> Step {
     let mut later = None;
     let began = now();
+    let since = state.watch.as_ref().map(|_| Instant::now());
     let answer = natives.handlers.run(route.target.handler, view, &mut || {
-        let (pending, sink) = pending(None, route.target.timeout);
+        let (pending, sink) = pending(None, route.target.timeout, state.terms().cloned());
         later = Some(pending);
         sink
     });
@@ -113,8 +128,14 @@ fn call(state: &State, natives: &Natives, route: &Route<'_>, view: &View<'_, '_>
         let why = format!("an inline handler took {took} ms: all connections of its thread waited for it");
         state.log(Level::Warn, StatusCode::OK, &why);
     }
+    if let (Some(since), Some(_)) = (since, &answer) {
+        state.ran(since.elapsed().as_micros().try_into().unwrap_or(u32::MAX));
+    }
     match (answer, later) {
-        (Some(answer), _) => Step::Answer(answered(state, answer, context)),
+        (Some(answer), _) => {
+            let answer = packed(answer, state.terms().map(|terms| &terms[..]), INLINE);
+            Step::Answer(answered(state, answer, context))
+        }
         (None, Some(pending)) => Step::Wait(Waiting::Native(pending, None)),
         (None, None) => Step::Answer(settled(state, Settled::Lost, context)),
     }
@@ -125,7 +146,7 @@ fn submit(state: &State, natives: &Natives, route: &Route<'_>, view: &View<'_, '
     let Some(place) = natives.place() else { return Step::Answer(Err(queue_is_full(state))) };
     let mut message = natives.handlers.buffer();
     view.encode(&mut message);
-    let (pending, sink) = pending(Some(route.app.queue_timeout), route.target.timeout);
+    let (pending, sink) = pending(Some(route.app.queue_timeout), route.target.timeout, state.terms().cloned());
     natives.handlers.submit(route.target.handler, message, Instant::now(), sink);
     gave(&natives.handlers);
     Step::Wait(Waiting::Native(pending, Some(place)))
@@ -139,7 +160,8 @@ fn open(
     view: &View<'_, '_>,
     context: &Arc<Context>,
 ) -> Step {
-    match sockets::begin(view, state.connection(), socket, route.app.generation, context) {
+    let from = Whose { socket: state.connection().clone(), forwarded: state.forwarded().cloned() };
+    match sockets::begin(view, from, socket, route.app.generation, context) {
         Ok(Begun::Open(made)) => Step::Answer(made.map_err(|why| internal(state, context, why))),
         Ok(Begun::Refused(answer)) => Step::Answer(answered(state, answer, context)),
         Ok(Begun::Asked(opening)) => Step::Wait(Waiting::Socket(opening)),
@@ -153,7 +175,7 @@ fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &C
     let submission = Submission {
         request: state.id,
         from: Origin {
-            client: state.connection().remote_addr.client(),
+            client: state.client().address.client(),
             connection: Arc::as_ptr(state.connection()).addr() as u64,
         },
         generation: route.app.generation,
@@ -177,4 +199,5 @@ fn queue_is_full(state: &State) -> Failure {
     let max_queue = state.connection().server().limits.max_queue;
     Failure::new(StatusCode::SERVICE_UNAVAILABLE, "request queue is full")
         .because(format_args!("over `max_queue` = {max_queue}"))
+        .counts_as(Refusal::QueueFull)
 }

@@ -1,11 +1,19 @@
 //! What is known of a request from its head to its end.
 
-use super::end::{Ending, Watch};
+use super::end::{Answered, Ending, Watch};
 use crate::context::Context;
+use crate::edge::cache::Making;
+use crate::edge::compress::Wanted;
+use crate::pool::Current;
+use admission::rate::Standing;
+use exchange::Trace;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::StatusCode;
-use httpd::{Connection, Head, OpenRequest};
-use observe::Level;
-use std::sync::Arc;
+use httpd::{Client, Connection, Decoding, Forwarded, Head, OpenRequest, Received, Role};
+use identity::Who;
+use observe::metrics as counted;
+use observe::{with_trace, Level};
+use std::sync::{Arc, OnceLock};
 
 /// See the module. One that is dropped before it was answered belongs to a client that has left.
 pub struct State {
@@ -13,21 +21,138 @@ pub struct State {
     pub id: u64,
     /// what it asks for
     pub head: Head,
+    /// what a trusted proxy says of it
+    forwarded: Option<Arc<Forwarded>>,
     /// `None` once it is answered
     open: Option<OpenRequest>,
     /// `None` when nobody wants to know how it ends
     pub watch: Option<Watch>,
+    /// the policies of the app, once it is routed; never when there are none
+    pub covered: OnceLock<Covered>,
+    /// where a cache covers it: what its response is for
+    pub making: OnceLock<Box<Making>>,
+    /// what came of a question that took long: who asks, or nobody
+    pub heard: OnceLock<Option<Arc<Who>>>,
+}
+
+/// The policies that a request was judged by: its response is dressed by the same, though another generation of the app
+/// may have taken over meanwhile.
+pub struct Covered {
+    pub app: Arc<Current>,
+    pub route: Option<u32>,
+    /// how the client stands by limits, by their numbers
+    pub standings: Vec<(usize, Standing)>,
+    /// by which the answer is packed, if it is to be
+    pub terms: Option<Wanted>,
+    /// how the body is to be unpacked, if it is packed
+    pub decoding: Option<Decoding>,
+    /// once all of them have been asked
+    pub passed: OnceLock<Passed>,
+}
+
+/// What policies know of a request that they let pass.
+pub struct Passed {
+    /// who asks, where somebody has said so
+    pub who: Option<Arc<Who>>,
+    /// how the client stands by limits on whoever that is
+    pub standings: Vec<(usize, Standing)>,
 }
 
 impl State {
-    pub fn new(head: Head, connection: Arc<Connection>, context: &Context) -> Self {
+    pub fn new(mut head: Head, connection: Arc<Connection>, context: &Context) -> Self {
         let id = connection.server().next_id();
-        State { id, head, open: Some(OpenRequest::new(connection)), watch: Watch::begin(context) }
+        let forwarded = Forwarded::read(&mut head, &connection);
+        // probes come every second, and are nobody's
+        let watch = if connection.role() == Role::Admin { None } else { Watch::begin(context) };
+        State {
+            id,
+            head,
+            forwarded,
+            open: Some(OpenRequest::new(connection)),
+            watch,
+            covered: OnceLock::new(),
+            making: OnceLock::new(),
+            heard: OnceLock::new(),
+        }
     }
 
-    /// Whose it is.
+    /// The same request once more, whose response is for no client.
+    pub fn unawaited(asked: &State) -> Self {
+        let connection = asked.connection().clone();
+        let covered = OnceLock::new();
+        if let Some(Covered { app, route, terms, passed, .. }) = asked.covered.get() {
+            // of the same client, and it counts for no limit
+            let passed = passed.get().map(|passed| Passed { who: passed.who.clone(), standings: Vec::new() });
+            let passed = passed.map_or_else(OnceLock::new, OnceLock::from);
+            let (app, route, terms) = (app.clone(), *route, terms.clone());
+            let _ = covered.set(Covered { app, route, standings: Vec::new(), terms, decoding: None, passed });
+        }
+        State {
+            id: connection.server().next_id(),
+            head: asked.head.copy(),
+            forwarded: asked.forwarded.clone(),
+            open: Some(OpenRequest::unawaited(connection)),
+            // nobody has asked for it
+            watch: None,
+            covered,
+            making: OnceLock::new(),
+            heard: OnceLock::new(),
+        }
+    }
+
+    /// The connection that it came by.
     pub fn connection(&self) -> &Arc<Connection> {
         self.open.as_ref().expect("a request is open until it is answered").connection()
+    }
+
+    /// What came of a question that took long.
+    pub fn has_heard(&self, who: Option<Arc<Who>>) {
+        let _ = self.heard.set(who);
+    }
+
+    /// Who asks, where somebody has said so.
+    pub fn who(&self) -> Option<&Who> {
+        self.covered.get()?.passed.get()?.who.as_deref()
+    }
+
+    /// By what its answer is packed, if it is to be.
+    pub fn terms(&self) -> Option<&Wanted> {
+        self.covered.get()?.terms.as_ref()
+    }
+
+    /// How its body is to be unpacked, if it is packed.
+    pub fn decoding(&self) -> Option<Decoding> {
+        self.covered.get()?.decoding
+    }
+
+    /// Its body, which was packed, is here: handlers are told of what they get.
+    pub fn unpacked(&mut self, body: &Received) {
+        let len = match body {
+            Received::Empty => 0,
+            Received::Memory(bytes) => bytes.len() as u64,
+            Received::Spooled(_, len) => *len,
+        };
+        let fields = &mut self.head.fields;
+        fields.remove(CONTENT_ENCODING.as_str().as_bytes());
+        if fields.get(&CONTENT_LENGTH).is_some() {
+            fields.set(CONTENT_LENGTH.as_str().as_bytes(), len.to_string().as_bytes());
+        }
+    }
+
+    /// What a trusted proxy says of it, if it came by one.
+    pub fn forwarded(&self) -> Option<&Arc<Forwarded>> {
+        self.forwarded.as_ref()
+    }
+
+    /// Whom it is from.
+    pub fn client(&self) -> &Client {
+        Forwarded::client_of(self.forwarded(), self.connection())
+    }
+
+    /// Whether the client came by TLS, here or to a trusted proxy.
+    pub fn is_https(&self) -> bool {
+        let said = self.forwarded().and_then(|forwarded| forwarded.https);
+        said.unwrap_or_else(|| self.connection().tls().is_some())
     }
 
     /// Writes a line of the log about it.
@@ -38,27 +163,53 @@ impl State {
     /// What the log says of it.
     pub fn line(&self, status: StatusCode, text: &str) -> String {
         let (method, path) = (&self.head.method, self.head.path());
-        format!("id={:016x} {} {method} {path} {} {text}", self.id, self.connection().remote_addr, status.as_u16())
+        let (id, client) = (self.id, &self.client().address);
+        let line = format!("id={id:016x} {client} {method} {path} {} {text}", status.as_u16());
+        let trace = Trace::new(id, self.head.trace_parent());
+        if trace.parent_id().is_some() {
+            with_trace(line, &trace.id())
+        } else {
+            line
+        }
+    }
+
+    /// What it asks for, as far as that is known.
+    pub fn goes_to(&self, route: counted::Route) {
+        if let Some(watch) = &self.watch {
+            watch.goes_to(route);
+        }
+    }
+
+    /// Its handler took so many microseconds.
+    pub fn ran(&self, micros: u32) {
+        if let Some(watch) = &self.watch {
+            watch.ran(micros);
+        }
+    }
+
+    /// Its response comes piece by piece.
+    pub fn streams(&self) {
+        if let Some(watch) = &self.watch {
+            watch.streams();
+        }
     }
 
     /// It is answered: how it ends is for others to say.
-    pub fn answered(&mut self, status: StatusCode, reason: String) -> (Option<OpenRequest>, Option<Box<Ending>>) {
-        let ending = self.ending(status.as_u16(), reason);
+    pub fn answered(&mut self, answered: Answered) -> (Option<OpenRequest>, Option<Box<Ending>>) {
+        let ending = self.ending(answered);
         (self.open.take(), ending)
     }
 
-    fn ending(&mut self, status: u16, reason: String) -> Option<Box<Ending>> {
+    fn ending(&mut self, answered: Answered) -> Option<Box<Ending>> {
         let watch = self.watch.take()?;
-        let connection = self.connection().clone();
-        Some(Box::new(Ending::new(watch, self.id, self.head.take(), connection, status, reason)))
+        let from = (self.connection().clone(), self.forwarded.clone());
+        Some(Box::new(Ending::new(watch, self.id, self.head.take(), from, answered)))
     }
 }
 
 impl Drop for State {
     fn drop(&mut self) {
-        // as nginx has it: no status of HTTP, for nobody is told
-        const CLIENT_LEFT: u16 = 499;
-        if let Some(ending) = self.ending(CLIENT_LEFT, "the client left".to_owned()) {
+        if let Some(ending) = self.ending(Answered::not()) {
             httpd::End::end(ending, 0, false);
         }
     }

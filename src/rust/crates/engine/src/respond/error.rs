@@ -2,11 +2,11 @@
 
 use super::OwnErrors;
 use crate::config::ErrorFormat;
-use crate::json::quote;
 use bytes::Bytes;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use httpd::{ascii, phrase_or_class, Body, Failure, Fields, Response, ResponseFields};
+use observe::quote;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,14 +34,14 @@ impl ErrorBodies {
         }
     }
 
-    fn is_json(&self, request: &Fields) -> bool {
+    fn is_json(&self, request: &Fields, has_errors: bool) -> bool {
         match self.format {
             ErrorFormat::Json => true,
             ErrorFormat::Text => false,
             ErrorFormat::Auto => match accepted(request) {
                 Accepted::Json => true,
                 Accepted::Others => false,
-                Accepted::Anything => sends_json(request) || self.answers_json.load(Ordering::Relaxed),
+                Accepted::Anything => has_errors || sends_json(request) || self.answers_json.load(Ordering::Relaxed),
             },
         }
     }
@@ -50,7 +50,7 @@ impl ErrorBodies {
 /// The response for a failure, in the app's own form if it has one. `request` are the fields of the request, `id` names
 /// it in the log.
 pub fn failure(f: &Failure, bodies: &ErrorBodies, own: &OwnErrors, request: &Fields, id: u64) -> Response {
-    let json = bodies.is_json(request);
+    let json = bodies.is_json(request, !f.errors.is_empty());
     let (mut fields, body) = match own.answer(f, json) {
         Some(own) => (own.fields.clone(), own.body.clone()),
         None => standard(f, json, id),
@@ -59,7 +59,7 @@ pub fn failure(f: &Failure, bodies: &ErrorBodies, own: &OwnErrors, request: &Fie
     f.headers.iter().for_each(|(name, value)| fields.set(name, value));
     let mut otherwise = |name, value| {
         if fields.get(&name).is_none() {
-            fields.set(&name, &HeaderValue::from_static(value));
+            fields.set(&name, HeaderValue::from_static(value));
         }
     };
     otherwise(CACHE_CONTROL, "no-store");
@@ -85,6 +85,10 @@ fn problem(f: &Failure, id: u64) -> String {
     if !f.detail.is_empty() {
         text.push_str(",\"detail\":");
         quote(&f.detail, &mut text);
+    }
+    if !f.errors.is_empty() {
+        text.push_str(",\"errors\":");
+        text.push_str(&f.errors);
     }
     let _ = write!(text, ",\"id\":\"{id:016x}\"}}");
     text
@@ -122,14 +126,16 @@ fn essence(value: &str) -> &str {
     value.split(';').next().unwrap_or_default().trim()
 }
 
-fn is_json(kind: &str) -> bool {
+/// Whether a media type is JSON, or a format made of it.
+pub fn is_json(kind: &str) -> bool {
     kind.eq_ignore_ascii_case("application/json") || kind.to_ascii_lowercase().ends_with("+json")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{HeaderConfig, OwnErrorConfig};
+    use crate::config::OwnErrorConfig;
+    use crate::edge::response_fields::HeaderConfig;
 
     #[test]
     fn what_is_accepted_and_sent() {
@@ -155,14 +161,14 @@ mod tests {
             )
         };
         let auto = ErrorBodies::new(ErrorFormat::Auto);
-        assert!(!auto.is_json(&none));
+        assert!(!auto.is_json(&none, false) && auto.is_json(&none, true) && !auto.is_json(&html, true));
         auto.note(&answer(b"application/json"));
-        assert!(auto.is_json(&none) && !auto.is_json(&html));
+        assert!(auto.is_json(&none, false) && !auto.is_json(&html, false));
         auto.note(&answer(b"text/html; charset=utf-8"));
-        assert!(!auto.is_json(&none));
-        assert!(ErrorBodies::new(ErrorFormat::Json).is_json(&html));
+        assert!(!auto.is_json(&none, false));
+        assert!(ErrorBodies::new(ErrorFormat::Json).is_json(&html, false));
         let json = Fields::from_iter([(ACCEPT, "application/json")]);
-        assert!(!ErrorBodies::new(ErrorFormat::Text).is_json(&json));
+        assert!(!ErrorBodies::new(ErrorFormat::Text).is_json(&json, true));
     }
 
     fn own(status: u16, json: bool, headers: &[(&str, &str)], body: &str) -> OwnErrorConfig {
@@ -219,6 +225,15 @@ mod tests {
         assert_eq!(
             problem(&f, 1),
             r#"{"type":"about:blank","title":"Bad Request","status":400,"detail":"a \"b\"\u000a","id":"0000000000000001"}"#
+        );
+    }
+    #[test]
+    fn all_that_is_wrong_is_in_the_body() {
+        let f = Failure::new(StatusCode::UNPROCESSABLE_ENTITY, "").with_errors("[1]".to_owned());
+        assert!(
+            problem(&f, 1).ends_with(r#","status":422,"errors":[1],"id":"0000000000000001"}"#),
+            "{}",
+            problem(&f, 1)
         );
     }
 }

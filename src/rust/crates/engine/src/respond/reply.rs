@@ -5,7 +5,8 @@ use super::from_asset;
 use crate::assets::{self, AssetBody};
 use bytes::{Buf, Bytes};
 use exchange::PipeReader;
-use http::{Method, StatusCode};
+use http::header::TRAILER;
+use http::{HeaderValue, Method, StatusCode};
 use httpd::Fields;
 use httpd::{is_final, Body, Failure, Response, ResponseFields};
 use std::fs::File;
@@ -55,7 +56,7 @@ pub fn from_reply(mut message: Bytes, sent: Option<OwnedFd>, method: &Method, re
             assets::opened_response(path, expected(sent)?, status, fields.to_map(), method, request)
         }),
         ReplyBody::Spooled => match measured(sent) {
-            Ok((file, len)) => Replied::Response(Response::new(status, fields, Body::file(file, 0, len))),
+            Ok((file, len)) => Replied::Response(Response::new(status, fields, Body::spooled(file, len))),
             Err(e) => Replied::Wrong(format!("the body of the reply cannot be read: {e}")),
         },
     }
@@ -64,16 +65,37 @@ pub fn from_reply(mut message: Bytes, sent: Option<OwnedFd>, method: &Method, re
 /// Reads the message of a head whose body comes through a pipe.
 pub fn from_head(message: &[u8], reader: PipeReader) -> Replied {
     let head = Reply::decode(message).map_err(|e| format!("the reply of the worker is unreadable: {e}"));
-    match head.and_then(|reply| head_of(&reply)) {
+    match head.and_then(|reply| head_of(&reply).map(|(status, fields)| (status, announced(&reply, fields)))) {
         Ok((status, fields)) => Replied::Response(Response::new(status, fields, Body::pipe(reader))),
         Err(why) => Replied::Wrong(why),
     }
 }
 
+/// With the names of the trailers that a handler says will come: only a stream has any.
+fn announced(reply: &Reply<'_>, mut fields: ResponseFields) -> ResponseFields {
+    let names = reply.headers().filter(|(name, _)| name.eq_ignore_ascii_case(TRAILER.as_str().as_bytes())).last();
+    if let Some(names) = names.and_then(|(_, names)| HeaderValue::from_bytes(names).ok()) {
+        fields.set(&TRAILER, &names);
+    }
+    fields
+}
+
 /// Status and fields, checked.
 fn head_of(reply: &Reply<'_>) -> Result<(StatusCode, ResponseFields), String> {
-    let fields = ResponseFields::of_handler(reply.content_type.value(), || reply.headers())?;
+    let fields = fields_of(reply.content_type.value(), reply)?;
     Ok((is_final(reply.status)?, fields))
+}
+
+/// A name that no field can have, and nobody but `dr_session_set()` can give: what comes under it is the session that a
+/// handler wants kept with the client.
+const SESSION: &[u8] = b":session";
+
+/// The fields of a reply, checked, and what it has aside.
+pub fn fields_of(content_type: Option<&[u8]>, reply: &Reply<'_>) -> Result<ResponseFields, String> {
+    let fields = || reply.headers().filter(|(name, _)| *name != SESSION);
+    let mut fields = ResponseFields::of_handler(content_type, fields)?;
+    fields.aside = reply.headers().filter(|(name, _)| *name == SESSION).last().map(|(_, text)| text.to_vec());
+    Ok(fields)
 }
 
 /// A file that a worker has sent, and its length.

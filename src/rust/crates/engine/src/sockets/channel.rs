@@ -195,7 +195,7 @@ impl Open {
 
     fn log(&self, id: u64, level: Level, text: &str) {
         let Some(came) = self.events.waiting.front() else { return };
-        self.identity.socket.server().log.line(level, &self.identity.line(id, &came.what(), text));
+        self.identity.from.socket.server().log.line(level, &self.identity.line(id, &came.what(), text));
     }
 
     fn add(&mut self, came: Came) {
@@ -253,7 +253,7 @@ impl Channel for Open {
 
     fn poll_given_up(&mut self, cx: &mut Task<'_>) -> Poll<Close> {
         let entered = self.entered.as_ref();
-        entered.map_or(Poll::Pending, |entered| entered.poll_given_up(&self.identity.socket, cx))
+        entered.map_or(Poll::Pending, |entered| entered.poll_given_up(&self.identity.from.socket, cx))
     }
 
     fn end(mut self: Box<Self>, close: Close) {

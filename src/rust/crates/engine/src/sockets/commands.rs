@@ -1,34 +1,13 @@
-//! What workers, and whoever else has the server at hand, want done with WebSockets and rooms.
+//! What handlers want done with WebSockets and rooms. How workers say it: `commands.rs` of the engine.
 
 use super::Sockets;
 use bytes::Bytes;
 use channels::Store as _;
-use dispatch::Commands;
 use exchange::{Channels, Packet};
 use httpd::ws::Close;
 use std::str::from_utf8;
 use std::sync::Arc;
 use wire::socket::{Answer, Command};
-
-impl Commands for Sockets {
-    fn obey(&self, command: Bytes) -> Option<Vec<u8>> {
-        // what a worker says that user code has corrupted may be anything
-        let read = Command::decode(&command).ok()?;
-        let answer = self.try_obey(read, |message| command.slice_ref(message));
-        if !read.is_answered() {
-            return None;
-        }
-        let mut out = Vec::new();
-        answer.unwrap_or_default().encode(&mut out);
-        Some(out)
-    }
-
-    fn has_left(&self, process: i32) {
-        self.homes.has_left(process).into_iter().for_each(|connection| {
-            self.store.close(connection, Close::SERVICE_RESTART, "the process that handles it ends");
-        });
-    }
-}
 
 /// What handlers in C say that run in this process.
 impl Channels for Sockets {
@@ -39,8 +18,15 @@ impl Channels for Sockets {
 }
 
 impl Sockets {
+    /// This worker process is given nothing any more.
+    pub fn has_left(&self, process: i32) {
+        self.homes.has_left(process).into_iter().for_each(|connection| {
+            self.store.close(connection, Close::SERVICE_RESTART, "the process that handles it ends");
+        });
+    }
+
     /// `own` makes a message the server's.
-    fn try_obey(&self, command: Command<'_>, own: impl FnOnce(&[u8]) -> Bytes) -> Option<Answer> {
+    pub fn try_obey(&self, command: Command<'_>, own: impl FnOnce(&[u8]) -> Bytes) -> Option<Answer> {
         let packet = move |binary: bool, message: &[u8]| {
             // clients end a connection on which a text is none
             if !binary {
@@ -67,6 +53,8 @@ impl Sockets {
                 let rooms = self.store.rooms().into_iter().map(|(name, members)| named((members as u64, name)));
                 return Some(Answer(rooms.collect()));
             }
+            // nothing of it is here
+            Command::Purge { .. } => {}
         }
         None
     }

@@ -40,7 +40,7 @@ impl Entered {
     /// As [`httpd::ws::Channel::poll_given_up`].
     pub fn poll_given_up(&self, socket: &Connection, cx: &mut Task<'_>) -> Poll<Close> {
         self.mailbox.poll_over(cx).map(|()| {
-            let line = format!("{} WebSocket: too much waits to be read", socket.remote_addr);
+            let line = format!("{} WebSocket: too much waits to be read", socket.remote_addr());
             socket.server().log.of_client(|| line);
             Close::new(Close::TRY_AGAIN_LATER, "too much waits to be read")
         })

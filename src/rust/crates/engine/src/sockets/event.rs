@@ -3,7 +3,7 @@
 use super::route::SocketRoute;
 use crate::context::Context;
 use dispatch::{Origin, Runs, Submission, Ticket};
-use httpd::{watch_closely, Connection};
+use httpd::{watch_closely, Client, Connection, Forwarded};
 use std::sync::Arc;
 use wire::socket::{Event, What};
 use wire::{BodyRef, RequestHead, FLAG_SOCKET};
@@ -32,9 +32,10 @@ impl To {
     }
 
     /// For the queue. `counts`: it is a request that the client waits for.
-    pub fn submission(self, request: u64, socket: &Arc<Connection>, counts: bool) -> Submission {
+    pub fn submission(self, request: u64, whose: &Whose, counts: bool) -> Submission {
         let To { route, generation, runs, timeout, process } = self;
-        let from = Origin { client: socket.remote_addr.client(), connection: Arc::as_ptr(socket).addr() as u64 };
+        let from =
+            Origin { client: whose.client().address.client(), connection: Arc::as_ptr(&whose.socket).addr() as u64 };
         Submission { request, from, generation, route, runs, timeout, ends_with_client: false, counts, process }
     }
 }
@@ -46,27 +47,45 @@ pub struct Identity {
     /// of the request that it began with
     pub path: String,
     pub params: Vec<String>,
+    pub from: Whose,
+}
+
+/// Whom it is from.
+#[derive(Clone)]
+pub struct Whose {
     /// what it runs on
     pub socket: Arc<Connection>,
+    /// what a trusted proxy has said of the request
+    pub forwarded: Option<Arc<Forwarded>>,
+}
+
+impl Whose {
+    fn client(&self) -> &Client {
+        Forwarded::client_of(self.forwarded.as_ref(), &self.socket)
+    }
 }
 
 impl Identity {
     /// Hands an event to the workers. Gives its name in the log, too. `None` when the server is ending.
     pub fn submit(&self, what: What<'_>, state: &[u8], to: To, context: &Context) -> Option<(u64, Ticket)> {
-        let id = self.socket.server().next_id();
+        let id = self.from.socket.server().next_id();
         // one for each connection, of which `max_connections` says how many there may be
-        let submission = to.submission(id, &self.socket, false);
+        let submission = to.submission(id, &self.from, false);
         let mut body = Vec::new();
         Event { connection: self.connection, state, what }.encode(&mut body);
         let head = RequestHead {
             id,
             route: to.route,
             flags: FLAG_SOCKET,
-            remote_port: self.socket.remote_port,
+            remote_port: self.from.client().port,
             method: name(&what).as_bytes(),
             target: self.path.as_bytes(),
             path: self.path.as_bytes(),
-            remote_addr: self.socket.remote_addr.as_bytes(),
+            remote_addr: self.from.client().address.as_bytes(),
+            tls: b"",
+            auth: b"",
+            session: b"",
+            terms: b"",
             body: BodyRef::Inline(&body),
         };
         let ticket = context.queue.submit(submission, |out| head.encode(&self.params, std::iter::empty, out))?;
@@ -76,7 +95,7 @@ impl Identity {
 
     /// What the log says of an event.
     pub fn line(&self, id: u64, what: &What<'_>, text: &str) -> String {
-        format!("id={id:016x} {} {} {} {text}", self.socket.remote_addr, name(what), self.path)
+        format!("id={id:016x} {} {} {} {text}", self.from.client().address, name(what), self.path)
     }
 }
 

@@ -18,6 +18,7 @@ mod native;
 mod opening;
 mod route;
 
+pub use event::Whose;
 pub use opening::{begin, Begun, Opening};
 pub use route::{SocketRoute, SocketRoutes};
 

@@ -38,7 +38,7 @@ impl Here {
         };
         let event = Event { connection: self.identity.connection, state: &[], what };
         if let Some(exchange::Answer::Failure { why, .. }) = natives.handlers.event(route.asks, &event, None) {
-            let server = self.identity.socket.server();
+            let server = self.identity.from.socket.server();
             let id = server.next_id();
             server.log.line(Level::Error, &self.identity.line(id, &what, &why));
         }
@@ -64,7 +64,7 @@ impl Channel for Here {
 
     fn poll_given_up(&mut self, cx: &mut Task<'_>) -> Poll<Close> {
         let entered = self.entered.as_ref();
-        entered.map_or(Poll::Pending, |entered| entered.poll_given_up(&self.identity.socket, cx))
+        entered.map_or(Poll::Pending, |entered| entered.poll_given_up(&self.identity.from.socket, cx))
     }
 
     fn end(mut self: Box<Self>, close: Close) {

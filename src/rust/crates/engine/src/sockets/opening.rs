@@ -1,20 +1,21 @@
-//! From a handshake to an open WebSocket. If the app wants to be asked, the request goes to R like any other, through
+//! Whose a handshake to an open WebSocket. If the app wants to be asked, the request goes to R like any other, through
 //! the same middleware: a response of the handler refuses the client, and one of status 101 takes it. Handlers in C are
 //! always asked.
 
 use super::channel::{Events, Open};
 use super::entered::{AtHome, Entered};
-use super::event::{Identity, To};
+use super::event::{Identity, To, Whose};
 use super::native::Here;
 use super::route::SocketRoute;
 use crate::context::Context;
+use crate::respond::fields_of;
 use crate::view::View;
 use bytes::Bytes;
 use dispatch::{Outcome, Runs, Ticket};
 use exchange::{Answer, RequestView as _};
 use http::StatusCode;
 use httpd::ws::{Accepted, Channel, Close, Handshake, Refusing};
-use httpd::{watch_closely, Body, Connection, Failure, Received, Response, ResponseFields};
+use httpd::{watch_closely, Body, Failure, Received, Response, ResponseFields};
 use std::future::{poll_fn, Future as _};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -59,7 +60,7 @@ struct Waiting {
 /// Why it gets none.
 pub fn begin(
     view: &View<'_, '_>,
-    socket: &Arc<Connection>,
+    from: Whose,
     route: &Arc<SocketRoute>,
     generation: u32,
     context: &Arc<Context>,
@@ -83,7 +84,7 @@ pub fn begin(
         connection,
         path: view.path.to_owned(),
         params: view.params.iter().map(|value| value.to_string()).collect(),
-        socket: socket.clone(),
+        from: from.clone(),
     };
     if let (Runs::Inline, Some(natives)) = (route.runs, &context.app().natives) {
         if let Some(answer) = natives.handlers.event(route.asks, &connect, Some(view)) {
@@ -100,7 +101,7 @@ pub fn begin(
         state: Bytes::new(),
         context: context.clone(),
         place,
-        events: Events::new(socket.server().budget.messages()),
+        events: Events::new(from.socket.server().budget.messages()),
     });
     if route.asks == 0 {
         return Ok(Begun::Open(accept(handshake, open, route, None)));
@@ -108,7 +109,7 @@ pub fn begin(
     let to = To::any(route, generation);
     let mut event = Vec::new();
     connect.encode(&mut event);
-    let submission = to.submission(view.id(), socket, true);
+    let submission = to.submission(view.id(), &from, true);
     let ticket = context.queue.submit(submission, |out| view.encode_with(FLAG_SOCKET, BodyRef::Inline(&event), out));
     let Some(ticket) = ticket else { return Ok(Begun::Full) };
     watch_closely();
@@ -178,9 +179,10 @@ fn consent(message: &Bytes) -> Option<Bytes> {
 
 /// The response that makes a WebSocket of the connection, with the header fields of the handler's reply.
 fn accept(handshake: Handshake, channel: Box<dyn Channel>, route: &SocketRoute, reply: Option<&Bytes>) -> Made {
-    let reply = reply.and_then(|reply| Reply::decode(reply).ok());
-    let given = || reply.iter().flat_map(Reply::headers);
-    let mut fields = ResponseFields::of_handler(None, given)?;
+    let mut fields = match reply.and_then(|reply| Reply::decode(reply).ok()) {
+        Some(reply) => fields_of(None, &reply)?,
+        None => ResponseFields::of_handler(None, std::iter::empty)?,
+    };
     for (name, value) in &handshake.fields() {
         fields.set(name, value);
     }

@@ -249,10 +249,29 @@ fn a_retired_worker_finishes_its_streams() {
     // the deadline is for the head: a stream may last
     std::thread::sleep(Duration::from_millis(500));
     fake.part(id, Part::Piece(b"two"));
-    fake.part(id, Part::End { whole: true, micros: 5 });
+    fake.part(id, Part::End { whole: true, micros: 5, trailers: b"" });
     let (status, body) = client.answer();
     assert_eq!((status, body.as_str()), (200, "4\r\none,\r\n3\r\ntwo\r\n0\r\n\r\n"));
     assert_eq!(service.event(), PoolEvent::Retired(1));
+}
+
+#[test]
+fn trailers_of_a_worker_are_checked() {
+    let service = Service::new(1, 1, Limits::default());
+    let fake = Fake::of_r(&service, 1);
+    let ends_with = |trailers: &[u8]| {
+        let client = service.ask("/r/stream");
+        let (id, _) = fake.begins();
+        fake.head(id);
+        fake.part(id, Part::Piece(b"one"));
+        fake.part(id, Part::End { whole: true, micros: 5, trailers });
+        client.answer().1
+    };
+    assert_eq!(ends_with(b"x-a: 1\r\nX-B: 2\r\n"), "3\r\none\r\n0\r\nx-a: 1\r\nx-b: 2\r\n\r\n");
+    let long = [&b"x-a: "[..], &[b'a'; 4096], b"\r\n"].concat();
+    for wrong in [&b"x-a: 1"[..], b"\r\nHTTP/1.1 200 OK\r\n", b"x-a: 1\rx\r\n", b"Content-Length: 3\r\n", &long] {
+        assert_eq!(ends_with(wrong), "3\r\none\r\n", "{}", wrong.escape_ascii());
+    }
 }
 
 #[test]
@@ -279,7 +298,7 @@ fn client_of_a_stream_goes(service: &Service, fake: &Fake, path: &str) {
         std::thread::sleep(Duration::from_millis(5));
     }
     fake.part(id, Part::Piece(b"more"));
-    fake.part(id, Part::End { whole: false, micros: 5 });
+    fake.part(id, Part::End { whole: false, micros: 5, trailers: b"" });
     fake.eager.store(true, Ordering::Relaxed);
     assert_eq!(service.ask(path).answer(), (200, "1".into()));
 }
@@ -312,7 +331,7 @@ fn a_long_stream_to_a_slow_client_waits_for_it_and_not_in_the_server() {
                 left -= n;
                 count.fetch_add(n, Ordering::Relaxed);
             }
-            fake.part(id, Part::End { whole: true, micros: 1 });
+            fake.part(id, Part::End { whole: true, micros: 1, trailers: b"" });
             orders
         });
         std::thread::sleep(Duration::from_millis(300));
@@ -360,7 +379,7 @@ fn workers_that_say_what_cannot_be_are_killed() {
     });
     ends_badly(|fake, id| {
         fake.start(id);
-        fake.part(id, Part::End { whole: true, micros: 0 });
+        fake.part(id, Part::End { whole: true, micros: 0, trailers: b"" });
     });
     // two heads, a reply after the head, a part that is none, one that is too long
     ends_badly(|fake, id| {

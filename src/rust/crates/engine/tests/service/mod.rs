@@ -72,13 +72,21 @@ pub fn answer(client: &mut TcpStream) -> String {
     let whole = |text: &str| {
         let (head, body) = text.split_once("\r\n\r\n")?;
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: "))?;
-        (body.len() == length.parse().ok()?).then_some(())
+        (body.len() == length.parse::<usize>().ok()?).then_some(())
     };
     while whole(&text).is_none() {
         assert_eq!(client.read(&mut byte).unwrap(), 1, "the answer ends early: {text}");
         text.push(byte[0] as char);
     }
     text
+}
+
+/// The whole answer, in lines: of the head, then the body.
+pub fn ask(service: &Service, line: &str, fields: &str) -> Vec<String> {
+    let mut client = service.connect();
+    let request = format!("{line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{fields}\r\n");
+    client.write_all(request.as_bytes()).unwrap();
+    rest(&mut client).lines().map(String::from).collect()
 }
 
 pub fn rest(client: &mut TcpStream) -> String {

@@ -21,7 +21,8 @@ use crate::transport::Transport;
 use crate::turn::{self, give_way};
 use crate::ws::Accepted;
 use crate::{current_transport, h2};
-use http::{Method, StatusCode};
+use http::header::LOCATION;
+use http::{HeaderValue, Method, StatusCode};
 use observe::Level;
 use std::fmt;
 use std::future::Future;
@@ -158,7 +159,7 @@ impl Client {
         match here(&mut self.io).watch(cx) {
             Ok(()) => Poll::Pending,
             Err(e) => {
-                let line = format!("{} cannot be served: {e}", self.state.remote_addr);
+                let line = format!("{} cannot be served: {e}", self.state.remote_addr());
                 self.state.server().log.line(Level::Error, &line);
                 Poll::Ready(Ended::Complete)
             }
@@ -190,11 +191,16 @@ impl Client {
             }
             Directive::Close | Directive::Flood => Some(Ended::Complete),
             Directive::HeaderTimeout => {
+                if let Some(what) = here(&mut self.io).stream().awaits() {
+                    let remote = self.state.remote_addr();
+                    self.state.server().log.of_client(|| format!("{remote} {what} took too long"));
+                    return Some(Ended::Complete);
+                }
                 let failure = Failure::new(StatusCode::REQUEST_TIMEOUT, "the header section came too slowly");
                 Some(Ended::Refused(failure))
             }
             Directive::WriteTimeout => {
-                self.state.server().log.of_client(|| format!("{} write timeout", self.state.remote_addr));
+                self.state.server().log.of_client(|| format!("{} write timeout", self.state.remote_addr()));
                 Some(Ended::Complete)
             }
         }
@@ -206,6 +212,8 @@ impl Client {
             match ready!(self.step(cx)) {
                 Ok(None) => {}
                 Ok(Some(ended)) => return Poll::Ready(ended),
+                // what the client sent in TLS is wrong: what it still sends would keep it from reading why
+                Err(e) if e.kind() == io::ErrorKind::InvalidData => return Poll::Ready(Ended::Linger),
                 Err(_) => return Poll::Ready(Ended::Complete),
             }
         }
@@ -250,7 +258,7 @@ impl Client {
                 ready!(io.poll_flush(cx))?;
             }
             if !io.input().is_empty() {
-                match if self.new { h2::recognise(io.input()) } else { Some(false) } {
+                match if self.new { io.is_http2_agreed().or_else(|| h2::recognise(io.input())) } else { Some(false) } {
                     Some(true) => return Poll::Ready(Ok(Some(Ended::Http2))),
                     Some(false) => {
                         self.new = false;
@@ -289,6 +297,10 @@ impl Client {
             keep_alive: framing.keep_alive,
         };
         self.was_last = !framing.keep_alive;
+        if here(&mut self.io).stream().is_misdirected() {
+            self.doing = Doing::Refusing(misdirected(&head));
+            return;
+        }
         let server = self.state.server();
         let io = here(&mut self.io);
         io.body = BodyReader::new(framing);
@@ -387,7 +399,7 @@ impl Client {
                     }
                 }
                 Poll::Ready(None) => {
-                    let whole = framed.end(io);
+                    let whole = body.trailers().is_ok_and(|trailers| framed.end(&trailers, io));
                     if whole {
                         io.ends(std::mem::take(sent));
                     }
@@ -397,6 +409,9 @@ impl Client {
             }
         };
         // a body that breaks off is told by the end of the connection
+        if !whole {
+            here(&mut self.io).stream().breaks_off();
+        }
         self.asked.keep_alive &= whole;
         self.answered();
         Poll::Ready(Ok(None))
@@ -449,5 +464,16 @@ impl Client {
     fn is_complete(&mut self) -> bool {
         let io = here(&mut self.io);
         io.has_ended() || (self.was_last && io.body.has_ended() && io.input().is_empty() && !self.reader.has_begun())
+    }
+}
+
+/// The answer to a request that came without TLS where that is spoken: where to come, if the client has said how it
+/// reached the server.
+fn misdirected(head: &Head) -> Failure {
+    let host = head.fields.named(b"host").next().and_then(|host| std::str::from_utf8(host).ok());
+    let place = host.filter(|host| !host.is_empty()).map(|host| format!("https://{host}{}", head.target()));
+    match place.and_then(|place| HeaderValue::try_from(place).ok()) {
+        Some(place) => Failure::new(StatusCode::PERMANENT_REDIRECT, "this server speaks HTTPS").with(LOCATION, place),
+        None => Failure::new(StatusCode::BAD_REQUEST, "this server speaks HTTPS, and the request came without TLS"),
     }
 }

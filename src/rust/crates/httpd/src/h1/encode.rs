@@ -1,7 +1,7 @@
 //! Writing of HTTP/1.1 responses: the head, and the framing of a body.
 
 use crate::date;
-use crate::response::{is_bodiless, phrase, Response};
+use crate::response::{is_bodiless, phrase, Response, ResponseFields};
 use crate::transport::Transport;
 use bytes::Bytes;
 
@@ -107,10 +107,13 @@ impl Framed {
         true
     }
 
-    /// Adds what stands behind the last piece. `false` when the body is not whole.
-    pub fn end(&self, io: &mut Transport) -> bool {
+    /// Adds what stands behind the last piece, with trailers where those can be sent. `false` if the body is not whole.
+    pub fn end(&self, trailers: &ResponseFields, io: &mut Transport) -> bool {
         if *self == Framed::Chunks {
-            io.output().extend_from_slice(b"0\r\n\r\n");
+            let out = io.output();
+            out.extend_from_slice(b"0\r\n");
+            out.extend_from_slice(trailers.text());
+            out.extend_from_slice(b"\r\n");
         }
         !matches!(self, Framed::Length(1..))
     }
@@ -126,7 +129,7 @@ fn chunk_size(size: usize, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::response::{Body, ResponseFields};
+    use crate::response::Body;
     use http::StatusCode;
 
     const ASKED: Asked = Asked { head_only: false, http10: false, keep_alive: true };

@@ -1,12 +1,13 @@
-//! What the fuzz targets of `tests/fuzz` see of HTTP/1.1. Compiled with `--cfg fuzzing` only; no part of this crate's
-//! interface.
+//! What the fuzz targets of `tests/fuzz` see of HTTP/1.1. Compiled with the feature `fuzzing` only; no part of this
+//! crate's interface.
 
 use super::encode::{framing, head};
 use crate::connection::Connection;
-use crate::listen::Peer;
-use crate::response::Response;
+use crate::listen::{Peer, Role};
+use crate::response::{Response, ResponseFields};
 use crate::shared::Shared;
 use crate::socket::Socket;
+use crate::stream::Stream;
 use crate::transport::Transport;
 use bytes::Bytes;
 use std::fs::File;
@@ -31,12 +32,12 @@ const PIECE: usize = 4 << 10;
 pub fn sent(response: &Response, asked: Asked, pieces: impl IntoIterator<Item = Bytes>) -> Option<Vec<u8>> {
     // of the socket nothing is needed but that there is one
     let nowhere = OwnedFd::from(File::open("/dev/null").ok()?);
-    let connection = Arc::new(Connection::new(Peer::Unix, SERVER.clone()));
-    let mut io = Transport::new(Socket::new(nowhere, Peer::Unix.into()), connection);
+    let connection = Arc::new(Connection::new(Peer::Unix, Role::App, SERVER.clone()));
+    let mut io = Transport::new(Stream::Plain(Socket::new(nowhere, Peer::Unix.into())), connection);
     let mut framed = framing(response, asked);
     head(response, framed, asked, io.output());
     let mut pieces = pieces.into_iter().flat_map(cut);
-    let whole = pieces.all(|piece| framed.write(piece, &mut io)) && framed.end(&mut io);
+    let whole = pieces.all(|piece| framed.write(piece, &mut io)) && framed.end(&ResponseFields::default(), &mut io);
     whole.then(|| std::mem::take(io.output()))
 }
 

@@ -9,7 +9,7 @@ use super::target::{is_host, set_target};
 use super::{refuse, Refusal};
 use crate::head::{Head, Version};
 use admission::Limits;
-use grammar::bytes::{is_tchar, is_token, is_value};
+use grammar::bytes::{is_plain_token, is_tchar, is_token, is_value};
 use http::header::HOST;
 use http::Method;
 use memchr::memchr;
@@ -149,11 +149,9 @@ impl Known {
             return Err(refuse(400, "header field without a colon"));
         };
         let (name, value) = (&line[..colon], &line[colon + 1..]);
-        if !is_token(name) {
-            return Err(refuse(400, "malformed header name"));
-        }
-        if memchr(b'_', name).is_some() {
-            return Err(refuse(400, "header name with an underscore"));
+        if !is_plain_token(name) {
+            let why = if is_token(name) { "header name with an underscore" } else { "malformed header name" };
+            return Err(refuse(400, why));
         }
         if !is_value(value) {
             return Err(refuse(400, "control character in a header value"));

@@ -6,7 +6,7 @@
 mod body;
 mod connection;
 mod encode;
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod head;
 mod target;

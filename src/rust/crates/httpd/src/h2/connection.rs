@@ -133,7 +133,7 @@ impl Serving<'_> {
     }
 
     fn log(&self, text: &str) {
-        self.state.server().log.of_client(|| format!("{} {text}", self.state.remote_addr));
+        self.state.server().log.of_client(|| format!("{} {text}", self.state.remote_addr()));
     }
 
     /// Goes on until something has to be waited for.

@@ -1,12 +1,13 @@
 //! A connection of HTTP/2 as the fuzz target `h2_connection` of `tests/fuzz` has it: served in the target's own thread,
-//! turn by turn, at the time that the target says. Compiled with `--cfg fuzzing` only.
+//! turn by turn, at the time that the target says. Compiled with the feature `fuzzing` only.
 
 use super::serve;
 use crate::connection::{Connection, Directive};
-use crate::listen::Peer;
+use crate::listen::{Peer, Role};
 use crate::service::Service;
 use crate::shared::Shared;
 use crate::socket::Socket;
+use crate::stream::Stream;
 use crate::timeouts;
 use crate::transport::Transport;
 use admission::Limits;
@@ -54,8 +55,8 @@ impl Http2 {
 
     /// Serves a client whose first bytes are those of HTTP/2.
     pub fn serve(&self, socket: OwnedFd) -> Served {
-        let state = Arc::new(Connection::new(Peer::Unix, self.server.clone()));
-        let io = Box::new(Transport::new(Socket::new(socket, Peer::Unix.into()), state.clone()));
+        let state = Arc::new(Connection::new(Peer::Unix, Role::App, self.server.clone()));
+        let io = Box::new(Transport::new(Stream::Plain(Socket::new(socket, Peer::Unix.into())), state.clone()));
         let (of_task, service) = (state.clone(), self.service.clone());
         let task = self.runtime.spawn(async move { drop(serve(io, &of_task, &service).await) });
         Served { state, task }

@@ -7,7 +7,7 @@
 
 mod connection;
 mod frames;
-#[cfg(fuzzing)]
+#[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod io;
 mod piece;

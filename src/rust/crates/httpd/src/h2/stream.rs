@@ -138,7 +138,7 @@ impl Asked {
             Ok(send) => send,
             Err(e) => {
                 if e.get_io().is_none() && e.reason().is_none() {
-                    let line = format!("{} the response cannot be sent: {e}", self.connection.remote_addr);
+                    let line = format!("{} the response cannot be sent: {e}", self.connection.remote_addr());
                     self.connection.server().log.line(Level::Error, &line);
                 }
                 self.respond.send_reset(Reason::INTERNAL_ERROR);
@@ -221,10 +221,25 @@ impl Stream {
                 }
                 Some(Err(_)) => self.doing = Doing::Failing,
                 None => {
-                    if self.hand_over(Bytes::new(), true).is_none() {
+                    if self.end().is_none() {
                         return Poll::Ready(None);
                     }
                 }
+            }
+        }
+    }
+
+    /// Hands over what stands behind the last piece. `None` when the client has gone.
+    fn end(&mut self) -> Option<()> {
+        match self.body.trailers() {
+            Ok(trailers) if trailers.text().is_empty() => self.hand_over(Bytes::new(), true),
+            Ok(trailers) => {
+                self.doing = Doing::Sent;
+                self.send.send_trailers(trailers.to_map()).ok()
+            }
+            Err(_) => {
+                self.doing = Doing::Failing;
+                Some(())
             }
         }
     }
@@ -258,7 +273,7 @@ impl Future for Stream {
             self.connection
                 .server()
                 .log
-                .of_client(|| format!("{} write timeout of a stream", self.connection.remote_addr));
+                .of_client(|| format!("{} write timeout of a stream", self.connection.remote_addr()));
             return Poll::Ready(());
         }
         // who has reset the stream wants no more of it

@@ -1,6 +1,6 @@
 //! The body of a response: nothing, bytes, a piece of a file that is read as it is sent, or what comes through a pipe.
 
-use super::Failure;
+use super::{Failure, ResponseFields};
 use crate::body::Unread;
 use crate::budget::{BodyRoom, FilePlace};
 use crate::connection::OpenRequest;
@@ -53,6 +53,8 @@ struct Piecewise {
     left: u64,
     reading: Option<Pin<Box<dyn Future<Output = io::Result<Bytes>> + Send>>>,
     place: Option<FilePlace>,
+    /// nobody else has it
+    own: bool,
 }
 
 impl Body {
@@ -73,8 +75,17 @@ impl Body {
         if len == 0 {
             return Body::empty();
         }
-        let piecewise = Piecewise { file: Arc::new(file), offset, left: len, reading: None, place: None };
+        let piecewise = Piecewise { file: Arc::new(file), offset, left: len, reading: None, place: None, own: false };
         Body { source: Source::File(piecewise), until_end: None }
+    }
+
+    /// A file without a name: what was too long for memory.
+    pub fn spooled(file: File, len: u64) -> Self {
+        let mut body = Body::file(file, 0, len);
+        if let Source::File(file) = &mut body.source {
+            file.own = true;
+        }
+        body
     }
 
     /// What comes through the pipe, however long.
@@ -127,6 +138,15 @@ impl Body {
         }
     }
 
+    /// Whether all of it was made for this response, and is here or in a file without a name.
+    pub fn is_own(&self) -> bool {
+        match &self.source {
+            Source::Empty | Source::Bytes(_) => true,
+            Source::File(file) => file.own,
+            Source::Pipe(_) | Source::Socket(_) => false,
+        }
+    }
+
     /// All of it, if it is here, or in a file and no longer than `most`, which is read at once: for those who may wait.
     pub fn read(&mut self, most: u64) -> Option<Bytes> {
         let Source::File(file) = &self.source else { return self.take_bytes() };
@@ -172,6 +192,17 @@ impl Body {
             file.place = Some(server.budget.file().ok_or_else(|| unavailable("too many files are being sent"))?);
         }
         Ok(())
+    }
+
+    /// What stands behind the last piece, for who has taken it.
+    ///
+    /// # Errors
+    /// When that cannot be there: the body is not whole then.
+    pub fn trailers(&self) -> io::Result<ResponseFields> {
+        match &self.source {
+            Source::Pipe(pipe) => ResponseFields::of_trailers(&pipe.trailers()).map_err(io::Error::other),
+            _ => Ok(ResponseFields::default()),
+        }
     }
 
     /// Keeps the request open, and what was not read of its body, until this body has been handed over whole, or

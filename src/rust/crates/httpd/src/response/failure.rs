@@ -4,15 +4,18 @@
 use super::status::phrase_or_class;
 use crate::date;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use observe::metrics::Refusal;
 use std::fmt::Write as _;
 
 /// Why there is no other answer.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// 4xx or 5xx
+    /// 4xx or 5xx; 308 where the request is to be made elsewhere
     pub status: StatusCode,
     /// for the client; never the text of an R error
     pub detail: String,
+    /// all that is wrong, as a JSON array; empty where `detail` says it
+    pub errors: String,
     /// for the log only: which setting or part of the server is behind it
     pub because: String,
     /// the connection is not usable after this
@@ -21,13 +24,15 @@ pub struct Failure {
     pub headers: HeaderMap,
     /// a handler has made it: its detail is what the client is to read
     pub of_handler: bool,
+    /// what it is counted as, where its status does not say so
+    pub counts_as: Option<Refusal>,
 }
 
 impl Failure {
     /// A failure of this status.
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        let (detail, because, headers) = (detail.into(), String::new(), HeaderMap::new());
-        Failure { status, detail, because, close: false, headers, of_handler: false }
+        let (detail, errors, because, headers) = (detail.into(), String::new(), String::new(), HeaderMap::new());
+        Failure { status, detail, errors, because, close: false, headers, of_handler: false, counts_as: None }
     }
 
     /// The same, with a header.
@@ -40,6 +45,16 @@ impl Failure {
     pub fn because(mut self, why: impl std::fmt::Display) -> Self {
         self.because = why.to_string();
         self
+    }
+
+    /// The same, with all that is wrong as a JSON array.
+    pub fn with_errors(self, errors: String) -> Self {
+        Failure { errors, ..self }
+    }
+
+    /// The same, counted as this.
+    pub fn counts_as(self, refusal: Refusal) -> Self {
+        Failure { counts_as: Some(refusal), ..self }
     }
 
     /// What the log says of it.
@@ -75,9 +90,13 @@ impl Failure {
     pub(crate) fn whole(&self, id: u64) -> Vec<u8> {
         let body = self.text(id);
         let date = date::now();
+        let further = self.headers.iter().fold(String::new(), |mut text, (name, value)| {
+            let _ = write!(text, "{name}: {}\r\n", String::from_utf8_lossy(value.as_bytes()));
+            text
+        });
         format!(
             "HTTP/1.1 {} {}\r\ncontent-type: text/plain; charset=utf-8\r\ncache-control: no-store\r\n\
-             x-content-type-options: nosniff\r\nconnection: close\r\ncontent-length: {}\r\ndate: {}\r\n\r\n{body}",
+             x-content-type-options: nosniff\r\nconnection: close\r\n{further}content-length: {}\r\ndate: {}\r\n\r\n{body}",
             self.status.as_str(),
             phrase_or_class(self.status.as_u16()),
             body.len(),

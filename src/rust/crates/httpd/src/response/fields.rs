@@ -1,25 +1,40 @@
 //! The header fields of a response, as text: most go to HTTP/1.1 connections, which send it as it is.
 
 use grammar::bytes::{is_token, is_value};
+use grammar::trailers;
 use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DATE, TRANSFER_ENCODING, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderName, HeaderValue};
+use std::borrow::Cow;
 
 /// See the module. What frames a message is not in the text.
 #[derive(Debug, Default, Clone)]
 pub struct ResponseFields {
     /// `name: value CRLF`, names in lower case
-    text: Vec<u8>,
+    text: Cow<'static, [u8]>,
     /// the connection is to end
     pub close: bool,
     /// what a body would have as its length that is not sent
     pub length: Option<u64>,
     /// the length that a handler gave: it counts only where there is no body to measure, in an answer to `HEAD`
     pub said_length: Option<u64>,
+    /// what a handler says to whoever makes its response, and not to the client
+    pub aside: Option<Vec<u8>>,
     has_date: bool,
 }
 
 /// Room for the usual ones.
 const USUAL: usize = 128;
+
+macro_rules! alone {
+    ($content_type:literal) => {
+        ($content_type, concat!("content-type: ", $content_type, "\r\nx-content-type-options: nosniff\r\n"))
+    };
+}
+
+/// All the fields of most answers: one of these content types, and what every response has. They are neither checked
+/// nor put together for each.
+const ALONE: [(&str, &str); 3] =
+    [alone!("text/plain; charset=utf-8"), alone!("application/json"), alone!("text/html; charset=utf-8")];
 
 /// A handler may set this many: HTTP/2's library cannot hold more than 24,576 different ones.
 const MOST: usize = 16 << 10;
@@ -51,10 +66,15 @@ impl ResponseFields {
         content_type: Option<&[u8]>,
         given: impl Fn() -> G,
     ) -> Result<Self, String> {
+        if given().next().is_none() {
+            if let Some(text) = content_type.and_then(alone) {
+                return Ok(ResponseFields { text: Cow::Borrowed(text), ..ResponseFields::default() });
+            }
+        }
         if given().nth(MOST).is_some() {
             return Err(format!("the handler set more than {MOST} headers"));
         }
-        let mut fields = ResponseFields { text: Vec::with_capacity(USUAL), ..ResponseFields::default() };
+        let mut fields = Self::with_room(USUAL);
         // the last one counts
         let own = given().filter(|(name, _)| is(name, &CONTENT_TYPE)).last().map(|(_, value)| value);
         if let Some(value) = own.or(content_type) {
@@ -84,16 +104,38 @@ impl ResponseFields {
         Ok(fields)
     }
 
+    /// Those that follow a body: nothing is added.
+    ///
+    /// # Errors
+    /// When one of them cannot be there.
+    pub fn of_trailers(text: &[u8]) -> Result<Self, String> {
+        if text.len() > trailers::LONGEST {
+            return Err(format!("the trailers are longer than {} bytes", trailers::LONGEST));
+        }
+        let mut fields = ResponseFields::default();
+        for field in trailers::fields(text) {
+            let (name, value) =
+                field.map_err(|name| format!("{} cannot be a trailer", String::from_utf8_lossy(name)))?;
+            fields.push(name, value);
+        }
+        Ok(fields)
+    }
+
+    fn with_room(bytes: usize) -> Self {
+        ResponseFields { text: Cow::Owned(Vec::with_capacity(bytes)), ..ResponseFields::default() }
+    }
+
     fn push(&mut self, name: &[u8], value: &[u8]) {
-        self.text.extend(name.iter().map(u8::to_ascii_lowercase));
-        self.text.extend_from_slice(b": ");
-        self.text.extend_from_slice(value);
-        self.text.extend_from_slice(b"\r\n");
+        let text = self.text.to_mut();
+        text.extend(name.iter().map(u8::to_ascii_lowercase));
+        text.extend_from_slice(b": ");
+        text.extend_from_slice(value);
+        text.extend_from_slice(b"\r\n");
     }
 
     /// No response is to be taken for another type than it says.
     fn push_nosniff(&mut self) {
-        self.text.extend_from_slice(b"x-content-type-options: nosniff\r\n");
+        self.text.to_mut().extend_from_slice(b"x-content-type-options: nosniff\r\n");
     }
 
     /// As HTTP/1.1 has them, but for those that frame the message.
@@ -102,12 +144,17 @@ impl ResponseFields {
     }
 
     /// Names and values, in their order.
-    fn all(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+    pub fn all(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.text.split(|&b| b == b'\n').filter_map(|line| {
             let line = line.strip_suffix(b"\r")?;
             let colon = memchr::memmem::find(line, b": ")?;
             Some((&line[..colon], &line[colon + 2..]))
         })
+    }
+
+    /// The values of all fields of this name.
+    pub fn named<'a, 'n>(&'a self, name: &'n HeaderName) -> impl Iterator<Item = &'a [u8]> + use<'a, 'n> {
+        self.all().filter(move |(n, _)| *n == name.as_str().as_bytes()).map(|(_, value)| value)
     }
 
     /// The value of the first field of this name. Asked of each answer of a handler: no line is read beyond its name.
@@ -127,22 +174,50 @@ impl ResponseFields {
         if self.get(name).is_none() {
             return;
         }
-        let mut text = Vec::with_capacity(self.text.capacity());
+        let mut text = Vec::with_capacity(self.text.len());
         for line in self.text.split_inclusive(|&b| b == b'\n') {
             let named = line.strip_prefix(name.as_str().as_bytes()).is_some_and(|rest| rest.starts_with(b": "));
             if !named {
                 text.extend_from_slice(line);
             }
         }
-        self.text = text;
+        self.text = Cow::Owned(text);
         self.has_date &= name != DATE;
     }
 
     /// Puts a field in the place of all of its name. Not for those that frame the message or are about the connection.
-    pub fn set(&mut self, name: &HeaderName, value: &HeaderValue) {
+    /// The value is one that a field can have, such as that of another field.
+    pub fn set(&mut self, name: &HeaderName, value: impl AsRef<[u8]>) {
         self.remove(name);
-        self.push(name.as_str().as_bytes(), value.as_bytes());
+        self.push(name.as_str().as_bytes(), value.as_ref());
         self.has_date |= name == DATE;
+    }
+
+    /// Puts a field behind all others, where none has its name: nothing is searched for. Otherwise as
+    /// [`ResponseFields::set`].
+    pub fn add(&mut self, name: &HeaderName, value: impl AsRef<[u8]>) {
+        self.push(name.as_str().as_bytes(), value.as_ref());
+        self.has_date |= name == DATE;
+    }
+
+    /// Adds an element to a field that is a list (RFC 9110 section 5.6.1), unless the list has it, or `*`.
+    pub fn set_in_list(&mut self, name: &HeaderName, element: &str) {
+        if self.get(name).is_none() {
+            return self.push(name.as_str().as_bytes(), element.as_bytes());
+        }
+        let lists = self.all().filter(|(n, _)| *n == name.as_str().as_bytes()).map(|(_, value)| value);
+        let lists: Vec<&[u8]> = lists.filter(|list| !list.is_empty()).collect();
+        let is_there = |one: &[u8]| one == b"*" || one.eq_ignore_ascii_case(element.as_bytes());
+        if lists.iter().flat_map(|list| list.split(|&b| b == b',')).any(|one| is_there(one.trim_ascii())) {
+            return;
+        }
+        // in one field: programs that read only the first of several are not rare
+        let mut whole = lists.join(&b", "[..]);
+        if !whole.is_empty() {
+            whole.extend_from_slice(b", ");
+        }
+        whole.extend_from_slice(element.as_bytes());
+        self.set(name, whole);
     }
 
     /// Whether they are of a body in JSON.
@@ -172,6 +247,12 @@ impl ResponseFields {
     }
 }
 
+/// The text of the fields, where this content type is the only thing to be said.
+fn alone(content_type: &[u8]) -> Option<&'static [u8]> {
+    let known = ALONE.iter().find(|(known, _)| known.as_bytes() == content_type);
+    known.map(|(_, text)| text.as_bytes())
+}
+
 fn is(name: &[u8], known: &HeaderName) -> bool {
     name.eq_ignore_ascii_case(known.as_str().as_bytes())
 }
@@ -179,7 +260,7 @@ fn is(name: &[u8], known: &HeaderName) -> bool {
 /// With what every response has.
 impl From<HeaderMap> for ResponseFields {
     fn from(map: HeaderMap) -> Self {
-        let mut fields = ResponseFields { text: Vec::with_capacity(2 * USUAL), ..ResponseFields::default() };
+        let mut fields = Self::with_room(2 * USUAL);
         for (name, value) in &map {
             if name == CONNECTION {
                 fields.close |= value.as_bytes().eq_ignore_ascii_case(b"close");
@@ -222,6 +303,18 @@ mod tests {
     }
 
     #[test]
+    fn usual_content_types_alone_are_the_fields_that_would_be_put_together() {
+        for (content_type, _) in ALONE {
+            let put_together = text(b"a/b", &[("content-type", content_type)]);
+            assert_eq!(text(content_type.as_bytes(), &[]), put_together);
+        }
+        let mut fields = ResponseFields::of_handler(Some(b"application/json"), std::iter::empty).unwrap();
+        assert!(fields.are_json());
+        fields.set(&DATE, HeaderValue::from_static("now"));
+        assert!(fields.text().ends_with(b"nosniff\r\ndate: now\r\n"));
+    }
+
+    #[test]
     fn the_length_that_a_handler_gives_is_kept_apart() {
         let said = |value: &str| {
             let given = || [(&b"Content-Length"[..], value.as_bytes())].into_iter();
@@ -248,8 +341,8 @@ mod tests {
         let named = HeaderName::from_static;
         assert_eq!(fields.get(&named("x-a")), Some(&b"1: 2"[..]));
         assert_eq!((fields.get(&named("x-")), fields.get(&named("x-b"))), (None, None));
-        fields.set(&named("x-a"), &HeaderValue::from_static("4"));
-        fields.set(&named("x-c"), &HeaderValue::from_static("5"));
+        fields.set(&named("x-a"), HeaderValue::from_static("4"));
+        fields.set(&named("x-c"), HeaderValue::from_static("5"));
         fields.remove(&DATE);
         fields.remove(&named("x"));
         assert!(!fields.has_date());
@@ -257,8 +350,26 @@ mod tests {
             std::str::from_utf8(fields.text()).unwrap(),
             "content-type: a/b\r\nx-ab: 3\r\nx-content-type-options: nosniff\r\nx-a: 4\r\nx-c: 5\r\n"
         );
-        fields.set(&DATE, &HeaderValue::from_static("then"));
+        fields.set(&DATE, HeaderValue::from_static("then"));
         assert!(fields.has_date());
+    }
+
+    #[test]
+    fn lists_have_an_element_once() {
+        let vary = HeaderName::from_static("vary");
+        let with = |given: &[&str]| {
+            let given = || given.iter().map(|value| (&b"Vary"[..], value.as_bytes()));
+            let mut fields = ResponseFields::of_handler(None, given).unwrap();
+            fields.set_in_list(&vary, "origin");
+            let found = fields.all().filter(|(name, _)| *name == b"vary").map(|(_, value)| value).collect::<Vec<_>>();
+            String::from_utf8(found.join(&b" | "[..])).unwrap()
+        };
+        assert_eq!(with(&[]), "origin");
+        assert_eq!(with(&["Accept-Encoding"]), "Accept-Encoding, origin");
+        assert_eq!(with(&["a", "", "b,c"]), "a, b,c, origin");
+        assert_eq!(with(&["a, Origin"]), "a, Origin");
+        assert_eq!(with(&["a", "*"]), "a | *");
+        assert_eq!(with(&["x-origin"]), "x-origin, origin");
     }
 
     #[test]

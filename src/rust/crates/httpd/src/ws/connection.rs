@@ -162,7 +162,7 @@ impl<L: Line> Socket<L> {
                 None
             }
             Directive::WriteTimeout => {
-                self.state.server().log.of_client(|| format!("{} write timeout", self.state.remote_addr));
+                self.state.server().log.of_client(|| format!("{} write timeout", self.state.remote_addr()));
                 Some(self.lost())
             }
             Directive::Close | Directive::Flood | Directive::HeaderTimeout => Some(self.lost()),
@@ -252,7 +252,7 @@ impl<L: Line> Socket<L> {
 
     /// The client has broken the rules.
     fn fail(&mut self, close: Close) {
-        let Connection { remote_addr, .. } = &*self.state;
+        let remote_addr = self.state.remote_addr();
         self.state.server().log.of_client(|| format!("{remote_addr} WebSocket: {} {}", close.code, close.reason));
         if self.closing.is_none() {
             write::close(&close, &mut self.line);
@@ -289,7 +289,10 @@ impl<L: Line> Socket<L> {
         } else if self.is_slow(now) {
             self.fail(Close::new(Close::POLICY, "a message came too slowly"));
         } else if self.asked.is_some_and(|asked| now.saturating_sub(asked) >= bounds.ping_interval) {
-            self.state.server().log.of_client(|| format!("{} WebSocket: no answer to a ping", self.state.remote_addr));
+            self.state
+                .server()
+                .log
+                .of_client(|| format!("{} WebSocket: no answer to a ping", self.state.remote_addr()));
             return Some(gone());
         } else if self.asked.is_none() && now.saturating_sub(self.heard) >= bounds.ping_interval {
             write::ping(&mut self.line);

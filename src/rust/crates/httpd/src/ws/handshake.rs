@@ -1,9 +1,9 @@
 //! What a client asks for when it wants a WebSocket: RFC 6455 section 4.2.1, RFC 8441 section 5, RFC 7692 section 7.1.
 
-use crate::head::{ascii, Head, Version};
+use crate::head::{ascii, is_own_origin, Head, Version};
 use crate::response::Failure;
 use http::header::{
-    CONNECTION, COOKIE, HOST, ORIGIN, SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+    CONNECTION, COOKIE, ORIGIN, SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
     SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -130,16 +130,11 @@ fn accept(head: &Head) -> Result<String, Failure> {
 fn check_origin(head: &Head, origins: Option<&[String]>) -> Result<(), Failure> {
     // programs that are no browsers have none
     let Some(origin) = head.fields.get(&ORIGIN) else { return Ok(()) };
-    let is_own = || {
-        let host = head.fields.get(&HOST).unwrap_or_default();
-        let of_origin = memchr::memmem::find(origin, b"://").map(|at| &origin[at + 3..]);
-        of_origin.is_some_and(|own| own.eq_ignore_ascii_case(host))
-    };
     let is_allowed = match origins {
         None => head.fields.get(&COOKIE).is_none(),
         Some(origins) => origins.iter().any(|one| one == "*" || one.as_bytes().eq_ignore_ascii_case(origin)),
     };
-    if is_allowed || is_own() {
+    if is_allowed || is_own_origin(head, origin) {
         return Ok(());
     }
     let origin = String::from_utf8_lossy(origin).into_owned();

@@ -16,6 +16,8 @@ pub struct Ask<'a> {
     pub headers: &'a [(&'a str, &'a str)],
     pub body: BodyRef<'a>,
     pub flags: u32,
+    pub tls: &'a [u8],
+    pub auth: &'a [u8],
 }
 
 impl Default for Ask<'_> {
@@ -27,6 +29,8 @@ impl Default for Ask<'_> {
             headers: &[("host", "here")],
             body: BodyRef::Inline(b""),
             flags: 0,
+            tls: b"",
+            auth: b"",
         }
     }
 }
@@ -47,6 +51,10 @@ impl Ask<'_> {
             target: self.target.as_bytes(),
             path: self.target.split('?').next().unwrap().as_bytes(),
             remote_addr: b"127.0.0.1",
+            tls: self.tls,
+            auth: self.auth,
+            session: b"",
+            terms: b"",
             body: self.body,
         };
         let mut message = Vec::new();

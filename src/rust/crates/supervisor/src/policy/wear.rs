@@ -1,6 +1,7 @@
 //! When a worker has served long enough and is replaced by a fresh one, although nothing is wrong with it.
 
 use crate::PoolOptions;
+use engine::Restart;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,22 @@ pub enum Reason {
     Late(u64),
     /// a C handler has not returned long after the deadline of its request
     Blocked(u64),
+    /// whoever runs the server wants it
+    Asked,
+}
+
+impl Reason {
+    /// What it counts as.
+    pub fn restart(self) -> Restart {
+        match self {
+            Reason::Requests(_) => Restart::Requests,
+            Reason::Memory(_) => Restart::Memory,
+            Reason::Age(_) => Restart::Age,
+            Reason::Late(_) => Restart::Late,
+            Reason::Blocked(_) => Restart::Blocked,
+            Reason::Asked => Restart::Asked,
+        }
+    }
 }
 
 impl fmt::Display for Reason {
@@ -35,6 +52,7 @@ impl fmt::Display for Reason {
             Reason::Age(age) => write!(f, "it is {:.0} s old", age.as_secs_f64()),
             Reason::Late(request) => write!(f, "it was interrupted in request {request:016x}"),
             Reason::Blocked(request) => write!(f, "a C handler does not return from request {request:016x}"),
+            Reason::Asked => f.write_str("it was asked for"),
         }
     }
 }

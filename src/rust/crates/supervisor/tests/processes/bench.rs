@@ -85,7 +85,7 @@ impl Folder {
     pub fn start_with(&self, source: Source, change: impl FnOnce(&mut PoolOptions)) -> Service {
         let (log, uploads) = (self.path().join("log"), self.path());
         let settings = format!(
-            r#"{{"host":"127.0.0.1","port":0,"threads":1,"log":{log:?},"upload_path":{uploads:?},"limits":{{}}}}"#
+            r#"{{"host":["127.0.0.1"],"port":0,"threads":1,"log":{log:?},"upload_path":{uploads:?},"limits":{{}}}}"#
         );
         let settings: Settings = sonic_rs::from_str(&settings).unwrap();
         let mut options = PoolOptions { graceful_timeout: 5.0, start_timeout: 20.0, ..PoolOptions::default() };
@@ -148,7 +148,7 @@ impl Bench {
     /// Workers that serve.
     pub fn serving(&self) -> Vec<i32> {
         let serves = |state| matches!(state, WorkerState::Idle | WorkerState::Busy);
-        self.service.status().into_iter().filter(|w| w.alive && serves(w.state)).map(|w| w.pid).collect()
+        self.service.snapshot().workers.into_iter().filter(|w| w.alive && serves(w.state)).map(|w| w.pid).collect()
     }
 
     pub fn until_logged(&self, text: &str) {

@@ -42,21 +42,21 @@ fn starts_serves_and_ends() {
     assert!(
         matches!(events[0], Event::Loaded { generation: 1, parts: Parts { routes: 2, mounts: 0, .. }, .. })
             && events[1..3] == [Event::WorkerReady { ready: 1, of: 2 }, Event::WorkerReady { ready: 2, of: 2 }]
-            && events[3] == Event::Listening(service.address().clone()),
+            && events[3] == Event::Listening(vec![service.address().clone()]),
         "{events:?}"
     );
     let (status, pid) = ask(service.address().inet().unwrap(), "/log/hello").unwrap();
     assert_eq!(status, 200);
-    let rows = service.status();
+    let rows = service.snapshot().workers;
     assert_eq!(rows.len(), 2);
     let row = rows.iter().find(|row| row.pid.to_string() == pid).unwrap();
     assert!(row.alive && row.generation == 1 && row.memory > 0 && row.age > 0.0, "{row:?}");
-    until("the request is counted", || service.status().iter().map(|row| row.requests).sum::<u64>() == 1);
+    until("the request is counted", || service.snapshot().workers.iter().map(|row| row.requests).sum::<u64>() == 1);
     until("the worker's line is logged", || folder.log().contains("WARN hello"));
     service.stop(None);
     assert_eq!(wait_for(&service, |event| *event == Event::Stopped), [Event::Stopped]);
     assert_eq!(folder.running(), [] as [i32; 0]);
-    assert_eq!(service.status(), []);
+    assert_eq!(service.snapshot().workers, []);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn workers_of_an_app_with_handlers_in_c_have_a_link_for_them() {
         };
         let first = pid().expect("an answer of C");
         assert_eq!(ask(service.address().inet().unwrap(), "/x"), Some((200, first.to_string())));
-        assert_eq!(service.status()[0].requests, 2);
+        assert_eq!(service.snapshot().workers[0].requests, 2);
         // the next one has it, too
         signal(first, Signal::KILL);
         until("another answers", || pid().is_some_and(|pid| pid != first));
@@ -230,7 +230,7 @@ fn the_pool_grows_while_requests_wait_and_shrinks_when_it_is_not_needed() {
     assert!(answers.iter().all(|(status, _)| *status == 200), "{answers:?}");
     let pids: HashSet<&String> = answers.iter().map(|(_, pid)| pid).collect();
     assert_eq!(pids.len(), 4, "{answers:?}\n{}", bench.folder().log());
-    until("one is left", || bench.service.status().len() == 1);
+    until("one is left", || bench.service.snapshot().workers.len() == 1);
     bench.until_logged("is retired: not needed for 3 s");
     bench.pid();
     bench.end();
@@ -248,7 +248,7 @@ fn workers_are_replaced_after_their_share_of_requests_and_none_is_lost() {
     while asked < 100 || pids.len() < 4 {
         pids.insert(bench.pid());
         asked += 1;
-        assert!(bench.service.status().len() <= 4);
+        assert!(bench.service.snapshot().workers.len() <= 4);
         assert!(asked < 10_000, "{pids:?}");
     }
     assert!(pids.len() <= asked / 10 + 4, "{pids:?}");
@@ -282,7 +282,7 @@ fn a_reload_loses_nothing_and_ends_the_old_processes() {
     let before = bench.folder().running();
     let address = bench.service.address().inet().unwrap();
     let slow = std::thread::spawn(move || ask(address, "/sleep/500").unwrap());
-    until("it is running", || bench.service.status().iter().any(|row| row.state == WorkerState::Busy));
+    until("it is running", || bench.service.snapshot().workers.iter().any(|row| row.state == WorkerState::Busy));
     bench.folder().set("app", &app("two"));
     bench.service.reload(bench.folder().source());
     bench.wait_for(|event| *event == Event::Reloaded { generation: 2 });
@@ -290,7 +290,7 @@ fn a_reload_loses_nothing_and_ends_the_old_processes() {
     let (status, pid) = slow.join().unwrap();
     assert!(status == 200 && before.contains(&pid.parse().unwrap()));
     until("the old ones have ended", || !before.iter().any(|&pid| is_running(pid)));
-    until("only new ones are listed", || bench.service.status().iter().all(|row| row.generation == 2));
+    until("only new ones are listed", || bench.service.snapshot().workers.iter().all(|row| row.generation == 2));
     bench.end();
 }
 
@@ -394,7 +394,7 @@ fn a_zygote_of_the_session_is_asked_for_again_when_it_is_lost() {
     let folder = Folder::new();
     let service = folder.start_with(foreign_zygote(&folder), fixed(1));
     wait_for(&service, |event| matches!(event, Event::Listening(_)));
-    let worker = service.status()[0].pid;
+    let worker = service.snapshot().workers[0].pid;
     let zygote = folder.running().into_iter().find(|&pid| pid != worker).unwrap();
     signal(zygote, Signal::KILL);
     wait_for(&service, |event| *event == Event::ZygoteLost);
@@ -411,7 +411,7 @@ fn a_zygote_of_the_session_is_asked_for_again_when_it_is_lost() {
 fn a_stop_answers_what_runs_and_a_second_one_does_not_wait() {
     let bench = Bench::new(fixed(1));
     let address = bench.service.address().inet().unwrap();
-    let running = || bench.service.status().iter().any(|row| row.state == WorkerState::Busy);
+    let running = || bench.service.snapshot().workers.iter().any(|row| row.state == WorkerState::Busy);
     let slow = std::thread::spawn(move || ask(address, "/sleep/500"));
     until("it is running", running);
     bench.service.stop(None);
@@ -421,7 +421,7 @@ fn a_stop_answers_what_runs_and_a_second_one_does_not_wait() {
 
     let bench = Bench::new(fixed(1));
     let address = bench.service.address().inet().unwrap();
-    let running = || bench.service.status().iter().any(|row| row.state == WorkerState::Busy);
+    let running = || bench.service.snapshot().workers.iter().any(|row| row.state == WorkerState::Busy);
     let endless = std::thread::spawn(move || ask(address, "/sleep/60000"));
     until("it is running", running);
     let began = Instant::now();
@@ -441,7 +441,7 @@ fn what_does_not_end_when_asked_is_killed() {
     }
     let address = bench.service.address().inet().unwrap();
     let endless = std::thread::spawn(move || ask(address, "/sleep/60000"));
-    until("it is running", || bench.service.status().iter().any(|row| row.state == WorkerState::Busy));
+    until("it is running", || bench.service.snapshot().workers.iter().any(|row| row.state == WorkerState::Busy));
     let began = Instant::now();
     bench.service.stop(Some(0.2));
     bench.wait_for(|event| *event == Event::Stopped);

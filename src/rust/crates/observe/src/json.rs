@@ -1,4 +1,4 @@
-//! Text as JSON, where the engine writes some itself.
+//! Text as JSON, where the server writes some itself.
 
 use std::fmt::Write;
 

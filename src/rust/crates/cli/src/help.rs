@@ -1,0 +1,29 @@
+//! Longer texts of the help. What options there are, and what each is, `options` says.
+
+/// Behind the list of commands.
+pub(crate) const AFTER_HELP: &str = "\
+drover app.R is short for drover serve app.R; drover serve --help has all options.
+
+Begin:    drover new shop && drover dev shop --open
+Serve:    drover app.R --port 8000 --workers 2-8
+Look:     drover status, drover profile, drover routes app.R, drover doctor
+Deploy:   drover check app.R, drover systemd app.R, drover docker app.R";
+
+/// Of `drover dev`.
+pub(crate) const DEV_EXAMPLES: &str = "\
+Examples:
+  drover dev app.R --open            and a browser shows it
+  drover dev . --port 8000           the app in this folder
+  drover dev app.R --watch model.rds what else it is made of
+All options of drover serve are understood; --debug and one worker are the defaults here.";
+
+/// Of whatever takes settings.
+pub(crate) const UNITS: &str =
+    "Sizes and times take units: 10MB, 128kB, 1GiB; 500ms, 30s, 2m, 1h. Without one they are bytes and seconds.";
+
+/// Of `drover docker`.
+pub(crate) const DOCKER_EXAMPLES: &str = "\
+Examples:
+  drover docker app.R                writes Dockerfile and .dockerignore beside it
+  drover docker . --force            in the place of those that are there
+  docker build -t shop . && docker run --rm -p 8080:8080 shop";

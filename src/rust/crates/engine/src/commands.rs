@@ -1,0 +1,56 @@
+//! What workers, and whoever else has the server at hand, want done: with WebSockets and rooms, and with responses that
+//! are kept.
+
+use crate::edge::cache::purge;
+use crate::pool::Caches;
+use crate::sockets::Sockets;
+use bytes::Bytes;
+use dispatch::Commands;
+use std::sync::{Arc, OnceLock};
+use wire::socket::{Answer, Command, PurgeBy};
+
+/// See the module.
+pub struct Commander {
+    sockets: Arc<Sockets>,
+    /// of the apps, which are made later
+    caches: OnceLock<Caches>,
+}
+
+impl Commander {
+    /// One that knows of WebSockets only.
+    pub fn new(sockets: Arc<Sockets>) -> Self {
+        Commander { sockets, caches: OnceLock::new() }
+    }
+
+    /// From now on it knows of what these apps keep.
+    pub fn knows(&self, caches: Caches) {
+        let _ = self.caches.set(caches);
+    }
+
+    fn purge(&self, by: PurgeBy, text: &[u8]) -> Answer {
+        let is_meant = |target: &[u8], tags: &[u8]| purge::is_meant(by, text, target, tags);
+        let count = self.caches.get().map_or(0, |caches| caches.purge(is_meant));
+        Answer(vec![(count as u64, Vec::new())])
+    }
+}
+
+impl Commands for Commander {
+    fn obey(&self, command: Bytes) -> Option<Vec<u8>> {
+        // what a worker says that user code has corrupted may be anything
+        let read = Command::decode(&command).ok()?;
+        let answer = match read {
+            Command::Purge { by, text } => Some(self.purge(by, text)),
+            read => self.sockets.try_obey(read, |message| command.slice_ref(message)),
+        };
+        if !read.is_answered() {
+            return None;
+        }
+        let mut out = Vec::new();
+        answer.unwrap_or_default().encode(&mut out);
+        Some(out)
+    }
+
+    fn has_left(&self, process: i32) {
+        self.sockets.has_left(process);
+    }
+}

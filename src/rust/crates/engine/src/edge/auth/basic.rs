@@ -1,0 +1,67 @@
+//! Names and passwords. A password that was right is remembered by a keyed hash, as finding out takes tens of
+//! milliseconds; a wrong one is found out each time, with a bound on how many at a time: see `hashing`.
+
+use super::config::BasicConfig;
+use super::files::read_text;
+use super::hashing::Question;
+use super::{Said, Sent};
+use http::StatusCode;
+use httpd::Failure;
+use identity::{credentials, verify_password, Remembered, Scheme, Users, Who};
+use std::sync::Arc;
+
+/// Users that are remembered at a time.
+const REMEMBERED: usize = 4096;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Basic {
+    users: Users,
+    known: Arc<Remembered<Arc<Who>>>,
+}
+
+impl Basic {
+    /// Of this configuration.
+    ///
+    /// # Errors
+    /// A text that says what is wrong with a user, or with the file.
+    pub fn new(config: &BasicConfig) -> Result<Self, String> {
+        let text = config.file.as_deref().map(read_text).transpose()?.unwrap_or_default();
+        let of_file = |e: String| match &config.file {
+            Some(file) => format!("{}: {e}", file.display()),
+            None => e,
+        };
+        let own = config.users.iter().map(|user| (user.name.as_str(), user.value.as_str()));
+        let users = Users::new(own.chain(Users::read_lines(&text).map_err(of_file)?))?;
+        Ok(Basic { users, known: Arc::new(Remembered::new(REMEMBERED)) })
+    }
+
+    pub(super) fn judge(&self, sent: &Sent<'_>) -> Said {
+        let Some(encoded) = sent.with("Basic") else { return Said::Nothing };
+        let Some((name, password)) = credentials(encoded) else {
+            return Said::Wrong("name and password cannot be read");
+        };
+        let (hash, exists) = self.users.hash_of(&name);
+        let trace = self.known.trace(&[name.as_bytes(), &password, hash.as_bytes()]);
+        if let Some(who) = self.known.get(&trace) {
+            return Said::Is(who);
+        }
+        let (known, hash) = (self.known.clone(), hash.to_owned());
+        let question = Question::ask(move || {
+            // for a name that nobody has, too: a client is not to learn which names there are by how long it takes
+            let is_right = verify_password(&password, &hash) && exists;
+            is_right.then(|| {
+                let who = Arc::new(Who::named(Scheme::Basic, &name));
+                known.put(trace, who.clone(), |_| false);
+                who
+            })
+        });
+        match question {
+            Some(question) => Said::Ask(question),
+            None => Said::Refused(
+                Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many passwords wait to be checked")
+                    .because("dr_auth_basic()"),
+            ),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Authentication as an app has registered it. Secrets stand in it as hashes, or as the names of files, which the
+//! server reads: what comes from R is what R knows.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Which clients may pass.
+#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct AuthConfig {
+    /// what is guarded, as clients are told
+    pub realm: String,
+    /// whether those pass, too, that do not say who they are
+    #[serde(default)]
+    pub optional: bool,
+    /// how they show who they are
+    pub by: SchemeConfig,
+}
+
+/// How clients show who they are.
+#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum SchemeConfig {
+    /// by name and password
+    Basic(BasicConfig),
+    /// by a token in `Authorization`
+    Bearer(TokensConfig),
+    /// by a key in a field of its own
+    Key(KeyConfig),
+    /// by a JSON Web Token in `Authorization`
+    Jwt(JwtConfig),
+}
+
+impl SchemeConfig {
+    /// What it was registered with.
+    pub(super) fn function(&self) -> &'static str {
+        match self {
+            SchemeConfig::Basic(_) => "dr_auth_basic()",
+            SchemeConfig::Bearer(_) => "dr_auth_bearer()",
+            SchemeConfig::Key(_) => "dr_auth_key()",
+            SchemeConfig::Jwt(_) => "dr_auth_jwt()",
+        }
+    }
+}
+
+/// Something that has a name.
+#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct NamedConfig {
+    /// whose it is
+    pub name: String,
+    /// a hash
+    pub value: String,
+}
+
+/// Users and hashes of their passwords.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct BasicConfig {
+    /// here
+    #[serde(default)]
+    pub users: Vec<NamedConfig>,
+    /// and in a file
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+}
+
+/// Tokens.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct TokensConfig {
+    /// or hashes of them
+    #[serde(default)]
+    pub tokens: Vec<NamedConfig>,
+    /// in a file
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+}
+
+/// Keys in a header field.
+#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct KeyConfig {
+    /// in lower case
+    pub header: String,
+    /// the keys
+    pub keys: TokensConfig,
+}
+
+/// A set of keys at an address.
+#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct JwksConfig {
+    /// over TLS, or of this machine
+    pub url: String,
+    /// the authorities that its server is trusted by; `None` for those of the system
+    #[serde(default)]
+    pub ca: Option<PathBuf>,
+    /// it is fetched again after so many seconds
+    pub refresh: f64,
+}
+
+/// JSON Web Tokens.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct JwtConfig {
+    /// those that may be used
+    pub algorithms: Vec<String>,
+    /// files of keys
+    #[serde(default)]
+    pub files: Vec<PathBuf>,
+    /// a shared secret
+    #[serde(default)]
+    pub secret: Option<String>,
+    /// a set of keys at an address
+    #[serde(default)]
+    pub jwks: Option<JwksConfig>,
+    /// who may have made a token; none for anybody
+    #[serde(default)]
+    pub issuers: Vec<String>,
+    /// whom it may be meant for; none for nobody in particular
+    #[serde(default)]
+    pub audiences: Vec<String>,
+    /// claims that it must have
+    #[serde(default)]
+    pub required: Vec<String>,
+    /// scopes that it must have
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    /// seconds that clocks may differ by
+    #[serde(default)]
+    pub leeway: f64,
+}

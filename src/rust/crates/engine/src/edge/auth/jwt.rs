@@ -1,0 +1,107 @@
+//! JSON Web Tokens. One that was found to be right is remembered by a keyed hash, and its times are looked at again
+//! with each request.
+
+use super::challenge::lacks_scope;
+use super::config::{AuthConfig, JwtConfig};
+use super::files::read_secrets;
+use super::jwks::{KeySet, KeySets, Versioned};
+use super::{Said, Sent};
+use httpd::Failure;
+use identity::jwt::{algorithm, verify, Algorithm, Claims, Keys, Refused, Rules};
+use identity::Remembered;
+use observe::Log;
+use std::sync::Arc;
+
+/// Tokens that are remembered at a time.
+const REMEMBERED: usize = 8192;
+
+/// The sets of keys of an app, and of the one before.
+pub struct Sets<'a> {
+    pub own: &'a mut KeySets,
+    pub before: Option<&'a KeySets>,
+    /// for what becomes of them later
+    pub log: &'a Log,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Jwt {
+    /// of files, and a secret
+    keys: Keys,
+    /// and at an address
+    set: Option<Arc<KeySet>>,
+    rules: Rules,
+    /// by which version of the set they were found to be right
+    known: Remembered<(u64, Claims)>,
+    lacks_scope: Failure,
+}
+
+impl Jwt {
+    /// Of this configuration; all of it is what the client is told the realm of.
+    ///
+    /// # Errors
+    /// A text that says what is wrong with it, or with a file.
+    pub fn new(config: &JwtConfig, whole: &AuthConfig, sets: &mut Sets<'_>) -> Result<Self, String> {
+        let algorithms = config.algorithms.iter().map(|name| algorithm(name)).collect::<Result<Vec<Algorithm>, _>>()?;
+        let mut keys = Keys::default();
+        for file in &config.files {
+            let of_file = Keys::of_file(&read_secrets(file)?.0, &algorithms);
+            keys = keys.and(of_file.map_err(|e| format!("{}: {e}", file.display()))?);
+        }
+        if let Some(secret) = &config.secret {
+            keys = keys.and(Keys::of_secret(secret.as_bytes(), &algorithms)?);
+        }
+        // a secret is not to be had at an address by all
+        let public: Vec<_> = algorithms.iter().copied().filter(|one| !is_shared(*one)).collect();
+        let set = config.jwks.as_ref().map(|jwks| sets.own.get(jwks, &public, sets.before, sets.log)).transpose()?;
+        let rules = Rules {
+            algorithms,
+            issuers: config.issuers.clone(),
+            audiences: config.audiences.clone(),
+            required: config.required.clone(),
+            scopes: config.scopes.clone(),
+            leeway: config.leeway as u64,
+        };
+        let lacks_scope = lacks_scope(&whole.realm, &config.scopes)?;
+        Ok(Jwt { keys, set, rules, known: Remembered::new(REMEMBERED), lacks_scope })
+    }
+
+    pub(super) fn judge(&self, sent: &Sent<'_>, now: u64) -> Said {
+        let Some(token) = sent.with("Bearer") else { return Said::Nothing };
+        let trace = self.known.trace(&[token]);
+        let set = self.set.as_ref().map(|set| set.keys());
+        let version = set.as_ref().map_or(0, |set| set.version);
+        let known = self.known.get(&trace).filter(|(by, _)| *by == version);
+        let claims = match known {
+            Some((_, claims)) => claims.hold(now).map(|()| claims),
+            None => self.verify(token, set.as_deref(), now).inspect(|claims| {
+                let is_over = |(by, other): &(u64, Claims)| *by != version || other.hold(now).is_err();
+                self.known.put(trace, (version, claims.clone()), is_over);
+            }),
+        };
+        match claims {
+            Ok(claims) => Said::Is(claims.who),
+            Err(Refused::Invalid(why)) => Said::Wrong(why),
+            Err(Refused::UnknownKey) => {
+                if let Some(set) = &self.set {
+                    set.ask();
+                }
+                Said::Wrong("no key is known that it could be signed with")
+            }
+            Err(Refused::Scope) => Said::Refused(self.lacks_scope.clone()),
+        }
+    }
+
+    fn verify(&self, token: &[u8], set: Option<&Versioned>, now: u64) -> Result<Claims, Refused> {
+        match (verify(token, &self.keys, &self.rules, now), set) {
+            // no key of ours fits: one of the set may
+            (Err(Refused::UnknownKey), Some(set)) => verify(token, &set.keys, &self.rules, now),
+            (verified, _) => verified,
+        }
+    }
+}
+
+/// Whether whoever can check a token can make one, too.
+fn is_shared(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512)
+}

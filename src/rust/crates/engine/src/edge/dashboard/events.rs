@@ -1,0 +1,179 @@
+//! `/__drover__/events`: how the server is, each second, to everybody who looks (Server-Sent Events).
+//!
+//! One task takes a snapshot and writes it to all of them, as long as there is anybody; nobody is waited for. Who reads
+//! slower than that misses some.
+
+use crate::gauge::Gauge;
+use crate::respond::{text, unstored};
+use crate::snapshot::Snapshot;
+use bytes::Bytes;
+use exchange::{pipe, PipeWriter, Written};
+use http::{Method, StatusCode};
+use httpd::{Body, Response};
+use serde::Serialize;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Between two snapshots.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Streams at a time: connections for others than lookers are left (`httpd` has 64 of this address).
+const MOST: usize = 32;
+/// First words: a browser that has lost the stream tries again after so many ms.
+const HELLO: &str = "retry: 2000\n\n";
+
+/// See the module.
+pub struct Lookers {
+    state: Mutex<State>,
+    gauge: OnceLock<Gauge>,
+    began: Instant,
+    /// whether actions are on
+    acts: bool,
+}
+
+#[derive(Default)]
+struct State {
+    writers: Vec<PipeWriter>,
+    /// whether there is a task that writes to them
+    is_told: bool,
+    has_ended: bool,
+}
+
+/// What the page is sent.
+#[derive(Serialize)]
+struct Message {
+    version: &'static str,
+    /// the server's process
+    pid: u32,
+    /// seconds since it began
+    age: f64,
+    /// whether there is a token for actions
+    actions: bool,
+    snapshot: Snapshot,
+}
+
+impl Lookers {
+    pub fn new(acts: bool) -> Self {
+        Lookers { state: Mutex::default(), gauge: OnceLock::new(), began: Instant::now(), acts }
+    }
+
+    /// They see this server.
+    pub fn shows(&self, gauge: Gauge) {
+        let _ = self.gauge.set(gauge);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // nobody panics while holding it
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All streams end.
+    pub fn end(&self) {
+        let mut state = self.state();
+        state.has_ended = true;
+        state.writers.drain(..).for_each(|writer| writer.end(true));
+    }
+
+    /// One more looks.
+    pub fn look(self: &Arc<Self>, method: &Method) -> Response {
+        let mut response = unstored(StatusCode::OK, "text/event-stream", "");
+        if *method == Method::HEAD {
+            return response;
+        }
+        let mut state = self.state();
+        if state.has_ended {
+            return text(StatusCode::SERVICE_UNAVAILABLE, "the server is ending\n");
+        }
+        if state.writers.len() >= MOST {
+            return text(StatusCode::SERVICE_UNAVAILABLE, format!("{MOST} look already\n"));
+        }
+        let (writer, reader) = pipe(None);
+        writer.write(Bytes::from_static(HELLO.as_bytes()), false);
+        state.writers.push(writer);
+        if !std::mem::replace(&mut state.is_told, true) {
+            tokio::spawn(tell(self.clone()));
+        }
+        response.body = Body::pipe(reader);
+        response
+    }
+
+    /// Writes to all who have room, and forgets those who have left. Whether anybody is left.
+    fn write(&self, event: &Bytes) -> bool {
+        let mut state = self.state();
+        state.writers.retain(|writer| writer.write(event.clone(), false) != Written::Gone);
+        state.is_told = !state.writers.is_empty();
+        state.is_told
+    }
+
+    async fn event(&self) -> Option<Bytes> {
+        let snapshot = self.gauge.get()?.snapshot_later().await;
+        let message = Message {
+            version: env!("CARGO_PKG_VERSION"),
+            pid: std::process::id(),
+            age: self.began.elapsed().as_secs_f64(),
+            actions: self.acts,
+            snapshot,
+        };
+        // line ends within texts are escaped by JSON
+        Some(format!("data: {}\n\n", sonic_rs::to_string(&message).ok()?).into())
+    }
+}
+
+/// Tells everybody, each second, until nobody looks any more.
+async fn tell(lookers: Arc<Lookers>) {
+    loop {
+        let event = lookers.event().await.unwrap_or_default();
+        if !lookers.write(&event) {
+            return;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::task::{Context, Poll, Waker};
+
+    /// All that a looker has, read now.
+    fn read(response: &mut Response) -> String {
+        let mut text = String::new();
+        let mut context = Context::from_waker(Waker::noop());
+        while let Poll::Ready(Some(Ok(piece))) = response.body.poll(&mut context, usize::MAX) {
+            text.push_str(std::str::from_utf8(&piece).unwrap());
+        }
+        text
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn who_reads_slowly_misses_some_and_keeps_nobody_waiting() {
+        let lookers = Arc::new(Lookers::new(false));
+        let mut quick = lookers.look(&Method::GET);
+        let mut slow = lookers.look(&Method::GET);
+        let gone = lookers.look(&Method::GET);
+        drop(gone);
+        let event = Bytes::from(vec![b'x'; 100_000]);
+        for _ in 0..10 {
+            assert!(lookers.write(&event));
+            assert!(read(&mut quick).len() >= event.len());
+        }
+        assert_eq!(lookers.state().writers.len(), 2, "the one who has left is forgotten");
+        let had = read(&mut slow).len();
+        assert!(had >= event.len() && had < 5 * event.len(), "{had}");
+        assert!(lookers.write(&event));
+        assert_eq!(read(&mut slow).len(), event.len(), "from then on it gets them again");
+        drop((quick, slow));
+        assert!(!lookers.write(&event), "nobody looks any more");
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn there_is_a_bound_and_an_end() {
+        let lookers = Arc::new(Lookers::new(false));
+        assert_eq!(lookers.look(&Method::HEAD).status, StatusCode::OK);
+        let all: Vec<Response> = (0..MOST).map(|_| lookers.look(&Method::GET)).collect();
+        assert!(all.iter().all(|response| response.status == StatusCode::OK));
+        assert_eq!(lookers.look(&Method::GET).status, StatusCode::SERVICE_UNAVAILABLE);
+        lookers.end();
+        drop(all);
+        assert_eq!(lookers.look(&Method::GET).status, StatusCode::SERVICE_UNAVAILABLE);
+    }
+}

@@ -1,0 +1,142 @@
+//! What documents the app: its description by OpenAPI, at `/openapi.json` and `/openapi.yaml`, and a page that shows
+//! it, at `/__docs__/`.
+//!
+//! R has made the description when the app was loaded (R/openapi.R), so R is not asked here. On the address for whoever
+//! runs the server they are before anything else; for clients of the app they are behind all that the app has at these
+//! paths, and what covers its paths covers them. Not for building the page: tools/web.sh. Neighbours: `web`, which
+//! reads it; `pipeline/route` and `pipeline/internal`, which ask here.
+
+use crate::config::{DocsWanted, Settings};
+use crate::edge::cache::unless_known;
+use crate::edge::web::WebPage;
+use crate::respond::{text, unstored};
+use bytes::Bytes;
+use http::header::{CACHE_CONTROL, ETAG, FORWARDED, LOCATION, VIA};
+use http::{HeaderName, HeaderValue, StatusCode};
+use httpd::{Body, Fields, Head, Response};
+use std::hash::{DefaultHasher, Hasher};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+/// Where the page and its files are.
+pub const PAGE: &str = "/__docs__/";
+/// Where the description is.
+pub const JSON: &str = "/openapi.json";
+/// The same as YAML.
+pub const YAML: &str = "/openapi.yaml";
+/// The page for the admin address, from which the app cannot be called.
+const FOR_READING: &str = "admin.html";
+
+/// Whether there may be something for this path.
+pub fn has(path: &str) -> bool {
+    path == JSON || path == YAML || path.starts_with(PAGE) || Some(path) == PAGE.strip_suffix('/')
+}
+
+/// The description of an app.
+#[derive(Debug)]
+pub struct Description {
+    json: Bytes,
+    /// made when somebody asks for it
+    yaml: OnceLock<Bytes>,
+}
+
+impl Description {
+    pub fn new(json: &str) -> Self {
+        Description { json: Bytes::copy_from_slice(json.as_bytes()), yaml: OnceLock::new() }
+    }
+
+    fn yaml(&self) -> Bytes {
+        let make = || {
+            let json = std::str::from_utf8(&self.json).unwrap_or_default();
+            // JSON is YAML as well
+            yaml::of_json(json).map_or_else(|_| self.json.clone(), Bytes::from)
+        };
+        self.yaml.get_or_init(make).clone()
+    }
+}
+
+/// The pages, and who gets them.
+#[derive(Debug)]
+pub struct Docs {
+    wanted: DocsWanted,
+    /// whether only this machine reaches the app, without anybody in between
+    is_local: bool,
+    web: Option<PathBuf>,
+    /// read when somebody asks for it: it is large
+    page: OnceLock<WebPage>,
+}
+
+impl Docs {
+    /// `is_local`: whether only this machine reaches the addresses of the app.
+    pub fn new(settings: &Settings, is_local: bool) -> Self {
+        let speaks_for_others = !settings.trusted_proxies.is_empty() || !settings.proxy_protocol.is_empty();
+        Docs {
+            wanted: settings.docs,
+            is_local: is_local && !speaks_for_others,
+            web: settings.web.clone(),
+            page: OnceLock::new(),
+        }
+    }
+
+    /// Whether a client of the app gets them.
+    pub fn for_client(&self, head: &Head) -> bool {
+        match self.wanted {
+            DocsWanted::Yes => true,
+            DocsWanted::No => false,
+            DocsWanted::Auto => self.is_local && !is_forwarded(&head.fields),
+        }
+    }
+
+    /// Whether whoever runs the server gets them.
+    pub fn for_admin(&self) -> bool {
+        self.wanted != DocsWanted::No
+    }
+
+    /// The answer to a GET or HEAD for a path that [`has`] says yes of.
+    pub fn answer(&self, description: &Description, head: &Head, for_admin: bool) -> Response {
+        let path = head.path();
+        let response = match path {
+            JSON => unstored(StatusCode::OK, "application/json", description.json.clone()),
+            YAML => unstored(StatusCode::OK, "application/yaml", description.yaml()),
+            _ => match path.strip_prefix(PAGE) {
+                Some(file) => self.page(file, for_admin),
+                None => return moved(),
+            },
+        };
+        if response.status == StatusCode::OK {
+            tagged(response, head)
+        } else {
+            response
+        }
+    }
+
+    fn page(&self, file: &str, for_admin: bool) -> Response {
+        let page = self.page.get_or_init(|| WebPage::read(self.web.as_deref(), "docs"));
+        page.answer(if file.is_empty() && for_admin { FOR_READING } else { file })
+    }
+}
+
+/// Whether a request says that a proxy has passed it on.
+fn is_forwarded(fields: &Fields) -> bool {
+    let others = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+    let others = others.map(HeaderName::from_static);
+    [FORWARDED, VIA].iter().chain(&others).any(|name| fields.get(name).is_some())
+}
+
+/// To the page with its slash, wherever a proxy has put the server.
+fn moved() -> Response {
+    let mut response = text(StatusCode::TEMPORARY_REDIRECT, "");
+    response.fields.set(&LOCATION, HeaderValue::from_static("__docs__/"));
+    response
+}
+
+/// With a tag, by which a client asks whether it is the same still; 304 where it is.
+fn tagged(mut response: Response, head: &Head) -> Response {
+    let Some(bytes) = response.body.take_bytes() else { return response };
+    let mut hasher = DefaultHasher::new();
+    hasher.write(&bytes);
+    response.fields.set(&CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response.fields.set(&ETAG, format!("\"{:x}-{:x}\"", bytes.len(), hasher.finish()));
+    response.body = Body::bytes(bytes);
+    unless_known(response, head)
+}

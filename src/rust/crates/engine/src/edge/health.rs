@@ -1,0 +1,77 @@
+//! `/livez` and `/readyz`, for balancers and orchestrators: whether the server runs, and whether more requests should
+//! come to it.
+//!
+//! Not for what workers do: that is `dr_status()`. Clients of the app get them if `health` is set, as the paths may be
+//! the app's own. Neighbour: `pipeline/internal`, which has the paths.
+
+use crate::pool::Pool;
+use crate::respond::text;
+use http::StatusCode;
+use httpd::Response;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// See the module.
+pub struct Health {
+    /// whether clients of the app get them
+    enabled: bool,
+    /// set once, when the server is told to end
+    leaving: AtomicBool,
+    max_queue: usize,
+    pool: Pool,
+}
+
+impl Health {
+    pub fn new(enabled: bool, max_queue: usize, pool: Pool) -> Self {
+        Health { enabled, leaving: AtomicBool::new(false), max_queue, pool }
+    }
+
+    /// The server is about to end: balancers should send nothing more.
+    pub fn leave(&self) {
+        self.leaving.store(true, Relaxed);
+    }
+
+    /// Whether clients of the app may ask, too.
+    pub fn is_public(&self) -> bool {
+        self.enabled
+    }
+
+    /// It runs.
+    pub fn live(&self) -> Response {
+        text(StatusCode::OK, "ok\n")
+    }
+
+    /// Whether more requests should come.
+    pub fn ready(&self) -> Response {
+        match self.unready() {
+            None => text(StatusCode::OK, "ok\n"),
+            Some(reason) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{reason}\n")),
+        }
+    }
+
+    /// How much more should come, as a line of HAProxy's agent-check: the part of the queue that is free. `up` and
+    /// `ready` take back what an earlier line has said.
+    pub fn capacity(&self) -> String {
+        if self.leaving.load(Relaxed) {
+            return "up drain # the server is ending\n".to_owned();
+        }
+        if self.pool.ready() == 0 {
+            return "down # no worker is ready\n".to_owned();
+        }
+        // 0 would take the server out, and nobody would look whether it has room again
+        let free = self.max_queue.saturating_sub(self.pool.waiting()) * 100 / self.max_queue.max(1);
+        format!("up ready {}%\n", free.max(1))
+    }
+
+    /// Why no more requests should come.
+    fn unready(&self) -> Option<&'static str> {
+        if self.leaving.load(Relaxed) {
+            Some("the server is ending")
+        } else if self.pool.ready() == 0 {
+            Some("no worker is ready")
+        } else if self.pool.waiting() >= self.max_queue {
+            Some("the queue is full")
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! `/metrics`: what the server has counted, for Prometheus and its like. See `observe::metrics`.
+//!
+//! Off unless `metrics` is set, as the path may be the app's own; with `admin` everything is counted all the same, for
+//! the dashboard. Neighbour: `pipeline/internal`, which has the path.
+
+use crate::pool::Pool;
+use crate::respond::unstored;
+use http::header::{ACCEPT, VARY};
+use http::{HeaderValue, StatusCode};
+use httpd::{Head, Response, Shared};
+use observe::metrics::{Exposition, Gauges, Metrics};
+use std::sync::Arc;
+
+/// See the module.
+pub struct MetricsPage {
+    pub metrics: Arc<Metrics>,
+    pub max_queue: usize,
+    pub pool: Pool,
+    /// whether clients of the app get it: where nobody has an address of their own for it
+    pub for_clients: bool,
+    /// whether anybody gets it
+    pub is_wanted: bool,
+}
+
+impl MetricsPage {
+    /// The page, in the format that the client asks for.
+    pub fn page(&self, head: &Head, server: &Shared) -> Response {
+        let accept = head.fields.get(&ACCEPT).and_then(|accept| std::str::from_utf8(accept).ok());
+        let how = Exposition::wanted(accept.unwrap_or_default());
+        let gauges = Gauges {
+            connections: server.open(),
+            waiting: self.pool.waiting(),
+            max_queue: self.max_queue,
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        let mut response = unstored(StatusCode::OK, how.content_type(), self.metrics.expose(gauges, how));
+        response.fields.set(&VARY, HeaderValue::from_static("accept"));
+        response
+    }
+}

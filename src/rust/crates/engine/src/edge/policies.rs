@@ -1,0 +1,282 @@
+//! The policies of an app, and which of them cover a request. Registered in R for an app, which may be mounted below a
+//! path, or for some of its paths; compiled here once, when the app is loaded, to a short list for each route.
+//!
+//! A policy covers paths, not handlers: what static files, other routes or nobody answers below its paths is covered as
+//! well. Of policies that contradict each other, such as two lists of origins, the closest one counts: that of a
+//! mounted app goes before that of the app around it, and of one app the one that was registered last. Of others, such
+//! as limits, all count. Ways to say who asks, for the same paths, are alternatives: they are one policy.
+
+use super::auth::config::AuthConfig;
+use super::auth::{Auth, KeySets, Sets};
+use super::cache::{Cache, CacheConfig};
+use super::compress::{Compress, CompressConfig};
+use super::cors::{Cors, CorsConfig};
+use super::counts::{Memory, Store, Table};
+use super::csrf::{Csrf, CsrfConfig};
+use super::decompress::{Decompress, DecompressConfig};
+use super::limits::{Key, Limit, LimitConfig};
+use super::response_fields::{HeaderConfig, UnlessSet};
+use super::session::{Session, SessionConfig};
+use observe::Log;
+use router::{Pattern, Prefixes, Reach};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A policy, as an app has registered it.
+#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct PolicyConfig {
+    /// patterns: it covers all paths below them; of none, all paths
+    #[serde(default)]
+    pub routes: Vec<String>,
+    /// what it says
+    pub rule: RuleConfig,
+}
+
+/// What a policy says.
+#[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum RuleConfig {
+    /// which pages of other origins may read responses
+    Cors(CorsConfig),
+    /// how many requests may pass in a time
+    RateLimit(LimitConfig),
+    /// whose pages may send what changes something
+    Csrf(CsrfConfig),
+    /// which responses are kept and given again
+    Cache(CacheConfig),
+    /// who may ask
+    Auth(AuthConfig),
+    /// what is kept with clients
+    Session(SessionConfig),
+    /// fields of responses, unless a handler sets them
+    SecurityHeaders(Vec<HeaderConfig>),
+    /// which responses are packed
+    Compress(CompressConfig),
+    /// which bodies of requests are unpacked
+    Decompress(DecompressConfig),
+}
+
+/// A policy that is ready to decide.
+#[derive(Debug)]
+pub enum Policy {
+    /// see `cors`
+    Cors(Cors),
+    /// see `limits`
+    Limit(Limit),
+    /// see `csrf`
+    Csrf(Csrf),
+    /// see `cache`
+    Cache(Arc<Cache>),
+    /// see `auth`
+    Auth(Auth),
+    /// see `session`
+    Session(Session),
+    /// see `response_fields`
+    UnlessSet(UnlessSet),
+    /// see `compress`
+    Compress(Compress),
+    /// see `decompress`
+    Decompress(Decompress),
+}
+
+impl Policy {
+    /// Whether a closer one of the same kind takes its place.
+    fn gives_way_to(&self, closer: &Policy) -> bool {
+        match self {
+            Policy::Cors(_) => matches!(closer, Policy::Cors(_)),
+            Policy::Csrf(_) => matches!(closer, Policy::Csrf(_)),
+            Policy::Cache(_) => matches!(closer, Policy::Cache(_)),
+            Policy::Auth(_) => matches!(closer, Policy::Auth(_)),
+            Policy::UnlessSet(_) => matches!(closer, Policy::UnlessSet(_)),
+            Policy::Session(_) => matches!(closer, Policy::Session(_)),
+            Policy::Compress(_) => matches!(closer, Policy::Compress(_)),
+            Policy::Decompress(_) => matches!(closer, Policy::Decompress(_)),
+            Policy::Limit(_) => false,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Rule {
+    policy: Policy,
+    prefixes: Prefixes,
+}
+
+/// A rule that a route has.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    /// index
+    rule: u32,
+    /// whether it covers some paths of the route only
+    by_path: bool,
+}
+
+/// See the module. Without any, nothing is allocated.
+#[derive(Debug, Default)]
+pub struct Policies {
+    rules: Vec<Rule>,
+    /// for each route, the closest first
+    of_routes: Vec<Box<[Entry]>>,
+    /// the same for requests that no route takes
+    of_others: Box<[Entry]>,
+    /// the limits among the rules: their indices, and as they were registered
+    limits: Vec<(usize, PolicyConfig)>,
+    counts: Memory,
+    key_sets: KeySets,
+}
+
+impl Policies {
+    /// Those of an app with these routes: names, which no two have, and patterns. Limits that are what they were go on
+    /// counting where the app that was served before stopped, and sets of keys that it has fetched are not fetched
+    /// again; `log` is for what becomes of those later.
+    ///
+    /// # Errors
+    /// A text that names the policy and what is wrong with it.
+    pub fn new(
+        configs: &[PolicyConfig],
+        routes: &[(String, Pattern)],
+        case_sensitive: bool,
+        before: Option<&Policies>,
+        log: &Log,
+    ) -> Result<Self, String> {
+        if configs.is_empty() {
+            return Ok(Policies::default());
+        }
+        let mut key_sets = KeySets::default();
+        let (mut rules, mut limits, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, config) in configs.iter().enumerate() {
+            let policy = match &config.rule {
+                RuleConfig::Auth(_) => {
+                    let (all, is_last) = alternatives(configs, at);
+                    // in the place of the last of them
+                    if !is_last {
+                        continue;
+                    }
+                    let mut sets = Sets { own: &mut key_sets, before: before.map(|before| &before.key_sets), log };
+                    Policy::Auth(Auth::new(&all, &mut sets)?)
+                }
+                RuleConfig::Cors(cors) => Policy::Cors(Cors::new(cors).map_err(|e| format!("cors: {e}"))?),
+                RuleConfig::Csrf(csrf) => Policy::Csrf(Csrf::new(csrf).map_err(|e| format!("csrf: {e}"))?),
+                RuleConfig::Cache(cache) => {
+                    Policy::Cache(Arc::new(Cache::new(cache).map_err(|e| format!("cache: {e}"))?))
+                }
+                RuleConfig::Session(session) => {
+                    Policy::Session(Session::new(session).map_err(|e| format!("dr_session(): {e}"))?)
+                }
+                RuleConfig::SecurityHeaders(fields) => {
+                    let fields = UnlessSet::new(fields).map_err(|e| format!("security_headers: {e}"))?;
+                    Policy::UnlessSet(fields)
+                }
+                RuleConfig::Compress(compress) => {
+                    Policy::Compress(Compress::new(compress).map_err(|e| format!("compress: {e}"))?)
+                }
+                RuleConfig::Decompress(decompress) => {
+                    Policy::Decompress(Decompress::new(decompress).map_err(|e| format!("decompress: {e}"))?)
+                }
+                RuleConfig::RateLimit(limit) => {
+                    // of several that are the same, each has its own
+                    let nth = limits.iter().filter(|(_, other)| other == config).count();
+                    let known = before.and_then(|before| before.table_of(config, nth)).cloned();
+                    let table = known.unwrap_or_else(|| Arc::new(Table::new(limit.key != Key::None)));
+                    limits.push((rules.len(), config.clone()));
+                    tables.push(table.clone());
+                    let limit = Limit::new(limit, tables.len() - 1, table, routes);
+                    Policy::Limit(limit.map_err(|e| format!("rate_limit: {e}"))?)
+                }
+            };
+            let prefixes = Prefixes::new(config.routes.iter().map(String::as_str), case_sensitive);
+            rules.push(Rule { policy, prefixes: prefixes.map_err(|e| e.to_string())? });
+        }
+        let of_routes = routes.iter().map(|(_, route)| entries(&rules, |rule| rule.prefixes.reach(route))).collect();
+        // of any path, the same can be told as of a route that takes all
+        let all = Pattern::parse("/*").map_err(|e| e.to_string())?;
+        let of_others = entries(&rules, |rule| rule.prefixes.reach(&all));
+        Ok(Policies { rules, of_routes, of_others, limits, counts: Memory::new(tables), key_sets })
+    }
+
+    /// The counts of the nth limit that was registered like this.
+    fn table_of(&self, config: &PolicyConfig, nth: usize) -> Option<&Arc<Table>> {
+        let same = self.limits.iter().enumerate().filter(|(_, (_, other))| other == config);
+        same.map(|(number, _)| self.counts.table(number)).nth(nth)
+    }
+
+    /// Where requests are counted.
+    pub fn store(&self) -> &dyn Store {
+        &self.counts
+    }
+
+    /// The limit of a number.
+    pub fn limit(&self, number: usize) -> Option<&Limit> {
+        match &self.rules.get(self.limits.get(number)?.0)?.policy {
+            Policy::Limit(limit) => Some(limit),
+            _ => None,
+        }
+    }
+
+    /// Whether an app has none.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    /// Those that cover a request for a path, the closest first. `route` is the one that takes it, if one does.
+    pub fn of<'a, 'p>(
+        &'a self,
+        route: Option<u32>,
+        raw_path: &'p str,
+    ) -> impl Iterator<Item = &'a Policy> + use<'a, 'p> {
+        let entries = route.and_then(|route| self.of_routes.get(route as usize)).unwrap_or(&self.of_others);
+        entries.iter().filter_map(move |entry| {
+            let rule = &self.rules[entry.rule as usize];
+            (!entry.by_path || rule.prefixes.cover(raw_path)).then_some(&rule.policy)
+        })
+    }
+
+    /// All caches.
+    pub fn caches(&self) -> impl Iterator<Item = &Arc<Cache>> {
+        self.rules.iter().filter_map(|rule| match &rule.policy {
+            Policy::Cache(cache) => Some(cache),
+            _ => None,
+        })
+    }
+
+    /// The cache that responses are kept in.
+    pub fn cache(&self, route: Option<u32>, raw_path: &str) -> Option<&Arc<Cache>> {
+        self.of(route, raw_path).find_map(|policy| match policy {
+            Policy::Cache(cache) => Some(cache),
+            _ => None,
+        })
+    }
+
+    /// The one about pages of other origins.
+    pub fn cors(&self, route: Option<u32>, raw_path: &str) -> Option<&Cors> {
+        self.of(route, raw_path).find_map(|policy| match policy {
+            Policy::Cors(cors) => Some(cors),
+            _ => None,
+        })
+    }
+}
+
+/// The ways to say who asks that cover the same paths as this one, and whether it is the last of them.
+fn alternatives(configs: &[PolicyConfig], at: usize) -> (Vec<&AuthConfig>, bool) {
+    let same = configs.iter().enumerate().filter(|(_, other)| other.routes == configs[at].routes);
+    let same = same.filter_map(|(at, other)| match &other.rule {
+        RuleConfig::Auth(auth) => Some((at, auth)),
+        _ => None,
+    });
+    let (places, all): (Vec<usize>, Vec<&AuthConfig>) = same.unzip();
+    (all, places.last() == Some(&at))
+}
+
+/// The rules that may cover a request, without those that always give way.
+fn entries(rules: &[Rule], reach: impl Fn(&Rule) -> Reach) -> Box<[Entry]> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for (index, rule) in rules.iter().enumerate().rev() {
+        let gives_way = |entry: &Entry| !entry.by_path && rule.policy.gives_way_to(&rules[entry.rule as usize].policy);
+        let reach = reach(rule);
+        if reach != Reach::Never && !entries.iter().any(gives_way) {
+            entries.push(Entry { rule: index as u32, by_path: reach == Reach::ByPath });
+        }
+    }
+    entries.into()
+}

@@ -1,0 +1,74 @@
+//! How much is going on in a server, for whoever asks from another thread. Neighbours: `server`, which has one;
+//! `snapshot`, which is what it takes.
+
+use crate::pool::Pool;
+use crate::snapshot::{Snapshot, MOST_ERRORS};
+use dispatch::Running;
+use observe::metrics::Metrics;
+use observe::WorkerStatus;
+use std::sync::mpsc::sync_channel;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// See the module.
+#[derive(Clone)]
+pub struct Gauge {
+    http: Arc<httpd::Shared>,
+    pool: Pool,
+    metrics: Option<Arc<Metrics>>,
+}
+
+/// How long the dispatcher may take to say what runs: its thread waits for nothing, but others may have it.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+impl Gauge {
+    pub(crate) fn new(http: Arc<httpd::Shared>, pool: Pool, metrics: Option<Arc<Metrics>>) -> Self {
+        Gauge { http, pool, metrics }
+    }
+
+    /// Connections that are open.
+    pub fn connections(&self) -> usize {
+        self.http.open()
+    }
+
+    /// Connections that were closed at once, as there was no place for their clients.
+    pub fn refused(&self) -> u64 {
+        self.http.refused()
+    }
+
+    /// Requests that wait for a worker.
+    pub fn waiting(&self) -> usize {
+        self.pool.waiting()
+    }
+
+    /// How the server is, with these workers. Waits for a moment: not for I/O threads, which have
+    /// [`Gauge::snapshot_later`].
+    pub fn snapshot(&self, workers: Vec<WorkerStatus>) -> Snapshot {
+        let (told, running) = sync_channel(1);
+        self.pool.running(move |running| drop(told.send(running)));
+        self.told(workers, running.recv_timeout(PATIENCE).unwrap_or_default())
+    }
+
+    /// The same, without anybody waiting: with the workers that metrics know.
+    pub(crate) async fn snapshot_later(&self) -> Snapshot {
+        let (told, running) = oneshot::channel();
+        self.pool.running(move |running| drop(told.send(running)));
+        let workers = self.metrics.as_ref().map(|metrics| metrics.workers.now()).unwrap_or_default();
+        self.told(workers, running.await.unwrap_or_default())
+    }
+
+    fn told(&self, workers: Vec<WorkerStatus>, running: Vec<Running>) -> Snapshot {
+        let mut snapshot = Snapshot {
+            connections: self.connections(),
+            refused: self.refused(),
+            waiting: self.waiting(),
+            max_queue: self.http.limits.max_queue,
+            workers,
+            figures: self.metrics.as_ref().map(|metrics| metrics.figures()),
+            errors: self.http.log.recent_errors(MOST_ERRORS),
+        };
+        snapshot.runs(running, |generation, route| self.pool.pattern(generation, route));
+        snapshot
+    }
+}

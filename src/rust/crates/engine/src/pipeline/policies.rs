@@ -1,0 +1,257 @@
+//! Phase 3: what the app's policies say of a request, when it is known where it goes and nothing of its body has been
+//! read. And the fields that they add to its response, in phase 6, whoever made that.
+//!
+//! Runs, in this order: the answer to a pre-flight · limits, all of them at once · the guard against requests of other
+//! sites' pages · whether the body can be unpacked · who asks · limits on whoever that is. What costs little comes
+//! before what costs more: a limit by address bounds how many passwords a client may guess.
+
+use super::state::{Covered, Passed, State};
+use crate::app::App;
+use crate::context::Context;
+use crate::edge::auth::{Auth, Question, Verdict};
+use crate::edge::compress::Compress;
+use crate::edge::counts::Standings;
+use crate::edge::csrf::Csrf;
+use crate::edge::decompress::Decompress;
+use crate::edge::limits::{self, Asking, Limit};
+use crate::edge::policies::{Policies, Policy};
+use crate::edge::session::Session;
+use crate::edge::{cors, counts::Charge};
+use crate::pool::Current;
+use admission::rate::{Refused, Standing};
+use exchange::now;
+use httpd::{ws, Failure, Response};
+use router::{MethodSet, Params};
+use smallvec::SmallVec;
+use std::sync::{Arc, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What policies say of a request.
+pub enum Judged {
+    /// nothing against it
+    Passes,
+    /// it is answered
+    Answer(Response),
+    /// who asks takes long to find out; then they are asked again
+    Ask(Question),
+}
+
+/// Judges a request that this route takes, if one does.
+///
+/// A request that is routed a second time, by another generation of the app, is not judged again.
+///
+/// # Errors
+/// When it is refused.
+pub fn judge(
+    state: &State,
+    app: &Arc<Current>,
+    route: Option<u32>,
+    params: &Params<'_>,
+    context: &Context,
+    methods: impl FnOnce(&App) -> MethodSet,
+) -> Result<Judged, Failure> {
+    let head = &state.head;
+    let covered = match state.covered.get() {
+        None if app.policies.is_empty() => return Ok(Judged::Passes),
+        None => {
+            if cors::is_preflight(head) {
+                // what is asked is what other methods of the path may do: no matter what takes `OPTIONS`
+                if let Some(cors) = app.policies.cors(None, head.path()) {
+                    return Ok(Judged::Answer(cors.preflight(head, methods(app))));
+                }
+            }
+            None
+        }
+        Some(covered) if covered.passed.get().is_some() => return Ok(Judged::Passes),
+        // it is known now who asks
+        Some(covered) => Some(covered),
+    };
+    let (app, route) = covered.map_or((app, route), |covered| (&covered.app, covered.route));
+    let mut asking = Asking { head, client: state.client(), route, params, who: None };
+    let Found { limits, csrf, auth, compress, decompress } = Found::of(&app.policies, &asking);
+    let covered = match covered {
+        Some(covered) => covered,
+        None => {
+            let (standings, refused) = charge(&app.policies, &limits, &asking, false);
+            // a page that is worked on gets a script from the server, which has to find its place in it
+            let terms = compress.filter(|_| context.development.is_none());
+            let terms = terms.and_then(|compress| compress.terms(head, state.connection(), auth.is_some()));
+            let decoding = decompress.map_or(Ok(None), |decompress| decompress.judge(head));
+            let covered = Covered {
+                app: app.clone(),
+                route,
+                standings,
+                terms,
+                decoding: decoding.as_ref().map_or(None, |decoding| *decoding),
+                passed: OnceLock::new(),
+            };
+            let covered = state.covered.get_or_init(|| covered);
+            if let Some(refused) = refused {
+                return Err(refused);
+            }
+            // a handshake says by itself which pages may open a WebSocket
+            if let Some(csrf) = csrf.filter(|_| !ws::is_wanted(head)) {
+                csrf.judge(head)?;
+            }
+            decoding?;
+            covered
+        }
+    };
+    let who = match (auth, state.heard.get()) {
+        (None, _) => None,
+        (Some(auth), Some(heard)) => Some(auth.heard(heard.clone())?),
+        (Some(auth), None) => match auth.judge(head, seconds())? {
+            Verdict::Passes(who) => who,
+            Verdict::Ask(question) => return Ok(Judged::Ask(question)),
+        },
+    };
+    asking.who = who.as_deref();
+    let (standings, refused) = charge(&app.policies, &limits, &asking, true);
+    let _ = covered.passed.set(Passed { who, standings });
+    refused.map_or(Ok(Judged::Passes), Err)
+}
+
+/// The policies that cover a request; of a kind of which one counts, the closest.
+struct Found<'a> {
+    /// as clients are told of them: in the order of their registration
+    limits: SmallVec<[&'a Limit; 2]>,
+    csrf: Option<&'a Csrf>,
+    auth: Option<&'a Auth>,
+    compress: Option<&'a Compress>,
+    decompress: Option<&'a Decompress>,
+}
+
+impl<'a> Found<'a> {
+    fn of(policies: &'a Policies, asking: &Asking<'_, '_>) -> Self {
+        let mut found = Found { limits: SmallVec::new(), csrf: None, auth: None, compress: None, decompress: None };
+        for policy in policies.of(asking.route, asking.head.path()) {
+            match policy {
+                Policy::Limit(limit) => found.limits.push(limit),
+                Policy::Csrf(closest) => found.csrf = found.csrf.or(Some(closest)),
+                Policy::Auth(closest) => found.auth = found.auth.or(Some(closest)),
+                Policy::Compress(closest) => found.compress = found.compress.or(Some(closest)),
+                Policy::Decompress(closest) => found.decompress = found.decompress.or(Some(closest)),
+                Policy::Cors(_) | Policy::Cache(_) | Policy::UnlessSet(_) | Policy::Session(_) => {}
+            }
+        }
+        found.limits.reverse();
+        found
+    }
+}
+
+/// Counts a request by all of these limits that need to know who asks, or by all others. How the client stands, and
+/// whether one of them refuses it.
+fn charge(
+    policies: &Policies,
+    limits: &[&Limit],
+    asking: &Asking<'_, '_>,
+    by_who: bool,
+) -> (Vec<(usize, Standing)>, Option<Failure>) {
+    let charges = limits.iter().filter(|limit| limit.needs_who() == by_who);
+    let charges: SmallVec<[Charge; 2]> = charges.map(|limit| limit.charge(asking)).collect();
+    if charges.is_empty() {
+        return (Vec::new(), None);
+    }
+    let counted = policies.store().admit(&charges, now());
+    let standings = charges
+        .iter()
+        .zip(&counted)
+        .map(|(charge, counted)| (charge.limit, counted.map_or_else(|refused| refused.standing, |standing| standing)));
+    let refusal = refused(policies, &charges, &counted).map(|(limit, refused)| limit.refusal(refused.retry));
+    (standings.collect(), refusal)
+}
+
+/// What the app keeps with the client of a request, and has got back with it.
+pub fn session(state: &State) -> Option<Vec<u8>> {
+    session_of(state)?.open(&state.head, seconds())
+}
+
+/// Takes out of a response what a handler wants kept with its client, and seals it into a cookie.
+///
+/// # Errors
+/// A text for the log, when there is no session here, or it is too long.
+pub fn keep_session(state: &State, response: &mut Response) -> Result<(), String> {
+    let Some(text) = response.fields.aside.take() else { return Ok(()) };
+    let session = session_of(state).ok_or("dr_session_set(): no dr_session() covers this path")?;
+    session.keep(&text, seconds(), &mut response.fields)
+}
+
+fn session_of(state: &State) -> Option<&Session> {
+    let covered = state.covered.get()?;
+    covered.app.policies.of(covered.route, state.head.path()).find_map(|policy| match policy {
+        Policy::Session(session) => Some(session),
+        _ => None,
+    })
+}
+
+/// Since 1970: what tokens and cookies are dated by.
+fn seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// The limit that refuses a request for the longest time.
+fn refused<'a>(policies: &'a Policies, charges: &[Charge], counted: &Standings) -> Option<(&'a Limit, Refused)> {
+    let refused = charges.iter().zip(counted).filter_map(|(charge, counted)| Some((charge, counted.err()?)));
+    let (charge, longest) = refused.max_by_key(|(_, refused)| refused.retry)?;
+    Some((policies.limit(charge.limit)?, longest))
+}
+
+/// Adds to a response what policies say of it. `failed`: it was made of a failure.
+pub fn dress(state: &State, failed: bool, response: &mut Response, context: &Context) {
+    match state.covered.get() {
+        Some(Covered { app, route, standings, passed, .. }) => {
+            add_fields(&app.policies, *route, state, response);
+            let by_who = passed.get().map(|passed| &passed.standings);
+            let standings = standings.iter().chain(by_who.into_iter().flatten());
+            let standings = standings.filter_map(|(limit, standing)| Some((app.policies.limit(*limit)?, *standing)));
+            limits::tell(standings, &mut response.fields);
+        }
+        // refused before it was routed; otherwise there is none, or it was a pre-flight, whose answer is whole
+        None if failed => add_fields(&context.app().policies, None, state, response),
+        None => {}
+    }
+}
+
+/// The response, which says what of the request it depends on: before it is kept for others.
+pub fn vary(state: &State, mut response: Response) -> Response {
+    if let Some(Covered { app, route, .. }) = state.covered.get() {
+        let compress = app.policies.of(*route, state.head.path()).find_map(|policy| match policy {
+            Policy::Compress(compress) => Some(compress),
+            _ => None,
+        });
+        if let Some(compress) = compress {
+            compress.dress(&mut response);
+        }
+    }
+    response
+}
+
+fn add_fields(policies: &Policies, route: Option<u32>, state: &State, response: &mut Response) {
+    // a WebSocket belongs to the page that has opened it, and to no cache
+    if policies.is_empty() || response.body.is_socket() {
+        return;
+    }
+    let head = &state.head;
+    let (mut cors, mut unless_set, mut auth, mut compress) = (None, None, None, None);
+    for policy in policies.of(route, head.path()) {
+        match policy {
+            Policy::Cors(closest) => cors = cors.or(Some(closest)),
+            Policy::UnlessSet(closest) => unless_set = unless_set.or(Some(closest)),
+            Policy::Auth(closest) => auth = auth.or(Some(closest)),
+            Policy::Compress(closest) => compress = compress.or(Some(closest)),
+            Policy::Limit(_) | Policy::Csrf(_) | Policy::Cache(_) | Policy::Session(_) | Policy::Decompress(_) => {}
+        }
+    }
+    if let Some(auth) = auth {
+        auth.dress(&mut response.fields);
+    }
+    if let Some(cors) = cors {
+        cors.dress(head, &mut response.fields);
+    }
+    if let Some(unless_set) = unless_set {
+        unless_set.dress(&mut response.fields);
+    }
+    if let Some(compress) = compress {
+        compress.dress(response);
+    }
+}

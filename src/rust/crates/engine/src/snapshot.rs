@@ -1,0 +1,51 @@
+//! How a server is at a moment: the one thing that `drover status`, its `--watch` and the dashboard show, each in its
+//! own form. Neighbours: `gauge` (which takes it), `edge/dashboard` (which sends it).
+
+use dispatch::Running;
+use observe::metrics::Figures;
+use observe::{RecentError, RunningRequest, WorkerStatus};
+use serde::{Deserialize, Serialize};
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// connections that are open
+    pub connections: usize,
+    /// connections that were closed at once, as their address, or all in handshakes, had too many
+    pub refused: u64,
+    /// requests that wait for a worker
+    pub waiting: usize,
+    /// most that may
+    #[serde(default)]
+    pub max_queue: usize,
+    /// the oldest first
+    pub workers: Vec<WorkerStatus>,
+    /// what was counted, if anything is
+    #[serde(default)]
+    pub figures: Option<Figures>,
+    /// the latest errors of the log, the oldest of them first
+    #[serde(default)]
+    pub errors: Vec<RecentError>,
+}
+
+/// Errors that are told of.
+pub(crate) const MOST_ERRORS: usize = 10;
+
+impl Snapshot {
+    /// Notes what runs at the workers that run it; `route` gives the pattern of a generation's route.
+    pub(crate) fn runs(&mut self, running: Vec<Running>, route: impl Fn(u32, u32) -> String) {
+        for request in running {
+            // the session is the only one that there is
+            let is_there = |worker: &&mut WorkerStatus| request.pid.is_none_or(|pid| worker.pid == pid);
+            let Some(worker) = self.workers.iter_mut().find(is_there) else { continue };
+            let (method, path) = request.asked.unwrap_or_default();
+            worker.runs.push(RunningRequest {
+                id: format!("{:016x}", request.request),
+                method,
+                path,
+                route: route(request.generation, request.route),
+                seconds: request.took.as_secs_f64(),
+            });
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Who asks, once that is known: what a handler gets to read. Neighbours: all that finds it out.
+
+use serde_json::{Map, Value};
+
+/// How a client has shown who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// name and password (RFC 7617)
+    Basic,
+    /// a token that was handed out (RFC 6750)
+    Bearer,
+    /// a token that says itself who its bearer is (RFC 7519)
+    Jwt,
+    /// a key in a header field of its own
+    Key,
+}
+
+impl Scheme {
+    /// As handlers read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheme::Basic => "basic",
+            Scheme::Bearer => "bearer",
+            Scheme::Jwt => "jwt",
+            Scheme::Key => "key",
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug, PartialEq)]
+pub struct Who {
+    /// the name that it goes by: of a user, of a token, or the claim `sub`, which a token may lack
+    user: Option<String>,
+    claims: Map<String, Value>,
+    json: Vec<u8>,
+}
+
+impl Who {
+    /// Somebody whose name is in a list.
+    pub fn named(scheme: Scheme, user: &str) -> Self {
+        Who::new(scheme, Some(user.to_owned()), None)
+    }
+
+    /// The bearer of a JSON Web Token with these claims.
+    pub fn of_claims(claims: Map<String, Value>) -> Self {
+        let user = claims.get("sub").and_then(Value::as_str).map(str::to_owned);
+        Who::new(Scheme::Jwt, user, Some(claims))
+    }
+
+    fn new(scheme: Scheme, user: Option<String>, claims: Option<Map<String, Value>>) -> Self {
+        let mut told = Map::new();
+        told.insert("scheme".into(), scheme.name().into());
+        told.insert("user".into(), user.clone().into());
+        if let Some(claims) = &claims {
+            told.insert("claims".into(), claims.clone().into());
+        }
+        let json = Value::Object(told).to_string().into_bytes();
+        Who { user, claims: claims.unwrap_or_default(), json }
+    }
+
+    /// The name that it goes by.
+    pub fn user(&self) -> Option<&str> {
+        self.user.as_deref()
+    }
+
+    /// A claim, which counts requests; that of the subject is the name of a user or token, too. Nothing for what is no
+    /// string, number or boolean.
+    pub fn claim(&self, name: &str) -> Option<String> {
+        match self.claims.get(name) {
+            Some(Value::String(text)) => Some(text.clone()),
+            Some(value @ (Value::Number(_) | Value::Bool(_))) => Some(value.to_string()),
+            Some(_) => None,
+            None => self.user.clone().filter(|_| name == "sub"),
+        }
+    }
+
+    /// All of it, as an object of JSON: scheme, user and, of a JSON Web Token, claims.
+    pub fn json(&self) -> &[u8] {
+        &self.json
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_claims_and_all_is_told() {
+        let ci = Who::named(Scheme::Key, "c\"i");
+        assert_eq!(ci.json(), br#"{"scheme":"key","user":"c\"i"}"#);
+        assert_eq!((ci.claim("sub").as_deref(), ci.claim("aud"), ci.user()), (Some("c\"i"), None, Some("c\"i")));
+        let Ok(Value::Object(claims)) = serde_json::from_str(r#"{"sub":"a","n":7,"list":[1]}"#) else { panic!() };
+        let a = Who::of_claims(claims);
+        assert_eq!(a.json(), br#"{"claims":{"list":[1],"n":7,"sub":"a"},"scheme":"jwt","user":"a"}"#);
+        assert_eq!((a.claim("sub").unwrap(), a.claim("n").unwrap(), a.claim("list")), ("a".into(), "7".into(), None));
+        assert_eq!(Who::of_claims(Map::new()).json(), br#"{"claims":{},"scheme":"jwt","user":null}"#);
+    }
+}

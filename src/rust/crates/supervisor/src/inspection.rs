@@ -1,0 +1,125 @@
+//! Inspections: a worker that serves is asked to look at itself, what R does or what its memory holds, and reports.
+//!
+//! Not for what is in a report: that is between the worker and whoever asked (`profile`). Neighbours: `staff` (what
+//! workers say), `service` (who asks).
+
+use crate::supervisor::Supervisor;
+use crate::worker_handle::{Phase, WorkerHandle};
+use std::fmt;
+use std::time::{Duration, Instant};
+use wire::control::{Inspection, WorkerOrder};
+
+/// A worker that runs a handler does not hear of it before that has returned: how long is waited for that.
+const BUSY: Duration = Duration::from_secs(30);
+/// What a worker may report: some thousand stacks of R take a tenth of this.
+const MOST_BYTES: usize = 16 << 20;
+
+/// Whoever waits for a report: called once, with the report, which is the worker's JSON, or with why there is none.
+pub type Tell = Box<dyn FnOnce(Result<String, String>) + Send>;
+
+/// The way back to whoever asked, who hears in any case.
+pub struct Asker(Option<Tell>);
+
+impl Asker {
+    /// The one that is told so.
+    pub fn new(tell: Tell) -> Self {
+        Asker(Some(tell))
+    }
+
+    fn say(mut self, outcome: Result<String, String>) {
+        if let Some(tell) = self.0.take() {
+            tell(outcome);
+        }
+    }
+}
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        if let Some(tell) = self.0.take() {
+            tell(Err("the worker has ended, or is about to".to_owned()));
+        }
+    }
+}
+
+impl fmt::Debug for Asker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Asker")
+    }
+}
+
+/// An inspection that a worker has been asked for.
+#[derive(Debug)]
+pub struct UnderWay {
+    number: u32,
+    asker: Asker,
+    report: Vec<u8>,
+    deadline: Instant,
+}
+
+impl Supervisor {
+    /// Asks the worker with this process id to look at itself.
+    pub(crate) fn inspect(&mut self, pid: i32, what: Inspection, asker: Asker, now: Instant) {
+        let number = self.next_number();
+        let is_meant = |worker: &&mut WorkerHandle| worker.process.as_ref().is_some_and(|process| process.pid() == pid);
+        let Some(worker) = self.workers.values_mut().find(is_meant) else {
+            return asker.say(Err(format!("there is no worker with process id {pid}")));
+        };
+        if worker.phase != Phase::Serving {
+            return asker.say(Err(format!("worker {pid} does not serve: it starts, or ends")));
+        }
+        if worker.inspection.is_some() {
+            return asker.say(Err(format!("worker {pid} is being looked at already: wait until that is done")));
+        }
+        let mut message = Vec::new();
+        WorkerOrder::Inspect { number, what }.encode(&mut message);
+        if let Some(Err(e)) = worker.channel.as_ref().map(|channel| channel.send(&message, &[])) {
+            return asker.say(Err(format!("worker {pid} cannot be asked: {e}")));
+        }
+        let takes = match what {
+            Inspection::Stacks { millis, .. } | Inspection::Objects { millis } => Duration::from_millis(millis.into()),
+        };
+        worker.inspection = Some(UnderWay { number, asker, report: Vec::new(), deadline: now + takes + BUSY });
+    }
+
+    /// When one that is under way is given up.
+    pub(crate) fn inspections_due(&self) -> Option<Instant> {
+        self.workers.values().filter_map(|worker| Some(worker.inspection.as_ref()?.deadline)).min()
+    }
+
+    /// Gives up what takes too long.
+    pub(crate) fn look_at_inspections(&mut self, now: Instant) {
+        for worker in self.workers.values_mut() {
+            if let Some(late) = worker.inspection.take_if(|inspection| inspection.deadline <= now) {
+                late.asker.say(Err(format!(
+                    "{} runs one handler for longer than that takes: it is looked at between requests",
+                    worker.name()
+                )));
+            }
+        }
+    }
+}
+
+impl WorkerHandle {
+    /// It has reported a piece, perhaps the last one, of this inspection.
+    pub(crate) fn has_reported(&mut self, number: u32, piece: &[u8], last: bool) {
+        // of one that was given up
+        let Some(inspection) = self.inspection.as_mut().filter(|inspection| inspection.number == number) else {
+            return;
+        };
+        if inspection.report.len() + piece.len() > MOST_BYTES {
+            return self.does_not_report(number, "its report is too long");
+        }
+        inspection.report.extend_from_slice(piece);
+        if let Some(done) = self.inspection.take_if(|_| last) {
+            let text = String::from_utf8(done.report);
+            done.asker.say(text.map_err(|_| "its report is no text".to_owned()));
+        }
+    }
+
+    /// It cannot report.
+    pub(crate) fn does_not_report(&mut self, number: u32, why: &str) {
+        if let Some(failed) = self.inspection.take_if(|inspection| inspection.number == number) {
+            failed.asker.say(Err(format!("{}: {why}", self.name())));
+        }
+    }
+}
