@@ -16,6 +16,8 @@ annotated_app <- function(file) {
     endpoint_routes(plan$entries, prefix, full, NULL, new.env(parent = emptyenv()))
   }
   app$annotated <- plan$entries
+  app$annotated_endpoints <- root$endpoints
+  app$annotated_globals <- annotated_globals(readLines(file, warn = FALSE, encoding = "UTF-8"), globalenv())
   app
 }
 

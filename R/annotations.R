@@ -21,12 +21,12 @@ read_annotations <- function(file) {
   endpoints
 }
 
-# A data frame of the annotations right above a line: line, tag ("get") and text (what follows).
+# A data frame of the annotations right above a line: line, tag ("get"; "" for a comment) and text (what follows).
 block_above <- function(lines, starts_at) {
   first <- starts_at
   while (first > 1L && grepl("^\\s*(#|$)", lines[[first - 1L]])) first <- first - 1L
   numbers <- seq_len(starts_at - first) + first - 1L
-  parts <- regmatches(lines[numbers], regexec("^#['*]\\s*@([A-Za-z]+)\\s*(.*?)\\s*$", lines[numbers], perl = TRUE))
+  parts <- regmatches(lines[numbers], regexec("^#['*]\\s*(?:@([A-Za-z]+)\\s*)?(.*?)\\s*$", lines[numbers], perl = TRUE))
   found <- lengths(parts) > 0L
   data.frame(
     line = numbers[found], tag = vapply(parts[found], `[[`, "", 2L), text = vapply(parts[found], `[[`, "", 3L)
@@ -38,11 +38,6 @@ annotated_verbs <- list(
   use = c("GET", "PUT", "POST", "DELETE", "HEAD", "OPTIONS", "PATCH")
 )
 
-# What only matters to the page of documentation.
-annotated_docs <- c(
-  "param", "response", "tag", "apiTitle", "apiDescription", "apiTOS", "apiContact", "apiLicense", "apiVersion", "apiTag"
-)
-
 stop_at_line <- function(line, ...) stop_load(sprintf("line %d: ", line), ...)
 
 needs_plumber <- function(line, what) {
@@ -51,7 +46,8 @@ needs_plumber <- function(line, what) {
 
 # One endpoint for each line with a path.
 endpoints_of <- function(block, fn, envir) {
-  block <- block[!block$tag %in% annotated_docs, ]
+  about <- annotated_about(block)
+  block <- block[!block$tag %in% c("", annotated_docs), ]
   paths <- block[block$tag %in% names(annotated_verbs), ]
   how <- block[!block$tag %in% names(annotated_verbs), ]
   for (i in seq_len(nrow(how))) {
@@ -68,7 +64,7 @@ endpoints_of <- function(block, fn, envir) {
     path <- sub("^/?", "/", paths$text[[i]])
     list(
       verbs = annotated_verbs[[paths$tag[[i]]]], path = path, regex = annotated_regex(path, fn), fn = fn, envir = envir,
-      serializer = serializer, parsers = parsers
+      serializer = serializer, parsers = parsers, about = about
     )
   })
 }

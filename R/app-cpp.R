@@ -8,7 +8,7 @@ cpp_interfaces <- c("drover", "drogonR")
 # addresses are of no use to other processes.
 # `interface`: one of cpp_interfaces, or NULL for that by which the function was registered; what `more(interface)`
 # gives are further fields of the route.
-add_cpp_route <- function(app, field, method, path, package, callable, timeout, interface, more, call) {
+add_cpp_route <- function(app, field, method, path, package, callable, timeout, interface, more, types, call) {
   check_app(app, call = call)
   parsed <- parse_path(path, call)
   timeout <- route_timeout(timeout, call)
@@ -17,7 +17,7 @@ add_cpp_route <- function(app, field, method, path, package, callable, timeout, 
   route <- list(
     method = method, path = path, param_names = parsed$names, package = package, callable = callable
   )
-  put_route(app, field, c(route, more, timeout = timeout), call)
+  put_route(app, field, c(route, more, timeout = timeout, route_types(types, parsed$names, call)), call)
 }
 
 # The interface of a function that is there; see add_cpp_route(), and resolve_callable() for `tag`.
@@ -32,17 +32,31 @@ check_interface <- function(interface, call) {
   stop_argument("interface", "NULL, \"drover\" or \"drogonR\"", interface, call)
 }
 
-add_cpp_unary <- function(app, method, path, package, callable, interface, inline, data, timeout, call) {
+# What `...` takes: the arguments of dr_get() that say what a route is like, by name.
+cpp_types <- function(..., call, fun = sys.function(-1L)) {
+  check_names(call, fun)
+  given <- list(...)
+  known <- setdiff(names(route_defaults), c("timeout", "on_client_gone"))
+  if (length(given) && (is.null(names(given)) || !all(nzchar(names(given))))) {
+    problem <- "`...` takes arguments by name; it holds one without"
+    stop_drover("argument", problem, call = call, argument = "...")
+  }
+  unknown <- setdiff(names(given), known)
+  if (length(unknown)) stop_name(unknown[[1L]], c(known, setdiff(names(formals(fun)), "...")), call)
+  utils::modifyList(route_defaults, given, keep.null = TRUE)
+}
+
+add_cpp_unary <- function(app, method, path, package, callable, interface, inline, data, timeout, types, call) {
   check_interface(interface, call)
   check_flag(inline, "inline", call)
   add_cpp_route(app, "cpp_routes", method, path, package, callable, timeout, interface, function(interface) {
     check_native_data(data, interface, call)
     # what is NULL has to stay in the list
     list(interface = interface, inline = inline, data = data)
-  }, call)
+  }, types, call)
 }
 
-add_cpp_stream <- function(app, method, path, package, callable, content_type, timeout, call) {
+add_cpp_stream <- function(app, method, path, package, callable, content_type, timeout, types, call) {
   check_string(content_type, "content_type", call = call)
   # RFC 9110, section 5.5: what a field value may hold
   if (!nzchar(content_type) || grepl("[^\\x20-\\x7e\\x80-\\xff]", content_type, perl = TRUE, useBytes = TRUE)) {
@@ -50,7 +64,7 @@ add_cpp_stream <- function(app, method, path, package, callable, content_type, t
   }
   add_cpp_route(app, "cpp_stream_routes", method, path, package, callable, timeout, "drogonR", function(interface) {
     list(content_type = enc2utf8(content_type))
-  }, call)
+  }, types, call)
 }
 
 check_name <- function(x, arg, call) {
@@ -121,7 +135,8 @@ needs_value <- function(default) is.symbol(default) && !nzchar(default)
 #' @param path The path: a single string, with placeholders as in [dr_get()].
 #' @param package The name of an installed package: a single string.
 #' @param callable The name that the function is registered by: a single string.
-#' @param ... Must be empty: what follows is given by name.
+#' @param ... Types, and what is told of the route, by name: `params`, `body`, `response`, `summary` and others, as in
+#'   [dr_get()]. Params and bodies are checked before the handler is called.
 #' @param interface Which of the two interfaces the function has: `NULL` for that by which it was registered, otherwise
 #'   `"drover"` or `"drogonR"`. A function of drover's interface that was registered with `R_RegisterCCallable()` needs
 #'   `"drover"`: called by the other one, it crashes.
@@ -162,52 +177,52 @@ NULL
 #' @export
 dr_get_cpp <- function(app, path, package, callable, ..., interface = NULL, inline = FALSE,
                        data = NULL, timeout = NULL) {
-  check_dots_empty(..., call = sys.call())
-  add_cpp_unary(app, "GET", path, package, callable, interface, inline, data, timeout, sys.call())
+  types <- cpp_types(..., call = sys.call())
+  add_cpp_unary(app, "GET", path, package, callable, interface, inline, data, timeout, types, sys.call())
 }
 
 #' @rdname cpp_routes
 #' @export
 dr_post_cpp <- function(app, path, package, callable, ..., interface = NULL, inline = FALSE,
                         data = NULL, timeout = NULL) {
-  check_dots_empty(..., call = sys.call())
-  add_cpp_unary(app, "POST", path, package, callable, interface, inline, data, timeout, sys.call())
+  types <- cpp_types(..., call = sys.call())
+  add_cpp_unary(app, "POST", path, package, callable, interface, inline, data, timeout, types, sys.call())
 }
 
 #' @rdname cpp_routes
 #' @export
 dr_put_cpp <- function(app, path, package, callable, ..., interface = NULL, inline = FALSE,
                        data = NULL, timeout = NULL) {
-  check_dots_empty(..., call = sys.call())
-  add_cpp_unary(app, "PUT", path, package, callable, interface, inline, data, timeout, sys.call())
+  types <- cpp_types(..., call = sys.call())
+  add_cpp_unary(app, "PUT", path, package, callable, interface, inline, data, timeout, types, sys.call())
 }
 
 #' @rdname cpp_routes
 #' @export
 dr_delete_cpp <- function(app, path, package, callable, ..., interface = NULL, inline = FALSE,
                           data = NULL, timeout = NULL) {
-  check_dots_empty(..., call = sys.call())
-  add_cpp_unary(app, "DELETE", path, package, callable, interface, inline, data, timeout, sys.call())
+  types <- cpp_types(..., call = sys.call())
+  add_cpp_unary(app, "DELETE", path, package, callable, interface, inline, data, timeout, types, sys.call())
 }
 
 #' @rdname cpp_routes
 #' @export
 dr_patch_cpp <- function(app, path, package, callable, ..., interface = NULL, inline = FALSE,
                          data = NULL, timeout = NULL) {
-  check_dots_empty(..., call = sys.call())
-  add_cpp_unary(app, "PATCH", path, package, callable, interface, inline, data, timeout, sys.call())
+  types <- cpp_types(..., call = sys.call())
+  add_cpp_unary(app, "PATCH", path, package, callable, interface, inline, data, timeout, types, sys.call())
 }
 
 #' @rdname cpp_routes
 #' @export
 dr_get_cpp_stream <- function(app, path, package, callable, content_type = "text/event-stream", ..., timeout = NULL) {
-  check_dots_empty(..., call = sys.call())
-  add_cpp_stream(app, "GET", path, package, callable, content_type, timeout, sys.call())
+  types <- cpp_types(..., call = sys.call())
+  add_cpp_stream(app, "GET", path, package, callable, content_type, timeout, types, sys.call())
 }
 
 #' @rdname cpp_routes
 #' @export
 dr_post_cpp_stream <- function(app, path, package, callable, content_type = "text/event-stream", ..., timeout = NULL) {
-  check_dots_empty(..., call = sys.call())
-  add_cpp_stream(app, "POST", path, package, callable, content_type, timeout, sys.call())
+  types <- cpp_types(..., call = sys.call())
+  add_cpp_stream(app, "POST", path, package, callable, content_type, timeout, types, sys.call())
 }

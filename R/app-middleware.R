@@ -53,14 +53,14 @@ dr_use <- function(app, middleware) {
 #'
 #' Malformed bodies (`drover_error_body`) and errors of C handlers do not come here.
 #'
-#' @section Errors of the engine: 404, 405, 413, 502, 503 and 504 are answered by the engine, which does not wait for
-#'   R: it asks the function of the app that is served (not of one mounted in it) once for each of them, when the app is
-#'   loaded or reloaded and its start hooks have run, and keeps the bodies and header fields that it gives. The status
-#'   stays what it is, whatever the function gives. Errors of this kind are of class `drover_error_engine` as well as
-#'   `drover_error_http`; a function that reports errors somewhere should leave these out. As there is no client yet,
-#'   all that can be read of the request is `req$headers$accept`: `"application/json"`, and if the function looks at it,
-#'   it is asked again for all other clients, with `"text/html"`. Where it fails, reads something else or returns a
-#'   promise, the standard answer is sent, and a line of the log says so.
+#' @section Errors of the engine: 401, 403, 404, 405, 413, 429, 502, 503 and 504 are answered by the engine, which does
+#'   not wait for R: it asks the function of the app that is served (not of one mounted in it) once for each of them,
+#'   when the app is loaded or reloaded and its start hooks have run, and keeps the bodies and header fields that it
+#'   gives. The status stays what it is, whatever the function gives. Errors of this kind are of class
+#'   `drover_error_engine` as well as `drover_error_http`; a function that reports errors somewhere should leave these
+#'   out. As there is no client yet, all that can be read of the request is `req$headers$accept`: `"application/json"`,
+#'   and if the function looks at it, it is asked again for all other clients, with `"text/html"`. Where it fails, reads
+#'   something else or returns a promise, the standard answer is sent, and a line of the log says so.
 #'
 #' @param app An app, see [dr_app()].
 #' @param fn A function of two arguments, the request and the error (a condition), or `NULL` to go back to the standard

@@ -19,17 +19,29 @@ route_fields <- c("routes", "cpp_routes", "cpp_stream_routes")
 # The one way into these lists.
 put_route <- function(app, field, route, call) {
   key <- paste(route$method, route$path)
-  for (one in route_fields) {
-    if (is.null(app[[one]][[key]])) next
+  # found by hash: an app may have thousands of routes
+  before <- app$placed[[key]]
+  if (!is.null(before)) {
     warning(warningCondition(paste("overwriting existing route", key), class = "drover_warning_overwrite", call = call))
-    if (one != field) app[[one]][[key]] <- NULL
+    if (before != field) app[[before]][[key]] <- NULL
   }
   if (grepl("[?#]", route$path)) {
     warn_unreachable(
       call, "route ", key, " is never reached: a path ends before '?' and '#'; fields of the query are in req$query"
     )
   }
-  app[[field]][[key]] <- route
+  routes <- app[[field]]
+  # nobody else has it then, so that it grows in place: an app may have thousands
+  assign(field, NULL, envir = app)
+  if (identical(before, field)) {
+    routes[[key]] <- route
+  } else {
+    n <- length(routes) + 1L
+    routes[[n]] <- route
+    names(routes)[[n]] <- key
+  }
+  assign(field, routes, envir = app)
+  assign(key, field, envir = app$placed)
   invisible(app)
 }
 
@@ -37,16 +49,18 @@ warn_unreachable <- function(call, ...) {
   warning(warningCondition(paste0(...), class = "drover_warning_unreachable", call = call))
 }
 
-# The one way into app$routes. `method` is one of known_methods or "ANY".
-add_route <- function(app, method, path, handler, timeout, on_client_gone, call = sys.call(-1L)) {
-  check_registrar(app, call = call, fun = sys.function(-1L))
+# The one way into app$routes. `method` is one of known_methods or "ANY"; `more`: the further arguments of dr_get() as a
+# list.
+add_route <- function(app, method, path, handler, more, call = sys.call(-1L), fun = sys.function(-1L)) {
+  check_registrar(app, call = call, fun = fun)
   parsed <- parse_path(path, call)
-  check_handler(handler, call = call)
-  check_client_gone(on_client_gone, call)
+  types <- route_types(more, parsed$names, call)
+  check_typed_handler(handler, types, parsed$names, call)
+  check_client_gone(more$on_client_gone, call)
   put_route(app, "routes", c(
     list(method = method, path = path, param_names = parsed$names, handler = handler),
     # of these NULL is nothing
-    timeout = route_timeout(timeout, call), on_client_gone = on_client_gone
+    timeout = route_timeout(more$timeout, call), on_client_gone = more$on_client_gone, types
   ), call)
 }
 
@@ -80,6 +94,13 @@ route_timeout <- function(timeout, call) {
 #' answered by the engine, with the methods of the path in `Allow`, unless there is an OPTIONS route. A known path with
 #' another method gets 405.
 #'
+#' @section Types: With `params` or `body` requests are checked before R is called: a value that does not fit is
+#'   answered with 422 and a list of what is wrong, a body that is not JSON with 400, and one of another content type
+#'   with 415. The handler may then take values as its arguments, by name: those of `params` and of the path's
+#'   placeholders, `body` for the body, and `req` for the request. They have the types that are declared, and defaults
+#'   are filled in. `req$params`, `req$query` and `req$json` are what they are without types. While the server runs with
+#'   `debug = TRUE`, and in [dr_test()], a response that does not fit `response` is an error.
+#'
 #' @section What a handler returns: A string (sent as `text/plain`), a raw vector (`application/octet-stream`), a
 #' response ([dr_response()], [dr_json()], [dr_file()], ...), a list, data frame or other vector (sent as JSON, single
 #' values without brackets), `NULL` (204 No Content), a condition that carries a status ([dr_abort()]), or a promise of
@@ -88,12 +109,24 @@ route_timeout <- function(timeout, call) {
 #'
 #' @param app An app, see [dr_app()].
 #' @param path The path: a single string.
-#' @param handler A function of one argument, the request (`req`, see [dr_header()] and [request]), or of none.
+#' @param handler A function of one argument, the request (`req`, see [dr_header()] and [request]), or of none. Or a
+#'   function of values, see below.
 #' @param timeout Longest time from the arrival of a request to its answer, in seconds: a single number >= 0, or `NULL`
 #'   for the one that [dr_serve()] was given; 0 for never. When it is over the client gets 504, and the handler is
 #'   interrupted if it runs in a worker process.
 #' @param on_client_gone What becomes of the handler when its client goes while it runs: `"finish"`, `"interrupt"`, or
 #'   `NULL` for what [dr_serve()] was given.
+#' @param params Types of values in the path, the query, header fields and cookies: a named list of schemas, see
+#'   [dr_int()]. Names that the path has are taken from there, others from where their type says; from the query, unless
+#'   it says otherwise.
+#' @param body The type of the request's body: a schema, see [dr_schema()], or `NULL` for any body.
+#' @param response The type of the response's body: a schema, or a named list of schemas by status, such as
+#'   `list("200" = dr_schema(id = dr_int()), "404" = dr_schema(detail = dr_chr()))`.
+#' @param summary,description,operation_id For documentation: a single string, or `NULL`. `description` may be
+#'   CommonMark.
+#' @param tags Names of groups in the documentation: a character vector, or `NULL`.
+#' @param examples Examples of bodies, for documentation: a named list of values of R, or `NULL`.
+#' @param deprecated `TRUE` if the documentation is to advise against this route.
 #' @param methods Methods out of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS: a character vector. Case does not
 #'   matter.
 #' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,
@@ -113,62 +146,62 @@ route_timeout <- function(timeout, call) {
 #' @name routes
 NULL
 
-#' @rdname routes
-#' @export
-dr_get <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
-  add_route(app, "GET", path, handler, timeout, on_client_gone)
+# The functions that register a handler for one method have the same arguments, said here once.
+registrar_of <- function(method) {
+  force(method)
+  function(app, path, handler, timeout = NULL, on_client_gone = NULL, params = NULL, body = NULL, response = NULL,
+           summary = NULL, description = NULL, tags = NULL, examples = NULL, deprecated = FALSE, operation_id = NULL) {
+    add_route(app, method, path, handler, route_arguments(environment()), sys.call(), sys.function())
+  }
 }
+
+# The arguments of such a function that have defaults, of its frame.
+route_arguments <- function(frame) mget(names(route_defaults), envir = frame)
+
+route_defaults <- lapply(as.list(formals(registrar_of(""))[-(1:3)]), eval, envir = baseenv())
 
 #' @rdname routes
 #' @export
-dr_post <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
-  add_route(app, "POST", path, handler, timeout, on_client_gone)
-}
+dr_get <- registrar_of("GET")
 
 #' @rdname routes
 #' @export
-dr_put <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
-  add_route(app, "PUT", path, handler, timeout, on_client_gone)
-}
+dr_post <- registrar_of("POST")
 
 #' @rdname routes
 #' @export
-dr_delete <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
-  add_route(app, "DELETE", path, handler, timeout, on_client_gone)
-}
+dr_put <- registrar_of("PUT")
 
 #' @rdname routes
 #' @export
-dr_patch <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
-  add_route(app, "PATCH", path, handler, timeout, on_client_gone)
-}
+dr_delete <- registrar_of("DELETE")
 
 #' @rdname routes
 #' @export
-dr_head <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
-  add_route(app, "HEAD", path, handler, timeout, on_client_gone)
-}
+dr_patch <- registrar_of("PATCH")
 
 #' @rdname routes
 #' @export
-dr_options <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
-  add_route(app, "OPTIONS", path, handler, timeout, on_client_gone)
-}
+dr_head <- registrar_of("HEAD")
 
 #' @rdname routes
 #' @export
-dr_any <- function(app, path, handler, timeout = NULL, on_client_gone = NULL) {
-  add_route(app, "ANY", path, handler, timeout, on_client_gone)
-}
+dr_options <- registrar_of("OPTIONS")
 
 #' @rdname routes
 #' @export
-dr_route <- function(app, methods, path, handler, timeout = NULL, on_client_gone = NULL) {
+dr_any <- registrar_of("ANY")
+
+#' @rdname routes
+#' @export
+dr_route <- function(app, methods, path, handler, timeout = NULL, on_client_gone = NULL, params = NULL, body = NULL,
+                     response = NULL, summary = NULL, description = NULL, tags = NULL, examples = NULL,
+                     deprecated = FALSE, operation_id = NULL) {
   if (!is.character(methods) || !length(methods) || !all(toupper(methods) %in% known_methods)) {
     right <- paste("a character vector of methods out of", paste(known_methods, collapse = ", "))
     stop_argument("methods", paste(right, "(dr_any() takes all)"), methods, sys.call())
   }
-  call <- sys.call()
-  for (method in unique(toupper(methods))) add_route(app, method, path, handler, timeout, on_client_gone, call = call)
+  more <- route_arguments(environment())
+  for (method in unique(toupper(methods))) add_route(app, method, path, handler, more, sys.call(), sys.function())
   invisible(app)
 }

@@ -15,12 +15,14 @@
 #'   For programs written for drogonR. Do not return what clients send then: a client could set the status and the
 #'   headers of the answer. `FALSE`: lists are data, and are sent as JSON.
 #' @returns An app: an environment of class `dr_app`. Its fields are for reading: `routes` (a named list; names like
-#'   `"GET /x"`; each element a list with `method`, `path`, `param_names` and `handler`), `cpp_routes` and
+#'   `"GET /x"`; each element a list with `method`, `path`, `param_names`, `handler`, and of what [dr_get()] was given
+#'   `params`, `body`, `response` and `about`), `cpp_routes` and
 #'   `cpp_stream_routes` (likewise, with `package` and `callable` instead of `handler`, see [dr_get_cpp()]), `ws_routes`
 #'   (a named list; the names are paths, see [dr_ws()]), `middleware` (a list of functions), `static_mounts` (a list of
 #'   lists with `mount` and `dir`), `mounts` (a list of lists with `prefix` and `app`), `on_error` and `not_found` (a
-#'   function or `NULL`), `on_start`, `on_stop`, `on_worker_start` and `on_worker_stop` (lists of functions),
-#'   `list_responses`, `port` (the port of the last [dr_serve()], or `NULL`) and `serving` (`TRUE` while it is served).
+#'   function or `NULL`), `on_start`, `on_stop`, `on_worker_start` and `on_worker_stop` (lists of functions), `policies`
+#'   (a list of lists with `routes` and `rule`), `about` (a list, see [dr_about()]), `list_responses`, `port` (the port
+#'   of the last [dr_serve()], or `NULL`) and `serving` (`TRUE` while it is served).
 #' @seealso [dr_get()], [dr_use()], [dr_static()], [dr_mount()], [dr_serve()]
 #' @examples
 #' app <- dr_app()
@@ -31,10 +33,11 @@
 dr_app <- function(list_responses = FALSE) {
   check_flag(list_responses, "list_responses")
   app <- list2env(list(
-    routes = list(), ws_routes = list(), cpp_routes = list(), cpp_stream_routes = list(), middleware = list(),
-    static_mounts = list(), mounts = list(), on_error = NULL, not_found = NULL, on_start = list(), on_stop = list(),
-    on_worker_start = list(), on_worker_stop = list(), further_routes = NULL, rest = NULL,
-    list_responses = list_responses, port = NULL, serving = FALSE
+    placed = new.env(parent = emptyenv()), routes = list(), ws_routes = list(), cpp_routes = list(),
+    cpp_stream_routes = list(), middleware = list(), static_mounts = list(), mounts = list(), on_error = NULL,
+    not_found = NULL, on_start = list(), on_stop = list(),
+    on_worker_start = list(), on_worker_stop = list(), policies = list(), further_routes = NULL, rest = NULL,
+    about = list(), list_responses = list_responses, port = NULL, serving = FALSE
   ), parent = emptyenv())
   class(app) <- "dr_app"
   app
@@ -76,6 +79,7 @@ format.dr_app <- function(x, ...) {
   hooks <- c(
     "error handler" = !is.null(x$on_error), "not-found handler" = !is.null(x$not_found),
     "start hooks" = length(x$on_start) > 0L, "stop hooks" = length(x$on_stop) > 0L,
+    "policies" = length(app_policies(x)) > 0L,
     "worker hooks" = length(x$on_worker_start) + length(x$on_worker_stop) > 0L
   )
   c(head, rows, if (any(hooks)) paste0("  with ", paste(names(hooks)[hooks], collapse = ", ")))

@@ -22,7 +22,11 @@ stop_argument <- function(arg, right, given, call) {
 }
 
 check_app <- function(app, arg = "app", call = sys.call(-1L)) {
-  if (!inherits(app, "dr_app")) stop_argument(arg, "a dr_app object (see dr_app())", app, call)
+  if (inherits(app, "dr_app")) return(invisible())
+  # of what is no function, which might be anything
+  is_other <- !is.function(app) && is_servable(app)
+  right <- if (is_other) "a dr_app object: dr_rook() makes one of it" else "a dr_app object (see dr_app())"
+  stop_argument(arg, right, app, call)
 }
 
 # Registrars call this, which take names of arguments as they are written.
@@ -81,6 +85,12 @@ is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
 check_string <- function(x, arg, null = FALSE, call = sys.call(-1L)) {
   if (is_string(x) || (null && is.null(x))) return(invisible())
   stop_argument(arg, if (null) "NULL or a single string" else "a single string", x, call)
+}
+
+check_texts <- function(x, arg, null = FALSE, call = sys.call(-1L)) {
+  if (is.null(x) && null) return(invisible())
+  if (is.character(x) && length(x) && !anyNA(x) && all(nzchar(x))) return(invisible())
+  stop_argument(arg, paste0(if (null) "NULL or ", "a vector of strings that are not empty"), x, call)
 }
 
 # One of some strings; all of them, as the default is written, are the first.

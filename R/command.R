@@ -1,6 +1,6 @@
 # Commands of the program that need R: `drover routes FILE` runs R -e 'drover:::command_main()' --args routes FILE. What
 # is asked for goes to standard output, all else to standard error. Neighbours: command-routes.R, command-doctor.R,
-# command-new.R, docker.R; the program's own side is the crate `cli`.
+# command-new.R, command-openapi.R, docker.R, compress-files.R; the program's own side is the crate `cli`.
 
 command_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   status <- tryCatch(
@@ -17,13 +17,18 @@ command_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
 run_command <- function(command, arguments) {
   switch(command,
     routes = command_routes(arguments), check = command_check(arguments), doctor = command_doctor(),
-    new = command_new(arguments[[1L]]), docker = command_docker(arguments), version = command_version()
+    openapi = command_openapi(arguments),
+    new = command_new(arguments[[1L]]), docker = command_docker(arguments), version = command_version(),
+    compress = command_compress(arguments[[1L]])
   )
 }
 
+# What follows an option, NULL where that was not given.
+option_of <- function(arguments, name) if (name %in% arguments) arguments[[match(name, arguments) + 1L]]
+
 # The app of FILE [--kind KIND], loaded as a server loads it. What the file prints is no answer to the command.
 load_for_command <- function(arguments) {
-  kind <- if (length(arguments) > 1L) arguments[[3L]] else "auto"
+  kind <- option_of(arguments, "--kind") %||% "auto"
   note_runs()
   sink(stderr())
   on.exit(sink())

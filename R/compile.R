@@ -65,9 +65,10 @@ app_routes <- function(app, prefix = "", outer = list()) {
   own <- lapply(c(unname(app$routes), further), function(route) {
     list(
       method = route$method, path = join_path(prefix, route$path),
-      handler = reading_lists(app, with_request(route$handler)),
+      handler = checked_handler(reading_lists(app, typed_handler(route)), route), types = engine_types(route),
       timeout = route$timeout, on_client_gone = route$on_client_gone, middleware = around$middleware,
-      on_error = route$on_error %||% around$on_error
+      on_error = route$on_error %||% around$on_error, declared = route[c("params", "body")], about = route$about,
+      offer = route$offer
     )
   })
   mounted <- lapply(app$mounts, function(mount) app_routes(mount$app, paste0(prefix, mount$prefix), around))
@@ -103,6 +104,7 @@ rest_routes <- function(app, prefix = "", outer = list()) {
 app_cpp_routes <- function(app, field, prefix = "") {
   own <- lapply(unname(app[[field]]), function(route) {
     route$path <- join_path(prefix, route$path)
+    route$types <- engine_types(route)
     route
   })
   mounted <- lapply(app$mounts, function(mount) app_cpp_routes(mount$app, field, paste0(prefix, mount$prefix)))
@@ -161,7 +163,7 @@ not_found_handler <- function(handler) {
 route_field <- function(route, handler, runs) {
   c(
     list(methods = route$method, pattern = enc2utf8(route$path), handler = handler, runs = runs),
-    Filter(Negate(is.null), route[c("timeout", "on_client_gone", "rest")])
+    Filter(Negate(is.null), route[c("timeout", "on_client_gone", "rest", "types")])
   )
 }
 
@@ -209,9 +211,9 @@ warn_of_hidden <- function(routes, statics, call) {
 }
 
 # A list: routes, static and not_found for engine_start()'s config; handlers and on_error (lists of the same length);
-# error_form (the function that gives a form to errors of the engine, or NULL); natives, the C handlers; and counts, for
-# people. A route has its handler's number among those of its kind. All routes in R go before all C routes, these before
-# streams in C, and what takes the rest comes last, wherever they are mounted.
+# error_form (the function that gives a form to errors of the engine, or NULL); natives, the C handlers; policies; app,
+# the app itself; and counts, for people. A route has its handler's number among those of its kind. All routes in R go
+# before all C routes, these before streams in C, and what takes the rest comes last, wherever they are mounted.
 compile_app <- function(app, call = sys.call(-1L)) {
   first <- app_routes(app)
   rest <- rest_routes(app)
@@ -224,6 +226,7 @@ compile_app <- function(app, call = sys.call(-1L)) {
   params <- lapply(cpp, function(route) parse_path(route$path, call)$names)
   handlers <- lapply(routes, function(route) compose(route$middleware, route$handler, route$on_error))
   on_error <- lapply(routes, `[[`, "on_error")
+  fill_offers(routes, handlers, app_policies(app), call)
   natives <- Map(native_field, cpp, params)
   sockets <- list()
   for (route in app_sockets(app)) {
@@ -261,7 +264,7 @@ compile_app <- function(app, call = sys.call(-1L)) {
     ),
     static = static, not_found = not_found, handlers = handlers, on_error = on_error,
     error_form = reading_lists(app, app$on_error),
-    natives = natives,
+    natives = natives, policies = app_policies(app), app = app,
     counts = c(
       routes = length(routes), cpp_routes = length(unary), cpp_stream_routes = length(streams),
       static = length(static), if (length(sockets)) c(ws_routes = length(sockets))

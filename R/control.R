@@ -38,7 +38,7 @@ dr_stop <- function(graceful_timeout = NULL) {
       later::later(function() dr_stop(graceful_timeout))
       return(invisible())
     }
-    engine_stop(graceful_timeout)
+    engine_stop(graceful_timeout, server$given$limits$drain_delay)
   }
   # without a URL a server is only about to start: that one ends by itself when it fails
   if (!is.null(server$url)) end_serving()
@@ -127,6 +127,7 @@ reload_session <- function(call = NULL) {
 #'   | `busy` | numeric | the part of its age that it was busy, 0 to 1 |
 #'   | `memory` | numeric | its memory in bytes; what it shares with others counts by its share |
 #'   | `age` | numeric | seconds since it was ready |
+#'   | `runs` | character | the request whose handler runs there, such as `"GET /orders/7"`; `NA` for none |
 #' @section Errors: `dr_url()` signals `drover_error_not_running` when no server runs in this session, as in a worker
 #'   process.
 #' @examples

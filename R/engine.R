@@ -32,16 +32,16 @@ engine_adopt <- function(compiled, config) {
   invisible()
 }
 
-# `config`: the settings, and the limits among them. list(port, url).
+# `config`: the settings, and the limits among them. What places() makes.
 engine_start <- function(config, compiled) {
   loadNamespace("later")
   open_console()
   natives <- natives_for_engine(compiled)
   engine_adopt(compiled, config)
-  start <- as_json(list(settings = config_fields(config), app = app_fields(compiled)))
-  port <- .Call(C_session_open, start, natives)
-  if (is.list(port)) stop_start(port)
-  list(port = port, url = base_url(config$host, port))
+  start <- as_json(list(settings = config_fields(config), app = app_fields(compiled, config)))
+  urls <- .Call(C_session_open, start, natives)
+  if (is.list(urls)) stop_start(urls)
+  places(urls)
 }
 
 # At a console, the log is R's to show, as front ends do not show what is written to standard error behind its back.
@@ -54,7 +54,7 @@ open_console <- function() {
 # The server of this session goes on with another app: requests wait until those of the one before are answered.
 engine_renew <- function(compiled, config) {
   natives <- natives_for_engine(compiled)
-  problem <- .Call(C_session_renew, as_json(app_fields(compiled)), natives)
+  problem <- .Call(C_session_renew, as_json(app_fields(compiled, config)), natives)
   if (is.list(problem)) stop_start(problem)
   began <- elapsed()
   patience <- config$limits$graceful_timeout
@@ -75,7 +75,7 @@ stop_start <- function(problem) {
 }
 
 # What is sent by a zygote. The native writer is there at once, jsonlite would first have to be loaded.
-app_json <- function(compiled) dr_to_json(app_fields(compiled), auto_unbox = TRUE)
+app_json <- function(compiled, config) dr_to_json(app_fields(compiled, config), auto_unbox = TRUE)
 
 as_json <- function(x) as.character(jsonlite::toJSON(x, auto_unbox = TRUE, digits = NA, json_verbatim = TRUE))
 
@@ -85,13 +85,15 @@ config_fields <- function(config) {
   config <- Filter(Negate(is.null), config)
   config$limits <- Filter(Negate(is.null), config$limits)
   table <- settings_table()
+  lists <- intersect(names(config), table$Name[table$Kind == "list"])
+  config[lists] <- lapply(config[lists], as.list)
   whole <- setdiff(names(config$limits), table$Name[table$Kind == "seconds"])
   config$limits[whole] <- lapply(config$limits[whole], whole_number)
   config
 }
 
 # What it expects of an app: lists even when they have one element.
-app_fields <- function(compiled) {
+app_fields <- function(compiled, config) {
   list(
     routes = lapply(compiled$routes, function(route) {
       route$methods <- as.list(route$methods)
@@ -100,7 +102,8 @@ app_fields <- function(compiled) {
     static = lapply(compiled$static, function(static) Filter(Negate(is.null), static[c("mount", "dir", "types")])),
     not_found = compiled$not_found %||% 0L,
     tasks = length(compiled$handlers) + 1L,
-    errors = own_errors(compiled$error_form)
+    errors = own_errors(compiled$error_form),
+    policies = compiled$policies, openapi = served_openapi(compiled$app, config$docs)
   )
 }
 
@@ -118,18 +121,15 @@ handler_names <- function(routes, n) {
   make.unique(names, " #")
 }
 
-# Where the server is reached from this machine, whatever it is bound to.
-base_url <- function(host, port) {
-  if (startsWith(host, "unix:")) {
-    path <- sub("[?]mode=.*", "", substring(host, 6L))
-    return(paste0("unix:", if (startsWith(path, "/")) path else file.path(getwd(), path)))
-  }
-  paste0("http://", base_address(switch(host, "0.0.0.0" = "127.0.0.1", "::" = "::1", host), port))
-}
-
-base_address <- function(host, port) {
-  if (grepl(":", host, fixed = TRUE)) host <- paste0("[", host, "]")
-  paste0(host, ":", port)
+# Where a server listens, of lines from the engine: list(urls; url, the first; port, of that, 0 for a unix socket;
+# apart, those for others than clients, by the names of the settings).
+places <- function(lines) {
+  urls <- strsplit(lines, "\n", fixed = TRUE)[[1L]]
+  is_apart <- grepl("^[a-z_]+ ", urls)
+  apart <- stats::setNames(sub("^[a-z_]+ ", "", urls[is_apart]), sub(" .*", "", urls[is_apart]))
+  urls <- urls[!is_apart]
+  port <- if (startsWith(urls[[1L]], "unix:")) 0L else as.integer(sub(".*:", "", urls[[1L]]))
+  list(urls = urls, url = urls[[1L]], port = port, apart = apart)
 }
 
 # Serves until dr_stop(), Ctrl-C or a signal.
@@ -211,17 +211,27 @@ end_streams <- function() {
   }
 }
 
-# Ends the server when the requests in flight are answered, or after `graceful_timeout` seconds.
-engine_stop <- function(graceful_timeout) {
-  .Call(C_session_drain)
-  engine$interrupted <- FALSE
+# Serves for so many seconds, or until all connections of a server that drains have ended. `interrupted` when the server
+# is told once more to end.
+serve_for <- function(seconds) {
   began <- elapsed()
-  while (elapsed() - began < graceful_timeout) {
+  while (elapsed() - began < seconds) {
     outcome <- serve(modes$drain)
-    if (identical(outcome, outcomes$stopped)) break
+    if (identical(outcome, outcomes$stopped)) return(outcome)
     called <- run_callbacks()
-    if (told_twice(began, interrupted %in% c(outcome, called))) break
+    if (told_twice(began, interrupted %in% c(outcome, called))) return(interrupted)
   }
+  outcomes$quiet
+}
+
+# Ends the server when the requests in flight are answered, or after `graceful_timeout` seconds. For `drain_delay`
+# seconds before, it goes on as it did.
+engine_stop <- function(graceful_timeout, drain_delay) {
+  engine$interrupted <- FALSE
+  .Call(C_session_leave)
+  told_again <- identical(serve_for(drain_delay), interrupted)
+  .Call(C_session_drain)
+  if (!told_again) serve_for(graceful_timeout)
   end_streams()
   .Call(C_session_close)
   give_up_tasks()

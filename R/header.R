@@ -12,16 +12,16 @@ has_control <- function(string) !all_bytes_in(string, value_bytes)
 
 # A named list (or character vector) of fields as a named list of strings. A value of several strings becomes several
 # fields of that name; NULL values are dropped.
-check_headers <- function(headers, call = sys.call(-1L)) {
+check_headers <- function(headers, call = sys.call(-1L), argument = "headers") {
   if (!length(headers)) return(list())
   names <- names(headers)
   if (!(is.list(headers) || is.character(headers)) || is.null(names)) {
-    stop_argument("headers", "a named list of strings", headers, call)
+    stop_argument(argument, "a named list of strings", headers, call)
   }
   for (name in names) {
     if (!is_token(name)) {
       shown <- encodeString(name, quote = "\"")
-      stop_header(paste("`headers`: a name must consist of letters, digits and hyphens, not", shown), call)
+      stop_header(paste("a name must consist of letters, digits and hyphens, not", shown), call, argument)
     }
   }
   plain <- is.list(headers) && !is.object(headers)
@@ -31,20 +31,20 @@ check_headers <- function(headers, call = sys.call(-1L)) {
       break
     }
   }
-  if (!plain) headers <- spread_headers(headers, call)
+  if (!plain) headers <- spread_headers(headers, call, argument)
   for (i in seq_along(headers)) {
     value <- headers[[i]]
-    if (is.na(value) || has_control(value)) stop_value(names(headers)[[i]], value, call)
+    if (is.na(value) || has_control(value)) stop_value(names(headers)[[i]], value, call, argument)
   }
   headers
 }
 
 # The same fields, each value one string.
-spread_headers <- function(headers, call) {
+spread_headers <- function(headers, call, argument) {
   values <- lapply(seq_along(headers), function(i) {
     value <- headers[[i]]
     if (is.numeric(value) && !is.object(value)) value <- vapply(value, format, "", scientific = FALSE, digits = 15L)
-    if (!is.null(value) && !is.character(value)) stop_value(names(headers)[[i]], value, call)
+    if (!is.null(value) && !is.character(value)) stop_value(names(headers)[[i]], value, call, argument)
     as.list(as.character(value))
   })
   out <- as.list(unlist(values, recursive = FALSE))
@@ -52,13 +52,14 @@ spread_headers <- function(headers, call) {
   out
 }
 
-stop_header <- function(problem, call) stop_drover("argument", problem, call = call, argument = "headers")
+stop_header <- function(problem, call, argument) {
+  stop_drover("argument", paste0("`", argument, "`: ", problem), call = call, argument = argument)
+}
 
-stop_value <- function(name, value, call) {
-  if (is_string(value)) {
-    stop_header(sprintf("`headers`: the value of %s must not hold line breaks or other control characters", name), call)
-  }
-  stop_header(sprintf("`headers`: the value of %s must be a string, not %s", name, describe(value)), call)
+stop_value <- function(name, value, call, argument) {
+  is_wrong <- if (is_string(value)) "not hold line breaks or other control characters" else
+    paste0("be a string, not ", describe(value))
+  stop_header(sprintf("the value of %s must %s", name, is_wrong), call, argument)
 }
 
 # Where a field is in a list of headers; names are compared without regard to case (RFC 9110, section 5.1).

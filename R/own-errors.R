@@ -3,7 +3,7 @@
 # engine.R, which gives the engine the rest of the app.
 
 # Those whose status says what has happened. What is wrong with a malformed request, the engine says in its own words.
-own_error_statuses <- c(404L, 405L, 413L, 502L, 503L, 504L)
+own_error_statuses <- c(401L, 403L, 404L, 405L, 413L, 429L, 502L, 503L, 504L)
 
 # What clients accept that get the answer in JSON, and all others.
 accepted_forms <- list(json = "application/json", others = "text/html")

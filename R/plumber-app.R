@@ -32,9 +32,9 @@ to_docs <- function(handler, has_docs) {
   function(req) {
     answer <- handler(req)
     if (!is_response(answer) || answer$status != 404L || req$method != "GET" || !isTRUE(has_docs())) return(answer)
-    path <- split_target(req$url)$path
-    if (split_path(path, mount_depth(req$route))$rest != "/") return(answer)
-    dr_redirect(paste0(sub("/$", "", path), "/__docs__/"), status = 307L)
+    target <- split_target(req$url, mount_depth(req$route))
+    if (target$rest != "/") return(answer)
+    dr_redirect(paste0(sub("/$", "", target$path), "/__docs__/"), status = 307L)
   }
 }
 

@@ -88,15 +88,17 @@ plain_handler <- function(endpoint, verb, handler, private, folder) {
   is_plain <- !length(endpoint$formals) && !grepl("[<:*]", endpoint$prefix) && is.null(endpoint$regex$types)
   if (!is_plain) return(handler)
   writer <- endpoint$writer
+  answer <- function(req, value) answer_of(value, endpoint, req, NULL, NULL)
   plain <- list(
     verb, paste0(endpoint$prefix, endpoint$path), as.call(list(endpoint$fn)), endpoint$envir, private, engine, working,
-    !is.null(folder), attr(writer, "native") %||% 0L, attr(writer, "type") %||% ""
+    !is.null(folder), attr(writer, "native") %||% 0L, attr(writer, "type") %||% "", answer
   )
-  function(req) {
-    answer <- .Call(C_plain_endpoint, req, plain)
-    if (is.object(answer)) return(answer)
-    if (is.null(answer)) handler(req) else answer_of(answer[[1L]], endpoint, req, NULL, NULL)
-  }
+  # as the worker has it without calling R, where nothing is around the handler
+  structure(function(req) {
+    response <- .Call(C_plain_endpoint, req, plain)
+    if (is.object(response)) return(response)
+    if (is.null(response)) handler(req) else answer(req, response[[1L]])
+  }, plain = plain)
 }
 
 # By what the server was told: fast, as plumber does, or both, with a line in the log where they differ.

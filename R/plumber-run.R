@@ -16,8 +16,8 @@ handler_shape <- function(fn) {
 
 # list(info, query): the path below where the app is mounted, and the query with its "?", as they were sent.
 asked_for <- function(req, endpoint) {
-  target <- split_target(req$url)
-  list(info = split_path(target$path, endpoint$depth)$rest, query = target$query)
+  target <- split_target(req$url, endpoint$depth)
+  list(info = target$rest, query = target$query)
 }
 
 # The values of the placeholders; NULL when the path is not this endpoint's, or one before it has it.

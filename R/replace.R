@@ -43,7 +43,7 @@ replace_app <- function(app, given, compiled, on_worker_start, on_worker_stop, c
   }
   server$app <- app
   server$apps <- new
-  app$port <- as.integer(sub(".*:", "", server$url))
+  app$port <- server$places$port
   for (one in going) one$serving <- FALSE
   for (one in new) one$serving <- TRUE
   for (one in rev(going)) {

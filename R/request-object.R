@@ -4,7 +4,8 @@
 # The fields, in the order of their numbers in src/request.c.
 request_fields <- c(
   "method", "path", "url", "query", "params", "headers", "cookies", "body", "raw", "form", "files", "remote_addr",
-  "remote_port", "protocol", "host", "scheme", "id", "route", "json"
+  "remote_port", "protocol", "host", "scheme", "id", "route", "tls",
+  "auth", "session", "trace", "json"
 )
 
 # field_functions(cell, routine): a function for each lazy field, which are called by reading the field. All share one

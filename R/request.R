@@ -38,7 +38,22 @@
 #'     `content` is `NULL`).}
 #'   \item{`remote_addr`, `remote_port`}{Address (a string) and port (an integer) of the client.}
 #'   \item{`protocol`}{`"HTTP/1.1"` or `"HTTP/2"`.}
-#'   \item{`scheme`, `host`}{`"http"`, and the host the client asked for: strings.}
+#'   \item{`scheme`, `host`}{`"http"` or `"https"`, and the host the client asked for: strings.}
+#'   \item{`tls`}{What was agreed on in TLS: a named list of strings. `protocol` (`"TLSv1.3"`) and `cipher`,
+#'     `server_name` (the name that the client asked for, if it asked for one), and of a client with a certificate,
+#'     which was checked, `client_subject` and `client_issuer` (as in `"CN=Alice, O=Example"`), `client_serial`,
+#'     `client_fingerprint` (SHA-256, in hexadecimal digits) and `client_not_after` (when it ends, in seconds since
+#'     1970). `NULL` in cleartext.}
+#'   \item{`auth`}{Who asks, where the app wants to know: a list with `scheme` (`"basic"`, `"bearer"`, `"key"` or
+#'     `"jwt"`), `user` (the name of the user, token or key, or the claim `sub`: a string, or `NULL`) and, of a JSON Web
+#'     Token, `claims` (a list, as JSON is read). `NULL` for a client that has not said it. See [dr_auth_basic()].}
+#'   \item{`session`}{What the app keeps with this client: the list that was given to [dr_session_set()], as JSON reads
+#'     it again; `NULL` when there is none.}
+#'   \item{`trace`}{The trace that the request belongs to (W3C Trace Context): a list. `trace_id` and `span_id` (what
+#'     this server does for the request): strings of hexadecimal digits. `parent_id`, the span of the client: only where
+#'     the client sent a valid `traceparent`; otherwise the trace is a new one, which follows from `id`. `sampled`: a
+#'     logical. `traceparent`, and `tracestate` where a valid one came: header fields for requests that the handler
+#'     makes of others.}
 #'   \item{`id`}{The id of this request, as in the log and in the bodies of errors: a string.}
 #'   \item{`route`}{The path of the route as registered, such as `"/users/:id"`: a string.}
 #' }

@@ -9,8 +9,8 @@
 #' @param status The HTTP status: a single integer in 200..599.
 #' @param headers Header fields: a named list of strings. A value of several strings becomes several fields; numbers are
 #'   written out; `NULL` values are left out. A `Content-Type` given here wins over that of the function. Fields about
-#'   framing and the connection (`Content-Length`, `Transfer-Encoding`, `Trailer`, `Connection`, `Keep-Alive`, `TE`,
-#'   `Upgrade`) are the server's, and not sent.
+#'   framing and the connection (`Content-Length`, `Transfer-Encoding`, `Trailer` but for streams, `Connection`,
+#'   `Keep-Alive`, `TE`, `Upgrade`) are the server's, and not sent.
 #' @param location Where to: a single string, an absolute or relative URL. Characters that a URL cannot hold are
 #'   percent-encoded.
 #' @returns A list of class `dr_response` with `status` (integer), `body` (a string, a raw vector or `NULL`) and

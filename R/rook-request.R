@@ -4,7 +4,7 @@
 # What is the same for each request. Without httpuv no app can ask for its version.
 rook_constants <- function() {
   c(
-    list(SCRIPT_NAME = "", rook.version = "1.1-0", rook.url_scheme = "http", rook.errors = rook_errors),
+    list(SCRIPT_NAME = "", rook.version = "1.1-0", rook.errors = rook_errors),
     # without loading it, which takes as long as a small app does
     if (nzchar(system.file(package = "httpuv"))) list(httpuv.version = utils::packageVersion("httpuv"))
   )
@@ -18,74 +18,19 @@ rook_errors <- list(
 )
 
 # The environment for `req`, whose first `depth` segments of the path are where the app is mounted. Its body is not
-# there yet: apps are asked before it comes, see rook_handler(). All is read now: the app may keep it, and a promise of
-# its answer needs it when other requests have come.
-rook_request <- function(req, depth, constants) {
-  target <- split_target(req$url)
-  mounted <- split_path(target$path, depth)
-  headers <- unlist(unclass(req$headers))
-  shape <- header_shape(names(headers))
-  headers <- headers[shape$order]
-  fields <- as.list(headers)
-  names(fields) <- shape$variables
-  about <- constants
-  about$SCRIPT_NAME <- mounted$before
-  host <- host_parts(req$host)
-  env <- list2env(c(about, fields, list(
-    REQUEST_METHOD = req$method, PATH_INFO = mounted$rest, QUERY_STRING = target$query, HEADERS = headers,
-    SERVER_NAME = host$name, SERVER_PORT = host$port, REMOTE_ADDR = req$remote_addr,
-    REMOTE_PORT = as.character(req$remote_port), rook.input = no_input
-  )), parent = emptyenv())
-  # the specification has them under these names, too
-  if (!is.null(fields$HTTP_CONTENT_TYPE)) env$CONTENT_TYPE <- fields$HTTP_CONTENT_TYPE
-  if (!is.null(fields$HTTP_CONTENT_LENGTH)) env$CONTENT_LENGTH <- fields$HTTP_CONTENT_LENGTH
-  env
-}
+# there yet: apps are asked before it comes, see rook_handler(). src/rook.c makes it: it is a good part of what a small
+# app takes.
+rook_request <- function(req, depth, constants) .Call(C_rook_request, req, depth, constants, no_input)
 
-# What the request before had in common with this one, as most have: clients ask again with the same names of fields.
-recent <- new.env(parent = emptyenv())
+# Called from C for header fields that middleware has given: several strings for one, too.
+flat_headers <- function(headers) unlist(unclass(headers))
 
-# list(names, order, variables): in which order header fields come, and what they are called in the environment.
-header_shape <- function(names) {
-  if (identical(names, recent$shape$names)) return(recent$shape)
-  order <- order(names, method = "radix")
-  recent$shape <- list(
-    names = names, order = order, variables = paste0("HTTP_", toupper(chartr("-", "_", names[order])))
-  )
-}
-
-host_parts <- function(host) {
-  if (!identical(host, recent$host)) {
-    recent$parts <- split_host(host)
-    recent$host <- host
-  }
-  recent$parts
-}
-
-# list(path, query) of "/a%20b?c=d", as they were sent; the query has its "?".
-split_target <- function(url) {
-  # a client of a proxy names the server, too
-  if (!startsWith(url, "/")) url <- sub("^[a-zA-Z][a-zA-Z0-9+.-]*://[^/?]*/?", "/", url)
-  at <- regexpr("?", url, fixed = TRUE)
-  if (at < 0L) return(list(path = url, query = ""))
-  list(path = substr(url, 1L, at - 1L), query = substring(url, at))
-}
-
-# list(before, rest): so many segments of a path, and the others. The rest is never empty.
-split_path <- function(path, depth) {
-  if (depth == 0L) return(list(before = "", rest = path))
-  slashes <- gregexpr("/", path, fixed = TRUE)[[1L]]
-  if (length(slashes) <= depth) return(list(before = path, rest = "/"))
-  end <- slashes[[depth + 1L]]
-  list(before = substr(path, 1L, end - 1L), rest = substring(path, end))
-}
+# list(path, query, before, rest) of "/a%20b?c=d", as they were sent; the query has its "?". `before`: so many segments
+# of the path; `rest`: the others, which is never empty.
+split_target <- function(url, depth = 0L) .Call(C_rook_target, url, depth)
 
 # list(name, port), strings, of what the client has asked for.
-split_host <- function(host) {
-  port <- regexpr(":[0-9]*$", host)
-  if (port < 0L) return(list(name = host, port = "80"))
-  list(name = substr(host, 1L, port - 1L), port = substring(host, port + 1L))
-}
+split_host <- function(host) .Call(C_rook_host, host)
 
 # The body as a stream.
 rook_input <- function(bytes) {

@@ -16,7 +16,7 @@ rserve_handler <- function(request) {
 
 # The path below the one where the app is mounted, decoded as Rserve does.
 rserve_url <- function(req) {
-  rest <- split_path(split_target(req$url)$path, mount_depth(req$route))$rest
+  rest <- split_target(req$url, mount_depth(req$route))$rest
   # the engine has seen that it can be decoded
   url <- utils::URLdecode(chartr("+", " ", rest))
   Encoding(url) <- "UTF-8"

@@ -46,10 +46,14 @@
 #' @export
 dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_worker_start = NULL, max_queue = 1024L,
                    cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = TRUE, debug = FALSE,
-                   log = "stderr", access_log = "none", access_log_format = c("combined", "json"),
+                   log = "stderr", log_format = c("text", "json"), log_level = c("info", "debug", "warn", "error"),
+                   access_log = "none", access_log_format = c("combined", "json"), otlp_endpoint = NULL,
                    case_sensitive = FALSE, errors = c("auto", "json", "text"),
-                   plumber = c("fast", "full", "verify"), on_client_gone = NULL, on_worker_stop = NULL,
-                   limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
+                   health = FALSE, metrics = FALSE, docs = "auto", admin = NULL, admin_token = NULL, agent_check = NULL,
+                   trusted_proxies = NULL, forwarded_fields = c("x-forwarded", "forwarded"), proxy_protocol = NULL,
+                   compress = FALSE, decompress = FALSE, plumber = c("fast", "full", "verify"), on_client_gone = NULL,
+                   on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
+                   tls = NULL,
                    kind = c("auto", "script", "plumber", "annotations", "rds", "expression")) {
   call <- sys.call()
   check_string(file, "file", call = call)
@@ -59,6 +63,7 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
   }
   old <- old_settings(..., call = call, fun = sys.function())
   given <- serving_arguments(environment(), old, call)
+  end_testing()
   check_nothing_runs(call)
   config <- c(prepare_settings(given$settings), list(limits = given$limits))
 
@@ -74,7 +79,8 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
   server$renew <- function() program_source(arguments, heap_for(file, kind))
   listening <- service_start(config, given$pool, server$renew(), call)
   started <- TRUE
+  server$places <- listening
   server$url <- listening$url
-  go_on(block, function() announce(host, threads, given$workers, listening$counts, block))
+  go_on(block, function() announce(given$settings, threads, given$workers, listening$counts, block))
   invisible()
 }

@@ -48,8 +48,9 @@ text_writer <- function(type) {
   structure(function(value) .Call(C_text_reply, value, type), native = 1L, type = type)
 }
 
-# A serializer of plumber's by its name, for when plumber is not there: list(write, writer), a function of a value,
-# `req`, `res` and a function for errors, and one like known_serializer()'s. NULL for those that need plumber.
+# A serializer of plumber's by its name, for when plumber is not there: list(write, writer, type), a function of a
+# value, `req`, `res` and a function for errors, one like known_serializer()'s, and the Content-Type, if there is one.
+# NULL for those that need plumber.
 own_serializer <- function(alias, arguments) {
   text <- "text/plain; charset=UTF-8"
   type <- arguments$type
@@ -87,12 +88,12 @@ own_type <- function(type, convert, is_text = FALSE) {
     res$setHeader("Content-Type", type)
     identity_serializer(convert(value), req, res, errorHandler)
   }
-  list(write = write, writer = if (is_text) text_writer(type) else function(value) NULL)
+  list(write = write, writer = if (is_text) text_writer(type) else function(value) NULL, type = type)
 }
 
 own_json <- function(type, arguments) {
   list(
     write = own_type(type, function(value) to_json(value, utils::modifyList(list(digits = 4L), arguments), NULL))$write,
-    writer = json_writer(type, arguments)
+    writer = json_writer(type, arguments), type = type
   )
 }

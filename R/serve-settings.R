@@ -18,19 +18,21 @@ serving_arguments <- function(frame, old, call) {
   limits <- c(groups$limits, groups$timeouts, values["max_queue"])
   workers <- values$workers
   list(
-    settings = values[setdiff(own, c("max_queue", "workers"))],
+    settings = c(values[setdiff(own, c("max_queue", "workers"))], list(tls = tls_fields(frame$tls, call))),
     limits = limits,
     # one is the session itself; two that are the same are as many processes
     workers = as.integer(workers),
-    pool = c(groups$pool, list(
-      n_min = workers[[1L]], n_max = workers[[length(workers)]], graceful_timeout = limits$graceful_timeout
+    pool = c(groups$pool, limits[c("drain_delay", "graceful_timeout")], list(
+      n_min = workers[[1L]], n_max = workers[[length(workers)]]
     ))
   )
 }
 
 warn_debug <- function(debug, host) {
-  if (debug && !grepl("^(127\\.|::1$|localhost$|unix:)", host)) {
-    warning("`debug = TRUE` shows errors and tracebacks to every client that reaches ", host, call. = FALSE)
+  open <- host[!grepl("^(127\\.|\\[?::1\\]?(:[0-9]+)?$|localhost(:[0-9]+)?$|unix:)", host)]
+  if (debug && length(open)) {
+    reached <- and_list(open)
+    warning("`debug = TRUE` shows errors and tracebacks to every client that reaches ", reached, call. = FALSE)
   }
 }
 
@@ -61,8 +63,18 @@ prepare_settings <- function(settings) {
       encodeString(beneath, quote = "\""), ": ", folder[[1L]]), argument = "upload_path")
   }
   settings$upload_path <- folder
+  if (!is.null(settings$admin_token)) settings$admin_token <- normalizePath(settings$admin_token, mustWork = FALSE)
   settings$colours <- has_colours()
+  settings$web <- file.path(system.file(package = "drover"), "web")
+  settings$otel <- otel_variables()
   settings
+}
+
+# The variables of OpenTelemetry, by name; NULL when there are none.
+otel_variables <- function() {
+  all <- unclass(Sys.getenv())
+  found <- as.list(all[startsWith(names(all), "OTEL_")])
+  if (length(found)) found
 }
 
 # The pool as the supervisor's own reader expects it: whole numbers as such.

@@ -2,7 +2,8 @@
 # (compile.R). Neighbours: serve-settings.R, pool-settings.R (the arguments), service.R (worker processes), control.R
 # (stopping and asking), run.R (an app in a file).
 
-# What is being served: app, apps (it and all mounted ones), graceful_timeout and url, worker_hooks, and for worker
+# What is being served: app, apps (it and all mounted ones), graceful_timeout, places (see places()) and url,
+# the first of them, worker_hooks, and for worker
 # processes those fields that service.R names; empty when nothing is.
 server <- new.env(parent = emptyenv())
 
@@ -38,7 +39,8 @@ server <- new.env(parent = emptyenv())
 #'
 #' @param app An app, see [dr_app()]; or a router of the package 'plumber', or an app of httpuv, Rook or Rserve, see
 #'   [dr_rook()].
-#' @param port The TCP port: a single integer in 0..65535; 0 takes a free one, which [dr_url()] tells.
+#' @param port The TCP port of addresses without one: a single integer in 0..65535; 0 takes a free one, which [dr_url()]
+#'   tells.
 #' @param threads Number of engine threads for connections: a single integer >= 1. One serves tens of thousands of
 #'   requests per second.
 #' @param workers Where handlers run. 1: in this session. A larger integer: in so many worker processes. Two integers,
@@ -55,23 +57,62 @@ server <- new.env(parent = emptyenv())
 #'   when missing.
 #' @param ... Arguments of [dr_limits()], [dr_timeouts()] and [dr_pool()], for one release: a message says where they
 #'   belong. What follows is given by name.
-#' @param host The address to listen on: a single string. The default is reached from this machine only; `"0.0.0.0"` and
-#'   `"::"` listen on all interfaces. `"unix:/run/app.sock"` is a socket in the file system, whose file is removed when
-#'   the server ends; `"unix:/run/app.sock?mode=0666"` sets who may connect (0660 otherwise: user and group of the
-#'   server).
+#' @param host The addresses to listen on: a character vector. The default is reached from this machine only;
+#'   `"0.0.0.0"` and `"::"` listen on all interfaces. `"127.0.0.1:8000"` and `"[::1]:8000"` have a port of their own.
+#'   `"unix:/run/app.sock"` is a socket in the file system, whose file is removed when the server ends;
+#'   `"unix:/run/app.sock?mode=0666"` sets who may connect (0660 otherwise: user and group of the server). [dr_url()]
+#'   tells the first.
 #' @param block `TRUE` to serve until [dr_stop()] is called by a handler or hook or Ctrl-C is pressed, and only then
 #'   return; `FALSE` to return at once. By default `TRUE` in a script, and `FALSE` at the console.
 #' @param debug `TRUE` to send messages and tracebacks of errors to clients. Not for production.
 #' @param log Where log lines go: `"stderr"`, `"none"`, or the path of a file, to which they are appended. At an R
 #'   console R writes what goes to `"stderr"`, so that RStudio and Jupyter show it.
 #' @param access_log Where a line is written for each request, the same as `log`; by default nowhere.
+#' @param log_format How they are written: `"text"`, for people, or `"json"`, an object of JSON on each line, for
+#'   programs. With `"json"`, what worker processes print is in the log, too, with the request that printed it.
+#' @param log_level Least level of lines that are written: `"debug"`, `"info"`, `"warn"` or `"error"`. See [dr_log()].
 #' @param access_log_format How: `"combined"`, which the tools for logs of web servers read, or `"json"`, an object of
 #'   JSON on each line, with times in seconds.
+#' @param otlp_endpoint The address of a collector of OpenTelemetry that spans of requests are sent to, as
+#'   `"http://127.0.0.1:4318"`. `NULL`: the variable `OTEL_EXPORTER_OTLP_ENDPOINT` says so; without it, none are sent.
 #' @param case_sensitive `TRUE` to tell upper and lower case in paths apart.
 #' @param errors What the bodies of errors are that the server makes, those of [dr_abort()] among them. `"json"`:
 #'   problem details (RFC 9457). `"text"`: a line of text. `"auto"`: JSON for clients whose `Accept` names JSON, text
 #'   for those that name other types only; for those that take anything JSON when they send JSON, or when the app's last
 #'   answer was JSON.
+#' @param health `TRUE` to answer `/livez`, which says that the server runs, and `/readyz`, which says whether more
+#'   requests should come: 200, or 503 with the reason when it is told to end, no worker is ready, or the queue is full.
+#'   They are answered before the app, however busy R is.
+#' @param metrics `TRUE` to count requests, times, connections and workers, and to tell the figures at `/metrics`, as
+#'   OpenMetrics, or in the text format of Prometheus: before the app is asked, for whoever reaches the server, or,
+#'   where there is `admin`, there only.
+#' @param docs Who gets the description of the app, see [dr_openapi()], at `/openapi.json` and `/openapi.yaml`, and the
+#'   page of documentation at `/__docs__/`. They are behind all that the app has at these paths, and what covers them,
+#'   such as [dr_auth_basic()], does so here. `TRUE`: all clients. `FALSE`: nobody. `"auto"`: clients on this machine,
+#'   if `host` has addresses of this machine only and the server knows of no proxy before it (`trusted_proxies`,
+#'   `proxy_protocol`, header fields that proxies add); and whoever reaches `admin`.
+#' @param admin Another address, written as those of `host` are, for whoever runs the server: the dashboard,
+#'   `/__drover__/`, `/livez`, `/readyz`, with `metrics`, `/metrics`, and what `docs` says are answered there, and
+#'   nothing of the app is, also when there are as many connections as there may be. It is in cleartext, and not in the
+#'   access log. `NULL`: there is none.
+#' @param admin_token The path of a file with a token, of at least 16 characters in its first line, or `sha256:` and the
+#'   hash of one: who has the token may reload the app and replace workers on the dashboard. `NULL`: nobody may.
+#' @param agent_check An address, or a port of this machine, where balancers ask how much the server can take, as
+#'   HAProxy does with `agent-check`: a single string. They get a line, `up ready 75%` for a queue that is 75 % free,
+#'   `up drain` when the server is told to end, or `down`. `NULL`: there is none.
+#' @param trusted_proxies Proxies that are believed what they say of clients: a character vector of networks such as
+#'   `"10.0.0.0/8"`, of addresses, and `"unix"` for those that come by a unix socket. For their requests, the address of
+#'   the client, the scheme and the host are those of `X-Forwarded-For`, `-Proto`, `-Host` and `-Port`, read from the
+#'   right: for handlers, logs and limits. `NULL`: nobody is believed.
+#' @param forwarded_fields What these proxies write: `"x-forwarded"` for those fields, `"forwarded"` for `Forwarded`
+#'   (RFC 7239). The other kind is not read, as clients can send it through a proxy that does not know it.
+#' @param proxy_protocol Balancers that begin each connection with a header of PROXY protocol, version 1 or 2: networks
+#'   as for `trusted_proxies`. From them it is required, and the address of the client is the one that it names; from
+#'   others it is not read. `NULL`: from nobody.
+#' @param compress `TRUE` to compress responses for clients that accept it, as `dr_compress(app)` does: see
+#'   [dr_compress()] for what is compressed, and for apps and paths that are to have it otherwise.
+#' @param decompress `TRUE` to unpack compressed bodies of requests, as `dr_decompress(app)` does: see
+#'   [dr_decompress()].
 #' @param plumber How endpoints of routers of the package 'plumber' are answered. `"fast"`: those that are simple
 #'   without its steps, which gives the same answers. `"full"`: all with them. `"verify"`: simple ones both ways, so
 #'   handlers run twice; clients get plumber's answer, and the log says where the other one differs. `drover check`
@@ -84,6 +125,8 @@ server <- new.env(parent = emptyenv())
 #' @param limits Limits of sizes and numbers: see [dr_limits()].
 #' @param timeouts Limits of times: see [dr_timeouts()].
 #' @param pool How worker processes start, and when they are replaced: see [dr_pool()].
+#' @param tls Certificates and keys, for `https://`: see [dr_tls()] and, for development, [dr_tls_self_signed()].
+#'   `NULL`: connections are in cleartext, as those by a socket in the file system always are.
 #' @returns `NULL`, invisibly.
 #' @section Errors:
 #' * `drover_error_argument` when an argument is not as described, or a folder of [dr_static()] does not exist.
@@ -112,15 +155,22 @@ server <- new.env(parent = emptyenv())
 #' @export
 dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_start = NULL, max_queue = 1024L,
                      cpp_workers = 4L, upload_path = NULL, ..., host = "127.0.0.1", block = !interactive(),
-                     debug = FALSE, log = "stderr", access_log = "none", access_log_format = c("combined", "json"),
+                     debug = FALSE, log = "stderr", log_format = c("text", "json"),
+                     log_level = c("info", "debug", "warn", "error"),
+                     access_log = "none", access_log_format = c("combined", "json"), otlp_endpoint = NULL,
                      case_sensitive = FALSE, errors = c("auto", "json", "text"),
-                     plumber = c("fast", "full", "verify"), on_client_gone = NULL, on_worker_stop = NULL,
-                     limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool()) {
+                     health = FALSE, metrics = FALSE, docs = "auto", admin = NULL, admin_token = NULL,
+                     agent_check = NULL, trusted_proxies = NULL,
+                     forwarded_fields = c("x-forwarded", "forwarded"), proxy_protocol = NULL,
+                     compress = FALSE, decompress = FALSE, plumber = c("fast", "full", "verify"), on_client_gone = NULL,
+                     on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
+                     tls = NULL) {
   call <- sys.call()
   app <- as_app(app, call = call)
   old <- old_settings(..., call = call, fun = sys.function())
   given <- serving_arguments(environment(), old, call)
   if (is_loading()) return(register_app(app, on_worker_start, on_worker_stop, names(match.call())))
+  end_testing()
   if (can_replace()) {
     if (!serves_file() && same_settings(given)) {
       replace_app(app, given, compile_app(app, call), on_worker_start, on_worker_stop, call)
@@ -163,10 +213,11 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
     listening <- serve_by_processes(app, config, given$pool, compiled, on_worker_start, on_worker_stop, call)
   }
   started <- TRUE
+  server$places <- listening
   server$url <- listening$url
   app$port <- listening$port
   for (one in server$apps) one$serving <- TRUE
-  go_on(block, function() announce(host, threads, given$workers, compiled$counts, block))
+  go_on(block, function() announce(given$settings, threads, given$workers, compiled$counts, block))
   invisible()
 }
 
@@ -184,17 +235,30 @@ check_nothing_runs <- function(call) {
 }
 
 # `counts`: how many there are of what, by name.
-announce <- function(host, threads, workers, counts, block) {
+announce <- function(settings, threads, workers, counts, block) {
   shown <- c(
-    # more than the URL says
-    bound = if (host %in% c("0.0.0.0", "::")) base_address(host, sub(".*:", "", server$url)),
+    bound = bound_to(settings$host),
+    server$places$apart,
     threads = as.integer(threads), workers = paste(unique(as.integer(workers)), collapse = "-"),
     vapply(counts, format, "", scientific = FALSE)
   )
   message(sprintf(
-    "drover listening on %s (%s)%s", server$url, paste0(names(shown), "=", shown, collapse = ", "),
+    "drover listening on %s (%s)%s", and_list(server$places$urls), paste0(names(shown), "=", shown, collapse = ", "),
     if (block && isatty(stderr())) "; Ctrl-C stops" else ""
   ))
+}
+
+# What is bound, where that is more than the URLs say.
+bound_to <- function(host) {
+  all <- grepl("^(0[.]0[.]0[.]0|::|\\[::\\])(:[0-9]+)?$", host)
+  if (!any(all)) return(NULL)
+  ports <- sub(".*:", "", server$places$urls[all])
+  paste0(ifelse(grepl("::", host[all], fixed = TRUE), "[::]", "0.0.0.0"), ":", ports, collapse = ", ")
+}
+
+and_list <- function(x) {
+  n <- length(x)
+  if (n == 1L) x else paste(paste(x[-n], collapse = ", "), "and", x[[n]])
 }
 
 # After the start: says so, and serves. Who reads that it listens may press Ctrl-C at once, and that must end it in

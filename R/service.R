@@ -7,7 +7,7 @@
 
 service_running <- function() .Call(C_service_running)
 
-# dr_serve() with worker processes. list(port, url).
+# dr_serve() with worker processes. What service_start() gives.
 serve_by_processes <- function(app, config, pool, compiled, on_worker_start, on_worker_stop, call) {
   hooks <- worker_hooks(app, on_worker_start, on_worker_stop)
   renew_from(app, config, pool, compiled, hooks, on_worker_start, on_worker_stop, call)
@@ -49,11 +49,12 @@ fork_from <- function(app, config, compiled, hooks, on_worker_start, on_worker_s
   }
 }
 
-# Starts the server and waits until it listens. list(port, url, counts); when it fails, nothing is left running.
+# Starts the server and waits until it listens. What places() makes, and `counts`; when it fails, nothing is left
+# running.
 service_start <- function(config, pool, source, call) {
   open_console()
-  port <- .Call(C_service_open, as_json(config_fields(config)), as_json(pool_fields(pool)), source)
-  if (is.list(port)) stop_start(port)
+  urls <- .Call(C_service_open, as_json(config_fields(config)), as_json(pool_fields(pool)), source)
+  if (is.list(urls)) stop_start(urls)
   started <- FALSE
   on.exit(if (!started) .Call(C_service_close))
   loaded <- service_wait("loaded", give_up = failures)
@@ -61,10 +62,7 @@ service_start <- function(config, pool, source, call) {
   event <- service_wait("listening", give_up = failures)
   if (!identical(event$what, "listening")) stop_service(event, call)
   started <- TRUE
-  list(
-    port = as.integer(event$numbers), url = base_url(config$host, event$numbers),
-    counts = parts_of(loaded$numbers[3:6])
-  )
+  c(places(urls), list(counts = parts_of(loaded$numbers[3:6])))
 }
 
 # How many there are of what, for announce().
@@ -101,6 +99,7 @@ service_wait <- function(wanted, give_up = character()) {
 service_news <- function() {
   event <- .Call(C_service_news)
   if (identical(event$what, "zygote_lost")) lend_zygote()
+  if (identical(event$what, "reload_wanted")) reload_as_wanted()
   if (identical(event$what, "reloaded") && is.function(server$proven)) server$proven()
   if (!is.null(event) && event$what %in% c("reloaded", "reload_failed")) server$proven <- NULL
   event
@@ -113,6 +112,11 @@ lend_zygote <- function() {
   message("drover: ", problem, "; it is tried again in a second")
   later::later(function() if (service_running()) lend_zygote(), 1)
   invisible()
+}
+
+# The dashboard's user wants the app as it is now; when that fails, the workers from before go on.
+reload_as_wanted <- function() {
+  tryCatch(service_reload(NULL), error = function(error) message("drover: not reloaded: ", conditionMessage(error)))
 }
 
 # Has the supervisor load a new generation; an event tells how it went.

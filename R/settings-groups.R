@@ -20,6 +20,8 @@
 #' @param max_collisions Most different strings of one request that fall into one bucket of R's string cache beyond what
 #'   chance brings about; more, which only an attack brings about, get 400.
 #' @param max_connections Most connections at a time; further ones wait.
+#' @param max_connections_per_address Most connections from one address at a time, or from one network of IPv6 (/64);
+#'   further ones are closed at once. 0 for no limit. Those of `trusted_proxies` have none, as they are those of many.
 #' @param max_async Most promises under way in a worker: handlers that have returned one and not answered yet. A worker
 #'   that has so many is given no requests until one of them has come to its end; these wait, or go to other workers. At
 #'   most 2000.
@@ -33,7 +35,7 @@
 dr_limits <- function(..., max_body = 1048576, spool_above = 131072, max_request_line = 8192L,
                       max_header_field = 8192L, max_header_size = 32768L, max_headers = 100L, max_parts = 100L,
                       max_fields = 1000L, max_json_depth = 64L, max_collisions = 2L, max_connections = 10000L,
-                      max_async = 1000L, max_streams = 100L) {
+                      max_connections_per_address = 0L, max_async = 1000L, max_streams = 100L) {
   call <- sys.call()
   check_dots_empty(..., call = call)
   make_group("limits", environment(), call)
@@ -52,6 +54,8 @@ dr_limits <- function(..., max_body = 1048576, spool_above = 131072, max_request
 #'   long as its `timeout`.
 #' @param kill_after How long after its interrupt a handler in a worker process may go on, in seconds, before the
 #'   process is killed. Handlers are interrupted when `timeout` is over, and as `on_client_gone` says.
+#' @param drain_delay How long the server goes on as before when it is told to end, in seconds. Only `/readyz` says so
+#'   meanwhile, see `health` of [dr_serve()], so that a balancer that asks for it sends no more requests.
 #' @param graceful_timeout How long [dr_stop()] waits for requests in flight, in seconds; 0 does not wait.
 #' @param keep_alive Longest idle time between two requests of a connection, in seconds.
 #' @param header_timeout From the first byte of a request to the end of its header section, in seconds.
@@ -64,8 +68,9 @@ dr_limits <- function(..., max_body = 1048576, spool_above = 131072, max_request
 #' @examples
 #' dr_timeouts(timeout = "2m", keep_alive = 15)
 #' @export
-dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, kill_after = 2, graceful_timeout = 30, keep_alive = 60,
-                        header_timeout = 10, body_timeout = 15, min_body_rate = 500, write_timeout = 30) {
+dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, kill_after = 2, drain_delay = 0, graceful_timeout = 30,
+                        keep_alive = 60, header_timeout = 10, body_timeout = 15, min_body_rate = 500,
+                        write_timeout = 30) {
   call <- sys.call()
   check_dots_empty(..., call = call)
   make_group("timeouts", environment(), call)

@@ -36,6 +36,12 @@ check_setting <- function(name, value, call) {
       check_seconds(value, name, zero = !is.na(row$Least), call = call)
     },
     flag = check_flag(value, name, call = call),
+    "flag or auto" = {
+      if (!isTRUE(value) && !isFALSE(value) && !identical(value, "auto")) {
+        stop_argument(name, "TRUE, FALSE or \"auto\"", value, call)
+      }
+      value <- tolower(value)
+    },
     choice = {
       choices <- strsplit(row$Choices, ", ", fixed = TRUE)[[1L]]
       # without a default, NULL is a choice
@@ -46,6 +52,7 @@ check_setting <- function(name, value, call) {
       }
     },
     text = check_string(value, name, null = is.na(row$Default), call = call),
+    list = check_texts(value, name, null = is.na(row$Default), call = call),
     workers = {
       if (identical(value, "auto")) value <- .Call(C_usable_cores)
       check_workers(value, call)

@@ -13,6 +13,9 @@ format_age <- function(seconds) {
   paste(signif(seconds / sizes[unit], 2L), names(sizes)[unit])
 }
 
+# Nothing for NA. Control characters, as clients may send them in a path, are shown as escapes.
+texts <- function(x) ifelse(is.na(x), "", encodeString(as.character(x)))
+
 # Columns that were left out stay so; what else was done with the data frame, too.
 #' @export
 format.dr_status <- function(x, ...) {
@@ -24,7 +27,7 @@ format.dr_status <- function(x, ...) {
   )
   shown <- as.data.frame(lapply(stats::setNames(names(x), names(x)), function(column) {
     value <- x[[column]]
-    if (is.numeric(value) || is.logical(value)) (as_text[[column]] %||% as.character)(value) else as.character(value)
+    if (is.numeric(value) || is.logical(value)) (as_text[[column]] %||% as.character)(value) else texts(value)
   }), stringsAsFactors = FALSE)
   shown
 }

@@ -7,12 +7,14 @@
 #' [dr_stream()]: a loop in a package, a query that hands over its rows, a function with callbacks.
 #'
 #' `writer(out)` is called once, when the handler has returned, and the body is complete when it returns. `out` has
-#' three functions:
+#' these functions:
 #' - `out$write(x)` sends a single string (as UTF-8), a raw vector, or a list, which is sent as a line of JSON, and a
 #'   data frame as a line for each row. It returns when the client has taken most of what was sent before: a slow client
 #'   slows the function down, and memory holds what is written at a time and 256 kB.
 #' - `out$event(data, event, id, retry, comment)` writes a Server-Sent Event, with the fields of [dr_stream_sse()].
 #' - `out$is_open()` says whether somebody still reads.
+#' - `out$trailers(fields)` sends header fields after the complete body: see `trailers` of [dr_stream()]. A later call
+#'   replaces an earlier one.
 #'
 #' When nobody does, as the client has gone or the server ends, the next `out$write()` does not return: the function
 #' ends there, quietly, and what it has set up with [on.exit()] is done. For [tryCatch()] that is a condition of class
@@ -59,13 +61,14 @@ writing <- function(writer) {
     out <- stream_output()
     on.exit(out$close())
     tryCatch(writer(out$functions), drover_stream_over = function(over) NULL)
-    list(done = TRUE)
+    list(done = TRUE, trailers = out$close())
   }
 }
 
 # What a writer writes with, until it is closed.
 stream_output <- function() {
   open <- TRUE
+  behind <- NULL
   write <- function(x) {
     if (!(is_string(x) || is.raw(x) || is.list(x))) {
       stop_argument("x", "a single string, a raw vector or a list", x, sys.call())
@@ -78,21 +81,44 @@ stream_output <- function() {
     send(event_text(fields), sys.call())
     invisible()
   }
-  send <- function(chunk, call) {
+  trailers <- function(fields) {
+    check_open(sys.call())
+    behind <<- check_headers(fields, sys.call(), "fields")
+    invisible()
+  }
+  check_open <- function(call) {
     if (!open) stop_drover("argument", "this stream is over: its `writer` has returned", call = call)
+  }
+  send <- function(chunk, call) {
+    check_open(call)
     if (.Call(C_streams_write, chunk)) return()
     over <- structure(class = c("drover_stream_over", "condition"), list(message = "nobody reads this", call = call))
     signalCondition(over)
   }
   list(
-    functions = list(write = write, event = event, is_open = function() open && .Call(C_streams_write, "")),
-    close = function() open <<- FALSE
+    functions = list(
+      write = write, event = event, trailers = trailers, is_open = function() open && .Call(C_streams_write, "")
+    ),
+    # what is to stand behind the body
+    close = function() {
+      open <<- FALSE
+      behind
+    }
   )
 }
 
 # Called from C when a session is to end while a stream is written: for how many seconds it may still be. In a worker
 # process that is for its server to say.
 seconds_to_finish <- function(unused) server$graceful_timeout %||% 1e6
+
+# Called from C for the fields behind a body: as text. Which there cannot be is known to the engine.
+trailer_text <- function(trailers) {
+  fields <- check_headers(trailers, NULL, "trailers")
+  text <- paste0(names(fields), ": ", enc2utf8(as.character(fields)), "\r\n", recycle0 = TRUE, collapse = "")
+  # more than any client takes
+  if (nchar(text, "bytes") > 4096L) stop("`trailers` of a stream are longer than 4096 bytes", call. = FALSE)
+  text
+}
 
 # Called from C for a chunk that is a list. https://github.com/ndjson/ndjson-spec
 json_lines <- function(x) {

@@ -13,6 +13,10 @@
 #'   nothing; the function is called again, but not before 10 milliseconds have passed.
 #' - `state`: what the next call gets as `state`. Without it, or with `NULL`, the state stays as it is.
 #' - `done`: `TRUE` when the body is complete with this chunk. `FALSE` or nothing: there is more to come.
+#' - `trailers`: with `done`, header fields that are sent behind the body, for what is known only then, such as a
+#'   checksum: a named list of strings, as for [dr_response()]. Those that a client needs before the body, such as
+#'   `Content-Type` and `Set-Cookie`, are an error. `headers = list(Trailer = "Digest")` announces them.
+#'   Browsers do not show them, and HTTP/1.0 has none.
 #'
 #' It is called when its client has taken most of what was sent, so a slow client slows it down, and memory holds one
 #' chunk and 256 kB for each stream. When nobody wants more, as the client has gone or the server ends, it is called
@@ -51,6 +55,12 @@
 #' @export
 dr_stream <- function(next_chunk, state = NULL, content_type = "text/event-stream", headers = list(),
                       min_interval = 0, status = 200L, on_drain = "finish") {
+  # what is as usual, in one call
+  usual <- .Call(
+    C_stream_response, sys.call(), sys.function(), next_chunk, state, content_type, headers, min_interval, status,
+    on_drain
+  )
+  if (!is.null(usual)) return(usual)
   check_names()
   check_takes(next_chunk, "next_chunk", 2L, "two arguments, state and cancelled")
   new_stream(next_chunk, state, content_type, headers, min_interval, status, on_drain)
@@ -61,8 +71,8 @@ dr_stream <- function(next_chunk, state = NULL, content_type = "text/event-strea
 #' A stream of events for browsers (`EventSource`) and other clients of `text/event-stream`. As [dr_stream()], but the
 #' function returns events, and the text of an event is made for it.
 #'
-#' `generator(state, cancelled)` returns a list of `state` and `done`, as for [dr_stream()], and of the fields of an
-#' event:
+#' `generator(state, cancelled)` returns a list of `state`, `done` and `trailers`, as for [dr_stream()], and of the
+#' fields of an event:
 #' - `data`: text; each of its lines becomes a line of the event. A value that is no string becomes JSON. Without
 #'   data, there is no event, but other fields are sent.
 #' - `event`: the type of the event, a single string; `"message"` to the browser if it is left out.
@@ -89,6 +99,10 @@ dr_stream <- function(next_chunk, state = NULL, content_type = "text/event-strea
 #' @export
 dr_stream_sse <- function(generator, state = NULL, headers = list(), min_interval = 0, status = 200L,
                           on_drain = "end", heartbeat = 15) {
+  usual <- .Call(
+    C_events_response, sys.call(), sys.function(), generator, state, headers, min_interval, status, on_drain, heartbeat
+  )
+  if (!is.null(usual)) return(usual)
   check_names()
   check_takes(generator, "generator", 2L, "two arguments, state and cancelled")
   min_interval <- as_seconds(min_interval)
@@ -131,33 +145,35 @@ beats_between <- function(min_interval, heartbeat) {
   if (heartbeat > 0) max(1, ceiling(min_interval / heartbeat)) else 1
 }
 
-# A function for dr_stream() that makes text of the events of `generator`, each after `beats` calls.
+# A function for dr_stream() that makes text of the events of `generator`, each after `beats` calls: see src/events.c.
 event_chunks <- function(generator, beats = 1, heartbeat = 0) {
   force(generator)
+  force(heartbeat)
   calls <- 0
-  said <- elapsed()
+  # when the stream said something last, which C changes in place
+  said <- .Call(C_event_clock)
   function(state, cancelled) {
-    is_due <- cancelled || calls %% beats == 0
-    calls <<- calls + 1
+    is_due <- TRUE
+    if (beats > 1) {
+      is_due <- cancelled || calls %% beats == 0
+      calls <<- calls + 1
+    }
     event <- if (is_due) generator(state, cancelled) else list()
     if (cancelled) return()
-    if (!is.list(event) || (length(event) && is.null(names(event)))) {
-      stop("the generator of dr_stream_sse() returned ", describe(event), "; return list(data = , state = , done = )",
-        call. = FALSE)
-    }
-    text <- event_text(event)
-    now <- elapsed()
-    # times of calls are not exact
-    if (!nzchar(text) && heartbeat > 0 && (!is_due || now - said >= heartbeat)) text <- ":\n\n"
-    if (nzchar(text)) said <<- now
-    list(chunk = text, state = event[["state"]], done = event[["done"]])
+    chunk <- .Call(C_event_chunk, event, said, heartbeat, is_due)
+    if (!is.null(chunk)) return(chunk)
+    stop("the generator of dr_stream_sse() returned ", describe(event), "; return list(data = , state = , done = )",
+      call. = FALSE)
   }
 }
 
 # The text of one event, "" for none: https://html.spec.whatwg.org/multipage/server-sent-events.html
-event_text <- function(event) {
+event_text <- function(event) .Call(C_event_text, event) %||% event_text_slowly(event)
+
+# The same of any fields, or an error for what is wrong with one.
+event_text_slowly <- function(event) {
   data <- event[["data"]]
-  if (!is.null(data) && !is.character(data)) data <- dr_to_json(data, auto_unbox = TRUE)
+  if (!is.null(data) && !is.character(data)) data <- plain_json(data)
   lines <- c(
     event_lines("", event[["comment"]]),
     event_line("event", event[["event"]]), event_line("id", event[["id"]]), event_line("retry", event[["retry"]]),

@@ -2,11 +2,14 @@
 # quicker with them, and their memory is shared. Called by zygote.R.
 
 # Returns `compiled`, see compile_app(), with its functions as byte code. R does that with each function that it calls
-# for the second time; the compiler alone takes it some 20 ms to get going.
-warm_up <- function(compiled) {
+# for the second time; the compiler alone takes it some 20 ms to get going. An app with thousands of routes is not to
+# wait for all of them: after so many seconds of CPU time the rest is left to R.
+warm_up <- function(compiled, seconds = 0.5) {
   if (compiler::enableJIT(-1L) == 0L) return(compiled)
-  compiled$handlers <- lapply(compiled$handlers, byte_compiled)
-  compiled$on_error <- lapply(compiled$on_error, byte_compiled)
+  until <- proc.time()[[1L]] + seconds
+  in_time <- function(f) if (proc.time()[[1L]] < until) byte_compiled(f) else f
+  compiled$on_error <- lapply(compiled$on_error, in_time)
+  compiled$handlers <- lapply(compiled$handlers, in_time)
   compiled
 }
 

@@ -24,7 +24,7 @@ guard <- function(mode) {
   tryCatch(
     withCallingHandlers(
       remembering_requests(.Call(C_worker_run, mode)),
-      error = note_trace, warning = log_warning
+      error = note_trace, warning = log_warning, message = log_message
     ),
     error = function(condition) {
       fail_request(condition)
@@ -49,7 +49,7 @@ log_warning <- function(condition) {
 log_line <- function(level, text, request = NULL) {
   # a session that only looks after workers has no log of its own
   if (service_running()) message("drover: ", gsub("\x1f", "\n  ", text, fixed = TRUE))
-  level <- match(level, c("info", "warn", "error")) - 1L
+  level <- match(level, log_levels) - 1L
   .Call(C_worker_log, level, enc2utf8(text), request)
   invisible()
 }
@@ -64,7 +64,7 @@ describe_condition <- function(condition) {
   message <- tryCatch(conditionMessage(condition), error = function(e) NULL)
   if (!is_string(message)) message <- paste(class(condition)[[1L]], "without a message")
   call <- tryCatch(conditionCall(condition), error = function(e) NULL)
-  paste0(valid_text(message), if (!is.null(call)) paste0(" call=", one_line(call)))
+  paste0(without_marks(message), if (!is.null(call)) paste0(" call=", one_line(call)))
 }
 
 # Text that can be written anywhere: what is not UTF-8 is shown as escapes, and colours, as 'cli' has them, are left

@@ -4,7 +4,7 @@
 # Forks a zygote of this session. list(descriptor, process id), for the supervisor.
 fork_zygote <- function(config, compiled, hooks) {
   settings <- as_json(config_fields(config))
-  routes <- app_json(compiled)
+  routes <- app_json(compiled, config)
   collect_garbage()
   forked <- .Call(C_zygote_fork, function(descriptor) {
     # what it has of the server is its parent's
@@ -49,7 +49,7 @@ zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   }
   collect_garbage()
   config <- dr_from_json(settings)
-  status <- run_zygote(config, loaded$compiled, app_json(loaded$compiled), loaded$hooks)
+  status <- run_zygote(config, loaded$compiled, app_json(loaded$compiled, config), loaded$hooks)
   if (is.list(status)) status <- worker_process(status[[1L]], loaded$compiled, loaded$hooks)
   for (hook in loaded$stop) {
     tryCatch(hook(), error = function(error) message("drover: stop hook failed: ", conditionMessage(error)))

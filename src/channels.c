@@ -1,6 +1,6 @@
-/* WebSockets as R has them: `conn` objects, the call of a handler for a message, and what handlers want sent. The
- * sockets are the server's, and so are rooms and the states of connections: a worker has nothing of them that it could
- * take with it. Neighbours: R/websocket*.R, rust/crates/binding/src/channels.rs. */
+/* What R wants the server to do. WebSockets as R has them: `conn` objects, the call of a handler for a message, and
+ * what handlers want sent. The sockets are the server's, and so are rooms and the states of connections: a worker has
+ * nothing of them that it could take with it. Neighbours: R/websocket*.R, R/cache.R, binding/src/channels.rs. */
 #include "channels.h"
 #include "build.h"
 #include "clock.h"
@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { CONNECT = 0, TEXT = 1, BINARY = 2, CLOSED = 3 };
-enum { SEND = 0, CLOSE = 1, JOIN = 2, LEAVE = 3, BROADCAST = 4, MEMBERS = 5, ROOMS = 6 };
+enum { SEND = 0, CLOSE = 1, JOIN = 2, LEAVE = 3, BROADCAST = 4, MEMBERS = 5, ROOMS = 6, PURGE = 7 };
 
 /* How long the answer of the server is waited for: it is given at once, unless the server has gone. */
 #define ANSWER_MS 10000
@@ -252,6 +252,12 @@ SEXP drv_channels_leave(SEXP connection, SEXP room) {
   return R_NilValue;
 }
 
+/* The number that is the answer. */
+static SEXP count_of(SEXP answer) {
+  SEXP numbers = VECTOR_ELT(answer, 0);
+  return Rf_ScalarInteger(XLENGTH(numbers) ? (int)REAL(numbers)[0] : 0);
+}
+
 SEXP drv_channels_broadcast(SEXP room, SEXP message, SEXP binary, SEXP except) {
   const void *before = vmaxget();
   drv_command command = {.kind = BROADCAST, .room = room_argument(room)};
@@ -260,17 +266,25 @@ SEXP drv_channels_broadcast(SEXP room, SEXP message, SEXP binary, SEXP except) {
   PROTECT_WITH_INDEX(message, &at);
   command.bytes = message_argument(&message, binary, &command.small);
   REPROTECT(message, at);
-  SEXP answer = PROTECT(say(&command));
-  SEXP numbers = VECTOR_ELT(answer, 0);
-  int count = XLENGTH(numbers) ? (int)REAL(numbers)[0] : 0;
+  SEXP count = count_of(PROTECT(say(&command)));
   vmaxset(before);
   UNPROTECT(2);
-  return Rf_ScalarInteger(count);
+  return count;
 }
 
 SEXP drv_channels_members(SEXP room) {
   drv_command command = {.kind = MEMBERS, .room = room_argument(room)};
   return say(&command);
+}
+
+/* Responses that the server keeps: R/cache.R has checked what is asked. */
+SEXP drv_channels_purge(SEXP by, SEXP text) {
+  const void *before = vmaxget();
+  drv_command command = {.kind = PURGE, .small = Rf_asInteger(by), .room = drv_text(text)};
+  SEXP count = count_of(PROTECT(say(&command)));
+  vmaxset(before);
+  UNPROTECT(1);
+  return count;
 }
 
 SEXP drv_channels_rooms(void) {

@@ -21,5 +21,8 @@ SEXP drv_channels_broadcast(SEXP room, SEXP message, SEXP binary, SEXP except);
 /* .Call: list(numbers, texts) of the members of a room, and of all rooms. */
 SEXP drv_channels_members(SEXP room);
 SEXP drv_channels_rooms(void);
+/* .Call: forgets responses that the server keeps: 0 by what their requests ask for, 1 by how that begins, 2 by tag. How
+ * many they were. */
+SEXP drv_channels_purge(SEXP by, SEXP text);
 
 #endif

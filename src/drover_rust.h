@@ -92,14 +92,18 @@ struct SEXPREC;
 drv_session *drv_session_start(const char *json, size_t len, drv_natives, int32_t (*ring)(void),
                                void (*interrupt)(void), drv_link **link, drv_error *error);
 const drv_node *drv_session_status(drv_session *);
+int32_t drv_session_wants_heap(const drv_session *);
+void drv_session_heap(const drv_session *, uint32_t collections, uint32_t micros, uint64_t bytes);
 int32_t drv_session_is_interrupted(const drv_session *);
-int32_t drv_session_port(const drv_session *);
+/* Lines; the text lives as long as the session. */
+drv_str drv_session_urls(const drv_session *);
 void drv_session_reopens_log(const drv_session *);
 
 /* The log of a session at a console: see console.c. `wake` is called from any thread; 0 when there is no further
  * record. */
 void drv_console_start(void (*wake)(void));
 int32_t drv_console_next(drv_str *text);
+void drv_session_leave(const drv_session *);
 void drv_session_drain(const drv_session *);
 int32_t drv_session_drained(const drv_session *);
 int32_t drv_session_renew(drv_session *, const char *json, size_t len, drv_natives, drv_error *error);
@@ -118,6 +122,7 @@ int32_t drv_link_doze(drv_link *);
 void drv_link_awake(const drv_link *);
 int32_t drv_link_bell(const drv_link *);
 void drv_link_log(const drv_link *, const drv_cell *, int32_t level, drv_str text);
+void drv_link_log_printed(const drv_link *, const drv_cell *, int32_t to_stderr, drv_str text);
 /* A reply is made first, which may run R code, of ALTREP classes; and then sent, if there still is a link. */
 int32_t drv_reply_value(struct SEXPREC *value); /* 2: the head of a stream */
 void drv_reply_failure(int32_t status, drv_str detail, struct SEXPREC *headers);
@@ -131,6 +136,7 @@ uint32_t drv_stream_next(drv_link *, int32_t *last);
 /* done: 0 to be called again, 1 whole, -1 broken off */
 void drv_stream_called(drv_link *, uint32_t number, const uint8_t *bytes, size_t len, int32_t done);
 /* 0: the bytes are on their way; 1: some wait for the client; 2: nobody wants them */
+drv_str drv_stream_trailers(drv_link *, uint32_t number, drv_str text); /* the name that cannot be there, or NA */
 int32_t drv_stream_write(drv_link *, uint32_t number, const uint8_t *bytes, size_t len);
 int32_t drv_stream_doze(drv_link *);
 int32_t drv_stream_due_in(drv_link *, int32_t longest); /* ms */
@@ -138,12 +144,22 @@ uint32_t drv_stream_count(const drv_link *);
 void drv_stream_end_early(drv_link *, int32_t all);
 void drv_stream_log(const drv_link *, uint32_t number, drv_str text);
 
+/* events.rs: the fields of a Server-Sent Event, NA where it has none. Its text is valid until the next: NA when R has
+ * to look at the fields. */
+typedef struct {
+  drv_str comment, event, id, retry, data;
+} drv_sse;
+
+drv_str drv_sse_text(const drv_sse *);
+
 /* request.rs */
 drv_cell *drv_cell_new(void);
 void drv_cell_free(drv_cell *);
 const drv_node *drv_cell_field(const drv_link *, drv_cell *, uint32_t field, drv_error *error);
 void drv_cell_built(drv_cell *); /* after each drv_cell_field that gave a node */
 const uint8_t *drv_cell_body(drv_cell *, size_t *len, drv_error *error);
+/* NULL when there is none */
+const uint8_t *drv_cell_json(const drv_cell *, uint32_t field, size_t *len);
 int32_t drv_cell_asks_for(const drv_cell *, drv_str method, drv_str target);
 int32_t drv_cell_is_open(const drv_cell *);
 
@@ -163,7 +179,7 @@ typedef struct {
   drv_str bytes; /* a message, a reason, or a name */
 } drv_command;
 /* the field of a request that has the message of a WebSocket */
-enum { DRV_MESSAGE_FIELD = 18 };
+enum { DRV_MESSAGE_FIELD = 22 };
 int32_t drv_cell_event(const drv_cell *, drv_event *);
 /* 1: said; 2: there is an answer to wait for; 0: nobody is there; -1: a text is not UTF-8 */
 int32_t drv_channel_say(drv_link *, const drv_service *, const drv_command *);
@@ -201,13 +217,19 @@ void drv_client_stop(void);
 
 /* process.rs */
 int32_t drv_process_fd(const drv_process *);
+int32_t drv_process_logs_what_is_printed(const drv_process *);
 /* serves C handlers, if there is a link for them; 0 and an error when that cannot be. All signals are blocked
  * meanwhile */
 int32_t drv_process_serve_c(drv_process *, drv_natives, drv_error *error);
 int32_t drv_process_c_has_ended(drv_process *); /* none begins, none runs */
+int32_t drv_process_wants_heap(const drv_process *);
+/* Garbage collections since it was told last, what they took, and bytes that are allocated. 0: not taken. */
+int32_t drv_process_tell_heap(const drv_process *, uint32_t collections, uint32_t micros, uint64_t bytes);
 void drv_process_tell_ready(const drv_process *);
 void drv_process_tell_failed(const drv_process *, drv_str why);
-int32_t drv_process_order(drv_process *); /* 0 none, 1 stop, 2 the server has ended */
+/* 0 none, 1 stop, 2 the server has ended, 3 an inspection: its number, 1 stacks or 2 objects, ms, us of an interval */
+int32_t drv_process_order(drv_process *, uint32_t asked[4]);
+int32_t drv_process_report(const drv_process *, uint32_t number, drv_str text, int32_t failed); /* 0: not taken */
 int32_t drv_process_is_interrupted(const drv_process *);
 
 /* zygote.rs. Of drv_zygote_channel: the server's end, then the zygote's. */
@@ -222,6 +244,24 @@ drv_process *drv_zygote_worker(drv_zygote *, drv_link **link, drv_error *error);
 void drv_zygote_made(drv_zygote *, uint32_t pid, drv_str why);
 void drv_zygote_exited(const drv_zygote *, uint32_t worker, uint32_t pid, uint32_t status);
 
+/* tls.rs. Has a certificate for development in that folder; 0 and an error when none can be made */
+int drv_tls_self_signed(drv_str folder, drv_error *error);
+
+/* exchange.rs */
+typedef struct drv_exchange drv_exchange;
+drv_exchange *drv_exchange_begin(drv_str path, const uint8_t *request, size_t len, drv_error *error);
+int32_t drv_exchange_go_on(drv_exchange *); /* 1: the answer is whole */
+drv_str drv_exchange_answer(const drv_exchange *);
+void drv_exchange_free(drv_exchange *);
+/* schema.rs. 1 when something is wrong, which is where an error would be; a value without an address is none */
+int32_t drv_schema_problem(drv_str schema, drv_str value, drv_error *answer);
+/* secrets.rs. The hash is where an error would be; 0 when that says why there is none */
+int drv_secret_hash(drv_str secret, int is_token, drv_error *answer);
+int drv_password_verify(drv_str password, drv_str hash);
+
+/* packed_files.rs. Packs a file into another; its size, 0 when it would not be smaller, -1 and an error */
+double drv_file_pack(drv_str from, drv_str encoding, drv_str to, drv_error *error);
+
 /* uploads.rs. NULL and an error when there can be none beneath that folder */
 drv_uploads *drv_uploads_new(drv_str beneath, drv_error *error);
 drv_str drv_uploads_path(const drv_uploads *);
@@ -235,7 +275,8 @@ typedef struct {
 drv_service *drv_service_start(drv_str settings, drv_str options, const drv_source *, void (*wake)(void),
                                drv_error *error);
 void drv_service_free(drv_service *);
-int32_t drv_service_port(const drv_service *);
+/* Lines; the text lives as long as the service. */
+drv_str drv_service_urls(const drv_service *);
 void drv_service_reopens_log(const drv_service *);
 const drv_node *drv_service_event(drv_service *);
 const drv_node *drv_service_status(drv_service *);
@@ -257,5 +298,8 @@ int32_t drv_usable_cores(void);
 /* pattern.rs */
 const drv_node *drv_pattern_parse(const char *text, size_t len, drv_error *error);
 void drv_patterns_hidden(const drv_str *texts, size_t n, int32_t *hidden_by);
+
+/* yaml.rs */
+const drv_node *drv_yaml_of_json(drv_str json, drv_error *error);
 
 #endif

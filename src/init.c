@@ -2,22 +2,32 @@
 #include "channels.h"
 #include "clients.h"
 #include "console.h"
+#include "events.h"
+#include "exchange.h"
+#include "inspection.h"
 #include "json.h"
 #include "natives.h"
 #include "opened.h"
+#include "packed_files.h"
 #include "pattern.h"
 #include "plain_endpoint.h"
 #include "process.h"
 #include "request.h"
+#include "rook.h"
+#include "schema.h"
+#include "secrets.h"
 #include "service.h"
 #include "session.h"
 #include "signals.h"
+#include "stream_response.h"
 #include "streams.h"
 #include "tasks.h"
 #include "title.h"
+#include "tls.h"
 #include "uploads.h"
 #include "values.h"
 #include "worker.h"
+#include "yaml.h"
 #include "zygote.h"
 #include <R_ext/Rdynload.h>
 #include <R_ext/Visibility.h>
@@ -33,8 +43,19 @@ static const R_CallMethodDef calls[] = {
     CALL("client_stop", drv_clients_stop, 0),
     CALL("client_wake", drv_clients_wake, 0),
     CALL("console_open", drv_console_open, 0),
+    CALL("event_chunk", drv_event_chunk, 4),
+    CALL("event_clock", drv_event_clock, 0),
+    CALL("event_text", drv_call_event_text, 1),
+    CALL("events_response", drv_events_response, 9),
+    CALL("exchange_begin", drv_call_exchange_begin, 2),
+    CALL("exchange_go_on", drv_call_exchange_go_on, 2),
     CALL("fields_pick", drv_pick, 2),
     CALL("hidden_patterns", drv_hidden_patterns, 1),
+    CALL("inspection_address", drv_inspection_address, 1),
+    CALL("inspection_begin", drv_inspection_begin, 2),
+    CALL("inspection_end", drv_inspection_end, 0),
+    CALL("inspection_settled", drv_inspection_settled, 2),
+    CALL("inspection_until", drv_inspection_until, 1),
     CALL("json_parse", drv_call_json_parse, 4),
     CALL("json_refused", drv_call_json_refused, 1),
     CALL("json_reply", drv_call_json_reply, 5),
@@ -48,12 +69,17 @@ static const R_CallMethodDef calls[] = {
     CALL("pointer_is_live", drv_pointer_is_live, 1),
     CALL("process_failed", drv_process_failed, 1),
     CALL("process_ready", drv_process_ready, 1),
+    CALL("process_reports", drv_process_reports, 3),
     CALL("process_state", drv_process_state, 0),
     CALL("request_bind", drv_request_bind, 3),
     CALL("request_body", drv_request_body, 2),
     CALL("request_make_cell", drv_request_make_cell, 0),
     CALL("request_pick", drv_request_pick, 3),
     CALL("request_undispatched", drv_request_undispatched, 1),
+    CALL("rook_host", drv_rook_host, 1),
+    CALL("rook_request", drv_rook_request, 4),
+    CALL("rook_response", drv_rook_response, 1),
+    CALL("rook_target", drv_rook_target, 2),
     CALL("service_close", drv_service_close, 0),
     CALL("service_end", drv_service_end, 1),
     CALL("service_go_idle", drv_service_go_idle, 0),
@@ -65,6 +91,7 @@ static const R_CallMethodDef calls[] = {
     CALL("service_wait", drv_service_wait, 1),
     CALL("service_workers", drv_service_workers, 0),
     CALL("session_close", drv_session_close, 0),
+    CALL("session_leave", drv_session_begin_leave, 0),
     CALL("session_drain", drv_session_begin_drain, 0),
     CALL("session_forget", drv_session_forget, 0),
     CALL("session_interrupted", drv_session_interrupted, 0),
@@ -77,17 +104,24 @@ static const R_CallMethodDef calls[] = {
     CALL("signals_take", drv_signals_take, 0),
     CALL("status_phrase", drv_phrase, 1),
     CALL("title", drv_title, 1),
+    CALL("stream_response", drv_stream_response, 9),
     CALL("streams_end", drv_streams_end, 0),
+    CALL("packed_files_make", drv_packed_files_make, 3),
     CALL("streams_failed", drv_streams_failed, 1),
     CALL("streams_state", drv_streams_state, 0),
     CALL("streams_write", drv_streams_write, 1),
     CALL("tasks_say", drv_tasks_say, 3),
     CALL("text_reply", drv_text_reply, 2),
     CALL("units_read", drv_units, 2),
+    CALL("password_verify", drv_call_password_verify, 2),
+    CALL("schema_problem", drv_call_schema_problem, 2),
+    CALL("secret_hash", drv_call_secret_hash, 2),
+    CALL("tls_make", drv_tls_make, 1),
     CALL("uploads_make", drv_uploads_make, 1),
     CALL("uploads_remove", drv_uploads_remove, 0),
     CALL("usable_cores", drv_cores, 0),
     CALL("worker_answer", drv_worker_answer, 1),
+    CALL("worker_answer_in_frame", drv_worker_answer_in_frame, 2),
     CALL("worker_app", drv_worker_app, 3),
     CALL("worker_guarded", drv_worker_guarded, 2),
     CALL("worker_log", drv_worker_log, 3),
@@ -103,7 +137,9 @@ static const R_CallMethodDef calls[] = {
     CALL("ws_leave", drv_channels_leave, 2),
     CALL("ws_members", drv_channels_members, 1),
     CALL("ws_rooms", drv_channels_rooms, 0),
+    CALL("cache_purge", drv_channels_purge, 2),
     CALL("ws_send", drv_channels_send, 3),
+    CALL("yaml", drv_yaml, 1),
     CALL("zygote_adopt", drv_zygote_adopt, 1),
     CALL("zygote_enter", drv_zygote_enter, 2),
     CALL("zygote_fail", drv_zygote_fail, 1),

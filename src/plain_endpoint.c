@@ -7,28 +7,41 @@
 #include <string.h>
 
 /* The elements of `endpoint`, as R/plumber-fast.R has them. */
-enum { VERB, ADDRESS, CALL, ENVIR, PRIVATE, ENGINE, WORKING, HAS_FOLDER, WRITER, TYPE };
+enum { VERB, ADDRESS, CALL, ENVIR, PRIVATE, ENGINE, WORKING, HAS_FOLDER, WRITER, TYPE, ANSWER };
 
 /* Who makes the response. */
 enum { BY_R, TEXT, JSON, UNBOXED_JSON };
 
-static SEXP variable(SEXP frame, const char *name) { return Rf_findVarInFrame(frame, Rf_install(name)); }
+/* Looked up once, as this is done for each request. */
+static struct {
+  SEXP warn, secret, max_size, plumber, folders;
+} name;
+
+static void know_names(void) {
+  if (name.warn) return;
+  name.secret = Rf_install("plumber.sharedSecret");
+  name.max_size = Rf_install("maxSize");
+  name.plumber = Rf_install("plumber");
+  name.folders = Rf_install("folders");
+  name.warn = Rf_install("warn");
+}
 
 /* Warnings are errors to others, but not in plumber, which may also ask for a secret, or look at sizes. */
 static int is_hindered(SEXP private) {
-  if (Rf_asInteger(Rf_GetOption1(Rf_install("warn"))) >= 2) return 1;
-  if (Rf_GetOption1(Rf_install("plumber.sharedSecret")) != R_NilValue) return 1;
-  SEXP most = variable(private, "maxSize");
+  if (Rf_asInteger(Rf_GetOption1(name.warn)) >= 2) return 1;
+  if (Rf_GetOption1(name.secret) != R_NilValue) return 1;
+  SEXP most = Rf_findVarInFrame(private, name.max_size);
   return Rf_isNumeric(most) && Rf_length(most) == 1 && Rf_asReal(most) > 0;
 }
 
 static int is_plain(SEXP req, SEXP endpoint) {
+  know_names();
   if (!drv_request_asks_for(req, VECTOR_ELT(endpoint, VERB), VECTOR_ELT(endpoint, ADDRESS))) return 0;
-  SEXP how = variable(VECTOR_ELT(endpoint, ENGINE), "plumber");
+  SEXP how = Rf_findVarInFrame(VECTOR_ELT(endpoint, ENGINE), name.plumber);
   if (TYPEOF(how) != STRSXP || strcmp(CHAR(STRING_ELT(how, 0)), "fast")) return 0;
   if (Rf_asLogical(VECTOR_ELT(endpoint, HAS_FOLDER))) {
     /* a worker process with one router is in its folder already */
-    SEXP folders = variable(VECTOR_ELT(endpoint, WORKING), "folders");
+    SEXP folders = Rf_findVarInFrame(VECTOR_ELT(endpoint, WORKING), name.folders);
     if (TYPEOF(folders) != STRSXP || XLENGTH(folders) != 1) return 0;
   }
   return !is_hindered(VECTOR_ELT(endpoint, PRIVATE));
@@ -57,5 +70,17 @@ SEXP drv_plain_endpoint(SEXP req, SEXP endpoint) {
     SET_VECTOR_ELT(answer, 0, value);
   }
   UNPROTECT(2);
+  return answer;
+}
+
+SEXP drv_plain_endpoint_whole(SEXP req, SEXP endpoint) {
+  SEXP answer = PROTECT(drv_plain_endpoint(req, endpoint));
+  if (TYPEOF(answer) == VECSXP && !OBJECT(answer)) {
+    SEXP value = PROTECT(Rf_lang2(R_QuoteSymbol, VECTOR_ELT(answer, 0)));
+    SEXP call = PROTECT(Rf_lang3(VECTOR_ELT(endpoint, ANSWER), req, value));
+    answer = R_forceAndCall(call, 2, R_BaseEnv);
+    UNPROTECT(2);
+  }
+  UNPROTECT(1);
   return answer;
 }

@@ -16,9 +16,12 @@
  */
 #define _GNU_SOURCE /* F_SETSIG and the like */
 #include "process.h"
+#include "printed.h"
 #include "build.h"
 #include "clock.h"
+#include "heap.h"
 #include "hygiene.h"
+#include "inspection.h"
 #include "natives.h"
 #include "signals.h"
 #include "worker.h"
@@ -144,6 +147,7 @@ void drv_process_enter(drv_process *process, drv_link *link, int forked) {
   p.stale = 2;
   drv_process_is_ours(forked);
   drv_worker_open(link);
+  if (drv_process_logs_what_is_printed(process)) drv_printed_goes_to_log();
   drv_signals_of_worker(drv_link_bell(link));
   handle_signal(SIGINT, on_interrupt, 0);
   /* handlers rather than SIG_IGN, which programs that a handler starts would inherit */
@@ -155,17 +159,25 @@ void drv_process_enter(drv_process *process, drv_link *link, int forked) {
 
 int drv_process_hear(void) {
   if (!p.process) return 0;
+  uint32_t asked[4];
   for (int stop = 0;;) {
-    switch (drv_process_order(p.process)) {
+    switch (drv_process_order(p.process, asked)) {
     case 0:
       return stop;
     case 1:
       stop = p.asked = 1;
       break;
+    case 3:
+      drv_inspection_asked(asked);
+      break;
     default:
       drv_process_end_group();
     }
   }
+}
+
+int drv_process_tells_heap(uint32_t collections, uint32_t micros, uint64_t bytes) {
+  return p.process && drv_process_tell_heap(p.process, collections, micros, bytes);
 }
 
 int drv_process_c_is_through(void) { return !p.process || p.asked || drv_process_c_has_ended(p.process); }
@@ -214,12 +226,14 @@ static int until_due(int longest) {
 }
 
 int drv_process_callbacks_due_in(int longest) {
+  longest = drv_inspection_due_in(longest);
   if (!must_ask()) return longest;
   ask();
   return until_due(longest);
 }
 
 int drv_process_patience(int longest) {
+  longest = drv_heap_due_in(drv_inspection_due_in(longest));
   if (!must_ask()) return longest;
   if (p.stale > 1) ask();
   int left = until_due(longest);
@@ -227,6 +241,7 @@ int drv_process_patience(int longest) {
 }
 
 int drv_process_patience_is_over(int longest) {
+  if (drv_inspection_due_in(longest) <= 0) return 1;
   if (!must_ask()) return 1;
   if (p.stale || drv_worker_is_waiting_for_promises()) ask();
   return until_due(longest) <= 0;
@@ -251,6 +266,7 @@ SEXP drv_process_ready(SEXP natives) {
   int served = drv_process_serve_c(p.process, described, &error);
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
   if (!served) return Rf_ScalarString(drv_mkchar(error.message));
+  if (drv_process_wants_heap(p.process)) drv_heap_watch();
   drv_process_tell_ready(p.process);
   return R_NilValue;
 }
@@ -258,6 +274,13 @@ SEXP drv_process_ready(SEXP natives) {
 SEXP drv_process_failed(SEXP why) {
   if (p.process) drv_process_tell_failed(p.process, drv_text(why));
   return R_NilValue;
+}
+
+/* The report of an inspection, or why there is none. */
+SEXP drv_process_reports(SEXP number, SEXP text, SEXP failed) {
+  if (!p.process) return R_NilValue;
+  int taken = drv_process_report(p.process, (uint32_t)Rf_asReal(number), drv_text(text), Rf_asLogical(failed) == TRUE);
+  return Rf_ScalarLogical(taken);
 }
 
 /* Whether this process is a worker or a zygote, and no session. */

@@ -27,6 +27,8 @@ int drv_process_control(void);                /* the control channel's descripto
 /* Whether the server wants this process to end, and waits for nothing that it has. */
 int drv_process_is_asked(void);
 int drv_process_c_is_through(void);           /* no C handler runs, or it does not matter */
+/* Tells the server of R's garbage collections: how many, how long they took, bytes that are allocated. 0: not told. */
+int drv_process_tells_heap(uint32_t collections, uint32_t micros, uint64_t bytes);
 int drv_process_hear(void);                   /* reads it: 1 when this worker is to stop */
 void drv_process_begins(void);                /* a handler is about to run: it can be interrupted */
 void drv_process_is_between(void);            /* no handler runs: nothing can be */
@@ -39,6 +41,7 @@ int drv_process_patience_is_over(int longest); /* having slept so long: whether 
 
 SEXP drv_process_ready(SEXP natives);
 SEXP drv_process_failed(SEXP why);
+SEXP drv_process_reports(SEXP number, SEXP text, SEXP failed);
 SEXP drv_process_state(void);
 
 #endif

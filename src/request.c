@@ -15,6 +15,8 @@
 #include <string.h>
 
 #define PARAMS_FIELD 4
+#define AUTH_FIELD 19
+#define SESSION_FIELD 20
 #define JSON_FIELD (DRV_FIELDS - 1)
 /* method, url, body and raw, by their bits */
 #define ASKED_FIELDS (1u << 0 | 1u << 2 | 1u << 7 | 1u << 8)
@@ -79,6 +81,13 @@ static SEXP read_json(cell *c) {
   return drv_worker_parse_json(body, len);
 }
 
+/* What the server says of a client, as JSON. */
+static SEXP read_told(cell *c, int i) {
+  size_t len = 0;
+  const uint8_t *json = drv_cell_json(c->engine, (uint32_t)i, &len);
+  return json ? drv_worker_parse_json(json, len) : R_NilValue;
+}
+
 static SEXP fields_class(void) {
   static SEXP class = NULL;
   if (!class) class = drv_constant(Rf_mkString("dr_fields"));
@@ -94,6 +103,7 @@ static SEXP field(SEXP pointer, int i) {
   drv_link *link = drv_worker_link();
   if (!link) Rf_error("the server of this request has stopped: read the fields that are needed while it runs");
   if (i == JSON_FIELD) return keep(pointer, i, read_json(c));
+  if (i == AUTH_FIELD || i == SESSION_FIELD) return keep(pointer, i, read_told(c, i));
   drv_error error;
   const drv_node *node = drv_cell_field(link, c->engine, (uint32_t)i, &error);
   if (!node) drv_stop_field(error.status, error.message);
@@ -157,6 +167,25 @@ static SEXP slowly(const char *name, SEXP a, SEXP b, SEXP c) {
 
 static int is_string(SEXP x) {
   return TYPEOF(x) == STRSXP && XLENGTH(x) == 1 && STRING_ELT(x, 0) != NA_STRING;
+}
+
+SEXP drv_request_value(SEXP req, const char *name) {
+  static const struct {
+    const char *name;
+    int field;
+  } known[] = {{"method", 0}, {"url", 2}, {"headers", 5}, {"remote_addr", 11}, {"remote_port", 12}, {"host", 14}};
+  SEXP pointer = cell_behind(req);
+  for (size_t i = 0; pointer && i < sizeof known / sizeof *known; i++) {
+    if (!strcmp(known[i].name, name)) return field(pointer, known[i].field);
+  }
+  return Rf_eval(Rf_install(name), req);
+}
+
+SEXP drv_request_auth(SEXP req) {
+  SEXP pointer = cell_behind(req);
+  if (pointer) return field(pointer, AUTH_FIELD);
+  SEXP auth = TYPEOF(req) == ENVSXP ? Rf_findVarInFrame(req, Rf_install("auth")) : R_UnboundValue;
+  return auth == R_UnboundValue ? R_NilValue : auth;
 }
 
 SEXP drv_request_pick(SEXP req, SEXP number, SEXP name) {

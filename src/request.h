@@ -5,7 +5,7 @@
 #include <Rinternals.h>
 
 /* Fields of a `req` object: those of rust/crates/binding/src/request.rs, and `json`. */
-#define DRV_FIELDS 19
+#define DRV_FIELDS 23
 
 /* A new `req` object. Not protected. */
 SEXP drv_request_new(void);
@@ -28,6 +28,11 @@ SEXP drv_request_field(SEXP call, SEXP op, SEXP args, SEXP frame);
 /* .Call: active bindings of these names; the object bit off. */
 SEXP drv_request_bind(SEXP req, SEXP names, SEXP functions);
 SEXP drv_request_undispatched(SEXP req);
+/* A field of any `req` object by its name, also of one that a test made. Not protected. */
+SEXP drv_request_value(SEXP req, const char *name);
+
+/* `req$auth`; NULL of a request that a test made without it */
+SEXP drv_request_auth(SEXP req);
 /* .Call: the value of one name in field `number`; the body, read as `as` says. */
 SEXP drv_request_pick(SEXP req, SEXP number, SEXP name);
 SEXP drv_request_body(SEXP req, SEXP as);

@@ -53,7 +53,7 @@ static drv_source source_of(SEXP source) {
   return (drv_source){-1, 0, drv_text(source)};
 }
 
-/* .Call: starts it. The port, or list(kind, message) when it cannot be started. */
+/* .Call: starts it. Its URLs, a line each, or list(kind, message) when it cannot be started. */
 SEXP drv_service_open(SEXP settings, SEXP options, SEXP source) {
   drv_prepare();
   if (service) Rf_error("a server is running");
@@ -65,7 +65,7 @@ SEXP drv_service_open(SEXP settings, SEXP options, SEXP source) {
   drv_signals_hold();
   service = drv_service_start(its_settings, its_options, &from, wake, &error);
   drv_signals_let_go();
-  return service ? Rf_ScalarInteger(drv_service_port(service)) : drv_start_error(&error);
+  return service ? Rf_ScalarString(drv_mkchar(drv_service_urls(service))) : drv_start_error(&error);
 }
 
 /* .Call: events are heard of while the session is idle, from now on; those that there are already, soon. */

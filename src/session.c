@@ -12,6 +12,7 @@
 #include "build.h"
 #include "clock.h"
 #include "console.h"
+#include "heap.h"
 #include "intercept.h"
 #include "natives.h"
 #include "process.h"
@@ -156,6 +157,11 @@ int drv_session_take_interrupt(void) {
   return was;
 }
 
+int drv_session_tells_heap(uint32_t collections, uint32_t micros, uint64_t bytes) {
+  if (session) drv_session_heap(session, collections, micros, bytes);
+  return session != NULL;
+}
+
 void drv_session_handled(void) {
   if (drv_session_take_interrupt()) R_interrupts_pending = 0;
 }
@@ -163,8 +169,8 @@ void drv_session_handled(void) {
 /* .Call: whether the interrupt that is being dealt with was the server's, and not a person's. */
 SEXP drv_session_interrupted(void) { return Rf_ScalarLogical(drv_session_take_interrupt()); }
 
-/* Starts a server for the app given last, with its C handlers, see natives.h. The port, or list(kind, message) when it
- * cannot be started. */
+/* Starts a server for the app given last, with its C handlers, see natives.h. Its URLs, a line each, or
+ * list(kind, message) when it cannot be started. */
 SEXP drv_session_open(SEXP json, SEXP handlers) {
   drv_prepare();
   drv_prepare_later();
@@ -185,9 +191,10 @@ SEXP drv_session_open(SEXP json, SEXP handlers) {
   }
   catch_urgent();
   drv_worker_open(link);
+  if (drv_session_wants_heap(session)) drv_heap_watch();
   /* from here on a request rings; one that came before is found now */
   if (!drv_link_doze(link)) drv_call_later(idle_callback, 0);
-  return Rf_ScalarInteger(drv_session_port(session));
+  return Rf_ScalarString(drv_mkchar(drv_session_urls(session)));
 }
 
 /* What the C handlers of the app that takes over need. */
@@ -235,6 +242,11 @@ void drv_session_reopen_log(void) {
   if (session) drv_session_reopens_log(session);
 }
 
+SEXP drv_session_begin_leave(void) {
+  if (session) drv_session_leave(session);
+  return R_NilValue;
+}
+
 SEXP drv_session_begin_drain(void) {
   drv_worker_stop();
   if (session) drv_session_drain(session);
@@ -246,6 +258,7 @@ SEXP drv_session_close(void) {
   drv_session *ending = session;
   session = NULL;
   sigaction(SIGURG, &urgent_before, NULL);
+  drv_heap_forget();
   /* a C handler that does not come to its end keeps what it was given */
   if (drv_session_free(ending)) R_ReleaseObject(natives);
   drv_worker_close();

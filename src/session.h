@@ -32,6 +32,8 @@ int drv_session_take_interrupt(void);
 void drv_session_reopen_log(void);
 /* A handler has returned: an interrupt of the server's that R has not heeded is forgotten. */
 void drv_session_handled(void);
+/* The same as drv_process_tells_heap(), of a session. */
+int drv_session_tells_heap(uint32_t collections, uint32_t micros, uint64_t bytes);
 
 /* Streams may be due while the session is idle: has the loop called in time. */
 void drv_session_minds_streams(void);
@@ -44,6 +46,7 @@ SEXP drv_session_renew_app(SEXP json, SEXP handlers);
 SEXP drv_session_renewed(SEXP force);
 SEXP drv_session_forget(void);
 SEXP drv_session_reopen(void);
+SEXP drv_session_begin_leave(void);
 SEXP drv_session_begin_drain(void);
 SEXP drv_session_close(void);
 

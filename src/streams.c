@@ -50,13 +50,6 @@ static SEXP cancelled(void) {
   return symbol_of(&symbol, "cancelled");
 }
 
-/* An element of a list, or NULL. No R code runs. */
-static SEXP part(SEXP list, const char *name) {
-  SEXP value = drv_pick(list, PROTECT(Rf_mkString(name)));
-  UNPROTECT(1);
-  return value;
-}
-
 static void keep(uint32_t number, SEXP scope) {
   R_xlen_t before = s.all ? XLENGTH(s.all) : 0;
   if (number > before) {
@@ -72,14 +65,14 @@ static void keep(uint32_t number, SEXP scope) {
 }
 
 void drv_streams_open(drv_link *link, SEXP cell, SEXP response) {
-  SEXP stream = PROTECT(part(response, "stream"));
-  double min_interval = Rf_asReal(part(stream, "min_interval"));
-  int ends_on_drain = Rf_asLogical(part(stream, "ends_on_drain")) == 1;
+  SEXP stream = PROTECT(drv_first(response, "stream"));
+  double min_interval = Rf_asReal(drv_first(stream, "min_interval"));
+  int ends_on_drain = Rf_asLogical(drv_first(stream, "ends_on_drain")) == 1;
   uint32_t number = drv_stream_open(link, drv_request_cell(cell), min_interval, ends_on_drain);
   if (number) {
     SEXP scope = PROTECT(R_NewEnv(R_EmptyEnv, FALSE, 0));
-    Rf_defineVar(next_chunk(), part(stream, "next_chunk"), scope);
-    Rf_defineVar(state(), part(stream, "state"), scope);
+    Rf_defineVar(next_chunk(), drv_first(stream, "next_chunk"), scope);
+    Rf_defineVar(state(), drv_first(stream, "state"), scope);
     Rf_defineVar(cancelled(), Rf_ScalarLogical(0), scope);
     keep(number, scope);
     UNPROTECT(1);
@@ -120,20 +113,35 @@ static int bytes_of(SEXP chunk, drv_str *bytes) {
   return 1;
 }
 
+/* Fields behind the body: given before drv_stream_called() says that it is whole. */
+static void set_trailers(uint32_t number, SEXP trailers) {
+  SEXP text = PROTECT(drv_call_package("trailer_text", trailers));
+  drv_link *link = drv_worker_link();
+  if (link) {
+    drv_str wrong = drv_stream_trailers(link, number, drv_text(text));
+    if (wrong.ptr)
+      Rf_errorcall(R_NilValue, "`trailers` of a stream: %.*s cannot be sent behind the body", (int)wrong.len,
+                   wrong.ptr);
+  }
+  UNPROTECT(1);
+}
+
 /* What a generator returned. */
 static void take(uint32_t number, SEXP scope, SEXP value) {
   if (TYPEOF(value) != VECSXP || (XLENGTH(value) && Rf_getAttrib(value, R_NamesSymbol) == R_NilValue)) {
     wrong("no list with names");
   }
-  SEXP chunk = part(value, "chunk"), next = PROTECT(part(value, "state"));
+  SEXP chunk = drv_first(value, "chunk"), next = PROTECT(drv_first(value, "state"));
   PROTECT_INDEX at;
   PROTECT_WITH_INDEX(chunk, &at);
-  int done = is_done(part(value, "done"));
+  int done = is_done(drv_first(value, "done"));
   const void *before = vmaxget();
   REPROTECT(chunk = as_chunk(chunk), at);
   drv_str bytes = {"", 0};
   if (!bytes_of(chunk, &bytes)) wrong("a `chunk` that is no string, no raw vector and no list");
   if (next != R_NilValue) Rf_defineVar(state(), next, scope);
+  SEXP trailers = drv_first(value, "trailers");
+  if (done && trailers != R_NilValue) set_trailers(number, trailers);
   /* the generator, or an ALTREP chunk, may have ended the server */
   drv_link *link = drv_worker_link();
   if (link) over(link, number, (const uint8_t *)bytes.ptr, bytes.len, done, 0);

@@ -18,29 +18,52 @@ static int is_plain_string(SEXP x) {
   return TYPEOF(x) == STRSXP && XLENGTH(x) == 1 && ATTRIB(x) == R_NilValue && STRING_ELT(x, 0) != NA_STRING;
 }
 
-SEXP drv_plain_response(SEXP body, SEXP status, SEXP headers, SEXP type) {
-  static SEXP class = NULL, names, header_names;
-  if (!is_plain_string(body) || !is_plain_string(type)) return R_NilValue;
-  if (TYPEOF(headers) != VECSXP || XLENGTH(headers) != 0) return R_NilValue;
-  if (TYPEOF(status) != INTSXP || XLENGTH(status) != 1 || ATTRIB(status) != R_NilValue) return R_NilValue;
-  if (INTEGER(status)[0] < 200 || INTEGER(status)[0] > 599) return R_NilValue;
+/* Types of content that are remembered: an app has few. */
+#define REMEMBERED 8
+
+/* list("Content-Type" = type). The same list again for a type that was there before: nobody changes it in place. */
+static SEXP only_header(SEXP type) {
+  static SEXP names = NULL, known[REMEMBERED];
+  static int n = 0;
+  SEXP text = STRING_ELT(type, 0);
+  for (int i = 0; i < n; i++) {
+    if (STRING_ELT(VECTOR_ELT(known[i], 0), 0) == text) return known[i];
+  }
+  if (!names) names = drv_constant(Rf_mkString("Content-Type"));
+  SEXP field = PROTECT(Rf_allocVector(VECSXP, 1));
+  SET_VECTOR_ELT(field, 0, type);
+  MARK_NOT_MUTABLE(type);
+  Rf_setAttrib(field, R_NamesSymbol, names);
+  if (n < REMEMBERED) known[n++] = drv_constant(field);
+  UNPROTECT(1);
+  return field;
+}
+
+SEXP drv_response(SEXP status, SEXP body, SEXP headers) {
+  static SEXP class = NULL, names;
   if (!class) {
     const char *fields[] = {"status", "body", "headers", ""};
     SEXP model = PROTECT(Rf_mkNamed(VECSXP, fields));
     names = drv_constant(Rf_getAttrib(model, R_NamesSymbol));
     UNPROTECT(1);
-    header_names = drv_constant(Rf_mkString("Content-Type"));
     class = drv_constant(Rf_mkString("dr_response"));
   }
   SEXP out = PROTECT(Rf_allocVector(VECSXP, 3));
   SET_VECTOR_ELT(out, 0, status);
   SET_VECTOR_ELT(out, 1, body);
-  SEXP field = Rf_allocVector(VECSXP, 1);
-  SET_VECTOR_ELT(out, 2, field);
-  SET_VECTOR_ELT(field, 0, type);
-  Rf_setAttrib(field, R_NamesSymbol, header_names);
+  SET_VECTOR_ELT(out, 2, headers);
   Rf_setAttrib(out, R_NamesSymbol, names);
   Rf_setAttrib(out, R_ClassSymbol, class);
+  UNPROTECT(1);
+  return out;
+}
+
+SEXP drv_plain_response(SEXP body, SEXP status, SEXP headers, SEXP type) {
+  if (!is_plain_string(body) || !is_plain_string(type)) return R_NilValue;
+  if (TYPEOF(headers) != VECSXP || XLENGTH(headers) != 0) return R_NilValue;
+  if (TYPEOF(status) != INTSXP || XLENGTH(status) != 1 || ATTRIB(status) != R_NilValue) return R_NilValue;
+  if (INTEGER(status)[0] < 200 || INTEGER(status)[0] > 599) return R_NilValue;
+  SEXP out = drv_response(status, body, PROTECT(only_header(type)));
   UNPROTECT(1);
   return out;
 }
@@ -63,6 +86,15 @@ SEXP drv_pick(SEXP values, SEXP name) {
     if (!Rf_NonNullStringMatch(STRING_ELT(names, i), wanted)) continue;
     if (TYPEOF(values) == VECSXP) return VECTOR_ELT(values, i);
     if (TYPEOF(values) == STRSXP) return Rf_ScalarString(STRING_ELT(values, i));
+  }
+  return R_NilValue;
+}
+
+SEXP drv_first(SEXP list, const char *name) {
+  SEXP names = Rf_getAttrib(list, R_NamesSymbol);
+  if (TYPEOF(list) != VECSXP || TYPEOF(names) != STRSXP) return R_NilValue;
+  for (R_xlen_t i = 0; i < XLENGTH(list); i++) {
+    if (!strcmp(CHAR(STRING_ELT(names, i)), name)) return VECTOR_ELT(list, i);
   }
   return R_NilValue;
 }

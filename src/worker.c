@@ -19,9 +19,13 @@
 #include "build.h"
 #include "channels.h"
 #include "clock.h"
+#include "heap.h"
 #include "hygiene.h"
+#include "inspection.h"
 #include "json.h"
 #include "opened.h"
+#include "plain_endpoint.h"
+#include "printed.h"
 #include "process.h"
 #include "request.h"
 #include "session.h"
@@ -58,6 +62,7 @@ enum { STREAM = 2 };
 static struct {
   drv_link *link; /* requests come from here; NULL while none are served */
   SEXP calls;     /* list: for each handler the call `name`(req) */
+  SEXP plain;     /* list: for each handler its attribute `plain`, see plain_endpoint.h, or NULL */
   SEXP scope;     /* environment with those names, and `req` */
   SEXP req;       /* the request object in use, or NULL; kept by `scope` */
   SEXP cell;      /* its cell, kept by `req` */
@@ -182,6 +187,8 @@ static void ensure_request(void) {
     return;
   }
   w.req = NULL;
+  /* an object takes longer to make than a small reply: what was replied does not wait for it */
+  drv_link_tell(w.link);
   SEXP req = PROTECT(drv_request_new());
   Rf_defineVar(req_symbol(), req, w.scope);
   w.cell = drv_request_pointer(req);
@@ -195,17 +202,11 @@ static int is_promise(SEXP value) { return Rf_inherits(value, "promise"); }
  * with it. */
 static int send_reply(SEXP cell) { return w.link ? drv_reply_send(w.link, drv_request_cell(cell)) : 0; }
 
-static SEXP part(SEXP response, const char *name) {
-  SEXP value = drv_pick(response, PROTECT(Rf_mkString(name)));
-  UNPROTECT(1);
-  return value;
-}
-
 /* An error in the words of the server: problem_response() in R, which middleware may have changed. */
 static int reply_problem(SEXP cell, SEXP problem) {
-  int status = Rf_asInteger(part(problem, "status"));
+  int status = Rf_asInteger(drv_first(problem, "status"));
   if (status < 400 || status > 599) return 0;
-  drv_reply_failure(status, drv_text(part(problem, "body")), part(problem, "headers"));
+  drv_reply_failure(status, drv_text(drv_first(problem, "body")), drv_first(problem, "headers"));
   send_reply(cell);
   return 1;
 }
@@ -244,6 +245,15 @@ static int answer(SEXP cell, SEXP value) {
   return later;
 }
 
+/* The same in a call by the name of the route: samples of R's stack show then whose answer is being written. */
+static int answer_by_name(SEXP name, SEXP cell, SEXP value) {
+  SEXP quoted = PROTECT(Rf_lang2(R_QuoteSymbol, value));
+  SEXP call = PROTECT(Rf_lang3(name, cell, quoted));
+  int later = Rf_asInteger(Rf_eval(call, drv_inspection_answers()));
+  UNPROTECT(2);
+  return later;
+}
+
 static void repair(void) {
   /* what was replied must not wait for it */
   drv_link_tell(w.link);
@@ -260,10 +270,14 @@ static void after_call(int quick) {
 }
 
 static void after_handler(void) {
+  drv_printed_flush();
   w.in_handler = 0;
   drv_session_handled();
   if (w.asks) forget_answers();
-  if (w.link) after_call(drv_link_finished(w.link) < QUICK_NS);
+  if (!w.link) return;
+  uint64_t took = drv_link_finished(w.link);
+  if (drv_inspection_samples) drv_inspection_ran(w.handler, took);
+  after_call(took < QUICK_NS);
 }
 
 /* When the generator that runs was called. */
@@ -276,6 +290,7 @@ void drv_worker_begins_stream(void) {
 }
 
 void drv_worker_ended_stream(void) {
+  drv_printed_flush();
   only_parent();
   if (w.asks) forget_answers();
   if (w.link) after_call(drv_now_ns() - generator_began < QUICK_NS);
@@ -295,10 +310,14 @@ static void handle(uint32_t handler, int traits) {
   } else {
     drv_request_set_params(w.req, cell, traits & DRV_HAS_PARAMS);
     /* the argument is forced: a function that the handler leaves behind must find this request in it, not the next */
-    value = R_forceAndCall(call, 1, w.scope);
+    SEXP plain = VECTOR_ELT(w.plain, (R_xlen_t)handler - 1);
+    /* without a call by its name, it is in no sample */
+    if (drv_inspection_samples) plain = R_NilValue;
+    value = plain == R_NilValue ? plain : drv_plain_endpoint_whole(w.req, plain);
+    if (value == R_NilValue) value = R_forceAndCall(call, 1, w.scope);
   }
   PROTECT(value);
-  w.awaiting += answer(cell, value);
+  w.awaiting += drv_inspection_samples ? answer_by_name(CAR(call), cell, value) : answer(cell, value);
   UNPROTECT(2);
   after_handler();
 }
@@ -348,6 +367,7 @@ static void look_around(void) {
 
 static SEXP run(enum mode mode) {
   w.mode = mode;
+  drv_inspection_attend();
   int64_t began = drv_now_ns(), looked = began;
   for (unsigned n = 1;; n++) {
     if (!w.link || ((w.stop || drv_signals_waiting()) && mode != DRAIN)) return Rf_ScalarInteger(STOPPED);
@@ -364,6 +384,7 @@ static SEXP run(enum mode mode) {
     }
     drv_process_check_events();
     int64_t now = drv_now_ns();
+    drv_heap_look(now);
     if (busy) {
       if (now - looked < LOOK_EVERY_NS) continue;
       looked = now;
@@ -474,24 +495,30 @@ SEXP drv_worker_app(SEXP scope, SEXP names, SEXP limits) {
   if (w.link) Rf_error("a server is running");
   drv_worker_forget_app();
   SEXP calls = PROTECT(Rf_allocVector(VECSXP, XLENGTH(names)));
+  SEXP plain = PROTECT(Rf_allocVector(VECSXP, XLENGTH(names)));
   for (R_xlen_t i = 0; i < XLENGTH(names); i++) {
-    SET_VECTOR_ELT(calls, i, Rf_lang2(Rf_installTrChar(STRING_ELT(names, i)), req_symbol()));
+    SEXP name = Rf_installTrChar(STRING_ELT(names, i));
+    SET_VECTOR_ELT(calls, i, Rf_lang2(name, req_symbol()));
+    SET_VECTOR_ELT(plain, i, Rf_getAttrib(Rf_findVarInFrame(scope, name), Rf_install("plain")));
   }
   R_PreserveObject(calls);
+  R_PreserveObject(plain);
   R_PreserveObject(scope);
   w.calls = calls;
+  w.plain = plain;
   w.scope = scope;
   w.max_json_depth = (uint32_t)Rf_asInteger(VECTOR_ELT(limits, 0));
   w.max_collisions = (size_t)Rf_asReal(VECTOR_ELT(limits, 1));
-  UNPROTECT(1);
+  UNPROTECT(2);
   return R_NilValue;
 }
 
 void drv_worker_forget_app(void) {
   if (!w.calls) return;
   R_ReleaseObject(w.calls);
+  R_ReleaseObject(w.plain);
   R_ReleaseObject(w.scope);
-  w.calls = w.scope = w.req = w.cell = NULL;
+  w.calls = w.plain = w.scope = w.req = w.cell = NULL;
 }
 
 void drv_worker_open(drv_link *link) {
@@ -519,6 +546,9 @@ SEXP drv_worker_answer(SEXP value) {
   return R_NilValue;
 }
 
+/* What answer_by_name() calls. */
+SEXP drv_worker_answer_in_frame(SEXP cell, SEXP value) { return Rf_ScalarInteger(answer(cell, value)); }
+
 /* A promise has come to its end. */
 SEXP drv_worker_settle(SEXP cell, SEXP value) {
   if (!w.link || !drv_cell_is_open(drv_request_cell(cell))) return R_NilValue;
@@ -543,6 +573,12 @@ SEXP drv_worker_log(SEXP level, SEXP text, SEXP cell) {
   else if (TYPEOF(cell) == LGLSXP && current_cell()) about = drv_request_cell(w.cell);
   drv_link_log(w.link, about, Rf_asInteger(level), drv_text(text));
   return R_NilValue;
+}
+
+void drv_worker_log_printed(drv_str text, int to_stderr) {
+  if (!w.link) return;
+  const drv_cell *about = w.in_handler && current_cell() ? drv_request_cell(w.cell) : NULL;
+  drv_link_log_printed(w.link, about, to_stderr, text);
 }
 
 /* list(running, in_handler, handler, req) */

@@ -39,7 +39,7 @@ extern "C" {
 /* The version of the table `drover_api`. Versions only ever add members at its end: code that was compiled against this
  * one works with all later ones. Code that wants to use what a later version has, and run with earlier ones, asks
  * DROVER_HAS(). */
-#define DROVER_API_VERSION 2
+#define DROVER_API_VERSION 3
 
 /* Whether the table that was given has this member: if (DROVER_HAS(api, mark)) api->mark(req, "db", 1000); */
 #define DROVER_HAS(api, member) ((api)->size >= offsetof(drover_api, member) + sizeof((api)->member))
@@ -268,6 +268,18 @@ struct drover_api {
   /* Sends to all that are in a room, but `except` (or NULL), whatever handles them. DROVER_GONE: this process has no
    * server. DROVER_INVALID: as for socket_send() and socket_join(). */
   int (*broadcast)(const char *room, drover_socket *except, int is_binary, const void *data, size_t len);
+
+  /* --- Who asks, and how, since version 3. As for the request above. --- */
+
+  /* 1 when the client came by TLS, to the server or to a proxy that is trusted */
+  int (*is_https)(drover_request *req);
+  /* What was agreed on in TLS with whoever has connected: "protocol", "cipher", "server_name", and of the client's
+   * certificate "client_subject", "client_issuer", "client_fingerprint", "client_serial" and "client_not_after", as
+   * req$tls in R. ptr is NULL for what there is not, in cleartext for all. */
+  drover_bytes (*tls)(drover_request *req, const char *name);
+  /* Who asks, where a policy of the app has found that out, as an object of JSON: {"scheme":"jwt","user":"ada",
+   * "claims":{...}}, as req$auth in R. ptr is NULL when nobody is known. */
+  drover_bytes (*auth)(drover_request *req);
 
   /* Later versions add members here. */
 };

@@ -1,0 +1,56 @@
+# Names and passwords. Neighbours: auth.R; password.R, which makes hashes.
+
+#' Let in those who have a password
+#'
+#' Requests below the paths that it covers need a name and a password (`Authorization: Basic`, RFC 7617): browsers ask
+#' for them. The engine refuses all others with 401, before R hears of them; handlers read in `req$auth$user` who it is.
+#' Of passwords only hashes are kept, by Argon2: [dr_password_hash()] makes them.
+#'
+#' Use it with TLS ([dr_tls()], or a proxy): names and passwords are sent with each request as they are.
+#'
+#' A right password is looked at once, which takes tens of milliseconds, and remembered by a keyed hash: further
+#' requests with it take microseconds. Wrong ones are looked at each time, on threads of their own; two at a time, and
+#' 64 may wait. What comes then gets 503. Limit how many a client may guess: `dr_rate_limit(key = "address")` counts
+#' before a password is looked at.
+#'
+#' @section Several ways: Those that are registered for the same paths, such as `dr_auth_basic(app)` and
+#'   `dr_auth_jwt(app, ...)`, are alternatives: a request has to satisfy one of them. Of those for other paths the
+#'   closest one counts alone, as for [dr_cors()]: that of a mounted app takes the place of that of the app around it.
+#'
+#'   What covers a path covers all that answers there: handlers in R and C, static files, WebSockets that are opened,
+#'   and 404. Pre-flights of browsers pass, see [dr_cors()], and so do `/livez` and `/readyz`.
+#'
+#' @section Secrets: A file is read by the server when the app is loaded or loaded anew ([dr_reload()]): what is in it
+#'   does not get into the memory of workers. A file that is missing or wrong is an error before the server listens;
+#'   with a reload, the app from before goes on. Environment variables are read by R, and inherited by workers. Workers
+#'   run as the same user as the server: whoever can run R code in a handler can read both.
+#'
+#' @param app An app, see [dr_app()].
+#' @param users Hashes of passwords: a character vector with the names of the users, or `NULL`.
+#' @param file A file of users, or `NULL`: `name:hash` in each line; `#` begins a comment.
+#' @param realm What is guarded, as clients are told: a single string.
+#' @param optional `TRUE` to let requests without any credentials pass, too: `req$auth` is `NULL` then. Wrong ones are
+#'   refused all the same.
+#' @param routes Paths below which it holds: a character vector, such as `"/admin"`, with placeholders as in [dr_get()];
+#'   `NULL` for all paths of the app.
+#' @returns `app`, invisibly; it is changed in place.
+#' @section Errors: `drover_error_argument` when an argument is not as described. What is wrong within a file is an
+#'   error when the server starts.
+#' @seealso [dr_auth_bearer()], [dr_auth_jwt()], [dr_session()]
+#' @examples
+#' app <- dr_app()
+#' dr_get(app, "/admin/users", function(req) list(hello = req$auth$user))
+#' dr_auth_basic(app, c(ada = dr_password_hash("correct horse")), routes = "/admin")
+#' dr_rate_limit(app, 10, "1m", routes = "/admin", key = "address", scope = "global")
+#' @export
+dr_auth_basic <- function(app, users = NULL, file = NULL, realm = "restricted", optional = FALSE, routes = NULL) {
+  check_registrar(app)
+  call <- sys.call()
+  right <- "hashes of passwords, as dr_password_hash() makes them, by names without \":\""
+  fits <- function(x) startsWith(x, "$argon2") & !grepl(":", names(x), fixed = TRUE)
+  users <- check_named(users, "users", right, fits, call)
+  file <- check_secret_file(file, call)
+  check_some(list(users, file), c("users", "file"), call)
+  by <- c(list(users = users), if (!is.null(file)) list(file = file))
+  add_auth(app, list(basic = by), realm, optional, routes, call)
+}

@@ -1,0 +1,65 @@
+# What messages of the Model Context Protocol mean: a method each. Not for how they come and go: mcp.R. Neighbours:
+# mcp-tools.R, mcp-routes.R.
+
+# The answer to a message that asks for something. `is_new`: by a version without a handshake.
+answer_message <- function(offer, req, message, is_new) {
+  id <- message$id
+  params <- message$params
+  switch(message$method,
+    initialize = if (is_new) NULL else rpc_result(id, greeting(offer, params$protocolVersion)),
+    ping = if (is_new) NULL else rpc_result(id, "{}"),
+    "server/discover" = rpc_result(id, discovery(offer)),
+    "tools/list" = list_tools(offer, id, params, is_new),
+    "tools/call" = call_tool(offer, req, id, params, is_new)
+  ) %||% rpc_error(id, "method", paste0("there is no method ", encodeString(substr(message$method, 1L, 60L))))
+}
+
+# Of a handshake: the version asked for, or else the newest that has one.
+greeting <- function(offer, asked) {
+  version <- if (is_string(asked) && asked %in% MCP_OLDER_VERSIONS) asked else MCP_OLDER_VERSIONS[[1L]]
+  plain_json(c(
+    list(protocolVersion = version, capabilities = MCP_CAPABILITIES, serverInfo = offer$server),
+    if (!is.null(offer$instructions)) list(instructions = offer$instructions)
+  ))
+}
+
+MCP_CAPABILITIES <- list(tools = list(listChanged = FALSE))
+
+discovery <- function(offer) {
+  plain_json(c(
+    list(
+      supportedVersions = as.list(c(MCP_VERSIONS, MCP_OLDER_VERSIONS)), capabilities = MCP_CAPABILITIES
+    ),
+    if (!is.null(offer$instructions)) list(instructions = offer$instructions),
+    new_result(offer), MCP_KEPT
+  ))
+}
+
+# What results have since 2026.
+new_result <- function(offer) {
+  list(resultType = "complete", "_meta" = list("io.modelcontextprotocol/serverInfo" = offer$server))
+}
+
+# Tools change with a reload only; how soon one comes is not known.
+MCP_KEPT <- list(ttlMs = 60000L, cacheScope = "private")
+
+list_tools <- function(offer, id, params, is_new) {
+  if (!is.null(params$cursor)) return(rpc_error(id, "params", "there is one page only: send no `cursor`"))
+  tools <- paste0("\"tools\":[", paste(vapply(offer$tools, `[[`, "", "listed"), collapse = ","), "]")
+  further <- if (is_new) substring(plain_json(c(new_result(offer), MCP_KEPT)), 2L) else "}"
+  rpc_result(id, paste0("{", tools, if (is_new) ",", further))
+}
+
+call_tool <- function(offer, req, id, params, is_new) {
+  if (!is_string(params$name)) return(rpc_error(id, "params", "`params.name` must be the name of a tool"))
+  tool <- offer$tools[[params$name]]
+  if (is.null(tool)) {
+    return(rpc_error(id, "params", paste0("there is no tool ", encodeString(substr(params$name, 1L, 60L)))))
+  }
+  arguments <- params$arguments
+  if (is.null(arguments)) arguments <- no_params
+  if (!is_object(arguments)) return(rpc_error(id, "params", "`params.arguments` must be an object"))
+  result <- tool_result(respond(function(req) run_tool(tool, arguments, req), req, tool$on_error), is_new)
+  further <- if (is_new) paste0(",", substring(plain_json(new_result(offer)), 2L)) else "}"
+  rpc_result(id, paste0(substr(result, 1L, nchar(result) - 1L), further))
+}

@@ -1,0 +1,215 @@
+# Tools that language models call: dr_tool(), those of the package 'ellmer', what their calls give. Not for routes that
+# are offered as tools (mcp-routes.R) nor for messages (mcp-methods.R).
+
+#' Make a tool for language models
+#'
+#' A function with what a model has to know to call it, for [dr_mcp()].
+#'
+#' @param fun A function. Its arguments are those in `arguments`, by name, as R has them: see [types]. If it has an
+#'   argument `req` that is not among them, it gets the [request]. What it returns is the result, as with handlers.
+#' @param name The tool's name: a single string of at most 64 letters, digits, `_`, `-` and `.`.
+#' @param description What the tool does, when to use it and what it returns, for the model: a single string.
+#' @param arguments The arguments: a named list of schemas or prototypes, as for [dr_schema()], or the schema of an
+#'   object.
+#' @param title A name for people: a single string, or `NULL`.
+#' @param result The schema of what it returns, an object; or `NULL`.
+#' @param read_only,destructive,idempotent,open_world Hints for the client, which may ask its user before calls of tools
+#'   that change something: whether it changes nothing, whether what it changes may be lost, whether a second call with
+#'   the same arguments changes nothing more, and whether it deals with the world outside: `TRUE`, `FALSE`, or `NULL`
+#'   for nothing said.
+#' @returns A tool: a list of class `dr_tool`.
+#' @section Errors: `drover_error_argument` when an argument is not as described, or `fun` cannot be called with these
+#'   arguments.
+#' @seealso [dr_mcp()], [dr_progress()]
+#' @examples
+#' dr_tool(
+#'   function(speed) unname(predict(lm(dist ~ speed, cars), list(speed = speed))),
+#'   "stopping_distance", "The stopping distance in feet of a car from 1920, by its speed in mph",
+#'   list(speed = dr_dbl(min = 0, max = 100)), read_only = TRUE
+#' )
+#' @export
+dr_tool <- function(fun, name, description, arguments = list(), title = NULL, result = NULL, read_only = NULL,
+                    destructive = NULL, idempotent = NULL, open_world = NULL) {
+  call <- sys.call()
+  check_names()
+  check_function(fun, "fun")
+  check_tool_name(name, "name", call)
+  check_string(description, "description")
+  check_string(title, "title", null = TRUE)
+  schema <- if (length(arguments)) as_schema(arguments, "arguments", call) else dr_object()
+  if (!identical(schema$json$type, "object")) {
+    stop_argument("arguments", "a named list of schemas, or the schema of an object", arguments, call)
+  }
+  check_takes_arguments(fun, names(schema$json$properties), call)
+  if (!is.null(result)) result <- as_schema(result, "result", call)
+  hints <- list(readOnlyHint = read_only, destructiveHint = destructive, idempotentHint = idempotent,
+    openWorldHint = open_world)
+  for (i in seq_along(hints)) {
+    arg <- c("read_only", "destructive", "idempotent", "open_world")[[i]]
+    if (!is.null(hints[[i]])) check_flag(hints[[i]], arg)
+  }
+  takes_request <- "req" %in% setdiff(names(formals(args(fun))), names(schema$json$properties))
+  read <- reader_of(schema$r)
+  run <- function(arguments, req) do.call(fun, c(read(arguments), if (takes_request) list(req = req)), quote = TRUE)
+  new_tool(name, description, schema, run, title, result, Filter(Negate(is.null), hints))
+}
+
+check_tool_name <- function(name, arg, call) {
+  check_string(name, arg, call = call)
+  if (!grepl("^[A-Za-z0-9_.-]{1,64}$", name)) {
+    stop_argument(arg, "a string of at most 64 letters, digits, \"_\", \"-\" and \".\"", name, call)
+  }
+}
+
+# A function must have an argument for each, and no other that has to be given.
+check_takes_arguments <- function(fun, names, call) {
+  declared <- names(formals(args(fun)))
+  if (!"..." %in% declared) {
+    foreign <- setdiff(names, declared)
+    if (length(foreign)) {
+      problem <- sprintf("`fun` has no argument %s, which is in `arguments`", foreign[[1L]])
+      stop_drover("argument", problem, call = call, argument = "fun")
+    }
+  }
+  unmet <- setdiff(arity(fun)$required, c(names, "req"))
+  if (length(unmet)) {
+    problem <- sprintf("`fun` needs an argument %s, which is not in `arguments`", unmet[[1L]])
+    stop_drover("argument", problem, call = call, argument = "arguments")
+  }
+}
+
+# `run`: a function(arguments, req), of the arguments as JSON was read. `listed`: what tools/list says of it; `checked`:
+# the schema of its arguments, as text.
+new_tool <- function(name, description, schema, run, title = NULL, result = NULL, hints = list(), on_error = NULL) {
+  listed <- list(name = name)
+  listed$title <- title
+  listed$description <- description
+  listed$inputSchema <- schema$json
+  # other versions have no results that are no objects
+  if (identical(result$json$type, "object")) listed$outputSchema <- result$json
+  if (length(hints)) listed$annotations <- hints
+  structure(
+    list(name = name, run = run, on_error = on_error, listed = plain_json(listed), checked = schema_text(schema)),
+    class = "dr_tool"
+  )
+}
+
+#' @export
+format.dr_tool <- function(x, ...) {
+  listed <- dr_from_json(x$listed, simplify = FALSE)
+  fields <- names(listed$inputSchema$properties)
+  c(paste0("<dr_tool> ", x$name, "(", paste(fields, collapse = ", "), ")"), paste0("  ", listed$description))
+}
+
+#' @export
+print.dr_tool <- function(x, ...) {
+  writeLines(format(x))
+  invisible(x)
+}
+
+as_tool <- function(x, call) {
+  if (inherits(x, "dr_tool")) return(x)
+  if (is_ellmer_tool(x)) return(tool_of_ellmer(x, call))
+  stop_argument("tools", "a list of tools, see dr_tool()", x, call)
+}
+
+# Those are objects of S7, whose properties are attributes.
+is_ellmer_tool <- function(x) is.function(x) && inherits(x, "ellmer::ToolDef")
+
+tool_of_ellmer <- function(x, call) {
+  name <- attr(x, "name")
+  check_tool_name(name, "tools", call)
+  schema <- as_schema(ellmer_schema(attr(x, "arguments")), "tools", call)
+  # it has plain values of JSON, as 'ellmer' calls it
+  run <- function(arguments, req) do.call(x, dr_from_json(json_value(arguments)), quote = TRUE)
+  hints <- attr(x, "annotations")
+  known <- c(
+    read_only_hint = "readOnlyHint", destructive_hint = "destructiveHint", idempotent_hint = "idempotentHint",
+    open_world_hint = "openWorldHint"
+  )
+  hints <- hints[intersect(names(hints), names(known))]
+  names(hints) <- known[names(hints)]
+  new_tool(name, attr(x, "description"), schema, run, attr(x, "annotations")$title, hints = hints)
+}
+
+# JSON Schema, as a list, of a type of 'ellmer'.
+ellmer_schema <- function(type) {
+  kind <- sub("^ellmer::", "", class(type)[[1L]])
+  schema <- switch(kind,
+    TypeBasic = list(type = attr(type, "type")),
+    TypeEnum = list(type = "string", enum = as.list(attr(type, "values"))),
+    TypeArray = list(type = "array", items = ellmer_schema(attr(type, "items"))),
+    TypeObject = ellmer_object(type),
+    TypeJsonSchema = attr(type, "json"),
+    stop_load("a tool has an argument of the type ", encodeString(kind), " of 'ellmer', which is not known")
+  )
+  description <- attr(type, "description")
+  if (is_string(description) && nzchar(description)) schema$description <- description
+  schema
+}
+
+ellmer_object <- function(type) {
+  properties <- attr(type, "properties")
+  properties <- Filter(function(one) !inherits(one, "ellmer::TypeIgnore"), properties)
+  required <- names(properties)[vapply(properties, function(one) isTRUE(attr(one, "required")), NA)]
+  list(
+    type = "object", properties = if (length(properties)) lapply(properties, ellmer_schema) else no_params,
+    required = as.list(required), additionalProperties = isTRUE(attr(type, "additional_properties"))
+  )
+}
+
+# The result of a call as text of JSON: of the response that its function has given, or its error.
+tool_result <- function(response, is_new) {
+  if (!is_response(response)) return(error_result("the tool gave a promise: it must give its result"))
+  if (inherits(response, "dr_stream")) return(error_result("the tool gave a stream, which a call cannot have"))
+  failed <- response$status >= 400L
+  if (inherits(response, "dr_problem")) {
+    said <- if (nzchar(response$body)) response$body else status_phrase(response$status)
+    return(error_result(said))
+  }
+  body <- response$body
+  fields <- unlist(response$headers[header_at(response$headers, "content-type")])
+  type <- media_type(fields) %||% "application/octet-stream"
+  if (is_json_type(type)) {
+    text <- utf8_text(body)
+    # before 2026 structured content was an object
+    is_structured <- is_new || startsWith(trimws(text), "{")
+    return(paste0(
+      "{\"content\":[", plain_json(list(type = "text", text = text)), "]", if (failed) ",\"isError\":true",
+      if (is_structured) paste0(",\"structuredContent\":", text), "}"
+    ))
+  }
+  content <- if (is.null(body)) list() else list(content_of(body, type))
+  plain_json(c(list(content = content), if (failed) list(isError = TRUE)))
+}
+
+error_result <- function(said) plain_json(list(content = list(list(type = "text", text = said)), isError = TRUE))
+
+# One piece of content, of bytes and their media type.
+content_of <- function(body, type) {
+  kind <- sub("/.*$", "", type)
+  if (kind == "text") return(list(type = "text", text = utf8_text(body)))
+  data <- gsub("\n", "", jsonlite::base64_enc(as_raw(body)), fixed = TRUE)
+  if (kind %in% c("image", "audio")) return(list(type = kind, data = data, mimeType = type))
+  list(type = "resource", resource = list(uri = "result:", mimeType = type, blob = data))
+}
+
+# Of a Content-Type, without its parameters: "application/json"; NULL of none.
+media_type <- function(field) if (length(field)) tolower(bare_type(field[[1L]]))
+
+is_json_type <- function(type) type == "application/json" || endsWith(type, "+json")
+
+as_raw <- function(body) if (is.raw(body)) body else charToRaw(enc2utf8(body))
+
+utf8_text <- function(body) {
+  text <- if (is.raw(body)) rawToChar(body[body != 0L]) else enc2utf8(body)
+  Encoding(text) <- "UTF-8"
+  if (validUTF8(text)) text else iconv(text, "UTF-8", "UTF-8", sub = "\ufffd")
+}
+
+# The value of a call, or an error for the model: its arguments are not what the tool's schema says.
+run_tool <- function(tool, arguments, req) {
+  problem <- .Call(C_schema_problem, tool$checked, json_value(arguments))
+  if (!is.null(problem)) dr_abort(422L, problem)
+  tool$run(arguments, req)
+}

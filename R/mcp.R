@@ -1,0 +1,243 @@
+# The Model Context Protocol over HTTP: dr_mcp(), and how a message comes in and its answer goes out (JSON-RPC in a POST
+# of Streamable HTTP). Not for what messages mean: mcp-methods.R. Neighbours: mcp-tools.R, mcp-routes.R, progress.R.
+# https://modelcontextprotocol.io/specification
+
+#' Offer an app's functions to language models
+#'
+#' Programs that run language models (assistants, editors, agents) call tools by the Model Context Protocol (MCP).
+#' `dr_mcp()` adds an endpoint to an app that offers such tools: functions made by [dr_tool()], tools of the package
+#' 'ellmer', and the app's own routes that say what they are for.
+#'
+#' The endpoint speaks Streamable HTTP of the versions 2026-07-28, 2025-11-25, 2025-06-18 and 2025-03-26. It keeps
+#' nothing between two requests, so any worker process can answer any of them. Calls run in the workers as requests do,
+#' with their limits, timeouts and log lines; when a model's client gives up and closes the connection, `on_client_gone`
+#' decides what becomes of the call. A client that asks for it is told of the progress that [dr_progress()] reports.
+#'
+#' Arguments are checked against the tool's schema before the function is called. What is wrong with them, and what
+#' [dr_abort()] says, is told to the model, which may try again; of any other error it learns only that there was one.
+#'
+#' What a tool returns is what a handler may return. Text stays text; JSON is given as text and as structured content;
+#' images ([dr_png()]) and sound are given as such, and other bytes as an embedded resource.
+#'
+#' @section Routes as tools: A route becomes a tool when it has a `summary` or a `description`, without which a model
+#'   could not know what it is for. Its name is its `operation_id`, or is made of method and path: `get_users_id`. Its
+#'   arguments are the route's parameters and, if the body is an object, the fields of the body. Calls of it pass the
+#'   middleware of the app as a request to the route would.
+#'
+#'   Policies are decided by the path that a client asks for, which is that of the endpoint: limits, the cache and the
+#'   rest of the route's own policies do not count for a call of the tool. A route behind [dr_auth_basic()] or its like
+#'   that does not cover the endpoint, too, would be open: it is an error.
+#'
+#' @section Who may call: Pages of other sites may not: as with [dr_csrf()], requests of browsers must come from the
+#'   same site or from `trusted`. Put [dr_auth_bearer()] or [dr_auth_jwt()] in front of it (`routes = "/mcp"`) unless
+#'   everybody who reaches the server may call the tools; `req$auth` says who asks.
+#'
+#' @param app An app, see [dr_app()].
+#' @param path The path of the endpoint: a single string.
+#' @param tools Tools: a list of what [dr_tool()] or `ellmer::tool()` gives.
+#' @param routes Which routes of the app, and of what is mounted in it, become tools: `TRUE` for all that have a
+#'   `summary` or a `description`, `FALSE` for none, or paths below which they are: a character vector.
+#' @param name,version How the server calls itself: single strings.
+#' @param instructions What a model should know before it uses the tools: a single string, or `NULL`.
+#' @param trusted Origins whose pages may call the tools, as in [dr_csrf()].
+#' @inheritParams routes
+#' @returns `app`, invisibly; it is changed in place.
+#' @section Errors: `drover_error_argument` when an argument is not as described; when the app is served, also when two
+#'   tools have the same name, or a route that becomes a tool is behind a policy of who may ask that does not cover the
+#'   endpoint.
+#' @seealso [dr_tool()], [dr_progress()]
+#' @examples
+#' app <- dr_app()
+#' dr_get(app, "/cars/<speed:dbl>", function(req) {
+#'   list(distance = unname(predict(lm(dist ~ speed, cars), list(speed = req$params$speed))))
+#' }, summary = "The stopping distance in feet of a car from 1920, by its speed in mph")
+#'
+#' roll <- dr_tool(function(sides) sample(sides, 1), "roll", "Roll a die", list(sides = dr_int(min = 2)))
+#' dr_mcp(app, "/mcp", tools = list(roll))
+#'
+#' client <- dr_test(app)
+#' call <- list(jsonrpc = "2.0", id = 1, method = "tools/list")
+#' client$post("/mcp", json = call)$json$result$tools$name
+#' client$stop()
+#' @export
+dr_mcp <- function(app, path = "/mcp", tools = list(), routes = TRUE, name = "drover",
+                   version = as.character(utils::packageVersion("drover")), instructions = NULL,
+                   trusted = character(), timeout = NULL, on_client_gone = NULL) {
+  check_registrar(app)
+  call <- sys.call()
+  # a tool is a list itself
+  if (inherits(tools, "dr_tool") || is_ellmer_tool(tools)) tools <- list(tools)
+  if (!is.list(tools)) stop_argument("tools", "a list of tools, see dr_tool()", tools, call)
+  check_tool_routes(routes, call)
+  check_string(name, "name")
+  check_string(version, "version")
+  check_string(instructions, "instructions", null = TRUE)
+  parsed <- parse_path(path, call)
+  if (length(parsed$names)) stop_argument("path", "a path without placeholders", path, call)
+  offer <- new.env(parent = emptyenv())
+  offer$own <- lapply(tools, as_tool, call = call)
+  offer$routes <- routes
+  offer$path <- path
+  offer$server <- list(name = name, version = version)
+  offer$instructions <- instructions
+  more <- list(timeout = timeout, on_client_gone = on_client_gone, deprecated = FALSE)
+  add_route(app, "POST", path, function(req) answer_mcp(offer, req), more, call, NULL)
+  # what it can offer is known when all routes are
+  app$routes[[paste("POST", path)]]$offer <- offer
+  trusted <- check_origin_list(trusted, "trusted", call, any = FALSE)
+  add_policy(app, list(csrf = list(trusted = trusted)), path, call)
+}
+
+# Versions without a handshake, where each request says all about itself, and those with one, the newest first.
+MCP_VERSIONS <- "2026-07-28"
+MCP_OLDER_VERSIONS <- c("2025-11-25", "2025-06-18", "2025-03-26")
+
+# Codes of errors: of JSON-RPC, and of MCP.
+MCP_CODES <- c(
+  parse = -32700L, request = -32600L, method = -32601L, params = -32602L, internal = -32603L, header = -32020L,
+  version = -32022L
+)
+
+# The response to a POST: to one message, or in version 2025-03-26 to an array of them.
+answer_mcp <- function(offer, req) {
+  if (!identical(media_type(req$headers[["content-type"]]), "application/json")) {
+    dr_abort(415L, "send a message of JSON-RPC as application/json")
+  }
+  asked <- req$headers[["mcp-protocol-version"]]
+  if (!is.null(asked) && !asked %in% c(MCP_VERSIONS, MCP_OLDER_VERSIONS)) {
+    return(rpc_response(rpc_error(NULL, "version", "unsupported protocol version", wrong_version(asked)), 400L))
+  }
+  message <- tryCatch(list(dr_from_json(req$raw, simplify = FALSE)), drover_error_json = function(error) NULL)
+  if (is.null(message)) return(rpc_response(rpc_error(NULL, "parse", "the body is not JSON"), 400L))
+  message <- message[[1L]]
+  if (is_batch(message)) return(answer_batch(offer, req, message, asked))
+  problem <- message_problem(message)
+  if (!is.null(problem)) return(rpc_response(rpc_error(message_id(message), "request", problem), 400L))
+  # notifications, and answers to questions that this server never asks
+  if (is.null(message$method) || !"id" %in% names(message)) return(dr_response("", 202L))
+  is_new <- !is.null(asked) && asked %in% MCP_VERSIONS
+  answer <- if (is_new) wrong_envelope(message, req)
+  if (is.null(answer)) {
+    if (wants_progress(message, req)) return(stream_answer(offer, req, message, is_new))
+    answer <- answer_message(offer, req, message, is_new)
+  }
+  rpc_response(answer, if (is_new) rpc_status(answer) else 200L)
+}
+
+is_batch <- function(message) is.list(message) && is.null(names(message)) && length(message) > 0L
+
+answer_batch <- function(offer, req, messages, asked) {
+  if (!is.null(asked) && asked != "2025-03-26") {
+    return(rpc_response(rpc_error(NULL, "request", "send one message at a time"), 400L))
+  }
+  if (length(messages) > 100L) {
+    return(rpc_response(rpc_error(NULL, "request", "at most 100 messages at a time"), 400L))
+  }
+  answers <- lapply(messages, function(message) {
+    problem <- message_problem(message)
+    if (!is.null(problem)) return(rpc_error(message_id(message), "request", problem))
+    if (!is.null(message$method) && "id" %in% names(message)) answer_message(offer, req, message, FALSE)
+  })
+  answers <- Filter(Negate(is.null), answers)
+  if (!length(answers)) return(dr_response("", 202L))
+  texts <- vapply(answers, `[[`, "", "text")
+  rpc_response(list(text = paste0("[", paste(texts, collapse = ","), "]")))
+}
+
+# What keeps a value from being a message of JSON-RPC, or NULL.
+message_problem <- function(message) {
+  if (!is.list(message) || is.null(names(message))) return("the body must be an object")
+  if (!identical(message$jsonrpc, "2.0")) return("`jsonrpc` must be \"2.0\"")
+  if ("id" %in% names(message) && !is_id(message$id)) return("`id` must be a string or a whole number")
+  if (is.null(message$method)) {
+    if ("result" %in% names(message) || "error" %in% names(message)) return()
+    return("`method` must be a string")
+  }
+  if (!is_string(message$method)) return("`method` must be a string")
+  if (!is.null(message$params) && !is_object(message$params)) return("`params` must be an object")
+}
+
+is_id <- function(id) is_string(id) || (is.numeric(id) && length(id) == 1L && is.finite(id) && id == round(id))
+
+message_id <- function(message) if (is.list(message) && !is.null(names(message)) && is_id(message$id)) message$id
+
+# Of values that were read without simplification.
+is_object <- function(value) is.list(value) && !is.null(names(value))
+
+# Since 2026 a request says in its header fields and in `_meta` what it is. That they differ is an error, as something
+# in between may have decided by the fields.
+wrong_envelope <- function(message, req) {
+  id <- message$id
+  meta <- message$params[["_meta"]]
+  needed <- paste0("io.modelcontextprotocol/", c("protocolVersion", "clientCapabilities"))
+  missing <- setdiff(needed, names(meta))
+  if (length(missing)) {
+    return(rpc_error(id, "params", paste0("`params._meta` must have ", paste(missing, collapse = " and "))))
+  }
+  version <- meta[[needed[[1L]]]]
+  fields <- list(
+    "MCP-Protocol-Version" = version, "Mcp-Method" = message$method,
+    "Mcp-Name" = if (message$method == "tools/call") message$params$name
+  )
+  for (name in names(fields)) {
+    if (!identical(encoded_field(dr_header(req, name)), fields[[name]]) && !is.null(fields[[name]])) {
+      return(rpc_error(id, "header", paste0("the header field ", name, " does not say what the body says")))
+    }
+  }
+}
+
+# A value of a header field, which may be wrapped: =?base64?...?=
+encoded_field <- function(value) {
+  if (is.null(value) || !grepl("^=[?]base64[?].*[?]=$", value)) return(value)
+  wrapped <- sub("^=[?]base64[?](.*)[?]=$", "\\1", value)
+  text <- tryCatch(rawToChar(jsonlite::base64_dec(wrapped)), error = function(error) "")
+  Encoding(text) <- "UTF-8"
+  text
+}
+
+wrong_version <- function(asked) {
+  list(supported = as.list(c(MCP_VERSIONS, MCP_OLDER_VERSIONS)), requested = asked)
+}
+
+# Messages that go out: list(text, code). `result` is text of JSON.
+rpc_result <- function(id, result) {
+  list(text = paste0("{\"jsonrpc\":\"2.0\",\"id\":", plain_json(id), ",\"result\":", result, "}"))
+}
+
+rpc_error <- function(id, code, message, data = NULL) {
+  error <- list(code = MCP_CODES[[code]], message = message)
+  error$data <- data
+  id <- if (is.null(id)) "null" else plain_json(id)
+  list(text = paste0("{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"error\":", plain_json(error), "}"), code = code)
+}
+
+# The HTTP status that the newer versions give to an error.
+rpc_status <- function(answer) {
+  if (is.null(answer$code) || answer$code == "internal") 200L else if (answer$code == "method") 404L else 400L
+}
+
+rpc_response <- function(answer, status = 200L) {
+  dr_response(answer$text, status, list("Content-Type" = "application/json"))
+}
+
+# A call whose client wants to hear of its progress gets a stream: what dr_progress() says meanwhile, then the answer.
+wants_progress <- function(message, req) {
+  is_call <- identical(message$method, "tools/call")
+  is_call && is_id(message$params[["_meta"]]$progressToken) &&
+    grepl("text/event-stream", req$headers$accept %||% "", fixed = TRUE)
+}
+
+stream_answer <- function(offer, req, message, is_new) {
+  token <- message$params[["_meta"]]$progressToken
+  dr_stream_writer(function(out) {
+    say <- function(done, total, text) {
+      params <- list(progressToken = token, progress = done)
+      params$total <- total
+      params$message <- text
+      note <- list(jsonrpc = "2.0", method = "notifications/progress", params = params)
+      out$event(plain_json(note), event = "message")
+    }
+    answer <- reporting_progress(say, answer_message(offer, req, message, is_new))
+    out$event(answer$text, event = "message")
+  }, "text/event-stream", event_headers)
+}

@@ -1,0 +1,43 @@
+# How far a computation is, for whoever waits for it. Neighbour: mcp.R, whose clients may ask to be told.
+
+# `say`: a function(done, total, message), while there is somebody who listens.
+progress <- new.env(parent = emptyenv())
+
+#' Report how far a computation is
+#'
+#' Tells the client that waits for this computation how far it is: the client of a tool ([dr_mcp()]) that has asked for
+#' it. Where nobody has, it does nothing and costs next to nothing, so functions may report in any case.
+#'
+#' @param done How much is done: a single number, which grows from call to call.
+#' @param total How much there is to do: a single number, or `NULL` when that is not known.
+#' @param message What is being done, for people: a single string, or `NULL`.
+#' @returns Whether somebody was told, invisibly: `TRUE` or `FALSE`.
+#' @section Errors: `drover_error_argument` when an argument is not as described.
+#' @seealso [dr_mcp()], [dr_tool()]
+#' @examples
+#' fit <- function(n) {
+#'   for (i in seq_len(n)) dr_progress(i, n, "fitting")
+#'   n
+#' }
+#' fit(3)
+#' @export
+dr_progress <- function(done, total = NULL, message = NULL) {
+  check_number(done, "done")
+  if (!is.null(total)) check_number(total, "total")
+  check_string(message, "message", null = TRUE)
+  if (is.null(progress$say)) return(invisible(FALSE))
+  progress$say(done, total, message)
+  invisible(TRUE)
+}
+
+check_number <- function(x, arg, call = sys.call(-1L)) {
+  if (!(is.numeric(x) && length(x) == 1L && is.finite(x))) stop_argument(arg, "a single number", x, call)
+}
+
+# Evaluates `expr`, whose progress is told by `say`.
+reporting_progress <- function(say, expr) {
+  before <- progress$say
+  progress$say <- say
+  on.exit(progress$say <- before)
+  expr
+}

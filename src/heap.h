@@ -1,0 +1,13 @@
+#ifndef DROVER_HEAP_H
+#define DROVER_HEAP_H
+#include <stdint.h>
+
+/* From now on R's garbage collections are counted, and reported; no longer. */
+void drv_heap_watch(void);
+void drv_heap_forget(void);
+/* Between requests, at this time of the monotonic clock: reports what is new, once in a second at most. */
+void drv_heap_look(int64_t now_ns);
+/* Milliseconds until there is something to report, at most `longest`. */
+int drv_heap_due_in(int longest);
+
+#endif

@@ -1,0 +1,24 @@
+/* Hashes of passwords and tokens. Neighbours: rust/crates/binding/src/secrets.rs, R/password.R. */
+#include "secrets.h"
+#include "build.h"
+#include "worker.h"
+
+/* .Call: the hash of a password or a token, a string; or why there is none, a list of that. */
+SEXP drv_call_secret_hash(SEXP secret, SEXP is_token) {
+  drv_error answer;
+  int is_made = drv_secret_hash(drv_text(secret), Rf_asLogical(is_token), &answer);
+  SEXP text = PROTECT(Rf_ScalarString(drv_mkchar(answer.message)));
+  SEXP result = text;
+  if (!is_made) {
+    result = PROTECT(Rf_allocVector(VECSXP, 1));
+    SET_VECTOR_ELT(result, 0, text);
+    UNPROTECT(1);
+  }
+  UNPROTECT(1);
+  return result;
+}
+
+/* .Call: whether the hash is of this password. */
+SEXP drv_call_password_verify(SEXP password, SEXP hash) {
+  return Rf_ScalarLogical(drv_password_verify(drv_text(password), drv_text(hash)));
+}
