@@ -1,0 +1,57 @@
+// What the server sends each second, as `Message` in edge/dashboard/events.rs has it. Sums are since the server began.
+
+export interface Running { id: string; method: string; path: string; route: string; seconds: number }
+
+export interface Worker {
+  pid: number;
+  alive: boolean;
+  state: "starting" | "idle" | "busy" | "retiring";
+  generation: number;
+  requests: number;
+  errors: number;
+  promises: number;
+  busy: number;
+  memory: number;
+  age: number;
+  runs: Running[];
+}
+
+export interface Route { route: string; requests: number; errors: number; seconds: number; duration: number[] }
+
+export interface Figures {
+  requests: number;
+  by_status: Record<string, number>;
+  open: number;
+  streams: number;
+  sockets: number;
+  refusals: Record<string, number>;
+  restarts: Record<string, number>;
+  received: number;
+  sent: number;
+  bounds: number[];
+  duration: number[];
+  queue: number[];
+  routes: Route[];
+  memory: number;
+}
+
+export interface LoggedError {
+  number: number;
+  at: number;
+  worker: number | null;
+  request: string | null;
+  message: string;
+  calls: string[];
+}
+
+export interface Snapshot {
+  connections: number;
+  refused: number;
+  waiting: number;
+  max_queue: number;
+  workers: Worker[];
+  figures: Figures;
+  errors: LoggedError[];
+}
+
+export interface Message { version: string; pid: number; age: number; actions: boolean; snapshot: Snapshot }
