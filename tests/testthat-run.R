@@ -1,30 +1,78 @@
 # Runs tests/testthat against the installed package and counts: "N passed, N failed, N skipped", one for each
 # test_that() block. Rscript tests/testthat-run.R [FILTER], where FILTER is a regular expression of Perl's for the names
-# of files, without "test-". Not for R CMD check, which starts testthat.R.
+# of files, without "test-". JOBS in the environment is how many files are run at once (jobs.R); 1 is the default. Not
+# for R CMD check, which starts testthat.R.
 
 library(testthat)
 library(drover)
+source("tests/jobs.R")
 
 # the property tests take half a minute, which R CMD check on a stranger's machine is spared
 Sys.setenv(NOT_CRAN = "true")
 
-filter <- commandArgs(trailingOnly = TRUE)
-details <- test_dir(
-  "tests/testthat", package = "drover", load_package = "installed", reporter = "check", stop_on_failure = FALSE,
-  filter = if (length(filter)) filter[[1L]], perl = TRUE
-)
-results <- as.data.frame(details)
-bad <- results$failed > 0L | results$error
-skipped <- results$skipped & !bad
+# for helper-handlers.R: the files share what takes long to make
+options(drover.tests.made_once = made_once)
 
-by_file <- aggregate(cbind(tests = 1L, failed = bad, seconds = results$real), list(file = results$file), sum)
+# Runs one file: list(output, a data frame `tests` with a row for each test: test, how, seconds, why).
+run_file <- function(name) {
+  output <- capture.output({
+    details <- test_dir(
+      "tests/testthat", package = "drover", load_package = "installed", reporter = "check", stop_on_failure = FALSE,
+      filter = paste0("^\\Q", name, "\\E$"), perl = TRUE
+    )
+  })
+  results <- as.data.frame(details)
+  bad <- results$failed > 0L | results$error
+  reasons <- vapply(details, function(one) {
+    told <- Filter(function(result) !inherits(result, c("expectation_success", "expectation_warning")), one$results)
+    gsub("\\s+", " ", paste(vapply(told, conditionMessage, ""), collapse = " "))
+  }, "")
+  list(output = output, tests = data.frame(
+    file = rep(name, nrow(results)), test = results$test, seconds = results$real, why = reasons,
+    how = ifelse(bad, "failed", ifelse(results$skipped, "skipped", "passed"))
+  ))
+}
+
+filter <- c(commandArgs(trailingOnly = TRUE), "")[[1L]]
+files <- sub("^test-(.*)[.][Rr]$", "\\1", list.files("tests/testthat", "^test-.*[.][Rr]$"))
+files <- grep(filter, files, perl = TRUE, value = TRUE)
+
+if (nzchar(jobs_folder())) {
+  work_off(length(files), function(i) run_file(files[[i]]))
+  quit()
+}
+
+results <- list()
+report <- function(i, result) {
+  if (is.null(result)) {
+    result <- list(output = "its R session has ended before it was done", tests = data.frame(
+      file = files[[i]], test = "(all)", seconds = 0, why = "", how = "failed"
+    ))
+  }
+  # what the reporter says of a file without mistakes is counted below
+  if (any(result$tests$how == "failed")) cat("\n", files[[i]], "\n", paste0(result$output, "\n"), sep = "")
+  results[[files[[i]]]] <<- result$tests
+}
+if (jobs_wanted() > 1L) {
+  run_in_jobs(length(files), jobs_wanted(), "tests/testthat-run.R", filter, report)
+} else {
+  for (i in seq_along(files)) report(i, run_file(files[[i]]))
+}
+has_failed <- function(file) any(results[[file]]$how == "failed")
+for (i in worth_another_run(which(vapply(files, has_failed, NA)))) {
+  report(i, run_file(files[[i]]))
+  if (!has_failed(files[[i]])) cat(sprintf("only the second time: %s\n", files[[i]]))
+}
+results <- do.call(rbind, results)
+
+by_file <- aggregate(cbind(tests = 1L, seconds = results$seconds), list(file = results$file), sum)
 slowest <- head(by_file[order(-by_file$seconds), ], 10L)
 cat("\nslowest files:\n")
 cat(sprintf("  %-34s %4d tests %7.1f s\n", slowest$file, slowest$tests, slowest$seconds), sep = "")
-for (i in which(skipped)) {
-  reasons <- Filter(function(result) inherits(result, "expectation_skip"), details[[i]]$results)
-  cat("skipped:", results$test[[i]], "|", vapply(reasons, conditionMessage, ""), "\n")
-}
-for (i in which(bad)) cat("failed:", results$file[[i]], "|", results$test[[i]], "\n")
-cat(sprintf("%d passed, %d failed, %d skipped\n", sum(!bad & !skipped), sum(bad), sum(skipped)))
-quit(status = any(bad))
+skipped <- results[results$how == "skipped", ]
+cat(sprintf("skipped: %s | %s\n", skipped$test, skipped$why), sep = "")
+bad <- results[results$how == "failed", ]
+cat(sprintf("failed: %s | %s | %s\n", bad$file, bad$test, substr(bad$why, 1L, 300L)), sep = "")
+counts <- table(factor(results$how, c("passed", "failed", "skipped")))
+cat(sprintf("%d passed, %d failed, %d skipped\n", counts[["passed"]], counts[["failed"]], counts[["skipped"]]))
+quit(status = nrow(bad) > 0L)

@@ -220,5 +220,15 @@ sources <- c(
 )
 check("no source file has more than 700 lines", long(sources, 700L))
 
+# In a package the last one of two wins, without a word.
+named_twice <- function(files) {
+  names <- unlist(lapply(files, function(file) {
+    made <- Filter(function(one) is.call(one) && identical(one[[1L]], quote(`<-`)) && is.symbol(one[[2L]]), parse(file))
+    vapply(made, function(one) as.character(one[[2L]]), "")
+  }))
+  sort(unique(names[duplicated(names)]))
+}
+check("no two functions of R/ have the same name", named_twice(list.files("R", "\\.R$", full.names = TRUE)))
+
 cat(sprintf("%d passed, %d failed\n", passed, failed))
 quit(status = failed > 0L)

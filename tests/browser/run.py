@@ -1,9 +1,9 @@
 """Opens the pages of examples in Chromium: run.py [--pictures] [NAME...], from the root, where NAME is a part of the
 name of a test. tools/browser.sh runs it, and installs what it needs. With --pictures, it also writes the pictures in
-docs/images. Ends with "N passed, N failed".
+docs/images. Ends with "N passed, N failed, N skipped".
 
 A test is a function test_* of a file test_*.py; it gets the browser, and picture(tab, name), which takes a picture when
-that is wanted. Whatever the console of a page says, warnings too, fails the test.
+that is wanted (picture.is_wanted). Whatever the console of a page says, warnings too, fails the test.
 """
 
 import importlib
@@ -14,10 +14,12 @@ import traceback
 
 from playwright.sync_api import expect, sync_playwright
 
+from skipped import Skipped
+
 here = pathlib.Path(__file__).parent
 images = pathlib.Path("docs/images")
 # They are kept in git, in every version there ever was.
-LARGEST_PICTURE = 60000
+LARGEST_PICTURE = 90000
 # Debian's. Its sandbox needs rights that containers do not have, and the pages are this repository's.
 BROWSER = {"executable_path": "/usr/bin/chromium", "args": ["--no-sandbox", "--disable-dev-shm-usage"]}
 
@@ -39,10 +41,20 @@ def take_picture(tab, name):
     assert file.stat().st_size <= LARGEST_PICTURE, f"{file} has {file.stat().st_size} bytes: less should be on it"
 
 
+take_picture.is_wanted = True
+
+
+def take_none(tab, name):
+    pass
+
+
+take_none.is_wanted = False
+
+
 def main(arguments):
-    picture = take_picture if "--pictures" in arguments else lambda tab, name: None
+    picture = take_picture if "--pictures" in arguments else take_none
     names = [argument for argument in arguments if argument != "--pictures"]
-    passed = failed = 0
+    passed = failed = skipped = 0
     # other stages of the tests keep the machine busy
     expect.set_options(timeout=15000)
     with sync_playwright() as playwright:
@@ -53,14 +65,17 @@ def main(arguments):
                 test(browser, picture)
                 passed += 1
                 print(f"ok: {title} ({time.monotonic() - began:.1f} s)", flush=True)
+            except Skipped as why:
+                skipped += 1
+                print(f"skipped: {title}: {why}", flush=True)
             except Exception:  # whatever goes wrong in a test is that test's failure
                 failed += 1
                 print(f"failed: {title}\n{traceback.format_exc()}", flush=True)
         browser.close()
-    if not passed + failed:
+    if not passed + failed + skipped:
         print("no test has such a name")
         failed = 1
-    print(f"{passed} passed, {failed} failed")
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return failed > 0
 
 

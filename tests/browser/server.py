@@ -1,4 +1,5 @@
-"""An example of inst/examples as a process of its own, for the pages of a test. Not for browsers: run.py."""
+"""An example of inst/examples, or a script, as a process of its own, for the pages of a test. Not for browsers: run.py.
+"""
 
 import os
 import re
@@ -20,14 +21,17 @@ def wait_until(condition, what, seconds=15):
 
 
 class Server:
-    """Serves inst/examples/NAME/app.R on a free port, for as long as the `with` block runs."""
+    """Serves inst/examples/NAME/app.R, or the app that a script of R makes, on a free port, for as long as the `with`
+    block runs.
+    """
 
-    def __init__(self, name):
+    def __init__(self, name, script=None):
         # workers that are not there any more
         self.gone = set()
         self.log_file = tempfile.NamedTemporaryFile("w+", prefix=f"{name}-", suffix=".log")
+        what = ["-e", script] if script else [f"inst/examples/{name}/app.R"]
         self.process = subprocess.Popen(
-            ["Rscript", f"inst/examples/{name}/app.R"], env={**os.environ, "PORT": "0"}, stdin=subprocess.DEVNULL,
+            ["Rscript", *what], env={**os.environ, "PORT": "0"}, stdin=subprocess.DEVNULL,
             stdout=self.log_file, stderr=subprocess.STDOUT,
         )
 

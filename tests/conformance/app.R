@@ -53,6 +53,12 @@ dr_post(app, "/json", counted(function(req) {
   paste(class(value)[1], length(value))
 }))
 dr_post(app, "/json/echo", counted(function(req) dr_json(dr_body(req, "json"))))
+# what is compressed for clients, and unpacked for handlers
+dr_get(app, "/packed", counted(function(req) strrep("x", 2000)))
+dr_compress(app, routes = "/packed")
+dr_post(app, "/unpack", counted(function(req) req$raw))
+dr_decompress(app, routes = "/unpack")
+
 dr_post(app, "/form", counted(function(req) pairs(req$form)))
 dr_post(app, "/multipart", counted(function(req) {
   files <- vapply(req$files, function(file) paste(file$field, file$name, file$type, file$size, sep = ":"), "")
@@ -72,9 +78,10 @@ dr_get(app, "/late", counted(function(req) {
 
 message("pid ", Sys.getpid())
 # Timeouts are short, so that the cases which wait for them end soon; everything else is the default, or what a case
-# asks for on the command line: NAME=VALUE.
+# asks for on the command line: NAME=VALUE, where tls=1 stands for a certificate.
 settings <- list(header_timeout = 2, body_timeout = 2, write_timeout = 2)
 for (argument in strsplit(commandArgs(trailingOnly = TRUE), "=", fixed = TRUE)) {
   settings[[argument[1]]] <- as.numeric(argument[2])
 }
+if (!is.null(settings$tls)) settings$tls <- dr_tls_self_signed(tempfile("certificate-"))
 do.call(dr_serve, c(list(app, port = 0L, block = TRUE), settings))

@@ -1,5 +1,6 @@
 # Plays a case of frames/ and says what is wrong. The format is in README.md.
-# Neighbours: frames-case.R reads the file, frames-client.R plays it, frames-judge.R judges what came of it.
+# Neighbours: over-tls.R starts servers with TLS, frames-case.R reads the file, frames-client.R plays it, frames-judge.R
+# judges what came of it.
 # Not for starting the servers that cases share: run.R.
 
 # Reads the rest of the frames' client into `into`: benchmarks/R/trials-attacks.R does so as well. `tests`: the folder
@@ -10,11 +11,16 @@ source_frames <- function(tests, into = globalenv()) {
     "testthat/helper-h2-frames.R", "testthat/helper-raw-http.R")) sys.source(file.path(tests, file), into)
 }
 
-# A case of frames/, on a server of its own when it asks for one of its kind or measures memory.
-run_frames <- function(file, server) {
+# A case of frames/, on a server of its own when it asks for one of its kind or measures memory, or is to be played over
+# TLS.
+run_frames <- function(file, server, tls = FALSE) {
   case <- read_frames_case(file)
   measures_memory <- any(vapply(case$expect, function(expected) expected$kind == "memory", NA))
-  if (length(case$settings) || length(case$open_files) || measures_memory) {
+  if (tls) {
+    server <- start_tls_server(case$settings, open_files = case$open_files)
+    on.exit(end_tls_server(server))
+    get_text(server, "/ok")
+  } else if (length(case$settings) || length(case$open_files) || measures_memory) {
     server <- start_server(case$settings, open_files = case$open_files)
     on.exit(end_server(server))
     get_text(server, "/ok")

@@ -4,7 +4,9 @@
 # of it, mutate.R whether that would be seen; frames-run.R and its neighbours do the same for frames/.
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
-for (file in c("server.R", "case.R", "client.R", "judge.R", "mutate.R", "frames-run.R")) source(file.path(here, file))
+for (file in c("server.R", "case.R", "client.R", "judge.R", "mutate.R", "over-tls.R", "frames-run.R")) {
+  source(file.path(here, file))
+}
 source_frames(dirname(here))
 
 # Plays a case and records what came of it, as judge.R describes. What lags behind the answer is waited for.
@@ -71,12 +73,17 @@ main <- function(args) {
     frames_server <- start_server()
     on.exit(end_server(frames_server), add = TRUE)
   }
+  # once more over TLS
+  again <- files[endsWith(files, ".frames") & sub("-.*", "", basename(files)) %in% over_tls]
+  if (!has_relay()) again <- character()
   failed <- tried <- 0
   pace <- if (own) pacer(server) else function() NULL
-  for (file in files) {
+  for (i in seq_along(c(files, again))) {
+    file <- c(files, again)[[i]]
+    tls <- i > length(files)
     wrong <- tryCatch({
       if (endsWith(file, ".frames")) {
-        run_frames(file, frames_server)
+        run_frames(file, frames_server, tls)
       } else {
         case <- read_case(file)
         got <- record(case, server)
@@ -88,10 +95,11 @@ main <- function(args) {
     }, error = function(e) conditionMessage(e))
     if (!length(wrong)) next
     failed <- failed + 1
-    cat(substring(file, nchar(here) + 2), ": ", paste(wrong, collapse = "; "), "\n", sep = "")
+    cat(substring(file, nchar(here) + 2), if (tls) " over TLS", ": ", paste(wrong, collapse = "; "), "\n", sep = "")
   }
   cat(tried, " expectations and answers of requests/ and floods/ broken\n", sep = "")
-  cat(length(files) - failed, " passed, ", failed, " failed\n", sep = "")
+  played <- length(files) + length(again)
+  cat(played - failed, " passed, ", failed, " failed\n", sep = "")
   failed == 0
 }
 

@@ -12,7 +12,7 @@ start_server <- function(settings = character(), app = file.path(here, "app.R"),
   limit <- if (length(open_files)) paste("ulimit -n", open_files, "&&")
   command <- paste(c(limit, "exec", shQuote(words)), collapse = " ")
   system2("sh", c("-c", shQuote(command)), stdout = FALSE, stderr = log, wait = FALSE)
-  listening <- "drover listening on http://127\\.0\\.0\\.1:([0-9]+)"
+  listening <- "drover listening on https?://127\\.0\\.0\\.1:([0-9]+)"
   for (attempt in seq_len(300)) {
     lines <- readLines(log, warn = FALSE)
     ready <- grep(listening, lines, value = TRUE)
@@ -28,8 +28,10 @@ start_server <- function(settings = character(), app = file.path(here, "app.R"),
 
 end_server <- function(server) tools::pskill(server$pid)
 
-# The body of a GET, or NULL when it is not answered with 200.
+# The body of a GET, or NULL when it is not answered with 200. Where HTTP/1.1 has a port of its own (over-tls.R), by
+# that.
 get_text <- function(server, path) {
+  if (!is.null(server$plain_port)) server$port <- server$plain_port
   request <- paste0("GET ", path, " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
   case <- list(steps = list(list(send = charToRaw(request))), status = statuses("200"), close = "yes", hang_up = FALSE)
   answers <- tryCatch(play(server, case)$answers, error = function(e) list())

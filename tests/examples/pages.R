@@ -19,13 +19,14 @@ lines_of <- function(blocks, info) {
   unlist(lapply(Filter(function(block) block$info == info, blocks), function(block) c(block$lines, "")))
 }
 
-# The script of a page, on a free port, or NULL when it has no R code.
+# The script of a page, on free ports, or NULL when it has no R code.
 page_script <- function(blocks) {
   code <- lines_of(blocks, "r")
   if (is.null(code)) return(NULL)
   if (!any(grepl("dr_serve(", code, fixed = TRUE))) code <- c(code, "dr_serve(app, port = 8080, block = TRUE)")
   if (!any(grepl("library(drover)", code, fixed = TRUE))) code <- c("library(drover)", "app <- dr_app()", code)
-  gsub("port = 8080", "port = 0", code, fixed = TRUE)
+  code <- gsub("port = 8080", "port = 0", code, fixed = TRUE)
+  gsub("admin = \"127.0.0.1:9901\"", "admin = \"127.0.0.1:0\"", code, fixed = TRUE)
 }
 
 # Writes the blocks that are files below a folder.

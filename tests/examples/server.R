@@ -34,7 +34,7 @@ start_command <- function(command, port = 0L, library = NULL) {
   log <- function() readLines(log_file, warn = FALSE, encoding = "UTF-8")
   listening <- function() grep("drover listening on ", log(), value = TRUE)
   wait_for(function() length(listening()) || !process$is_alive(), 30)
-  url <- if (length(listening())) sub(".*(http://[^ ]+).*", "\\1", listening()[[1L]])
+  url <- if (length(listening())) sub(".*listening on (http://[^ ]+).*", "\\1", listening()[[1L]])
   list(process = process, url = url, log = log)
 }
 
@@ -42,10 +42,10 @@ start_command <- function(command, port = 0L, library = NULL) {
 # had to be killed.
 stop_app <- function(server) {
   server$process$interrupt()
-  server$process$wait(5000)
+  server$process$wait(30000)
   if (server$process$is_alive()) {
     server$process$kill_tree()
-    return(c("none: it was killed, as it had not ended after 5 s", utils::tail(server$log(), 5L)))
+    return(c("none: it was killed, as it had not ended after 30 s", utils::tail(server$log(), 5L)))
   }
   server$process$get_exit_status()
 }

@@ -1,4 +1,5 @@
-# Runs h2spec, which checks a server against RFC 9113 and RFC 7541, in strict mode against app.R.
+# Runs h2spec, which checks a server against RFC 9113 and RFC 7541, in strict mode against app.R: in cleartext with
+# prior knowledge, then over TLS.
 #   Rscript tests/h2spec/run.R PROGRAM       the program that tools/h2spec.sh builds
 # One line per failure, then "N passed, N failed, N skipped"; the exit status is 1 if any failed.
 # Not for attacks, nor for what is ours to decide: tests/conformance/frames.
@@ -6,11 +7,13 @@
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 for (file in c("server.R", "case.R", "client.R")) source(file.path(dirname(here), "conformance", file))
 
-# What may fail, and why. One of these that passes fails the run: then it is to be deleted here.
-exceptions <- c(
+# What may fail, and why, in cleartext and over TLS. One of these that passes fails the run: then it is to be deleted
+# here.
+exceptions <- list(
   # Both versions share a port. What does not begin like HTTP/2 is HTTP/1.1, and gets its answer, 400, before the end
-  # of the connection; h2spec takes it for a frame.
-  "http2/3.5 Sends invalid connection preface"
+  # of the connection; h2spec takes it for a frame. With TLS the version has been agreed on before.
+  cleartext = "http2/3.5 Sends invalid connection preface",
+  TLS = character()
 )
 
 # The cases of h2spec's report: a data frame of name and outcome ("passed", "failed" or "skipped").
@@ -25,30 +28,49 @@ read_report <- function(file) {
   )
 }
 
-main <- function(program) {
-  server <- start_server(app = file.path(here, "app.R"))
+# The body of a GET by curl, over HTTP/2.
+get_page <- function(server, tls) {
+  version <- if (tls) "--http2" else "--http2-prior-knowledge"
+  url <- sprintf("%s://%s:%d/", if (tls) "https" else "http", server$host, server$port)
+  suppressWarnings(system2("curl", c("--silent", "--insecure", "--max-time", "10", version, url), stdout = TRUE))
+}
+
+# All cases against a server of its own: counts of what passed, failed and was skipped.
+run_cases <- function(program, tls) {
+  server <- start_server(c(tls = if (tls) "yes" else "no"), file.path(here, "app.R"))
   on.exit(end_server(server))
   report <- tempfile("h2spec-", fileext = ".xml")
   # seconds that a case waits for what must come
   patience <- 5
-  flags <- c("--strict", "--host", server$host, "--port", server$port, "--timeout", patience, "--junit-report", report)
+  flags <- c("--strict", "--host", server$host, "--port", server$port, "--timeout", patience, "--junit-report", report,
+    if (tls) c("--tls", "--insecure"))
   output <- suppressWarnings(system2(program, flags, stdout = TRUE, stderr = TRUE))
   if (!file.exists(report)) stop("h2spec made no report:\n", paste(output, collapse = "\n"))
   cases <- read_report(report)
-  excepted <- cases$name %in% exceptions
+  way <- if (tls) "TLS" else "cleartext"
+  excepted <- cases$name %in% exceptions[[way]]
   wrong <- c(
     if (nrow(cases) < 146) paste("h2spec has run", nrow(cases), "cases, not 146"),
     sprintf("failed: %s", cases$name[cases$outcome == "failed" & !excepted]),
     sprintf("an exception that passes: %s", cases$name[cases$outcome != "failed" & excepted]),
-    sprintf("an exception that is no case: %s", setdiff(exceptions, cases$name)),
+    sprintf("an exception that is no case: %s", setdiff(exceptions[[way]], cases$name)),
     grep("panicked", log_lines(server), value = TRUE),
-    if (!identical(get_text(server, "/"), strrep("h2spec ", 100))) "afterwards the server does not answer"
+    if (!identical(get_page(server, tls), strrep("h2spec ", 100))) "afterwards the server does not answer"
   )
-  # what h2spec says about its failures is at its end
-  if (length(wrong)) writeLines(c(output[cumsum(output == "Failures: ") > 0], wrong))
-  cat(sum(cases$outcome == "passed" & !excepted), " passed, ", length(wrong), " failed, ",
-    sum(cases$outcome == "skipped") + sum(cases$outcome == "failed" & excepted), " skipped\n", sep = "")
-  !length(wrong)
+  # h2spec's account of its failures is at its end
+  if (length(wrong)) {
+    writeLines(c(output[cumsum(output == "Failures: ") > 0], sprintf("%s (%s)", wrong, way)))
+  }
+  c(
+    passed = sum(cases$outcome == "passed" & !excepted), failed = length(wrong),
+    skipped = sum(cases$outcome == "skipped") + sum(cases$outcome == "failed" & excepted)
+  )
+}
+
+main <- function(program) {
+  counts <- run_cases(program, tls = FALSE) + run_cases(program, tls = TRUE)
+  cat(sprintf("%d passed, %d failed, %d skipped\n", counts[["passed"]], counts[["failed"]], counts[["skipped"]]))
+  counts[["failed"]] == 0
 }
 
 if (!main(commandArgs(trailingOnly = TRUE)[1])) quit(status = 1)

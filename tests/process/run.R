@@ -3,6 +3,8 @@
 #
 #   Rscript tests/process/run.R [PATTERN]     PATTERN: of the names of tests or of their files
 #
+# JOBS in the environment is how many tests are run at once (../jobs.R); 1 is the default.
+#
 # WAYS in the environment says how tests start their servers (server.R): "1", the default, is `drover serve` for all;
 # "2", "3" and "4" are the other ways, from an R session; "others" takes one of these for each test in turn, and "all"
 # runs each test in all ways.
@@ -16,7 +18,9 @@
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 root <- dirname(dirname(here))
-for (file in c("checks.R", "family.R", "server.R", "client.R", "websocket.R", "storm.R")) source(file.path(here, file))
+for (file in c("../jobs.R", "checks.R", "family.R", "server.R", "client.R", "websocket.R", "storm.R")) {
+  source(file.path(here, file))
+}
 
 tests <- list()
 
@@ -37,8 +41,9 @@ with_ways <- function(tests, ways) {
   Filter(function(test) test$style %in% styles[test$ways], unlist(runs, recursive = FALSE))
 }
 
-# Runs one test: NULL, or a list of class "failed" or "skipped" with a message.
+# Runs one test: list(how, "passed", "failed" or "skipped"; message; seconds).
 run_test <- function(test) {
+  begun <- Sys.time()
   begin_family()
   style <<- test$style
   result <- tryCatch({
@@ -54,28 +59,46 @@ run_test <- function(test) {
   if (is.null(result) && length(left)) {
     result <- structure(class = c("error", "condition"), list(message = paste(left, collapse = "\n    ")))
   }
-  if (inherits(result, "error")) result$message <- paste(c(result$message, logs), collapse = "\n    ")
-  result
+  list(
+    how = if (is.null(result)) "passed" else if (inherits(result, "skipped")) "skipped" else "failed",
+    message = if (!is.null(result)) paste(c(conditionMessage(result), logs), collapse = "\n    "),
+    seconds = as.numeric(Sys.time() - begun, units = "secs")
+  )
 }
 
-main <- function(pattern) {
+main <- function(pattern, jobs) {
   for (file in list.files(here, "^test-.*\\.R$")) {
     current_file <<- file
     source(file.path(here, file))
   }
   chosen <- Filter(function(test) grepl(pattern, paste(test$file, test$name)), tests)
   chosen <- with_ways(chosen, Sys.getenv("WAYS", "1"))
-  counts <- c(passed = 0L, failed = 0L, skipped = 0L)
-  for (test in chosen) {
-    begun <- Sys.time()
-    result <- run_test(test)
-    how <- if (is.null(result)) "passed" else if (inherits(result, "skipped")) "skipped" else "failed"
-    counts[[how]] <- counts[[how]] + 1L
-    cat(sprintf("%s %s (%.1f s)\n", c(passed = "ok  ", failed = "FAIL", skipped = "skip")[[how]],
-      paste0(test$name, if (test$style != styles[[1L]]) paste(" by", test$style)),
-      as.numeric(Sys.time() - begun, units = "secs")))
-    if (!is.null(result)) cat("    ", conditionMessage(result), "\n", sep = "")
+  if (nzchar(jobs_folder())) {
+    work_off(length(chosen), function(i) run_test(chosen[[i]]))
+    return(TRUE)
   }
+  how <- rep("failed", length(chosen))
+  title <- function(test) paste0(test$name, if (test$style != styles[[1L]]) paste(" by", test$style))
+  report <- function(i, result) {
+    how[[i]] <<- result$how
+    cat(sprintf("%s %s (%.1f s)\n", c(passed = "ok  ", failed = "FAIL", skipped = "skip")[[result$how]],
+      title(chosen[[i]]), result$seconds))
+    if (!is.null(result$message)) cat("    ", result$message, "\n", sep = "")
+  }
+  if (jobs > 1L) {
+    lost <- list(how = "failed", message = "the job that had it has ended before it was done", seconds = NA_real_)
+    run_in_jobs(length(chosen), jobs, file.path(here, "run.R"), pattern, function(i, result) {
+      report(i, if (is.null(result)) lost else result)
+    })
+  } else {
+    for (i in seq_along(chosen)) report(i, run_test(chosen[[i]]))
+  }
+  for (i in worth_another_run(which(how == "failed"))) {
+    report(i, run_test(chosen[[i]]))
+    if (how[[i]] != "failed") cat(sprintf("only the second time: %s\n", title(chosen[[i]])))
+  }
+  for (test in chosen[how == "failed"]) cat(sprintf("failed: %s | %s\n", test$file, title(test)))
+  counts <- table(factor(how, c("passed", "failed", "skipped")))
   cat(sprintf("%d passed, %d failed, %d skipped\n", counts[["passed"]], counts[["failed"]], counts[["skipped"]]))
   counts[["failed"]] == 0L
 }
@@ -84,4 +107,4 @@ if (!requireNamespace("processx", quietly = TRUE)) {
   cat("the package 'processx' is needed\n0 passed, 1 failed\n")
   quit(status = 1L)
 }
-if (!main(c(commandArgs(trailingOnly = TRUE), "")[1])) quit(status = 1L)
+if (!main(c(commandArgs(trailingOnly = TRUE), "")[1], jobs_wanted())) quit(status = 1L)

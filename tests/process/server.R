@@ -17,15 +17,15 @@ write_app <- function(lines, file = tempfile("app-", fileext = ".R")) {
 # An app with C handlers: those of tests/handlers, which are installed when they are first asked for.
 c_app <- function() {
   if (!requireNamespace("drover.handlers", quietly = TRUE)) {
-    library <- tempfile("library-")
-    source <- tempfile("handlers-")
-    dir.create(library)
-    dir.create(source)
-    # not where they are kept: what is compiled does not belong there
-    file.copy(file.path(root, "tests/handlers"), source, recursive = TRUE)
-    processx::run(file.path(R.home("bin"), "R"), c(
-      "CMD", "INSTALL", "--no-docs", "--no-test-load", paste0("--library=", library), file.path(source, "handlers")
-    ), env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)))
+    library <- made_once("library", function(library) {
+      source <- tempfile("handlers-")
+      dir.create(source)
+      # not where they are kept: what is compiled does not belong there
+      file.copy(file.path(root, "tests/handlers"), source, recursive = TRUE)
+      processx::run(file.path(R.home("bin"), "R"), c(
+        "CMD", "INSTALL", "--no-docs", "--no-test-load", paste0("--library=", library), file.path(source, "handlers")
+      ), env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)))
+    })
     .libPaths(c(library, .libPaths()))
   }
   file.path(here, "c-app.R")
@@ -42,20 +42,23 @@ launch <- function(command, env = NULL, seconds = 30, wait = TRUE) {
       library = TRUE), R_APP = file.path(here, "app.R"),
       R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), env))
   log <- function() readLines(log_file, warn = FALSE)
-  listening <- function() grep("drover listening on http://", log(), value = TRUE, fixed = TRUE)
+  listening <- function() grep("drover listening on https?://", log(), value = TRUE)
   if (wait) wait_for(function() length(listening()) || !process$is_alive(), seconds)
-  url <- if (length(listening())) sub(".*(http://[^ ]+).*", "\\1", listening()[1])
+  url <- if (length(listening())) sub(".*listening on (https?://[^ ,]+).*", "\\1", listening()[1])
   server <- list(process = process, pid = process$get_pid(), url = url, log = log, marks = marks,
     port = if (!is.null(url)) as.integer(sub(".*:", "", url)))
   servers[[length(servers) + 1L]] <<- server
   server
 }
 
-# The command of `drover serve`: command_of(app, workers = "2-4", timeout = 1).
+# The command of `drover serve`: command_of(app, workers = "2-4", timeout = 1, health = TRUE).
 command_of <- function(app, ..., port = 0L) {
   flags <- list(port = port, ...)
   words <- unlist(lapply(names(flags), function(name) {
-    c(paste0("--", gsub("_", "-", name)), format(flags[[name]], scientific = FALSE))
+    value <- flags[[name]]
+    if (isFALSE(value)) return(paste0("--", gsub("_", "-", name), "=false"))
+    shown <- if (!isTRUE(value)) paste(vapply(value, format, "", scientific = FALSE), collapse = ",")
+    c(paste0("--", gsub("_", "-", name)), shown)
   }))
   c(drover_program(), "serve", app, words)
 }
@@ -160,7 +163,7 @@ workers <- function(server) {
 }
 
 # Waits until there are `n` workers, none of which is one of `but`, and gives their pids.
-wait_for_workers <- function(server, n, but = integer(), seconds = 15) {
+wait_for_workers <- function(server, n, but = integer(), seconds = 30) {
   found <- integer()
   wait_for(function() {
     found <<- workers(server)
@@ -173,7 +176,7 @@ wait_for_workers <- function(server, n, but = integer(), seconds = 15) {
 
 # What the handlers of app.R have left in the folder of marks: TRUE when a file of that name is there, within some
 # seconds.
-marked <- function(server, name, seconds = 10) wait_for(function() file.exists(file.path(server$marks, name)), seconds)
+marked <- function(server, name, seconds = 30) wait_for(function() file.exists(file.path(server$marks, name)), seconds)
 
 mark_text <- function(server, name) {
   file <- file.path(server$marks, name)
@@ -188,10 +191,10 @@ note_lines <- function(server, kind) {
 }
 noted <- function(server, kind) length(note_lines(server, kind))
 
-logged <- function(server, pattern, seconds = 10) wait_for(function() any(grepl(pattern, server$log())), seconds)
+logged <- function(server, pattern, seconds = 30) wait_for(function() any(grepl(pattern, server$log())), seconds)
 
 # Waits for the end of a server: its exit status, or NA when it has not ended.
-exit_status <- function(server, seconds = 15) {
+exit_status <- function(server, seconds = 30) {
   server$process$wait(seconds * 1000)
   if (server$process$is_alive()) NA_integer_ else server$process$get_exit_status()
 }

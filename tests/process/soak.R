@@ -5,7 +5,7 @@
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 root <- dirname(dirname(here))
-for (file in c("checks.R", "family.R", "server.R", "client.R", "storm.R")) source(file.path(here, file))
+for (file in c("../jobs.R", "checks.R", "family.R", "server.R", "client.R", "storm.R")) source(file.path(here, file))
 
 # Requests per second whose answers are all accounted for: light enough for a small machine with all the rest.
 rate <- 2000

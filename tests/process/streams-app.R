@@ -71,6 +71,31 @@ dr_get(app, "/returns/<what>", function(req) {
   dr_stream(function(state, cancelled) value)
 })
 
+# The bytes of the body, in its trailers: by a function that is called, and by one that writes.
+dr_get(app, "/trailers", function(req) {
+  dr_stream(function(state, cancelled) {
+    list(chunk = "abc", state = state + 3, done = state == 6, trailers = list("X-Bytes" = state + 3))
+  }, 0, content_type = "text/plain", headers = list(Trailer = "X-Bytes"))
+})
+
+dr_get(app, "/written-trailers", function(req) {
+  dr_stream_writer(function(out) {
+    out$write("abc")
+    out$trailers(list("X-Bytes" = "0"))
+    out$trailers(list("X-Bytes" = "6", "X-Parts" = c("1", "2")))
+    out$write("def")
+  })
+})
+
+# Fields that cannot be trailers.
+dr_get(app, "/no-trailers/<what>", function(req) {
+  trailers <- switch(req$params$what,
+    name = list("a b" = "1"), value = list(a = "1\r\nb: 2"), early = list("Set-Cookie" = "a=b"),
+    length = list(a = strrep("a", 4092)), names = list("a"), type = list(a = TRUE)
+  )
+  dr_stream(function(state, cancelled) list(chunk = "abc", done = TRUE, trailers = trailers))
+})
+
 dr_get(app, "/jump", function(req) {
   dr_stream(function(state, cancelled) invokeRestart("abort"))
 })
@@ -95,8 +120,8 @@ dr_get(app, "/hang", function(req) {
 # Each call takes half a second.
 dr_get(app, "/slow", function(req) {
   dr_stream(function(state, cancelled) {
-    if (!cancelled) Sys.sleep(0.5)
-    list(chunk = "slow\n", state = state + 1, done = state == 6)
+    if (!cancelled) Sys.sleep(1.5)
+    list(chunk = "slow\n", state = state + 1, done = state == 3)
   }, 1)
 })
 

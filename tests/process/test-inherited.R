@@ -92,9 +92,32 @@ test("what is no socket, is not there, or is for another process", function() {
   }
   fails("it is no socket", "3</dev/null")
   fails("LISTEN_FDS is 1, but there is no descriptor 3", "3<&-")
-  fails("LISTEN_FDS is 2, but drover listens on one socket", "3</dev/null", "2")
+  fails("LISTEN_FDS is 2, but there is no descriptor 4", "3</dev/null", "2")
   server <- launch(started_with("3</dev/null", own = FALSE))
   expect(ask(server, "/")$status == 200L, "the variables are another process's")
+}, ways = 1)
+
+test("several sockets are all taken", function() {
+  if (!nzchar(Sys.which("python3"))) skip("there is no python3")
+  path <- tempfile("second-", fileext = ".sock")
+  script <- tempfile("two-", fileext = ".py")
+  writeLines(c(
+    "import os, socket, sys",
+    "one, two = socket.socket(), socket.socket(socket.AF_UNIX)",
+    "one.bind(('127.0.0.1', 0))",
+    "two.bind(sys.argv[1])",
+    "kept = [os.dup(one.fileno()), os.dup(two.fileno())]",
+    "spare = [os.dup(fd) for fd in kept]",
+    "for at, fd in enumerate(spare): os.dup2(fd, 3 + at)",
+    "os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS='2')",
+    "os.execvp(sys.argv[2], sys.argv[2:])"
+  ), script)
+  server <- launch(c("python3", script, path, command_of(pid_app())))
+  expect(logged(server, "it listens on the 2 sockets that it was started with"), server$log())
+  expect(grepl(" and unix:", grep("listening on", server$log(), value = TRUE)), server$log())
+  answers <- c(ask(server, "/")$status, ask(list(url = "http://x"), "/", "--unix-socket", path)$status)
+  expect(identical(answers, c("200", "200")), toString(answers))
+  unlink(path)
 }, ways = 1)
 
 test("a server that systemd-socket-activate starts", function() {

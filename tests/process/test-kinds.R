@@ -31,6 +31,29 @@ test("a file and a folder of plumber's, an entrypoint, and what _server.yml says
   expect(told_by(folder) == paste("200 plumbed in", basename(folder)), "_server.yml")
 }, ways = 1)
 
+test("a platform finds launch_server() by what _server.yml says, and gives it address and port", function() {
+  folder <- folder_of("_server.yml" = c("engine: drover", "file: api.R"), api.R = c(
+    "library(drover)", "app <- dr_app()", "dr_get(app, '/', function(req) paste('launched,', basename(getwd())))", "app"
+  ))
+  # as platforms write it: nothing but the name of the engine is known to them
+  script <- function(settings, ...) {
+    lines <- c(
+      paste0("settings <- ", deparse(settings)), "engine <- sub('^engine: ', '', readLines(settings)[[1]])",
+      "launch_server <- get('launch_server', envir = asNamespace(engine), mode = 'function')",
+      paste0("launch_server(settings = settings, ", ..., ")")
+    )
+    write_app(lines)
+  }
+  settings <- file.path(folder, "_server.yml")
+  rscript <- c(file.path(R.home("bin"), "Rscript"), "--vanilla")
+  server <- launch(c(rscript, script(settings, "host = '127.0.0.1', port = '0'")))
+  expect(!is.null(server$url), paste(server$log(), collapse = "\n"))
+  answer <- ask(server, "/")
+  expect(answer$body == paste("launched,", basename(folder)), answer$body)
+  ended <- run_to_end(c(rscript, script(settings, "port = 'eighty'")))
+  expect(ended$status != 0L && any(grepl("`port` must be", ended$log)), paste(ended$log, collapse = "\n"))
+}, ways = 1)
+
 test("which endpoints of plumber are fast, and what --plumber does", function() {
   folder <- folder_of(plumber.R = c(
     "calls <- 0", "#* @get /count", "#* @serializer text", "function() {", "  calls <<- calls + 1", "  paste('call', calls)", "}",

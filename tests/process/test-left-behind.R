@@ -1,17 +1,13 @@
 # What a server that was killed has left on disk, and the next one.
 
-# Begins an upload that does not end, of which the server has a file in the folder.
+# Begins an upload that does not end before end_sockets(), of which the server has a file in the folder.
 spool <- function(server, folder) {
   before <- length(files_in(folder))
-  start_client("curl", c("-s", "-H", "Expect:", "--limit-rate", "300k", "-X", "POST", "-T", body_of(900e3),
-    paste0(server$url, "/upload")))
+  con <- socketConnection("127.0.0.1", server$port, open = "r+b", blocking = TRUE, timeout = 30)
+  open_sockets[[length(open_sockets) + 1L]] <<- list(con = con)
+  head <- "POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n"
+  writeBin(c(charToRaw(head), raw(800e3)), con)
   expect(wait_for(function() length(files_in(folder)) > before), "nothing is spooled")
-}
-
-body_of <- function(bytes) {
-  file <- tempfile("body-")
-  writeBin(raw(bytes), file)
-  file
 }
 
 left_in <- function(folder) list.files(folder, recursive = TRUE, all.files = TRUE, include.dirs = TRUE, no.. = TRUE)
@@ -42,6 +38,7 @@ for (way in c("drover serve", "dr_serve(workers = 1L)", "dr_serve(workers = 2L)"
     last <- start()
     expect(!any(dead %in% left_in(folder)), "left: ", toString(intersect(dead, left_in(folder))))
     expect(all(dirname(mine)[dirname(mine) != "."] %in% left_in(folder)), "what a living server has is removed")
+    end_sockets()
     for (server in list(alive, last)) {
       send_signal(server$pid, tools::SIGTERM)
       expect(!is.na(exit_status(server, 40)), "it does not end")

@@ -46,7 +46,7 @@ test("status says how a server is, reload brings the new code before it ends, an
   running <- ask_later(server, "/slow?s=1")
   marked(server, "begun")
   shows(command("stop", env = runtime), 0L, paste0("^stopped ", server$url))
-  expect(!is_alive(server$pid), "its process is still there")
+  expect(have_ended(server$pid), "its process is still there")
   expect(running()$body == "done", "the request in flight failed")
   expect(identical(exit_status(server), 0L) && !length(sockets(runtime)), "another end, or something is left")
   shows(command("status", env = runtime), 4L, NULL, "^drover: no server of this user runs that the program has started")
@@ -71,7 +71,7 @@ test("of several servers one is named by its port, file, folder or process", fun
   none <- command("stop", "1", env = runtime)
   shows(none, 4L, NULL, c("no server runs on port, with process id or for the file 1", one$url))
   shows(command("stop", one$pid, env = runtime), 0L, one$url)
-  expect(!is_alive(one$pid) && !is_alive(other$pid), "one is still there")
+  expect(have_ended(c(one$pid, other$pid)), "one is still there")
 }, ways = 1)
 
 test("stop has a time limit, and --now needs none", function() {
@@ -83,7 +83,7 @@ test("stop has a time limit, and --now needs none", function() {
   shows(waited, 1L, NULL, "has not ended within 0.5 s: it waits for requests")
   shows(command("stop", "--wait", "soon", env = runtime), 2L, NULL, "must be a number of seconds, or a time")
   shows(command("stop", "--now", env = runtime), 0L, "^stopped")
-  expect(!is_alive(server$pid), "its process is still there")
+  expect(have_ended(server$pid), "its process is still there")
 }, ways = 1)
 
 test("a server that is loading is found, and is no server that serves", function() {

@@ -97,7 +97,7 @@ test_every_way("a terminal that is closed ends what was started there, in peace"
   expect(answer$body == "slept", "what ran was not answered: status ", answer$status)
   status <- exit_status(server)
   expect(identical(status, 0L), "exit status ", status)
-  expect(!any(is_alive(pid)), "it still runs")
+  expect(have_ended(pid), "it still runs")
 })
 
 test("HUP while the terminal is there is a reload", function() {

@@ -11,7 +11,7 @@ read_stream <- function(server, path, ...) {
   list(
     process = client,
     body = function() if (file.exists(out)) readChar(out, file.size(out), useBytes = TRUE) else "",
-    end = function(seconds = 15) {
+    end = function(seconds = 30) {
       client$wait(seconds * 1000)
       if (client$is_alive()) NA_integer_ else client$get_exit_status()
     }
@@ -46,6 +46,35 @@ test_every_way("streams arrive whole, over both versions of HTTP, with status an
   beats$process$kill()
 })
 
+test_every_way("fields are sent behind the body, and none that a client needs before it", function(start) {
+  server <- start(streams_app)
+  # after the empty line behind the head: the body and what follows it
+  behind <- function(path, ...) {
+    text <- processx::run("curl", c("-s", "-i", ..., paste0(server$url, path)), timeout = 30)$stdout
+    sub("^(.|\n)*?\r?\n\r?\n", "", text, perl = TRUE)
+  }
+  for (version in c("--http1.1", "--http2-prior-knowledge")) {
+    expect(behind("/trailers", version) == "abcabcabcx-bytes: 9\r\n", version, ": ", behind("/trailers", version))
+    expect(behind("/written-trailers", version) == "abcdefx-bytes: 6\r\nx-parts: 1\r\nx-parts: 2\r\n",
+      version, ", written: ", behind("/written-trailers", version))
+    answer <- ask(server, "/trailers", version)
+    expect(field(answer, "trailer") == "X-Bytes", version, ": they are not announced")
+  }
+  expect(behind("/trailers", "--http1.0") == "abcabcabc", "HTTP/1.0: ", behind("/trailers", "--http1.0"))
+  raw <- behind("/trailers", "--raw")
+  expect(endsWith(raw, "3\r\nabc\r\n0\r\nx-bytes: 9\r\n\r\n"), "as bytes: ", raw)
+  wrong <- c(name = "must consist of", value = "line breaks", early = "Set-Cookie cannot be sent behind the body",
+    length = "longer than 4096 bytes", names = "a named list of strings", type = "must be a string")
+  for (what in names(wrong)) {
+    for (end in list(c("--http1.1", "18"), c("--http2-prior-knowledge", "92"))) {
+      stream <- read_stream(server, paste0("/no-trailers/", what), end[[1L]])
+      expect(stream$end() == as.integer(end[[2L]]), what, ": ends with ", stream$end(), ", ", end[[1L]])
+    }
+    expect(logged(server, wrong[[what]]), what, ": not in the log")
+  }
+  expect(ask(server, "/text")$body == "text", "it does not go on")
+})
+
 test_every_way("many streams and requests share one worker", function(start) {
   server <- start(streams_app)
   pid <- ask(server, "/pid")$body
@@ -54,7 +83,7 @@ test_every_way("many streams and requests share one worker", function(start) {
   expect(wait_for(function() noted(server, "opened") == 40L), "they were not all opened")
   for (i in 1:20) {
     answer <- ask(server, "/pid")
-    expect(answer$body == pid && answer$seconds < 1, "a request took ", answer$seconds, " s")
+    expect(answer$body == pid && answer$seconds < 3, "a request took ", answer$seconds, " s")
     Sys.sleep(0.05)
   }
   for (stream in streams) {
@@ -70,7 +99,7 @@ test_every_way("a client that leaves is told to the generator, once", function(s
   close(stream)
   left <- Sys.time()
   expect(wait_for(function() noted(server, "cancelled") == 1L), "it was not told")
-  expect(Sys.time() - left < 1, "it was told after ", format(Sys.time() - left))
+  expect(Sys.time() - left < 3, "it was told after ", format(Sys.time() - left))
   # one that is not due: 0.1 s is promised, and a machine that is busy gets three tries
   took <- vapply(1:3, function(i) {
     stream <- open_stream(server, "/seldom")
@@ -136,7 +165,7 @@ test_every_way("a slow client slows its own stream, and memory stays bounded", f
 test_every_way("a generator that fails ends its own stream, and nothing else", function(start) {
   server <- start(streams_app)
   pid <- ask(server, "/pid")$body
-  other <- read_stream(server, "/count/200000")
+  other <- read_stream(server, "/count/60000")
   for (flag in c("--http1.1", "--http2-prior-knowledge")) {
     stream <- read_stream(server, "/fail/3", flag)
     expect(stream$end() == if (flag == "--http1.1") 18L else 92L, flag, ": it ends with ", stream$end())
@@ -233,7 +262,7 @@ test("a generator that takes its time holds up no request that another worker ca
   slow <- read_stream(server, "/slow")
   expect(wait_for(function() nchar(slow$body()) > 0L), "it does not begin")
   took <- vapply(1:10, function(i) ask(server, "/text")$seconds, 0)
-  expect(max(took) < 0.4, "a request took ", max(took), " s")
+  expect(max(took) < 1.2, "a request took ", max(took), " s")
   expect(slow$end() == 0L, "the stream is not whole")
 })
 

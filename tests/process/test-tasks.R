@@ -102,7 +102,7 @@ test("who asks serves others meanwhile, and a worker that computes gets nothing 
   slow <- ask_later(server, "/one/4")
   expect(wait_for(function() noted(server, "begun") == 1L), "it was not begun")
   took <- vapply(1:10, function(i) ask(server, "/text")$seconds, 0)
-  expect(max(took) < 1, "a request took ", max(took), " s")
+  expect(max(took) < 2, "a request took ", max(took), " s")
   answer <- json(slow()$body)
   expect(answer$here != answer$there, "it ran where it was asked for")
 })
@@ -113,14 +113,20 @@ test("a worker that dies takes its task with it, or the tasks it has asked for",
   expect(value_of(server, "/why/kill")$why == "lost", "another reason")
   # two that are ready
   expect(wait_for(function() length(unique(value_of(server, "/two/0.3")$there)) == 2L), "no second worker")
-  slow <- ask_later(server, "/one/20?name=orphan")
-  expect(wait_for(function() any(grepl("^orphan ", note_lines(server, "begun")))), "it was not begun")
-  runs <- as.integer(sub("orphan ", "", grep("^orphan ", note_lines(server, "begun"), value = TRUE)))
-  asks <- as.integer(note_lines(server, "asked"))
+  # the other worker may be busy for a moment with what came before: then it is asked for again
+  for (name in paste0("orphan", 1:5)) {
+    slow <- ask_later(server, paste0("/one/60?name=", name), wait = 10)
+    begun <- function() grep(paste0("^", name, " "), note_lines(server, "begun"), value = TRUE)
+    expect(wait_for(function() length(begun()) == 1L), "it was not begun")
+    runs <- as.integer(sub(".* ", "", begun()))
+    asks <- as.integer(utils::tail(note_lines(server, "asked"), 1L))
+    if (asks != runs) break
+    slow()
+  }
   expect(asks != runs, "it runs where it was asked for")
   send_signal(asks, tools::SIGKILL)
   expect(slow()$status == "502", "another status")
-  expect(wait_for(function() "orphan" %in% note_lines(server, "left")), "it goes on for nobody")
+  expect(wait_for(function() name %in% note_lines(server, "left")), "it goes on for nobody")
   expect(runs %in% workers(server), "its worker has died, too")
 })
 

@@ -53,7 +53,7 @@ test_every_way("a worker has a connection to another server, and tells its own c
   expect(wait_for(function() "back" %in% said()), "no echo: ", toString(said()))
   # plain requests wait for none of it
   took <- vapply(1:5, function(i) ask(server, "/pid")$seconds, 0)
-  expect(max(took) < 1, "a request took ", max(took), " s")
+  expect(max(took) < 3, "a request took ", max(took), " s")
 })
 
 test("a connection of the app's file is not there in its forks, and one of a worker comes back", function() {

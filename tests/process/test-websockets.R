@@ -114,7 +114,7 @@ test_every_way("a message that is sent while a handler runs is not kept until it
   for (i in 1:300) ws_ask(client, "x")
   sent <- Sys.time()
   ws_send(client, "sleep 1.5")
-  expect(ws_next(client) == "begun" && Sys.time() - sent < 1, "it came after ", format(Sys.time() - sent))
+  expect(ws_next(client) == "begun" && Sys.time() - sent < 1.4, "it came after ", format(Sys.time() - sent))
   expect(ws_next(client) == "done", "it has not come")
 })
 
@@ -127,7 +127,7 @@ test_every_way("the messages of a connection wait for a promise, others do not",
   for (x in c("later", "pid")) ws_send(client, x)
   sent <- Sys.time()
   pid <- ws_ask(other, "pid")
-  expect(Sys.time() - sent < 0.25, "the worker was not free")
+  expect(Sys.time() - sent < 0.5, "the worker was not free")
   expect(ws_next(client) == "later" && ws_next(client) == pid, "another order")
 })
 

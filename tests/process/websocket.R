@@ -50,7 +50,7 @@ ws_send <- function(socket, x) {
 
 # The next message: a string, a raw vector, or list(code, reason) of a close, which is answered. 1006: the server has
 # ended the connection without a word. NULL when nothing comes.
-ws_next <- function(socket, seconds = 10) {
+ws_next <- function(socket, seconds = 30) {
   deadline <- Sys.time() + seconds
   repeat {
     frame <- take_frame(socket$bytes, 1L)
@@ -73,13 +73,13 @@ ws_next <- function(socket, seconds = 10) {
 }
 
 # What comes back for a message.
-ws_ask <- function(socket, x, seconds = 10) {
+ws_ask <- function(socket, x, seconds = 30) {
   ws_send(socket, x)
   ws_next(socket, seconds)
 }
 
 # The code with which the server ends the connection, after whatever messages; NULL when it does not.
-ws_code <- function(socket, seconds = 10) {
+ws_code <- function(socket, seconds = 30) {
   deadline <- Sys.time() + seconds
   repeat {
     came <- ws_next(socket, as.numeric(deadline - Sys.time(), units = "secs"))
@@ -103,4 +103,3 @@ noted_line <- function(server, pattern) wait_for(function() any(grepl(pattern, n
 
 json <- function(text) jsonlite::fromJSON(text)
 
-logged <- function(server, pattern) wait_for(function() any(grepl(pattern, server$log())))

@@ -1,5 +1,7 @@
 # WebSockets for the tests: what handlers do is noted in files of the folder MARKS.
 library(drover)
+# before the first message, whose time it would take
+library(promises)
 
 note <- function(...) cat(..., "\n", file = file.path(Sys.getenv("MARKS"), "notes"), append = TRUE)
 
@@ -94,7 +96,7 @@ does <- function(conn, msg, binary) {
       later::later(function() {
         dr_ws_send(conn, "later")
         resolve(NULL)
-      }, 0.3)
+      }, 0.6)
     })),
     dr_ws_send(conn, paste("no", class(msg)))
   )
@@ -106,7 +108,7 @@ dr_ws(app, "/does",
     note("left", code)
     if (code == 4444) stop("in on_close")
   },
-  max_message = "10kB", timeout = 2
+  max_message = "10kB", timeout = 4
 )
 
 dr_ws(app, "/patient", on_message = does, timeout = 0)

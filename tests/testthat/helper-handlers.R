@@ -7,27 +7,35 @@ handlers_source <- function() {
   folder
 }
 
-# A library that has the package; the same for all tests of a run.
+# A library that has the package; the same for all tests of a run, as far as its runner has a place for what they share.
 handlers_library <- local({
   library <- NULL
   function() {
-    if (!is.null(library)) return(library)
-    source <- handlers_source()
-    made <- tempfile("handlers-")
-    copy <- tempfile("handlers-source-")
-    for (path in c(made, copy)) dir.create(path)
-    # a copy, so that nothing is built in the tree
-    file.copy(source, copy, recursive = TRUE)
-    ran <- processx::run(
-      file.path(R.home("bin"), "R"), c("CMD", "INSTALL", "--no-test-load", "-l", made, file.path(copy, "handlers")),
-      env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), MAKEFLAGS = "-j2"),
-      error_on_status = FALSE, stderr_to_stdout = TRUE
-    )
-    if (ran$status != 0L) stop("tests/handlers cannot be installed:\n", ran$stdout)
-    library <<- made
-    made
+    if (is.null(library)) {
+      shared <- getOption("drover.tests.made_once", function(name, make) {
+        folder <- tempfile(name)
+        dir.create(folder)
+        make(folder)
+        folder
+      })
+      library <<- shared("handlers", install_handlers)
+    }
+    library
   }
 })
+
+install_handlers <- function(library) {
+  copy <- tempfile("handlers-source-")
+  dir.create(copy)
+  # a copy, so that nothing is built in the tree
+  file.copy(handlers_source(), copy, recursive = TRUE)
+  ran <- processx::run(
+    file.path(R.home("bin"), "R"), c("CMD", "INSTALL", "--no-test-load", "-l", library, file.path(copy, "handlers")),
+    env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), MAKEFLAGS = "-j2"),
+    error_on_status = FALSE, stderr_to_stdout = TRUE
+  )
+  if (ran$status != 0L) stop("tests/handlers cannot be installed:\n", ran$stdout)
+}
 
 # For the length of a test, packages are found there, by this session and by the servers that it starts.
 local_handlers <- function(frame = parent.frame()) withr::local_libpaths(handlers_library(), "prefix", frame)

@@ -163,7 +163,7 @@ fetch_many <- function(server, path, n, batch = 50L, ...) {
 }
 
 # Calls `check` until it is TRUE or `seconds` have passed; its last value.
-eventually <- function(check, seconds = 5, every = 0.02) {
+eventually <- function(check, seconds = 20, every = 0.02) {
   deadline <- now() + seconds
   repeat {
     if (isTRUE(check())) return(TRUE)
@@ -183,11 +183,21 @@ process_measure <- function(pid) {
   )
 }
 
+# The sockets of 127.0.0.1 with this local port, a row of /proc/net/tcp each, as character vectors.
+local_sockets <- function(port) {
+  table <- strsplit(trimws(readLines("/proc/net/tcp")[-1]), " +")
+  Filter(function(row) endsWith(row[[2]], sprintf(":%04X", port)), table)
+}
+
 # The socket that listens on a port of 127.0.0.1, as /proc/PID/fd names it.
 listening_socket <- function(port) {
-  table <- strsplit(trimws(readLines("/proc/net/tcp")[-1]), " +")
-  mine <- Filter(function(row) row[[4]] == "0A" && endsWith(row[[2]], sprintf(":%04X", port)), table)
-  sprintf("socket:[%s]", vapply(mine, `[[`, "", 10))
+  listening <- Filter(function(row) row[[4]] == "0A", local_sockets(port))
+  sprintf("socket:[%s]", vapply(listening, `[[`, "", 10))
+}
+
+# How many connections the server at this port holds. One that it has closed has no file any more, hence the number 0.
+open_connections <- function(port) {
+  sum(vapply(local_sockets(port), function(row) row[[4]] != "0A" && row[[10]] != "0", NA))
 }
 
 skip_without_proc <- function() testthat::skip_if_not(file.exists("/proc/self/status"), "no /proc")

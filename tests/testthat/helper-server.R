@@ -53,8 +53,8 @@ local_server <- function(app_code, ..., setup = character(), env = character(), 
       Sys.sleep(0.02)
     }
   }
-  ready <- wait_log("listening on http://")[[1L]]
-  url <- regmatches(ready, regexpr("http://[^ ]+", ready))
+  ready <- wait_log("listening on https?://")[[1L]]
+  url <- regmatches(ready, regexpr("https?://[^ ]+", ready))
   list(
     url = url, port = as.integer(sub(".*:", "", url)), pid = process$get_pid(),
     process = process, log = log, wait_log = wait_log

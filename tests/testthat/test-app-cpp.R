@@ -111,7 +111,7 @@ test_that("wrong arguments are named", {
     expect_argument_error(dr_get_cpp(app, "/x", "later", wrong), "`callable` must be a single string")
   }
   expect_argument_error(dr_get_cpp(app, "/x", "", callable), "`package` must be a name")
-  expect_argument_error(dr_get_cpp(app, "/x", "later", callable, TRUE), "`...` must be empty", fixed = TRUE)
+  expect_argument_error(dr_get_cpp(app, "/x", "later", callable, TRUE), "`...` takes arguments by name", fixed = TRUE)
   for (wrong in list("C", NA, 1, c("drover", "drogonR"))) {
     expect_argument_error(
       dr_get_cpp(app, "/x", "later", callable, interface = wrong), "`interface` must be NULL, \"drover\" or \"drogonR\""

@@ -22,7 +22,8 @@ test_that("a server tells where it listens, and starts and stops any number of t
     expect_identical(withVisible(dr_stop()), list(value = NULL, visible = FALSE))
     expect_identical(dr_status(), structure(data.frame(
       pid = integer(), alive = logical(), state = character(), generation = integer(), requests = numeric(),
-      errors = numeric(), promises = numeric(), busy = numeric(), memory = numeric(), age = numeric()
+      errors = numeric(), promises = numeric(), busy = numeric(), memory = numeric(), age = numeric(),
+      runs = character()
     ), class = c("dr_status", "data.frame")))
   }
   expect_false(dr_running())
@@ -159,7 +160,7 @@ test_that("wrong settings are named, and the server does not start", {
   }
   expect_argument_error(dr_serve(app, on_worker_stop = 1), "`on_worker_stop` must be NULL or a function")
   expect_argument_error(dr_serve(app, on_worker_start = 1), "`on_worker_start` must be NULL or a function")
-  expect_argument_error(dr_serve(app, host = 1), "`host` must be a single string")
+  expect_argument_error(dr_serve(app, host = 1), "`host` must be a vector of strings that are not empty")
   expect_argument_error(dr_serve(app, debug = "yes"), "`debug` must be TRUE or FALSE")
   expect_argument_error(dr_serve(app, block = NA), "`block` must be TRUE or FALSE")
   expect_argument_error(dr_serve(app, case_sensitive = 1), "`case_sensitive` must be TRUE or FALSE")

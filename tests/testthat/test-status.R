@@ -10,6 +10,10 @@ test_that("the status is printed with units and totals", {
   expect_match(shown[[3]], "41306 +no +busy +1 +1,000,000 +0 +1,500 +100 % +2.5 GB +3.5 h")
   expect_identical(shown[[4]], "2 workers, 1,008,120 requests, 2 errors, 2.56 GB")
   expect_output(print(status[0, ]), "no workers")
+  # what runs is a text of a client
+  running <- cbind(status, runs = c(NA, "GET /\033[2J"))
+  class(running) <- class(status)
+  expect_identical(format(running)$runs, c("", "GET /\\033[2J"))
   expect_output(print(status[1, c("pid", "state")]), "41305 +idle.*1 worker")
   expect_identical(drover:::format_age(c(0.2, 59, 60, 90000)), c("0.2 s", "59 s", "1 min", "1 d"))
   expect_identical(drover:::format_bytes(c(0, 999, 1500, 5e12)), c("0 B", "999 B", "1.5 kB", "5000 GB"))

@@ -107,9 +107,73 @@ test_that("an event is written as browsers read it", {
   for (retry in list(-1, 1.5, "soon", NA)) expect_error(event_text(list(retry = retry)), "whole number of milliseconds")
 })
 
+test_that("the short way to the text of an event gives the same bytes, or leaves it to the long one", {
+  latin1 <- iconv("h\u00e9\nx", "UTF-8", "latin1")
+  invalid <- "a\xff"
+  bytes <- "b"
+  Encoding(bytes) <- "bytes"
+  texts <- list(
+    "", "a", "\n", "\r", "\r\n", "\n\r", "a\n", "a\r", "a\r\n", "a\nb", "a\r\nb\rc\n\nd", "a\r\r", "a\n\r\n",
+    " a: b ",
+    "h\u00e9\u20ac", "h\u00e9\nb", latin1, invalid, bytes, NA_character_, character(), c("a", "b"), c("a\n", "b\r"),
+    structure("a", class = "json"), structure("a", names = "n"), factor("f"), strrep("long ", 5000), ":", "data: x"
+  )
+  values <- list(
+    0, -0, 1, -1, 1L, 1e5, 1e6, 123456789012, 2^53, 1e15, 1e15 - 1, 1.5, NA, NA_integer_, NA_real_, Inf, NaN, numeric(),
+    c(1, 2), TRUE, "7", "007", "7a", "", "a\nb", "a\r", invalid, bytes, "h\u00e9", latin1, NA_character_, c("a", "b"),
+    list("a"), as.raw(7), 5i
+  )
+  others <- list(7, TRUE, NULL, list(), list(x = 1, y = "a\nb"), list(1, "b"), data.frame(a = 1:2), 1:3, NA, as.raw(1))
+  data <- c(texts, others)
+  result <- function(call) {
+    tryCatch(list(text = charToRaw(call)), error = function(error) list(error = conditionMessage(error)))
+  }
+  events <- c(
+    lapply(data, function(x) list(data = x)), lapply(texts, function(x) list(comment = x)),
+    lapply(values, function(x) list(id = x)), lapply(values, function(x) list(retry = x, data = "d")),
+    lapply(c(values, texts), function(x) list(event = x, data = "d")),
+    Map(function(a, b) list(data = a, id = 1L, event = "tick", comment = b, retry = 10), texts, rev(texts)),
+    list(
+      list(), list(state = 1, done = TRUE), list("a"), list(data = "a", data = "b"), list(dat = "a"),
+      structure(list(data = "a"), class = "mine"), list(id = 12, event = "e", data = "", comment = "c")
+    )
+  )
+  short <- 0L
+  for (event in events) {
+    short <- short + !is.null(tryCatch(.Call(drover:::C_event_text, event), error = function(error) NULL))
+    expect_identical(result(event_text(event)), result(event_text_slowly(event)))
+  }
+  # the usual is short: text, whole numbers, and JSON
+  expect_gt(short, length(events) / 3)
+  for (event in list(list(data = "a\nb", id = 7, event = "e", retry = 10L, comment = ""), list(data = list(x = 1)))) {
+    expect_false(is.null(.Call(drover:::C_event_text, event)))
+  }
+})
+
+test_that("streams that are made in one call are the same", {
+  made <- dr_stream(generator, 3, "text/csv", min_interval = 1L, status = 201L, on_drain = "end")
+  expect_identical(made, new_stream(generator, 3, "text/csv", list(), 1L, 201L, "end"))
+  expect_identical(dr_stream(generator), new_stream(generator, NULL, "text/event-stream", list(), 0, 200L, "finish"))
+  events <- dr_stream_sse(generator, list(1), min_interval = 40, status = 202L)
+  expect_identical(unclass(events)[c("status", "body", "headers")], list(
+    status = 202L, body = NULL,
+    headers = list("Content-Type" = "text/event-stream", "Cache-Control" = "no-cache", "X-Accel-Buffering" = "no")
+  ))
+  expect_identical(events$stream[-1L], list(state = list(1), min_interval = 40 / 3, ends_on_drain = TRUE))
+  expect_s3_class(events, c("dr_stream", "dr_response"), exact = TRUE)
+  # what one is given does not change the next
+  changed <- dr_set_header(events, "Cache-Control", "no-store")
+  expect_identical(dr_stream_sse(generator)$headers[["Cache-Control"]], "no-cache")
+  expect_identical(changed$headers[["Cache-Control"]], "no-store")
+  expect_error(dr_stream(generator, min = 1), "`min` is not an argument")
+  expect_error(dr_stream_sse(generator, heart = 1), "`heart` is not an argument")
+})
+
 test_that("a generator of events gets state and end through, and is told of wrong events", {
   chunks <- dr_stream_sse(function(state, cancelled) list(data = state, state = state + 1, done = state == 2))
   expect_identical(chunks$stream$next_chunk(2, FALSE), list(chunk = "data: 2\n\n", state = 3, done = TRUE))
+  last <- dr_stream_sse(function(state, cancelled) list(data = 1, done = TRUE, trailers = list("X-Sum" = "1")))
+  expect_identical(last$stream$next_chunk(1, FALSE)$trailers, list("X-Sum" = "1"))
   wrong <- dr_stream_sse(function(state, cancelled) "text")$stream$next_chunk
   expect_error(wrong(1, FALSE), "dr_stream_sse\\(\\) returned")
   expect_null(wrong(1, TRUE))

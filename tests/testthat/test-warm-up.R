@@ -18,6 +18,13 @@ test_that("handlers are byte code when the first request comes, also behind midd
   }
 })
 
+test_that("an app with very many handlers does not wait for all of them", {
+  # not by the parser, which would make it byte code together with this test
+  plain <- as.function(alist(req = , paste("x")))
+  late <- drover:::warm_up(list(handlers = list(plain), on_error = list(NULL)), seconds = 0)
+  expect_identical(kind_of_code(late$handlers[[1L]]), "language")
+})
+
 test_that("what cannot be compiled stays as it is", {
   expect_identical(drover:::byte_compiled(sum), sum)
   plain <- function(req) "x"

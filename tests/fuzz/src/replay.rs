@@ -27,13 +27,16 @@ macro_rules! replay {
 }
 
 replay! {
+    coding
     cookies
     dispatcher
     h1_request
     h1_response
     h2_connection
+    identity
     json
     multipart
+    proxies
     query
     ring
     router

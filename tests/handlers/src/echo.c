@@ -22,6 +22,15 @@ int h_echo(drover_request *req, const drover_api *api, void *data) {
   field(&t, "cookie_session", api->cookie(req, "session"));
   field(&t, "header_x_test", api->header(req, "X-Test"));
   field(&t, "header_missing", api->header(req, "X-Missing"));
+  if (DROVER_HAS(api, auth)) {
+    field(&t, "tls_protocol", api->tls(req, "protocol"));
+    field(&t, "tls_client_subject", api->tls(req, "client_subject"));
+    field(&t, "tls_missing", api->tls(req, "no such fact"));
+    text_printf(&t, ",\"https\":%s", api->is_https(req) ? "true" : "false");
+    /* it is JSON already */
+    drover_bytes auth = api->auth(req);
+    text_printf(&t, ",\"auth\":%.*s", auth.ptr ? (int)auth.len : 4, auth.ptr ? auth.ptr : "null");
+  }
   text_printf(&t, ",\"remote_port\":%u,\"http2\":%s,\"id\":\"%016llx\",\"params\":[", (unsigned)api->remote_port(req),
               api->is_http2(req) ? "true" : "false", (unsigned long long)api->id(req));
   for (size_t i = 0; i < api->param_count(req); i++) {

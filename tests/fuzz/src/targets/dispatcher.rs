@@ -294,7 +294,7 @@ impl World {
             10 => Part::Piece(&[b'.'; 20_000][..usize::from(input.word()) % 20_000]).encode(&mut message),
             11 => {
                 said = at;
-                Part::End { whole: which & 1 == 0, micros: 7 }.encode(&mut message);
+                Part::End { whole: which & 1 == 0, micros: 7, trailers: b"" }.encode(&mut message);
             }
             12 => message.extend_from_slice(input.bytes(usize::from(what >> 4))),
             13 => {

@@ -54,7 +54,8 @@ fn written_request(mut input: Input) {
     let (route, port) = (u32::from(input.word()), input.word());
     let n = (flags >> 2 & 7, flags >> 5);
     let mut texts = || input.until(b'\n');
-    let (method, target, path, remote_addr) = (texts(), texts(), texts(), texts());
+    let (method, target, path, remote_addr, tls) = (texts(), texts(), texts(), texts(), texts());
+    let (auth, session, terms) = (texts(), texts(), texts());
     let params: Vec<_> = (0..n.0).map(|_| texts()).collect();
     let headers: Vec<_> = (0..n.1).map(|_| (texts(), texts())).collect();
     let body = match flags & 1 {
@@ -70,6 +71,10 @@ fn written_request(mut input: Input) {
         target,
         path,
         remote_addr,
+        tls,
+        auth,
+        session,
+        terms,
         body,
     };
     let mut out = Vec::new();

@@ -1,0 +1,418 @@
+# Who asks, in every way of starting a server: what is refused before R, and what handlers read. What is said to whom in
+# which words, the tests of the engine have (src/rust/crates/engine/tests/auth.rs); forgeries of tokens and cookies byte
+# by byte, those of the crate identity.
+
+auth_secrets <- function() {
+  folder <- tempfile("secrets-")
+  dir.create(folder)
+  writeLines(strrep("0123456789abcdef", 4), file.path(folder, "jwt"))
+  writeLines(c("# tokens", "ci:token-of-the-ci-0123456789"), file.path(folder, "tokens"))
+  writeLines(paste0("ada:", drover::dr_password_hash("correct horse")), file.path(folder, "users"))
+  writeLines(strrep("k", 40), file.path(folder, "session"))
+  folder
+}
+
+auth_app <- function(folder, version = "1") {
+  file <- function(name) encodeString(file.path(folder, name), quote = "'")
+  write_app(c(
+    "app <- dr_app()",
+    sprintf("dr_get(app, '/version', function(req) '%s')", version),
+    "dr_get(app, '/slow', function(req) { Sys.sleep(1); 'slow' })",
+    "who <- function(req) {",
+    "  file.create(file.path(Sys.getenv('MARKS'), 'ran'))",
+    "  c(list(pid = Sys.getpid()), req$auth)",
+    "}",
+    "for (prefix in c('/basic', '/bearer', '/key', '/jwt', '/free')) dr_get(app, paste0(prefix, '/who'), who)",
+    "told <- function(conn) dr_text(conn$request$auth$user, 418L)",
+    "dr_ws(app, '/bearer/ws', function(conn, msg) NULL, on_connect = told)",
+    sprintf("dr_static(app, '/bearer/files', %s)", encodeString(here, quote = "'")),
+    sprintf("dr_auth_basic(app, file = %s, routes = '/basic')", file("users")),
+    sprintf("dr_auth_bearer(app, file = %s, routes = '/bearer')", file("tokens")),
+    "dr_auth_key(app, c(partner = 'key-of-the-partner-0123'), routes = '/key')",
+    "dr_auth_key(app, c(partner = 'key-of-the-partner-0123'), routes = '/free', optional = TRUE)",
+    "dr_auth_jwt(app, 'HS256', issuer = 'me', audience = 'app', scope = 'read', routes = '/jwt',",
+    sprintf("  file = %s)", file("jwt")),
+    sprintf("dr_session(app, file = %s)", file("session")),
+    "dr_get(app, '/count', function(req) {",
+    "  n <- if (is.null(req$session)) 1 else req$session$n + 1",
+    "  dr_session_set(list(n = n, pid = Sys.getpid()), list(n = n, text = '\u00fc\\n\"'))",
+    "})",
+    "dr_get(app, '/session', function(req) list(session = req$session))",
+    "dr_get(app, '/leave', function(req) dr_session_set('bye', NULL))",
+    "dr_get(app, '/long', function(req) dr_session_set('x', list(text = strrep('x', 3000))))",
+    "other <- dr_app()",
+    "dr_get(other, '/set', function(req) dr_session_set('x', list(n = 1)))",
+    "outer <- dr_app()",
+    "dr_mount(outer, '/app', app)",
+    "dr_mount(outer, '/other', other)",
+    "outer"
+  ))
+}
+
+b64url <- function(bytes) {
+  text <- paste(readLines(textConnection(jsonlite::base64_enc(bytes))), collapse = "")
+  gsub("=", "", chartr("+/", "-_", text), fixed = TRUE)
+}
+
+# A token that is signed by HMAC, by openssl.
+hs256 <- function(claims, header = "{\"alg\":\"HS256\"}", secret = strrep("0123456789abcdef", 4)) {
+  message <- paste(b64url(charToRaw(header)), b64url(charToRaw(claims)), sep = ".")
+  input <- tempfile()
+  writeBin(charToRaw(message), input)
+  output <- tempfile()
+  processx::run("openssl", c("dgst", "-sha256", "-hmac", secret, "-binary", "-out", output, input))
+  paste(message, b64url(readBin(output, "raw", 100)), sep = ".")
+}
+
+bearer <- function(token) c("-H", paste("Authorization: Bearer", token))
+
+right_claims <- "{\"iss\":\"me\",\"aud\":\"app\",\"sub\":\"ann\",\"exp\":9999999999,\"scope\":\"read\",\"n\":[1,2]}"
+
+test_every_way("only those who may get to a handler, which reads who it is", function(start) {
+  server <- start(auth_app(auth_secrets()))
+  ran <- file.path(server$marks, "ran")
+  for (case in list(
+    list("basic", c("-u", "ada:correct horse"), c("-u", "ada:correct hors"), "ada"),
+    list("basic", c("-u", "ada:correct horse"), c("-u", "bob:correct horse"), "ada"),
+    list("bearer", bearer("token-of-the-ci-0123456789"), bearer("token-of-the-ci-012345678"), "ci"),
+    list("key", c("-H", "X-Api-Key: key-of-the-partner-0123"), c("-H", "X-Api-Key: x"), "partner"),
+    list("jwt", bearer(hs256(right_claims)), bearer(hs256(right_claims, secret = strrep("x", 64))), "ann")
+  )) {
+    scheme <- case[[1L]]
+    path <- paste0("/app/", scheme, "/who")
+    for (flags in list(character(), case[[3L]])) {
+      unlink(ran)
+      refused <- ask(server, path, flags)
+      expect(refused$status == "401", scheme, " ", toString(flags), ": ", refused$status)
+      expect(!is.na(field(refused, "www-authenticate")), scheme, " is not told how")
+      expect(!file.exists(ran), scheme, ": R has heard of it")
+    }
+    for (i in 1:2) {
+      passed <- ask(server, path, case[[2L]])
+      said <- json(passed$body)
+      expect(passed$status == "200" && said$scheme == scheme && said$user == case[[4L]], scheme, ": ", passed$body)
+    }
+  }
+  claims <- json(ask(server, "/app/jwt/who", bearer(hs256(right_claims)))$body)$claims
+  expect(identical(claims$n, 1:2) && claims$sub == "ann", "claims: ", claims)
+  nobody <- ask(server, "/app/free/who")
+  expect(nobody$status == "200" && is.null(json(nobody$body)$user), "nobody: ", nobody$body)
+  expect(ask(server, "/app/free/who", "-H", "X-Api-Key: x")$status == "401", "a wrong key passes")
+  # of two, what stands behind the server could read the other one
+  right <- bearer("token-of-the-ci-0123456789")
+  for (twice in list(c(right, bearer("x")), c(bearer("x"), right), c(right, right))) {
+    expect(ask(server, "/app/bearer/who", twice)$status == "400", "Authorization passes twice")
+  }
+})
+
+test_every_way("files and WebSockets are for those who may as well", function(start) {
+  server <- start(auth_app(auth_secrets()))
+  upgrade <- c("-H", "Connection: Upgrade", "-H", "Upgrade: websocket", "-H", "Sec-WebSocket-Version: 13", "-H",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
+  right <- bearer("token-of-the-ci-0123456789")
+  for (case in list(list("/app/bearer/files/run.R", character(), "200"), list("/app/bearer/ws", upgrade, "418"))) {
+    expect(ask(server, case[[1L]], case[[2L]])$status == "401", case[[1L]], " is for all")
+    answer <- ask(server, case[[1L]], case[[2L]], right)
+    expect(answer$status == case[[3L]], case[[1L]], ": ", answer$status)
+  }
+  expect(ask(server, "/app/bearer/ws", upgrade, right)$body == "ci", "on_connect() does not know who it is")
+})
+
+test_every_way("forged tokens are refused", function(start) {
+  server <- start(auth_app(auth_secrets()))
+  status <- function(token) ask(server, "/app/jwt/who", bearer(token))$status
+  right <- hs256(right_claims)
+  parts <- strsplit(right, ".", fixed = TRUE)[[1L]]
+  changed <- function(from, to) hs256(sub(from, to, right_claims, fixed = TRUE))
+  none <- paste0(b64url(charToRaw("{\"alg\":\"none\"}")), ".", parts[[2L]], ".")
+  admin <- b64url(charToRaw(sub("ann", "root", right_claims, fixed = TRUE)))
+  for (token in c(
+    none, paste0(parts[[1L]], ".", admin, ".", parts[[3L]]), paste0(parts[[1L]], ".", parts[[2L]], "."),
+    hs256(right_claims, "{\"alg\":\"HS256\",\"crit\":[\"x\"]}"), changed("9999999999", "1"),
+    changed("9999999999", "\"9999999999\""), changed("\"me\"", "\"you\""), changed("\"app\"", "\"other\""),
+    changed("\"ann\"", "7"), changed("\"exp\"", "\"exq\"")
+  )) {
+    expect(status(token) == "401", "taken: ", token)
+  }
+  expect(status(changed("\"read\"", "\"write\"")) == "403", "a token without the scope: ", status(changed("read", "w")))
+  expect(status(right) == "200", "the right one is refused")
+})
+
+cookie_of <- function(answer) sub("^(__Host-session=[^;]*);.*", "\\1", field(answer, "set-cookie"))
+
+# A pair of keys by openssl: what signs, and the public half in PEM.
+key_pair <- function(..., algorithm) {
+  private <- tempfile(fileext = ".pem")
+  public <- tempfile(fileext = ".pem")
+  processx::run("openssl", c("genpkey", "-algorithm", algorithm, ..., "-out", private))
+  processx::run("openssl", c("pkey", "-in", private, "-pubout", "-out", public))
+  list(private = private, public = public)
+}
+
+# A token that is signed with a private key, by openssl.
+signed <- function(pair, header, claims = right_claims, how = c("dgst", "-sha256", "-sign")) {
+  message <- paste(b64url(charToRaw(header)), b64url(charToRaw(claims)), sep = ".")
+  input <- tempfile()
+  writeBin(charToRaw(message), input)
+  output <- tempfile()
+  processx::run("openssl", c(how, pair$private, "-out", output, if (how[[1L]] == "pkeyutl") "-in", input))
+  paste(message, b64url(readBin(output, "raw", 1000)), sep = ".")
+}
+
+jwt_app <- function(keys, algorithms) {
+  write_app(c(
+    "app <- dr_app()",
+    "dr_get(app, '/who', function(req) req$auth)",
+    sprintf("dr_auth_jwt(app, %s, 'me', 'app', %s)", deparse1(algorithms), keys),
+    "app"
+  ))
+}
+
+test("a public key in a file checks tokens, and is no secret that makes them", function() {
+  pair <- key_pair("-pkeyopt", "rsa_keygen_bits:2048", algorithm = "RSA")
+  server <- serve(jwt_app(sprintf("file = '%s'", pair$public), c("RS256", "PS256")), workers = 1L)
+  status <- function(token) ask(server, "/who", bearer(token))$status
+  expect(status(signed(pair, "{\"alg\":\"RS256\"}")) == "200", "a right one is refused")
+  # signed with the public key as if it were a secret that both know
+  pem <- paste(readLines(pair$public), collapse = "\n")
+  for (secret in c(pem, paste0(pem, "\n"))) {
+    expect(status(hs256(right_claims, secret = secret)) == "401", "the public key was taken for a secret")
+  }
+  other <- key_pair("-pkeyopt", "rsa_keygen_bits:2048", algorithm = "RSA")
+  expect(status(signed(other, "{\"alg\":\"RS256\"}")) == "401", "another key's token is taken")
+  ran <- run_to_end(command_of(jwt_app(sprintf("file = '%s'", pair$private), "RS256")))
+  expect(any(grepl("it is a private key", ran$log)), toString(ran$log))
+}, ways = 1L)
+
+test("keys at an address are fetched over TLS, before a server listens", function() {
+  pair <- key_pair(algorithm = "ed25519")
+  der <- tempfile()
+  processx::run("openssl", c("pkey", "-pubin", "-in", pair$public, "-outform", "DER", "-out", der))
+  x <- b64url(utils::tail(readBin(der, "raw", 1000), 32L))
+  set <- sprintf("{\"keys\":[{\"kty\":\"OKP\",\"crv\":\"Ed25519\",\"kid\":\"1\",\"x\":\"%s\"}]}", x)
+  provider <- serve_tls(workers = 1L, app = write_app(c(
+    "app <- dr_app()", sprintf("dr_get(app, '/keys', function(req) '%s')", set), "app"
+  )))
+  keys <- function(...) sprintf("jwks = '%s/keys'%s", provider$url, paste0(..., ""))
+  trusting <- keys(sprintf(", ca = '%s', refresh = 0.2", pem("ca.pem")))
+  token <- signed(pair, "{\"alg\":\"EdDSA\",\"kid\":\"1\"}", how = c("pkeyutl", "-sign", "-rawin", "-inkey"))
+  server <- serve(jwt_app(trusting, "EdDSA"), workers = 1L)
+  answer <- ask(server, "/who", bearer(token))
+  expect(answer$status == "200" && json(answer$body)$user == "ann", "the right one: ", answer$body)
+  # by an authority that nobody trusts
+  ran <- run_to_end(command_of(jwt_app(keys(), "EdDSA")))
+  expect(any(grepl("dr_auth_jwt\\(\\): https://localhost:[0-9]+/keys: .*certificate", ran$log)), toString(ran$log))
+  provider$process$kill()
+  expect(logged(server, "the keys from before are kept: https://localhost"), "it is not said that they cannot be had")
+  expect(ask(server, "/who", bearer(token))$status == "200", "the keys are lost with their server")
+  ran <- run_to_end(command_of(jwt_app(trusting, "EdDSA")))
+  expect(!identical(ran$status, 0L) && any(grepl("dr_auth_jwt", ran$log)), toString(ran$log))
+}, ways = 1L)
+
+test("apps of httpuv and plumber know who asks", function() {
+  server <- serve(write_app(c(
+    "rook <- list(call = function(req) {",
+    "  list(status = 200L, headers = list(), body = paste(req$REMOTE_USER, req$HTTP_REMOTE_USER))",
+    "})",
+    "app <- dr_rook(rook)",
+    "if (requireNamespace('plumber', quietly = TRUE)) {",
+    "  dr_mount(app, '/pr', plumber::pr_get(plumber::pr(), '/who', function(req) req$REMOTE_USER))",
+    "}",
+    "dr_auth_key(app, c(partner = 'key-of-the-partner-0123'), optional = TRUE)"
+  )), workers = 1L)
+  who <- function(path, ...) ask(server, path, "-H", "Remote-User: root", ...)$body
+  key <- c("-H", "X-Api-Key: key-of-the-partner-0123")
+  expect(identical(who("/", key), "partner root"), "httpuv: ", who("/", key))
+  expect(identical(who("/"), " root"), "nobody: ", who("/"))
+  if (requireNamespace("plumber", quietly = TRUE)) {
+    expect(grepl("partner", who("/pr/who", key)), "plumber: ", who("/pr/who", key))
+    expect(!grepl("partner|root", who("/pr/who")), "plumber, nobody: ", who("/pr/who"))
+  }
+}, ways = 1L)
+
+test_every_way("a session is kept with the client, and nobody can make one", function(start) {
+  server <- start(auth_app(auth_secrets()))
+  count <- function(cookie) ask(server, "/app/count", "-H", paste("Cookie: other=1;", cookie))
+  first <- count("")
+  told <- field(first, "set-cookie")
+  expect(grepl("; Max-Age=43200; Path=/; Secure; HttpOnly; SameSite=Lax$", told), told)
+  cookie <- cookie_of(first)
+  for (n in 2:4) {
+    answer <- count(cookie)
+    expect(json(answer$body)$n == n, "the ", n, ". time: ", answer$body)
+    cookie <- cookie_of(answer)
+  }
+  read <- function(cookie) json(ask(server, "/app/session", "-H", paste("Cookie:", cookie))$body)$session
+  expect(identical(read(cookie)$text, "\u00fc\n\""), "text: ", read(cookie)$text)
+  value <- sub("^[^=]*=", "", cookie)
+  flip <- function(at) {
+    substr(value, at, at) <- if (substr(value, at, at) == "A") "B" else "A"
+    value
+  }
+  for (forged in c(flip(1L), flip(20L), flip(40L), substr(value, 1L, 40L), paste0(value, "AAAA"), "", "*", "{\"n\":7}",
+    b64url(charToRaw("{\"n\":7}")))) {
+    got <- ask(server, "/app/session", "-H", paste0("Cookie: __Host-session=", forged))
+    expect(got$status == "200" && length(json(got$body)$session) == 0L, "forged: ", forged, ": ", got$body)
+  }
+  left <- field(ask(server, "/app/leave", "-H", paste("Cookie:", cookie)), "set-cookie")
+  expect(startsWith(left, "__Host-session=; Max-Age=0; "), left)
+  expect(ask(server, "/app/long")$status == "500", "a long one is sent")
+  expect(logged(server, "`session` must not be longer than 2900 bytes as JSON, not 3011"), "it is not said why")
+  expect(ask(server, "/other/set")$status == "500", "a session is set where there is none")
+  expect(logged(server, "no dr_session\\(\\) covers this path"), "it is not said why")
+})
+
+test("sessions hold in all workers, and outlive a reload and a change of keys", function() {
+  folder <- auth_secrets()
+  app <- auth_app(folder)
+  server <- serve(app, workers = 2L)
+  cookie <- cookie_of(ask(server, "/app/count"))
+  pids <- character()
+  n <- 1
+  wait_for(function() {
+    # both workers are wanted at once
+    slow <- ask_later(server, "/app/slow")
+    answer <- ask(server, "/app/count", "-H", paste("Cookie:", cookie))
+    cookie <<- cookie_of(answer)
+    n <<- n + 1
+    expect(json(answer$body)$n == n, "the ", n, ". time: ", answer$body)
+    pids <<- unique(c(pids, json(answer$body)$pid))
+    slow()
+    length(pids) == 2L
+  }, 60)
+  expect(length(pids) == 2L, "only one worker has answered")
+  reload <- function(version) {
+    file.copy(auth_app(folder, version), app, overwrite = TRUE)
+    send_signal(server$pid, tools::SIGHUP)
+    expect(wait_for(function() ask(server, "/app/version")$body == version), "it does not reload")
+  }
+  read <- function() json(ask(server, "/app/session", "-H", paste("Cookie:", cookie))$body)$session$n
+  # a new key before the old one
+  writeLines(c(strrep("n", 40), strrep("k", 40)), file.path(folder, "session"))
+  reload("2")
+  expect(identical(as.numeric(read()), as.numeric(n)), "the session is lost")
+  cookie <- cookie_of(ask(server, "/app/count", "-H", paste("Cookie:", cookie)))
+  writeLines(strrep("n", 40), file.path(folder, "session"))
+  reload("3")
+  expect(identical(as.numeric(read()), n + 1), "what the new key has sealed is lost")
+  writeLines(strrep("z", 40), file.path(folder, "session"))
+  reload("4")
+  expect(is.null(read()), "another key opens it")
+}, ways = 1:2)
+
+test_every_way("a cache keeps nothing of somebody known for others", function(start) {
+  server <- start(write_app(c(
+    "app <- dr_app()",
+    "said <- function(req) list(user = req$auth$user, n = runif(1))",
+    "dr_get(app, '/who', said)",
+    "dr_get(app, '/free/who', said)",
+    "dr_get(app, '/set', function(req) dr_session_set('x', list(n = runif(1))))",
+    "dr_cache(app, '1h')",
+    "dr_auth_key(app, c(one = strrep('1', 16), two = strrep('2', 16)), routes = '/who')",
+    "dr_auth_key(app, c(one = strrep('1', 16)), routes = '/free', optional = TRUE)",
+    "dr_session(app, strrep('k', 32))",
+    "app"
+  )))
+  key <- function(n) c("-H", paste0("X-Api-Key: ", strrep(n, 16)))
+  for (n in c(1, 2, 1, 2)) {
+    answer <- ask(server, "/who", key(n))
+    expect(json(answer$body)$user == c("one", "two")[[n]], n, " is told of somebody else: ", answer$body)
+  }
+  expect(ask(server, "/who")$status == "401", "what is kept is for all")
+  expect(json(ask(server, "/free/who", key(1))$body)$user == "one", "it is not known who asks")
+  # of nobody known it keeps what it can, and gives that to those only
+  nobody <- function() ask(server, "/free/who")$body
+  expect(identical(nobody(), nobody()), "nothing is kept of nobody: the cache is not on")
+  expect(!length(json(nobody())$user), "nobody is told of somebody: ", nobody())
+  expect(json(ask(server, "/free/who", key(1))$body)$user == "one", "somebody is told of nobody")
+  cookies <- vapply(1:3, function(i) cookie_of(ask(server, "/set")), "")
+  expect(!anyNA(cookies) && !anyDuplicated(cookies), "a session is given to several: ", toString(cookies))
+})
+
+test("guesses of passwords keep nobody else waiting, and few may wait", function() {
+  server <- serve(auth_app(auth_secrets()), workers = 1L, threads = 1L)
+  # one client with many connections: each waits for its answer
+  guesses <- start_client("curl", c("-sZ", "--parallel-immediate", "--parallel-max", "120", "-u", "ada:guess", "-o",
+    "/dev/null", "-w", "%{http_code}\\n", paste0(server$url, "/app/basic/who?[1-120]")), stdout = "|")
+  slowest <- 0
+  answered <- 0
+  while (guesses$is_alive()) {
+    answer <- ask(server, "/app/bearer/files/run.R", bearer("token-of-the-ci-0123456789"))
+    expect(answer$status == "200", "somebody else got ", answer$status)
+    slowest <- max(slowest, answer$seconds)
+    answered <- answered + 1
+  }
+  statuses <- table(strsplit(trimws(guesses$read_all_output()), "\n")[[1L]])
+  expect(identical(sort(names(statuses)), c("401", "503")), "guesses got ", toString(names(statuses)))
+  # two are looked at and 64 wait when the others come
+  expect(statuses[["401"]] >= 64, "only ", statuses[["401"]], " were looked at")
+  expect(answered > 1 && slowest < 3, answered, " others were answered, the slowest after ", slowest, " s")
+})
+
+test("what is wrong with secrets is told before a server listens, and an app that was right goes on", function() {
+  folder <- auth_secrets()
+  app <- auth_app(folder)
+  users <- readLines(file.path(folder, "users"))
+  writeLines("ada:secret", file.path(folder, "users"))
+  ran <- run_to_end(command_of(app))
+  expect(!identical(ran$status, 0L), "it serves")
+  why <- "dr_auth_basic(): the password of \"ada\": it must be a hash"
+  expect(any(grepl(why, ran$log, fixed = TRUE)), toString(ran$log))
+  expect(!any(grepl("listening", ran$log)), "it has listened")
+  writeLines(users, file.path(folder, "users"))
+  server <- serve(app, workers = 1L)
+  writeLines("short", file.path(folder, "jwt"))
+  send_signal(server$pid, tools::SIGHUP)
+  expect(logged(server, "a secret for these algorithms must have at least 32 bytes"), "it is not said why")
+  expect(ask(server, "/app/basic/who", "-u", "ada:correct horse")$status == "200", "the app from before is gone")
+}, ways = 1L)
+
+test_every_way("C handlers know who asks, and how", function(start) {
+  c_app()
+  lines <- c(
+    "app <- dr_app()",
+    "for (inline in c(TRUE, FALSE)) {",
+    "  path <- if (inline) '/inline' else '/pool'",
+    "  for (at in paste0(path, c('/key/:id', '/jwt/:id', '/free/:id'))) {",
+    "    dr_get_cpp(app, at, 'drover.handlers', 'h_echo', inline = inline)",
+    "  }",
+    "  dr_auth_key(app, c(partner = 'key-of-the-partner-0123'), routes = paste0(path, '/key'))",
+    sprintf("  dr_auth_jwt(app, 'HS256', 'me', 'app', file = %s, routes = paste0(path, '/jwt'))",
+      encodeString(file.path(auth_secrets(), "jwt"), quote = "'")),
+    "}",
+    "app"
+  )
+  files <- pem("server.pem", "server.key")
+  ca <- pem("ca.pem")
+  server <- if (identical(start, starts[["drover serve"]])) {
+    start(write_app(lines), tls_cert = files[[1L]], tls_key = files[[2L]], tls_client_ca = ca,
+      tls_client_auth = "optional")
+  } else {
+    tls <- bquote(dr_tls(.(files[[1L]]), .(files[[2L]]), client_ca = .(ca), client_auth = "optional"))
+    start(write_app(lines), tls = tls)
+  }
+  server$url <- sub("127.0.0.1", "localhost", server$url, fixed = TRUE)
+  for (place in c("/inline", "/pool")) {
+    of <- function(path, ...) json(curl_tls(server, paste0(place, path, "/1"), ...)$body)
+    seen <- of("/key", "-H", "X-Api-Key: key-of-the-partner-0123")
+    expect(identical(seen$auth, list(scheme = "key", user = "partner")), place, ": ", unlist(seen$auth))
+    expect(isTRUE(seen$https) && grepl("^TLSv1[.]", seen$tls_protocol), place, ": ", seen$tls_protocol)
+    expect(is.null(seen$tls_missing) && is.null(seen$tls_client_subject), place, ": there is a certificate")
+    claims <- of("/jwt", bearer(hs256(right_claims)))$auth$claims
+    expect(claims$sub == "ann" && identical(claims$n, 1:2), place, ": ", unlist(claims))
+    nobody <- of("/free", "--cert", pem("alice.pem"), "--key", pem("alice.key"))
+    expect(is.null(nobody$auth), place, ": nobody is ", unlist(nobody$auth))
+    expect(identical(nobody$tls_client_subject, "O=Test, CN=alice"), place, ": ", nobody$tls_client_subject)
+  }
+}, of = c("the session", "drover serve"))
+
+test("a C handler in cleartext knows of no TLS", function() {
+  c_app()
+  server <- serve(write_app(c("app <- dr_app()", "dr_get_cpp(app, '/echo/:id', 'drover.handlers', 'h_echo')", "app")),
+    trusted_proxies = "127.0.0.1", workers = 1L)
+  seen <- json(ask(server, "/echo/1")$body)
+  expect(isFALSE(seen$https) && is.null(seen$tls_protocol) && is.null(seen$auth), unlist(seen))
+  # a proxy that is trusted has the client's TLS
+  seen <- json(ask(server, "/echo/1", "-H", "X-Forwarded-Proto: https")$body)
+  expect(isTRUE(seen$https) && is.null(seen$tls_protocol), "behind a proxy: ", unlist(seen))
+}, ways = 1)

@@ -1,0 +1,200 @@
+# Tools for language models: the example by the official client, every version, calls that are wrong, clients that
+# leave.
+
+tools_example <- file.path(root, "inst/examples/tools")
+
+# The result of a message of JSON-RPC: list(status, json).
+tell <- function(server, message, ..., path = "/mcp") {
+  body <- if (is.character(message)) message else drover::dr_to_json(message, auto_unbox = TRUE)
+  answer <- ask(server, path, "--json", body, ...)
+  c(answer, list(json = tryCatch(drover::dr_from_json(answer$body, simplify = FALSE), error = function(e) NULL)))
+}
+
+call_of <- function(name, arguments = structure(list(), names = character()), ...) {
+  list(jsonrpc = "2.0", id = 7L, method = "tools/call", params = list(name = name, arguments = arguments, ...))
+}
+
+for (mode in c("auto", "legacy")) local({
+  mode <- mode
+  test(paste("the package mcp uses the tools of the example, mode", mode), function() {
+    python <- file.path(root, ".cache/mcp/bin/python")
+    if (!file.exists(python)) skip("the package mcp could not be fetched")
+    server <- serve(file.path(tools_example, "app.R"), workers = 2)
+    ran <- processx::run(python, c(file.path(tools_example, "client.py"), paste0(server$url, "/mcp"), mode),
+      error_on_status = FALSE, timeout = 60, env = c("current", LD_LIBRARY_PATH = ""))
+    told <- strsplit(ran$stdout, "\n")[[1L]]
+    wanted <- c(
+      paste("version:", if (mode == "auto") "2026-07-28" else "2025-11-25"),
+      "server: cars | Facts on cars of 1920 and 1974. Distances are in feet, speeds in mph.",
+      "tool: summarise_cars ['column']", "tool: histogram_cars ['bins', 'column']",
+      "tool: bootstrap_mean ['column', 'rounds']", "tool: stopping_distance ['speed']",
+      "distance: 65.0", "summary: 32 146.6875", "picture: image/png b'PNG'", "interval: True",
+      "progress: [(100.0, 300.0, 'resampling'), (200.0, 300.0, 'resampling'), (300.0, 300.0, 'resampling')]"
+    )
+    expect(identical(told[seq_along(wanted)], wanted), paste(c(told, ran$stderr), collapse = "\n"))
+    expect(grepl("^refused: True /column must be one of", told[length(wanted) + 1L]), told[length(wanted) + 1L])
+  }, ways = 1L)
+})
+
+mcp_app <- function() {
+  file <- tempfile(fileext = ".R")
+  writeLines(c(
+    "library(drover)",
+    "app <- dr_app()",
+    "dr_use(app, function(req, nxt) { if (identical(req$headers$`x-door`, 'shut')) dr_abort(403, 'shut') else nxt() })",
+    "add <- dr_tool(function(x, y) x + y, 'add', 'Adds', list(x = dr_int(), y = dr_int(default = 1L)))",
+    "type <- dr_tool(function(x) class(x), 'type', 'Class of x', list(x = dr_date()))",
+    "fail <- dr_tool(function() stop('secret-7'), 'fail', 'Fails')",
+    "no <- dr_tool(function() dr_abort(409, 'come back tomorrow'), 'no', 'Says no')",
+    "who <- dr_tool(function(req) paste(req$method, req$remote_addr), 'who', 'Who asks')",
+    "bytes <- dr_tool(function() as.raw(0:3), 'bytes', 'Bytes')",
+    "nothing <- dr_tool(function() NULL, 'nothing', 'Nothing')",
+    "slow <- dr_tool(function() { for (i in 1:200) { Sys.sleep(0.05); dr_progress(i) }; 'done' }, 'slow', 'Slow')",
+    "dr_post(app, '/sum/<a:int>', function(a, times, body) list(sum = sum(body$numbers) * times + a),",
+    "  params = list(times = dr_int(default = 1L, max = 3)),",
+    "  body = dr_schema(numbers = dr_array(dr_dbl(), max_items = 3)), summary = 'Sums')",
+    "dr_get(app, '/plain/<id>', function(req) paste('plain', req$params$id, req$method, req$path),",
+    "  description = 'A handler without types')",
+    "dr_get(app, '/silent', function(req) 'not for models')",
+    "sub <- dr_app()",
+    "dr_get(sub, '/here', function(req) list(query = req$query$q), params = list(q = dr_chr(required = FALSE)),",
+    "  operation_id = 'mounted', summary = 'In a mounted app')",
+    "dr_mount(app, '/sub', sub)",
+    "dr_mcp(app, tools = list(add, type, fail, no, who, bytes, nothing, slow))",
+    "app"
+  ), file)
+  file
+}
+
+test_every_way("values of calls have their types, and errors tell no more than they may", function(start) {
+  server <- start(mcp_app())
+  listed <- tell(server, list(jsonrpc = "2.0", id = "a", method = "tools/list"))
+  names <- vapply(listed$json$result$tools, `[[`, "", "name")
+  expect(setequal(names, c("add", "type", "fail", "no", "who", "bytes", "nothing", "slow", "post_sum_a",
+    "get_plain_id", "mounted")), paste(names, collapse = " "))
+  expect(identical(listed$json$id, "a"), "another id")
+  text <- function(...) {
+    answer <- tell(server, call_of(...))
+    paste(c(if (isTRUE(answer$json$result$isError)) "error:", answer$json$result$content[[1L]]$text), collapse = " ")
+  }
+  expect(text("add", list(x = 2L)) == "3", text("add", list(x = 2L)))
+  expect(text("type", list(x = "2026-11-25")) == "Date", text("type", list(x = "2026-11-25")))
+  expect(text("add", list(x = 2.5)) == "error: /x must be a whole number, not 2.5", text("add", list(x = 2.5)))
+  expect(grepl("^error: .*x", text("add")), text("add"))
+  said <- text("fail")
+  expect(grepl("^error: ", said) && !grepl("secret", said), said)
+  expect(logged(server, "secret-7"), "the error is not in the log")
+  expect(text("no") == "error: come back tomorrow", text("no"))
+  expect(grepl("^POST 127", text("who")), text("who"))
+  expect(text("post_sum_a", list(a = 1L, numbers = list(1, 2), times = 2L)) == "{\"sum\":7}",
+    text("post_sum_a", list(a = 1L, numbers = list(1, 2), times = 2L)))
+  expect(grepl("^error: ", text("post_sum_a", list(a = 1L, numbers = list(1, 2, 3, 4)))), "four numbers passed")
+  expect(grepl("^error: ", text("post_sum_a", list(a = "x", numbers = list(1)))), "a string passed for a number")
+  expect(text("get_plain_id", list(id = "7")) == "plain 7 GET /plain/7", text("get_plain_id", list(id = "7")))
+  expect(text("mounted", list(q = "x")) == "{\"query\":\"x\"}", text("mounted", list(q = "x")))
+  blob <- tell(server, call_of("bytes"))$json$result$content[[1L]]
+  expect(identical(blob$type, "resource") && identical(blob$resource$blob, "AAECAw=="), "other bytes")
+  expect(identical(tell(server, call_of("nothing"))$json$result$content, list()), "NULL has content")
+  # the middleware of the app is in front of the endpoint
+  expect(ask(server, "/mcp", "--json", "{}", "-H", "X-Door: shut")$status == "403", "middleware was passed by")
+})
+
+test("messages that are none, of the wrong kind, or for nobody", function() {
+  server <- serve(mcp_app(), workers = 1)
+  code <- function(message, ...) tell(server, message, ...)$json$error$code
+  expect(identical(code("{"), -32700L), "no JSON")
+  for (wrong in c("7", "null", "[]", "{}", "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}",
+                  "{\"jsonrpc\":\"2.0\",\"id\":[1],\"method\":\"ping\"}", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}",
+                  "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[1]}")) {
+    answer <- tell(server, wrong)
+    expect(answer$status == "400" && identical(answer$json$error$code, -32600L), wrong, ": ", answer$body)
+  }
+  request <- function(method, ...) {
+    c(list(jsonrpc = "2.0", id = 1L, method = method), if (...length()) list(params = list(...)))
+  }
+  expect(identical(code(request("resources/list", a = 1)), -32601L), "a method that there is not")
+  expect(identical(code(call_of("nobody<script>")), -32602L), "a tool that there is not")
+  expect(identical(code(request("tools/call", name = "add", arguments = list(1L))), -32602L), "arguments in an array")
+  expect(identical(tell(server, request("ping"))$json$result, structure(list(), names = character())), "ping")
+  expect(tell(server, list(jsonrpc = "2.0", method = "notifications/initialized"))$status == "202", "a notification")
+  expect(ask(server, "/mcp", "-d", "x=1")$status == "415", "a form was taken")
+  expect(ask(server, "/mcp")$status == "405", "GET was taken")
+  expect(ask(server, "/mcp", "--json", "{}", "-H", "Sec-Fetch-Site: cross-site")$status == "403", "another site's page")
+  expect(ask(server, "/mcp", "--json", "{}", "-H", "Origin: https://evil.example")$status == "403", "another origin")
+  greeted <- function(version) {
+    asked <- request("initialize", protocolVersion = version, capabilities = list(a = 1))
+    tell(server, asked)$json$result$protocolVersion
+  }
+  expect(greeted("2025-06-18") == "2025-06-18" && greeted("1999-01-01") == "2025-11-25", "another version")
+  old <- tell(server, request("ping"), "-H", "MCP-Protocol-Version: 1999-01-01")
+  expect(old$status == "400" && identical(old$json$error$code, -32022L), "an unknown version: ", old$body)
+  batch <- list(request("ping"), list(jsonrpc = "2.0", method = "notifications/initialized"), request("nothing", a = 1))
+  answers <- tell(server, batch)$json
+  expect(length(answers) == 2L && identical(answers[[2L]]$error$code, -32601L), "another batch")
+  expect(tell(server, batch, "-H", "MCP-Protocol-Version: 2025-11-25")$status == "400", "a batch in a later version")
+}, ways = 1L)
+
+test("version 2026-07-28: what a message says and its header fields must agree", function() {
+  server <- serve(mcp_app(), workers = 1)
+  meta <- list("io.modelcontextprotocol/protocolVersion" = "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities" = structure(list(), names = character()))
+  fields <- function(method, name = NULL, version = "2026-07-28") {
+    named <- if (!is.null(name)) paste("Mcp-Name:", name)
+    as.vector(rbind("-H", c(paste("MCP-Protocol-Version:", version), paste("Mcp-Method:", method), named)))
+  }
+  say <- function(message, fields) do.call(tell, c(list(server, message), as.list(fields)))
+  call <- call_of("add", list(x = 1L), `_meta` = meta)
+  answer <- say(call, fields("tools/call", "add"))
+  result <- answer$json$result
+  expect(answer$status == "200" && result$resultType == "complete" && result$content[[1L]]$text == "2", answer$body)
+  expect(identical(result$structuredContent, 2L), "a number is no structured content: ", answer$body)
+  for (wrong in list(fields("tools/call"), fields("tools/call", "fail"), fields("tools/list", "add"))) {
+    answer <- say(call, wrong)
+    expect(answer$status == "400" && identical(answer$json$error$code, -32020L), answer$body)
+  }
+  answer <- say(call, fields("tools/call", "=?base64?YWRk?="))
+  expect(answer$status == "200", "a wrapped name: ", answer$body)
+  answer <- say(call_of("add", list(x = 1L)), fields("tools/call", "add"))
+  expect(answer$status == "400" && identical(answer$json$error$code, -32602L), "without _meta: ", answer$body)
+  discover <- list(jsonrpc = "2.0", id = 1L, method = "server/discover", params = list(`_meta` = meta))
+  found <- say(discover, fields("server/discover"))
+  expect("2026-07-28" %in% unlist(found$json$result$supportedVersions), found$body)
+  gone <- say(list(jsonrpc = "2.0", id = 1L, method = "ping", params = list(`_meta` = meta)), fields("ping"))
+  expect(gone$status == "404" && identical(gone$json$error$code, -32601L), gone$body)
+}, ways = 1L)
+
+test_every_way("progress comes as a stream, and a client that leaves it frees the worker", function(start) {
+  server <- start(mcp_app())
+  call <- drover::dr_to_json(call_of("slow", `_meta` = list(progressToken = "p")), auto_unbox = TRUE)
+  out <- tempfile("progress-")
+  client <- start_client("curl", c("-s", "-N", "-o", out, "-H", "Accept: application/json, text/event-stream",
+    "--json", call, paste0(server$url, "/mcp")))
+  body <- function() if (file.exists(out)) readChar(out, file.size(out), useBytes = TRUE) else ""
+  expect(wait_for(function() grepl("\"progressToken\":\"p\",\"progress\":2}", body(), fixed = TRUE), 20), body())
+  client$kill()
+  # what is read of the request is read while the stream goes on
+  asked <- call_of("who", `_meta` = list(progressToken = "p"))
+  told <- tell(server, asked, "-H", "Accept: text/event-stream", "--max-time", "20")$body
+  expect(grepl("\"text\":\"POST (127|unix)", told), told)
+  # one that asks for nothing gets none
+  answer <- tell(server, call_of("add", list(x = 1L)), "--max-time", "20")
+  expect(identical(answer$json$result$content[[1L]]$text, "2"), "the worker is not free: ", answer$body)
+})
+
+test("a route behind a policy of who may ask is not offered without it", function() {
+  app <- function(routes) {
+    file <- tempfile(fileext = ".R")
+    writeLines(c(
+      "library(drover)", "app <- dr_app()",
+      "dr_get(app, '/inner/secret', function(req) 'secret', summary = 'A secret')",
+      sprintf("dr_auth_key(app, keys = c(me = 'k-123456789012345678901234'), routes = %s)", routes),
+      "dr_mcp(app)", "app"
+    ), file)
+    file
+  }
+  ended <- run_to_end(c(drover_program(), "serve", app("'/inner'"), "--port", "0"))
+  said <- paste(ended$log, collapse = "\n")
+  expect(ended$status != 0L && grepl("GET /inner/secret", said) && grepl("dr_mcp(\"/mcp\")", said, fixed = TRUE), said)
+  server <- serve(app("c('/inner', '/mcp')"), workers = 1)
+  expect(ask(server, "/mcp", "--json", "{}")$status == "401", "without a key")
+}, ways = 1L)

@@ -1,0 +1,147 @@
+# Real proxies before a server, as deploy/ has them: who the client is, by fields of HTTP and by PROXY protocol. The
+# client comes from another address than the proxy, as all of 127.0.0.0/8 is this machine.
+
+CLIENT <- "127.0.0.5"
+
+proxied_app <- function() write_app(c(
+  "app <- dr_app()",
+  "dr_get(app, '/who', function(req) paste(req$remote_addr, req$scheme, req$host))",
+  "dr_get(app, '/sleep', function(req) { file.create(file.path(Sys.getenv('MARKS'), 'begun')); Sys.sleep(3); 'slept' })",
+  "app"
+))
+
+program <- function(name) {
+  path <- c(Sys.which(name), file.path("/usr/sbin", name))
+  path <- path[nzchar(path) & file.exists(path)]
+  if (!length(path)) skip("there is no ", name)
+  path[[1L]]
+}
+
+# Ports that nothing listens on now.
+free_ports <- function(n) {
+  found <- integer()
+  for (port in sample(20000:30000)) {
+    socket <- tryCatch(serverSocket(port), error = function(e) NULL)
+    if (is.null(socket)) next
+    close(socket)
+    found <- c(found, port)
+    if (length(found) == n) return(found)
+  }
+}
+
+# Starts a proxy with this configuration, and waits until it answers at the URL.
+start_proxy <- function(name, lines, url, flags = character()) {
+  path <- program(name)
+  folder <- tempfile("proxy-")
+  dir.create(folder)
+  file <- file.path(folder, "proxy.conf")
+  writeLines(gsub("FOLDER", folder, lines, fixed = TRUE), file)
+  log <- file.path(folder, "log")
+  start_client(path, c(if (name == "nginx") "-c" else c("-db", "-f"), file), stdout = log, stderr = "2>&1")
+  up <- wait_for(function() ask(list(url = url), "/who", flags)$status == "200")
+  expect(up, name, " does not serve: ", paste(c(readLines(file), readLines(log)), collapse = "\n"))
+}
+
+nginx_before <- function(target, port) {
+  temp <- sprintf("%s_temp_path FOLDER;", c("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+  c(
+    "daemon off;", "worker_processes 1;", if (Sys.info()[["user"]] == "root") "user root;", "pid FOLDER/pid;",
+    "error_log stderr warn;", "events {}", "http {", "access_log off;", temp, "server {",
+    sprintf("listen 127.0.0.1:%d;", port), "location / {", sprintf("proxy_pass http://%s;", target),
+    # the lines of deploy/nginx.conf, as they are
+    grep("proxy_set_header|proxy_http_version", readLines(file.path(root, "deploy/nginx.conf")), value = TRUE), "}", "}", "}"
+  )
+}
+
+spoofed <- c("-H", "X-Forwarded-For: 6.6.6.6", "-H", "X-Forwarded-Proto: https", "-H", "X-Forwarded-Host: evil.example",
+  "-H", "X-Forwarded-Port: 1", "-H", "Forwarded: for=6.6.6.6")
+
+test("nginx says who the client is, by a port and by a unix socket", function() {
+  program("nginx")
+  path <- tempfile("socket-")
+  server <- serve(proxied_app(), host = c("127.0.0.1", paste0("unix:", path)), trusted_proxies = c("127.0.0.1", "unix"))
+  for (target in c(paste0("127.0.0.1:", server$port), paste0("unix:", path, ":"))) {
+    port <- free_ports(1L)
+    url <- paste0("http://127.0.0.1:", port)
+    start_proxy("nginx", nginx_before(target, port), url)
+    for (flags in list(character(), spoofed)) {
+      answer <- ask(list(url = url), "/who", "--interface", CLIENT, "-H", "Host: shop.example", flags)
+      expect(answer$body == paste(CLIENT, "http shop.example"), target, ": ", answer$body)
+    }
+  }
+}, ways = 1L)
+
+test("HAProxy says who the client is by PROXY protocol, version 1 and 2, before TLS too", function() {
+  program("haproxy")
+  plain <- serve(proxied_app(), proxy_protocol = "127.0.0.1", workers = 1L)
+  tls <- serve(proxied_app(), proxy_protocol = "127.0.0.1", workers = 1L, tls_cert = pem("server.pem"),
+    tls_key = pem("server.key"))
+  ports <- free_ports(3L)
+  listen <- function(name, port, to, how) c(
+    paste("listen", name), paste0("    bind 127.0.0.1:", port), sprintf("    server one 127.0.0.1:%d %s check", to, how)
+  )
+  urls <- paste0(c("http", "http", "https"), "://127.0.0.1:", ports)
+  start_proxy("haproxy", c(
+    "defaults", "    mode tcp", "    timeout connect 5s", "    timeout server 35s", "    timeout client 35s",
+    listen("v1", ports[[1L]], plain$port, "send-proxy"), listen("v2", ports[[2L]], plain$port, "send-proxy-v2"),
+    listen("tls", ports[[3L]], tls$port, "send-proxy-v2")
+  ), urls[[1L]])
+  for (url in urls) {
+    expected <- paste(CLIENT, sub(":.*", "", url), sub(".*//", "", url))
+    for (version in c("--http1.1", if (startsWith(url, "https")) "--http2")) {
+      answer <- ask(list(url = url), "/who", "--interface", CLIENT, "--cacert", pem("ca.pem"), version)
+      expect(answer$body == expected, url, " ", version, ": ", answer$body)
+    }
+  }
+  expect(!any(grepl("PROXY protocol", c(plain$log(), tls$log()))), "its checks are refused")
+}, ways = 1L)
+
+test("deploy/haproxy.cfg is what HAProxy takes, and says who the client is", function() {
+  program("haproxy")
+  server <- serve(proxied_app(), trusted_proxies = "127.0.0.1", health = TRUE, agent_check = "0")
+  agent <- sub(".*agent_check=127.0.0.1:([0-9]+).*", "\\1", grep("listening on", server$log(), value = TRUE)[1L])
+  ports <- free_ports(2L)
+  both <- tempfile(fileext = ".pem")
+  writeLines(c(readLines(pem("server.pem")), readLines(pem("server.key"))), both)
+  config <- readLines(file.path(root, "deploy/haproxy.cfg"))
+  change <- function(from, to) {
+    expect(any(grepl(from, config, fixed = TRUE)), "deploy/haproxy.cfg does not have: ", from)
+    config <<- gsub(from, to, config, fixed = TRUE)
+  }
+  change("bind :80", paste0("bind 127.0.0.1:", ports[[1L]]))
+  change("bind :443", paste0("bind 127.0.0.1:", ports[[2L]]))
+  change("/etc/ssl/example.org/both.pem", both)
+  change("agent-port 9902", paste("agent-port", agent))
+  change("127.0.0.1:8080", paste0("127.0.0.1:", server$port))
+  url <- paste0("https://127.0.0.1:", ports[[2L]])
+  trust <- c("--cacert", pem("ca.pem"))
+  start_proxy("haproxy", config, url, trust)
+  for (flags in list(character(), spoofed)) {
+    answer <- ask(list(url = url), "/who", "--interface", CLIENT, "-H", "Host: shop.example", trust, flags)
+    expect(answer$body == paste(CLIENT, "https shop.example"), answer$body)
+  }
+  plain <- ask(list(url = paste0("http://127.0.0.1:", ports[[1L]])), "/who")
+  expect(plain$status == "302" && grepl("^https://", field(plain, "location")), "plain HTTP: ", plain$status)
+}, ways = 1L)
+
+agent_line <- function(server) {
+  port <- sub(".*agent_check=127.0.0.1:([0-9]+).*", "\\1", grep("listening on", server$log(), value = TRUE)[1L])
+  con <- socketConnection("127.0.0.1", as.integer(port), open = "r+b", blocking = TRUE, timeout = 20)
+  on.exit(close(con))
+  # as agents may be sent something first
+  writeBin(charToRaw("hello\n"), con)
+  readLines(con, warn = FALSE)
+}
+
+test_every_way("a balancer that asks how much a server can take gets a line", function(start) {
+  server <- start(proxied_app(), agent_check = "0", max_queue = 4L, drain_delay = 2)
+  expect(identical(agent_line(server), "up ready 100%"), "idle: ", agent_line(server))
+  running <- ask_later(server, "/sleep")
+  expect(marked(server, "begun"), "it does not begin")
+  waiting <- lapply(1:3, function(i) ask_later(server, "/who"))
+  expect(wait_for(function() grepl("^up ready (25|50|75)%$", agent_line(server)), 10), "with a queue: ", agent_line(server))
+  expect(running()$status == "200" && all(vapply(waiting, function(answer) answer()$status == "200", NA)), "lost")
+  expect(wait_for(function() identical(agent_line(server), "up ready 100%")), "again: ", agent_line(server))
+  send_signal(server$pid, tools::SIGTERM)
+  expect(wait_for(function() startsWith(agent_line(server), "up drain"), 5), "told to end")
+})
