@@ -56,5 +56,5 @@ check:
 	@tools/check.sh
 
 clean:
-	rm -rf .Rlib .Rcheck src/rust/target tests/fuzz/target tests/fuzz/artifacts
+	rm -rf .Rlib .Rcheck web/node_modules inst/web src/rust/target tests/fuzz/target tests/fuzz/artifacts
 	./cleanup

@@ -9,6 +9,8 @@ rm -rf .Rcheck
 mkdir -p .Rcheck/source
 # only what git has: R CMD build would copy the engine's build folder before it leaves it out
 git ls-files -z | xargs -0 cp --parents --target-directory .Rcheck/source
+tools/web.sh
+cp -r inst/web .Rcheck/source/inst
 Rscript tools/vignettes.R .Rcheck/source
 # what is built already need not be built again
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/src/rust/target}"

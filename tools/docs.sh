@@ -12,6 +12,7 @@ roxygen() { (cd "$1" && Rscript -e 'roxygen2::roxygenise(".", load_code = "sourc
 
 if [ "${1:-}" != --check ]; then
   tools/setup.sh test
+  tools/web.sh
   roxygen .
   exec Rscript tools/notices.R
 fi
@@ -33,5 +34,6 @@ else
   echo "not ok: man/ and NAMESPACE are not those of the comments in R/: run \`make docs\`"
   echo "0 passed, 1 failed"
 fi
+tools/web.sh
 Rscript tools/notices.R --check || status=1
 exit "$status"

@@ -22,7 +22,7 @@ trap end_running EXIT
 trap 'exit 130' INT TERM
 
 host=$(rustc -vV | sed -n 's/^host: //p')
-flags="--cfg fuzzing -Ccodegen-units=1 -Cpasses=sancov-module"
+flags="-Ccodegen-units=1 -Cpasses=sancov-module"
 for option in level=4 inline-8bit-counters pc-table trace-compares; do flags+=" -Cllvm-args=-sanitizer-coverage-$option"; done
 if ls "$(rustc --print target-libdir)"/librustc-*_rt.asan.a > /dev/null 2>&1; then
   flags+=" -Zsanitizer=address -Cunsafe-allow-abi-mismatch=sanitizer"

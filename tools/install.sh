@@ -9,6 +9,7 @@ if [ "${BUILD:-release}" = dev ]; then
   export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1
   set -- --no-docs --no-test-load "$@"
 fi
+tools/web.sh
 # a build that was killed has left it, and R would wait for somebody to remove it
 rm -rf "$library"/00LOCK-*
 # --preclean: objects are rebuilt when only a header has changed, which make does not see

@@ -1,10 +1,12 @@
-# The licences of the libraries that are compiled into the package, as inst/THIRD-PARTY, which is installed with it:
+# The licences of the libraries that are compiled into the package, or built into its pages (web/), as inst/THIRD-PARTY,
+# which is installed with it:
 #
 #   Rscript tools/notices.R           writes the file anew
-#   Rscript tools/notices.R --check   a stage of tools/test.sh: the file is that of the lock file, each licence is one
-#                                     that deny.toml allows, and each library is from crates.io
+#   Rscript tools/notices.R --check   a stage of tools/test.sh: the file is that of the lock files, each licence is one
+#                                     that deny.toml allows, and each library is from crates.io, or by npm
 #
-# Needs cargo, and the sources of the libraries, which building the package has fetched.
+# Needs cargo, and the sources of the libraries, which building the package has fetched: those of npm are in
+# web/node_modules.
 
 target <- "x86_64-unknown-linux-gnu"
 notices <- "inst/THIRD-PARTY"
@@ -15,9 +17,14 @@ cargo <- function(...) {
   output
 }
 
-# The libraries: a data frame with name, version, licence (an SPDX expression), source and folder, in alphabetical
-# order.
+# The libraries: a data frame with name, version, licence (an SPDX expression), source, folder and repository, in
+# alphabetical order.
 read_libraries <- function() {
+  libraries <- rbind(read_crates(), read_npm())
+  libraries[order(libraries$name, libraries$version, method = "radix"), ]
+}
+
+read_crates <- function() {
   tree <- cargo("tree", "--edges", "normal", "-p", "binding", "-p", "cli", "--prefix", "none", "--target", target)
   built <- unique(sub("^(\\S+) v(\\S+).*", "\\1 \\2", tree[nzchar(tree)]))
   metadata <- cargo("metadata", "--format-version", "1", "--filter-platform", target)
@@ -28,11 +35,28 @@ read_libraries <- function() {
     licence <- gsub("\\s*/\\s*", " OR ", if (is.null(package$license)) "" else package$license)
     data.frame(
       name = package$name, version = package$version, licence = licence, source = package$source,
-      folder = dirname(package$manifest_path)
+      folder = dirname(package$manifest_path), repository = if (is.null(package$repository)) "" else package$repository
     )
   })
-  libraries <- do.call(rbind, rows)
-  libraries[order(libraries$name, libraries$version, method = "radix"), ]
+  do.call(rbind, rows)
+}
+
+# The packages of npm that pages are made of: those that are only tools do not get into any.
+read_npm <- function() {
+  locked <- jsonlite::fromJSON("web/package-lock.json", simplifyVector = FALSE)$packages
+  packages <- locked[nzchar(names(locked)) & !vapply(locked, function(package) isTRUE(package$dev), NA)]
+  rows <- lapply(names(packages), function(path) {
+    folder <- file.path("web", path)
+    if (!dir.exists(folder)) stop("no package is in ", folder, ": tools/web.sh fetches it")
+    package <- packages[[path]]
+    data.frame(
+      name = sub(".*node_modules/", "", path), version = package$version,
+      licence = if (is.null(package$license)) "" else package$license,
+      # without a checksum it is from anywhere
+      source = if (is.null(package$integrity)) "unknown" else "npm", folder = folder, repository = ""
+    )
+  })
+  do.call(rbind, rows)
 }
 
 # Whether an SPDX expression is met by the licences in `allowed`.
@@ -72,8 +96,38 @@ licence_texts <- function(folder, licence) {
   }, "", USE.NAMES = FALSE)
 }
 
+# The text that "MIT" stands for (https://spdx.org/licenses/MIT), for libraries that are published without it.
+mit_text <- function(library) {
+  paste(c(
+    "MIT License", "", sprintf("Copyright (c) the authors of %s (%s)", library$name, library$repository), "",
+    strwrap(paste(
+      "Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated",
+      "documentation files (the \"Software\"), to deal in the Software without restriction, including without limitation",
+      "the rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and",
+      "to permit persons to whom the Software is furnished to do so, subject to the following conditions:"
+    ), 79L), "",
+    strwrap(paste(
+      "The above copyright notice and this permission notice shall be included in all copies or substantial portions",
+      "of the Software."
+    ), 79L), "",
+    strwrap(paste(
+      "THE SOFTWARE IS PROVIDED \"AS IS\", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED",
+      "TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL",
+      "THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF",
+      "CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER",
+      "DEALINGS IN THE SOFTWARE."
+    ), 79L)
+  ), collapse = "\n")
+}
+
 notice_lines <- function(libraries) {
   texts <- Map(licence_texts, libraries$folder, libraries$licence)
+  # one that was published without its licence has that of the others in its repository
+  for (i in which(lengths(texts) == 0L)) {
+    same <- which(libraries$repository == libraries$repository[[i]] & libraries$licence == libraries$licence[[i]])
+    texts[[i]] <- unlist(texts[same])
+    if (!length(texts[[i]]) && libraries$licence[[i]] == "MIT") texts[[i]] <- mit_text(libraries[i, ])
+  }
   none <- libraries$name[lengths(texts) == 0L]
   if (length(none)) stop("no licence is found in the sources of: ", toString(none))
   names <- paste(libraries$name, libraries$version)
@@ -83,7 +137,8 @@ notice_lines <- function(libraries) {
     c("", rule, strwrap(toString(names), 100L), rule, "", strsplit(text, "\n", fixed = TRUE)[[1L]])
   }, names(users), users)
   c(
-    "Libraries that are compiled into drover, and their licences. Generated from the lock file: tools/notices.R.", "",
+    "Libraries that are compiled into drover or its pages, and their licences. Generated from the lock files:",
+    "tools/notices.R.", "",
     sprintf("%-28s %s", names, libraries$licence), unlist(sections, use.names = FALSE)
   )
 }
@@ -101,10 +156,11 @@ if (!"--check" %in% commandArgs(trailingOnly = TRUE)) {
   allowed <- allowed_licences()
   refused <- libraries[!vapply(libraries$licence, is_allowed, NA, allowed), ]
   check("each licence is one that deny.toml allows", sprintf("%s: %s", refused$name, refused$licence))
-  elsewhere <- libraries[libraries$source != "registry+https://github.com/rust-lang/crates.io-index", ]
-  check("each library is from crates.io", sprintf("%s: %s", elsewhere$name, elsewhere$source))
+  sources <- c("registry+https://github.com/rust-lang/crates.io-index", "npm")
+  elsewhere <- libraries[!libraries$source %in% sources, ]
+  check("each library is from crates.io or by npm", sprintf("%s: %s", elsewhere$name, elsewhere$source))
   is_current <- file.exists(notices) && identical(readLines(notices, encoding = "UTF-8"), lines)
-  check(paste(notices, "is that of the lock file"), if (!is_current) "run `make docs`")
+  check(paste(notices, "is that of the lock files"), if (!is_current) "run `make docs`")
   cat(sprintf("%d passed, %d failed\n", 3L - failed, failed))
   quit(status = failed > 0L)
 }

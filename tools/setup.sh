@@ -9,8 +9,9 @@ purpose=${1:-run}
 packages="r-base-core r-base-dev r-cran-jsonlite r-cran-later"
 case "$purpose" in
   run) packages="$packages r-cran-promises" ;; # the example "async"
-  test) packages="$packages r-cran-promises r-cran-testthat r-cran-processx r-cran-withr curl nghttp2-client nginx-light procps
-    shellcheck cppcheck r-cran-lintr r-cran-roxygen2 r-cran-httpuv r-cran-plumber r-cran-rook r-cran-yaml" ;;
+  test) packages="$packages r-cran-promises r-cran-testthat r-cran-processx r-cran-withr curl nghttp2-client nginx-light
+    haproxy procps shellcheck cppcheck r-cran-lintr r-cran-roxygen2 r-cran-httpuv r-cran-plumber r-cran-rook r-cran-yaml
+    python3-prometheus-client python3-jsonschema testssl.sh slowhttptest" ;;
   browser) packages="$packages chromium python3-venv" ;;
   site) packages="$packages r-cran-pkgdown pandoc" ;;
   bench) packages="$packages r-cran-httpuv r-cran-plumber r-cran-rserve r-cran-processx curl nginx-light wrk" ;;
@@ -23,6 +24,9 @@ if [ "$purpose" = test ] && ! command -v go > /dev/null 2>&1; then packages="$pa
 # Debian's own cargo is too old for the engine; the one that its browsers are built with is not. A toolchain that is
 # there is used.
 command -v cargo > /dev/null 2>&1 || packages="$packages cargo-web rustc-web"
+
+# The pages of the server itself are built by npm (tools/web.sh); one that is there is used.
+command -v npm > /dev/null 2>&1 || packages="$packages nodejs npm"
 
 missing=""
 for package in $packages; do
@@ -48,5 +52,6 @@ fi
 { as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive \
   apt-get install --yes --no-install-recommends $missing; } > "$log" 2>&1 || {
   cat "$log" >&2
+  if [ "$missing" = " nodejs npm" ]; then exit 0; fi # tools/web.sh says what is missing then
   fail "could not install:$missing"
 }

@@ -5,7 +5,8 @@
 # from running. Each stage has a time after which it is ended and counts as failed.
 #
 # Stages stand in lanes, which run side by side: compilers keep one core busy while the tests of processes wait for most
-# of their time. What a stage prints is shown when it ends, or as it comes when only one stage was asked for.
+# of their time. Several lanes share those that test the installed package, and each takes the next one when it is free.
+# What a stage prints is shown when it ends, or as it comes when only one stage was asked for.
 #
 # Not for what a stage does: that is the stage's own runner. A runner says how it went in one of the forms that
 # counts_of() knows; one that says nothing counts as one test, by its exit status.
@@ -18,8 +19,11 @@ if [ "${1:-}" = --quick ]; then
 fi
 . "$(dirname "$0")/lib.sh"
 
-# What CI gives the whole run, in seconds: in each lane the limits of the stages are less in sum.
+# What CI gives the whole run, in seconds: no lane can take as long, as each stage is ended at its limit.
 CI_LIMIT=5400
+
+# How many lanes share the stages that test the package.
+PACKAGE_LANES=2
 
 selected="$*"
 work=$(mktemp -d)
@@ -91,9 +95,15 @@ skipped() { stage "$1" "$2" 0 sh -c "echo 'skipped: $3'; echo '0 passed, 0 faile
 
 is_selected() { [ -z "$selected" ] || [[ " $selected " == *" $1 "* ]]; }
 
+# How many seconds of CPU the stages of this lane have used: the children that its shell has waited for, and theirs.
+cpu_time() {
+  awk -v ticks="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print int(($14 + $15) / ticks) }' "/proc/$lane/stat"
+}
+
 # Runs stage number $1: its output to a file, its row of the summary to another.
 run_stage() {
-  local name=${names[$1]} seconds=${seconds_of[$1]} status=0 counts p f s started=$SECONDS output command
+  local name=${names[$1]} seconds=${seconds_of[$1]} status=0 counts p f s started=$SECONDS output command cpu
+  cpu=$(cpu_time)
   output=$work/$name.output
   eval "command=(${command_of[$1]})"
   : > "$output"
@@ -125,7 +135,7 @@ run_stage() {
     fi
     if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then echo "$name: ended after $seconds seconds"; fi
   } 9> "$work/lock"
-  echo "$p $f $s $((SECONDS - started))" > "$work/$name.counts"
+  echo "$p $f $s $((SECONDS - started)) $(($(cpu_time) - cpu))" > "$work/$name.counts"
 }
 
 # Ends the stage that a lane runs.
@@ -135,17 +145,19 @@ end_stage() {
   running=""
 }
 
-# run_lane NAME: its stages, one after the other.
+# run_lane NAME: its stages, one after the other, without those that another lane of this name has begun.
 run_lane() {
-  local i
+  local i lane=$BASHPID
   trap 'end_stage; exit 143' TERM
   trap - EXIT INT
   # what is tested is this tree's package, and no other that is installed already
-  if [ "$1" != package ] && [ "$1" != engine ] && is_selected install; then
+  if [ "$1" = package ] && is_selected install; then
     while [ ! -e "$work/install.counts" ]; do sleep 0.2; done
   fi
   for i in "${!names[@]}"; do
-    if [ "${lane_of[$i]}" = "$1" ] && is_selected "${names[$i]}"; then run_stage "$i"; fi
+    if [ "${lane_of[$i]}" = "$1" ] && is_selected "${names[$i]}" && mkdir "$work/${names[$i]}.begun" 2> /dev/null; then
+      run_stage "$i"
+    fi
   done
 }
 
@@ -183,44 +195,51 @@ stage engine cargo-test 1200 cargo test "${manifest[@]}" --workspace --locked --
 full_stage engine loom 300 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off cargo test "${manifest[@]}" \
   --package shm --lib --release --target-dir src/rust/target/loom --locked --quiet
 full_stage engine sanitize 600 tools/sanitize.sh
-# The corpora of the fuzz targets; looking for more is `make fuzz`. There, as cargo looks for its settings where it is
-# run.
-full_stage engine fuzz-replay 900 env -C tests/fuzz cargo test --locked --quiet
+# The corpora of the fuzz targets; looking for more is `make fuzz`. Built where the engine's tests are: most of what it
+# takes is there already.
+full_stage engine fuzz-replay 600 cargo test --manifest-path tests/fuzz/Cargo.toml --locked --quiet \
+  --target-dir src/rust/target
 
-# The lane `package`. Warnings of the C compiler are errors here, not at the user's.
-stage package install 900 env R_MAKEVARS_USER="$root/tools/Makevars.strict" tools/install.sh
-# Those of R code wait more than they compute: in a hurry they run in two halves at once, without the longest.
+# The lane `install`. Warnings of the C compiler are errors here, not at the user's.
+stage install install 1300 env R_MAKEVARS_USER="$root/tools/Makevars.strict" tools/install.sh
+
+# The lanes `package`, which begin when the package is installed: the longest stages first. Tests of R code wait more
+# than they compute; JOBS is how many are run at once. In a hurry the longest are left out.
+full_package_stage package process 2300 env JOBS=2 Rscript tests/process/run.R
 if [ "$quick" = yes ]; then
-  short='^(?!faults|json-read|.*-(faults|floods|later|times)$)'
-  package_stage package testthat 300 Rscript tests/testthat-run.R "${short}[a-l]"
-  package_stage process testthat-m-z 300 Rscript tests/testthat-run.R "${short}[m-z]"
+  package_stage package testthat 300 env JOBS=2 \
+    Rscript tests/testthat-run.R '^(?!faults|json-read|.*-(faults|floods|later|times)$)'
 else
-  package_stage package testthat 1200 Rscript tests/testthat-run.R
+  package_stage package testthat 1100 Rscript tests/testthat-run.R
 fi
-full_package_stage package fuzz-json 120 Rscript tests/fuzz/json.R
-full_package_stage package conformance 480 Rscript tests/conformance/run.R
-full_package_stage package h2spec 300 tools/h2spec.sh
+# Each test of processes once more, in one of the other ways to start a server: all of them are WAYS=all.
+full_package_stage package process-ways 800 env WAYS=others JOBS=2 Rscript tests/process/run.R
+full_package_stage package examples 260 Rscript tests/examples/run.R
+full_package_stage package conformance 400 Rscript tests/conformance/run.R
 # Messages and frames of WebSockets, as a client sends them that may break every rule.
-full_package_stage package websocket 300 Rscript tests/websocket/run.R
-full_package_stage package examples 480 Rscript tests/examples/run.R
-full_package_stage package browser 120 tools/browser.sh
+full_package_stage package websocket 120 Rscript tests/websocket/run.R
+full_package_stage package h2spec 120 tools/h2spec.sh
 # The same requests to plumber or httpuv, and to drover.
-full_package_stage package plumber 300 Rscript tests/plumber/run.R
+full_package_stage package plumber 240 Rscript tests/plumber/run.R
+# Public programs judge and use the descriptions of the examples.
+full_package_stage package openapi 220 tools/openapi.sh
+full_package_stage package browser 200 tools/browser.sh
+full_package_stage package fuzz-json 60 Rscript tests/fuzz/json.R
 
-# The lanes `process` and `ways`, which begin when the package is installed: their tests wait more than they compute.
-full_package_stage process process 1800 Rscript tests/process/run.R
-# Each test once more, in one of the other ways to start a server: all of them are WAYS=all.
-full_package_stage ways process-ways 1800 env WAYS=others Rscript tests/process/run.R
-
-for lane in engine package process ways; do
-  sum=0
-  for i in "${!names[@]}"; do
-    # the last two begin when the package is installed
-    if [ "${lane_of[$i]}" = "$lane" ] || { [ "${names[$i]}" = install ] && [[ $lane = process || $lane = ways ]]; }; then
-      sum=$((sum + seconds_of[i]))
-    fi
-  done
-  if [ "$sum" -ge "$CI_LIMIT" ]; then fail "the limits of the lane $lane are $sum s in sum, and CI's is $CI_LIMIT s"; fi
+# The longest that each lane can take. Where several share stages, one of them has begun the last when all were busy.
+declare -A sum=([engine]=0 [install]=0 [package]=0)
+longest=0
+for i in "${!names[@]}"; do
+  lane=${lane_of[$i]}
+  if [ -z "${sum[$lane]:-}" ]; then fail "${names[$i]}: there is no lane '$lane', but ${!sum[*]}"; fi
+  sum[$lane]=$((sum[$lane] + seconds_of[i]))
+  if [ "$lane" = package ] && [ "${seconds_of[$i]}" -gt "$longest" ]; then longest=${seconds_of[$i]}; fi
+done
+sum[package]=$((sum[install] + (sum[package] - longest) / PACKAGE_LANES + longest))
+for lane in "${!sum[@]}"; do
+  if [ "${sum[$lane]}" -ge "$CI_LIMIT" ]; then
+    fail "the stages of the lane $lane may take ${sum[$lane]} s until their limits, and CI's is $CI_LIMIT s"
+  fi
 done
 
 chosen=0
@@ -229,7 +248,7 @@ if [ "$chosen" -eq 0 ]; then fail "no stage is called '$selected'; there are: ${
 live=no
 if [ "$chosen" -eq 1 ]; then live=yes; fi
 
-for lane in engine package process ways; do
+for lane in engine install $(for ((i = 0; i < PACKAGE_LANES; i++)); do echo package; done); do
   run_lane "$lane" &
   lanes+=($!)
 done
@@ -238,14 +257,25 @@ lanes=()
 
 passed=0
 failed=0
+whole_cpu=0
 printf '\n== summary\n'
 for name in "${names[@]}"; do
   if ! is_selected "$name"; then continue; fi
   # a stage without counts was never run to its end
-  read -r p f s seconds <<< "$(cat "$work/$name.counts" 2> /dev/null || echo 0 1 0 0)"
-  printf '%-14s %6d passed %4d failed %4d skipped %5d s\n' "$name" "$p" "$f" "$s" "$seconds"
+  read -r p f s seconds cpu <<< "$(cat "$work/$name.counts" 2> /dev/null || echo 0 1 0 0 0)"
+  printf '%-14s %6d passed %4d failed %4d skipped %5d s, %4d s of CPU\n' "$name" "$p" "$f" "$s" "$seconds" "$cpu"
+  whole_cpu=$((whole_cpu + cpu))
   passed=$((passed + p))
   failed=$((failed + f))
 done
-printf '\n%d s\n%d passed, %d failed\n' "$SECONDS" "$passed" "$failed"
+# What failed once more, as what the stages said of it stands far above.
+for name in "${names[@]}"; do
+  if [ -e "$work/$name.output" ]; then
+    what=$(grep -E '^(failed|only the second time|error|test .* FAILED)' "$work/$name.output" | head -n 20 || true)
+    read -r _ f _ < "$work/$name.counts"
+    if [ "$f" -gt 0 ] && [ -z "$what" ]; then what=$(tail -n 12 "$work/$name.output"); fi
+    if [ -n "$what" ]; then printf '\n%s:\n%s\n' "$name" "$what"; fi
+  fi
+done
+printf '\n%d s, %d s of CPU\n%d passed, %d failed\n' "$SECONDS" "$whole_cpu" "$passed" "$failed"
 [ "$failed" -eq 0 ]

@@ -5,7 +5,7 @@
 
 # In the order of the report.
 trial_names <- c("workers", "cpu", "slow", "sleeps", "waits", "fork", "memory", "overload", "kill", "reload", "native",
-  "attacks", "slow_clients", "strings", "plumber")
+  "attacks", "slow_clients", "crowd", "strings", "plumber")
 
 run_trials <- function(bench, names) {
   unknown <- setdiff(names, trial_names)

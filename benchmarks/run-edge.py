@@ -1,0 +1,129 @@
+# What policies of the edge cost: CPU time of the server for each request, beside nginx. See
+# results/2026-11-24-edge.md. Not for requests that R answers, but for those with a session: run.
+#   R_LIBS=.Rlib python3 benchmarks/run-edge.py ROUNDS [PATTERN]     PATTERN: of the names of cases
+
+import base64, hashlib, hmac, os, re, shutil, signal, statistics, subprocess, sys, tempfile
+
+from servers import cpu, drover_program, wait_until_it_answers
+
+NGINX, DROVER = 18099, 18097
+APP = """
+library(drover)
+files <- tempfile("files-")
+dir.create(files)
+writeLines("ok", file.path(files, "a.txt"))
+app <- dr_app()
+add <- function(prefix, ...) {
+  one <- dr_app()
+  dr_static(one, "/f", files)
+  dr_get(one, "/r", function(req) "ok")
+  for (register in list(...)) register(one)
+  dr_mount(app, prefix, one)
+}
+cors <- function(app) dr_cors(app, "https://app.example")
+limit <- function(app) dr_rate_limit(app, 1e8, scope = "global", key = "address")
+add("/none")
+add("/cors", cors)
+add("/limit", limit)
+add("/csrf", dr_csrf)
+add("/headers", dr_security_headers)
+add("/all", cors, limit, dr_csrf, dr_security_headers)
+add("/cached", function(app) dr_cache(app, "1h", etag = TRUE))
+hash <- dr_password_hash("password")
+key <- strrep("k", 32)
+secret <- tempfile()
+writeLines(strrep("s", 64), secret)
+add("/key", function(app) dr_auth_key(app, c(one = key)))
+add("/basic", function(app) dr_auth_basic(app, c(one = hash)))
+add("/jwt", function(app) dr_auth_jwt(app, "HS256", "me", "app", secret))
+session <- dr_app()
+dr_get(session, "/read", function(req) if (is.null(req$session)) "none" else "some")
+dr_get(session, "/set", function(req) dr_session_set("ok", list(user = "ada")))
+dr_session(session, keys = key, secure = FALSE, name = "s")
+dr_mount(app, "/session", session)
+types <- dr_app()
+ten <- function(type) stats::setNames(rep(list(type), 10), letters[1:10])
+dr_get(types, "/query", function(n) "ok", params = list(n = dr_int(min = 1)))
+dr_get(types, "/queries", function(a) "ok", params = ten(dr_int(min = 0, max = 9)))
+dr_post(types, "/body", function(body) "ok", body = do.call(dr_schema, ten(dr_int(min = 0, max = 9))))
+dr_post(types, "/untyped", function(req) { req$json; "ok" })
+dr_mount(app, "/types", types)
+add("/refused", function(app) dr_rate_limit(app, 1, 3e7, "fixed_window", scope = "global"))
+app
+"""
+CONF = """
+worker_processes 1; daemon off; pid FOLDER/nginx.pid; error_log FOLDER/nginx.log;
+events { worker_connections 1024; }
+http { access_log off; keepalive_requests 100000000;
+  server { listen 127.0.0.1:%d; default_type text/plain; location / { return 200 "ok\\n"; } } }
+""" % NGINX
+b64 = lambda data: base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+JWT = b64(b'{"alg":"HS256"}') + "." + b64(b'{"iss":"me","aud":"app","sub":"ada","exp":9999999999}')
+JWT += "." + b64(hmac.new(b"s" * 64, JWT.encode(), hashlib.sha256).digest())
+AUTH = 'wrk.headers["Authorization"] = "%s"\n'
+BASIC, BEARER = AUTH % ("Basic " + base64.b64encode(b"one:password").decode()), AUTH % ("Bearer " + JWT)
+KEY = 'wrk.headers["X-Api-Key"] = "%s"\n'
+ORIGIN = 'wrk.headers["Origin"] = "https://app.example"\n'
+PREFLIGHT = ORIGIN + 'wrk.method = "OPTIONS"\nwrk.headers["Access-Control-Request-Method"] = "PUT"\n'
+POST = 'wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\nwrk.body = "%s"\n'
+TEN = "{" + ",".join('\\"%s\\":%d' % (name, i) for i, name in enumerate("abcdefghij")) + "}"
+KNOWN = 'wrk.headers["If-None-Match"] = "*"\n'
+CASES = [
+    ("nginx, return 200", None, ""), ("404, none", "/none/x", ""), ("pre-flight", "/cors/r", PREFLIGHT),
+    ("429", "/refused/f/a.txt", ""), ("from the cache", "/cached/r", ""),
+    ("304 from the cache", "/cached/r", KNOWN), ("static, none", "/none/f/a.txt", ""),
+    ("static, none, Origin", "/none/f/a.txt", ORIGIN), ("static, csrf", "/csrf/f/a.txt", ""),
+    ("static, limit by address", "/limit/f/a.txt", ""), ("static, cors, Origin", "/cors/f/a.txt", ORIGIN),
+    ("static, headers", "/headers/f/a.txt", ""), ("static, all", "/all/f/a.txt", ""),
+    ("401, no key", "/key/f/a.txt", ""), ("401, wrong key", "/key/f/a.txt", KEY % ("x" * 32)),
+    ("401, no password", "/basic/f/a.txt", ""), ("401, no JWT", "/jwt/f/a.txt", ""),
+    ("401, wrong JWT", "/jwt/f/a.txt", BEARER[:-6] + 'xxx"\n'), 
+    ("422, query", "/types/query?n=x", ""), ("422, none in the query", "/types/query", ""),
+    ("422, ten in a body", "/types/body", POST % TEN.replace(":9", ":10")),
+    ("400, no JSON", "/types/body", POST % TEN[:-1]),
+    ("415", "/types/body", POST.replace("json", "pdf") % TEN),
+    ("R, ten in the query", "/types/queries?" + "&".join(f"{name}={i}" for i, name in enumerate("abcdefghij")), ""),
+    ("R, ten in a body", "/types/body", POST % TEN), ("R, the same without types", "/types/untyped", POST % TEN),
+    ("static, none, X-Api-Key", "/none/f/a.txt", KEY % ("k" * 32)),
+    ("static, key", "/key/f/a.txt", KEY % ("k" * 32)), ("static, none, Basic", "/none/f/a.txt", BASIC),
+    ("static, password", "/basic/f/a.txt", BASIC), ("static, none, Bearer", "/none/f/a.txt", BEARER),
+    ("static, JWT", "/jwt/f/a.txt", BEARER), ("R, none", "/none/r", ""), ("R, no session", "/session/read", ""),
+    ("R, session read", "/session/read", "SESSION"), ("R, session set", "/session/set", ""),
+]
+
+
+def main():
+    folder = tempfile.mkdtemp()
+    path = lambda name, text: (open(os.path.join(folder, name), "w").write(text), os.path.join(folder, name))[1]
+    drover = drover_program()
+    servers = [
+        subprocess.Popen(["nginx", "-c", path("nginx.conf", CONF.replace("FOLDER", folder))]),
+        subprocess.Popen([drover, "serve", path("app.R", APP), "--workers", "1", "--port", str(DROVER), "--log=none"]),
+    ]
+    try:
+        wait_until_it_answers(f"http://127.0.0.1:{DROVER}/none/r")
+        pattern = sys.argv[2] if len(sys.argv) > 2 else ""
+        cases = [CASES[0]] + [case for case in CASES[1:] if re.search(pattern, case[0])]
+        head = ["curl", "-s", "-D-", "-o/dev/null", f"http://127.0.0.1:{DROVER}/session/set"]
+        cookie = re.search(r"set-cookie: ([^;]*)", subprocess.run(head, capture_output=True, text=True).stdout)[1]
+        taken = {name: [] for name, _, _ in cases}
+        for _ in range(int(sys.argv[1])):
+            for name, target, script in cases:
+                script = script.replace("SESSION", f'wrk.headers["Cookie"] = "{cookie}"\n')
+                server, port = (servers[0], NGINX) if target is None else (servers[1], DROVER)
+                url = f"http://127.0.0.1:{port}{target or '/'}"
+                wrk = ["wrk", "-t1", "-c50", "-d1s"] + (["-s", path("script.lua", script)] if script else []) + [url]
+                before = cpu(server.pid)
+                out = subprocess.run(wrk, capture_output=True, text=True, check=True).stdout
+                taken[name].append((cpu(server.pid) - before) / int(re.search(r"(\d+) requests in", out)[1]) / 1000)
+        for name, all in taken.items():
+            ratios = [one / other for one, other in zip(all, taken[CASES[0][0]])]
+            print(f"{name:26} {statistics.median(all):6.2f} us  {statistics.median(ratios):5.2f} of nginx")
+    finally:
+        for server in servers:
+            server.send_signal(signal.SIGTERM)
+            server.wait(20)
+        shutil.rmtree(folder)
+
+
+main()
