@@ -2,9 +2,6 @@
 # itself anew as the jobs; each job takes the next of the tests that no other has taken, by making a folder for it, and
 # leaves there how it went. They share nothing else: each has an R session and a folder of temporary files of its own.
 #
-# What failed beside other stages of `make test`, which leave a busy machine little time, is run once more by itself; a
-# test that passes then is told apart from the others, as it hides a race or has too little patience.
-#
 # Not for how a test is run and what is said of it: the runners, tests/process/run.R and tests/testthat-run.R.
 
 # not DROVER_...: the program tells of variables of that name that it does not know
@@ -55,9 +52,6 @@ run_in_jobs <- function(n, jobs, script, arguments, report) {
   for (job in running) close(job)
   for (i in waiting) report(i, NULL)
 }
-
-# Which of the failed tests, by number, are run once more: more than three at once are no accident.
-worth_another_run <- function(failed) if (length(failed) <= 3L) failed
 
 # The path of a folder that `make` fills, a function of the path: once for all jobs, in the one that asks first.
 made_once <- function(name, make) {

@@ -5,7 +5,7 @@
 
 library(testthat)
 library(drover)
-source("tests/jobs.R")
+for (file in c("jobs.R", "lib/failures.R")) source(file.path("tests", file))
 
 # the property tests take half a minute, which R CMD check on a stranger's machine is spared
 Sys.setenv(NOT_CRAN = "true")
@@ -36,6 +36,7 @@ run_file <- function(name) {
 filter <- c(commandArgs(trailingOnly = TRUE), "")[[1L]]
 files <- sub("^test-(.*)[.][Rr]$", "\\1", list.files("tests/testthat", "^test-.*[.][Rr]$"))
 files <- grep(filter, files, perl = TRUE, value = TRUE)
+files <- files[to_be_run(files)]
 
 if (nzchar(jobs_folder())) {
   work_off(length(files), function(i) run_file(files[[i]]))
@@ -58,11 +59,6 @@ if (jobs_wanted() > 1L) {
 } else {
   for (i in seq_along(files)) report(i, run_file(files[[i]]))
 }
-has_failed <- function(file) any(results[[file]]$how == "failed")
-for (i in worth_another_run(which(vapply(files, has_failed, NA)))) {
-  report(i, run_file(files[[i]]))
-  if (!has_failed(files[[i]])) cat(sprintf("only the second time: %s\n", files[[i]]))
-}
 results <- do.call(rbind, results)
 
 by_file <- aggregate(cbind(tests = 1L, seconds = results$seconds), list(file = results$file), sum)
@@ -73,6 +69,7 @@ skipped <- results[results$how == "skipped", ]
 cat(sprintf("skipped: %s | %s\n", skipped$test, skipped$why), sep = "")
 bad <- results[results$how == "failed", ]
 cat(sprintf("failed: %s | %s | %s\n", bad$file, bad$test, substr(bad$why, 1L, 300L)), sep = "")
+for (i in seq_len(nrow(bad))) note_failure(bad$file[[i]], c(bad$test[[i]], bad$why[[i]]))
 counts <- table(factor(results$how, c("passed", "failed", "skipped")))
 cat(sprintf("%d passed, %d failed, %d skipped\n", counts[["passed"]], counts[["failed"]], counts[["skipped"]]))
 quit(status = nrow(bad) > 0L)

@@ -14,9 +14,11 @@ import traceback
 
 from playwright.sync_api import expect, sync_playwright
 
-from skipped import Skipped
-
 here = pathlib.Path(__file__).parent
+sys.path.insert(0, str(here.parent / "lib"))
+import failures  # noqa: E402
+from skipped import Skipped  # noqa: E402
+
 images = pathlib.Path("docs/images")
 # They are kept in git, in every version there ever was.
 LARGEST_PICTURE = 90000
@@ -29,7 +31,8 @@ def tests(names):
         module = importlib.import_module(file.stem)
         for name, test in vars(module).items():
             title = f"{file.stem.removeprefix('test_')}: {name.removeprefix('test_').replace('_', ' ')}"
-            if name.startswith("test_") and (not names or any(part in title for part in names)):
+            is_asked = not names or any(part in title for part in names)
+            if name.startswith("test_") and is_asked and failures.to_be_run(title):
                 yield title, test
 
 
@@ -71,6 +74,7 @@ def main(arguments):
             except Exception:  # whatever goes wrong in a test is that test's failure
                 failed += 1
                 print(f"failed: {title}\n{traceback.format_exc()}", flush=True)
+                failures.note(title, traceback.format_exc())
         browser.close()
     if not passed + failed + skipped:
         print("no test has such a name")

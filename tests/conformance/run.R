@@ -4,7 +4,7 @@
 # of it, mutate.R whether that would be seen; frames-run.R and its neighbours do the same for frames/.
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
-for (file in c("server.R", "case.R", "client.R", "judge.R", "mutate.R", "over-tls.R", "frames-run.R")) {
+for (file in c("../lib/failures.R", "server.R", "case.R", "client.R", "judge.R", "mutate.R", "over-tls.R", "frames-run.R")) {
   source(file.path(here, file))
 }
 source_frames(dirname(here))
@@ -68,22 +68,24 @@ main <- function(args) {
   folders <- file.path(here, c("requests", "floods", if (own) "frames"))
   files <- list.files(folders, "\\.(http|frames)$", full.names = TRUE)
   files <- files[grepl(pattern, substring(files, nchar(here) + 2))]
-  # of its own: what floods leave in a log is not to be counted by other cases
-  if (any(endsWith(files, ".frames"))) {
-    frames_server <- start_server()
-    on.exit(end_server(frames_server), add = TRUE)
-  }
   # once more over TLS
   again <- files[endsWith(files, ".frames") & sub("-.*", "", basename(files)) %in% over_tls]
   if (!has_relay()) again <- character()
+  cases <- data.frame(file = c(files, again), tls = rep(c(FALSE, TRUE), c(length(files), length(again))))
+  cases$name <- paste0(substring(cases$file, nchar(here) + 2), ifelse(cases$tls, " over TLS", ""))
+  cases <- cases[to_be_run(cases$name), ]
+  # of its own: what floods leave in a log is not to be counted by other cases
+  if (any(endsWith(cases$file, ".frames"))) {
+    frames_server <- start_server()
+    on.exit(end_server(frames_server), add = TRUE)
+  }
   failed <- tried <- 0
   pace <- if (own) pacer(server) else function() NULL
-  for (i in seq_along(c(files, again))) {
-    file <- c(files, again)[[i]]
-    tls <- i > length(files)
+  for (i in seq_len(nrow(cases))) {
+    file <- cases$file[[i]]
     wrong <- tryCatch({
       if (endsWith(file, ".frames")) {
-        run_frames(file, frames_server, tls)
+        run_frames(file, frames_server, cases$tls[[i]])
       } else {
         case <- read_case(file)
         got <- record(case, server)
@@ -95,11 +97,11 @@ main <- function(args) {
     }, error = function(e) conditionMessage(e))
     if (!length(wrong)) next
     failed <- failed + 1
-    cat(substring(file, nchar(here) + 2), if (tls) " over TLS", ": ", paste(wrong, collapse = "; "), "\n", sep = "")
+    cat(cases$name[[i]], ": ", paste(wrong, collapse = "; "), "\n", sep = "")
+    note_failure(cases$name[[i]], wrong)
   }
   cat(tried, " expectations and answers of requests/ and floods/ broken\n", sep = "")
-  played <- length(files) + length(again)
-  cat(played - failed, " passed, ", failed, " failed\n", sep = "")
+  cat(nrow(cases) - failed, " passed, ", failed, " failed\n", sep = "")
   failed == 0
 }
 

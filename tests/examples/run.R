@@ -5,17 +5,26 @@
 # page is described in pages.R. Each command of a transcript or page is a test; so is that the app starts, and that it
 # ends when interrupted.
 
-for (file in c("transcript.R", "samples.R", "server.R", "packages.R", "pages.R", "settings.R", "proxy.R", "unit.R", "troubleshooting.R")) {
+for (file in c(
+  "../lib/failures.R", "transcript.R", "samples.R", "server.R", "packages.R", "pages.R", "settings.R", "proxy.R",
+  "unit.R", "troubleshooting.R"
+)) {
   source(file.path("tests", "examples", file), encoding = "UTF-8")
 }
 
 counts <- c(passed = 0L, failed = 0L)
 
+# The example or page whose tests are run, or a name for those of none.
+subject <- NULL
+no_subject <- "(servers and pages)"
+
 # Counts one test; `problems` are strings, none when it passed.
 report <- function(name, problems) {
   which <- if (length(problems)) "failed" else "passed"
   counts[[which]] <<- counts[[which]] + 1L
-  if (length(problems)) cat("failed:", name, paste0("\n        ", problems), "\n")
+  if (!length(problems)) return(invisible())
+  cat("failed:", name, paste0("\n        ", problems), "\n")
+  note_failure(subject, c(name, problems))
 }
 
 # Runs the app in `file` and the steps of a transcript, or the samples of a page, against it: `run` gives what is wrong
@@ -117,15 +126,16 @@ wanted <- commandArgs(trailingOnly = TRUE)
 if (length(wanted)) {
   examples <- intersect(examples, wanted)
   pages <- intersect(pages, wanted)
-} else {
+} else if (to_be_run(no_subject)) {
+  subject <- no_subject
   run_busy_port()
   check_settings_page(report)
   check_proxy(report)
   check_unit(report)
   check_troubleshooting(report)
 }
-for (name in examples) run_example(name)
-for (page in pages) run_page(page)
+for (subject in examples[to_be_run(examples)]) run_example(subject)
+for (subject in pages[to_be_run(pages)]) run_page(subject)
 
 cat(sprintf("%d passed, %d failed\n", counts[["passed"]], counts[["failed"]]))
 quit(status = counts[["failed"]] > 0L)

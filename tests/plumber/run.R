@@ -3,7 +3,7 @@
 
 here <- file.path("tests", "plumber")
 source(file.path("tests", "testthat", "helper-raw-http.R"), encoding = "UTF-8")
-for (file in c("requests.R", "servers.R", "compare.R")) source(file.path(here, file), encoding = "UTF-8")
+for (file in c("../lib/failures.R", "requests.R", "servers.R", "compare.R")) source(file.path(here, file), encoding = "UTF-8")
 
 # How each app is served without drover.
 starts <- c(
@@ -15,10 +15,14 @@ starts <- c(
 )
 
 counts <- c(passed = 0L, failed = 0L)
+# An app and how it is served: its requests are one conversation, and only as a whole run again.
+conversation <- NULL
 report <- function(name, problems = character()) {
   which <- if (length(problems)) "failed" else "passed"
   counts[[which]] <<- counts[[which]] + 1L
-  if (length(problems)) cat("failed:", name, paste0("\n        ", problems), "\n")
+  if (!length(problems)) return(invisible())
+  cat("failed:", name, paste0("\n        ", problems), "\n")
+  note_failure(conversation, c(name, problems))
 }
 
 run_request <- function(app, how, request, ours, theirs) {
@@ -57,6 +61,8 @@ ways <- list(plain = c("fast", "full", "verify", "own"), simple = c("fast", "ful
 asked <- commandArgs(trailingOnly = TRUE)
 for (app in if (length(asked)) asked else names(starts)) {
   for (how in if (app %in% names(ways)) ways[[app]] else "fast") {
+    conversation <- paste(app, how)
+    if (!to_be_run(conversation)) next
     tryCatch(run_app(app, how), error = function(error) report(app, conditionMessage(error)))
   }
 }

@@ -18,7 +18,7 @@
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 root <- dirname(dirname(here))
-for (file in c("../jobs.R", "checks.R", "family.R", "server.R", "client.R", "websocket.R", "storm.R")) {
+for (file in c("../jobs.R", "../lib/failures.R", "checks.R", "family.R", "server.R", "client.R", "websocket.R", "storm.R")) {
   source(file.path(here, file))
 }
 
@@ -73,17 +73,20 @@ main <- function(pattern, jobs) {
   }
   chosen <- Filter(function(test) grepl(pattern, paste(test$file, test$name)), tests)
   chosen <- with_ways(chosen, Sys.getenv("WAYS", "1"))
+  title <- function(test) paste0(test$name, if (test$style != styles[[1L]]) paste(" by", test$style))
+  label <- function(test) paste(test$file, "|", title(test))
+  chosen <- chosen[to_be_run(vapply(chosen, label, ""))]
   if (nzchar(jobs_folder())) {
     work_off(length(chosen), function(i) run_test(chosen[[i]]))
     return(TRUE)
   }
   how <- rep("failed", length(chosen))
-  title <- function(test) paste0(test$name, if (test$style != styles[[1L]]) paste(" by", test$style))
   report <- function(i, result) {
     how[[i]] <<- result$how
     cat(sprintf("%s %s (%.1f s)\n", c(passed = "ok  ", failed = "FAIL", skipped = "skip")[[result$how]],
       title(chosen[[i]]), result$seconds))
     if (!is.null(result$message)) cat("    ", result$message, "\n", sep = "")
+    if (result$how == "failed") note_failure(label(chosen[[i]]), result$message)
   }
   if (jobs > 1L) {
     lost <- list(how = "failed", message = "the job that had it has ended before it was done", seconds = NA_real_)
@@ -93,11 +96,7 @@ main <- function(pattern, jobs) {
   } else {
     for (i in seq_along(chosen)) report(i, run_test(chosen[[i]]))
   }
-  for (i in worth_another_run(which(how == "failed"))) {
-    report(i, run_test(chosen[[i]]))
-    if (how[[i]] != "failed") cat(sprintf("only the second time: %s\n", title(chosen[[i]])))
-  }
-  for (test in chosen[how == "failed"]) cat(sprintf("failed: %s | %s\n", test$file, title(test)))
+  for (test in chosen[how == "failed"]) cat(sprintf("failed: %s\n", label(test)))
   counts <- table(factor(how, c("passed", "failed", "skipped")))
   cat(sprintf("%d passed, %d failed, %d skipped\n", counts[["passed"]], counts[["failed"]], counts[["skipped"]]))
   counts[["failed"]] == 0L

@@ -107,8 +107,9 @@ test("drover hash-password hashes one line of standard input", function() {
 test("drover hash-password asks at a terminal, which does not show what is typed", function() {
   # types each of these when its prompt is there: list(what the terminal has shown, exit status)
   at_terminal <- function(...) {
-    client <- start_client("script", c("--quiet", "--return", "--command", paste(drover_program(), "hash-password"),
-      "/dev/null"), stdin = "|", stdout = "|")
+    # in the place of the shell, whichever that is: some end by ^C themselves
+    client <- start_client("script", c("--quiet", "--return", "--command",
+      paste("exec", drover_program(), "hash-password"), "/dev/null"), stdin = "|", stdout = "|")
     shown <- ""
     shows_by_now <- function(text) wait_for(function() {
       shown <<- paste0(shown, client$read_output())
@@ -131,9 +132,9 @@ test("drover hash-password asks at a terminal, which does not show what is typed
   expect(ended$status == 2L && grepl("the two passwords are not the same", ended$shown), ended$shown)
   ended <- at_terminal("correct\003")
   expect(ended$status == 1L && grepl("interrupted", ended$shown), ended$status, ": ", ended$shown)
-  # whoever is interrupted has a terminal that shows what is typed
+  # whoever is interrupted has a terminal that shows what is typed; with the trap, the shell lives on as well
   after <- start_client("script", c("--quiet", "--command",
-    paste0(drover_program(), " hash-password; stty -a"), "/dev/null"), stdin = "|", stdout = "|")
+    paste0("trap : INT; ", drover_program(), " hash-password; stty -a"), "/dev/null"), stdin = "|", stdout = "|")
   shown <- ""
   read_on <- function(text) wait_for(function() {
     shown <<- paste0(shown, after$read_output())

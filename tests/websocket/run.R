@@ -3,6 +3,7 @@
 # judge.R says what is wrong with what came.
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
+source(file.path(dirname(here), "lib", "failures.R"))
 # what the cases of HTTP have too: escapes and repetitions in text, and how a server is started
 for (file in c("case.R", "server.R")) source(file.path(dirname(here), "conformance", file))
 # after that, as read_case() is another one here
@@ -61,6 +62,7 @@ main <- function(args) {
   cases <- cases[vapply(cases, function(case) grepl(options$pattern, paste(case$name, case$title)), NA)]
   twice <- unique(names(cases)[duplicated(names(cases))])
   if (length(twice)) stop("cases of one name: ", paste(twice, collapse = ", "))
+  cases <- cases[to_be_run(vapply(cases, function(case) case$name, ""))]
   if (is.null(options$url)) {
     server <- start_server(c(workers = options$workers), app = file.path(here, "app.R"))
     on.exit(end_server(server))
@@ -82,6 +84,7 @@ main <- function(args) {
     if (length(found$wrong)) {
       failed <- failed + 1
       cat(case$name, ", ", case$title, ": ", paste(found$wrong, collapse = "; "), "\n", sep = "")
+      note_failure(case$name, c(case$title, found$wrong))
     } else if (length(found$loose)) {
       loose <- loose + 1
     }

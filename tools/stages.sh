@@ -1,0 +1,92 @@
+# shellcheck shell=bash
+# The stages of tools/test.sh: what each installs before, and runs. Not a program: test.sh sources it, and has stage().
+
+# package_stage LANE NAME SECONDS COMMAND...: a stage that tests the installed package, which is this tree's.
+package_stage() {
+  local lane=$1 name=$2 seconds=$3
+  shift 3
+  # shellcheck disable=SC2016 # for the shell of the stage
+  stage "$lane" "$name" "$seconds" bash -c '
+    if [ ! -d "$R_LIBS_DROVER/drover" ]; then echo "not run: the package is not installed"; exit 1; fi
+    exec "$@"' "$name" "$@"
+}
+export R_LIBS_DROVER=$library
+
+# has COMMAND...: whether a tool is there.
+has() { "$@" > /dev/null 2>&1; }
+
+# full_stage, full_package_stage: those that --quick leaves out.
+full_stage() { if [ "$quick" = no ]; then stage "$@"; fi; }
+full_package_stage() { if [ "$quick" = no ]; then package_stage "$@"; fi; }
+
+# skipped LANE NAME REASON: a stage that cannot be run here.
+skipped() { stage "$1" "$2" 0 sh -c "echo 'skipped: $3'; echo '0 passed, 0 failed, 1 skipped'"; }
+
+manifest=(--manifest-path src/rust/Cargo.toml)
+
+# not a stage: sudo may ask for a password
+tools/setup.sh test || {
+  echo "0 passed, 1 failed"
+  exit 1
+}
+if [ "$quick" = no ] && is_selected browser; then tools/setup.sh browser || true; fi # the stage says what is missing
+# nor is this: stages that read what cargo has fetched run beside those that build. Without the network, they say so.
+cargo fetch "${manifest[@]}" --locked --quiet --target "$(rustc -vV | sed -n 's/^host: //p')" || true
+
+# The same for programs that are not in Debian.
+tools/python-programs.sh || true
+
+# The lane `engine`: what needs no installed package.
+if has cargo fmt --version; then
+  stage engine fmt 20 cargo fmt "${manifest[@]}" --all --check
+else
+  skipped engine fmt "this Rust toolchain has no rustfmt"
+fi
+stage engine architecture 120 Rscript tests/architecture/run.R
+# What becomes of stages that fail.
+stage engine suite 120 tests/lib/run.sh
+full_stage engine docs 120 tools/docs.sh --check
+full_stage engine lint 300 tools/lint.sh
+full_stage engine site 400 tools/site.sh "$work/site"
+if has cargo clippy --version; then
+  stage engine clippy 480 cargo clippy "${manifest[@]}" --workspace --all-targets --locked --quiet -- -D warnings
+else
+  skipped engine clippy "this Rust toolchain has no clippy"
+fi
+stage engine cargo-test 1200 tools/cargo-test.sh "${manifest[@]}" --workspace
+# In a folder of its own: the flag is for all crates, and would have the others built anew each time.
+full_stage engine loom 300 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off tools/cargo-test.sh \
+  "${manifest[@]}" --package shm --lib --release --target-dir src/rust/target/loom
+full_stage engine sanitize 600 tools/sanitize.sh
+# The corpora of the fuzz targets; looking for more is `make fuzz`. Built where the engine's tests are: most of what it
+# takes is there already.
+full_stage engine fuzz-replay 600 tools/cargo-test.sh --manifest-path tests/fuzz/Cargo.toml \
+  --target-dir src/rust/target
+
+# The lane `install`. Warnings of the C compiler are errors here, not at the user's.
+stage install install 1300 env R_MAKEVARS_USER="$root/tools/Makevars.strict" tools/install.sh
+
+# The lanes of the installed package. Tests of R code wait more than they compute; JOBS is how many are run at once. In
+# a hurry the longest are left out.
+full_package_stage process process 2300 env JOBS=2 Rscript tests/process/run.R
+# Each test of processes once more, in one of the other ways to start a server: all of them are WAYS=all. Beside the
+# others only where there is room for both.
+if [ "$(nproc)" -ge 4 ]; then ways_lane=ways; else ways_lane=process; fi
+full_package_stage "$ways_lane" process-ways 800 env WAYS=others JOBS=2 Rscript tests/process/run.R
+if [ "$quick" = yes ]; then
+  package_stage package testthat 300 env JOBS=2 \
+    Rscript tests/testthat-run.R '^(?!faults|json-read|.*-(faults|floods|later|times)$)'
+else
+  package_stage package testthat 1100 Rscript tests/testthat-run.R
+fi
+full_package_stage package examples 260 Rscript tests/examples/run.R
+full_package_stage package conformance 400 Rscript tests/conformance/run.R
+# Messages and frames of WebSockets, as a client sends them that may break every rule.
+full_package_stage package websocket 120 Rscript tests/websocket/run.R
+full_package_stage package h2spec 120 tools/h2spec.sh
+# The same requests to plumber or httpuv, and to drover.
+full_package_stage package plumber 240 Rscript tests/plumber/run.R
+# Public programs judge and use the descriptions of the examples.
+full_package_stage package openapi 220 tools/openapi.sh
+full_package_stage package browser 200 tools/browser.sh
+full_package_stage package fuzz-json 60 Rscript tests/fuzz/json.R
