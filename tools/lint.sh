@@ -54,6 +54,9 @@ width_is_kept() {
     true # nothing found
 }
 
+# A signal that processx sends may lose the status of a process that ends at once: it reaps it then, and forgets that.
+signals_are_sent_by_tools() { git grep --line-number --extended-regexp '[$](signal|interrupt)[(]' -- '*.R' || true; }
+
 if [ $# -eq 0 ]; then set -- c r shell width; fi
 for what in "$@"; do
   case $what in
@@ -62,7 +65,10 @@ for what in "$@"; do
       check "C: cppcheck" cppcheck --quiet --enable=warning,performance,portability --std=c11 --max-configs=1 \
         --inline-suppr --library=tools/lint/r.cfg --suppress=toomanyconfigs --error-exitcode=1 src
       ;;
-    r) check "R: lintr" r_code ;;
+    r)
+      check "R: lintr" r_code
+      check "R: signals are sent by tools::pskill()" signals_are_sent_by_tools
+      ;;
     shell) check "shell: shellcheck" shell_scripts ;;
     width) check "lines of at most 120 characters" width_is_kept ;;
     *) fail "unknown code '$what': c, r, shell or width" ;;

@@ -26,7 +26,7 @@ start_load <- function(bench, peer, path, path2 = NULL, ...) {
 
 # The account of load at its end: a named vector of numbers for each path, in a list. Statuses that did not come are 0.
 end_load <- function(client, stop = TRUE, seconds = 120) {
-  if (stop) client$signal(tools::SIGTERM)
+  if (stop) tools::pskill(client$get_pid(), tools::SIGTERM)
   deadline <- Sys.time() + seconds
   lines <- character()
   while (client$is_alive() && Sys.time() < deadline) {

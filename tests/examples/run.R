@@ -40,11 +40,6 @@ run_app <- function(name, file, steps, folder = dirname(file), library = NULL, w
     report(paste0(name, ": ", step$command), problems)
   }
   status <- stop_app(server)
-  # on a busy machine processx now and then loses the status of a process that has ended: that says nothing
-  for (again in 1:2) {
-    if (!identical(status, NA_integer_)) break
-    status <- stop_app(start_app(file, library = library, workers = workers))
-  }
   problem <- if (!identical(status, 0L)) paste("its exit status was", paste(status, collapse = "\n          "))
   report(paste(name, "ends when interrupted"), problem)
 }

@@ -41,7 +41,7 @@ start_command <- function(command, port = 0L, library = NULL) {
 # Ends an app the way Ctrl-C does: serving stops and the script runs to its end. Gives its exit status, or says that it
 # had to be killed.
 stop_app <- function(server) {
-  server$process$interrupt()
+  tools::pskill(server$process$get_pid(), tools::SIGINT)
   server$process$wait(30000)
   if (server$process$is_alive()) {
     server$process$kill_tree()

@@ -15,7 +15,7 @@ check_unit <- function(report) {
   reloaded <- wait_for(function() any(grepl("generation 2 serves", server$log())), 20)
   report("drover systemd: ExecReload reloads", if (!reloaded) server$log())
   # what systemctl stop sends, to the server alone
-  server$process$signal(tools::SIGTERM)
+  tools::pskill(server$process$get_pid(), tools::SIGTERM)
   server$process$wait(10000)
   status <- server$process$get_exit_status()
   report("drover systemd: TERM ends it", if (!identical(status, 0L)) paste("its exit status was", status))

@@ -36,7 +36,7 @@ start_process <- function(command, port, folder = NULL) {
 }
 
 stop_server <- function(server) {
-  server$process$interrupt()
+  tools::pskill(server$process$get_pid(), tools::SIGINT)
   server$process$wait(10000)
   if (server$process$is_alive()) server$process$kill_tree()
 }

@@ -75,7 +75,7 @@ start_load <- function(server, path, ..., path2 = NULL, record = NULL) {
 # Ends load, or waits for its end, and gives the account: a named vector of numbers, one for each path in a list when
 # there are two. Statuses that did not come are 0: account[["s502"]].
 end_load <- function(client, stop = TRUE, seconds = 60) {
-  if (stop) client$signal(tools::SIGTERM)
+  if (stop) send_signal(client$get_pid(), tools::SIGTERM)
   deadline <- Sys.time() + seconds
   lines <- character()
   while (client$is_alive() && Sys.time() < deadline) {

@@ -55,6 +55,7 @@ is_alive <- function(pids) {
 # Waits for the end of processes that are ending: they let go of their sockets a moment before they have.
 have_ended <- function(pids) wait_for(function() !any(is_alive(pids)), 5)
 
+# A method of processx would reap a process that ends at once, and forget its status.
 send_signal <- function(pids, signal) invisible(tools::pskill(pids, signal))
 
 # What of the family is alive after some seconds of waiting for its end, as text.

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,29 +22,47 @@ void give_up(void)
     abort();
 }
 
-/* A thread that works with a lock for 20 ms in 40. */
+/* A thread that works with a lock for 20 ms, at first and after each fork: the next fork has to wait for it, and none
+ * can be surprised by it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sem_t work_to_do, work_begun;
+
+static void wait_for_post(sem_t *semaphore)
+{
+    while (sem_wait(semaphore) != 0) /* a signal came */
+        continue;
+}
 
 static void *work_and_rest(void *unused)
 {
     for (;;) {
-        struct timespec start, now, rest = {0, 20000000};
+        struct timespec start, now;
+        wait_for_post(&work_to_do);
         pthread_mutex_lock(&lock);
+        sem_post(&work_begun);
         clock_gettime(CLOCK_MONOTONIC, &start);
         do
             clock_gettime(CLOCK_MONOTONIC, &now);
         while ((now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec < 20000000);
         pthread_mutex_unlock(&lock);
-        nanosleep(&rest, NULL);
     }
     return unused;
+}
+
+static void have_it_work(void)
+{
+    sem_post(&work_to_do);
+    wait_for_post(&work_begun);
 }
 
 void work_with_lock(void)
 {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, work_and_rest, NULL) != 0)
+    sem_init(&work_to_do, 0, 0);
+    sem_init(&work_begun, 0, 0);
+    if (pthread_create(&thread, NULL, work_and_rest, NULL) != 0 || pthread_atfork(NULL, have_it_work, NULL) != 0)
         abort();
+    have_it_work();
 }
 
 /* Whether that lock can be had. */

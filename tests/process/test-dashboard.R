@@ -219,7 +219,7 @@ test("drover status --watch shows a server again and again, in a pipe and at a t
   expect(any(grepl("busy .*GET /wait/1 for ", lines)), paste(lines, collapse = "\n"))
   expect(any(grepl("^  .* GET /fail 500 it broke: <b>", lines)), "the error is not there")
   expect(!any(grepl("\033", lines, fixed = TRUE)), "a pipe gets orders for terminals")
-  watch$signal(tools::SIGINT)
+  send_signal(watch$get_pid(), tools::SIGINT)
   watch$wait(10000)
   expect(identical(watch$get_exit_status(), 0L), "Ctrl-C: status ", watch$get_exit_status())
   for (key in c("q", "^C")) {

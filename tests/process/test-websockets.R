@@ -189,7 +189,7 @@ test_every_way("a client that does not read is given up, in bounded memory", fun
 test_every_way("the end of the server is told to all, and their handlers hear of it", function(start) {
   server <- start(sockets_app)
   clients <- lapply(1:20, function(i) ws(server, "/does"))
-  server$process$signal(15L)
+  send_signal(server$pid, tools::SIGTERM)
   codes <- lapply(clients, ws_code)
   expect(all(codes == 1001), "codes: ", toString(codes))
   expect(wait_for(function() !server$process$is_alive()), "it does not end")
@@ -264,7 +264,7 @@ test("connections outlive a reload, and have the handlers of the new app then", 
   expect(ws_ask(clients[[1L]], "x") == "one 5" && ws_ask(old, "x") == "old", "another answer")
   lines <- readLines(app)
   writeLines(sub("'one'", "'two'", lines[!grepl("/old", lines)]), app)
-  server$process$signal(1L)
+  send_signal(server$pid, tools::SIGHUP)
   expect(logged(server, "reloaded"), "it was not reloaded")
   expect(wait_for(function() ws_ask(clients[[1L]], "x") == "two 5"), "still the old handlers")
   for (client in clients) expect(ws_ask(client, "x") == "two 5", "a connection is lost")

@@ -18,7 +18,7 @@ test_that("an interrupt ends a blocking server without noise, after its stop hoo
     dr_on_stop(app, function() message("stop hook ran"))
   })
   expect_identical(http(server, "/")$body, "x")
-  server$process$interrupt()
+  tools::pskill(server$process$get_pid(), tools::SIGINT)
   server$process$wait(10000)
   expect_false(server$process$is_alive())
   expect_identical(server$process$get_exit_status(), 0L)

@@ -96,6 +96,7 @@ impl Supervisor {
             Some(launch) => launch.start().map(|(channel, process)| {
                 if let Some(worker) = self.workers.get_mut(&id) {
                     worker.loader = Some(Loader::new(channel));
+                    worker.pid = Some(process.pid());
                     worker.process = Some(process);
                 }
             }),
@@ -148,6 +149,7 @@ impl Supervisor {
             // nobody wants it any more
             return process.iter().for_each(Process::kill);
         };
+        worker.pid = Some(pid);
         match process {
             Ok(process) => {
                 worker.process = Some(process);
@@ -227,8 +229,7 @@ impl Supervisor {
                     self.worker_failed(id, Failure::WorkerStart, why.to_owned(), now);
                 }
                 Ok(WorkerNews::Log { level, text }) => {
-                    let pid = worker.process.as_ref().map(Process::pid);
-                    self.log.of_worker(Level::from_number(level), pid, text);
+                    self.log.of_worker(Level::from_number(level), worker.pid, text);
                 }
                 Ok(WorkerNews::Heap { collections, micros, bytes }) => {
                     worker.stats.heap.store(bytes, std::sync::atomic::Ordering::Relaxed);
@@ -249,7 +250,8 @@ impl Supervisor {
     fn worker_failed(&mut self, id: u32, kind: Failure, why: String, now: Instant) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         let number = worker.generation;
-        if self.generations.get(&number).is_some_and(|g| g.is_preparing()) {
+        // its zygote may not have told yet which process it is: then it is told when that ends
+        if worker.pid.is_some() && self.generations.get(&number).is_some_and(|g| g.is_preparing()) {
             // before it is said that it was killed, which comes of it
             let text = format!("{} cannot start: {why}", worker.name());
             self.error(&text);

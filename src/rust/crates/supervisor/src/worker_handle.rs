@@ -19,6 +19,8 @@ pub struct WorkerHandle {
     /// the app that it runs
     pub generation: u32,
     /// known when it was forked
+    pub pid: Option<i32>,
+    /// the same, unless it had ended before it could be looked at
     pub process: Option<Process>,
     /// of a worker that is a fresh process: the channel over which it is told to become a worker
     pub loader: Option<Loader>,
@@ -79,6 +81,7 @@ impl WorkerHandle {
     pub fn new(generation: u32, now: Instant, deadline: Instant) -> Self {
         WorkerHandle {
             generation,
+            pid: None,
             process: None,
             loader: None,
             channel: None,
@@ -109,7 +112,7 @@ impl WorkerHandle {
 
     /// How it is called in the log.
     pub fn name(&self) -> String {
-        self.process.as_ref().map_or_else(|| "a worker".to_owned(), |p| format!("worker {}", p.pid()))
+        self.pid.map_or_else(|| "a worker".to_owned(), |pid| format!("worker {pid}"))
     }
 
     /// Asks it to end by `deadline`.

@@ -120,6 +120,9 @@ impl Zygote {
             .unwrap();
         let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
         ours.send(b"fork", &fds).unwrap();
+        while self.folder.join("late").exists() && !self.folder.join("failed").exists() {
+            sleep(MOMENT);
+        }
         self.tell(ZygoteNews::Forked { worker, pid: child.id() });
         self.children.push((worker, child));
     }
@@ -153,6 +156,7 @@ fn work(folder: &std::path::Path, fds: Vec<OwnedFd>) -> ! {
     match fs::read_to_string(folder.join("start")).unwrap().as_str() {
         "fail" => {
             tell(WorkerNews::StartFailed("on_worker_start failed: no database"));
+            fs::write(folder.join("failed"), "").unwrap();
             exit(1);
         }
         "exit" => exit(4),

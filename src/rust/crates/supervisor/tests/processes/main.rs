@@ -124,6 +124,18 @@ fn an_app_that_does_not_load_is_told_and_nothing_is_left() {
 }
 
 #[test]
+fn a_worker_that_fails_before_its_zygote_has_told_of_it_has_its_number_in_the_log() {
+    let folder = Folder::new();
+    folder.set("start", "fail");
+    folder.set("late", "");
+    assert_eq!(failure(&folder, fixed(1)), (Failure::WorkerStart, "on_worker_start failed: no database".into()));
+    let log = folder.log();
+    let of_worker = log.lines().find(|line| line.ends_with(": on_worker_start failed: no database")).expect("a line");
+    let number = of_worker.split(" worker ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap_or_default();
+    assert!(number.parse::<u32>().is_ok(), "{log}");
+}
+
+#[test]
 fn workers_that_do_not_start_are_told_and_nothing_is_left() {
     let folder = Folder::new();
     folder.set("start", "fail");
