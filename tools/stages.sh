@@ -53,7 +53,7 @@ if has cargo clippy --version; then
 else
   skipped engine clippy "this Rust toolchain has no clippy"
 fi
-stage engine cargo-test 1200 tools/cargo-test.sh "${manifest[@]}" --workspace
+stage engine cargo-test 1600 tools/cargo-test.sh "${manifest[@]}" --workspace
 # In a folder of its own: the flag is for all crates, and would have the others built anew each time.
 full_stage engine loom 300 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off tools/cargo-test.sh \
   "${manifest[@]}" --package shm --lib --release --target-dir src/rust/target/loom
