@@ -89,8 +89,8 @@ test_that("write_timeout: a client that never reads a big answer is let go, and 
   expect_true(eventually(function() process_measure(server$pid)$fds > idle))
   expect_identical(fetch(server, "/alive")$text, "alive")
   expect_true(eventually(function() process_measure(server$pid)$fds <= idle, 16))
-  # one that reads slowly, for longer than that, but reads, gets all of it. More than 32 MB would leave it a fifth of the
-  # time (HURRIED in timeouts.rs), which a busy machine may use up by itself
+  # one that reads slowly, for longer than that, but reads, gets all of it. More than 32 MB would leave it a fifth of
+  # the time (HURRIED in timeouts.rs), which a busy machine may use up by itself
   slow <- raw_client(server$port)
   client_send(slow, request_bytes("/long"))
   got <- 0
