@@ -15,7 +15,7 @@ unnoticed <- function(case, got) {
 }
 
 # A regular expression that nothing matches.
-never <- "(?!)"
+impossible <- "(?!)"
 
 # A list with other values for these names. (utils::modifyList() would look into values that are lists.)
 replaced <- function(x, ...) {
@@ -46,22 +46,22 @@ broken_cases <- function(case, got) {
   if (case$close == "yes" && !identical(case$status, "any")) add("expected close", close = "no")
   if (case$close == "no") add("expected close", close = "yes")
   for (i in seq_along(case$header)) {
-    add(paste("expected header", i), header = replace(case$header, i, paste0(header_name(case$header[i]), ": ", never)))
+    add(paste("expected header", i), header = replace(case$header, i, paste0(header_name(case$header[i]), ": ", impossible)))
   }
   if (!is.null(got$lines)) {
-    for (i in seq_along(case$log)) add(paste("expected log", i), log = replace(case$log, i, never))
+    for (i in seq_along(case$log)) add(paste("expected log", i), log = replace(case$log, i, impossible))
   }
   for (i in seq_along(case$no_header)) {
     add(paste("expected no-header", i), no_header = replace(case$no_header, i, "date"))
   }
-  if (!is.na(case$body)) add("expected body", body = never)
+  if (!is.na(case$body)) add("expected body", body = impossible)
   if (!is.na(case$runs)) {
     add("one run more expected", runs = case$runs + 1L)
     add("one run less expected", runs = case$runs - 1L)
   }
   for (i in seq_along(case$steps)) {
     if (is.null(case$steps[[i]]$until)) next
-    add(paste("expected until", i), steps = replace(case$steps, i, list(list(until = never))))
+    add(paste("expected until", i), steps = replace(case$steps, i, list(list(until = impossible))))
   }
   broken
 }

@@ -61,7 +61,7 @@ check_proxy <- function(report) {
       "-s", "-k", "--max-time", "10", "--resolve", to[[1L]], "--resolve", to[[2L]], ...
     ), error_on_status = FALSE)$stdout
   }
-  up <- wait_for(function() nzchar(curl(url("https", "/"))), 10)
+  up <- within(function() nzchar(curl(url("https", "/"))), 10)
   report("deploy/nginx.conf: nginx takes it", if (!up) readLines(log))
   expect <- function(what, got, right) {
     if (!identical(got, right)) report(what, paste("got:", encodeString(got))) else report(what, NULL)

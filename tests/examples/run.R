@@ -6,7 +6,7 @@
 # ends when interrupted.
 
 for (file in c(
-  "../lib/failures.R", "transcript.R", "samples.R", "server.R", "packages.R", "pages.R", "settings.R", "proxy.R",
+  "../lib/failures.R", "../lib/wait.R", "../lib/start.R", "transcript.R", "samples.R", "server.R", "packages.R", "pages.R", "settings.R", "proxy.R",
   "unit.R", "troubleshooting.R"
 )) {
   source(file.path("tests", "examples", file), encoding = "UTF-8")

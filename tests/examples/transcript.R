@@ -80,7 +80,7 @@ run_step <- function(step, server, folder) {
     if (sub("\n$", "", output) != body) problems <- c(problems, sprintf("printed %s\n          not %s", output, body))
   }
   for (pattern in step$log) {
-    if (!wait_for(function() any(grepl(pattern, server$log())), 1)) {
+    if (!within(function() any(grepl(pattern, server$log())), 1)) {
       problems <- c(problems, sprintf("no %s in the log:\n%s", pattern, paste(server$log(), collapse = "\n")))
     }
   }

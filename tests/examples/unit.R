@@ -5,14 +5,14 @@ check_unit <- function(report) {
   app <- file.path("inst", "examples", "hello", "app.R")
   lines <- strsplit(processx::run(program, c("systemd", app, "--", "--port", "0"))$stdout, "\n")[[1L]]
   setting <- function(name) sub("^[^=]*=", "", grep(paste0("^", name, "="), lines, value = TRUE))
-  server <- start_command(strsplit(setting("ExecStart"), " ")[[1L]])
+  server <- start_program(strsplit(setting("ExecStart"), " ")[[1L]], c(PORT = "0"), cleanup_tree = TRUE)
   on.exit(server$process$kill_tree())
   report("drover systemd: ExecStart serves", if (is.null(server$url)) server$log())
   if (is.null(server$url)) return(invisible())
   answer <- function() processx::run("curl", c("-s", "--max-time", "10", paste0(server$url, "/hello/Ada")))$stdout
   report("drover systemd: the app answers", if (!identical(answer(), "Hello, Ada!\n")) answer())
   processx::run("sh", c("-c", setting("ExecReload")), env = c("current", MAINPID = as.character(server$process$get_pid())))
-  reloaded <- wait_for(function() any(grepl("generation 2 serves", server$log())), 20)
+  reloaded <- within(function() any(grepl("generation 2 serves", server$log())), 20)
   report("drover systemd: ExecReload reloads", if (!reloaded) server$log())
   # what systemctl stop sends, to the server alone
   tools::pskill(server$process$get_pid(), tools::SIGTERM)

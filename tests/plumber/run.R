@@ -3,7 +3,7 @@
 
 here <- file.path("tests", "plumber")
 source(file.path("tests", "testthat", "helper-raw-http.R"), encoding = "UTF-8")
-for (file in c("../lib/failures.R", "requests.R", "servers.R", "compare.R")) source(file.path(here, file), encoding = "UTF-8")
+for (file in c("../lib/failures.R", "../lib/wait.R", "requests.R", "servers.R", "compare.R")) source(file.path(here, file), encoding = "UTF-8")
 
 # How each app is served without drover.
 starts <- c(

@@ -29,7 +29,7 @@ start_process <- function(command, port, folder = NULL) {
     close(connection)
     TRUE
   }
-  eventually(function() can_connect() || !process$is_alive(), 60, 0.1)
+  within(function() can_connect() || !process$is_alive(), 60)
   server <- list(process = process, port = port, log = function() readLines(log, warn = FALSE))
   if (!process$is_alive()) stop("it did not start:\n", paste(server$log(), collapse = "\n"), call. = FALSE)
   server

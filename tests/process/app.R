@@ -4,13 +4,7 @@ library(drover)
 
 app <- dr_app()
 
-# Leaves a file in the folder of marks: the test sees how far a handler got, and in which process.
-mark <- function(name) {
-  file <- file.path(Sys.getenv("MARKS"), name)
-  writeLines(as.character(Sys.getpid()), paste0(file, "~"))
-  file.rename(paste0(file, "~"), file)
-}
-
+source(Sys.getenv("GATES"))
 dyn.load(Sys.getenv("FAULTS"))
 
 dr_get(app, "/text", function(req) "text")
@@ -32,6 +26,12 @@ dr_get(app, "/slow/<ms>", function(req) {
   Sys.sleep(as.numeric(req$params[["ms"]]) / 1000)
   mark("slept")
   "slept"
+})
+
+# Waits at a gate until the test opens it.
+dr_get(app, "/held/<name>", function(req) {
+  stand_at(req$params[["name"]])
+  "let go"
 })
 
 dr_get(app, "/busy/<ms>", function(req) {

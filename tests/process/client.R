@@ -29,9 +29,9 @@ compile <- function(source, library = FALSE) {
 
 load_program <- function() compile(file.path(root, "benchmarks/client/load.c"))
 
-# Starts one request. Gives a function that waits for its answer: list(status, "000" when there was none; body; seconds;
-# head, its lines).
-ask_later <- function(server, path, ..., wait = 30) {
+# Starts one request, whose client waits so many seconds. Gives a function that waits for its answer: list(status, "000"
+# when there was none; body; seconds; head, its lines).
+ask_later <- function(server, path, ..., wait = 120) {
   head <- tempfile("head-")
   body <- tempfile("body-")
   client <- start_client("curl", c(
@@ -50,6 +50,9 @@ ask_later <- function(server, path, ..., wait = 30) {
 
 ask <- function(server, path, ...) ask_later(server, path, ...)()
 
+# Whether a request that was started by ask_later() has its answer, or none any more.
+is_over <- function(request) !environment(request)$client$is_alive()
+
 # The value of a header field of an answer, or NA.
 field <- function(answer, name) {
   line <- grep(paste0("^", name, ":"), answer$head, value = TRUE, ignore.case = TRUE)
@@ -66,7 +69,7 @@ start_load <- function(server, path, ..., path2 = NULL, record = NULL) {
     c(paste0("--", gsub("_", "-", name)), if (!isTRUE(value)) format(value, scientific = FALSE))
   }))
   client <- start_client(load_program(), c(words, server$port, path, path2), stdout = "|", stderr = "2>&1")
-  client$poll_io(20000)
+  client$poll_io(patience(30) * 1000)
   line <- client$read_output_lines(n = 1)
   expect(identical(line, "sending"), "the load client has no answer: ", line)
   client
@@ -76,12 +79,12 @@ start_load <- function(server, path, ..., path2 = NULL, record = NULL) {
 # there are two. Statuses that did not come are 0: account[["s502"]].
 end_load <- function(client, stop = TRUE, seconds = 60) {
   if (stop) send_signal(client$get_pid(), tools::SIGTERM)
-  deadline <- Sys.time() + seconds
   lines <- character()
-  while (client$is_alive() && Sys.time() < deadline) {
+  within(function() {
     client$poll_io(200)
-    lines <- c(lines, client$read_output_lines())
-  }
+    lines <<- c(lines, client$read_output_lines())
+    !client$is_alive()
+  }, seconds)
   lines <- c(lines, client$read_all_output_lines())
   expect(!client$is_alive(), "the load client does not end")
   lines <- grep("^path=", lines, value = TRUE)
@@ -104,7 +107,7 @@ start_storm <- function(server, paths, seconds, clients = 24L) {
 
 # Waits for the end of a storm: how many have left at which moment, a named vector.
 end_storm <- function(storm, seconds = 60) {
-  storm$wait(seconds * 1000)
+  storm$wait(patience(seconds) * 1000)
   expect(!storm$is_alive(), "the storm does not end")
   pairs <- strsplit(strsplit(trimws(storm$read_all_output()), " ", fixed = TRUE)[[1]], "=", fixed = TRUE)
   stats::setNames(as.numeric(vapply(pairs, `[`, "", 2L)), vapply(pairs, `[`, "", 1L))

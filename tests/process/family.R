@@ -53,14 +53,14 @@ is_alive <- function(pids) {
 }
 
 # Waits for the end of processes that are ending: they let go of their sockets a moment before they have.
-have_ended <- function(pids) wait_for(function() !any(is_alive(pids)), 5)
+have_ended <- function(pids) within(function() !any(is_alive(pids)))
 
 # A method of processx would reap a process that ends at once, and forget its status.
 send_signal <- function(pids, signal) invisible(tools::pskill(pids, signal))
 
 # What of the family is alive after some seconds of waiting for its end, as text.
 processes_left <- function(seconds) {
-  wait_for(function() nrow(family()) == 0L, seconds)
+  within(function() nrow(family()) == 0L, seconds)
   left <- family()
   if (nrow(left)) sprintf("%d (parent %d, state %s) %s", left$pid, left$parent, left$state, left$command)
 }
@@ -115,7 +115,7 @@ join_cgroup <- function(folder, pids) {
 
 # Its processes must have ended or left.
 remove_cgroup <- function(folder) {
-  wait_for(function() {
+  within(function() {
     # file.remove() and unlink() refuse: the folder has files, which go with it
     processx::run("rmdir", folder, error_on_status = FALSE)
     !dir.exists(folder)

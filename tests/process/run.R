@@ -18,7 +18,11 @@
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 root <- dirname(dirname(here))
-for (file in c("../jobs.R", "../lib/failures.R", "checks.R", "family.R", "server.R", "client.R", "websocket.R", "storm.R")) {
+for (file in c("jobs.R", "lib/failures.R", "lib/wait.R", "lib/marks.R", "lib/start.R")) {
+  source(file.path(root, "tests", file))
+}
+offer_gates(file.path(root, "tests/lib"))
+for (file in c("checks.R", "family.R", "server.R", "client.R", "websocket.R", "storm.R")) {
   source(file.path(here, file))
 }
 

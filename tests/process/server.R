@@ -8,9 +8,10 @@ drover_program <- function() {
   path
 }
 
-# The app of the tests, or another one: lines of R whose last value is the app.
+# An app with these lines of R, the last value of which it is. They have what handlers leave and wait for
+# (../lib/gates.R).
 write_app <- function(lines, file = tempfile("app-", fileext = ".R")) {
-  writeLines(c("library(drover)", lines), file)
+  writeLines(c("library(drover)", "source(Sys.getenv('GATES'))", lines), file)
   file
 }
 
@@ -33,20 +34,11 @@ c_app <- function() {
 
 # Starts a command and remembers it. Gives list(process, pid, port, url, log(), marks): port and url are NULL when it
 # does not come to listen. `marks` is a folder for the app's handlers to leave files in.
-launch <- function(command, env = NULL, seconds = 30, wait = TRUE) {
-  log_file <- tempfile("server-", fileext = ".log")
-  marks <- tempfile("marks-")
-  dir.create(marks)
-  process <- processx::process$new(command[1], command[-1], stdin = NULL, stdout = log_file, stderr = "2>&1",
-    cleanup_tree = FALSE, env = c("current", MARKS = marks, FAULTS = compile(file.path(here, "faults.c"),
-      library = TRUE), R_APP = file.path(here, "app.R"),
-      R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), env))
-  log <- function() readLines(log_file, warn = FALSE)
-  listening <- function() grep("drover listening on https?://", log(), value = TRUE)
-  if (wait) wait_for(function() length(listening()) || !process$is_alive(), seconds)
-  url <- if (length(listening())) sub(".*listening on (https?://[^ ,]+).*", "\\1", listening()[1])
-  server <- list(process = process, pid = process$get_pid(), url = url, log = log, marks = marks,
-    port = if (!is.null(url)) as.integer(sub(".*:", "", url)))
+launch <- function(command, env = NULL, ready = listens) {
+  marks <- new_marks()
+  env <- c(MARKS = marks, FAULTS = compile(file.path(here, "faults.c"), library = TRUE),
+    R_APP = file.path(here, "app.R"), env)
+  server <- c(start_program(command, env, ready = ready, stdin = NULL, cleanup_tree = FALSE), marks = marks)
   servers[[length(servers) + 1L]] <<- server
   server
 }
@@ -142,8 +134,8 @@ r_call <- function(name, ...) {
 
 # Runs a command that must end by itself: list(status, NA when it did not end; log).
 run_to_end <- function(command, seconds = 30, env = NULL) {
-  server <- launch(command, env, wait = FALSE)
-  server$process$wait(seconds * 1000)
+  server <- launch(command, env, ready = NULL)
+  server$process$wait(patience(seconds) * 1000)
   list(status = if (server$process$is_alive()) NA_integer_ else server$process$get_exit_status(), log = server$log())
 }
 
@@ -165,7 +157,7 @@ workers <- function(server) {
 # Waits until there are `n` workers, none of which is one of `but`, and gives their pids.
 wait_for_workers <- function(server, n, but = integer(), seconds = 30) {
   found <- integer()
-  wait_for(function() {
+  within(function() {
     found <<- workers(server)
     length(found) == n && !any(found %in% but)
   }, seconds)
@@ -174,28 +166,11 @@ wait_for_workers <- function(server, n, but = integer(), seconds = 30) {
   found
 }
 
-# What the handlers of app.R have left in the folder of marks: TRUE when a file of that name is there, within some
-# seconds.
-marked <- function(server, name, seconds = 30) wait_for(function() file.exists(file.path(server$marks, name)), seconds)
-
-mark_text <- function(server, name) {
-  file <- file.path(server$marks, name)
-  wait_for(function() isTRUE(file.size(file) > 0))
-  readLines(file, warn = FALSE)
-}
-
-# The lines that the app has left of a kind, and how many there are.
-note_lines <- function(server, kind) {
-  file <- file.path(server$marks, kind)
-  if (file.exists(file)) readLines(file, warn = FALSE) else character()
-}
-noted <- function(server, kind) length(note_lines(server, kind))
-
-logged <- function(server, pattern, seconds = 30) wait_for(function() any(grepl(pattern, server$log())), seconds)
+logged <- function(server, pattern, seconds = 30) within(function() any(grepl(pattern, server$log())), seconds)
 
 # Waits for the end of a server: its exit status, or NA when it has not ended.
 exit_status <- function(server, seconds = 30) {
-  server$process$wait(seconds * 1000)
+  server$process$wait(patience(seconds) * 1000)
   if (server$process$is_alive()) NA_integer_ else server$process$get_exit_status()
 }
 
@@ -204,11 +179,12 @@ end_servers <- function() {
   ours <- servers
   servers <<- list()
   for (server in ours) {
+    open_all_gates(server)
     if (server$process$is_alive()) send_signal(server$pid, tools::SIGTERM)
   }
   wrong <- NULL
   for (server in ours) {
-    if (is.na(exit_status(server, 20))) wrong <- c(wrong, paste("server", server$pid, "does not end on TERM"))
+    if (is.na(exit_status(server))) wrong <- c(wrong, paste("server", server$pid, "does not end on TERM"))
     panics <- grep("panicked at", server$log(), value = TRUE)
     wrong <- c(wrong, panics)
     unlink(server$marks, recursive = TRUE)

@@ -5,7 +5,11 @@
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 root <- dirname(dirname(here))
-for (file in c("../jobs.R", "checks.R", "family.R", "server.R", "client.R", "storm.R")) source(file.path(here, file))
+for (file in c("jobs.R", "lib/wait.R", "lib/marks.R", "lib/start.R")) {
+  source(file.path(root, "tests", file))
+}
+offer_gates(file.path(root, "tests/lib"))
+for (file in c("checks.R", "family.R", "server.R", "client.R", "storm.R")) source(file.path(here, file))
 
 # Requests per second whose answers are all accounted for: light enough for a small machine with all the rest.
 rate <- 2000
@@ -24,7 +28,7 @@ faults <- list(
     send_signal(server$pid, tools::SIGHUP)
   }),
   list(at = 25, name = "storm of clients that leave", run = function(server, state) {
-    expect(wait_for(function() length(setdiff(zygotes(server), state$zygotes)) == 1L), "it has not reloaded")
+    expect(within(function() length(setdiff(zygotes(server), state$zygotes)) == 1L), "it has not reloaded")
     state$storm <- start_storm(server, state$paths, 10)
   }),
   list(at = 38, name = "large bodies", run = function(server, state) {
@@ -70,7 +74,7 @@ minute <- function(server, state) {
     if (rest != 0 || told > most_lost || mixed_up > 0) wrong <- c(wrong, attr(account, "line"))
   }
   end_clients()
-  wait_for(function() length(zygotes(server)) == 1L && length(workers(server)) == 3L, 20)
+  within(function() length(zygotes(server)) == 1L && length(workers(server)) == 3L, 20)
   wrong
 }
 

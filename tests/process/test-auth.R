@@ -269,7 +269,7 @@ test("sessions hold in all workers, and outlive a reload and a change of keys", 
   cookie <- cookie_of(ask(server, "/app/count"))
   pids <- character()
   n <- 1
-  wait_for(function() {
+  within(function() {
     # both workers are wanted at once
     slow <- ask_later(server, "/app/slow")
     answer <- ask(server, "/app/count", "-H", paste("Cookie:", cookie))
@@ -284,7 +284,7 @@ test("sessions hold in all workers, and outlive a reload and a change of keys", 
   reload <- function(version) {
     file.copy(auth_app(folder, version), app, overwrite = TRUE)
     send_signal(server$pid, tools::SIGHUP)
-    expect(wait_for(function() ask(server, "/app/version")$body == version), "it does not reload")
+    expect(within(function() ask(server, "/app/version")$body == version), "it does not reload")
   }
   read <- function() json(ask(server, "/app/session", "-H", paste("Cookie:", cookie))$body)$session$n
   # a new key before the old one

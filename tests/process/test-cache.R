@@ -107,7 +107,7 @@ test_every_way("many who want the same cost one call", function(start) {
   expect(calls(server, "slow") == 2L, calls(server, "slow"), " calls for 400 clients")
   # clients that leave are none that others wait for
   gone <- ask_later(server, "/slow?gone", wait = 0.3)
-  wait_for(function() calls(server, "slow") == 3L, 30)
+  within(function() calls(server, "slow") == 3L, 30)
   others <- lapply(1:3, function(i) ask_later(server, "/slow?gone"))
   expect(gone()$status == "000", "it had an answer")
   statuses <- vapply(others, function(answer) answer()$status, "")
@@ -146,7 +146,7 @@ test_every_way("a stale response is given while a new one is made", function(sta
   expect(identical(stale$body, first) && grepl("ttl=-", told(stale)), "it is told as ", told(stale))
   expect(stale$seconds < 0.9, "it took ", stale$seconds, " s")
   renewed <- function() !identical(ask(server, "/slow")$body, first)
-  expect(wait_for(renewed, 30), "no new one comes")
+  expect(within(renewed, 30), "no new one comes")
 })
 
 test("a stale response stands in for an error", function() {
@@ -162,7 +162,7 @@ test("a stale response stands in for an error", function() {
     expect(identical(answer$body, "fine"), how, ": ", answer$body)
     unlink(file.path(server$marks, how))
   }
-  expect(wait_for(function() grepl("stored", told(ask(server, "/fails"))), 30), "it is not made again")
+  expect(within(function() grepl("stored", told(ask(server, "/fails"))), 30), "it is not made again")
 })
 
 test_every_way("what has changed is not kept any more", function(start) {
@@ -192,7 +192,7 @@ test_every_way("what has changed is not kept any more", function(start) {
 test("what is being made when it changes is given to those that wait, and not kept", function() {
   server <- serve(cache_app("dr_post(app, '/slow', function(req) 'changed')", "dr_cache(app, '1h')"), workers = 2L)
   old <- ask_later(server, "/slow")
-  expect(wait_for(function() calls(server, "slow") == 1L, 30), "the handler does not run")
+  expect(within(function() calls(server, "slow") == 1L, 30), "the handler does not run")
   waits <- ask_later(server, "/slow")
   ask(server, "/slow", "-d", "x")
   expect(old()$status == "200" && waits()$status == "200", "those that waited have no answer")
@@ -231,7 +231,7 @@ test("a reload empties the cache", function() {
   expect(ask(server, "/version")$body == "1" && grepl("hit", told(ask(server, "/version"))), "it is not kept")
   file.copy(cache_app("dr_cache(app, '1h')", version = "2"), file, overwrite = TRUE)
   send_signal(server$pid, tools::SIGHUP)
-  expect(wait_for(function() identical(ask(server, "/version")$body, "2"), 30), "the old version stays")
+  expect(within(function() identical(ask(server, "/version")$body, "2"), 30), "the old version stays")
 }, ways = 1L)
 
 test("clients are obeyed where the app says so, and nowhere else", function() {

@@ -30,10 +30,10 @@ leave <- function(server, method, path) {
     method, " ", path, " HTTP/1.1\r\nHost: localhost\r\n", if (method == "POST") "Content-Length: 1\r\n", "\r\n",
     if (method == "POST") "x"
   )), connection)
-  begun <- wait_for(function() file.exists(file("begun")))
+  begun <- within(function() file.exists(file("begun")))
   close(connection)
   expect(begun, method, " ", path, " does not begin")
-  expect(wait_for(function() file.exists(file("exit"))), method, " ", path, ": on.exit() does not run")
+  expect(within(function() file.exists(file("exit"))), method, " ", path, ": on.exit() does not run")
   if (file.exists(file("finished"))) "finished" else "interrupted"
 }
 
@@ -108,7 +108,7 @@ test("a worker whose R was left unable to fetch a function by an interrupt is re
   ask(server, "/slow", wait = 0.5)
   expect(logged(server, "or its client had gone"), "it was not interrupted")
   expect(ask(server, "/stuck")$status == "500", "another status")
-  expect(wait_for(function() {
+  expect(within(function() {
     answer <- ask(server, "/pid")
     answer$status == "200" && answer$body != pid
   }), "it was not replaced")

@@ -9,7 +9,7 @@ test("clients that go away while their request runs or waits: it is cancelled, a
   expect(account[["hung_up"]] > 500, attr(account, "line"))
   answer <- ask(server, "/text", wait = 5)
   expect(answer$status == "200", "afterwards status ", answer$status)
-  expect(wait_for(function() descriptors(server$pid) <= before + 1L), "descriptors: ", before, ", then ",
+  expect(within(function() descriptors(server$pid) <= before + 1L), "descriptors: ", before, ", then ",
     descriptors(server$pid))
 })
 
@@ -57,10 +57,10 @@ test("clients that go away before a long answer is there, or within it: nothing 
   account <- load(server, "/spooled", connections = 16, hang_up = 10, seconds = 4)
   expect(account[["hung_up"]] > 100, attr(account, "line"))
   expect(ask(server, "/text")$status == "200", "another status")
-  expect(wait_for(function() descriptors(server$pid) <= before + 1L), "descriptors: ", before, ", then ",
+  expect(within(function() descriptors(server$pid) <= before + 1L), "descriptors: ", before, ", then ",
     descriptors(server$pid))
   left <- function() list.files(folder, recursive = TRUE, all.files = TRUE)
-  expect(wait_for(function() !length(left())), length(left()), " files are left")
+  expect(within(function() !length(left())), length(left()), " files are left")
   expect_account(load(server, "/n/{n}", echo = TRUE, connections = 8, requests = 1000))
 })
 
@@ -68,7 +68,7 @@ test("more than the queue holds: 503 with Retry-After at once, and the others ar
   server <- serve(workers = 2, max_queue = 10, queue_timeout = 20)
   load <- start_load(server, "/busy/20", connections = 64, seconds = 2)
   refused <- NULL
-  wait_for(function() {
+  within(function() {
     answer <- ask(server, "/text")
     if (answer$status == "503") refused <<- answer
     !is.null(refused)

@@ -111,7 +111,7 @@ test("drover hash-password asks at a terminal, which does not show what is typed
     client <- start_client("script", c("--quiet", "--return", "--command",
       paste("exec", drover_program(), "hash-password"), "/dev/null"), stdin = "|", stdout = "|")
     shown <- ""
-    shows_by_now <- function(text) wait_for(function() {
+    shows_by_now <- function(text) within(function() {
       shown <<- paste0(shown, client$read_output())
       grepl(text, shown, fixed = TRUE)
     })
@@ -120,7 +120,7 @@ test("drover hash-password asks at a terminal, which does not show what is typed
       expect(shows_by_now(c("Password: ", "Again: ")[[i]]), "no prompt in ", shown)
       client$write_input(typed[[i]])
     }
-    expect(wait_for(function() !client$is_alive()), "it does not end: ", shown)
+    expect(within(function() !client$is_alive()), "it does not end: ", shown)
     list(shown = paste0(shown, client$read_all_output()), status = client$get_exit_status())
   }
   ended <- at_terminal("correct horse\n", "correct horse\n")
@@ -136,7 +136,7 @@ test("drover hash-password asks at a terminal, which does not show what is typed
   after <- start_client("script", c("--quiet", "--command",
     paste0("trap : INT; ", drover_program(), " hash-password; stty -a"), "/dev/null"), stdin = "|", stdout = "|")
   shown <- ""
-  read_on <- function(text) wait_for(function() {
+  read_on <- function(text) within(function() {
     shown <<- paste0(shown, after$read_output())
     grepl(text, shown)
   })

@@ -113,7 +113,7 @@ test_every_way("events of compressed streams are with their clients at once", fu
   expect(identical(gunzip(events$raw), "data: event 1\n\ndata: event 2\n\ndata: event 3\n\n"), gunzip(events$raw))
   answer <- ask_raw_later(server, "/api/waits", accepts("gzip"))
   # ten bytes of head; the first piece is there before there is a second
-  expect(wait_for(function() answer$so_far() > 14), "the first piece does not come")
+  expect(within(function() answer$so_far() > 14), "the first piece does not come")
   file.create(file.path(server$marks, "go"))
   expect(identical(gunzip(answer$end()$raw), "first last"), "another body")
 })
@@ -214,7 +214,7 @@ test("a thousand compressed streams need little more memory than others", functi
         accepts(encoding), "-o", "/dev/null", paste0(server$url, "/s?n=[1-250]")))
     }
     # the first one was another client's
-    expect(wait_for(function() ask(server, "/opened")$body == "1001", 60), ask(server, "/opened")$body, " are open")
+    expect(within(function() ask(server, "/opened")$body == "1001", 60), ask(server, "/opened")$body, " are open")
     memory() - before
   }
   plain <- grown("identity")

@@ -21,7 +21,7 @@ next_message <- function(admin) {
   client <- start_client("curl", c("-sN", "--max-time", "20", paste0(admin$url, "/__drover__/events")), stdout = "|")
   on.exit(client$kill())
   data <- character()
-  wait_for(function() {
+  within(function() {
     data <<- c(data, grep("^data: ", client$read_output_lines(), value = TRUE))
     length(data) > 0L || !client$is_alive()
   }, 20)
@@ -32,7 +32,7 @@ next_message <- function(admin) {
 # Waits until a message is so, and returns it.
 message_with <- function(admin, what, is_so) {
   message <- NULL
-  found <- wait_for(function() {
+  found <- within(function() {
     message <<- next_message(admin)
     is_so(message)
   }, 30)
@@ -102,7 +102,7 @@ test("several look at once, who reads nothing holds nobody up, and the end of th
     start_client("curl", c("-sN", "--max-time", "60", paste0(admin$url, "/__drover__/events")), stdout = "|")
   })
   had <- integer(3L)
-  enough <- wait_for(function() {
+  enough <- within(function() {
     for (i in 1:3) had[[i]] <<- had[[i]] + sum(grepl("^data: ", streams[[i]]$read_output_lines()))
     all(had >= 3L)
   }, 30)
@@ -210,7 +210,7 @@ test("drover status --watch shows a server again and again, in a pipe and at a t
   }
   watch <- start_watch("2>&1")
   lines <- character()
-  shown <- wait_for(function() {
+  shown <- within(function() {
     lines <<- c(lines, watch$read_output_lines())
     sum(grepl("requests/s", lines)) >= 2L
   }, 20)
@@ -233,7 +233,7 @@ test("drover status --watch shows a server again and again, in a pipe and at a t
   file.create(file.path(server$marks, "go"))
   waiting()
   watch <- start_watch("|")
-  expect(wait_for(function() length(watch$read_output_lines()) > 0L, 20), "nothing is shown")
+  expect(within(function() length(watch$read_output_lines()) > 0L, 20), "nothing is shown")
   send_signal(server$pid, tools::SIGTERM)
   watch$wait(20000)
   expect(identical(watch$get_exit_status(), 1L), "status ", watch$get_exit_status())

@@ -103,10 +103,10 @@ test("systemd is told when it serves and when it ends", function() {
     "f = open(sys.argv[2], 'w')", "for i in range(2):", "    f.write(s.recv(100).decode() + '\\n')", "    f.flush()"
   )
   start_client("python3", c("-c", paste(script, collapse = "\n"), socket, told))
-  expect(wait_for(function() file.exists(socket)), "nobody listens")
+  expect(within(function() file.exists(socket)), "nobody listens")
   server <- launch(command_of(write_app("dr_app()")), env = c(NOTIFY_SOCKET = socket))
   lines <- function() if (file.exists(told)) readLines(told) else character()
-  expect(wait_for(function() identical(lines(), "READY=1")), toString(lines()))
+  expect(within(function() identical(lines(), "READY=1")), toString(lines()))
   send_signal(server$pid, tools::SIGTERM)
-  expect(wait_for(function() identical(lines(), c("READY=1", "STOPPING=1"))), toString(lines()))
+  expect(within(function() identical(lines(), c("READY=1", "STOPPING=1"))), toString(lines()))
 }, ways = 1)

@@ -30,7 +30,7 @@ page_folder <- function(text) {
 }
 
 comes <- function(server, text, path = "/") {
-  seen <- wait_for(function() grepl(text, browse(server, path)$body, fixed = TRUE), 30)
+  seen <- within(function() grepl(text, browse(server, path)$body, fixed = TRUE), 30)
   expect(seen, paste(c(paste(text, "does not come"), server$log()), collapse = "\n"))
 }
 
@@ -108,7 +108,7 @@ test("a change of what is sourced, or beside, counts; a picture's has pages load
   writeLines("{}", file.path(folder, "data.json"))
   before <- c(generation(server), ask(server, "/")$body)
   writeLines("p {}", file.path(folder, "site.css"))
-  expect(wait_for(function() generation(server) != before[[1L]], 20), "pages are not loaded again")
+  expect(within(function() generation(server) != before[[1L]], 20), "pages are not loaded again")
   expect(ask(server, "/")$body == before[[2L]], "the app was loaded again for a picture")
   expect(logged(server, "site.css changed: pages that are open are loaded again"), "not told")
   expect(!any(grepl("data.json", server$log())), "data that the app may write has it loaded again")
@@ -139,7 +139,7 @@ test("other settings have it started again, and wrong ones are told", function()
   expect(ask(server, "/data")$status == "200", "it has ended")
   writeLines(c("[limits]", "max_body = 3"), settings)
   asked <- function() ask(server, "/data", "-X", "GET", "-d", "longer")$status
-  expect(wait_for(function() asked() == "413", 30), paste(server$log(), collapse = "\n"))
+  expect(within(function() asked() == "413", 30), paste(server$log(), collapse = "\n"))
   expect(server$process$is_alive(), "it is another process")
 }, ways = 1)
 
@@ -149,6 +149,6 @@ test("--open has a browser open the app when it serves", function() {
   writeLines(c("#!/bin/sh", paste0("echo \"$1\" > ", opened, ".new; mv ", opened, ".new ", opened)), browser)
   Sys.chmod(browser, "0755")
   server <- develop(page_folder("one"), "--open", env = c(BROWSER = browser))
-  expect(wait_for(function() file.exists(opened)), "nothing is opened")
+  expect(within(function() file.exists(opened)), "nothing is opened")
   expect(readLines(opened) == server$url, readLines(opened))
 }, ways = 1)

@@ -89,7 +89,7 @@ test_every_way("a reload has the description of the app as it is then", function
   tag <- field(ask(server, "/openapi.json"), "etag")
   writeLines("/after", path)
   send_signal(server$pid, tools::SIGHUP)
-  expect(wait_for(function() identical(shown(), "/after")), "after: ", shown())
+  expect(within(function() identical(shown(), "/after")), "after: ", shown())
   expect(ask(server, "/openapi.json", "-H", paste("If-None-Match:", tag))$status == "200", "the tag is the same")
 }, of = c("dr_run()", "drover serve"))
 

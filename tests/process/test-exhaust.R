@@ -43,7 +43,7 @@ test("max_rss: a worker that has grown is replaced after its answer, and no requ
   old <- wait_for_workers(server, 2)
   load <- start_load(server, "/n/{n}", echo = TRUE, connections = 4)
   for (i in 1:8) expect(ask(server, "/grow")$status == "200", "growing failed")
-  expect(wait_for(function() any(!old %in% workers(server))), "no worker is replaced")
+  expect(within(function() any(!old %in% workers(server))), "no worker is replaced")
   expect_account(end_load(load))
   wait_for_workers(server, 2)
 })
@@ -133,7 +133,7 @@ test("a full disk under an upload: 507, the file is gone, and other requests are
   expect(answer$status == "507", "status ", answer$status)
   # the file system is seen through the server
   left <- function() list.files(file.path("/proc", server$pid, "root", folder), recursive = TRUE)
-  expect(wait_for(function() !length(left())), "left in the folder: ", toString(left()))
+  expect(within(function() !length(left())), "left in the folder: ", toString(left()))
   expect(ask(server, "/upload", "--data-binary", "small")$status == "200", "a small body is not received")
   expect_account(end_load(load))
 })

@@ -72,6 +72,6 @@ for (way in names(ways_to_send)) local({
     held <- function(pid) sum(grepl("made-", Sys.readlink(list.files(file.path("/proc", pid, "fd"), full.names = TRUE))))
     is_worker <- if (way == "dr_serve(workers = 1)") function(pid) TRUE else function(pid) pid != server$pid
     few <- function() all(vapply(family()$pid, function(pid) held(pid) <= if (is_worker(pid)) 65L else 0L, NA))
-    expect(wait_for(few), "files are held open: ", toString(vapply(family()$pid, held, 1L)))
+    expect(within(few), "files are held open: ", toString(vapply(family()$pid, held, 1L)))
   })
 })

@@ -39,7 +39,7 @@ for (way in names(ways_to_load)) local({
     look()
     writeLines("new", file.path(dirname(file), "note.txt"))
     tools::pskill(server$pid, tools::SIGHUP)
-    expect(wait_for(function() any(grepl("reload", server$log()))), "no reload")
+    expect(within(function() any(grepl("reload", server$log()))), "no reload")
     look()
   })
 })

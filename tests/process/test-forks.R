@@ -10,8 +10,8 @@ test("a worker is not forked while a thread of another package works, which may 
     "})", "dr_get(app, '/', function(req) 'here')", "app"
   ))
   server <- serve(app, workers = 12)
-  expect(wait_for(function() length(workers(server)) == 12L), "not all workers are there")
+  expect(within(function() length(workers(server)) == 12L), "not all workers are there")
   can <- function() readLines(file.path(server$marks, "can"), warn = FALSE)
-  expect(wait_for(function() length(can()) == 12L), length(can()), " start hooks have run")
+  expect(within(function() length(can()) == 12L), length(can()), " start hooks have run")
   expect(all(can() == "1"), sum(can() != "1"), " of 12 workers have found the lock held")
 }, ways = 1:2)

@@ -63,7 +63,7 @@ test_every_way("what a trusted proxy says is what handlers, logs, limits and gua
   expect(ask(server, "/field", client("192.0.2.7"))$body == "shop.example", "the field Host is another")
   answer <- ask(server, "/rook/", client("2001:db8::7"))
   expect(answer$body == "2001:db8::7 https shop.example 443", "Rook: ", answer$body)
-  expect(wait_for(function() any(grepl("^192.0.2.7 - - .*GET /who", readLines(log)))), readLines(log))
+  expect(within(function() any(grepl("^192.0.2.7 - - .*GET /who", readLines(log)))), readLines(log))
   # of one connection, as a proxy has it: two clients
   statuses <- vapply(c("192.0.2.1", "192.0.2.1", "192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2", "2001:db8::3"),
     function(address) ask(server, "/limited", client(address))$status, "")

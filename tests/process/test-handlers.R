@@ -33,7 +33,7 @@ test("a session with worker processes runs C handlers there", function() {
   expect(ask(server, "/c/text")$body == "Hello, World!" && ask(server, "/text")$body == "text", "other answers")
   old <- c_pid(server)
   send_signal(server$pid, 1L)
-  expect(wait_for(function() c_pid(server) != old), "no new generation")
+  expect(within(function() c_pid(server) != old), "no new generation")
   expect(ask(server, "/c/inline")$body == "Hello, World!", "after the reload")
 })
 
@@ -114,7 +114,7 @@ test("what has no thread waits, within bounds: 503, 504", function() {
   late <- ask(server, "/c/impatient?ms=3000")
   expect(late$status == "504" && late$seconds < 2.5, "timeout: ", late$status, " after ", late$seconds)
   # it returns within kill_after: nothing is killed for it
-  expect(wait_for(function() ask(server, "/c/text")$status == "200"), "its thread is not free")
+  expect(within(function() ask(server, "/c/text")$status == "200"), "its thread is not free")
   expect(identical(workers(server), pids), "its worker was replaced")
 })
 
@@ -123,7 +123,7 @@ test("a handler that asks whether it is cancelled is told so at the deadline", f
   expect(ask(server, "/c/cancelled")$status == "504", "another status")
   pid <- c_pid(server)
   # its answer was refused: nobody waits
-  expect(wait_for(function() !grepl("[]", ask(server, "/c/codes")$body, fixed = TRUE)), "it goes on")
+  expect(within(function() !grepl("[]", ask(server, "/c/codes")$body, fixed = TRUE)), "it goes on")
   expect(!grepl("[0]", ask(server, "/c/codes")$body, fixed = TRUE), "its late answer was taken")
   expect(c_pid(server) == pid, "its worker was replaced")
 })
@@ -134,7 +134,7 @@ test("a handler that never returns: its worker is replaced first, and killed wit
   load <- start_load(server, "/n/{n}", path2 = "/c/later/{n}?ms=2", echo = TRUE, connections = 4)
   late <- ask(server, "/c/impatient?ms=100000")
   expect(late$status == "504" && late$seconds < 3, "status ", late$status, " after ", late$seconds)
-  expect(wait_for(function() !is_alive(pid), 15), "its worker lives")
+  expect(within(function() !is_alive(pid), 15), "its worker lives")
   for (account in end_load(load)) expect_account(account)
   expect(logged(server, "is replaced: a C handler does not return"), "the log does not say why")
   expect(logged(server, paste0("worker ", pid, " .*a C handler did not return")), "nor what became of it")
@@ -147,7 +147,7 @@ test("an inline handler that breaks its promise and blocks: others go to other p
   load <- start_load(server, "/c/inline", path2 = "/c/text", connections = 4)
   late <- ask(server, "/c/block-inline?ms=100000")
   expect(late$status == "504" && late$seconds < 3, "status ", late$status, " after ", late$seconds)
-  expect(wait_for(function() sum(is_alive(pids)) == 1L, 15), "its worker lives")
+  expect(within(function() sum(is_alive(pids)) == 1L, 15), "its worker lives")
   for (account in end_load(load)) {
     expect_account(account)
     expect(account[["max_us"]] < 9e5, "others waited for it: ", attr(account, "line"))
@@ -172,7 +172,7 @@ test("reloads under load of C: no request fails", function() {
   load <- start_load(server, "/c/text", path2 = "/c/later/{n}?ms=5", connections = 8)
   for (i in 1:5) {
     send_signal(server$pid, 1L)
-    expect(wait_for(function() sum(grepl("reloaded: generation", server$log())) >= i, 20), "no reload")
+    expect(within(function() sum(grepl("reloaded: generation", server$log())) >= i, 20), "no reload")
   }
   for (account in end_load(load)) expect_account(account)
 })
@@ -199,7 +199,7 @@ test("SIGTERM to a worker: what runs in C comes to its end, and the worker is re
   # it serves R until then, and gives back what it has not begun with
   waits <- c(waits, lapply(c("/text", "/c/text"), ask_later, server = server))
   for (wait in waits) expect(wait()$status == "200", "another status")
-  expect(wait_for(function() !is_alive(pid)), "it has not ended")
+  expect(within(function() !is_alive(pid)), "it has not ended")
   wait_for_workers(server, 1, but = pid)
 })
 
@@ -207,16 +207,16 @@ test("what waits for threads brings more workers, and these go when they are not
   server <- serve_c(workers = "1-3", cpp_workers = 1, check_unused = 0.5, max_age = 1)
   wait_for_workers(server, 1)
   waits <- lapply(rep("/c/block?ms=1500", 6), ask_later, server = server)
-  expect(wait_for(function() length(workers(server)) > 1L), "no more workers")
+  expect(within(function() length(workers(server)) > 1L), "no more workers")
   for (wait in waits) expect(wait()$status == "200", "another status")
-  expect(wait_for(function() length(workers(server)) == 1L), "they do not go")
+  expect(within(function() length(workers(server)) == 1L), "they do not go")
 })
 
 test("max_requests counts C handlers", function() {
   server <- serve_c(workers = 1, max_requests = 200)
   pid <- wait_for_workers(server, 1)
   expect_account(load(server, "/c/text", connections = 4, requests = 400))
-  expect(wait_for(function() !is_alive(pid)), "it serves on")
+  expect(within(function() !is_alive(pid)), "it serves on")
   expect(logged(server, "is replaced: it has served"), "the log does not say why")
 })
 

@@ -3,7 +3,7 @@
 # A fresh process may take longer to start than a request may wait.
 ask_until_served <- function(server, path) {
   answer <- NULL
-  wait_for(function() (answer <<- ask(server, path))$status == "200", 20)
+  within(function() (answer <<- ask(server, path))$status == "200", 20)
   answer
 }
 

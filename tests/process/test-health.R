@@ -29,7 +29,7 @@ test_every_way("a server says that it lives, and whether it is ready, however bu
   expect(marked(server, "begun"), "it does not begin")
   expect(ask(server, "/readyz")$status == "200", "a request is no reason not to be ready")
   waiting <- ask_later(server, "/text")
-  expect(wait_for(function() ask(server, "/readyz")$status == "503", 2), "it is ready, with a full queue")
+  expect(within(function() ask(server, "/readyz")$status == "503", 2), "it is ready, with a full queue")
   expect_unready(server, "the queue is full")
   expect(running()$body == "slept" && waiting()$body == "text", "a request was lost")
   expect(ask(server, "/readyz")$status == "200", "it is not ready any more")
@@ -45,7 +45,7 @@ test_every_way("for drain_delay seconds only /readyz changes, and a second signa
   server <- start(health_app(), health = TRUE, drain_delay = 1.5)
   began <- Sys.time()
   send_signal(server$pid, tools::SIGTERM)
-  expect(wait_for(function() ask(server, "/readyz")$status == "503", 1), "it is ready")
+  expect(within(function() ask(server, "/readyz")$status == "503", 1), "it is ready")
   expect_unready(server, "the server is ending")
   expect(ask(server, "/text")$body == "text", "a new connection is not answered")
   expect(identical(exit_status(server, 10), 0L), "it does not end in peace")
@@ -53,7 +53,7 @@ test_every_way("for drain_delay seconds only /readyz changes, and a second signa
 
   server <- start(health_app(), health = TRUE, drain_delay = 60)
   send_signal(server$pid, tools::SIGTERM)
-  expect(wait_for(function() ask(server, "/readyz")$status == "503", 1), "it is ready")
+  expect(within(function() ask(server, "/readyz")$status == "503", 1), "it is ready")
   Sys.sleep(0.6)
   send_signal(server$pid, tools::SIGTERM)
   expect(!is.na(exit_status(server, 10)), "the second signal does not end it")
@@ -64,8 +64,8 @@ test("without a worker it is not ready", function() {
   zygote <- zygotes(server)
   send_signal(zygote, 19L) # STOP: nobody forks the next worker
   send_signal(workers(server), tools::SIGKILL)
-  expect(wait_for(function() ask(server, "/readyz")$status == "503", 5), "it is ready")
+  expect(within(function() ask(server, "/readyz")$status == "503", 5), "it is ready")
   expect_unready(server, "no worker is ready")
   send_signal(zygote, 18L) # CONT
-  expect(wait_for(function() ask(server, "/readyz")$status == "200", 10), "it is not ready again")
+  expect(within(function() ask(server, "/readyz")$status == "200", 10), "it is not ready again")
 }, ways = c(1L, 2L, 3L))

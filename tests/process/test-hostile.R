@@ -37,7 +37,7 @@ test("a handler that forks, and both return: one answer, and the child ends", fu
   expect_account(account)
   expect_account(load(server, "/n/{n}", echo = TRUE, connections = 8, requests = 2000))
   wait_for_workers(server, 2)
-  expect(wait_for(function() nrow(family()) == 4L), "processes: ", nrow(family()))
+  expect(within(function() nrow(family()) == 4L), "processes: ", nrow(family()))
 }, ways = 1:3)
 
 test("a worker that puts pipes in the place of long answers: all are whole, and the server ends in peace", function() {

@@ -33,10 +33,10 @@ activated <- function(app, times = 1L) {
   writeLines(activator, script)
   # another address, which must not count
   command <- c(drover_program(), "serve", app, "--host", "127.0.0.2", "--workers", "1")
-  server <- launch(c("python3", script, folder, times, command), wait = FALSE)
+  server <- launch(c("python3", script, folder, times, command), ready = NULL)
   number <- function(name) {
     file <- file.path(folder, name)
-    expect(wait_for(function() file.exists(file)), paste("there is no", name))
+    expect(within(function() file.exists(file)), paste("there is no", name))
     as.integer(readLines(file))
   }
   server$port <- number("port")
@@ -123,8 +123,8 @@ test("several sockets are all taken", function() {
 test("a server that systemd-socket-activate starts", function() {
   if (!nzchar(Sys.which("systemd-socket-activate"))) skip("there is no systemd-socket-activate")
   path <- tempfile("activated-", fileext = ".sock")
-  server <- launch(c("systemd-socket-activate", "-l", path, command_of(pid_app())), wait = FALSE)
-  expect(wait_for(function() file.exists(path)), "nobody listens")
+  server <- launch(c("systemd-socket-activate", "-l", path, command_of(pid_app())), ready = NULL)
+  expect(within(function() file.exists(path)), "nobody listens")
   # the connection is what starts it
   answer <- processx::run("curl", c("-s", "--max-time", "20", "--unix-socket", path, "http://localhost/"))
   expect(grepl("^[0-9]+$", answer$stdout), answer$stdout)

@@ -81,13 +81,13 @@ test("the zygote is killed: its workers serve on, and a new one makes the next w
   zygote <- zygotes(server)
   expect(length(zygote) == 1L, "there is not one zygote, but ", toString(zygote))
   send_signal(zygote, tools::SIGKILL)
-  expect(wait_for(function() {
+  expect(within(function() {
     now <- zygotes(server)
     any(is_alive(setdiff(now, c(zygote, old))))
   }), "no new zygote")
   answer <- ask(server, "/kill")
   expect(answer$status == "502", "status ", answer$status)
-  expect(wait_for(function() length(workers(server)) >= 1L), "no worker of the new zygote")
+  expect(within(function() length(workers(server)) >= 1L), "no worker of the new zygote")
   account <- end_load(load)
   expect_account(account)
 }, ways = 1:3)

@@ -17,14 +17,14 @@ test("workers replaced over and over, by kills, wear and reloads: the server sta
     wait_for_workers(server, 2, but = pids)
     # what has ended is gone: its server has waited for it. Beside it there are a zygote, unless workers are spawned,
     # and two workers
-    expect(wait_for(function() nrow(family()) == 4L - is_spawned()), "processes: ", nrow(family()))
+    expect(within(function() nrow(family()) == 4L - is_spawned()), "processes: ", nrow(family()))
   }
   for (round in 1:3) cycle(round)
   size <- function() c(descriptors = descriptors(server$pid), mappings = length(read_proc(server$pid, "maps")))
   before <- size()
   memory <- resident(server$pid)
   for (round in 1:10) cycle(round)
-  expect(wait_for(function() all(size() <= before + c(1, 8))), "descriptors and mappings were ", toString(before),
+  expect(within(function() all(size() <= before + c(1, 8))), "descriptors and mappings were ", toString(before),
     ", and are ", toString(size()))
   # 130 links of half a megabyte have come and gone, and 10 generations
   grown <- resident(server$pid) - memory

@@ -7,7 +7,7 @@ spool <- function(server, folder) {
   open_sockets[[length(open_sockets) + 1L]] <<- list(con = con)
   head <- "POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n"
   writeBin(c(charToRaw(head), raw(800e3)), con)
-  expect(wait_for(function() length(files_in(folder)) > before), "nothing is spooled")
+  expect(within(function() length(files_in(folder)) > before), "nothing is spooled")
 }
 
 left_in <- function(folder) list.files(folder, recursive = TRUE, all.files = TRUE, include.dirs = TRUE, no.. = TRUE)
@@ -31,7 +31,7 @@ for (way in c("drover serve", "dr_serve(workers = 1L)", "dr_serve(workers = 2L)"
     send_signal(killed$pid, tools::SIGKILL)
     killed$process$wait(5000)
     # its processes hold its folder as long as they live
-    expect(wait_for(function() !any(family()$parent == killed$pid | family()$pid == killed$pid)), "it lives")
+    expect(within(function() !any(family()$parent == killed$pid | family()$pid == killed$pid)), "it lives")
     Sys.sleep(1)
     mine <- setdiff(left_in(folder), dead)
     expect(all(dead %in% left_in(folder)), "it was removed by somebody else")

@@ -32,10 +32,10 @@ test_every_way("a server listens on all its addresses, and says so first", funct
   expect(ask_unix(path)$body == "unix: http", "the unix socket")
   # all of them outlive a reload
   send_signal(server$pid, tools::SIGHUP)
-  expect(wait_for(function() all(vapply(places[1:2], function(place) ask(place, "/who")$status == "200", NA))), "reload")
+  expect(within(function() all(vapply(places[1:2], function(place) ask(place, "/who")$status == "200", NA))), "reload")
   expect(ask_unix(path)$status == "200", "the unix socket after a reload")
   send_signal(server$pid, tools::SIGTERM)
-  expect(wait_for(function() !server$process$is_alive()), "TERM does not end it")
+  expect(within(function() !server$process$is_alive()), "TERM does not end it")
   expect(!file.exists(path), "the file of its socket stays")
 })
 
@@ -66,7 +66,7 @@ test_every_way("figures are told at the address for whoever runs the server, and
   expect(ask(server, "/who")$status == "200", "the app is not served")
   line <- 'drover_requests_total{route="/who",method="GET",status="2xx"} 1'
   counted <- function() grepl(line, ask(admin, "/metrics")$body, fixed = TRUE)
-  expect(wait_for(counted), "they are not told: ", ask(admin, "/metrics")$body)
+  expect(within(counted), "they are not told: ", ask(admin, "/metrics")$body)
 })
 
 test_every_way("an address that is taken is named, and none of the others is left", function(start) {

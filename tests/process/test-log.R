@@ -23,7 +23,7 @@ test_every_way("in a file or a pipe a record is a line, and has no colours", fun
     expect(ask(server, "/")$status == "500")
     lines <- function() if (log == "stderr") server$log() else if (file.exists(log)) readLines(log) else character()
     pattern <- "^[-0-9]+T[0-9:.]+Z drover ERROR id=[0-9a-f]{16} 127.0.0.1 GET / 500 first line\\\\nsecond line call=.* trace=`GET /`\\(req\\) > "
-    expect(wait_for(function() any(grepl(pattern, lines()))), paste(lines(), collapse = "\n"))
+    expect(within(function() any(grepl(pattern, lines()))), paste(lines(), collapse = "\n"))
     expect(!any(grepl("\033", lines())), "colours in ", log)
   }
 })

@@ -40,7 +40,7 @@ read_log <- function(file) if (file.exists(file)) readLines(file, warn = FALSE, 
 # Waits for a line of a log that matches, and gives it.
 line_like <- function(file, pattern) {
   found <- NULL
-  wait_for(function() length(found <<- grep(pattern, read_log(file), value = TRUE)) > 0, 20)
+  within(function() length(found <<- grep(pattern, read_log(file), value = TRUE)) > 0, 20)
   expect(length(found) > 0, "no line like ", pattern, ":\n", paste(utils::tail(read_log(file), 20), collapse = "\n"))
   found[[1L]]
 }
@@ -138,7 +138,7 @@ test("messages of workers are lines of the log, and with JSON what they print, w
 })
 
 test("with JSON on standard error the program writes JSON, too", function() {
-  server <- launch(command_of(logs_app(), workers = "1", log_format = "json"), wait = FALSE)
+  server <- launch(command_of(logs_app(), workers = "1", log_format = "json"), ready = NULL)
   lines <- function() server$log()
   expect(logged(server, "drover listening on http"), "it does not listen")
   send_signal(server$pid, tools::SIGTERM)
@@ -175,7 +175,7 @@ test_every_way("a request goes on with the trace of its client, or begins one", 
     expect(answer$status == "200" && got$trace_id != trace && is.null(got$parent_id) && is.null(got$tracestate),
       deparse1(got))
     logged_as <- function() vapply(read_log(access), function(line) jsonlite::fromJSON(line)$trace_id, "")
-    expect(wait_for(function() got$trace_id %in% logged_as()), "the access log has another trace")
+    expect(within(function() got$trace_id %in% logged_as()), "the access log has another trace")
   }
   # lines of the log about it
   ask(server, "/hostile", "-H", paste("traceparent:", parent))
@@ -183,5 +183,5 @@ test_every_way("a request goes on with the trace of its client, or begins one", 
   id <- ask(server, "/log")$body
   line <- jsonlite::fromJSON(line_like(file, "an order"))
   line_of <- function() Filter(function(l) l$id == id, lapply(read_log(access), jsonlite::fromJSON))
-  expect(wait_for(function() length(line_of()) == 1L) && line_of()[[1L]]$trace_id == line$trace_id, "two traces")
+  expect(within(function() length(line_of()) == 1L) && line_of()[[1L]]$trace_id == line$trace_id, "two traces")
 })

@@ -170,7 +170,7 @@ test_every_way("progress comes as a stream, and a client that leaves it frees th
   client <- start_client("curl", c("-s", "-N", "-o", out, "-H", "Accept: application/json, text/event-stream",
     "--json", call, paste0(server$url, "/mcp")))
   body <- function() if (file.exists(out)) readChar(out, file.size(out), useBytes = TRUE) else ""
-  expect(wait_for(function() grepl("\"progressToken\":\"p\",\"progress\":2}", body(), fixed = TRUE), 20), body())
+  expect(within(function() grepl("\"progressToken\":\"p\",\"progress\":2}", body(), fixed = TRUE), 20), body())
   client$kill()
   # what is read of the request is read while the stream goes on
   asked <- call_of("who", `_meta` = list(progressToken = "p"))

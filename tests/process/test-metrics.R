@@ -41,7 +41,7 @@ figure <- function(figures, name, ...) {
 # Waits until a figure of a server is so: requests are counted when they have ended, which clients do not see.
 expect_figure <- function(server, wanted, name, ...) {
   got <- NULL
-  wait_for(function() {
+  within(function() {
     got <<- figure(scrape(server), name, ...)
     got == wanted
   }, 20)
@@ -100,7 +100,7 @@ test_every_way("every request is counted once, whatever came of it", function(st
   running <- ask_later(server, "/slow/2000")
   expect(marked(server, "begun"), "it does not begin")
   waiting <- ask_later(server, "/text")
-  expect(wait_for(function() figure(scrape(server), "drover_queue_requests") == 1), "nothing waits")
+  expect(within(function() figure(scrape(server), "drover_queue_requests") == 1), "nothing waits")
   expect(figure(scrape(server), "drover_workers", state = "busy") == 1, "no worker is busy")
   expect_answer("503", "/text")
   expect(running()$status == "200" && waiting()$status == "200", "a request was lost")
@@ -118,7 +118,7 @@ test_every_way("every request is counted once, whatever came of it", function(st
     figure(figures, "drover_requests_total") - figure(figures, "drover_requests_total", route = "(server)")
   }
   got <- NULL
-  expect(wait_for(function() (got <<- by_clients()) == sent, 20), got, " requests are counted, of ", sent)
+  expect(within(function() (got <<- by_clients()) == sent, 20), got, " requests are counted, of ", sent)
   wanted <- list(
     list(5, route = "/n/<n>", method = "GET", status = "2xx"), list(1, route = "/n/<n>", method = "HEAD"),
     list(1, route = "(none)", method = "GET", status = "4xx"), list(1, method = "DELETE", status = "4xx"),
@@ -262,7 +262,7 @@ test("garbage collections of workers are counted, with their time, and outlive a
   expect(ask(server, "/collect")$body == "done", "no answer")
   collections <- function() figure(scrape(server), "drover_gc_collections_total")
   # told once in a second, though nothing is asked meanwhile
-  expect(wait_for(function() collections() >= 20), paste(collections(), "collections are counted"))
+  expect(within(function() collections() >= 20), paste(collections(), "collections are counted"))
   figures <- scrape(server)
   expect(figure(figures, "drover_gc_seconds_total") > 0, "they take no time")
   heap <- figure(figures, "drover_worker_heap_bytes", worker = "1")
@@ -272,5 +272,5 @@ test("garbage collections of workers are counted, with their time, and outlive a
   wait_for_workers(server, 1)
   expect(collections() >= before, "the end of a worker has reset it")
   ask(server, "/collect")
-  expect(wait_for(function() collections() >= before + 20), "those of the next worker are not counted")
+  expect(within(function() collections() >= before + 20), "those of the next worker are not counted")
 })

@@ -54,13 +54,13 @@ test("the pool grows when requests wait, shrinks when they do not, and stays wit
   counts <- integer()
   for (wave in 1:3) {
     load <- start_load(server, "/sleep/50", connections = 6)
-    grown <- wait_for(function() {
+    grown <- within(function() {
       counts <<- c(counts, length(workers(server)))
       utils::tail(counts, 1) == 3L
     })
     expect(grown, "wave ", wave, ": not grown to 3, but ", utils::tail(counts, 1))
     expect_account(end_load(load))
-    shrunk <- wait_for(function() {
+    shrunk <- within(function() {
       counts <<- c(counts, length(workers(server)))
       utils::tail(counts, 1) == 1L
     }, 15)
@@ -82,7 +82,7 @@ test("max_requests: workers are replaced after so many, and no request fails", f
   server <- serve(workers = 2, max_requests = 100)
   old <- wait_for_workers(server, 2)
   # quick requests share a worker while one is enough: one may serve nearly all of a load
-  worn <- wait_for(function() {
+  worn <- within(function() {
     expect_account(load(server, "/n/{n}", echo = TRUE, connections = 8, requests = 2000))
     !any(old %in% workers(server))
   }, 30)
@@ -108,7 +108,7 @@ test("start = spawn: fresh processes serve, are replaced, and go with the server
   pid <- as.integer(mark_text(server, "begun"))
   send_signal(pid, tools::SIGKILL)
   expect(victim()$status == "502", "another status")
-  expect(wait_for(function() length(zygotes(server)) == 2L && !pid %in% zygotes(server), 20), "not replaced")
+  expect(within(function() length(zygotes(server)) == 2L && !pid %in% zygotes(server), 20), "not replaced")
   expect_account(end_load(load))
   send_signal(server$pid, tools::SIGKILL)
   server$process$wait(5000)

@@ -111,7 +111,7 @@ test("a worker that ends while it is looked at is told of, and its successor can
   pid <- workers(server)
   asked <- processx::process$new(drover_program(), c("profile", "--seconds", "60", "--output", tempfile()),
     stderr = "|", env = c("current", runtime))
-  expect(wait_for(function() {
+  expect(within(function() {
     other <- command("profile", "--worker", pid, "--seconds", "100ms", "--output", tempfile(), env = runtime)
     any(grepl("is being looked at already", other$err))
   }), "two look at once")
@@ -120,8 +120,8 @@ test("a worker that ends while it is looked at is told of, and its successor can
   said <- asked$read_all_error_lines()
   expect(identical(asked$get_exit_status(), 1L) && any(grepl("has ended, or is about to", said)),
     paste(said, collapse = "\n"))
-  expect(wait_for(function() !identical(tryCatch(workers(server), error = function(e) pid), pid)), "no other worker")
-  expect(wait_for(function() {
+  expect(within(function() !identical(tryCatch(workers(server), error = function(e) pid), pid)), "no other worker")
+  expect(within(function() {
     command("profile", "--seconds", "100ms", "--output", tempfile(), env = runtime)$status == 0L
   }), "its successor cannot be looked at")
 }, ways = 1)

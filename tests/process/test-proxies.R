@@ -38,7 +38,7 @@ start_proxy <- function(name, lines, url, flags = character()) {
   writeLines(gsub("FOLDER", folder, lines, fixed = TRUE), file)
   log <- file.path(folder, "log")
   start_client(path, c(if (name == "nginx") "-c" else c("-db", "-f"), file), stdout = log, stderr = "2>&1")
-  up <- wait_for(function() ask(list(url = url), "/who", flags)$status == "200")
+  up <- within(function() ask(list(url = url), "/who", flags)$status == "200")
   expect(up, name, " does not serve: ", paste(c(readLines(file), readLines(log)), collapse = "\n"))
 }
 
@@ -139,9 +139,9 @@ test_every_way("a balancer that asks how much a server can take gets a line", fu
   running <- ask_later(server, "/sleep")
   expect(marked(server, "begun"), "it does not begin")
   waiting <- lapply(1:3, function(i) ask_later(server, "/who"))
-  expect(wait_for(function() grepl("^up ready (25|50|75)%$", agent_line(server)), 10), "with a queue: ", agent_line(server))
+  expect(within(function() grepl("^up ready (25|50|75)%$", agent_line(server)), 10), "with a queue: ", agent_line(server))
   expect(running()$status == "200" && all(vapply(waiting, function(answer) answer()$status == "200", NA)), "lost")
-  expect(wait_for(function() identical(agent_line(server), "up ready 100%")), "again: ", agent_line(server))
+  expect(within(function() identical(agent_line(server), "up ready 100%")), "again: ", agent_line(server))
   send_signal(server$pid, tools::SIGTERM)
-  expect(wait_for(function() startsWith(agent_line(server), "up drain"), 5), "told to end")
+  expect(within(function() startsWith(agent_line(server), "up drain"), 5), "told to end")
 })

@@ -86,7 +86,7 @@ test("headers that lie, have no end, or do not come", function() {
   refused <- function(why, ...) {
     before <- length(grep(why, server$log(), fixed = TRUE))
     expect(identical(raw_answer(server, ...), ""), why, ": an answer")
-    expect(wait_for(function() length(grep(why, server$log(), fixed = TRUE)) > before), why, ": ", server$log())
+    expect(within(function() length(grep(why, server$log(), fixed = TRUE)) > before), why, ": ", server$log())
   }
   refused("the line is too long", paste0("PROXY UNKNOWN ", strrep("x", 1e6)))
   refused("the line is malformed", "PROXY TCP4 192.0.2.7 1.2.3.4 99999 1\r\n", get_who)
@@ -105,7 +105,7 @@ test("headers that lie, have no end, or do not come", function() {
     status <- run_to_end(c(drover_program(), "status", "--json"))$log
     max(jsonlite::fromJSON(status[startsWith(status, "[")])$connections)
   }
-  expect(wait_for(function() connections() == 0), connections(), " connections stay open")
+  expect(within(function() connections() == 0), connections(), " connections stay open")
 }, ways = 1L)
 
 test("unix sockets may be a balancer's, too", function() {
@@ -144,21 +144,21 @@ closed_of <- function(connections) {
 test_every_way("an address has as many connections as it may, and others have theirs", function(start) {
   server <- start(announced_app(), host = c("127.0.0.1", "[::1]:0"), max_connections_per_address = 3L)
   open <- opened(8L, server$port)
-  expect(wait_for(function() closed_of(open) == 5L), closed_of(open), " of 8 are closed, not 5")
+  expect(within(function() closed_of(open) == 5L), closed_of(open), " of 8 are closed, not 5")
   expect(logged(server, "WARN 127.0.0.1 closed: over `max_connections_per_address` = 3"), server$log())
   expect(ask(server, "/who", "-g")$status == "000", "one more is answered")
   second <- sub(".* and (http://[^ ]+) .*", "\\1", grep("listening on", server$log(), value = TRUE)[1L])
   other <- ask(list(url = second), "/who", "-g")
   expect(other$body == "::1 http", "another address: ", other$status, " ", other$body)
   for (con in open) close(con)
-  expect(wait_for(function() ask(server, "/who")$status == "200"), "its places are not free again")
+  expect(within(function() ask(server, "/who")$status == "200"), "its places are not free again")
 })
 
 test("of balancers and proxies each client counts, and not they themselves", function() {
   server <- serve(announced_app(), proxy_protocol = "127.0.0.1", max_connections_per_address = 2L, workers = 1L)
   open <- opened(6L, server$port)
   for (i in 1:6) writeBin(v1_from(if (i <= 4L) "192.0.2.1" else "192.0.2.2"), open[[i]])
-  expect(wait_for(function() closed_of(open) == 2L), closed_of(open), " of 6 are closed, not 2")
+  expect(within(function() closed_of(open) == 2L), closed_of(open), " of 6 are closed, not 2")
   expect_body(raw_answer(server, v1_from("192.0.2.3"), get_who), "192.0.2.3 http", "a third client")
   for (con in open) close(con)
   trusting <- serve(announced_app(), trusted_proxies = "127.0.0.1", max_connections_per_address = 2L, workers = 1L)
@@ -173,7 +173,7 @@ test("one address cannot have all handshakes", function() {
     tls_cert = pem("server.pem"), tls_key = pem("server.key"))
   open <- opened(70L, server$port)
   on.exit(for (con in open) close(con))
-  expect(wait_for(function() closed_of(open) == 20L), closed_of(open), " of 70 are closed, not 20")
+  expect(within(function() closed_of(open) == 20L), closed_of(open), " of 70 are closed, not 20")
   expect(logged(server, "WARN 127.0.0.1 closed: too many TLS handshakes are under way"), server$log())
   second <- sub(".* and (https://[^ ]+) .*", "\\1", grep("listening on", server$log(), value = TRUE)[1L])
   expect(ask(list(url = second), "/who", "-g", "-k")$body == "::1 https", "another address has none left")

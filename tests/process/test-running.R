@@ -89,7 +89,7 @@ test("stop has a time limit, and --now needs none", function() {
 test("a server that is loading is found, and is no server that serves", function() {
   runtime <- runtime_folder()
   file <- write_app(c("file.create(file.path(Sys.getenv('MARKS'), 'loading'))", "Sys.sleep(1000)"))
-  server <- launch(command_of(file), env = runtime, wait = FALSE)
+  server <- launch(command_of(file), env = runtime, ready = NULL)
   expect(marked(server, "loading"), "it does not load")
   shows(command("status", env = runtime), 1L, "^starting: ", "does not serve yet$")
   shows(command("reload", env = runtime), 1L, NULL, "not reloaded.*starting or stopping")

@@ -47,9 +47,9 @@ test("the zygote of a session is killed: the session makes another one", functio
   zygote <- zygotes(server)
   load <- start_load(server, "/n/{n}", echo = TRUE, connections = 4)
   send_signal(zygote, tools::SIGKILL)
-  expect(wait_for(function() any(is_alive(setdiff(zygotes(server), c(zygote, old))))), "no new zygote")
+  expect(within(function() any(is_alive(setdiff(zygotes(server), c(zygote, old))))), "no new zygote")
   expect(ask(server, "/kill")$status == "502", "another status")
-  expect(wait_for(function() length(workers(server)) >= 1L), "no worker of the new zygote")
+  expect(within(function() length(workers(server)) >= 1L), "no worker of the new zygote")
   expect_account(end_load(load))
 })
 

@@ -63,14 +63,14 @@ test_every_way("USR1 opens a log file again that was moved, and so does the next
   log <- tempfile("log-")
   server <- start(signal_app(), log = log)
   has <- function(file, text) {
-    wait_for(function() file.exists(file) && any(grepl(text, readLines(file, warn = FALSE), fixed = TRUE)), 5)
+    within(function() file.exists(file) && any(grepl(text, readLines(file, warn = FALSE), fixed = TRUE)), 5)
   }
   ask(server, "/fail/first")
   expect(has(log, "first"), "the log has no line")
   moved <- paste0(log, ".1")
   file.rename(log, moved)
   send_signal(server$pid, SIGUSR1)
-  expect(wait_for(function() file.exists(log), 5), "USR1 does not open it again")
+  expect(within(function() file.exists(log), 5), "USR1 does not open it again")
   ask(server, "/fail/second")
   expect(has(log, "second") && !has(moved, "second"), "the line is in the old file")
   unlink(log)

@@ -62,12 +62,12 @@ test("ten reloads under load: no request fails, and each brings the new code", f
   for (version in as.character(1:10)) {
     versioned(version, file)
     send_signal(server$pid, tools::SIGHUP)
-    expect(wait_for(function() ask(server, "/version")$body == version, 20), "version ", version, " does not come")
+    expect(within(function() ask(server, "/version")$body == version, 20), "version ", version, " does not come")
   }
   expect_account(end_load(load))
   # the old generations have gone
   wait_for_workers(server, 2)
-  expect(wait_for(function() length(zygotes(server)) == 1L), "zygotes: ", toString(zygotes(server)))
+  expect(within(function() length(zygotes(server)) == 1L), "zygotes: ", toString(zygotes(server)))
 }, ways = 1:2)
 
 test("a reload waits for what the old code is running", function() {
@@ -77,7 +77,7 @@ test("a reload waits for what the old code is running", function() {
   marked(server, "begun")
   write_app(c(readLines(file.path(here, "app.R")), "dr_get(app, '/version', function(req) 'new')", "app"), file)
   send_signal(server$pid, tools::SIGHUP)
-  expect(wait_for(function() ask(server, "/version")$body == "new"), "the new code does not come")
+  expect(within(function() ask(server, "/version")$body == "new"), "the new code does not come")
   expect(running()$status == "200", "the request of the old code failed")
 }, ways = 1:2)
 
@@ -94,7 +94,7 @@ test("code that does not load, or whose workers do not start, leaves the old cod
     before <- sum(grepl("not reloaded", server$log()))
     write_app(lines, file)
     send_signal(server$pid, tools::SIGHUP)
-    expect(wait_for(function() sum(grepl("not reloaded", server$log())) == before + 1L, 15), "nothing is told of: ",
+    expect(within(function() sum(grepl("not reloaded", server$log())) == before + 1L, 15), "nothing is told of: ",
       lines)
   }
   expect_account(end_load(load))
@@ -103,7 +103,7 @@ test("code that does not load, or whose workers do not start, leaves the old cod
     "the log gives no reason")
   versioned("better", file)
   send_signal(server$pid, tools::SIGHUP)
-  expect(wait_for(function() ask(server, "/version")$body == "better"), "good code does not load any more")
+  expect(within(function() ask(server, "/version")$body == "better"), "good code does not load any more")
 }, ways = 1:2)
 
 test("KILL of the server: workers, zygote and children of handlers go at once, and its port is free", function() {
@@ -111,7 +111,7 @@ test("KILL of the server: workers, zygote and children of handlers go at once, a
   expect(ask(server, "/child")$status == "200", "no child")
   running <- list(ask_later(server, "/deaf"), ask_later(server, "/system"))
   marked(server, "begun")
-  expect(wait_for(function() sum(grepl("sleep 100", family()$command)) >= 2L), "the children of handlers do not run")
+  expect(within(function() sum(grepl("sleep 100", family()$command)) >= 2L), "the children of handlers do not run")
   send_signal(server$pid, tools::SIGKILL)
   server$process$wait(5000)
   end_clients()
@@ -123,9 +123,9 @@ test("KILL of the server: workers, zygote and children of handlers go at once, a
 
 test("KILL of a server that is still loading", function() {
   file <- write_app(c("file.create(file.path(Sys.getenv('MARKS'), 'loading'))", "system('sleep 1000')"))
-  server <- launch(command_of(file), wait = FALSE)
+  server <- launch(command_of(file), ready = NULL)
   expect(marked(server, "loading"), "it does not load")
-  wait_for(function() any(grepl("sleep 1000", family()$command)))
+  within(function() any(grepl("sleep 1000", family()$command)))
   send_signal(server$pid, tools::SIGKILL)
   server$process$wait(5000)
   left <- processes_left(3)

@@ -31,7 +31,7 @@ attack_slowly <- function(server, path, ..., seconds) {
   client <- start_client("slowhttptest", c(..., "-c", SLOW, "-r", RATE, "-i", 1, "-l", seconds, "-p", 5, "-g",
     "-o", report, "-u", paste0(server$url, path)), stdout = output, stderr = "2>&1")
   function() {
-    expect(wait_for(function() !client$is_alive(), seconds + 60), "slowhttptest does not end")
+    expect(within(function() !client$is_alive(), seconds + 60), "slowhttptest does not end")
     account <- utils::read.csv(paste0(report, ".csv"))
     names(account) <- c("second", "closed", "pending", "connected", "available")
     structure(account, closed = any(grepl("No open connections left", readLines(output, warn = FALSE))))
@@ -55,8 +55,8 @@ expect_slow_ones_end <- function(server) {
   }
   # these never look whether the server has gone: the server's own descriptors tell
   end <- attack_slowly(server, "/files/long", "-X", "-n", 1, "-w", 512, "-y", 1024, "-z", 32, seconds = 18)
-  expect(wait_for(function() descriptors(server$pid) >= before + SLOW / 2), "they do not come")
-  gone <- wait_for(function() descriptors(server$pid) <= before + 5L, 14)
+  expect(within(function() descriptors(server$pid) >= before + SLOW / 2), "they do not come")
+  gone <- within(function() descriptors(server$pid) <= before + 5L, 14)
   expect(gone, "slow readers keep ", descriptors(server$pid) - before, " descriptors")
   expect(logged(server, "write timeout"), "the log does not say why")
   expect_available(end())

@@ -13,7 +13,7 @@ test("kills and reloads at the same time under load: nothing but 502 for who was
       send_signal(sample(rep(pids, 2), 1), tools::SIGKILL)
     }
   }
-  expect(wait_for(function() length(zygotes(server)) == 1L && length(workers(server)) == 3L, 20),
+  expect(within(function() length(zygotes(server)) == 1L && length(workers(server)) == 3L, 20),
     "zygotes: ", toString(zygotes(server)), "; workers: ", toString(workers(server)))
   account <- end_load(load)
   expect(account[["s502"]] <= kills, attr(account, "line"))
@@ -27,8 +27,8 @@ test("ten HUPs at once: the last code serves, nothing fails, and one generation 
   write_app(c("app <- dr_app()", "dr_get(app, '/n/<n>', function(req) req$params[['n']])",
     "dr_get(app, '/new', function(req) 'new')", "app"), file)
   for (i in 1:10) send_signal(server$pid, tools::SIGHUP)
-  expect(wait_for(function() ask(server, "/new")$status == "200"), "the new code does not come")
-  expect(wait_for(function() length(zygotes(server)) == 1L && length(workers(server)) == 2L, 20),
+  expect(within(function() ask(server, "/new")$status == "200"), "the new code does not come")
+  expect(within(function() length(zygotes(server)) == 1L && length(workers(server)) == 2L, 20),
     "zygotes: ", toString(zygotes(server)), "; workers: ", toString(workers(server)))
   expect_account(end_load(load))
 }, ways = 1:2)
@@ -43,7 +43,7 @@ test("the zygote is killed while it loads for a reload: the old code serves on, 
   load <- start_load(server, "/n/{n}", echo = TRUE, connections = 4)
   file.create(file.path(server$marks, "slow"))
   send_signal(server$pid, tools::SIGHUP)
-  expect(wait_for(function() length(setdiff(zygotes(server), old)) == 1L), "no zygote for the new code")
+  expect(within(function() length(setdiff(zygotes(server), old)) == 1L), "no zygote for the new code")
   send_signal(setdiff(zygotes(server), old), tools::SIGKILL)
   expect(logged(server, "not reloaded"), "nothing is told")
   unlink(file.path(server$marks, "slow"))
@@ -54,7 +54,7 @@ test("the zygote is killed while it loads for a reload: the old code serves on, 
 
 test("TERM while it loads, and while it reloads", function() {
   file <- write_app(c("file.create(file.path(Sys.getenv('MARKS'), 'loading'))", "Sys.sleep(100)"))
-  server <- launch(command_of(file), wait = FALSE)
+  server <- launch(command_of(file), ready = NULL)
   expect(marked(server, "loading"), "it does not load")
   send_signal(server$pid, tools::SIGTERM)
   expect(!is.na(exit_status(server, 10)), "TERM does not end a server that loads")
@@ -63,7 +63,7 @@ test("TERM while it loads, and while it reloads", function() {
   server <- serve(file, workers = 2)
   file.create(file.path(server$marks, "slow"))
   send_signal(server$pid, tools::SIGHUP)
-  expect(wait_for(function() length(zygotes(server)) == 2L), "it does not reload")
+  expect(within(function() length(zygotes(server)) == 2L), "it does not reload")
   send_signal(server$pid, tools::SIGTERM)
   expect(identical(exit_status(server, 10), 0L), "TERM does not end a server that reloads")
   # a session does not load the file again
@@ -120,7 +120,7 @@ test("uploads and long answers while workers are killed: no file is left, and no
   expect(account[["s502"]] + account[["cut"]] <= 4, attr(account, "line"))
   # R's own folders are there while it runs, and in them the app that a session gives to the processes that it spawns
   left <- function() grep("/drover-app-[^/]*$", list.files(folder, recursive = TRUE), value = TRUE, invert = TRUE)
-  expect(wait_for(function() !length(left())), "left: ", toString(left()))
+  expect(within(function() !length(left())), "left: ", toString(left()))
 })
 
 # How long each storm is, in seconds.
@@ -160,7 +160,7 @@ for (way in names(ways)) local({
     left <- end_storm(start_storm(server, paths, storm_seconds))
     expect(all(left > 10), "too few have left: ", toString(paste(names(left), left)))
     # every place in the queue and every slot is free
-    expect(wait_for(function() ask(server, "/text")$status == "200"), "it does not serve")
+    expect(within(function() ask(server, "/text")$status == "200"), "it does not serve")
     Sys.sleep(0.5)
     expect_account(load(server, "/n/{n}", echo = TRUE, connections = 60, requests = 6000))
     expect_account(load(server, "/c/later/3", connections = 60, requests = 600))
@@ -173,9 +173,9 @@ for (way in names(ways)) local({
       all(now$descriptors <= before$descriptors + 2L) && all(now$threads <= before$threads + 8L)
     }
     show <- function(table) paste(utils::capture.output(print(table)), collapse = "\n    ")
-    expect(wait_for(steady), "descriptors or threads are left:\n    ", show(before), "\n    ", show(after))
+    expect(within(steady), "descriptors or threads are left:\n    ", show(before), "\n    ", show(after))
     expect(!length(files_in(folder)), "files are left: ", toString(files_in(folder)))
-    expect(wait_for(function() length(nameless(after$pid)) <= length(held)), "files are held: ",
+    expect(within(function() length(nameless(after$pid)) <= length(held)), "files are held: ",
       toString(nameless(after$pid)))
     grown <- after$resident - before$resident[match(after$pid, before$pid)]
     # an average of some 15 kB for each client that left would be more; R's heap grows by up to 40 MB, however long the

@@ -33,7 +33,7 @@ test_every_way("a function that writes is slowed by its client, in bounded memor
     expect(all(grown < 16e6), version, ": server and worker grew by ", toString(grown), " bytes")
     written <- noted(server, "written")
     client$process$kill()
-    expect(wait_for(function() noted(server, "written") == written + 1L), version, ": it goes on without a client")
+    expect(within(function() noted(server, "written") == written + 1L), version, ": it goes on without a client")
   }
   expect(ask(server, "/pid")$body == pids[2L], "another worker")
 })
@@ -42,11 +42,11 @@ test_every_way("a function that writes ends when its client has gone, whatever i
   server <- start(streams_app)
   for (path in c("/write/endless", "/write/open")) {
     stream <- read_stream(server, path)
-    expect(wait_for(function() nchar(stream$body()) > 0L), path, ": it does not begin")
+    expect(within(function() nchar(stream$body()) > 0L), path, ": it does not begin")
     before <- noted(server, "written")
     stream$process$kill()
     left <- Sys.time()
-    expect(wait_for(function() noted(server, "written") == before + 1L), path, ": it goes on")
+    expect(within(function() noted(server, "written") == before + 1L), path, ": it goes on")
     expect(Sys.time() - left < 3, path, ": it went on for ", format(Sys.time() - left))
   }
   expect(ask(server, "/text")$body == "text", "the worker is not free again")
@@ -59,17 +59,17 @@ test_every_way("requests and other streams go on when the function has returned"
   other <- read_stream(server, "/count/20000")
   events <- read_stream(server, "/tick")
   slow <- read_stream(server, "/write/slow")
-  expect(wait_for(function() nchar(slow$body()) > 2L), "it does not begin")
+  expect(within(function() nchar(slow$body()) > 2L), "it does not begin")
   waiting <- lapply(1:5, function(i) ask_later(server, "/pid"))
   # its chunks come as they are written
   seen <- nchar(slow$body())
-  expect(wait_for(function() nchar(slow$body()) > seen + 2L, 1.5), "nothing comes")
+  expect(within(function() nchar(slow$body()) > seen + 2L, 1.5), "nothing comes")
   expect(slow$end() == 0L && slow$body() == strrep("x", 20L), "it is not whole")
   answers <- vapply(waiting, function(answer) answer()$body, "")
   expect(all(answers == pid), "requests are lost: ", toString(answers))
   expect(other$end() == 0L, "another stream is not whole")
   seen <- nchar(events$body())
-  expect(wait_for(function() nchar(events$body()) > seen), "events do not go on")
+  expect(within(function() nchar(events$body()) > seen), "events do not go on")
   events$process$kill()
 })
 
@@ -98,7 +98,7 @@ test_every_way("a server that ends: a function that writes events ends, another 
   for (i in seq_along(versions)) {
     server <- if (i == 1L) server else start(streams_app)
     events <- read_stream(server, "/write/tick", versions[i])
-    expect(wait_for(function() nchar(events$body()) > 30L), "it does not begin")
+    expect(within(function() nchar(events$body()) > 30L), "it does not begin")
     send_signal(server$pid, tools::SIGTERM)
     expect(events$end(3) == 0L, versions[i], ": the events end with ", events$end(0))
     expect(identical(exit_status(server), 0L), "status ", exit_status(server))
@@ -106,7 +106,7 @@ test_every_way("a server that ends: a function that writes events ends, another 
   }
   server <- start(streams_app)
   slow <- read_stream(server, "/write/slow")
-  expect(wait_for(function() nchar(slow$body()) > 2L), "it does not begin")
+  expect(within(function() nchar(slow$body()) > 2L), "it does not begin")
   send_signal(server$pid, tools::SIGTERM)
   expect(slow$end() == 0L && slow$body() == strrep("x", 20L), "the other ends with ", slow$end(0))
   expect(identical(exit_status(server), 0L), "status ", exit_status(server))
@@ -115,7 +115,7 @@ test_every_way("a server that ends: a function that writes events ends, another 
 test_every_way("a server that ends: a function without an end is broken off after graceful_timeout", function(start) {
   server <- start(streams_app, graceful_timeout = 1)
   stream <- read_stream(server, "/write/endless")
-  expect(wait_for(function() nchar(stream$body()) > 2L), "it does not begin")
+  expect(within(function() nchar(stream$body()) > 2L), "it does not begin")
   send_signal(server$pid, tools::SIGTERM)
   expect(stream$end(5) %in% c(18L, 56L), "it ends with ", stream$end(0))
   expect(!is.na(exit_status(server)), "the server does not end")
@@ -130,6 +130,6 @@ test("a client that reads slowly costs no worker, though requests have waited in
   calls_until_blocked(server)
   for (i in 1:3) expect(ask(server, "/text")$status %in% c("503", "504"), "it was answered")
   stream$process$kill()
-  expect(wait_for(function() ask(server, "/text")$status == "200"), "nobody answers")
+  expect(within(function() ask(server, "/text")$status == "200"), "nobody answers")
   expect(ask(server, "/pid")$body == pid, "the worker was replaced")
 }, ways = 1:2)

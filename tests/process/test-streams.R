@@ -42,7 +42,7 @@ test_every_way("streams arrive whole, over both versions of HTTP, with status an
   lines <- ask(server, "/json-lines")$body
   expect(lines == "{\"n\":1}\n{\"n\":2}\n{\"n\":3}", "lines of JSON: ", lines)
   beats <- read_stream(server, "/beats")
-  expect(wait_for(function() beats$body() == "data: x\n\n:\n\n:\n\n", 5), "heartbeats: ", beats$body())
+  expect(within(function() beats$body() == "data: x\n\n:\n\n:\n\n", 5), "heartbeats: ", beats$body())
   beats$process$kill()
 })
 
@@ -80,7 +80,7 @@ test_every_way("many streams and requests share one worker", function(start) {
   pid <- ask(server, "/pid")$body
   streams <- lapply(1:40, function(i) open_stream(server, "/tick"))
   on.exit(for (stream in streams) close(stream))
-  expect(wait_for(function() noted(server, "opened") == 40L), "they were not all opened")
+  expect(within(function() noted(server, "opened") == 40L), "they were not all opened")
   for (i in 1:20) {
     answer <- ask(server, "/pid")
     expect(answer$body == pid && answer$seconds < 3, "a request took ", answer$seconds, " s")
@@ -98,7 +98,7 @@ test_every_way("a client that leaves is told to the generator, once", function(s
   readBin(stream, "raw", 300L)
   close(stream)
   left <- Sys.time()
-  expect(wait_for(function() noted(server, "cancelled") == 1L), "it was not told")
+  expect(within(function() noted(server, "cancelled") == 1L), "it was not told")
   expect(Sys.time() - left < 3, "it was told after ", format(Sys.time() - left))
   # one that is not due: 0.1 s is promised, and a machine that is busy gets three tries
   took <- vapply(1:3, function(i) {
@@ -112,17 +112,17 @@ test_every_way("a client that leaves is told to the generator, once", function(s
   expect(min(took) < 0.1, "one that is not due was told after ", toString(round(took, 3)), " s")
   # one that a slow client holds up
   stream <- open_stream(server, "/flood")
-  expect(wait_for(function() noted(server, "flood") > 3L), "it does not begin")
+  expect(within(function() noted(server, "flood") > 3L), "it does not begin")
   Sys.sleep(0.5)
   close(stream)
-  expect(wait_for(function() noted(server, "cancelled") == 2L), "one that waits was not told")
+  expect(within(function() noted(server, "cancelled") == 2L), "one that waits was not told")
   # HEAD: nobody wants a body
   stream <- open_stream(server, "/tick", "HEAD")
   on.exit(close(stream))
   writeBin(charToRaw("GET /text HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"), stream)
   text <- rawToChar(readBin(stream, "raw", 10000L))
   expect(grepl("text/event-stream.*\r\n\r\nHTTP/1.1 200 OK.*\r\n\r\ntext$", text), "HEAD: ", text)
-  expect(wait_for(function() noted(server, "cancelled") == 3L), "HEAD: it was not told")
+  expect(within(function() noted(server, "cancelled") == 3L), "HEAD: it was not told")
   Sys.sleep(0.5)
   expect(noted(server, "cancelled") == 3L, "one was told twice")
 })
@@ -130,7 +130,7 @@ test_every_way("a client that leaves is told to the generator, once", function(s
 # Waits until a generator of /flood is not called any more, and says how often it was since it had been `since` times.
 calls_until_blocked <- function(server, since = 0L) {
   before <- -1L
-  expect(wait_for(function() {
+  expect(within(function() {
     Sys.sleep(0.5)
     same <- noted(server, "flood") == before
     before <<- noted(server, "flood")
@@ -159,7 +159,7 @@ test_every_way("a slow client slows its own stream, and memory stays bounded", f
   before <- noted(server, "flood")
   expect(ask(server, "/count/100")$status == "201", "another stream waits for it")
   for (i in 1:200) readBin(stream, "raw", 65536L)
-  expect(wait_for(function() noted(server, "flood") > before + 50L), "it does not go on")
+  expect(within(function() noted(server, "flood") > before + 50L), "it does not go on")
 })
 
 test_every_way("a generator that fails ends its own stream, and nothing else", function(start) {
@@ -189,7 +189,7 @@ open_both <- function(server) {
     steady = lapply(versions, function(version) read_stream(server, "/steady", version))
   )
   have_begun <- function() all(vapply(unlist(streams, FALSE), function(stream) nchar(stream$body()) > 2L, NA))
-  expect(wait_for(have_begun), "they do not begin")
+  expect(within(have_begun), "they do not begin")
   streams
 }
 
@@ -216,7 +216,7 @@ test_every_way("a server that ends: events end whole, other streams are finished
 test_every_way("a server that ends: what has no end is broken off after graceful_timeout, and told", function(start) {
   server <- start(streams_app, graceful_timeout = 1)
   stream <- read_stream(server, "/endless")
-  expect(wait_for(function() nchar(stream$body()) > 2L), "it does not begin")
+  expect(within(function() nchar(stream$body()) > 2L), "it does not begin")
   send_signal(server$pid, tools::SIGTERM)
   expect(stream$end(5) %in% c(18L, 56L), "it ends with ", stream$end(0))
   expect(!is.na(exit_status(server)), "the server does not end")
@@ -234,11 +234,11 @@ test_every_way("a reload ends events, which come back to the new app, and finish
 test_every_way("a worker that is killed breaks off its own streams", function(start) {
   server <- start(streams_app)
   streams <- lapply(c("--http1.1", "--http2-prior-knowledge"), function(flag) read_stream(server, "/endless", flag))
-  expect(wait_for(function() all(vapply(streams, function(s) nchar(s$body()) > 2L, NA))), "they do not begin")
+  expect(within(function() all(vapply(streams, function(s) nchar(s$body()) > 2L, NA))), "they do not begin")
   send_signal(as.integer(ask(server, "/pid")$body), tools::SIGKILL)
   ends <- vapply(streams, function(stream) stream$end(), 0L)
   expect(identical(ends, c(18L, 92L)), "they end with ", toString(ends))
-  expect(wait_for(function() ask(server, "/count/3")$body == "1\n2\n3"), "the next worker does not stream")
+  expect(within(function() ask(server, "/count/3")$body == "1\n2\n3"), "the next worker does not stream")
 }, of = setdiff(names(starts), "the session"))
 
 test_every_way("a thousand streams opened at once, and left at once", function(start) {
@@ -247,10 +247,10 @@ test_every_way("a thousand streams opened at once, and left at once", function(s
     start_client("curl", c("-s", "--parallel", "--parallel-immediate", "--parallel-max", "250", "--max-time", "60", "-o",
       "/dev/null", paste0(server$url, "/tick?n=[1-250]")))
   })
-  expect(wait_for(function() noted(server, "opened") == 1000L, 30), noted(server, "opened"), " were opened")
+  expect(within(function() noted(server, "opened") == 1000L, 30), noted(server, "opened"), " were opened")
   expect(ask(server, "/text")$body == "text", "no request goes through")
   for (client in many) client$kill()
-  expect(wait_for(function() noted(server, "cancelled") == 1000L, 30), noted(server, "cancelled"), " were told")
+  expect(within(function() noted(server, "cancelled") == 1000L, 30), noted(server, "cancelled"), " were told")
   Sys.sleep(0.3)
   expect(noted(server, "cancelled") == 1000L, "some were told twice")
   expect(ask(server, "/text")$body == "text", "the server is not well")
@@ -260,7 +260,7 @@ test("a generator that takes its time holds up no request that another worker ca
   server <- serve(streams_app, workers = "2-2")
   wait_for_workers(server, 2)
   slow <- read_stream(server, "/slow")
-  expect(wait_for(function() nchar(slow$body()) > 0L), "it does not begin")
+  expect(within(function() nchar(slow$body()) > 0L), "it does not begin")
   took <- vapply(1:10, function(i) ask(server, "/text")$seconds, 0)
   expect(max(took) < 1.2, "a request took ", max(took), " s")
   expect(slow$end() == 0L, "the stream is not whole")
@@ -270,9 +270,9 @@ test("a generator that does not return ends with its worker, once a request has 
   server <- serve(streams_app, workers = "1-1", timeout = 1, kill_after = 0.5)
   wait_for_workers(server, 1)
   stream <- read_stream(server, "/hang")
-  expect(wait_for(function() stream$body() == "one"), "no first chunk")
+  expect(within(function() stream$body() == "one"), "no first chunk")
   expect(ask(server, "/text")$status %in% c("503", "504"), "it was answered")
   expect(stream$end() == 18L, "the stream did not break off")
-  expect(wait_for(function() ask(server, "/text")$status == "200"), "nobody answers")
+  expect(within(function() ask(server, "/text")$status == "200"), "nobody answers")
   expect(logged(server, "for a stream or a promise, did not return"), "the log does not say why")
 })

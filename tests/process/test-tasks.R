@@ -55,7 +55,7 @@ test_every_way("a task is interrupted at its own deadline and at that of its req
     expect(answer$status == "504" && answer$seconds < 5, path, " got ", answer$status, " after ", answer$seconds, " s")
   }
   expect(value_of(server, "/why/late")$why == "late", "another reason")
-  expect(wait_for(function() noted(server, "left") == 3L), "they go on: ", noted(server, "left"))
+  expect(within(function() noted(server, "left") == 3L), "they go on: ", noted(server, "left"))
   expect(noted(server, "ended") == 0L, "one has ended")
   expect(logged(server, "WARN a task of dr_async\\(\\) took too long"), "not logged")
   expect(ask(server, "/text")$body == "text", "it does not go on")
@@ -65,14 +65,14 @@ test_every_way("tasks end when the client of their request leaves, and when it i
   server <- start(tasks_app)
   expect(ask(server, "/unwaited")$body == "answered", "no answer")
   gone <- start_client("curl", c("-s", paste0(server$url, "/one/20?name=gone")))
-  expect(wait_for(function() any(grepl("^gone ", note_lines(server, "begun")))), "it was not begun")
+  expect(within(function() any(grepl("^gone ", note_lines(server, "begun")))), "it was not begun")
   gone$kill()
-  expect(wait_for(function() "gone" %in% note_lines(server, "left")), "it goes on without its client")
+  expect(within(function() "gone" %in% note_lines(server, "left")), "it goes on without its client")
   # what was begun in a callback belongs to the request, too
   gone <- start_client("curl", c("-s", paste0(server$url, "/chain/20")))
-  expect(wait_for(function() any(grepl("^second ", note_lines(server, "begun")))), "it was not begun")
+  expect(within(function() any(grepl("^second ", note_lines(server, "begun")))), "it was not begun")
   gone$kill()
-  expect(wait_for(function() "second" %in% note_lines(server, "left")), "the second goes on without its client")
+  expect(within(function() "second" %in% note_lines(server, "left")), "the second goes on without its client")
   expect(identical(note_lines(server, "ended"), "first"), "others have ended: ", toString(note_lines(server, "ended")))
   expect(ask(server, "/text")$body == "text", "it does not go on")
   # nobody hears of what nobody waits for
@@ -100,7 +100,7 @@ test("who asks serves others meanwhile, and a worker that computes gets nothing 
   server <- serve(tasks_app, workers = "2-2")
   wait_for_workers(server, 2)
   slow <- ask_later(server, "/one/4")
-  expect(wait_for(function() noted(server, "begun") == 1L), "it was not begun")
+  expect(within(function() noted(server, "begun") == 1L), "it was not begun")
   took <- vapply(1:10, function(i) ask(server, "/text")$seconds, 0)
   expect(max(took) < 2, "a request took ", max(took), " s")
   answer <- json(slow()$body)
@@ -112,12 +112,12 @@ test("a worker that dies takes its task with it, or the tasks it has asked for",
   wait_for_workers(server, 2)
   expect(value_of(server, "/why/kill")$why == "lost", "another reason")
   # two that are ready
-  expect(wait_for(function() length(unique(value_of(server, "/two/0.3")$there)) == 2L), "no second worker")
+  expect(within(function() length(unique(value_of(server, "/two/0.3")$there)) == 2L), "no second worker")
   # the other worker may be busy for a moment with what came before: then it is asked for again
   for (name in paste0("orphan", 1:5)) {
     slow <- ask_later(server, paste0("/one/60?name=", name), wait = 10)
     begun <- function() grep(paste0("^", name, " "), note_lines(server, "begun"), value = TRUE)
-    expect(wait_for(function() length(begun()) == 1L), "it was not begun")
+    expect(within(function() length(begun()) == 1L), "it was not begun")
     runs <- as.integer(sub(".* ", "", begun()))
     asks <- as.integer(utils::tail(note_lines(server, "asked"), 1L))
     if (asks != runs) break
@@ -126,7 +126,7 @@ test("a worker that dies takes its task with it, or the tasks it has asked for",
   expect(asks != runs, "it runs where it was asked for")
   send_signal(asks, tools::SIGKILL)
   expect(slow()$status == "502", "another status")
-  expect(wait_for(function() name %in% note_lines(server, "left")), "it goes on for nobody")
+  expect(within(function() name %in% note_lines(server, "left")), "it goes on for nobody")
   expect(runs %in% workers(server), "its worker has died, too")
 })
 
@@ -134,11 +134,11 @@ test("a reload lets tasks come to their end", function() {
   server <- serve(tasks_app, workers = "2-2")
   wait_for_workers(server, 2)
   slow <- ask_later(server, "/chain/2")
-  expect(wait_for(function() any(grepl("^second ", note_lines(server, "begun")))), "it was not begun")
+  expect(within(function() any(grepl("^second ", note_lines(server, "begun")))), "it was not begun")
   before <- workers(server)
   send_signal(server$pid, tools::SIGHUP)
   expect(slow()$status == "200", "another status")
-  expect(wait_for(function() !any(before %in% workers(server))), "the workers before go on")
+  expect(within(function() !any(before %in% workers(server))), "the workers before go on")
   expect(value_of(server, "/two/0.1")$here %in% workers(server), "no answer after it")
 })
 

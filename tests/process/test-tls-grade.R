@@ -10,7 +10,7 @@ find_faults <- function(port, ..., seconds = 300) {
     paste0("127.0.0.1:", port)), stdout = "|", stderr = "2>&1")
   # what it writes is read, so that it never waits for that
   output <- character()
-  ended <- wait_for(function() {
+  ended <- within(function() {
     output <<- c(output, client$read_output_lines())
     !client$is_alive()
   }, seconds)
@@ -86,7 +86,7 @@ test("testssl.sh finds what is wrong with a server of old", function() {
   nginx <- start_client("nginx", c("-p", folder, "-c", "nginx.conf"), stdout = NULL, stderr = NULL)
   is_there <- function() processx::run("openssl", c("s_client", "-connect", paste0("127.0.0.1:", port)), stdin = NULL,
     error_on_status = FALSE, timeout = 10)$status == 0L
-  expect(wait_for(is_there), "nginx does not listen")
+  expect(within(is_there), "nginx does not listen")
   wrong <- faults(find_faults(port, "-p", "-s"), right[c("TLS1", "TLS1_1", "TLS1_3", "cipherlist_aNULL")])
   for (fault in c("TLS1 is", "TLS1_1 is", "TLS1_3 is", "cipherlist_aNULL is", "CRITICAL: cipherlist_aNULL: offered")) {
     expect(any(startsWith(wrong, fault)), "no '", fault, "' in\n    ", paste(wrong, collapse = "\n    "))

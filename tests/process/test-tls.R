@@ -130,9 +130,9 @@ test_every_way("a server with a certificate ends in peace, with its word on each
   send_signal(server$pid, tools::SIGTERM)
   answer <- slow()
   expect(answer$status == "200" && answer$body == "slept", "the request in flight got ", answer$status)
-  expect(wait_for(function() !server$process$is_alive()), "TERM does not end it")
+  expect(within(function() !server$process$is_alive()), "TERM does not end it")
   expect(server$process$get_exit_status() == 0L, "status ", server$process$get_exit_status())
-  expect(wait_for(function() !kept$is_alive()), "a connection stays")
+  expect(within(function() !kept$is_alive()), "a connection stays")
   # without close_notify openssl says so
   said <- kept$read_all_error()
   expect(!grepl("unexpected eof", said), said)
@@ -158,7 +158,7 @@ test("new certificates are taken with HUP, and wrong ones are not", function() {
   file.copy(pem("other.pem"), files[[1L]], overwrite = TRUE)
   file.copy(pem("other.key"), files[[2L]], overwrite = TRUE)
   send_signal(server$pid, tools::SIGHUP)
-  expect(wait_for(function() grepl("CN = other.test", fingerprint())), "still ", fingerprint())
+  expect(within(function() grepl("CN = other.test", fingerprint())), "still ", fingerprint())
 })
 
 test("clients show certificates, and handlers see whose they are", function() {
@@ -248,7 +248,7 @@ test("handshakes that do not come hold nobody up, and end in time", function() {
   took <- curl_tls(server, "/tls")$seconds
   expect(took < 2, "a client waited ", took, " s")
   ended <- function(con) socketSelect(list(con), timeout = 0) && !length(readBin(con, "raw", 1L))
-  expect(wait_for(function() all(vapply(c(silent, half), ended, NA)), 10), "some are still open")
+  expect(within(function() all(vapply(c(silent, half), ended, NA)), 10), "some are still open")
 })
 
 # Whether these bytes, in whichever order, are in the writable memory of a process.

@@ -4,7 +4,7 @@ collector <- function() {
   file <- tempfile("spans-")
   process <- processx::process$new("python3", c(file.path(here, "collector.py"), file), stdout = "|")
   port <- character()
-  wait_for(function() length(port <<- c(port, process$read_output_lines())) > 0L)
+  within(function() length(port <<- c(port, process$read_output_lines())) > 0L)
   list(url = paste0("http://127.0.0.1:", port[[1L]]), file = file, process = process)
 }
 
@@ -22,7 +22,7 @@ spans <- function(collector) {
 # The span of the request for this path, when it has come.
 span_for <- function(collector, path) {
   found <- list()
-  expect(wait_for(function() {
+  expect(within(function() {
     found <<- Filter(function(span) identical(attribute(span, "url.path"), path), spans(collector))
     length(found) > 0L
   }), paste("no span for", path))
@@ -111,10 +111,10 @@ test("a collector that is away costs spans and no requests, and is sent to again
   ask(server, "/order/1")
   expect(logged(server, "traces cannot be sent, and are dropped: .* status: 503"), "nobody hears of it")
   dropped <- function() figure(scrape(server), "drover_spans_total", result = "dropped")
-  expect(wait_for(function() dropped() >= 1), "what was lost is not counted")
+  expect(within(function() dropped() >= 1), "what was lost is not counted")
   expect(ask(server, "/order/2")$status == "200", "requests fail with it")
   unlink(paste0(collector$file, ".broken"))
-  expect(wait_for(function() {
+  expect(within(function() {
     ask(server, "/order/3")
     length(spans(collector)) > 0L
   }), "it is given up for ever")

@@ -78,7 +78,7 @@ test("long bodies are looked at as well, in memory and in files", function() {
 test("who is refused does not wait for a worker", function() {
   server <- serve(types_app(), workers = "1")
   sleeps <- ask_later(server, "/sleep")
-  expect(wait_for(function() file.exists(file.path(server$marks, "asleep"))), "the worker is not busy")
+  expect(within(function() file.exists(file.path(server$marks, "asleep"))), "the worker is not busy")
   refused <- ask(server, "/roll/x?n=1", "--max-time", "20")
   expect(refused$status == "422", "status ", refused$status, " while the worker sleeps")
 })
@@ -97,7 +97,7 @@ test("hostile values stay text, in the answer and in the log", function() {
   expect(is.na(field(answer, "x-evil")), "a header field was injected")
   expect(!grepl("[\r\n\x1b]", answer$body), "a control character is in the body")
   line <- function() grep(" 422 ", server$log(), value = TRUE)
-  expect(wait_for(function() length(line()) > 0L), "no line of the log")
+  expect(within(function() length(line()) > 0L), "no line of the log")
   expect(!any(grepl("^X-Evil|\x1b\\[31m", server$log())), "a line was injected: ", line())
   text <- send(server, "/strict", "{\"a\":\"x\"}", "application/json", "-H", "Accept: text/plain")
   expect(text$status == "422" && grepl("/a must be a whole number", text$body), text$body)
@@ -109,7 +109,7 @@ test("hostile values stay text, in the answer and in the log", function() {
 test("an app whose types are wrong or hostile is not served, and it is said why", function() {
   deep <- "Reduce(function(x, i) dr_array(x), 1:70, dr_int())"
   refuses <- function(line, says) {
-    server <- launch(command_of(types_app(line)), seconds = 60)
+    server <- launch(command_of(types_app(line)))
     expect(is.null(server$url), "it is served: ", line)
     expect(any(grepl(says, server$log())), paste(server$log(), collapse = "\n"))
   }

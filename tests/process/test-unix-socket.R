@@ -16,7 +16,7 @@ serve_at <- function(way, path, mode = "") {
     "the session" = session(dr_serve(app, host = host, block = TRUE)),
     "forks of the session" = session(dr_serve(app, host = host, workers = 2, block = TRUE))
   ), wait = FALSE)
-  wait_for(function() logged(server, paste0("drover listening on unix:", path)) || !server$process$is_alive())
+  within(function() logged(server, paste0("drover listening on unix:", path)) || !server$process$is_alive())
   server
 }
 
@@ -36,7 +36,7 @@ for (way in c("drover serve", "dr_run()", "the session", "forks of the session")
       expect(answer$status == 0 && answer$body == paste0("unix:", strrep("x", 3e5)), "not the answer: ", substr(answer$body, 1, 80))
     }
     send_signal(server$pid, tools::SIGTERM)
-    expect(wait_for(function() !server$process$is_alive()), "TERM does not end it")
+    expect(within(function() !server$process$is_alive()), "TERM does not end it")
     expect(server$process$get_exit_status() == 0L, "status ", server$process$get_exit_status())
     expect(!file.exists(path), "the file of its socket stays")
   })
@@ -49,7 +49,7 @@ test("the socket of a server that was killed is taken, that of one that lives is
   expect(identical(second$status, 3L) && any(grepl("another process listens on it", second$log)), "status ", second$status)
   expect(ask_at(path)$status == 0, "the first one is disturbed")
   send_signal(first$pid, tools::SIGKILL)
-  expect(wait_for(function() !first$process$is_alive()), "it lives")
+  expect(within(function() !first$process$is_alive()), "it lives")
   expect(file.exists(path), "nobody can have removed it")
   serve_at("drover serve", path)
   expect(ask_at(path)$status == 0, "the third one does not answer")

@@ -41,7 +41,7 @@ test_every_way("a worker has a connection to another server, and tells its own c
   in_session <- identical(start, starts[["the session"]])
   server <- start(relay_app(feed, if (in_session) "connect()" else "dr_on_worker_start(app, connect)"))
   said <- function() unlist(json(ask(server, "/said")$body))
-  expect(wait_for(function() length(said()) == 1L), "it has not connected: ", toString(said()))
+  expect(within(function() length(said()) == 1L), "it has not connected: ", toString(said()))
   expect(said() == paste("from", ask(server, "/pid")$body), "another process: ", said())
   listener <- ws(server, "/listen")
   expect(ask(feed, "/tell/news")$body == "1", "another number of listeners")
@@ -50,7 +50,7 @@ test_every_way("a worker has a connection to another server, and tells its own c
   ask(feed, "/tell/fail")
   expect(logged(server, "ERROR a function of dr_ws_connect\\(\\) failed: on purpose"), "not logged")
   expect(ask(server, "/send/back")$body == "true", "it is not sent")
-  expect(wait_for(function() "back" %in% said()), "no echo: ", toString(said()))
+  expect(within(function() "back" %in% said()), "no echo: ", toString(said()))
   # plain requests wait for none of it
   took <- vapply(1:5, function(i) ask(server, "/pid")$seconds, 0)
   expect(max(took) < 3, "a request took ", max(took), " s")
@@ -62,16 +62,16 @@ test("a connection of the app's file is not there in its forks, and one of a wor
   wait_for_workers(server, 1)
   expect(ask(server, "/send/x")$body == "false", "it was sent")
   again <- serve(relay_app(feed), workers = "1-1")
-  expect(wait_for(function() grepl("from", ask(again, "/said")$body)), "it has not connected")
+  expect(within(function() grepl("from", ask(again, "/said")$body)), "it has not connected")
   # its worker dies: the next one connects by itself
   before <- as.integer(ask(again, "/pid")$body)
   send_signal(before, tools::SIGKILL)
-  expect(wait_for(function() grepl("from", ask(again, "/said")$body) && ask(again, "/pid")$body != before), "no new one")
+  expect(within(function() grepl("from", ask(again, "/said")$body) && ask(again, "/pid")$body != before), "no new one")
   # and so does a connection, when its server is back
   port <- feed$port
   send_signal(feed$pid, tools::SIGTERM)
   expect(exit_status(feed) == 0L, "the other server goes on")
   expect(ask(again, "/send/meanwhile")$body == "true", "it does not wait")
   back <- serve(feed_app(), workers = "1-1", port = port)
-  expect(wait_for(function() grepl("meanwhile", ask(again, "/said")$body), 20), "it does not come back")
+  expect(within(function() grepl("meanwhile", ask(again, "/said")$body), 20), "it does not come back")
 })

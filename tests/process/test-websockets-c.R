@@ -45,7 +45,7 @@ test_every_way("a handler in C refuses clients, in its own words", function(star
   expect(ws_next(first) == "hello", "no hello")
   expect(identical(ws_next(ws(server, "/c/few")), list(code = 1013, reason = "server at capacity")), "not full")
   expect(ws_leave(first) == 1000, "no close")
-  expect(wait_for(function() identical(ws_next(ws(server, "/c/few")), "hello")), "its place is not free again")
+  expect(within(function() identical(ws_next(ws(server, "/c/few")), "hello")), "its place is not free again")
   expect(ws_code(ws(server, "/c/idle")) == 1001L, "an idle one goes on")
   expect(ws_ask(talk(server), "there") == "there", "nobody is there any more")
 })
@@ -135,9 +135,9 @@ test("clients that vanish at any time leave nothing with a handler in C", functi
     if (i %% 3 == 0) Sys.sleep(0.005)
     close(con)
   }
-  expect(wait_for(function() ask(server, "/c/room")$body == "[]"), "somebody is in the room")
+  expect(within(function() ask(server, "/c/room")$body == "[]"), "somebody is in the room")
   # each that was taken has heard of its close
-  expect(wait_for(function() {
+  expect(within(function() {
     hello <- talk(server)
     ws_leave(hello)
     TRUE

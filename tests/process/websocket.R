@@ -12,7 +12,7 @@ ws_open <- function(server, path, headers = character()) {
   open_sockets[[length(open_sockets) + 1L]] <<- socket
   address <- list(host = "127.0.0.1", port = server$port, path = path)
   writeBin(charToRaw(handshake_request(address, base64(random_bytes(16)), headers)), con)
-  wait_for(function() ws_read(socket) && length(grepRaw("\r\n\r\n", socket$bytes, fixed = TRUE)))
+  within(function() ws_read(socket) && length(grepRaw("\r\n\r\n", socket$bytes, fixed = TRUE)))
   at <- grepRaw("\r\n\r\n", socket$bytes, fixed = TRUE)
   expect(length(at) == 1L, "no answer to the handshake of ", path)
   head <- parse_head(rawToChar(socket$bytes[seq_len(at - 1L)]))
@@ -49,8 +49,8 @@ ws_send <- function(socket, x) {
 }
 
 # The next message: a string, a raw vector, or list(code, reason) of a close, which is answered. 1006: the server has
-# ended the connection without a word. NULL when nothing comes.
-ws_next <- function(socket, seconds = 30) {
+# ended the connection without a word. NULL when nothing comes in so many seconds.
+ws_next <- function(socket, seconds = patience(30)) {
   deadline <- Sys.time() + seconds
   repeat {
     frame <- take_frame(socket$bytes, 1L)
@@ -73,13 +73,13 @@ ws_next <- function(socket, seconds = 30) {
 }
 
 # What comes back for a message.
-ws_ask <- function(socket, x, seconds = 30) {
+ws_ask <- function(socket, x, seconds = patience(30)) {
   ws_send(socket, x)
   ws_next(socket, seconds)
 }
 
 # The code with which the server ends the connection, after whatever messages; NULL when it does not.
-ws_code <- function(socket, seconds = 30) {
+ws_code <- function(socket, seconds = patience(30)) {
   deadline <- Sys.time() + seconds
   repeat {
     came <- ws_next(socket, as.numeric(deadline - Sys.time(), units = "secs"))
@@ -99,7 +99,7 @@ notes <- function(server) {
   if (file.exists(file)) trimws(readLines(file)) else character()
 }
 
-noted_line <- function(server, pattern) wait_for(function() any(grepl(pattern, notes(server))))
+noted_line <- function(server, pattern) within(function() any(grepl(pattern, notes(server))))
 
 json <- function(text) jsonlite::fromJSON(text)
 

@@ -162,16 +162,6 @@ fetch_many <- function(server, path, n, batch = 50L, ...) {
   status
 }
 
-# Calls `check` until it is TRUE or `seconds` have passed; its last value.
-eventually <- function(check, seconds = 20, every = 0.02) {
-  deadline <- now() + seconds
-  repeat {
-    if (isTRUE(check())) return(TRUE)
-    if (now() >= deadline) return(FALSE)
-    Sys.sleep(every)
-  }
-}
-
 # What a process holds, from /proc: resident KB, CPU seconds (user + system), open descriptors, threads.
 process_measure <- function(pid) {
   status <- readLines(file.path("/proc", pid, "status"))

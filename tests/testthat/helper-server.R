@@ -6,9 +6,9 @@
 #   ...       further arguments of dr_serve(); port is a free one
 #   setup     lines of R code to run before library(drover)
 #   env       names and values to set in the child's environment
-# Answers a list: url ("http://127.0.0.1:PORT"), port, pid, process (a processx process),
-# log() -> every line the server has written to stderr so far,
-# wait_log(pattern) -> the lines that match, once there is one.
+# Answers a list: url ("http://127.0.0.1:PORT"), port, pid, process (a processx process), log() -> every line the server
+# has written to stderr so far, wait_log(pattern) -> the lines that match, once there is one, and marks, the folder of
+# what handlers leave and wait for (../lib/marks.R).
 # The server is ended, by its process id, when the calling test ends.
 local_server <- function(app_code, ..., setup = character(), env = character(), frame = parent.frame()) {
   code <- substitute(app_code)
@@ -23,42 +23,27 @@ local_server <- function(app_code, ..., setup = character(), env = character(), 
   folder <- tempfile("drover-server-")
   dir.create(folder)
   file <- file.path(folder, "app.R")
-  log_file <- file.path(folder, "stderr.log")
-  writeLines(c(setup, "library(drover)", lines, paste0(
+  writeLines(c(setup, "library(drover)", "source(Sys.getenv('GATES'))", lines, paste0(
     "dr_serve(app, port = 0L, block = TRUE", paste(arguments, collapse = ""), ")"
   )), file, useBytes = TRUE)
 
-  process <- processx::process$new(
-    file.path(R.home("bin"), "Rscript"), c("--vanilla", file),
-    stdout = file.path(folder, "stdout.log"), stderr = log_file,
-    env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), env)
-  )
+  marks <- new_marks()
+  server <- c(start_program(c(file.path(R.home("bin"), "Rscript"), "--vanilla", file), c(MARKS = marks, env),
+    out = file.path(folder, "stdout.log")), marks = marks)
   withr::defer({
-    process$kill()
-    unlink(folder, recursive = TRUE)
+    server$process$kill()
+    unlink(c(folder, marks), recursive = TRUE)
   }, envir = frame)
-
-  log <- function() readLines(log_file, warn = FALSE)
-  wait_log <- function(pattern, seconds = 20) {
-    deadline <- Sys.time() + seconds
-    repeat {
-      found <- grep(pattern, log(), value = TRUE)
-      if (length(found)) return(found)
-      if (Sys.time() > deadline || !process$is_alive()) {
-        # what arrived between the last look and the end of the process
-        found <- grep(pattern, log(), value = TRUE)
-        if (length(found)) return(found)
-        stop("no line of the server's log matches '", pattern, "':\n", paste(log(), collapse = "\n"), call. = FALSE)
-      }
-      Sys.sleep(0.02)
+  if (is.null(server$url)) stop("the server does not listen:\n", paste(server$log(), collapse = "\n"), call. = FALSE)
+  server$wait_log <- function(pattern) {
+    found <- function() grep(pattern, server$log(), value = TRUE)
+    within(function() length(found()) || !server$process$is_alive())
+    if (!length(found())) {
+      stop("no line of the server's log matches '", pattern, "':\n", paste(server$log(), collapse = "\n"), call. = FALSE)
     }
+    found()
   }
-  ready <- wait_log("listening on https?://")[[1L]]
-  url <- regmatches(ready, regexpr("https?://[^ ]+", ready))
-  list(
-    url = url, port = as.integer(sub(".*:", "", url)), pid = process$get_pid(),
-    process = process, log = log, wait_log = wait_log
-  )
+  server
 }
 
 # One request through the curl program.

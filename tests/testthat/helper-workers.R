@@ -77,12 +77,7 @@ sockets_at <- function(port) {
 }
 
 # The session goes on with what waits for it, as it does at an idle prompt.
-idle_until <- function(check, seconds = 10) {
-  eventually(function() {
-    later::run_now(0.01)
-    check()
-  }, seconds)
-}
+idle_until <- function(check, seconds = 30) within(check, seconds, meanwhile = later::run_now)
 
 pid_app <- function() {
   app <- dr_app()

@@ -7,7 +7,7 @@ caught <- c("caught <- character()", "sink(textConnection('caught', 'w', local =
 
 show_caught <- function(console) {
   console$write("sink(type = 'message'); cat('caught:', caught, ':end', sep = '\\n')")
-  expect_true(console$wait_for("caught:\r\n.*:end\r\n"), info = console$screen())
+  expect_true(console$shows("caught:\r\n.*:end\r\n"), info = console$screen())
   sub(".*caught:\r\n(.*):end\r\n.*", "\\1", console$screen())
 }
 
@@ -23,7 +23,7 @@ test_that("the log of a session at a console is written by R", {
       console$process$write_input("\003")
     }
     console$write("cat('go', 'on\\n')")
-    expect_true(console$wait_for("go on"), info = console$screen())
+    expect_true(console$shows("go on"), info = console$screen())
     expect_match(show_caught(console), "drover ERROR id=[0-9a-f]+ .* GET / 500 first line", info = arguments)
     expect_no_match(sub("caught:.*", "", console$screen()), "drover ERROR", info = arguments)
   }
@@ -34,8 +34,8 @@ test_that("errors are written at once, for people, with file and line", {
   server <- console$serve(failing, "workers = 1L")
   expect_identical(fetch(server, "/")$status, 500L)
   # nobody types anything
-  expect_true(console$wait_for("drover ERROR"), info = console$screen())
-  expect_true(console$wait_for("stop[^\r]*\r\n"), info = console$screen())
+  expect_true(console$shows("drover ERROR"), info = console$screen())
+  expect_true(console$shows("stop[^\r]*\r\n"), info = console$screen())
   local <- format(Sys.time(), "%Y-%m-%d %H:", tz = "Asia/Kathmandu")
   expect_match(console$screen(), paste0(
     local, "\\d\\d:\\d\\d\\.\\d{3} drover ERROR id=[0-9a-f]{16} 127.0.0.1 GET / 500 first line\r\n",
@@ -47,7 +47,7 @@ test_that("colours are for terminals that have them, unless NO_COLOR is set", {
   coloured <- function(...) {
     console <- local_console(c(...))
     fetch(console$serve(failing, "workers = 1L"), "/")
-    expect_true(console$wait_for("ERROR"), info = console$screen())
+    expect_true(console$shows("ERROR"), info = console$screen())
     grepl("\033\\[1;31mERROR\033\\[0m", console$screen())
   }
   expect_true(coloured(TERM = "xterm", NO_COLOR = ""))
@@ -59,8 +59,8 @@ test_that("what is too much for a busy session is left out and counted, and what
   console <- local_console()
   server <- console$serve(c(failing, "dr_get(app, '/warn', function(req) for (i in 1:5000) warning('heard'))"), "workers = 1L")
   expect_identical(fetch(server, "/warn", timeout = 30)$status, 204L)
-  expect_true(console$wait_for("lines of the log left out: R was busy", 20))
+  expect_true(console$shows("lines of the log left out: R was busy", 20))
   fetch(server, "/")
   console$write("dr_stop(); cat('stop', 'ped\\n')")
-  expect_true(console$wait_for("first line.*stop ped"), info = console$screen())
+  expect_true(console$shows("first line.*stop ped"), info = console$screen())
 })

@@ -82,7 +82,7 @@ for (place in cpp_places) {
     owned <- http(server, "/h_owned?n=3000000")
     expect_identical(unique(owned$raw), charToRaw("o"))
     expect_identical(codes(server), unname(DROVER[c("ok", "done", "invalid")]))
-    expect_true(eventually(function() http(server, "/h_released")$body == "3"))
+    expect_true(within(function() http(server, "/h_released")$body == "3"))
   })
 
   test_that(paste0(place, ": header fields are added, and those that must not be are refused"), {
@@ -155,7 +155,7 @@ for (place in cpp_places) {
         expect_false("x-injected" %in% names(response$headers), info = name)
         path <- paste0(prefix, name)
         logged <- function() grep(paste0("ERROR .*GET ", path, " 500"), server$log()[-seq_len(before)], value = TRUE)
-        expect_true(eventually(function() length(logged()) > 0), info = path)
+        expect_true(within(function() length(logged()) > 0), info = path)
         expect_match(logged()[[1]], problems[[name]], info = path)
       }
     }

@@ -19,9 +19,9 @@ test_that("an answer comes from another thread", {
     expect_identical(response[c("status", "body")], list(status = 200L, body = paste0(prefix, "h_later")))
     expect_identical(response$headers[["server-timing"]], "later;dur=50.000")
     expect_identical(http(server, paste0(prefix, "h_later_twice"))$body, "once")
-    expect_true(eventually(function() identical(sort(codes(server)), c(0L, DROVER[["done"]], 100L))))
+    expect_true(within(function() identical(sort(codes(server)), c(0L, DROVER[["done"]], 100L))))
     expect_identical(http(server, paste0(prefix, "h_defer_then_fail"))$status, 500L)
-    expect_true(eventually(function() identical(codes(server), DROVER[["done"]])))
+    expect_true(within(function() identical(codes(server), DROVER[["done"]])))
     expect_identical(http(server, paste0(prefix, "h_dropped"))$status, 500L)
   }
   # many at once, over few threads
@@ -38,7 +38,7 @@ test_that("what is not answered in time is 504, and the handler is told", {
       h_later_cancelled = unname(DROVER[c("gone", "done")]), h_later_on_cancel = c(1L, DROVER[["gone"]])
     )
     if (is.null(told)) next
-    expect_true(eventually(function() identical(codes(server), told)), info = name)
+    expect_true(within(function() identical(codes(server), told)), info = name)
   }
   for (name in c("h_later_cancelled", "h_later_on_cancel", "h_never")) {
     expect_identical(http(server, paste0("/inline/", name))$status, 504L, info = name)
@@ -53,7 +53,7 @@ test_that("a client that goes cancels its request", {
   server <- local_cpp_server("session", timeout = 30)
   for (name in c("h_until_cancelled", "h_later_cancelled")) {
     processx::run("curl", c("-s", "--max-time", "1", paste0(server$url, "/", name)), error_on_status = FALSE)
-    expect_true(eventually(function() isTRUE(codes(server)[[1L]] == DROVER[["gone"]])), info = name)
+    expect_true(within(function() isTRUE(codes(server)[[1L]] == DROVER[["gone"]])), info = name)
   }
 })
 

@@ -30,7 +30,7 @@ test_that("a crash costs the requests of its process, and others go on", {
     status <- statuses(lapply(blocked, client_response))
     expect_true(all(status %in% c(200L, 502L)), info = paste(name, toString(status)))
     expect_true(any(status == 200L), info = paste(name, toString(status)))
-    expect_true(eventually(function() identical(nrow(dr_status()), 2L)))
+    expect_true(within(function() identical(nrow(dr_status()), 2L)))
   }
   expect_identical(fetch(server, "/pid")$status, 200L)
 })

@@ -12,8 +12,8 @@ browsing <- c(
 # Asks, waits until the console shows `prompt`, types, and gives the answer.
 asked <- function(console, server, path, ..., prompt = "Browse\\[1\\]> ", wait = 0) {
   before <- nchar(console$screen())
-  shows <- function(pattern) eventually(function() {
-    console$wait_for("", 1)
+  shows <- function(pattern) within(function() {
+    console$shows("", 1)
     grepl(pattern, substring(console$screen(), before + 1L))
   })
   client <- raw_client(server$port)
@@ -23,8 +23,8 @@ asked <- function(console, server, path, ..., prompt = "Browse\\[1\\]> ", wait =
   for (line in c(...)) {
     seen <- nchar(console$screen())
     console$process$write_input(line)
-    eventually(function() {
-      console$wait_for("", 1)
+    within(function() {
+      console$shows("", 1)
       nchar(console$screen()) > seen
     }, 2)
   }
@@ -35,7 +35,7 @@ asked <- function(console, server, path, ..., prompt = "Browse\\[1\\]> ", wait =
 expect_prompt <- function(console) {
   mark <- basename(tempfile("mark"))
   console$write(sprintf("cat(paste0('%s', '-%s'), '\\n')", mark, "typed"))
-  expect_true(console$wait_for(paste0(mark, "-typed")), info = console$screen())
+  expect_true(console$shows(paste0(mark, "-typed")), info = console$screen())
   expect_no_match(console$screen(), "Primitive\\(\"c\"\\)|object '(n|Q|ada)' not found")
 }
 
@@ -80,18 +80,18 @@ test_that("neither a deadline nor a client that leaves cuts what somebody looks 
   late <- asked(console, server, "/", wait = 1)
   expect_identical(late$status, 504L)
   console$write("cat('still', x, '\\n')")
-  expect_true(console$wait_for("still 41"), info = console$screen())
+  expect_true(console$shows("still 41"), info = console$screen())
   console$write("c")
-  expect_true(eventually(function() identical(fetch(server, "/plain")$text, "plain")))
+  expect_true(within(function() identical(fetch(server, "/plain")$text, "plain")))
   # its client leaves
   client <- raw_client(server$port)
   client_send(client, request_bytes("/"))
-  expect_true(console$wait_for("still 41.*Browse\\[1\\]> $"), info = console$screen())
+  expect_true(console$shows("still 41.*Browse\\[1\\]> $"), info = console$screen())
   client_close(client)
   Sys.sleep(0.5)
   console$write("cat('here', x, '\\n')")
-  expect_true(console$wait_for("here 41"), info = console$screen())
+  expect_true(console$shows("here 41"), info = console$screen())
   console$write("c")
-  expect_true(eventually(function() identical(fetch(server, "/plain")$text, "plain")))
+  expect_true(within(function() identical(fetch(server, "/plain")$text, "plain")))
   expect_prompt(console)
 })

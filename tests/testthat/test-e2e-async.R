@@ -13,7 +13,7 @@ test_that("promises under way are shown, and take no place of other requests: th
   })
   clients <- raw_clients(5L, server$port)
   for (client in clients) client_send(client, request_bytes("/later"))
-  expect_true(eventually(function() http_json(server, "/status")$promises == 5))
+  expect_true(within(function() http_json(server, "/status")$promises == 5))
   expect_identical(texts(lapply(clients, client_response)), rep("later", 5L))
   expect_identical(http_json(server, "/status")$promises, 0L)
 })
@@ -25,10 +25,10 @@ test_that("promises under way are shown: workers", {
   server <- serve_workers(app, c(1L, 1L))
   clients <- raw_clients(5L, server$port)
   for (client in clients) client_send(client, request_bytes("/later"))
-  expect_true(eventually(function() sum(dr_status()$promises) == 5))
+  expect_true(within(function() sum(dr_status()$promises) == 5))
   expect_identical(dr_status()$state, "idle")
   expect_identical(texts(lapply(clients, client_response)), rep("later", 5L))
-  expect_true(eventually(function() sum(dr_status()$promises) == 0))
+  expect_true(within(function() sum(dr_status()$promises) == 0))
 })
 
 test_that("max_async bounds the promises of the session, and further requests wait", {

@@ -96,6 +96,6 @@ test_that("faults in callbacks of 'later' end no server that blocks", {
     expect_identical(fetch(server, "/later", headers = c("X-Fault" = name))$text, "scheduled")
     expect_alive(server, paste("later", name))
   }
-  expect_true(eventually(function() any(grepl("callback.*secret-7", server$log()))))
+  expect_true(within(function() any(grepl("callback.*secret-7", server$log()))))
   expect_alive(server, "all")
 })

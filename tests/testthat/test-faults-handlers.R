@@ -132,7 +132,7 @@ for (fault in failing) local({
     expect_identical(response$status, 500L)
     expect_false(grepl("secret", response$text))
     expect_alive(server)
-    expect_true(eventually(function() any(grepl(
+    expect_true(within(function() any(grepl(
       paste0(" ERROR .*GET /", fault, " 500"), tail(server$log(), -before), useBytes = TRUE
     ))))
   })
@@ -185,7 +185,7 @@ test_that("control characters and invalid text of a message cannot forge or spli
   expect_identical(fetch(server, "/control/%0d%0a2026%20drover%20ERROR%20id=forged%1b[2J%7f%c2%85")$status, 500L)
   expect_identical(fetch(server, "/control/%ff%fe")$status %in% c(400L, 500L), TRUE)
   fetch(server, "/stop")
-  expect_true(eventually(function() any(grepl("GET /stop 500", tail(server$log(), -before), fixed = TRUE, useBytes = TRUE))))
+  expect_true(within(function() any(grepl("GET /stop 500", tail(server$log(), -before), fixed = TRUE, useBytes = TRUE))))
   lines <- tail(server$log(), -before)
   expect_true(all(grepl("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z drover ", lines, useBytes = TRUE)))
   expect_false(any(grepl("^\\S+ drover ERROR id=forged", lines, useBytes = TRUE)))
@@ -212,7 +212,7 @@ test_that("10,000 failing requests leave memory, descriptors and threads flat", 
   expect_true(all(fetch_many(server, "/stop", 5000) == 500L))
   expect_true(all(fetch_many(server, "/odd-condition", 5000) == 500L))
   expect_lt(as.numeric(fetch(server, "/heap")$text) - heap, 1e6)
-  expect_true(eventually(function() process_measure(server$pid)$fds <= before$fds))
+  expect_true(within(function() process_measure(server$pid)$fds <= before$fds))
   after <- process_measure(server$pid)
   expect_lt(after$rss_kb - before$rss_kb, 10000)
   expect_lte(after$threads, before$threads)

@@ -77,7 +77,7 @@ for (what in names(named)) local({
     before <- length(server$log())
     expect_identical(fetch(server, paste0("/damage/", what))$text, "done")
     expect_identical(state(), undamaged)
-    expect_true(eventually(function() any(grepl(
+    expect_true(within(function() any(grepl(
       paste0(" WARN .*(", named[[what]], ")"), tail(server$log(), -before), useBytes = TRUE
     ))))
   })
@@ -85,7 +85,7 @@ for (what in names(named)) local({
     before <- length(server$log())
     expect_identical(fetch(server, paste0("/damage-and-stop/", what))$status, 500L)
     expect_identical(state(), undamaged)
-    expect_true(eventually(function() any(grepl("and then it stops", tail(server$log(), -before), useBytes = TRUE))))
+    expect_true(within(function() any(grepl("and then it stops", tail(server$log(), -before), useBytes = TRUE))))
   })
 })
 

@@ -188,7 +188,7 @@ test_that("promises answer with what they resolve to, or like an error", {
     expect_identical(response$status, 500L)
     expect_false(grepl("secret_source", response$text))
   }
-  expect_true(eventually(function() any(grepl("GET /reject-error 500 .*secret_source", server$log()))))
+  expect_true(within(function() any(grepl("GET /reject-error 500 .*secret_source", server$log()))))
   expect_identical(fetch(server, "/reject-status")$status, 409L)
   expect_match(fetch(server, "/reject-status")$text, "taken")
 })

@@ -133,7 +133,7 @@ busy_client <- function(env = parent.frame()) {
   before <- length(list.files(started))
   client <- raw_client(server$port, env)
   client_send(client, request_bytes("/sleep"))
-  expect_true(eventually(function() length(list.files(started)) > before))
+  expect_true(within(function() length(list.files(started)) > before))
   client
 }
 

@@ -119,7 +119,7 @@ test_that("Ctrl-C on a blocking server stops it cleanly and runs the stop hooks"
   ))
   expect_identical(fetch(server, "/")$text, "ok")
   tools::pskill(server$pid, tools::SIGINT)
-  expect_true(eventually(function() !server$process$is_alive(), 10))
+  expect_true(within(function() !server$process$is_alive(), 10))
   expect_identical(server$process$get_exit_status(), 0L)
   expect_true("hook" %in% server$out())
   expect_identical(tail(server$out(), 1), "after FALSE")
@@ -138,7 +138,7 @@ test_that("Ctrl-C works while requests keep coming", {
   withr::defer(load$kill())
   expect_identical(fetch(server, "/")$text, "ok")
   tools::pskill(server$pid, tools::SIGINT)
-  expect_true(eventually(function() !server$process$is_alive(), 10))
+  expect_true(within(function() !server$process$is_alive(), 10))
   # where it strikes decides how it ends; a crash it must not be
   expect_true(server$process$get_exit_status() %in% c(0L, 1L, 130L))
 })
@@ -149,7 +149,7 @@ test_that("SIGTERM ends the process", {
   ))
   expect_identical(fetch(server, "/")$text, "ok")
   tools::pskill(server$pid, tools::SIGTERM)
-  expect_true(eventually(function() !server$process$is_alive(), 10))
+  expect_true(within(function() !server$process$is_alive(), 10))
   expect_error(suppressWarnings(raw_client(server$port)))
 })
 
@@ -176,7 +176,7 @@ test_that("the loop that older programs run serves: while (TRUE) later::run_now(
   start <- now()
   for (i in 1:20) expect_identical(fetch(server, "/")$text, "ok")
   expect_lt(now() - start, 5)
-  expect_true(eventually(function() as.numeric(fetch(server, "/ticks")$text) > 5))
+  expect_true(within(function() as.numeric(fetch(server, "/ticks")$text) > 5))
 })
 
 test_that("later callbacks and promises run under load and while dr_serve() blocks", {
@@ -198,7 +198,7 @@ test_that("later callbacks and promises run under load and while dr_serve() bloc
   ticks <- function() as.integer(fetch(server, "/ticks")$text)
   before <- ticks()
   # idle
-  expect_true(eventually(function() ticks() > before + 10))
+  expect_true(within(function() ticks() > before + 10))
   # under load: clients that keep R's queue from ever being empty
   load <- raw_clients(4, server$port)
   bytes <- rep(request_bytes("/"), 50)
@@ -222,27 +222,27 @@ test_that("an R console stays usable while it serves, and Ctrl-C gives the promp
   console <- local_console()
   console$write("library(drover); app <- dr_app(); x <- 'start'; dr_get(app, '/', function(req) x)")
   console$write("dr_serve(app, port = 0L, block = FALSE)")
-  expect_true(console$wait_for("listening on http://127.0.0.1:[0-9]+"), info = console$screen())
+  expect_true(console$shows("listening on http://127.0.0.1:[0-9]+"), info = console$screen())
   port <- as.integer(sub(".*listening on http://127.0.0.1:([0-9]+).*", "\\1", console$screen()))
   server <- list(port = port)
   # the prompt is idle: nobody types, nobody calls later
   expect_identical(fetch(server, "/")$text, "start")
   console$write("x <- 'changed'; cat('sum', 40 + 2, '\\n')")
-  expect_true(console$wait_for("sum 42"), info = console$screen())
+  expect_true(console$shows("sum 42"), info = console$screen())
   expect_identical(fetch(server, "/")$text, "changed")
   # an interrupt at the prompt ends nothing
   tools::pskill(console$process$get_pid(), tools::SIGINT)
   expect_identical(fetch(server, "/")$text, "changed")
   console$write("dr_stop(); cat('stopped', dr_running(), '\\n')")
-  expect_true(console$wait_for("stopped FALSE"), info = console$screen())
+  expect_true(console$shows("stopped FALSE"), info = console$screen())
   # blocking: Ctrl-C as the terminal sends it
   console$write("dr_serve(app, port = 0L, block = TRUE)")
-  expect_true(console$wait_for("stopped FALSE.*listening on http://127.0.0.1:[0-9]+"), info = console$screen())
+  expect_true(console$shows("stopped FALSE.*listening on http://127.0.0.1:[0-9]+"), info = console$screen())
   port <- as.integer(sub(".*listening on http://127.0.0.1:([0-9]+).*", "\\1", console$screen()))
   expect_identical(fetch(list(port = port), "/")$text, "changed")
   console$process$write_input("\003")
   console$write("cat('back', dr_running(), '\\n')")
-  expect_true(console$wait_for("back FALSE"), info = console$screen())
+  expect_true(console$shows("back FALSE"), info = console$screen())
   expect_true(console$process$is_alive())
 })
 
@@ -253,7 +253,7 @@ test_that("a script serves until it is stopped, without being told to", {
   expect_identical(http(paste0("http://127.0.0.1:", server$port))$body, "ok")
   expect_true(server$process$is_alive())
   tools::pskill(server$process$get_pid(), tools::SIGINT)
-  expect_true(eventually(function() !server$process$is_alive(), 20))
+  expect_true(within(function() !server$process$is_alive(), 20))
   expect_identical(server$out(), "after")
 })
 
@@ -271,7 +271,7 @@ test_that("dr_serve() and dr_reload() replace the app of a session, with the por
   url <- paste0("http://127.0.0.1:", server$port)
   expect_identical(http(url, "/added")$status, 404L)
   expect_identical(http(url, "/reload")$body, "reloading")
-  expect_true(eventually(function() identical(http(url, "/added")$body, "added")))
+  expect_true(within(function() identical(http(url, "/added")$body, "added")))
   slow <- processx::process$new("curl", c("-s", "--max-time", "10", paste0(url, "/slow")), stdout = "|")
   expect_identical(http(url, "/next")$body, "soon")
   answers <- vapply(1:60, function(i) {
@@ -281,7 +281,7 @@ test_that("dr_serve() and dr_reload() replace the app of a session, with the por
   expect_true(all(answers %in% c("one", "two")) && identical(answers[[60]], "two"))
   slow$wait(5000)
   expect_identical(slow$read_all_output(), "slow one")
-  expect_true(eventually(function() identical(server$out(), "bye one")))
+  expect_true(within(function() identical(server$out(), "bye one")))
 })
 
 test_that("dr_serve() again with workers gives them the other app; with other settings it starts anew", {
@@ -314,7 +314,7 @@ test_that("dr_serve() that replaces an app and blocks serves the new one until i
     "writeLines('done')"
   ))
   url <- paste0("http://127.0.0.1:", server$port)
-  expect_true(eventually(function() identical(http(url)$body, "two")))
+  expect_true(within(function() identical(http(url)$body, "two")))
   tools::pskill(server$process$get_pid(), tools::SIGTERM)
   server$process$wait(5000)
   expect_identical(server$process$get_exit_status(), 0L)

@@ -13,7 +13,7 @@ test_that("max_queue: while R is busy the excess is 503 at once, and what needs 
   expect_identical(fetch(server, "/quick")$text, "quick")
   busy <- raw_client(server$port)
   client_send(busy, request_bytes("/sleep"))
-  expect_true(eventually(function() file.exists(started)))
+  expect_true(within(function() file.exists(started)))
   start <- now()
   waiting <- raw_clients(8, server$port)
   for (client in waiting) client_send(client, request_bytes("/quick"))
@@ -24,7 +24,7 @@ test_that("max_queue: while R is busy the excess is 503 at once, and what needs 
       length(client$buffer) > 0
     }, NA)
   }
-  expect_true(eventually(function() sum(early()) >= 5, 1.5), label = "the excess is answered at once")
+  expect_true(within(function() sum(early()) >= 5, 1.5), label = "the excess is answered at once")
   expect_identical(fetch(server, "/files/a.txt")$text, "static\n")
   expect_identical(fetch(server, "/none")$status, 404L)
   expect_identical(fetch(server, "/quick", "DELETE")$status, 405L)
@@ -56,7 +56,7 @@ test_that("max_queue counts what was let go: a full queue does not stay full", {
     busy <- raw_client(server$port)
     client_send(busy, request_bytes("/sleep"))
     # requests of several connections come in any order
-    expect_true(eventually(function() file.exists(begun)))
+    expect_true(within(function() file.exists(begun)))
     leaving <- raw_clients(5, server$port)
     for (client in leaving) client_send(client, request_bytes("/quick"))
     for (client in leaving) client_close(client)

@@ -88,7 +88,7 @@ test_that("what was refused is one line of the log with its reason, and the serv
   before <- length(server$log())
   expect_identical(json(strrep("[", 1500))$status, 400L)
   expect_identical(fetch(server, "/size", "POST", body = strrep("a", 2001))$status, 413L)
-  expect_true(eventually(function() length(grep(" WARN .* (400|413) ", tail(server$log(), -before))) == 2))
+  expect_true(within(function() length(grep(" WARN .* (400|413) ", tail(server$log(), -before))) == 2))
   expect_identical(fetch(server, "/alive")$text, paste("alive", server$pid))
 })
 
@@ -143,5 +143,5 @@ test_that("spool_above: a spooled body and a spooled file arrive whole, and noth
   client <- raw_client(server$port)
   client_send(client, c(charToRaw("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n"), bytes[1:50000]))
   client_close(client)
-  expect_true(eventually(function() !length(list.files(uploads, recursive = TRUE, all.files = TRUE))))
+  expect_true(within(function() !length(list.files(uploads, recursive = TRUE, all.files = TRUE))))
 })

@@ -82,13 +82,13 @@ test_that("write_timeout: a client that never reads a big answer is let go, and 
   }, write_timeout = 4)
   expect_identical(fetch(server, "/alive")$text, "alive")
   # the server learns a moment later that a client has gone
-  expect_true(eventually(function() open_connections(server$port) == 0))
+  expect_true(within(function() open_connections(server$port) == 0))
   idle <- process_measure(server$pid)$fds
   client <- raw_client(server$port)
   client_send(client, request_bytes("/big"))
-  expect_true(eventually(function() process_measure(server$pid)$fds > idle))
+  expect_true(within(function() process_measure(server$pid)$fds > idle))
   expect_identical(fetch(server, "/alive")$text, "alive")
-  expect_true(eventually(function() process_measure(server$pid)$fds <= idle, 16))
+  expect_true(within(function() process_measure(server$pid)$fds <= idle, 16))
   # one that reads slowly, for longer than that, but reads, gets all of it. More than 32 MB would leave it a fifth of
   # the time (HURRIED in timeouts.rs), which a busy machine may use up by itself
   slow <- raw_client(server$port)
@@ -151,7 +151,7 @@ test_that("timeout: 504 while R is still busy, and R serves on", {
   expect_lt(now() - start, 2.4)
   expect_identical(fetch(server, "/none")$status, 404L)
   # R is free again: the late answer went nowhere
-  expect_true(eventually(function() identical(fetch(server, "/late")$text, "1")))
+  expect_true(within(function() identical(fetch(server, "/late")$text, "1")))
   if (!client$closed) {
     client_send(client, request_bytes("/late"))
     again <- client_response(client, 3)
@@ -159,7 +159,7 @@ test_that("timeout: 504 while R is still busy, and R serves on", {
   }
   skip_if_not_installed("promises")
   expect_identical(fetch(server, "/never")$status, 504L)
-  expect_true(eventually(function() any(grepl(" 504 ", server$log()))))
+  expect_true(within(function() any(grepl(" 504 ", server$log()))))
 })
 
 test_that("queue_timeout: a request that waits too long for R is 503 and never run", {
@@ -180,7 +180,7 @@ test_that("queue_timeout: a request that waits too long for R is 503 and never r
   }, queue_timeout = 1, env = c(STARTED = started))
   busy <- raw_client(server$port)
   client_send(busy, request_bytes("/sleep"))
-  expect_true(eventually(function() file.exists(started)))
+  expect_true(within(function() file.exists(started)))
   start <- now()
   waited <- fetch(server, "/count")
   expect_identical(waited$status, 503L)

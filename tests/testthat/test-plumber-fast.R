@@ -70,7 +70,7 @@ test_that("with plumber = \"verify\" the log says where the answers differ, and 
   idle_until(function() isTRUE(client_fill(client, 0)) && grepl("[2]", printable(client$buffer), fixed = TRUE))
   # a thread of its own writes the log
   lines <- function() grep("fast path", readLines(log), value = TRUE)
-  expect_true(eventually(function() length(lines()) > 0L))
+  expect_true(within(function() length(lines()) > 0L))
   lines <- lines()
   expect_length(lines, 1L)
   expect_match(lines, "GET /count on the fast path differs in body", fixed = TRUE)

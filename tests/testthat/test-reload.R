@@ -9,8 +9,8 @@ test_that("dr_reload() takes over what the session has now", {
   expect_identical(fetch(server, "/model")$text, "one")
   expect_identical(withVisible(dr_reload()), list(value = NULL, visible = FALSE))
   expect_identical(fetch(server, "/model")$text, "two")
-  expect_true(eventually(function() identical(dr_status()$generation, c(2L, 2L))))
-  expect_true(eventually(function() !any(is_alive(old))))
+  expect_true(within(function() identical(dr_status()$generation, c(2L, 2L))))
+  expect_true(within(function() !any(is_alive(old))))
 })
 
 test_that("an app may change while its workers serve, and dr_reload() takes that over", {
@@ -49,7 +49,7 @@ test_that("a new generation whose workers do not start leaves the old one servin
   old <- dr_status()$pid
   fail <- TRUE
   expect_error(dr_reload(), "no database today", class = "drover_error_reload")
-  expect_true(eventually(function() setequal(dr_status()$pid, old)))
+  expect_true(within(function() setequal(dr_status()$pid, old)))
   expect_identical(fetch(server, "/pid")$status, 200L)
   # a worker of the old generation that has to be replaced is one as it was
   tools::pskill(old[[1]], tools::SIGKILL)
@@ -95,14 +95,14 @@ test_that("SIGHUP reloads and SIGTERM stops a server that blocks", {
   ))
   ask <- function() as.integer(fetch(server, "/")$text)
   before <- ask()
-  expect_true(eventually(function() any(grepl("ticked", server$log()))))
+  expect_true(within(function() any(grepl("ticked", server$log()))))
   tools::pskill(server$pid, tools::SIGHUP)
-  expect_true(eventually(function() any(grepl("reloaded: generation 2", server$log()))))
+  expect_true(within(function() any(grepl("reloaded: generation 2", server$log()))))
   expect_gt(ask(), before)
   # twice at once is once: programs send it to a process and to its group. By one program: on a machine with much to do
   # the server may be done with the first before R sends a second
   system2("kill", c("-TERM", server$pid, server$pid))
-  expect_true(eventually(function() !server$process$is_alive(), 10))
+  expect_true(within(function() !server$process$is_alive(), 10))
   expect_identical(server$process$get_exit_status(), 0L)
   expect_identical(server$out(), c("hook", "after FALSE"))
 })
@@ -117,10 +117,10 @@ test_that("SIGTERM and SIGHUP are heard by a session that is its own worker", {
   fetch(server, "/add")
   expect_identical(fetch(server, "/added")$status, 404L)
   tools::pskill(server$pid, tools::SIGHUP)
-  expect_true(eventually(function() any(grepl("reloaded: the app is as it is now", server$log()))))
+  expect_true(within(function() any(grepl("reloaded: the app is as it is now", server$log()))))
   expect_identical(fetch(server, "/added")$text, "added")
   for (i in 1:2) tools::pskill(server$pid, tools::SIGTERM)
-  expect_true(eventually(function() !server$process$is_alive(), 10))
+  expect_true(within(function() !server$process$is_alive(), 10))
   expect_identical(server$process$get_exit_status(), 0L)
   expect_identical(server$out(), c("hook", "after FALSE"))
 })
@@ -133,7 +133,7 @@ test_that("Ctrl-C stops a server that blocks, and no process is left", {
   worker <- as.integer(fetch(server, "/")$text)
   zygote <- parent_of(worker)
   tools::pskill(server$pid, tools::SIGINT)
-  expect_true(eventually(function() !server$process$is_alive(), 10))
+  expect_true(within(function() !server$process$is_alive(), 10))
   expect_identical(server$out(), "after FALSE")
   expect_false(any(is_alive(c(worker, zygote))))
 })

@@ -33,7 +33,7 @@ test_that("hooks run where the file is loaded: once before the workers, in each 
   workers <- dr_status()$pid
   zygote <- parent_of(workers[[1]])
   dr_stop()
-  expect_true(eventually(function() any(grepl("^stop", readLines(notes)))))
+  expect_true(within(function() any(grepl("^stop", readLines(notes)))))
   lines <- trimws(readLines(notes))
   expect_identical(lines[[1]], paste("start", zygote))
   expect_setequal(lines[2:3], paste("worker", workers))
@@ -73,7 +73,7 @@ test_that("a zygote that dies is started again, and so are workers after that", 
   tools::pskill(parent_of(pids[[1]]), tools::SIGKILL)
   expect_identical(fetch(server, "/")$status, 200L)
   tools::pskill(pids[[1]], tools::SIGKILL)
-  expect_true(eventually(function() {
+  expect_true(within(function() {
     status <- dr_status()
     nrow(status) == 2L && !pids[[1]] %in% status$pid && all(status$state == "idle")
   }, 15))
@@ -133,14 +133,14 @@ test_that("dr_run() blocks in a script until SIGTERM, and the workers go with it
   server <- local_script(lines)
   expect_match(fetch(server, "/")$text, "^[0-9]+$")
   tools::pskill(server$pid, tools::SIGTERM)
-  expect_true(eventually(function() !server$process$is_alive(), 10))
+  expect_true(within(function() !server$process$is_alive(), 10))
   expect_identical(server$out(), "after FALSE")
 
   server <- local_script(lines)
   worker <- as.integer(fetch(server, "/")$text)
   zygote <- parent_of(worker)
   tools::pskill(server$pid, tools::SIGKILL)
-  expect_true(eventually(function() !any(is_alive(c(worker, zygote))), 2))
+  expect_true(within(function() !any(is_alive(c(worker, zygote))), 2))
 })
 
 test_that("the program is where dr_cli_path() says", {

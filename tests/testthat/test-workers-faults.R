@@ -5,7 +5,7 @@ test_that("a worker that is killed costs the request that it ran, and is replace
   server <- serve_workers(pid_app(), 2L)
   slow <- raw_client(server$port)
   client_send(slow, request_bytes("/slow/10"))
-  expect_true(eventually(function() "busy" %in% dr_status()$state))
+  expect_true(within(function() "busy" %in% dr_status()$state))
   status <- dr_status()
   victim <- status$pid[status$state == "busy"]
   start <- now()
@@ -13,7 +13,7 @@ test_that("a worker that is killed costs the request that it ran, and is replace
   expect_identical(client_response(slow)$status, 502L)
   expect_lt(now() - start, 2)
   expect_identical(fetch_many(server, "/pid", 20L), rep(200L, 20L))
-  expect_true(eventually(function() nrow(dr_status()) == 2L && !victim %in% dr_status()$pid))
+  expect_true(within(function() nrow(dr_status()) == 2L && !victim %in% dr_status()$pid))
 })
 
 test_that("a handler that crashes its process costs its own request", {
@@ -22,7 +22,7 @@ test_that("a handler that crashes its process costs its own request", {
   server <- serve_workers(app, 2L)
   expect_identical(fetch(server, "/crash")$status, 502L)
   expect_identical(fetch(server, "/pid")$status, 200L)
-  expect_true(eventually(function() any(grepl("was killed by signal 9", server$log()))))
+  expect_true(within(function() any(grepl("was killed by signal 9", server$log()))))
 })
 
 test_that("quit() in a handler is an error, and the worker goes on", {
@@ -47,9 +47,9 @@ test_that("a request over its time gets 504, its handler is interrupted, and on.
   start <- now()
   expect_identical(fetch(server, "/sleep")$status, 504L)
   expect_lt(now() - start, 1.5)
-  expect_true(eventually(function() identical(tryCatch(readLines(notes), warning = function(w) ""), "left")))
+  expect_true(within(function() identical(tryCatch(readLines(notes), warning = function(w) ""), "left")))
   expect_identical(fetch(server, "/loop")$status, 504L)
-  expect_true(eventually(function() any(grepl("GET /loop interrupted", server$log()))))
+  expect_true(within(function() any(grepl("GET /loop interrupted", server$log()))))
   expect_identical(fetch(server, "/pid")$status, 200L)
 })
 
@@ -78,7 +78,7 @@ test_that("a worker that does not heed its interrupt is killed and replaced", {
   server <- serve_workers(app, 2L, kill_after = 0.3)
   before <- dr_status()$pid
   expect_identical(fetch(server, "/deaf")$status, 504L)
-  expect_true(eventually(function() {
+  expect_true(within(function() {
     status <- dr_status()
     nrow(status) == 2L && !all(before %in% status$pid) && all(status$state == "idle")
   }))
@@ -95,9 +95,9 @@ test_that("a client that goes away interrupts its handler", {
   server <- serve_workers(app, 2L)
   client <- raw_client(server$port)
   client_send(client, request_bytes("/sleep"))
-  expect_true(eventually(function() "busy" %in% dr_status()$state))
+  expect_true(within(function() "busy" %in% dr_status()$state))
   client_close(client)
-  expect_true(eventually(function() file.exists(notes)))
+  expect_true(within(function() file.exists(notes)))
   expect_identical(fetch(server, "/pid")$status, 200L)
 })
 
@@ -113,7 +113,7 @@ test_that("an interrupt that no request asked for is none", {
   worker <- dr_status()$pid
   client <- raw_client(server$port)
   client_send(client, request_bytes("/busy"))
-  expect_true(eventually(function() "busy" %in% dr_status()$state))
+  expect_true(within(function() "busy" %in% dr_status()$state))
   for (signal in c(tools::SIGINT, 1L)) tools::pskill(worker, signal)
   expect_identical(client_response(client)$text, "done")
   tools::pskill(parent_of(worker), tools::SIGINT)
@@ -125,12 +125,12 @@ test_that("SIGTERM ends a worker once it has answered", {
   server <- serve_workers(pid_app(), 2L)
   client <- raw_client(server$port)
   client_send(client, request_bytes("/slow/0.5"))
-  expect_true(eventually(function() "busy" %in% dr_status()$state))
+  expect_true(within(function() "busy" %in% dr_status()$state))
   status <- dr_status()
   worker <- status$pid[status$state == "busy"]
   tools::pskill(worker, tools::SIGTERM)
   expect_identical(client_response(client)$text, as.character(worker))
-  expect_true(eventually(function() !worker %in% dr_status()$pid && nrow(dr_status()) == 2L))
+  expect_true(within(function() !worker %in% dr_status()$pid && nrow(dr_status()) == 2L))
   expect_identical(fetch(server, "/pid")$status, 200L)
 })
 
@@ -147,7 +147,7 @@ test_that("SIGTERM lets promises under way come to their end", {
   Sys.sleep(0.2)
   tools::pskill(worker, tools::SIGTERM)
   expect_identical(client_response(client)$text, as.character(worker))
-  expect_true(eventually(function() !worker %in% dr_status()$pid && nrow(dr_status()) == 1L))
+  expect_true(within(function() !worker %in% dr_status()$pid && nrow(dr_status()) == 1L))
 })
 
 test_that("children that a handler forks or starts answer nobody, and go with their worker", {
@@ -182,7 +182,7 @@ test_that("children that a handler forks or starts answer nobody, and go with th
   child <- as.integer(fetch(server, "/start")$text)
   expect_true(is_alive(child))
   dr_stop(graceful_timeout = 1)
-  expect_true(eventually(function() !is_alive(child)))
+  expect_true(within(function() !is_alive(child)))
 })
 
 test_that("a session whose zygote dies forks another, and workers that die after that are replaced", {
@@ -208,21 +208,21 @@ test_that("a console that serves with workers stays usable, and lends itself for
   console <- local_console()
   console$write("library(drover); x <- 'start'; app <- dr_get(dr_app(), '/', function(req) paste(x, Sys.getpid()))")
   console$write("dr_serve(app, port = 0L, block = FALSE, workers = 2L)")
-  expect_true(console$wait_for("listening on http://127.0.0.1:[0-9]+ "), info = console$screen())
+  expect_true(console$shows("listening on http://127.0.0.1:[0-9]+ "), info = console$screen())
   server <- list(port = as.integer(sub(".*listening on http://127.0.0.1:([0-9]+).*", "\\1", console$screen())))
   answer <- strsplit(fetch(server, "/")$text, " ")[[1]]
   expect_identical(answer[[1]], "start")
   # R waits for a line to be typed: handlers do not need it
   tools::pskill(parent_of(as.integer(answer[[2]])), tools::SIGKILL)
-  expect_true(console$wait_for("zygote is there again"), info = console$screen())
+  expect_true(console$shows("zygote is there again"), info = console$screen())
   console$write("x <- 'changed'; dr_reload(); cat(paste0('reloaded ', nrow(dr_status()) >= 2, '\\n'))")
-  expect_true(console$wait_for("reloaded TRUE"), info = console$screen())
+  expect_true(console$shows("reloaded TRUE"), info = console$screen())
   expect_match(fetch(server, "/")$text, "^changed ")
   # an interrupt at the prompt is none of the workers'
   tools::pskill(console$process$get_pid(), tools::SIGINT)
   expect_match(fetch(server, "/")$text, "^changed ")
   console$write("dr_stop(); cat('stopped', dr_running(), '\\n')")
-  expect_true(console$wait_for("stopped FALSE"), info = console$screen())
+  expect_true(console$shows("stopped FALSE"), info = console$screen())
 })
 
 test_that("workers of a zygote that was forked by a running server keep promises, and reload in a callback works", {
@@ -255,7 +255,7 @@ test_that("what a handler leaves changed in a worker is put back", {
   before <- fetch(server, "/look")$text
   expect_identical(fetch(server, "/change")$text, "changed")
   expect_identical(fetch(server, "/look")$text, before)
-  expect_true(eventually(function() any(grepl("the handler left changed", server$log()))))
+  expect_true(within(function() any(grepl("the handler left changed", server$log()))))
 })
 
 test_that("a session that ends without dr_stop() takes its processes with it", {
@@ -266,7 +266,7 @@ test_that("a session that ends without dr_stop() takes its processes with it", {
   expect_identical(ran$status, 0L)
   pids <- as.integer(strsplit(trimws(ran$stdout), " ")[[1]])
   expect_length(pids, 2L)
-  expect_true(eventually(function() !any(is_alive(pids)), 2))
+  expect_true(within(function() !any(is_alive(pids)), 2))
 })
 
 test_that("when the session is killed, its zygote and workers go, whatever R does in them", {
@@ -283,5 +283,5 @@ test_that("when the session is killed, its zygote and workers go, whatever R doe
   family <- c(zygote, children_of(zygote))
   expect_length(family, 3L)
   tools::pskill(server$pid, tools::SIGKILL)
-  expect_true(eventually(function() !any(is_alive(family)), 2))
+  expect_true(within(function() !any(is_alive(family)), 2))
 })

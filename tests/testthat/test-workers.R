@@ -24,7 +24,7 @@ test_that("one slow request holds up no other", {
 test_that("dr_status() has a row for each worker and says what it did", {
   server <- serve_workers(pid_app(), 2L)
   fetch_many(server, "/pid", 20L)
-  expect_true(eventually(function() sum(dr_status()$requests) == 20))
+  expect_true(within(function() sum(dr_status()$requests) == 20))
   status <- dr_status()
   expect_identical(vapply(status, typeof, ""), c(
     pid = "integer", alive = "logical", state = "character", generation = "integer", requests = "double",
@@ -39,7 +39,7 @@ test_that("dr_status() has a row for each worker and says what it did", {
   expect_true(all(status$age > 0 & status$age < 60))
   slow <- raw_client(server$port)
   client_send(slow, request_bytes("/slow/1"))
-  expect_true(eventually(function() "busy" %in% dr_status()$state))
+  expect_true(within(function() "busy" %in% dr_status()$state))
 })
 
 test_that("errors of handlers are counted and logged with their worker's words", {
@@ -51,9 +51,9 @@ test_that("errors of handlers are counted and logged with their worker's words",
   })
   server <- serve_workers(app)
   expect_identical(statuses(list(fetch(server, "/fail"), fetch(server, "/warn"))), c(500L, 200L))
-  expect_true(eventually(function() sum(dr_status()$errors) == 1))
-  expect_true(eventually(function() any(grepl("GET /fail 500 no such luck", server$log()))))
-  expect_true(eventually(function() any(grepl("GET /warn warning: take care", server$log()))))
+  expect_true(within(function() sum(dr_status()$errors) == 1))
+  expect_true(within(function() any(grepl("GET /fail 500 no such luck", server$log()))))
+  expect_true(within(function() any(grepl("GET /warn warning: take care", server$log()))))
 })
 
 test_that("workers have what the session has, and keep what they change to themselves", {
@@ -112,7 +112,7 @@ test_that("on_worker_start that fails keeps the server from starting and leaves 
   expect_false(dr_running())
   expect_identical(stopped, 1L)
   expect_identical(nrow(dr_status()), 0L)
-  expect_true(eventually(function() setequal(children_of(Sys.getpid()), before)))
+  expect_true(within(function() setequal(children_of(Sys.getpid()), before)))
 })
 
 test_that("a port in use is a classed error that leaves no process", {
@@ -134,7 +134,7 @@ test_that("dr_stop() lets running requests finish and leaves no process", {
   pids <- c(dr_status()$pid, parent_of(dr_status()$pid[[1]]))
   slow <- raw_client(server$port)
   client_send(slow, request_bytes("/slow/0.5"))
-  expect_true(eventually(function() "busy" %in% dr_status()$state))
+  expect_true(within(function() "busy" %in% dr_status()$state))
   dr_stop(graceful_timeout = 5)
   expect_identical(client_response(slow)$status, 200L)
   expect_false(any(is_alive(pids)))
@@ -147,7 +147,7 @@ test_that("dr_stop() ends a worker that does not finish in time", {
   pids <- dr_status()$pid
   slow <- raw_client(server$port)
   client_send(slow, request_bytes("/slow/60"))
-  expect_true(eventually(function() "busy" %in% dr_status()$state))
+  expect_true(within(function() "busy" %in% dr_status()$state))
   start <- now()
   dr_stop(graceful_timeout = 0.2)
   expect_lt(now() - start, 8)
@@ -168,14 +168,14 @@ test_that("a pool grows while requests wait and shrinks when workers are unused"
   server <- serve_workers(pid_app(), c(1L, 3L), check_unused = 0.1, max_age = 0.3)
   expect_identical(nrow(dr_status()), 1L)
   expect_length(unique(texts(fetch_all(server, rep("/slow/0.5", 6)))), 3L)
-  expect_true(eventually(function() nrow(dr_status()) == 1L, 10))
+  expect_true(within(function() nrow(dr_status()) == 1L, 10))
 })
 
 test_that("a worker is replaced after max_requests, and no request is lost", {
   server <- serve_workers(pid_app(), 2L, max_requests = 20L)
   before <- dr_status()$pid
   for (i in 1:4) expect_identical(fetch_many(server, "/pid", 50L), rep(200L, 50L))
-  expect_true(eventually(function() !any(before %in% dr_status()$pid)))
+  expect_true(within(function() !any(before %in% dr_status()$pid)))
 })
 
 test_that("callbacks of 'later' and promises run in workers", {
@@ -207,7 +207,7 @@ test_that("callbacks of 'later' and promises run in workers", {
   expect_identical(statuses(fetch_all(server, rep("/promise", 10))), rep(200L, 10))
   expect_lt(now() - start, 1.5)
   # while idle, and while requests keep coming
-  expect_true(eventually(function() as.integer(fetch(server, "/count")$text) > 20L))
+  expect_true(within(function() as.integer(fetch(server, "/count")$text) > 20L))
 })
 
 test_that("warnings of callbacks are seen, though a worker is never at top level", {
@@ -216,7 +216,7 @@ test_that("warnings of callbacks are seen, though a worker is never at top level
     "dr_on_worker_start(app, function() later::later(function() warning('take care')))",
     "dr_serve(app, port = 0L, workers = 2L, block = TRUE)"
   ))
-  expect_true(eventually(function() sum(grepl("take care", server$log())) == 2L))
+  expect_true(within(function() sum(grepl("take care", server$log())) == 2L))
 })
 
 test_that("a body of any size reaches a worker, and so does its answer the client", {
