@@ -21,8 +21,7 @@ mod trace;
 pub use answer::{Answer, Head, Response};
 pub use channels::Channels;
 pub use clock::now;
-#[cfg(feature = "fuzzing")]
-#[doc(hidden)]
+#[cfg(feature = "told-time")]
 pub use clock::set_now;
 pub use handlers::Handlers;
 pub use life::{Life, OnCancel, Stage, Uncalled};

@@ -169,3 +169,6 @@ pub fn look(server: &Arc<Shared>, connection: &Connection) {
     let scarce = server.budget.is_scarce();
     Look { server: server.clone(), next: 0, waiting: 0, waited: 0 }.look_at(connection, now(), scarce);
 }
+
+#[cfg(test)]
+mod tests;

@@ -417,6 +417,7 @@ async fn what_only_one_worker_may_have_goes_to_no_other() {
     assert!(workers[0].1.requests.is_empty());
 }
 
+mod clock;
 mod tasks;
 
 #[tokio::test(flavor = "current_thread")]

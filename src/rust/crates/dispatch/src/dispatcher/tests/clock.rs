@@ -1,0 +1,221 @@
+//! What happens when, to the millisecond: the clock is told what it is.
+
+use super::*;
+use admission::{Late, NEVER};
+use exchange::set_now;
+use rustix::process::{pidfd_open, Pid, PidfdFlags};
+use std::os::fd::OwnedFd;
+use std::process::Command;
+
+/// When all begins, in ms.
+const START: u64 = 1_000;
+/// Of requests, and of the server.
+const TIMEOUT: u64 = 10_000;
+const KILL_AFTER: u64 = 3_000;
+
+/// A dispatcher with a worker, which is a process, and what is told of it.
+struct World {
+    dispatcher: Dispatcher,
+    events: UnboundedReceiver<PoolEvent>,
+    worker: Fake,
+    /// the threads of its C handlers
+    c: Fake,
+}
+
+impl World {
+    fn new(change: impl FnOnce(&mut Limits)) -> World {
+        set_now(START);
+        let mut limits = Limits { kill_after: KILL_AFTER as f64 / 1000.0, queue_timeout: 0.0, ..Limits::default() };
+        change(&mut limits);
+        let (mut dispatcher, pool, _) = dispatcher_with(&limits);
+        let ((end, r), (c_end, c)) = (shm::pair(None).unwrap(), shm::pair(None).unwrap());
+        let runner = Some(Runner::Process { pid: 7, fd: ended_process() });
+        let seat = Seat { worker: 1, generation: 1, end, c_end: Some(c_end), runner, stats: Arc::default() };
+        dispatcher.obey(PoolOrder::Attach(Box::new(seat)));
+        let side = |end| Fake { end, assembler: Assembler::default() };
+        World { dispatcher, events: pool.events().unwrap(), worker: side(r), c: side(c) }
+    }
+
+    fn ask(&mut self, runs: Runs, timeout: u64) -> Key {
+        self.dispatcher.shared.outstanding.fetch_add(1, Relaxed);
+        let submission = Submission { runs, timeout, request: 42, ..of(0, 1) };
+        self.dispatcher.submit(submission, |message| message.push(1))
+    }
+
+    /// It is this time now, and the dispatcher looks at the clock; whether it wants to look again.
+    fn at(&mut self, ms: u64) -> bool {
+        set_now(ms);
+        self.dispatcher.expire()
+    }
+
+    fn outcome(&mut self, key: Key) -> Option<Outcome> {
+        self.dispatcher.collect(key, Waker::noop())
+    }
+
+    fn told(&mut self) -> Vec<PoolEvent> {
+        std::iter::from_fn(|| self.events.try_recv().ok()).collect()
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.dispatcher.workers[0].interrupted.is_some()
+    }
+
+    fn is_killed(&self) -> bool {
+        self.dispatcher.workers[0].killed
+    }
+}
+
+/// One that signals find nevertheless.
+fn ended_process() -> Arc<OwnedFd> {
+    let mut child = Command::new("true").spawn().unwrap();
+    let fd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).unwrap();
+    child.wait().unwrap();
+    Arc::new(fd)
+}
+
+fn begins(worker: &mut Fake) -> RequestId {
+    let (id, _) = worker.hear().unwrap();
+    assert!(worker.end.slots.start(id));
+    id
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_waits_is_late_at_queue_timeout_and_what_runs_at_its_timeout() {
+    let mut world = World::new(|limits| limits.queue_timeout = 2.0);
+    let runs = world.ask(Runs::R, TIMEOUT);
+    begins(&mut world.worker);
+    let waits = world.ask(Runs::R, TIMEOUT);
+    assert!(world.at(START + 1_999));
+    assert!(world.outcome(waits).is_none(), "it has a millisecond left");
+    world.at(START + 2_000);
+    assert!(matches!(world.outcome(waits), Some(Outcome::Late(Late::Waiting(_), None))));
+    assert!(world.outcome(runs).is_none(), "it runs, and does not wait");
+    world.at(START + TIMEOUT - 1);
+    assert!(world.outcome(runs).is_none() && !world.is_interrupted(), "it has a millisecond left");
+    world.at(START + TIMEOUT);
+    assert!(matches!(world.outcome(runs), Some(Outcome::Late(Late::Running(_), Some(7)))));
+    assert!(world.is_interrupted());
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn without_queue_timeout_what_waits_has_its_whole_timeout() {
+    let mut world = World::new(|_| ());
+    world.ask(Runs::R, NEVER);
+    begins(&mut world.worker);
+    let waits = world.ask(Runs::R, TIMEOUT);
+    world.at(START + TIMEOUT - 1);
+    assert!(world.outcome(waits).is_none());
+    world.at(START + TIMEOUT);
+    assert!(matches!(world.outcome(waits), Some(Outcome::Late(Late::Waiting(_), None))));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_has_no_timeout_runs_for_ever() {
+    let mut world = World::new(|_| ());
+    let runs = world.ask(Runs::R, NEVER);
+    begins(&mut world.worker);
+    world.at(START + 1000 * 365 * 86_400_000);
+    assert!(world.outcome(runs).is_none() && !world.is_interrupted());
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_worker_that_does_not_heed_its_interrupt_is_killed_after_kill_after() {
+    let mut world = World::new(|_| ());
+    world.ask(Runs::R, TIMEOUT);
+    begins(&mut world.worker);
+    world.at(START + TIMEOUT);
+    assert!(world.is_interrupted());
+    assert!(world.at(START + TIMEOUT + KILL_AFTER - 1), "there is more to look after");
+    assert!(!world.is_killed() && world.told().is_empty(), "it has a millisecond left");
+    world.at(START + TIMEOUT + KILL_AFTER);
+    assert!(world.is_killed());
+    assert!(matches!(world.told()[..], [PoolEvent::Stuck { worker: 1, request: 42 }]));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn kill_after_counts_from_when_the_deadline_was_seen() {
+    // a server that was held up has not given the worker its time
+    let mut world = World::new(|_| ());
+    world.ask(Runs::R, TIMEOUT);
+    begins(&mut world.worker);
+    let seen = START + TIMEOUT + 50_000;
+    world.at(seen);
+    world.at(seen + KILL_AFTER - 1);
+    assert!(world.is_interrupted() && !world.is_killed());
+    world.at(seen + KILL_AFTER);
+    assert!(world.is_killed());
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_worker_that_answers_within_kill_after_is_not_killed() {
+    let mut world = World::new(|_| ());
+    let key = world.ask(Runs::R, TIMEOUT);
+    let id = begins(&mut world.worker);
+    world.at(START + TIMEOUT);
+    assert!(matches!(world.outcome(key), Some(Outcome::Late(..))));
+    world.worker.keep(id);
+    assert!(!world.at(START + TIMEOUT + KILL_AFTER), "nothing is left to look after");
+    assert!(!world.is_killed());
+    assert!(matches!(world.told()[..], [PoolEvent::Late { worker: 1, request: 42 }]));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_c_handler_is_stuck_when_it_runs_kill_after_beyond_its_deadline() {
+    let mut world = World::new(|_| ());
+    let key = world.ask(Runs::Pool, TIMEOUT);
+    begins(&mut world.c);
+    world.at(START + TIMEOUT);
+    assert!(matches!(world.outcome(key), Some(Outcome::Late(Late::Running(_), Some(7)))));
+    world.at(START + TIMEOUT + KILL_AFTER - 1);
+    assert!(world.told().is_empty(), "it has a millisecond left");
+    world.at(START + TIMEOUT + KILL_AFTER);
+    assert!(matches!(world.told()[..], [PoolEvent::Blocked { worker: 1, request: 42 }]));
+    assert!(!world.is_killed(), "others may be at work in it");
+    world.at(START + TIMEOUT + 2 * KILL_AFTER);
+    assert!(world.told().is_empty(), "told once");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_promise_that_is_not_kept_gives_its_place_back_at_its_deadline() {
+    let mut world = World::new(|_| ());
+    let key = world.ask(Runs::R, TIMEOUT);
+    world.worker.promise();
+    world.dispatcher.drain();
+    let awaited = |world: &World| world.dispatcher.workers[0].lane(Of::R).map(Lane::awaited);
+    world.at(START + TIMEOUT - 1);
+    assert_eq!(awaited(&world), Some(1));
+    world.at(START + TIMEOUT);
+    assert!(matches!(world.outcome(key), Some(Outcome::Late(Late::Running(_), Some(7)))));
+    assert_eq!(awaited(&world), Some(0));
+    assert!(!world.is_interrupted(), "R does something else by now");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn r_that_stays_in_a_callback_is_deaf_when_a_request_has_waited_in_vain() {
+    let mut world = World::new(|_| ());
+    world.ask(Runs::R, NEVER);
+    world.worker.promise();
+    world.dispatcher.drain();
+    // handed to it, as no other is there
+    world.ask(Runs::R, TIMEOUT);
+    world.at(START + TIMEOUT + KILL_AFTER - 1);
+    assert!(!world.is_killed(), "it has a millisecond left");
+    world.at(START + TIMEOUT + KILL_AFTER);
+    assert!(world.is_killed());
+    assert!(world.told().iter().any(|event| matches!(event, PoolEvent::Deaf { worker: 1, request: 42 })));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn more_workers_are_wanted_once_a_request_has_waited_for_a_moment() {
+    let mut world = World::new(|_| ());
+    world.dispatcher.shared.growable.store(true, Relaxed);
+    world.ask(Runs::R, TIMEOUT);
+    begins(&mut world.worker);
+    world.ask(Runs::R, TIMEOUT);
+    set_now(START + 4);
+    world.dispatcher.look();
+    assert!(world.told().is_empty());
+    set_now(START + 5);
+    world.dispatcher.look();
+    assert!(matches!(world.told()[..], [PoolEvent::Pressure { waiting: 1, waited_ms: 5 }]));
+}
