@@ -49,12 +49,7 @@ impl Dispatcher {
                     if let Some(lane) = worker.lane_mut(of).filter(|lane| lane.has_ahead()) {
                         taken.extend(lane.take_back(now, slow));
                         if of == Of::R && spare {
-                            let back = lane.take_back_from_between(now, slow);
-                            if !back.is_empty() {
-                                // others come first
-                                worker.last_turn = 0;
-                                taken.extend(back);
-                            }
+                            taken.extend(lane.take_back_from_between(now, slow));
                         }
                         worker.count_in_flight();
                     }

@@ -49,9 +49,14 @@ pub(crate) struct Lane {
     /// when it counts as deaf, in ms: it was given a request while R had other things to do between requests, and has
     /// said nothing since
     deaf_at: u64,
+    /// how often what it was given was taken back from between requests, since it last said something
+    missed: u32,
     /// it has written what is no message
     broken: bool,
 }
+
+/// How often the time that R has to come back from between requests is doubled at most.
+const MOST_DOUBLED: u32 = 6;
 
 /// What is with one kind of threads.
 #[derive(Debug)]
@@ -154,6 +159,7 @@ impl Lane {
             max_async: None,
             last_left: 0,
             deaf_at: u64::MAX,
+            missed: 0,
             broken: false,
         })
     }
@@ -208,6 +214,11 @@ impl Lane {
             Runs::Inline => &mut self.inline,
             Runs::R | Runs::Pool => &mut self.main,
         }
+    }
+
+    /// How often in a row it did not begin what it was given.
+    pub(crate) fn missed(&self) -> u32 {
+        self.missed
     }
 
     /// How many of this run at a time.
@@ -358,11 +369,13 @@ impl Lane {
     /// What waits here behind the making of a piece, or a callback of a promise, that has taken longer than `slow`,
     /// taken back. For a lane of R.
     pub(crate) fn take_back_from_between(&mut self, now: Instant, slow: Duration) -> Vec<Assigned> {
-        let waits = self.main.n > 0 && self.works_between() && self.main.quiet_for(now) > slow;
+        let waits = self.main.n > 0 && self.works_between() && self.main.quiet_for(now) > self.time_to_begin(slow);
         if !waits || self.all().any(|h| !h.later && self.has_begun(h.request.id)) {
             return Vec::new();
         }
-        self.revoke_unbegun(0)
+        let taken = self.revoke_unbegun(0);
+        self.missed += u32::from(!taken.is_empty());
+        taken
     }
 
     /// What waits here behind handlers that have been at it for longer than `slow`, taken back.
@@ -376,6 +389,12 @@ impl Lane {
             return self.revoke_unbegun(self.width.saturating_sub(begun) + self.inline.n);
         }
         Vec::new()
+    }
+
+    /// What R has to come back from between requests: twice as long each time. A worker that does nothing, and takes a
+    /// while to wake where processors are busy, looks the same from here, and would never have a request for long enough.
+    pub(crate) fn time_to_begin(&self, slow: Duration) -> Duration {
+        slow * (1 << self.missed.min(MOST_DOUBLED))
     }
 
     /// Takes a request back. `None` when it has begun.
@@ -443,6 +462,7 @@ impl Lane {
         }
         let (id, message) = self.link.receive()?;
         self.deaf_at = u64::MAX;
+        self.missed = 0;
         let len = message.len();
         if id == RequestId::NOBODY {
             return Some((len, Said::Command(message)));

@@ -38,7 +38,7 @@ pub(crate) struct Worker {
     pub worn: bool,
     pub interrupted: Option<Interrupted>,
     pub killed: bool,
-    /// the turn in which it was last given a request; 0 when others come first
+    /// the turn in which it was last given a request
     pub last_turn: u64,
 }
 

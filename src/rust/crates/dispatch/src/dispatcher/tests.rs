@@ -185,8 +185,13 @@ impl Fake {
 impl Fake {
     /// Takes the next request, if there is one, and returns from its handler with a promise.
     fn promise(&mut self) -> Option<RequestId> {
-        let (id, _) = self.hear()?;
-        assert!(self.end.slots.start(id));
+        let id = loop {
+            let (id, _) = self.hear()?;
+            // one that was not taken back
+            if self.end.slots.start(id) {
+                break id;
+            }
+        };
         self.say(id, &[]);
         Some(id)
     }
@@ -363,6 +368,41 @@ async fn what_waits_behind_a_callback_of_a_promise_goes_to_another_worker() {
     assert!(other.hear().is_none());
     dispatcher.take_back(Instant::now() + std::time::Duration::from_millis(1));
     assert_eq!(other.hear().unwrap().1, [2]);
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_workers_that_await_promises_do_not_begin_stays_longer_with_each_in_turn() {
+    let (mut dispatcher, _pool) = dispatcher();
+    let mut workers = [1, 2].map(|number| Fake::sit(&mut dispatcher, number));
+    for connection in [1, 2] {
+        ask(&mut dispatcher, connection);
+    }
+    for worker in &mut workers {
+        worker.promise().unwrap();
+    }
+    dispatcher.drain();
+    // from here each looks as if it were in a callback; one does nothing, and takes its time to wake
+    ask(&mut dispatcher, 3);
+    let slow = std::time::Duration::from_millis(1);
+    fn lane(dispatcher: &Dispatcher, at: usize) -> &Lane {
+        dispatcher.workers[at].lane(Of::R).unwrap()
+    }
+    let mut times = Vec::new();
+    for _ in 0..5 {
+        let mut had = [0, 1].map(|_| {
+            let holder = (0..2).find(|&at| lane(&dispatcher, at).running() > 0).unwrap();
+            times.push(lane(&dispatcher, holder).time_to_begin(slow).as_millis());
+            dispatcher.take_back(Instant::now() + std::time::Duration::from_secs(1));
+            holder
+        });
+        had.sort_unstable();
+        assert_eq!(had, [0, 1], "the other comes first");
+    }
+    assert_eq!(times, [1, 1, 2, 2, 4, 4, 8, 8, 16, 16]);
+    // one wakes, and is quick again
+    let (at, id) = (0..2).find_map(|at| Some((at, workers[at].promise()?))).unwrap();
+    dispatcher.drain();
+    assert_eq!(lane(&dispatcher, at).time_to_begin(slow), slow, "{id:?}");
 }
 
 /// Who is told which processes have left.
