@@ -42,6 +42,8 @@ pub(crate) struct Lane {
     streaming: usize,
     /// requests whose handlers have returned and answer later; in R's lane, promises under way
     awaited: usize,
+    /// promises were given up since it last said something: R may be in a callback of theirs
+    gave_up: bool,
     /// of R's lane: most requests that it may have, promises under way among them
     max_async: Option<usize>,
     /// the name in the log of the last request that left R something to do between requests
@@ -156,6 +158,7 @@ impl Lane {
             given: 0,
             streaming: 0,
             awaited: 0,
+            gave_up: false,
             max_async: None,
             last_left: 0,
             deaf_at: u64::MAX,
@@ -184,7 +187,7 @@ impl Lane {
 
     /// Whether R has other things to do between requests: pieces of bodies, and callbacks of promises.
     fn works_between(&self) -> bool {
-        self.streaming > 0 || (self.max_async.is_some() && self.awaited > 0)
+        self.streaming > 0 || (self.max_async.is_some() && (self.awaited > 0 || self.gave_up))
     }
 
     /// Requests that hold a thread, or wait for one.
@@ -463,6 +466,7 @@ impl Lane {
         let (id, message) = self.link.receive()?;
         self.deaf_at = u64::MAX;
         self.missed = 0;
+        self.gave_up = false;
         let len = message.len();
         if id == RequestId::NOBODY {
             return Some((len, Said::Command(message)));
@@ -544,6 +548,7 @@ impl Lane {
         for &id in &late {
             self.free(id);
         }
+        self.gave_up |= !late.is_empty();
         !late.is_empty()
     }
 

@@ -206,6 +206,26 @@ async fn r_that_stays_in_a_callback_is_deaf_when_a_request_has_waited_in_vain() 
 }
 
 #[tokio::test(flavor = "current_thread")]
+async fn r_that_stays_in_a_callback_is_deaf_though_its_promise_was_given_up_before() {
+    for answers in [false, true] {
+        let mut world = World::new(|_| ());
+        world.ask(Runs::R, TIMEOUT);
+        world.worker.promise();
+        world.dispatcher.drain();
+        let later = START + TIMEOUT + 1;
+        world.at(later);
+        world.ask(Runs::R, TIMEOUT);
+        if answers {
+            let id = begins(&mut world.worker);
+            world.worker.keep(id);
+            world.dispatcher.drain();
+        }
+        world.at(later + TIMEOUT + KILL_AFTER);
+        assert_eq!(world.is_killed(), !answers);
+    }
+}
+
+#[tokio::test(flavor = "current_thread")]
 async fn more_workers_are_wanted_once_a_request_has_waited_for_a_moment() {
     let mut world = World::new(|_| ());
     world.dispatcher.shared.growable.store(true, Relaxed);
