@@ -377,7 +377,8 @@ static SEXP run(enum mode mode) {
     if (handler) handle(handler, traits);
     /* in turn, so that neither keeps the other waiting */
     int busy = drv_streams_call(w.link) || handler;
-    if (busy && n % LOOK_AFTER) continue;
+    /* what was not quick may have used up the time, be it alone */
+    if (busy && w.unseen && n % LOOK_AFTER) continue;
     if (w.unseen) {
       w.unseen = 0;
       if (drv_hygiene_is_disturbed()) repair();
