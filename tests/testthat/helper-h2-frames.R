@@ -52,7 +52,7 @@ h2_client <- function(port, env = parent.frame(), settings = raw()) {
 }
 
 # The next frame: list(type chr1, flags int, stream, payload raw); NULL when none comes.
-h2_read <- function(client, timeout = 5) {
+h2_read <- function(client, timeout = patience(30)) {
   deadline <- now() + timeout
   while (length(client$buffer) < 9) if (!client_fill(client, deadline - now()) && (client$closed || now() >= deadline)) return(NULL)
   size <- from_be(client$buffer[1:3])
@@ -64,7 +64,7 @@ h2_read <- function(client, timeout = 5) {
 }
 
 # Reads frames until `wanted(frame)` is TRUE; that frame, or NULL.
-h2_until <- function(client, wanted, timeout = 5) {
+h2_until <- function(client, wanted, timeout = patience(30)) {
   deadline <- now() + timeout
   repeat {
     frame <- h2_read(client, deadline - now())

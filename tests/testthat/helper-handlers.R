@@ -74,7 +74,7 @@ cpp_app_lines <- function() {
     "dr_post_cpp(app, '/inline-echo/:id/<n:int>', package, 'h_echo', inline = TRUE)",
     "dr_post_cpp(app, '/old-echo/:id/<n:int>', package, 'old_echo')",
     "dr_get(app, '/r', function(req) 'from R')",
-    "dr_get(app, '/r/sleep/<seconds:dbl>', function(req) { Sys.sleep(req$params$seconds); 'slept' })",
+    "dr_get(app, '/r/stand/<name>', function(req) { stand_at(req$params$name); 'stood' })",
     "dr_use(app, function(req, nxt) { message('middleware: ', req$path); nxt() })"
   )
 }

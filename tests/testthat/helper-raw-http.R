@@ -2,7 +2,7 @@
 # server's process. Not a well-behaved client (that is curl) and not the server (helper-server.R).
 
 # An open connection to 127.0.0.1:port. Closed with the calling test.
-raw_client <- function(port, env = parent.frame(), timeout = 10) {
+raw_client <- function(port, env = parent.frame(), timeout = patience(30)) {
   client <- new.env()
   client$con <- socketConnection("127.0.0.1", port, open = "r+b", blocking = FALSE, timeout = timeout)
   client$buffer <- raw(0)
@@ -93,7 +93,7 @@ unlist_raw <- function(x) if (length(x)) do.call(c, unname(x)) else raw(0)
 
 # Reads one response. NULL when none comes in `timeout` seconds; `head = TRUE` for the answer to HEAD.
 # list(status int, reason chr1, headers named chr (lower-case names), body raw, text chr1)
-client_response <- function(client, timeout = 10, head = FALSE) {
+client_response <- function(client, timeout = patience(30), head = FALSE) {
   deadline <- now() + timeout
   bytes <- take_until(client, crlf2, deadline)
   if (is.null(bytes)) return(NULL)
@@ -132,14 +132,14 @@ request_bytes <- function(path, method = "GET", headers = character(), body = NU
 }
 
 # One request on a connection of its own.
-fetch <- function(server, path, method = "GET", headers = character(), body = NULL, timeout = 10) {
+fetch <- function(server, path, method = "GET", headers = character(), body = NULL, timeout = patience(30)) {
   client <- raw_client(server$port)
   client_send(client, request_bytes(path, method, headers, body))
   client_response(client, timeout, head = method == "HEAD")
 }
 
 # One request of exactly these bytes.
-fetch_bytes <- function(server, bytes, timeout = 10) {
+fetch_bytes <- function(server, bytes, timeout = patience(30)) {
   client <- raw_client(server$port)
   client_send(client, bytes)
   client_response(client, timeout)

@@ -22,7 +22,7 @@ local_script <- function(lines, stdin = "|", frame = parent.frame()) {
 }
 
 # Runs a script of its own to the end: list(status, stdout lines, stderr lines). Killed after `timeout` seconds.
-run_script <- function(lines, timeout = 60) {
+run_script <- function(lines, timeout = patience(60)) {
   file <- withr::local_tempfile(fileext = ".R")
   writeLines(c("library(drover)", lines), file)
   ran <- processx::run(file.path(R.home("bin"), "Rscript"), c("--vanilla", file), error_on_status = FALSE, timeout = timeout,
@@ -32,7 +32,7 @@ run_script <- function(lines, timeout = 60) {
 
 # Lines of R for a script: fetch_here(url) asks with curl while this session goes on serving; the body's text.
 fetch_here_lines <- c(
-  "fetch_here <- function(url, ..., wait = 10) {",
+  "fetch_here <- function(url, ..., wait = 60) {",
   "  ask <- processx::process$new('curl', c('-s', '--max-time', wait, ..., url), stdout = '|')",
   "  while (ask$is_alive()) later::run_now(0.02)",
   "  ask$read_all_output()",

@@ -58,7 +58,7 @@ http <- function(server, target = "/", ...) {
   body_file <- tempfile("body-")
   on.exit(unlink(c(head_file, body_file)))
   ran <- processx::run("curl", c(
-    "--silent", "--show-error", "--path-as-is", "--globoff", "--max-time", "20",
+    "--silent", "--show-error", "--path-as-is", "--globoff", "--max-time", patience(30),
     "--dump-header", head_file, "--output", body_file, ..., paste0(url, target)
   ), error_on_status = FALSE)
   if (ran$status != 0L) stop("curl: ", ran$stderr, call. = FALSE)

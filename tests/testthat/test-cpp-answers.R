@@ -1,7 +1,7 @@
 # C handlers of a session over sockets: what they see of requests, and what becomes of their answers.
 
 for (place in cpp_places) {
-  server <- local_cpp_server(place, threads = 2L, timeout = 5, frame = testthat::teardown_env())
+  server <- local_cpp_server(place, threads = 2L, frame = testthat::teardown_env())
 
   test_that(paste0(place, ": a handler sees all of a request, on the pool and inline"), {
     for (path in c("/echo", "/inline-echo")) {

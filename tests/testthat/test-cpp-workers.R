@@ -23,14 +23,18 @@ test_that("a crash costs the requests of its process, and others go on", {
   here <- environment()
   for (name in c("h_segfault", "h_abort", "h_exit", "inline/h_segfault")) {
     # on both workers, one of which will crash
-    blocked <- lapply(1:4, function(i) ask(server, "/h_block?ms=1500", here))
-    Sys.sleep(0.3)
+    gates <- paste(basename(name), startsWith(name, "inline"), 1:4, sep = "-")
+    blocked <- lapply(paste0("/h_block?at=", gates), function(path) ask(server, path, here))
+    pids <- vapply(gates, function(gate) as.integer(mark_text(server, gate)), 0L, USE.NAMES = FALSE)
+    expect_length(unique(pids), 2L)
     expect_identical(fetch(server, paste0("/", name))$status, 502L, info = name)
     expect_identical(fetch(server, "/h_text")$text, "Hello, World!", info = name)
-    status <- statuses(lapply(blocked, client_response))
-    expect_true(all(status %in% c(200L, 502L)), info = paste(name, toString(status)))
-    expect_true(any(status == 200L), info = paste(name, toString(status)))
-    expect_true(within(function() identical(nrow(dr_status()), 2L)))
+    expect_true(within(function() !all(is_alive(pids))))
+    for (gate in gates) open_gate(server, gate)
+    expected <- ifelse(is_alive(pids), 200L, 502L)
+    expect_setequal(expected, c(200L, 502L))
+    expect_identical(statuses(lapply(blocked, client_response)), expected, info = name)
+    expect_true(within(function() nrow(dr_status()) == 2L && all(is_alive(dr_status()$pid))), info = name)
   }
   expect_identical(fetch(server, "/pid")$status, 200L)
 })
@@ -38,17 +42,18 @@ test_that("a crash costs the requests of its process, and others go on", {
 test_that("R that is busy in every worker delays no C handler", {
   local_handlers()
   app <- handlers_app("h_text")
-  dr_get(app, "/sleep", function(req) {
-    Sys.sleep(2)
-    "slept"
+  dr_get(app, "/stand", function(req) {
+    stand_at("gate")
+    "stood"
   })
   server <- serve_workers(app, c(1L, 1L))
-  sleeping <- ask(server, "/sleep")
-  Sys.sleep(0.3)
+  standing <- ask(server, "/stand")
+  expect_true(marked(server, "gate"))
   for (path in c("/h_text", "/inline/h_text")) expect_identical(fetch(server, path)$text, "Hello, World!")
   # nothing yet
-  expect_false(client_fill(sleeping, 0))
-  expect_identical(client_response(sleeping)$text, "slept")
+  expect_false(client_fill(standing, 0))
+  open_gate(server, "gate")
+  expect_identical(client_response(standing)$text, "stood")
 })
 
 test_that("a pointer of the session is a copy in each worker, and a function makes one there", {
@@ -125,9 +130,22 @@ test_that("an app in a file has C routes", {
 test_that("a worker process has cpp_workers threads for C handlers", {
   local_handlers()
   for (threads in 1:2) {
-    server <- serve_workers(handlers_app("h_block"), c(1L, 1L), cpp_workers = threads, queue_timeout = 0.5)
-    asked <- lapply(1:2, function(i, here) ask(server, "/h_block?ms=2000", here), environment())
-    expect_identical(sort(statuses(lapply(asked, client_response))), if (threads == 1L) c(200L, 503L) else c(200L, 200L))
+    # who is to be refused is so soon, and who is not has time
+    server <- serve_workers(
+      handlers_app("h_block"), c(1L, 1L), cpp_workers = threads, queue_timeout = if (threads == 1L) 1 else 600
+    )
+    first <- ask(server, "/h_block?at=first")
+    expect_true(marked(server, "first"))
+    second <- ask(server, "/h_block?at=second")
+    if (threads == 1L) {
+      expect_identical(client_response(second)$status, 503L)
+    } else {
+      expect_true(marked(server, "second"))
+    }
+    expect_false(client_fill(first, 0))
+    open_all_gates(server)
+    expect_identical(client_response(first)$status, 200L)
+    if (threads == 2L) expect_identical(client_response(second)$status, 200L)
     dr_stop()
   }
 })

@@ -12,7 +12,7 @@ test_that("pr_run() serves with plumber's arguments, and with those of dr_serve(
   expect_identical(fetch(script, "/openapi.json")$status, 200L)
   expect_true(within(function() any(grepl(paste0("http://127.0.0.1:", script$port, "/__docs__/"), script$out()))))
   tools::pskill(script$process$get_pid(), tools::SIGINT)
-  script$process$wait(10000)
+  script$process$wait(1000 * patience())
   expect_identical(script$process$get_exit_status(), 0L)
 })
 

@@ -4,7 +4,7 @@ test_that("an idle session serves while it runs later's callbacks, again and aga
   withr::defer(dr_stop())
   for (i in 1:2) {
     suppressMessages(dr_serve(app, port = 0L, block = FALSE))
-    curl <- processx::process$new("curl", c("--silent", "--max-time", "20", paste0(dr_url(), "/x")), stdout = "|")
+    curl <- processx::process$new("curl", c("--silent", "--max-time", patience(), paste0(dr_url(), "/x")), stdout = "|")
     while (curl$is_alive()) later::run_now(0.05)
     expect_identical(curl$read_all_output(), "hello")
     dr_stop()
@@ -19,7 +19,7 @@ test_that("an interrupt ends a blocking server without noise, after its stop hoo
   })
   expect_identical(http(server, "/")$body, "x")
   tools::pskill(server$process$get_pid(), tools::SIGINT)
-  server$process$wait(10000)
+  server$process$wait(1000 * patience())
   expect_false(server$process$is_alive())
   expect_identical(server$process$get_exit_status(), 0L)
   log <- server$log()
@@ -36,7 +36,7 @@ test_that("dr_stop() in a handler ends a blocking server, after the answer", {
     })
   })
   expect_identical(http(server, "/stop")$body, "stopping")
-  server$process$wait(10000)
+  server$process$wait(1000 * patience())
   expect_identical(server$process$get_exit_status(), 0L)
 })
 
@@ -47,8 +47,7 @@ test_that("a file gets the log when asked to", {
     dr_get(app, "/fail", function(req) stop("reason"))
   }, log = file)
   expect_identical(http(server, "/fail")$status, 500L)
-  deadline <- Sys.time() + 10
-  while (!any(grepl("GET /fail 500", suppressWarnings(readLines(file)))) && Sys.time() < deadline) Sys.sleep(0.02)
+  expect_true(within(function() any(grepl("GET /fail 500", suppressWarnings(readLines(file))))))
   expect_match(readLines(file), "reason", all = FALSE)
   expect_false(any(grepl("reason", server$log())))
 })

@@ -94,17 +94,17 @@ for (place in c("session", "worker process")) test_that(paste("answers are whole
 
 for (place in c("session", "worker process")) test_that(paste("an answer is not that of a request settled meanwhile:", place), {
   server <- altrep_server(place)
-  waiting <- processx::process$new("curl", c("-s", "--max-time", "20", paste0(server$url, "/wait/one")), stdout = "|")
+  url <- paste0(server$url, "/wait/one")
+  waiting <- processx::process$new("curl", c("-s", "--max-time", patience(), url), stdout = "|")
   withr::defer(waiting$kill())
   # both wait in the same worker: the first one runs once the second one finds its function
   own <- NULL
-  for (i in 1:200) {
-    own <- http(server, "/settle/one")
-    if (own$status == 200L) break
-    Sys.sleep(0.05)
-  }
+  expect_true(within(function() {
+    own <<- http(server, "/settle/one")
+    own$status == 200L
+  }))
   expect_identical(own$body, paste0("{\"own\":\"", strrep("x", 300), "\",\"x\":[1,2,3],\"last\":true}"))
-  waiting$wait(10000)
+  waiting$wait(1000 * patience())
   expect_identical(waiting$read_all_output(), "{\"other\":\"answered in between\"}")
   expect_identical(http(server, "/alive")$body, "alive")
 })
@@ -113,6 +113,6 @@ test_that("an element that ends the server ends it in order", {
   server <- altrep_server("session")
   ended <- http(server, "/ends")
   expect_identical(ended$body, "ended")
-  server$process$wait(10000)
+  server$process$wait(1000 * patience())
   expect_identical(server$process$get_exit_status(), 0L)
 })

@@ -7,10 +7,8 @@ test_that("clients that leave in the middle cost neither descriptors, memory nor
     app <- dr_app()
     dr_get(app, "/", function(req) "ok")
     dr_get(app, "/big", function(req) raw(1e6))
-    dr_get(app, "/slow", function(req) {
-      Sys.sleep(0.002)
-      "slow"
-    })
+    # some milliseconds
+    dr_get(app, "/slow", function(req) length(sort(runif(2e4))))
     dr_post(app, "/body", function(req) as.character(length(req$raw)))
     dr_get(app, "/promise", function(req) {
       promises::promise(function(resolve, reject) later::later(function() resolve("kept"), 0.05))
@@ -32,7 +30,7 @@ test_that("clients that leave in the middle cost neither descriptors, memory nor
     if (length(bytes)) client_send(client, bytes)
     client_close(client)
   }
-  settled <- function() within(function() identical(fetch(server, "/")$text, "ok"), 10)
+  settled <- function() within(function() identical(fetch(server, "/")$text, "ok"))
   leave(20)
   expect_true(settled())
   heap <- as.numeric(fetch(server, "/heap")$text)
@@ -40,12 +38,12 @@ test_that("clients that leave in the middle cost neither descriptors, memory nor
   before <- process_measure(server$pid)
   leave(100)
   expect_true(settled())
-  expect_true(within(function() process_measure(server$pid)$fds <= before$fds, 10), label = "descriptors are closed")
+  expect_true(within(function() process_measure(server$pid)$fds <= before$fds), label = "descriptors are closed")
   # besides the megabyte of /big that R may hold as the value returned last: of a hundred of them no second one stays
   expect_lt(as.numeric(fetch(server, "/heap")$text) - heap, 1e6 + 1e6)
   # on a busy machine the last responses are still on their way
   grown <- function() process_measure(server$pid)$rss_kb - before$rss_kb
-  expect_true(within(function() grown() < 10000, 10), label = paste("kB of memory more:", grown()))
+  expect_true(within(function() grown() < 10000), label = paste("kB of memory more:", grown()))
   # every place in the queue is free: as many as it holds at once are served
   clients <- raw_clients(30, server$port)
   for (client in clients) client_send(client, request_bytes("/slow"))
@@ -70,7 +68,7 @@ test_that("of malformed requests some lines a second are logged, and the others 
     c(written = sum(grepl(" drover WARN id=[0-9a-f]+ 127.0.0.1 .* 400 ", lines)),
       left_out = sum(as.numeric(sub(paste0(".*", left_out), "\\1", grep(left_out, lines, value = TRUE)))))
   }
-  expect_true(within(function() sum(counts()) >= 1000, 20), label = toString(counts()))
+  expect_true(within(function() sum(counts()) >= 1000), label = toString(counts()))
   expect_identical(sum(counts()), 1000)
   expect_gte(counts()[["written"]], 100)
   expect_gt(counts()[["left_out"]], 0)

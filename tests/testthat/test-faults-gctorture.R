@@ -33,7 +33,7 @@ server <- local_server({
   dr_get(app, "/restart", function(req) invokeRestart("abort"))
   dr_get(app, "/s4", function(req) methods::getGeneric("show"))
   dr_get(app, "/promise", function(req) promises::promise(function(resolve, reject) later::later(function() resolve(list(a = 1)), 0)))
-}, timeout = 60, queue_timeout = 60, frame = teardown_env())
+}, timeout = 600, queue_timeout = 600, frame = teardown_env())
 
 test_that("answers are the same while garbage is collected all the time", {
   multipart <- paste0(
@@ -52,7 +52,7 @@ test_that("answers are the same while garbage is collected all the time", {
     list("/stop"), list("/warning"), list("/abort"), list("/restart"), list("/s4"), list("/promise"), list("/none")
   )
   ask <- function() lapply(requests, function(request) {
-    do.call(fetch, c(list(server), request, list(timeout = 30)))[c("status", "body")]
+    do.call(fetch, c(list(server), request))[c("status", "body")]
   })
   expected <- ask()
   expect_identical(vapply(expected, function(response) response$status, 0L), c(
@@ -62,7 +62,7 @@ test_that("answers are the same while garbage is collected all the time", {
   texts <- function(answers) lapply(answers, function(answer) sub("[0-9a-f]{16}", "ID", printable(answer$body)))
   expect_identical(fetch(server, "/torture/61")$text, "set")
   tortured <- ask()
-  expect_identical(fetch(server, "/torture/0", timeout = 30)$text, "set")
+  expect_identical(fetch(server, "/torture/0")$text, "set")
   expect_identical(lapply(tortured, `[[`, "status"), lapply(expected, `[[`, "status"))
   expect_identical(texts(tortured), texts(expected))
 })

@@ -23,12 +23,10 @@ server <- local_server({
     out
   })
   dr_post(app, "/late/<id>", function(req) {
-    promises::promise(function(resolve, reject) later::later(function() resolve(summary_of(req)), 0.2))
+    once_open("late", function() summary_of(req))
   })
   dr_post(app, "/then/<id>", function(req) {
-    promises::then(promises::promise_resolve(1), function(x) {
-      promises::promise(function(resolve, reject) later::later(function() resolve(summary_of(req)), 0.2))
-    })
+    promises::then(promises::promise_resolve(1), function(x) once_open("then", function() summary_of(req)))
   })
   dr_post(app, "/now/<id>", function(req) summary_of(req))
   unkind <- list(
@@ -108,7 +106,9 @@ test_that("a promise reads its own request, however many were served meanwhile",
   for (path in c("/late", "/then")) {
     clients <- raw_clients(8, server$port)
     for (n in 1:8) client_send(clients[[n]], ask(path, n))
+    expect_true(marked(server, basename(path)))
     for (n in 11:30) expect_identical(fetch_bytes(server, ask("/now", n))$text, own("/now", n))
+    open_gate(server, basename(path))
     for (n in 1:8) expect_identical(client_response(clients[[n]])$text, own(path, n))
   }
 })

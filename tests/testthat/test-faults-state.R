@@ -42,6 +42,7 @@ server <- local_server({
     damages[[req$params[["what"]]]]()
     stop("and then it stops")
   })
+  dr_get(app, "/stop/<what>", function(req) stop(req$params$what))
   dr_get(app, "/put-back", function(req) {
     old <- options(warn = 2, expressions = 1000, error = quote(stop()))
     on.exit(options(old))
@@ -90,10 +91,15 @@ for (what in names(named)) local({
 })
 
 test_that("a request that leaves nothing behind logs nothing", {
-  before <- server$log()
-  fetch_many(server, "/state", 20)
-  fetch_many(server, "/put-back", 20)
-  expect_identical(server$log(), before)
+  # the log has all that came before these
+  fetch(server, "/stop/first")
+  server$wait_log("GET /stop/first 500")
+  before <- length(server$log())
+  expect_identical(fetch_many(server, "/state", 20), rep(200L, 20))
+  expect_identical(fetch_many(server, "/put-back", 20), rep(200L, 20))
+  fetch(server, "/stop/second")
+  server$wait_log("GET /stop/second 500")
+  expect_match(tail(server$log(), -before), "GET /stop/second 500")
 })
 
 test_that("a time limit that a handler sets costs one later request at most", {

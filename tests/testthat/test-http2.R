@@ -1,6 +1,5 @@
 # HTTP/2 without TLS: honest clients through curl, refused fields and floods frame by frame (helper-h2-frames.R).
 
-started <- withr::local_tempdir(.local_envir = teardown_env())
 server <- local_server({
   app <- dr_app()
   calls <- 0L
@@ -14,14 +13,11 @@ server <- local_server({
     "counted"
   })
   dr_get(app, "/calls", function(req) as.character(calls))
-  started <- 0L
-  dr_get(app, "/sleep", function(req) {
-    started <<- started + 1L
-    file.create(file.path(Sys.getenv("STARTED"), started))
-    Sys.sleep(0.5)
-    "slept"
+  dr_get(app, "/stand/<gate>", function(req) {
+    stand_at(req$params$gate)
+    "stood"
   })
-}, max_body = 20e6, env = c(STARTED = started), frame = teardown_env())
+}, max_body = 20e6, frame = teardown_env())
 
 h2 <- function(target, ...) http(server, target, "--http2-prior-knowledge", ...)
 
@@ -76,7 +72,8 @@ test_that("many streams of one connection are answered, each with its own answer
   expect_setequal(as.numeric(names(bodies)), streams)
   expect_true(all(bodies == "HTTP/2"))
   skip_if(Sys.which("h2load") == "", "no h2load")
-  ran <- processx::run("h2load", c("-n", "2000", "-c", "2", "-m", "50", paste0(server$url, "/protocol")), timeout = 30)
+  load <- c("-n", "2000", "-c", "2", "-m", "50", paste0(server$url, "/protocol"))
+  ran <- processx::run("h2load", load, timeout = patience())
   expect_match(ran$stdout, "2000 succeeded, 0 failed, 0 errored")
 })
 
@@ -126,14 +123,18 @@ test_that("fields that HTTP/2 or the server forbids are refused", {
   expect_true(h2_outcome(h2_request_fields("/count", method = "TRACE")) %in% c("405", refused))
 })
 
-calls <- function() as.integer(fetch(server, "/calls", timeout = 20)$text)
+calls <- function() as.integer(fetch(server, "/calls")$text)
 
-# A connection whose request keeps R busy from now on for half a second.
+# A connection whose request keeps R busy from now on, until its end() is called.
 busy_client <- function(env = parent.frame()) {
-  before <- length(list.files(started))
+  gate <- basename(tempfile("gate"))
   client <- raw_client(server$port, env)
-  client_send(client, request_bytes("/sleep"))
-  expect_true(within(function() length(list.files(started)) > before))
+  client_send(client, request_bytes(paste0("/stand/", gate)))
+  expect_true(marked(server, gate))
+  client$end <- function() {
+    open_gate(server, gate)
+    expect_identical(client_response(client)$text, "stood")
+  }
   client
 }
 
@@ -150,7 +151,7 @@ flood <- function(attack, n = 3000, batch = 50) {
     goaway <- h2_until(client, ended, timeout = 0)
     if (!is.null(goaway)) return(sent)
   }
-  frame <- h2_until(client, ended, 3)
+  frame <- h2_until(client, ended)
   if (!is.null(frame) || client$closed) sent else Inf
 }
 
@@ -162,7 +163,7 @@ test_that("a rapid reset ends with the connection, and R runs no more than the s
     c(h2_headers(stream, h2_request_fields("/count")), h2_frame("RST_STREAM", stream = stream, payload = be_bytes(8, 4)))
   })
   expect_lte(sent, 3000)
-  expect_identical(client_response(busy)$text, "slept")
+  busy$end()
   expect_lte(calls() - before, 1100)
 })
 
@@ -174,7 +175,7 @@ test_that("resets that the server is made to send count too", {
     c(h2_headers(stream, h2_request_fields("/count"), open = TRUE), h2_frame("WINDOW_UPDATE", stream = stream, payload = be_bytes(0, 4)))
   })
   expect_lte(sent, 3000)
-  expect_identical(client_response(busy)$text, "slept")
+  busy$end()
   expect_lte(calls() - before, 1100)
 })
 
@@ -188,7 +189,7 @@ test_that("a request that was reset while it waited for R is not run", {
   # the answer to a PING says that all of the above was read
   client_send(client, h2_frame("PING", payload = raw(8)))
   expect_false(is.null(h2_until(client, function(frame) frame$type == "PING" && frame$flags == 1L)))
-  expect_identical(client_response(busy)$text, "slept")
+  busy$end()
   expect_identical(calls(), before)
 })
 
@@ -197,7 +198,7 @@ test_that("a flood of CONTINUATION frames ends with the connection", {
   block <- hpack_block(h2_request_fields("/count"))
   client_send(client, h2_frame("HEADERS", 1L, 1, block))
   for (i in 1:500) if (!client_send(client, h2_frame("CONTINUATION", 0L, 1, hpack_block(c("x-a" = strrep("a", 200)))))) break
-  frame <- h2_until(client, function(frame) frame$type == "GOAWAY", 5)
+  frame <- h2_until(client, function(frame) frame$type == "GOAWAY")
   expect_true(client$closed || !is.null(frame))
   expect_identical(h2_outcome(h2_request_fields("/protocol")), "200")
 })

@@ -42,7 +42,7 @@ test_that("in a session the working directory is the folder's while a request is
   before <- getwd()
   client <- raw_client(as.integer(sub(".*:", "", dr_url())))
   client_send(client, c(request_bytes("/where"), request_bytes("/stop")))
-  idle_until(function() isTRUE(client_fill(client, 0)) && grepl("500", printable(client$buffer)))
+  expect_true(idle_until(function() isTRUE(client_fill(client, 0)) && grepl("500", printable(client$buffer))))
   answers <- printable(client$buffer)
   expect_match(answers, "router-")
   expect_false(grepl("secret|twice", answers))

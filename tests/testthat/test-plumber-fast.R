@@ -67,7 +67,9 @@ test_that("with plumber = \"verify\" the log says where the answers differ, and 
   suppressMessages(dr_serve(pr, port = 0L, block = FALSE, log = log, plumber = "verify"))
   client <- raw_client(as.integer(sub(".*:", "", dr_url())))
   client_send(client, c(request_bytes("/same"), request_bytes("/count")))
-  idle_until(function() isTRUE(client_fill(client, 0)) && grepl("[2]", printable(client$buffer), fixed = TRUE))
+  expect_true(idle_until(function() {
+    isTRUE(client_fill(client, 0)) && grepl("[2]", printable(client$buffer), fixed = TRUE)
+  }))
   # a thread of its own writes the log
   lines <- function() grep("fast path", readLines(log), value = TRUE)
   expect_true(within(function() length(lines()) > 0L))

@@ -3,7 +3,8 @@
 random_app <- function() {
   app <- dr_app()
   dr_get(app, "/draw", function(req) {
-    Sys.sleep(0.2)
+    note("at-draw", Sys.getpid())
+    stand_at("draw")
     paste(Sys.getpid(), format(stats::runif(1L), digits = 15))
   })
   app
@@ -11,7 +12,7 @@ random_app <- function() {
 
 # A draw of each worker, by its place in dr_status().
 draws <- function(server, n) {
-  parts <- strsplit(texts(fetch_all(server, rep("/draw", n))), " ")
+  parts <- strsplit(texts(fetch_held(server, "/draw", "draw", n)), " ")
   values <- vapply(parts, `[[`, "", 2L)
   names(values) <- vapply(parts, `[[`, "", 1L)
   values[as.character(dr_status()$pid)]

@@ -41,7 +41,8 @@ test_that("groups take units, and name what is wrong with an argument", {
 
 test_that("a server heeds them", {
   server <- local_server(c(
-    "app <- dr_app()", "dr_post(app, '/', function(req) 'ok')", "dr_get(app, '/late', function(req) Sys.sleep(20))"
+    "app <- dr_app()", "dr_post(app, '/', function(req) 'ok', timeout = 600)",
+    "dr_get(app, '/late', function(req) stand_at('late'))"
   ), workers = 2L, limits = quote(dr_limits(max_body = 10)), timeouts = quote(dr_timeouts(timeout = "300ms")),
   pool = quote(dr_pool(start = "spawn")))
   expect_identical(http(server, "/", "-d", "1234567890")$status, 200L)

@@ -76,7 +76,12 @@ test_that("streams, promises and cookies are as for a client", {
 test_that("what does not end is cut after the timeout, and what does not begin is an error", {
   client <- dr_test(shop(), timeout = 1)
   on.exit(client$stop())
-  endless <- client$get("/endless")
+  # on a machine with much to do a second may be too short for any answer
+  endless <- NULL
+  expect_true(within(function() {
+    endless <<- tryCatch(client$get("/endless"), drover_error_timeout = function(error) NULL)
+    !is.null(endless)
+  }))
   expect_identical(endless$status, 200L)
   expect_match(endless$text, "^data: x\n\n")
   never <- dr_app()

@@ -12,7 +12,7 @@ test_that("a server takes them, and so do routes and dr_stop()", {
   server <- local_server({
     app <- dr_app()
     dr_post(app, "/", function(req) "ok")
-    dr_get(app, "/late", function(req) Sys.sleep(20), timeout = "200ms")
+    dr_get(app, "/late", function(req) stand_at("late"), timeout = "200ms")
   }, max_body = "2kB", keep_alive = "1m", workers = 2L)
   expect_identical(http(server, "/", "-d", strrep("x", 2000))$status, 200L)
   expect_identical(http(server, "/", "-d", strrep("x", 2001))$status, 413L)

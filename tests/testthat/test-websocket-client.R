@@ -16,12 +16,6 @@ listener <- function() {
   )
 }
 
-wait_until <- function(condition, seconds = 20) {
-  end <- Sys.time() + seconds
-  while (!condition() && Sys.time() < end) later::run_now(0.1)
-  condition()
-}
-
 connect_to <- function(server, path, ears = listener(), ...) {
   url <- sprintf("ws://127.0.0.1:%d%s", server$port, path)
   client <- dr_ws_connect(url, ears$on_message, ears$on_open, ears$on_close, ...)
@@ -52,12 +46,12 @@ test_that("messages of all kinds go and come, in order", {
     # before it is open
     sent <- list("hello", "h\u00e9\u20ac\U1F600", "", as.raw(0:255), raw(), strrep("long ", 1e5), as.raw(rep(7, 3e6)))
     for (msg in sent) expect_true(dr_ws_client_send(one$client, msg))
-    expect_true(wait_until(function() length(one$seen$messages) == length(sent)))
+    expect_true(idle_until(function() length(one$seen$messages) == length(sent)))
     expect_identical(one$seen$opened, list("v2"))
     expect_identical(lapply(one$seen$messages, `[[`, 1L), sent)
     expect_identical(vapply(one$seen$messages, `[[`, NA, 2L), vapply(sent, is.raw, NA))
     expect_true(dr_ws_client_close(one$client))
-    expect_true(wait_until(function() length(one$seen$closed) == 1L))
+    expect_true(idle_until(function() length(one$seen$closed) == 1L))
     expect_identical(one$seen$closed[[1L]], list(reason = "closed", code = 1000L, text = "", again = NULL))
     expect_false(dr_ws_client_send(one$client, "more"))
     expect_false(dr_ws_client_close(one$client))
@@ -67,27 +61,27 @@ test_that("messages of all kinds go and come, in order", {
 test_that("a server's refusal, its close and a text with a NUL are told", {
   server <- local_sockets()
   refused <- connect_to(server, "/echo", headers = c(`X-Refuse` = "yes"))
-  expect_true(wait_until(function() length(refused$seen$closed) == 1L))
+  expect_true(idle_until(function() length(refused$seen$closed) == 1L))
   expect_identical(
     refused$seen$closed[[1L]],
     list(reason = "connect_failed", code = 403L, text = "the server answers 403 Forbidden", again = NULL)
   )
   expect_identical(refused$seen$opened, list())
   missing <- connect_to(server, "/text")
-  expect_true(wait_until(function() length(missing$seen$closed) == 1L))
+  expect_true(idle_until(function() length(missing$seen$closed) == 1L))
   expect_identical(missing$seen$closed[[1L]]$reason, "connect_failed")
   left <- connect_to(server, "/leave")
   dr_ws_client_send(left$client, "x")
-  expect_true(wait_until(function() length(left$seen$closed) == 1L))
+  expect_true(idle_until(function() length(left$seen$closed) == 1L))
   expect_identical(left$seen$closed[[1L]][1:3], list(reason = "closed", code = 4000L, text = "as you wish"))
   allowed <- connect_to(server, "/echo", headers = c(Authorization = "Bearer key"))
   dr_ws_client_send(allowed$client, as.raw(c(0x61, 0, 0x62)), binary = FALSE)
-  expect_true(wait_until(function() length(allowed$seen$messages) == 2L))
+  expect_true(idle_until(function() length(allowed$seen$messages) == 2L))
   expect_identical(allowed$seen$messages[[1L]], list("Bearer key", FALSE))
   expect_identical(allowed$seen$messages[[2L]], list(as.raw(c(0x61, 0, 0x62)), FALSE))
   server$process$kill()
   nobody <- connect_to(server, "/")
-  expect_true(wait_until(function() length(nobody$seen$closed) == 1L))
+  expect_true(idle_until(function() length(nobody$seen$closed) == 1L))
   expect_identical(nobody$seen$closed[[1L]]$code, 0L)
 })
 
@@ -99,11 +93,11 @@ test_that("handlers may take fewer arguments, and one that fails is a warning", 
     if (msg == "fail") stop("on purpose")
     said <<- msg
   }, on_open = function() said <<- "open")
-  expect_true(wait_until(function() identical(said, "open")))
+  expect_true(idle_until(function() identical(said, "open")))
   dr_ws_client_send(client, "fail")
   dr_ws_client_send(client, "after")
   # where nobody could catch it
-  warned <- capture.output(invisible(wait_until(function() identical(said, "after"))), type = "message")
+  warned <- capture.output(invisible(idle_until(function() identical(said, "after"))), type = "message")
   expect_match(paste(warned, collapse = " "), "a function of dr_ws_connect\\(\\) failed: on purpose call=fn\\(a\\)")
   expect_identical(said, "after")
 })
@@ -119,31 +113,31 @@ test_that("it connects again when the server is back, and not when it was closed
   withr::defer(if (dr_running()) dr_stop())
   port <- serve(0L)
   one <- connect_to(list(port = port), "/", reconnect = c(0.05, 0.2))
-  expect_true(wait_until(function() length(one$seen$opened) == 1L))
+  expect_true(idle_until(function() length(one$seen$opened) == 1L))
   dr_stop()
-  expect_true(wait_until(function() length(one$seen$closed) >= 2L))
+  expect_true(idle_until(function() length(one$seen$closed) >= 2L))
   expect_identical(one$seen$closed[[1L]]$code, 1001L)
   expect_gt(one$seen$closed[[1L]]$again, 0)
   expect_identical(one$seen$closed[[2L]]$reason, "connect_failed")
   expect_true(dr_ws_client_send(one$client, "meanwhile"))
   serve(port)
-  expect_true(wait_until(function() length(one$seen$messages) == 1L))
+  expect_true(idle_until(function() length(one$seen$messages) == 1L))
   expect_identical(one$seen$messages[[1L]][[1L]], "got meanwhile")
   before <- length(one$seen$closed)
   dr_ws_client_close(one$client, 4001L, "bye")
-  expect_true(wait_until(function() length(one$seen$closed) == before + 1L))
+  expect_true(idle_until(function() length(one$seen$closed) == before + 1L))
   expect_null(one$seen$closed[[before + 1L]]$again)
 })
 
 test_that("dr_ws_shutdown() ends all, and a later connect works", {
   server <- local_sockets()
   all <- lapply(1:3, function(i) connect_to(server, "/echo"))
-  expect_true(wait_until(function() all(lengths(lapply(all, function(one) one$seen$opened)) == 1L)))
+  expect_true(idle_until(function() all(lengths(lapply(all, function(one) one$seen$opened)) == 1L)))
   dr_ws_shutdown()
   expect_false(dr_ws_client_send(all[[1L]]$client, "x"))
   again <- connect_to(server, "/echo")
   dr_ws_client_send(again$client, "back")
-  expect_true(wait_until(function() length(again$seen$messages) == 1L))
+  expect_true(idle_until(function() length(again$seen$messages) == 1L))
   # a fork has nothing of it, and does its parent's no harm
   skip_on_os("windows")
   job <- parallel::mcparallel({
@@ -151,7 +145,7 @@ test_that("dr_ws_shutdown() ends all, and a later connect works", {
   })
   expect_identical(unname(parallel::mccollect(job)), list(c(FALSE, FALSE)))
   dr_ws_client_send(again$client, "still")
-  expect_true(wait_until(function() length(again$seen$messages) == 2L))
+  expect_true(idle_until(function() length(again$seen$messages) == 2L))
   expect_identical(again$seen$messages[[2L]][[1L]], "still")
 })
 

@@ -1,10 +1,11 @@
-/* Settings of a call from its query, and the codes that the last call got. */
+/* Settings of a call from its query, gates that tests open, and the codes that the last call got. */
 #define _POSIX_C_SOURCE 200809L
 #include "handlers.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 drover_bytes query_of(const char *query) {
   drover_bytes bytes = {query, query == NULL ? 0 : strlen(query)};
@@ -37,6 +38,30 @@ void sleep_ms(long ms) {
   if (ms <= 0) return;
   struct timespec time = {ms / 1000, ms % 1000 * 1000000};
   nanosleep(&time, NULL);
+}
+
+static int is_there(const char *folder, const char *name, const char *end) {
+  char file[512];
+  snprintf(file, sizeof file, "%s/%s%s", folder, name, end);
+  return access(file, F_OK) == 0;
+}
+
+int stand_at(drover_bytes query) {
+  char name[64], file[512], part[512];
+  const char *folder = getenv("MARKS");
+  ask_word(query, "at", name, sizeof name);
+  if (name[0] == '\0' || folder == NULL) return 0;
+  snprintf(file, sizeof file, "%s/%s", folder, name);
+  snprintf(part, sizeof part, "%s/%s~", folder, name);
+  FILE *mark = fopen(part, "w");
+  if (mark != NULL) {
+    fprintf(mark, "%ld\n", (long)getpid());
+    fclose(mark);
+    /* it is there whole or not at all */
+    rename(part, file);
+  }
+  while (!is_there(folder, name, ".open") && !is_there(folder, "all", ".open")) sleep_ms(5);
+  return 1;
 }
 
 /* One writer at a time is assumed by whoever reads them; the atomics are for those who do not care. */

@@ -22,13 +22,16 @@ void text_json(text *t, const char *bytes, size_t len);
 /* malloc()ed and ended by a NUL */
 void text_free(text *t);
 
-/* --- ask.c: numbers and words from a query string, codes for a later look --- */
+/* --- ask.c: numbers, words and gates from a query string, codes for a later look --- */
 
 long ask_number(drover_bytes query, const char *name, long otherwise);
 /* copies up to `size` - 1 bytes; "" when it is not there */
 void ask_word(drover_bytes query, const char *name, char *to, size_t size);
 drover_bytes query_of(const char *query);
 void sleep_ms(long ms);
+/* ?at=NAME: leaves that mark in the folder MARKS, and waits until the test opens the gate (tests/lib/gates.R). 0 at
+   once without a name. */
+int stand_at(drover_bytes query);
 /* the last codes that functions of the table returned, for h_codes */
 void codes_forget(void);
 int codes_note(int code);
@@ -38,7 +41,8 @@ int codes_note(int code);
   X(h_text) X(h_json) X(h_echo) X(h_body) X(h_respond) X(h_headers) X(h_mark) X(h_log) X(h_fail) \
   X(h_static) X(h_owned) X(h_released) X(h_count) X(h_data) X(h_codes) \
   X(h_nonzero) X(h_silent) X(h_throw) X(h_throw_int) X(h_answer_then_throw) X(h_twice) X(h_invalid) \
-  X(h_block) X(h_answer_and_block) X(h_spin) X(h_until_cancelled) X(h_on_cancel) X(h_on_cancel_inline) X(h_deadline) X(h_signals) \
+  X(h_block) X(h_answer_and_block) X(h_spin) X(h_until_cancelled) X(h_on_cancel) X(h_on_cancel_inline) \
+  X(h_deadline) X(h_signals) \
   X(h_later) X(h_later_twice) X(h_later_cancelled) X(h_later_on_cancel) X(h_never) X(h_dropped) X(h_defer_then_fail) \
   X(h_stream) X(h_stream_endless) X(h_stream_fail) X(h_stream_throw) X(h_stream_break) X(h_stream_open) \
   X(h_stream_later) X(h_stream_order) X(h_stream_full) \

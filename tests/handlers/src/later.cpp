@@ -5,12 +5,12 @@
 #include <cstring>
 #include <thread>
 
-// ?ms=20
+// ?ms=20, or ?at=NAME
 int h_later(drover_request *req, const drover_api *api, void *) {
   long ms = ask_number(api->query(req), "ms", 20);
   drover_request *handle = api->defer(req);
   std::thread([=] {
-    sleep_ms(ms);
+    if (!stand_at(api->query(handle))) sleep_ms(ms);
     drover_bytes path = api->path(handle);
     api->mark(handle, "later", static_cast<uint64_t>(ms) * 1000000);
     api->respond(handle, 200, "text/plain", path.ptr, path.len);
@@ -43,7 +43,7 @@ int h_later_cancelled(drover_request *req, const drover_api *api, void *) {
   codes_forget();
   drover_request *handle = api->defer(req);
   std::thread([=] {
-    for (int i = 0; i < 6000 && !api->is_cancelled(handle); i++) sleep_ms(5);
+    for (int i = 0; i < 24000 && !api->is_cancelled(handle); i++) sleep_ms(5);
     codes_note(api->respond(handle, 200, "text/plain", "too late", 8));
     codes_note(api->fail(handle, 500, "too late"));
     api->release(handle);

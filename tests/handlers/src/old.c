@@ -54,10 +54,10 @@ UNARY(old_respond) {
   return 0;
 }
 
-/* ?ms=100 */
+/* ?ms=100, or ?at=NAME */
 UNARY(old_block) {
   UNUSED_INPUTS, (void)out_status;
-  sleep_ms(ask_number(query_of(query), "ms", 100));
+  if (!stand_at(query_of(query))) sleep_ms(ask_number(query_of(query), "ms", 100));
   return answer("text/plain", "waited", 6, out_body, out_len, out_content_type);
 }
 

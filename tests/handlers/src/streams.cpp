@@ -17,7 +17,7 @@ int send_line(drover_request *req, const drover_api *api, long i) {
 
 }  // namespace
 
-// ?n=3&ms=0&type=text/csv: n lines, ms apart
+// ?n=3&ms=0&type=text/csv: n lines, ms apart, or with a gate between them, as ?at=NAME
 int h_stream(drover_request *req, const drover_api *api, void *) {
   drover_bytes query = api->query(req);
   char type[64];
@@ -27,7 +27,7 @@ int h_stream(drover_request *req, const drover_api *api, void *) {
   if (api->begin(req, 200, type[0] == '\0' ? nullptr : type) != DROVER_OK) return 0;
   for (long i = 1; i <= n; i++) {
     if (send_line(req, api, i) != DROVER_OK) return 0;
-    if (ms > 0) sleep_ms(ms);
+    if (!stand_at(query)) sleep_ms(ms);
   }
   return api->end(req);
 }

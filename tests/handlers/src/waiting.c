@@ -4,19 +4,20 @@
 #include <signal.h>
 #include <string.h>
 
-/* ?ms=100 */
+/* ?ms=100, or ?at=NAME */
 int h_block(drover_request *req, const drover_api *api, void *data) {
   (void)data;
-  sleep_ms(ask_number(api->query(req), "ms", 100));
+  drover_bytes query = api->query(req);
+  if (!stand_at(query)) sleep_ms(ask_number(query, "ms", 100));
   return api->respond(req, 200, "text/plain", "waited", 6);
 }
 
-/* Answers, and then sleeps: ?ms=100 */
+/* Answers, and then sleeps: ?ms=100, or ?at=NAME */
 int h_answer_and_block(drover_request *req, const drover_api *api, void *data) {
   (void)data;
-  long ms = ask_number(api->query(req), "ms", 100);
+  drover_bytes query = api->query(req);
   int code = api->respond(req, 200, "text/plain", "answered", 8);
-  sleep_ms(ms);
+  if (!stand_at(query)) sleep_ms(ask_number(query, "ms", 100));
   return code;
 }
 
@@ -29,10 +30,10 @@ int h_spin(drover_request *req, const drover_api *api, void *data) {
   return api->respond(req, 200, "text/plain", "worked", 6);
 }
 
-/* Waits for half a minute at most until nobody waits for it; then it answers, which it is told is too late. */
+/* Waits for two minutes at most until nobody waits for it; then it answers, which it is told is too late. */
 int h_until_cancelled(drover_request *req, const drover_api *api, void *data) {
   (void)data;
-  for (int i = 0; i < 6000 && !api->is_cancelled(req); i++) sleep_ms(5);
+  for (int i = 0; i < 24000 && !api->is_cancelled(req); i++) sleep_ms(5);
   codes_forget();
   codes_note(api->respond(req, 200, "text/plain", "too late", 8));
   return 0;
@@ -46,7 +47,7 @@ int h_on_cancel(drover_request *req, const drover_api *api, void *data) {
   int flag = 0;
   codes_forget();
   codes_note(api->on_cancel(req, set, &flag));
-  for (int i = 0; i < 6000 && !__atomic_load_n(&flag, __ATOMIC_SEQ_CST); i++) sleep_ms(5);
+  for (int i = 0; i < 24000 && !__atomic_load_n(&flag, __ATOMIC_SEQ_CST); i++) sleep_ms(5);
   codes_note(api->on_cancel(req, NULL, NULL));
   codes_note(api->respond(req, 200, "text/plain", "too late", 8));
   return 0;
