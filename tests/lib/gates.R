@@ -4,9 +4,10 @@
 # Leaves a mark: the test sees how far a handler has got, and in which process.
 mark <- function(name) {
   file <- file.path(Sys.getenv("MARKS"), name)
-  writeLines(as.character(Sys.getpid()), paste0(file, "~"))
-  # it is there whole or not at all
-  file.rename(paste0(file, "~"), file)
+  # it is there whole or not at all, also where several processes leave it
+  written <- paste0(file, "~", Sys.getpid())
+  writeLines(as.character(Sys.getpid()), written)
+  file.rename(written, file)
 }
 
 # Adds a line to what has been noted of a kind.

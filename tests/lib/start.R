@@ -5,7 +5,8 @@
 # of the log. `out`: a file for standard output, which otherwise goes where standard error goes, to the log. `library` is
 # one more library for R to find packages in; further arguments are those of processx.
 #
-# Value: list(process, pid, log(), the lines so far; url, port, those that the log names, or NULL).
+# Value: list(process, which ends when nobody has this object any more; pid; log(), the lines so far; log_file, where
+# they are; url, port, those that the log names, or NULL).
 start_program <- function(command, env = character(), library = NULL, out = NULL, ready = listens, ...) {
   file <- tempfile("server-", fileext = ".log")
   libraries <- paste(c(library, .libPaths()), collapse = .Platform$path.sep)
@@ -14,7 +15,7 @@ start_program <- function(command, env = character(), library = NULL, out = NULL
   log <- function() readLines(file, warn = FALSE, encoding = "UTF-8")
   if (!is.null(ready)) within(function() ready(log()) || !process$is_alive(), 60)
   url <- url_of(log())
-  list(process = process, pid = process$get_pid(), log = log, url = url,
+  list(process = process, pid = process$get_pid(), log = log, log_file = file, url = url,
     port = if (!is.null(url)) as.integer(sub(".*:", "", url)))
 }
 

@@ -12,17 +12,21 @@ dr_get(app, "/n/<n>", function(req) req$params[["n"]])
 dr_get(app, "/pid", function(req) as.character(Sys.getpid()))
 dr_get(app, "/temp", function(req) tempdir())
 dr_get(app, "/mclapply", function(req) paste(parallel::mclapply(1:3, function(i) i^2), collapse = " "))
-dr_get(app, "/random", function(req) format(stats::runif(1), digits = 15))
+dr_get(app, "/random", function(req) {
+  if (!is.null(req$query[["at"]])) stand_at(req$query[["at"]])
+  format(stats::runif(1), digits = 15)
+})
 
+# With ?n= it answers with that.
 dr_get(app, "/sleep/<ms>", function(req) {
   Sys.sleep(as.numeric(req$params[["ms"]]) / 1000)
-  "slept"
+  if (is.null(req$query[["n"]])) "slept" else req$query[["n"]]
 })
 
 # Says in marks that it has begun and how it ended.
 dr_get(app, "/slow/<ms>", function(req) {
-  mark("begun")
   on.exit(mark("ended"))
+  mark("begun")
   Sys.sleep(as.numeric(req$params[["ms"]]) / 1000)
   mark("slept")
   "slept"
@@ -68,24 +72,38 @@ dr_get(app, "/fail-slowly", function(req) {
   stop(structure(class = c("slow_to_tell", "error", "condition"), list(message = "", call = NULL)))
 })
 
-# Hangs: one that R can interrupt, and those that it cannot.
-dr_get(app, "/loop", function(req) {
-  mark("begun")
+# Hangs: one that R can interrupt, and those that it cannot. Each also as /late/NAME, with a deadline of its own.
+hang <- function(name, handler) {
+  dr_get(app, paste0("/", name), handler)
+  dr_get(app, paste0("/late/", name), handler, timeout = 1)
+}
+hang("loop", function(req) {
   on.exit(mark("ended"))
+  mark("begun")
   repeat NULL
 })
-dr_get(app, "/deaf", function(req) {
+hang("deaf", function(req) {
   mark("begun")
   .C("deaf", 100L)
 })
-dr_get(app, "/system", function(req) {
+hang("system", function(req) {
   mark("begun")
   system("sleep 100")
 })
-dr_get(app, "/stubborn", function(req) {
+hang("stubborn", function(req) {
   mark("begun")
   repeat tryCatch(repeat NULL, interrupt = function(condition) NULL)
 })
+hang("stopped", function(req) {
+  mark("begun")
+  tools::pskill(Sys.getpid(), tools::SIGSTOP)
+})
+
+# A little less, or more, than it may take.
+dr_get(app, "/brink", function(req) {
+  Sys.sleep(stats::runif(1, 0.195, 0.215))
+  "in time"
+}, timeout = 0.2)
 
 # Attacks on what the worker shares with the server.
 dr_get(app, "/scribble/<ms>", function(req) {

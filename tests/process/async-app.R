@@ -25,19 +25,60 @@ dr_get(app, "/later/<ms>/<n>", function(req) {
     dr_text(req$params$n, headers = list("X-Query" = req$query$q))
   })
 })
-dr_post(app, "/body/<ms>", function(req) after(req$params$ms, function() req$body))
 
-dr_get(app, "/impatient/<ms>", function(req) {
-  after(req$params$ms, function() {
+# Kept when the test opens that gate.
+dr_get(app, "/held/<gate>/<n>", function(req) {
+  note("begun", req$params$n)
+  once_open(req$params$gate, function() {
+    note("ended", req$params$n)
+    req$params$n
+  })
+})
+dr_post(app, "/body", function(req) {
+  note("begun", "body")
+  once_open("body", function() req$body)
+})
+dr_get(app, "/impatient/<gate>", function(req) {
+  once_open(req$params$gate, function() {
     note("ended", "late")
     "late"
   })
 }, timeout = 1)
 
-dr_get(app, "/never", function(req) {
-  note("begun", "never")
-  promises::promise(function(resolve, reject) NULL)
+# Kept when so many have come: one after the other they would wait for ever.
+come <- list()
+dr_get(app, "/together/<of>/<n>", function(req) {
+  all_here <- promises::promise(function(resolve, reject) come <<- c(come, resolve))
+  if (length(come) == as.integer(req$params$of)) {
+    for (resolve in come) resolve(TRUE)
+    come <<- list()
+  }
+  promises::then(all_here, function(value) req$params$n)
 })
+
+# Kept when somebody asks for /go: nothing has to be done meanwhile, but for a timer that is far away.
+asleep <- list()
+dr_get(app, "/asleep/<n>", function(req) {
+  note("begun", req$params$n)
+  woken <- promises::promise(function(resolve, reject) {
+    asleep <<- c(asleep, resolve)
+    later::later(function() resolve(FALSE), 600)
+  })
+  promises::then(woken, function(value) {
+    note("ended", req$params$n)
+    dr_text(req$params$n, headers = list("X-Query" = req$query$q))
+  })
+})
+dr_get(app, "/go", function(req) {
+  for (resolve in asleep) resolve(TRUE)
+  "gone"
+})
+
+# Never kept, in a second that it has.
+dr_get(app, "/endless", function(req) {
+  note("begun", "endless")
+  promises::promise(function(resolve, reject) NULL)
+}, timeout = 1)
 
 dr_get(app, "/reject/<ms>", function(req) after(req$params$ms, function() stop("on purpose")))
 dr_get(app, "/abort/<ms>", function(req) after(req$params$ms, function() dr_abort(409L, "taken")))
@@ -50,11 +91,11 @@ dr_get(app, "/stream/<ms>", function(req) {
 # How many of these were ever under way together in this process.
 open <- 0L
 most <- 0L
-dr_get(app, "/counted/<ms>", function(req) {
+dr_get(app, "/counted", function(req) {
   open <<- open + 1L
   most <<- max(most, open)
   note("begun", "counted")
-  after(req$params$ms, function() {
+  once_open("counted", function() {
     open <<- open - 1L
     "counted"
   })
@@ -62,29 +103,36 @@ dr_get(app, "/counted/<ms>", function(req) {
 dr_get(app, "/most", function(req) as.character(most))
 
 # Callbacks that take their time, or all of it.
-dr_get(app, "/busy/<ms>", function(req) {
+dr_get(app, "/busy/<gate>", function(req) {
   after(50, function() {
-    note("begun", "busy")
-    Sys.sleep(as.numeric(req$params$ms) / 1000)
+    stand_at(req$params$gate)
     "busy"
   })
 })
-dr_get(app, "/hang", function(req) {
+hang <- function(req) {
   after(50, function() {
     note("begun", "hang")
     repeat NULL
   })
-})
+}
+dr_get(app, "/hang", hang)
+dr_get(app, "/hang-on", hang, timeout = 1)
+dr_get(app, "/quickly", function(req) "quickly", timeout = 1)
 
-# So many callbacks of 10 ms that are due at the same moment.
+# So many callbacks of 10 ms that are due at the same moment. The first one stands at a gate.
 dr_get(app, "/crowd/<n>", function(req) {
+  later::later(function() stand_at("crowd"), 0.1)
   for (i in seq_len(as.integer(req$params$n))) {
     later::later(function() {
-      note("begun", "one of a crowd")
+      note("turns", "callback")
       Sys.sleep(0.01)
     }, 0.1)
   }
   "they come"
+})
+dr_get(app, "/turn", function(req) {
+  note("turns", "request")
+  "had it"
 })
 
 # A thread of compiled code resolves it, as those of other packages do. `resolve_one` is what the thread has called.

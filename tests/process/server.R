@@ -168,6 +168,12 @@ wait_for_workers <- function(server, n, but = integer(), seconds = 30) {
 
 logged <- function(server, pattern, seconds = 30) within(function() any(grepl(pattern, server$log())), seconds)
 
+# TRUE when a server takes no new connections any more, as soon as that is so: it has been told to end, and drains.
+drains <- function(server) {
+  listening <- sprintf("^ *[0-9]+: [0-9A-F]{8}:%04X 00000000:0000 0A ", server$port)
+  within(function() !any(grepl(listening, readLines("/proc/net/tcp"))))
+}
+
 # Waits for the end of a server: its exit status, or NA when it has not ended.
 exit_status <- function(server, seconds = 30) {
   server$process$wait(patience(seconds) * 1000)

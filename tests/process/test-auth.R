@@ -17,7 +17,7 @@ auth_app <- function(folder, version = "1") {
   write_app(c(
     "app <- dr_app()",
     sprintf("dr_get(app, '/version', function(req) '%s')", version),
-    "dr_get(app, '/slow', function(req) { Sys.sleep(1); 'slow' })",
+    "dr_get(app, '/held/:name', function(req) { stand_at(req$params$name); 'let go' })",
     "who <- function(req) {",
     "  file.create(file.path(Sys.getenv('MARKS'), 'ran'))",
     "  c(list(pid = Sys.getpid()), req$auth)",
@@ -267,20 +267,30 @@ test("sessions hold in all workers, and outlive a reload and a change of keys", 
   app <- auth_app(folder)
   server <- serve(app, workers = 2L)
   cookie <- cookie_of(ask(server, "/app/count"))
-  pids <- character()
   n <- 1
-  within(function() {
-    # both workers are wanted at once
-    slow <- ask_later(server, "/app/slow")
+  # holds a worker that is free
+  hold <- function(name) {
+    held <- ask_later(server, paste0("/app/held/", name))
+    expect(marked(server, name), "it does not begin")
+    held
+  }
+  # lets one go while the other is held: that one counts
+  count_after <- function(name, held) {
+    open_gate(server, name)
+    expect(held()$body == "let go", "another answer")
     answer <- ask(server, "/app/count", "-H", paste("Cookie:", cookie))
     cookie <<- cookie_of(answer)
     n <<- n + 1
     expect(json(answer$body)$n == n, "the ", n, ". time: ", answer$body)
-    pids <<- unique(c(pids, json(answer$body)$pid))
-    slow()
-    length(pids) == 2L
-  }, 60)
-  expect(length(pids) == 2L, "only one worker has answered")
+    json(answer$body)$pid
+  }
+  one <- hold("one")
+  two <- hold("two")
+  first <- count_after("one", one)
+  again <- hold("again")
+  expect(count_after("two", two) != first, "only one worker has answered")
+  open_gate(server, "again")
+  expect(again()$body == "let go", "another answer")
   reload <- function(version) {
     file.copy(auth_app(folder, version), app, overwrite = TRUE)
     send_signal(server$pid, tools::SIGHUP)
@@ -334,19 +344,17 @@ test("guesses of passwords keep nobody else waiting, and few may wait", function
   # one client with many connections: each waits for its answer
   guesses <- start_client("curl", c("-sZ", "--parallel-immediate", "--parallel-max", "120", "-u", "ada:guess", "-o",
     "/dev/null", "-w", "%{http_code}\\n", paste0(server$url, "/app/basic/who?[1-120]")), stdout = "|")
-  slowest <- 0
   answered <- 0
   while (guesses$is_alive()) {
     answer <- ask(server, "/app/bearer/files/run.R", bearer("token-of-the-ci-0123456789"))
     expect(answer$status == "200", "somebody else got ", answer$status)
-    slowest <- max(slowest, answer$seconds)
-    answered <- answered + 1
+    answered <- answered + guesses$is_alive()
   }
   statuses <- table(strsplit(trimws(guesses$read_all_output()), "\n")[[1L]])
   expect(identical(sort(names(statuses)), c("401", "503")), "guesses got ", toString(names(statuses)))
   # two are looked at and 64 wait when the others come
   expect(statuses[["401"]] >= 64, "only ", statuses[["401"]], " were looked at")
-  expect(answered > 1 && slowest < 3, answered, " others were answered, the slowest after ", slowest, " s")
+  expect(answered > 1, answered, " others were answered before the last guess")
 })
 
 test("what is wrong with secrets is told before a server listens, and an app that was right goes on", function() {

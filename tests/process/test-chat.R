@@ -7,7 +7,7 @@ test("the package openai talks to the example chat, with and without streams", f
   if (!file.exists(python)) skip("the package openai could not be fetched")
   server <- serve(file.path(chat, "app.R"), workers = 2)
   # R's own libraries are not for Python
-  ran <- processx::run(python, c(file.path(chat, "client.py"), server$url), error_on_status = FALSE, timeout = 60,
+  ran <- processx::run(python, c(file.path(chat, "client.py"), server$url), error_on_status = FALSE, timeout = 120,
     env = c("current", LD_LIBRARY_PATH = ""))
   lines <- strsplit(ran$stdout, "\n")[[1L]]
   told <- paste(c(lines, ran$stderr), collapse = "\n")

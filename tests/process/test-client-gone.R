@@ -1,15 +1,13 @@
 # Handlers whose clients leave while they run: what is interrupted, what finishes, and what is never begun. The same in
 # every way of starting.
 
-# Handlers that say how they end. `/plain` has the server's setting, the others their own.
+# Handlers that stand at a gate, and say how they end. `/plain` has the server's setting, the others their own.
 leaving_app <- function() write_app(c(
   "app <- dr_app()",
-  "mark <- function(name) file.create(file.path(Sys.getenv('MARKS'), name))",
   "work <- function(name) function(req) {",
   "  name <- paste0(name, '-', tolower(req$method))",
   "  on.exit(mark(paste0(name, '-exit')))",
-  "  mark(paste0(name, '-begun'))",
-  "  Sys.sleep(1.5)",
+  "  stand_at(name)",
   "  mark(paste0(name, '-finished'))",
   "  name",
   "}",
@@ -20,19 +18,23 @@ leaving_app <- function() write_app(c(
   "app"
 ))
 
-# A client leaves in the middle of a request: "finished" or "interrupted" says what came of the handler.
-leave <- function(server, method, path) {
+# A client leaves in the middle of a request: "finished" or "interrupted" says what came of the handler. What is not
+# interrupted stands at its gate, which is opened when it was `expected` to stay there.
+leave <- function(server, method, path, expected) {
   name <- paste0(sub("/", "", path), "-", tolower(method))
   file <- function(what) file.path(server$marks, paste0(name, "-", what))
-  unlink(c(file("begun"), file("finished"), file("exit")))
   connection <- socketConnection("127.0.0.1", server$port, open = "r+b", blocking = TRUE)
   writeBin(charToRaw(paste0(
     method, " ", path, " HTTP/1.1\r\nHost: localhost\r\n", if (method == "POST") "Content-Length: 1\r\n", "\r\n",
     if (method == "POST") "x"
   )), connection)
-  begun <- within(function() file.exists(file("begun")))
+  begun <- marked(server, name)
   close(connection)
   expect(begun, method, " ", path, " does not begin")
+  if (expected == "finished") {
+    expect(never(function() file.exists(file("exit")), 0.3), method, " ", path, " is interrupted")
+    open_gate(server, name)
+  }
   expect(within(function() file.exists(file("exit"))), method, " ", path, ": on.exit() does not run")
   if (file.exists(file("finished"))) "finished" else "interrupted"
 }
@@ -40,13 +42,13 @@ leave <- function(server, method, path) {
 expect_left <- function(server, expected) {
   for (request in names(expected)) {
     words <- strsplit(request, " ")[[1L]]
-    came <- leave(server, words[[1L]], words[[2L]])
+    came <- leave(server, words[[1L]], words[[2L]], expected[[request]])
     expect(identical(came, expected[[request]]), request, " was ", came)
   }
 }
 
 test_every_way("a client leaves: GET and HEAD are interrupted, others finish, unless a route says otherwise", function(start) {
-  server <- start(leaving_app(), timeout = 60)
+  server <- start(leaving_app(), timeout = 600)
   pid <- ask(server, "/pid")$body
   expect_left(server, c(
     "GET /plain" = "interrupted", "HEAD /plain" = "interrupted", "POST /plain" = "finished", "DELETE /plain" = "finished",
@@ -65,28 +67,36 @@ test_every_way("on_client_gone of the server holds for every method", function(s
 }, of = c("the session", "drover serve"))
 
 test_every_way("a request whose client leaves while it waits is never run, whatever its method", function(start) {
-  server <- start(leaving_app())
+  server <- start(leaving_app(), timeout = 600, metrics = TRUE)
   running <- ask_later(server, "/finish")
-  expect(marked(server, "finish-get-begun"), "it does not begin")
+  expect(marked(server, "finish-get"), "it does not begin")
   waiting <- start_client("curl", c("-s", "-d", "x", paste0(server$url, "/plain")))
-  Sys.sleep(0.4)
+  expect_figure(server, 1, "drover_queue_requests")
   waiting$kill()
+  expect_figure(server, 0, "drover_queue_requests")
+  open_gate(server, "finish-get")
   expect(running()$status == "200", "another status")
   expect(ask(server, "/pid")$status == "200", "another status")
-  expect(!file.exists(file.path(server$marks, "plain-post-begun")), "it was run")
+  expect(!file.exists(file.path(server$marks, "plain-post")), "it was run")
 }, of = c("the session", "drover serve"))
 
 test("a handler that finishes for nobody is still ended by its timeout", function() {
   server <- serve(write_app(c(
-    "app <- dr_app()", "mark <- function(name) file.create(file.path(Sys.getenv('MARKS'), name))",
-    "dr_post(app, '/loop', function(req) { on.exit(mark('ended')); mark('begun'); repeat NULL })", "app"
-  )), workers = 1, timeout = 2, kill_after = 20)
+    "app <- dr_app()",
+    "dr_post(app, '/loop', function(req) {",
+    "  on.exit(note('ended', format(as.numeric(Sys.time()), digits = 15)))",
+    "  mark('begun')",
+    "  repeat NULL",
+    "}, timeout = 1)",
+    "app"
+  )), workers = 1, kill_after = 600)
+  sent <- Sys.time()
   client <- start_client("curl", c("-s", "-d", "x", paste0(server$url, "/loop")))
   expect(marked(server, "begun"), "it does not begin")
   client$kill()
-  Sys.sleep(0.5)
-  expect(!file.exists(file.path(server$marks, "ended")), "it was interrupted at once")
-  expect(marked(server, "ended"), "it runs for ever")
+  expect(within(function() noted(server, "ended") == 1L), "it runs for ever")
+  lasted <- as.numeric(note_lines(server, "ended")) - as.numeric(sent)
+  expect(lasted > 0.95, "it was interrupted after ", lasted, " s")
 })
 
 test("Ctrl-C still ends a session whose server interrupts handlers", function() {
@@ -99,13 +109,15 @@ test("Ctrl-C still ends a session whose server interrupts handlers", function() 
 test("a worker whose R was left unable to fetch a function by an interrupt is replaced", function() {
   server <- serve(write_app(c(
     "app <- dr_app()", "dr_get(app, '/pid', function(req) as.character(Sys.getpid()))",
-    "dr_get(app, '/slow', function(req) Sys.sleep(20))",
+    "dr_get(app, '/held', function(req) stand_at('held'))",
     # R says the same then
     "dr_get(app, '/stuck', function(req) (function(x = x) x)())", "app"
   )), workers = "1-1")
   pid <- ask(server, "/pid")$body
   expect(ask(server, "/stuck")$status == "500" && ask(server, "/pid")$body == pid, "replaced without an interrupt")
-  ask(server, "/slow", wait = 0.5)
+  leaves <- start_client("curl", c("-s", paste0(server$url, "/held")))
+  expect(marked(server, "held"), "it does not begin")
+  leaves$kill()
   expect(logged(server, "or its client had gone"), "it was not interrupted")
   expect(ask(server, "/stuck")$status == "500", "another status")
   expect(within(function() {

@@ -5,29 +5,29 @@ test("clients that go away while their request runs or waits: it is cancelled, a
   wait_for_workers(server, 2)
   ask(server, "/text")
   before <- descriptors(server$pid)
-  account <- load(server, "/sleep/100", connections = 32, hang_up = 30, seconds = 4)
+  account <- load(server, "/sleep/100", connections = 32, hang_up = 30, requests = 1500)
   expect(account[["hung_up"]] > 500, attr(account, "line"))
-  answer <- ask(server, "/text", wait = 5)
+  answer <- ask(server, "/text")
   expect(answer$status == "200", "afterwards status ", answer$status)
   expect(within(function() descriptors(server$pid) <= before + 1L), "descriptors: ", before, ", then ",
     descriptors(server$pid))
 })
 
 test("a client that goes away frees the only worker", function() {
-  server <- serve(workers = 1, timeout = 100, queue_timeout = 20)
-  client <- start_client("curl", c("-s", paste0(server$url, "/slow/60000")))
+  # nothing else ends it
+  server <- serve(workers = 1, timeout = 600)
+  client <- start_client("curl", c("-s", paste0(server$url, "/loop")))
   expect(marked(server, "begun"), "it does not run")
   client$kill()
-  answer <- ask(server, "/text", wait = 10)
+  answer <- ask(server, "/text")
   expect(answer$status == "200", "status ", answer$status)
   expect(marked(server, "ended"), "on.exit did not run")
-  expect(!file.exists(file.path(server$marks, "slept")), "it slept to its end")
 })
 
 test("clients that go away while the answer to an error is made: no worker ends of it", function() {
   server <- serve(workers = 4)
   pids <- wait_for_workers(server, 4)
-  account <- load(server, "/fail-slowly", connections = 4, hang_up = 5, seconds = 6)
+  account <- load(server, "/fail-slowly", connections = 4, hang_up = 5, requests = 1000)
   expect(account[["hung_up"]] > 300, attr(account, "line"))
   expect(setequal(workers(server), pids), "workers were replaced: ", paste(grep("worker", server$log(), value = TRUE),
     collapse = "\n    "))
@@ -35,12 +35,14 @@ test("clients that go away while the answer to an error is made: no worker ends 
 })
 
 test("a request whose client goes away while it waits is never run", function() {
-  server <- serve(workers = 1, queue_timeout = 20)
-  running <- ask_later(server, "/sleep/1500")
-  Sys.sleep(0.3)
+  server <- serve(workers = 1, timeout = 600, metrics = TRUE)
+  running <- ask_later(server, "/held/go")
+  expect(marked(server, "go"), "it does not run")
   client <- start_client("curl", c("-s", paste0(server$url, "/slow/0")))
-  Sys.sleep(0.5)
+  expect_figure(server, 1, "drover_queue_requests")
   client$kill()
+  expect_figure(server, 0, "drover_queue_requests")
+  open_gate(server, "go")
   expect(running()$status == "200", "another status")
   expect(ask(server, "/text")$status == "200", "another status")
   expect(!file.exists(file.path(server$marks, "begun")), "it was run")
@@ -54,7 +56,7 @@ test("clients that go away before a long answer is there, or within it: nothing 
   before <- descriptors(server$pid)
   load(server, "/big", connections = 8, hang_up = 15, seconds = 2)
   # some leave in the very moment in which their answer comes
-  account <- load(server, "/spooled", connections = 16, hang_up = 10, seconds = 4)
+  account <- load(server, "/spooled", connections = 16, hang_up = 10, requests = 600)
   expect(account[["hung_up"]] > 100, attr(account, "line"))
   expect(ask(server, "/text")$status == "200", "another status")
   expect(within(function() descriptors(server$pid) <= before + 1L), "descriptors: ", before, ", then ",
@@ -65,18 +67,20 @@ test("clients that go away before a long answer is there, or within it: nothing 
 })
 
 test("more than the queue holds: 503 with Retry-After at once, and the others are served", function() {
-  server <- serve(workers = 2, max_queue = 10, queue_timeout = 20)
-  load <- start_load(server, "/busy/20", connections = 64, seconds = 2)
-  refused <- NULL
-  within(function() {
-    answer <- ask(server, "/text")
-    if (answer$status == "503") refused <<- answer
-    !is.null(refused)
-  })
-  account <- end_load(load, stop = FALSE)
-  expect(!is.null(refused), "none was refused")
+  server <- serve(workers = 2, max_queue = 10, timeout = 600, metrics = TRUE)
+  running <- lapply(c("/held/one", "/held/two"), function(path) ask_later(server, path))
+  expect(marked(server, "one") && marked(server, "two"), "they do not run")
+  waiting <- lapply(1:10, function(i) ask_later(server, "/text"))
+  expect_figure(server, 10, "drover_queue_requests")
+  refused <- ask(server, "/text")
+  expect(refused$status == "503", "it got ", refused$status)
   expect(grepl("^[0-9]+$", field(refused, "retry-after")), "Retry-After is ", field(refused, "retry-after"))
-  expect(refused$seconds < 5, "refused only after ", refused$seconds, " s")
+  expect(!any(vapply(c(running, waiting), is_over, NA)), "the others are over")
+  open_gate(server, "one")
+  open_gate(server, "two")
+  statuses <- vapply(c(running, waiting), function(answer) answer()$status, "")
+  expect(all(statuses == "200"), "the others got ", toString(statuses))
+  account <- load(server, "/busy/20", connections = 64, seconds = 1)
   # at least what two workers and the queue have taken at once
   expect(account[["s200"]] >= 12, attr(account, "line"))
   expect_account(account, s503 = account[["s503"]])
@@ -85,9 +89,10 @@ test("more than the queue holds: 503 with Retry-After at once, and the others ar
 
 test("queue_timeout: what waits too long gets 503", function() {
   server <- serve(workers = 1, queue_timeout = 0.5)
-  running <- ask_later(server, "/sleep/3000")
-  Sys.sleep(0.3)
+  running <- ask_until_begun(server, "/held/go", "go")
   answer <- ask(server, "/text")
-  expect(answer$status == "503" && answer$seconds < 2.5, "status ", answer$status, " after ", answer$seconds, " s")
+  expect(answer$status == "503", "status ", answer$status)
+  expect(!is_over(running), "the worker was free")
+  open_gate(server, "go")
   expect(running()$status == "200", "another status")
 })

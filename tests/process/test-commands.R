@@ -2,7 +2,7 @@
 
 # list(status, out, err)
 command <- function(..., wd = tempdir(), env = NULL, stdin = NULL) {
-  ran <- processx::run(drover_program(), c(...), error_on_status = FALSE, wd = wd, timeout = 60, stdin = stdin,
+  ran <- processx::run(drover_program(), c(...), error_on_status = FALSE, wd = wd, timeout = 120, stdin = stdin,
     env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), env))
   lines <- function(text) strsplit(text, "\n", fixed = TRUE)[[1L]]
   list(status = ran$status, out = lines(ran$stdout), err = lines(ran$stderr))
@@ -53,7 +53,7 @@ test("drover check loads an app and says what is wrong with it, without serving 
   hidden <- write_app("dr_get(dr_get(dr_app(), '/:x', identity), '/y', identity)")
   shows(command("check", hidden), 1L, "2 routes", "route GET /y is never reached")
   shows(command("check", write_app("dr_app()")), 1L, NULL, "it has no routes")
-  shows(command("check", write_app("stop('not today')")), 1L, NULL, "cannot load .*: line 2: not today")
+  shows(command("check", write_app("stop('not today')")), 1L, NULL, "cannot load .*: line 3: not today")
   shows(command("check", "missing.R"), 4L, NULL, "cannot read missing.R")
   shows(command("check"), 2L, NULL, "required arguments were not provided")
 }, ways = 1)
@@ -64,7 +64,7 @@ test("drover new makes a project that passes its own tests, and never writes ove
   shows(command("new", "shop", wd = within), 0L, c("made shop with app.R", "drover serve shop"))
   shows(command("check", "shop", wd = within), 0L, "2 routes")
   tested <- processx::run("Rscript", "tests/test-app.R", wd = file.path(within, "shop"), error_on_status = FALSE,
-    env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)), timeout = 60)
+    env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)), timeout = 120)
   expect(tested$status == 0L && grepl("all tests passed", tested$stdout), tested$stderr)
   server <- launch(c(drover_program(), "serve", file.path(within, "shop"), "--port", "0"))
   expect(grepl("^Hello from shop", ask(server, "/")$body), "another answer")
@@ -77,7 +77,7 @@ test("drover doctor and version say what is there", function() {
   ran <- command("doctor")
   expect(any(grepl("^ok +R version", ran$out)) && any(grepl("^ok +the package later", ran$out)), paste(ran$out, collapse = "\n"))
   few <- processx::run("bash", c("-c", paste("ulimit -n 256;", drover_program(), "doctor")), error_on_status = FALSE,
-    env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)), timeout = 60)
+    env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)), timeout = 120)
   expect(few$status == 1L && grepl("WRONG open files that a process may have: 256\n +raise the limit", few$stdout), few$stdout)
   shows(command("version", "--r", "/none"), 4L, NULL, "cannot find R: no program /none")
 }, ways = 1)

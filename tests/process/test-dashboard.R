@@ -6,8 +6,7 @@ dashboard_app <- function() write_app(c(
   "dr_get(app, '/text', function(req) 'text')",
   "dr_get(app, '/fail', function(req) stop('it broke: <b>', req$query$x))",
   "dr_get(app, '/wait/<n>', function(req) {",
-  "  file.create(file.path(Sys.getenv('MARKS'), 'begun'))",
-  "  while (!file.exists(file.path(Sys.getenv('MARKS'), 'go'))) Sys.sleep(0.05)",
+  "  stand_at('go')",
   "  'waited'",
   "})",
   "dr_get(app, '/crash', function(req) tools::pskill(Sys.getpid(), tools::SIGKILL))",
@@ -18,13 +17,13 @@ admin_of <- function(server) places_of(server)[[2L]]
 
 # The next message of the stream of events.
 next_message <- function(admin) {
-  client <- start_client("curl", c("-sN", "--max-time", "20", paste0(admin$url, "/__drover__/events")), stdout = "|")
+  client <- start_client("curl", c("-sN", "--max-time", "60", paste0(admin$url, "/__drover__/events")), stdout = "|")
   on.exit(client$kill())
   data <- character()
   within(function() {
     data <<- c(data, grep("^data: ", client$read_output_lines(), value = TRUE))
     length(data) > 0L || !client$is_alive()
-  }, 20)
+  })
   expect(length(data) > 0L, "no event comes")
   jsonlite::fromJSON(sub("^data: ", "", data[[1L]]), simplifyVector = FALSE)
 }
@@ -35,7 +34,7 @@ message_with <- function(admin, what, is_so) {
   found <- within(function() {
     message <<- next_message(admin)
     is_so(message)
-  }, 30)
+  })
   expect(found, what, ": ", jsonlite::toJSON(message, auto_unbox = TRUE))
   message
 }
@@ -70,7 +69,7 @@ test_every_way("the server tells how it is, on the address for whoever runs it a
 
   expect(ask(server, "/fail?x=1")$status == "500", "it does not fail")
   waiting <- ask_later(server, "/wait/%3Cb%3E?secret=1")
-  expect(marked(server, "begun"), "the request does not begin")
+  expect(marked(server, "go"), "the request does not begin")
   message <- message_with(admin, "nothing runs", function(message) length(message$snapshot$workers[[1L]]$runs) > 0L)
   snapshot <- message$snapshot
   running <- snapshot$workers[[1L]]$runs[[1L]]
@@ -86,32 +85,32 @@ test_every_way("the server tells how it is, on the address for whoever runs it a
     runs <- message$snapshot$workers[[1L]]$runs
     length(runs) > 0L && runs[[1L]]$seconds > running$seconds + 0.5
   })
-  file.create(file.path(server$marks, "go"))
+  open_gate(server, "go")
   expect(waiting()$body == "waited", "the request was lost")
   message_with(admin, "it still runs", function(message) length(message$snapshot$workers[[1L]]$runs) == 0L)
 })
 
 test("several look at once, who reads nothing holds nobody up, and the end of the server ends all streams", function() {
-  server <- serve(dashboard_app(), workers = 1L, admin = "127.0.0.1:0", threads = 2L)
+  server <- serve(dashboard_app(), workers = 1L, admin = "127.0.0.1:0", threads = 2L, graceful_timeout = 600)
   admin <- admin_of(server)
   port <- as.integer(sub(".*:", "", admin$url))
   mute <- socketConnection("127.0.0.1", port, open = "r+b", blocking = TRUE)
   on.exit(close(mute))
   writeBin(charToRaw("GET /__drover__/events HTTP/1.1\r\nHost: localhost\r\n\r\n"), mute)
   streams <- lapply(1:3, function(i) {
-    start_client("curl", c("-sN", "--max-time", "60", paste0(admin$url, "/__drover__/events")), stdout = "|")
+    start_client("curl", c("-sN", "--max-time", "300", paste0(admin$url, "/__drover__/events")), stdout = "|")
   })
   had <- integer(3L)
   enough <- within(function() {
     for (i in 1:3) had[[i]] <<- had[[i]] + sum(grepl("^data: ", streams[[i]]$read_output_lines()))
     all(had >= 3L)
-  }, 30)
+  })
   expect(enough, "events: ", toString(had))
   expect(ask(server, "/text")$body == "text", "the app does not answer")
   send_signal(server$pid, tools::SIGTERM)
-  expect(identical(exit_status(server, 20), 0L), "streams keep it from ending")
+  expect(identical(exit_status(server), 0L), "streams keep it from ending")
   for (stream in streams) {
-    stream$wait(5000)
+    stream$wait(patience(30) * 1000)
     expect(identical(stream$get_exit_status(), 0L), "a stream was broken off: ", stream$get_exit_status())
   }
 }, ways = 1)
@@ -202,7 +201,7 @@ test("drover status --watch shows a server again and again, in a pipe and at a t
   expect(!is.null(server$url), paste(server$log(), collapse = "\n"))
   ask(server, "/fail?x=%1B%5B2J")
   waiting <- ask_later(server, "/wait/1")
-  expect(marked(server, "begun"), "the request does not begin")
+  expect(marked(server, "go"), "the request does not begin")
   environment <- c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), TERM = "xterm", runtime)
   # in a pipe: blocks, until it is told to end
   start_watch <- function(stderr) {
@@ -213,14 +212,14 @@ test("drover status --watch shows a server again and again, in a pipe and at a t
   shown <- within(function() {
     lines <<- c(lines, watch$read_output_lines())
     sum(grepl("requests/s", lines)) >= 2L
-  }, 20)
+  })
   expect(shown, paste(lines, collapse = "\n"))
   expect(sum(grepl(paste0("^", server$url), lines)) >= 3L, "not a block for each look")
   expect(any(grepl("busy .*GET /wait/1 for ", lines)), paste(lines, collapse = "\n"))
   expect(any(grepl("^  .* GET /fail 500 it broke: <b>", lines)), "the error is not there")
   expect(!any(grepl("\033", lines, fixed = TRUE)), "a pipe gets orders for terminals")
   send_signal(watch$get_pid(), tools::SIGINT)
-  watch$wait(10000)
+  watch$wait(patience(30) * 1000)
   expect(identical(watch$get_exit_status(), 0L), "Ctrl-C: status ", watch$get_exit_status())
   for (key in c("q", "^C")) {
     ran <- processx::run("python3", c(
@@ -230,12 +229,12 @@ test("drover status --watch shows a server again and again, in a pipe and at a t
     expect(grepl("\033[?1049l", ran$stdout, fixed = TRUE), "the other screen stays")
   }
   # the server ends: so does this, with an error
-  file.create(file.path(server$marks, "go"))
+  open_gate(server, "go")
   waiting()
   watch <- start_watch("|")
-  expect(within(function() length(watch$read_output_lines()) > 0L, 20), "nothing is shown")
+  expect(within(function() length(watch$read_output_lines()) > 0L), "nothing is shown")
   send_signal(server$pid, tools::SIGTERM)
-  watch$wait(20000)
+  watch$wait(patience(30) * 1000)
   expect(identical(watch$get_exit_status(), 1L), "status ", watch$get_exit_status())
   expect(grepl("has ended", watch$read_all_error()), "no word")
 }, ways = 1)

@@ -4,8 +4,10 @@ deadline_app <- function() write_app(c(
   "app <- dr_app()",
   "nap <- function(req) { Sys.sleep(as.numeric(req$params[['s']])); 'slept' }",
   "dr_get(app, '/sleep/<s>', nap)",
-  "dr_get(app, '/patient/<s>', nap, timeout = 0)",
-  "dr_get(app, '/impatient/<s>', nap, timeout = 0.5)",
+  "held <- function(req) { stand_at(req$params[['gate']]); 'let go' }",
+  "dr_get(app, '/held/<gate>', held)",
+  "dr_get(app, '/patient/<gate>', held, timeout = 0)",
+  "dr_get(app, '/impatient/<gate>', held, timeout = 0.5)",
   "app"
 ))
 
@@ -19,24 +21,27 @@ test_every_way("three clients on a handler of 4 seconds get three answers, with 
 test_every_way("timeout = 0 is never, and the log names what was exceeded", function(start) {
   server <- start(deadline_app(), timeout = 1, kill_after = 20)
   # what waits for all of its time has not begun: it may be sent again
-  running <- ask_later(server, "/patient/3")
-  Sys.sleep(0.3)
+  running <- ask_later(server, "/patient/go")
+  expect(marked(server, "go"), "it does not begin")
   answer <- ask(server, "/sleep/0")
   expect(answer$status == "503" && field(answer, "retry-after") == "1", "status ", answer$status)
   expect(logged(server, "GET /sleep/0 503 waited too long in the queue: over `timeout` = 1 s"), "it is not in the log")
+  expect(!is_over(running), "a route's 0 is not never")
+  open_gate(server, "go")
   expect(running()$status == "200", "a route's 0 is not never")
   # last: a worker that was interrupted is replaced
-  answer <- ask(server, "/impatient/1")
+  answer <- ask_until_begun(server, "/impatient/late", "late")()
   expect(answer$status == "504" && !grepl("timeout`", answer$body), "status ", answer$status, ": ", answer$body)
-  expect(logged(server, "GET /impatient/1 504 the handler took too long: over `timeout` = 0.5 s"), "it is not in the log")
+  expect(logged(server, "GET /impatient/late 504 the handler took too long: over `timeout` = 0.5 s"), "it is not in the log")
 })
 
 test_every_way("queue_timeout shortens the wait, and timeout = 0 holds for the server", function(start) {
   server <- start(deadline_app(), timeout = 0, queue_timeout = 0.5)
-  running <- ask_later(server, "/sleep/2")
-  Sys.sleep(0.3)
+  running <- ask_until_begun(server, "/held/go", "go")
   answer <- ask(server, "/sleep/0")
-  expect(answer$status == "503" && answer$seconds < 1.6, "status ", answer$status, " after ", answer$seconds, " s")
+  expect(answer$status == "503", "status ", answer$status)
   expect(logged(server, "503 waited too long in the queue: over `queue_timeout` = 0.5 s"), "it is not in the log")
+  expect(!is_over(running), "timeout = 0 is not never")
+  open_gate(server, "go")
   expect(running()$status == "200", "another status")
 }, of = c("the session", "drover serve"))

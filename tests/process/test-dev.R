@@ -30,7 +30,7 @@ page_folder <- function(text) {
 }
 
 comes <- function(server, text, path = "/") {
-  seen <- within(function() grepl(text, browse(server, path)$body, fixed = TRUE), 30)
+  seen <- within(function() grepl(text, browse(server, path)$body, fixed = TRUE))
   expect(seen, paste(c(paste(text, "does not come"), server$log()), collapse = "\n"))
 }
 
@@ -42,18 +42,18 @@ test("an app that does not load is told with line and calls, at the terminal and
   server <- develop(file)
   shown <- browse(server)
   expect(shown$status == "500" && grepl("^text/html", field(shown, "content-type")), "another answer")
-  for (text in c("app.R does not load", "line 7: non-numeric argument to mathematical function in log(x)",
-    "f(&quot;&lt;b&gt;&quot;) at app.R:7", "g(x) at app.R:3", "/__drover_dev__/refresh.js")) {
+  for (text in c("app.R does not load", "line 8: non-numeric argument to mathematical function in log(x)",
+    "f(&quot;&lt;b&gt;&quot;) at app.R:8", "g(x) at app.R:4", "/__drover_dev__/refresh.js")) {
     expect(grepl(text, shown$body, fixed = TRUE), paste0("no '", text, "' in\n", shown$body))
   }
   expect(grepl("^text/plain", field(ask(server, "/data"), "content-type")), "a page for who asks for data")
-  expect(logged(server, "app.R does not load: line 7: non-num") && logged(server, "g\\(x\\) at app.R:3"), "not told")
+  expect(logged(server, "app.R does not load: line 8: non-num") && logged(server, "g\\(x\\) at app.R:4"), "not told")
   before <- generation(server)
   write_page("mended", file)
   comes(server, "<p>mended</p>")
   expect(generation(server) != before, "open pages would not be loaded again")
   write_app("app <- dr_app(", file)
-  comes(server, "line 3, column 0: unexpected end of input")
+  comes(server, "line 4, column 0: unexpected end of input")
   write_page("again", file)
   comes(server, "<p>again</p>")
 }, ways = 1)
@@ -108,7 +108,7 @@ test("a change of what is sourced, or beside, counts; a picture's has pages load
   writeLines("{}", file.path(folder, "data.json"))
   before <- c(generation(server), ask(server, "/")$body)
   writeLines("p {}", file.path(folder, "site.css"))
-  expect(within(function() generation(server) != before[[1L]], 20), "pages are not loaded again")
+  expect(within(function() generation(server) != before[[1L]]), "pages are not loaded again")
   expect(ask(server, "/")$body == before[[2L]], "the app was loaded again for a picture")
   expect(logged(server, "site.css changed: pages that are open are loaded again"), "not told")
   expect(!any(grepl("data.json", server$log())), "data that the app may write has it loaded again")
@@ -139,7 +139,7 @@ test("other settings have it started again, and wrong ones are told", function()
   expect(ask(server, "/data")$status == "200", "it has ended")
   writeLines(c("[limits]", "max_body = 3"), settings)
   asked <- function() ask(server, "/data", "-X", "GET", "-d", "longer")$status
-  expect(within(function() asked() == "413", 30), paste(server$log(), collapse = "\n"))
+  expect(within(function() asked() == "413"), paste(server$log(), collapse = "\n"))
   expect(server$process$is_alive(), "it is another process")
 }, ways = 1)
 

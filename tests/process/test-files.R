@@ -36,7 +36,7 @@ ways_to_send <- list(
 )
 
 curl_text <- function(server, path, ...) {
-  processx::run("curl", c("-s", "-i", "--max-time", "10", ..., paste0(server$url, path)), error_on_status = FALSE)$stdout
+  processx::run("curl", c("-s", "-i", "--max-time", "60", ..., paste0(server$url, path)), error_on_status = FALSE)$stdout
 }
 
 for (way in names(ways_to_send)) local({

@@ -38,8 +38,9 @@ for (way in names(ways_to_load)) local({
     }
     look()
     writeLines("new", file.path(dirname(file), "note.txt"))
-    tools::pskill(server$pid, tools::SIGHUP)
-    expect(within(function() any(grepl("reload", server$log()))), "no reload")
+    send_signal(server$pid, tools::SIGHUP)
+    expect(logged(server, "reloaded: "), "no reload")
     look()
+    for (path in c("/note", "/later")) expect(grepl("new", ask(server, path)$body), path, " is what it was")
   })
 })

@@ -103,16 +103,21 @@ test("a Rook app, a script of Rserve, a saved object and a call", function() {
 
 test("files of a router are answered while R is busy, unless something before them is R's", function() {
   folder <- folder_of(plumber.R = c(
-    "#* @get /busy", "function() { file.create(file.path(Sys.getenv('MARKS'), 'busy')); Sys.sleep(20) }", "#* @assets . /files", "list()"
+    "source(Sys.getenv('GATES'))", "#* @get /busy", "function() stand_at('busy')", "#* @assets . /files", "list()"
   ), note.txt = "a note")
-  asked_while_busy <- function(app, ...) {
-    server <- launch(c(drover_program(), app, "--port", "0", "--workers", "1", ...))
-    ask_later(server, "/busy")
+  serve_busy <- function(app, ...) {
+    server <- launch(c(drover_program(), app, "--port", "0", "--workers", "1", "--timeout", "600", ...))
+    busy <- ask_later(server, "/busy")
     expect(marked(server, "busy"), "the handler has not begun")
-    ask(server, "/files/note.txt", "--max-time", "2")$body
+    c(server, busy = busy)
   }
-  expect(asked_while_busy(folder) == "a note", "R was needed")
-  expect(asked_while_busy(folder, "--plumber", "full") == "", "plumber was not asked")
+  server <- serve_busy(folder)
+  expect(ask(server, "/files/note.txt")$body == "a note" && !is_over(server$busy), "R was needed")
+  server <- serve_busy(folder, "--plumber", "full")
+  note <- ask_later(server, "/files/note.txt")
+  expect(never(function() is_over(note), 0.5), "plumber was not asked")
+  open_gate(server, "busy")
+  expect(server$busy()$status == "200" && note()$body == "a note", "plumber has another answer")
   # middleware of drover goes before the router, and so before its files
   guarded <- folder_of(app.R = c(
     sprintf("app <- dr_rook(plumber::plumb('%s'))", file.path(folder, "plumber.R")),

@@ -53,7 +53,7 @@ test("starts and stops over and over in one session: nothing is left of any", fu
     "for (i in 1:12) suppressMessages(cycle())",
     "after <- size()",
     "cat('before', before, '\\nafter', after, '\\n')"
-  ))), wait = FALSE)
+  ))), ready = NULL)
   status <- exit_status(server, 60)
   expect(identical(status, 0L), "exit status ", status)
   figures <- function(word) {

@@ -40,7 +40,7 @@ read_log <- function(file) if (file.exists(file)) readLines(file, warn = FALSE, 
 # Waits for a line of a log that matches, and gives it.
 line_like <- function(file, pattern) {
   found <- NULL
-  within(function() length(found <<- grep(pattern, read_log(file), value = TRUE)) > 0, 20)
+  within(function() length(found <<- grep(pattern, read_log(file), value = TRUE)) > 0)
   expect(length(found) > 0, "no line like ", pattern, ":\n", paste(utils::tail(read_log(file), 20), collapse = "\n"))
   found[[1L]]
 }

@@ -19,18 +19,20 @@ profile_under <- function(server, runtime, ..., paths) {
   while (asked$is_alive() && length(statuses) < 1e5) {
     for (path in paths) statuses <- c(statuses, ask(server, path)$status)
   }
-  asked$wait(60000)
+  asked$wait(patience(60) * 1000)
   list(status = asked$get_exit_status(), out = readLines(out), err = readLines(err), statuses = statuses)
 }
 
 test("profile says which route and function takes the time, and no request fails meanwhile", function() {
   runtime <- runtime_folder()
-  server <- launch(command_of(profiled_app(), workers = 2), env = runtime)
+  app <- profiled_app()
+  loop <- grep("while (", readLines(app), fixed = TRUE)
+  server <- launch(command_of(app, workers = 2), env = runtime)
   svg <- tempfile(fileext = ".svg")
   ran <- profile_under(server, runtime, "--all", "--seconds", "3", "--interval", "2ms", "--output", svg,
     paths = c("/spin/1", "/quick", "/frame"))
-  shows(ran, 0L, c("^[0-9]+ samples: ", " GET /spin/<id>$", " spin +GET /spin/<id>$", " GET /frame$", "app.*[.]R:5$"),
-    "the flame graph is in")
+  shows(ran, 0L, c("^[0-9]+ samples: ", " GET /spin/<id>$", " spin +GET /spin/<id>$", " GET /frame$",
+    sprintf("app.*[.]R:%d$", loop)), "the flame graph is in")
   expect(all(ran$statuses == 200L), "a request failed")
   rows <- grep("^ +[0-9.]+ % +[0-9]+ ", ran$out, value = TRUE)
   expect(grepl("GET /spin/<id>$", rows[[1L]]), paste(c("another route takes the most", ran$out), collapse = "\n"))
@@ -109,14 +111,14 @@ test("a worker that ends while it is looked at is told of, and its successor can
   runtime <- runtime_folder()
   server <- launch(command_of(profiled_app(), workers = 1), env = runtime)
   pid <- workers(server)
-  asked <- processx::process$new(drover_program(), c("profile", "--seconds", "60", "--output", tempfile()),
+  asked <- processx::process$new(drover_program(), c("profile", "--seconds", "10m", "--output", tempfile()),
     stderr = "|", env = c("current", runtime))
   expect(within(function() {
     other <- command("profile", "--worker", pid, "--seconds", "100ms", "--output", tempfile(), env = runtime)
     any(grepl("is being looked at already", other$err))
   }), "two look at once")
   send_signal(pid, tools::SIGKILL)
-  asked$wait(30000)
+  asked$wait(patience(30) * 1000)
   said <- asked$read_all_error_lines()
   expect(identical(asked$get_exit_status(), 1L) && any(grepl("has ended, or is about to", said)),
     paste(said, collapse = "\n"))

@@ -6,7 +6,7 @@ CLIENT <- "127.0.0.5"
 proxied_app <- function() write_app(c(
   "app <- dr_app()",
   "dr_get(app, '/who', function(req) paste(req$remote_addr, req$scheme, req$host))",
-  "dr_get(app, '/sleep', function(req) { file.create(file.path(Sys.getenv('MARKS'), 'begun')); Sys.sleep(3); 'slept' })",
+  "dr_get(app, '/held', function(req) { stand_at('gate'); 'let go' })",
   "app"
 ))
 
@@ -15,18 +15,6 @@ program <- function(name) {
   path <- path[nzchar(path) & file.exists(path)]
   if (!length(path)) skip("there is no ", name)
   path[[1L]]
-}
-
-# Ports that nothing listens on now.
-free_ports <- function(n) {
-  found <- integer()
-  for (port in sample(20000:30000)) {
-    socket <- tryCatch(serverSocket(port), error = function(e) NULL)
-    if (is.null(socket)) next
-    close(socket)
-    found <- c(found, port)
-    if (length(found) == n) return(found)
-  }
 }
 
 # Starts a proxy with this configuration, and waits until it answers at the URL.
@@ -82,7 +70,7 @@ test("HAProxy says who the client is by PROXY protocol, version 1 and 2, before 
   )
   urls <- paste0(c("http", "http", "https"), "://127.0.0.1:", ports)
   start_proxy("haproxy", c(
-    "defaults", "    mode tcp", "    timeout connect 5s", "    timeout server 35s", "    timeout client 35s",
+    "defaults", "    mode tcp", "    timeout connect 60s", "    timeout server 60s", "    timeout client 60s",
     listen("v1", ports[[1L]], plain$port, "send-proxy"), listen("v2", ports[[2L]], plain$port, "send-proxy-v2"),
     listen("tls", ports[[3L]], tls$port, "send-proxy-v2")
   ), urls[[1L]])
@@ -126,7 +114,7 @@ test("deploy/haproxy.cfg is what HAProxy takes, and says who the client is", fun
 
 agent_line <- function(server) {
   port <- sub(".*agent_check=127.0.0.1:([0-9]+).*", "\\1", grep("listening on", server$log(), value = TRUE)[1L])
-  con <- socketConnection("127.0.0.1", as.integer(port), open = "r+b", blocking = TRUE, timeout = 20)
+  con <- socketConnection("127.0.0.1", as.integer(port), open = "r+b", blocking = TRUE, timeout = 60)
   on.exit(close(con))
   # as agents may be sent something first
   writeBin(charToRaw("hello\n"), con)
@@ -134,14 +122,19 @@ agent_line <- function(server) {
 }
 
 test_every_way("a balancer that asks how much a server can take gets a line", function(start) {
-  server <- start(proxied_app(), agent_check = "0", max_queue = 4L, drain_delay = 2)
+  server <- start(proxied_app(), agent_check = "0", max_queue = 4L, drain_delay = 600, timeout = 600)
   expect(identical(agent_line(server), "up ready 100%"), "idle: ", agent_line(server))
-  running <- ask_later(server, "/sleep")
-  expect(marked(server, "begun"), "it does not begin")
+  running <- ask_later(server, "/held")
+  expect(marked(server, "gate"), "it does not begin")
   waiting <- lapply(1:3, function(i) ask_later(server, "/who"))
-  expect(within(function() grepl("^up ready (25|50|75)%$", agent_line(server)), 10), "with a queue: ", agent_line(server))
+  expect(within(function() grepl("^up ready (25|50|75)%$", agent_line(server))), "with a queue: ", agent_line(server))
+  open_gate(server, "gate")
   expect(running()$status == "200" && all(vapply(waiting, function(answer) answer()$status == "200", NA)), "lost")
   expect(within(function() identical(agent_line(server), "up ready 100%")), "again: ", agent_line(server))
   send_signal(server$pid, tools::SIGTERM)
-  expect(within(function() startsWith(agent_line(server), "up drain"), 5), "told to end")
+  expect(within(function() startsWith(agent_line(server), "up drain")), "told to end")
+  # a signal that comes within half a second is taken for the first
+  let_pass(0.6)
+  send_signal(server$pid, tools::SIGTERM)
+  expect(!is.na(exit_status(server)), "a second signal does not end it")
 })
