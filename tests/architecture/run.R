@@ -42,7 +42,9 @@ read_workspace <- function(folder) {
     folder = dirname(vapply(packages, `[[`, "", "manifest_path"))
   )
   workspace$uses <- lapply(packages, function(package) {
-    ours <- Filter(function(dependency) !is.null(dependency$path), package$dependencies)
+    # tests of all of them wait, which says nothing of what they are
+    waits <- function(dependency) identical(dependency$kind, "dev") && dependency$name == "patience"
+    ours <- Filter(function(dependency) !is.null(dependency$path) && !waits(dependency), package$dependencies)
     unique(vapply(ours, `[[`, "", "name"))
   })
   workspace

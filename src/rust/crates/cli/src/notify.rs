@@ -33,7 +33,6 @@ fn send(place: &OsString, state: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn it_is_told_in_a_folder_and_in_none() {
@@ -45,7 +44,7 @@ mod tests {
             (UnixDatagram::bind(&path).unwrap(), path.clone().into_os_string()),
             (UnixDatagram::bind_addr(&address).unwrap(), format!("@{name}").into()),
         ] {
-            socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            socket.set_read_timeout(Some(patience::patience(30))).unwrap();
             send(&place, READY).unwrap();
             let mut told = [0; 64];
             let n = socket.recv(&mut told).unwrap();

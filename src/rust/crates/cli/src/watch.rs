@@ -362,7 +362,7 @@ mod tests {
         let (tell, told) = std::sync::mpsc::channel();
         watch(folder.path()).start(move |change| tell.send(change).is_ok()).unwrap();
         fs::write(folder.path().join("app/app.R"), "source('../shared/a.R')\napp2").unwrap();
-        let change = told.recv_timeout(Duration::from_secs(20)).unwrap();
+        let change = told.recv_timeout(patience::patience(30)).unwrap();
         assert_eq!(change, Change { names: vec!["app.R".to_owned()], need: Need::Reload });
     }
 }

@@ -1,17 +1,14 @@
 //! The program as a shell sees it: what it says, its exit codes, and that nothing is left running. In the place of R
 //! stand other programs, so these are the ways in which it does not come to serve.
 
+use patience::{until, within};
 use std::fs;
 use std::io::Read;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Bench(TempDir);
 
@@ -59,13 +56,9 @@ fn run(command: &mut Command) -> (i32, String) {
 
 /// Waits for the end, but not for ever.
 fn ended(mut child: Child) -> Output {
-    let began = Instant::now();
-    while child.try_wait().unwrap().is_none() {
-        if began.elapsed() > PATIENCE {
-            child.kill().unwrap();
-            panic!("it does not end");
-        }
-        sleep(Duration::from_millis(5));
+    if !within(|| child.try_wait().unwrap().is_some()) {
+        child.kill().unwrap();
+        panic!("it does not end");
     }
     child.wait_with_output().unwrap()
 }
@@ -243,11 +236,10 @@ fn a_signal_while_it_starts_ends_it_and_what_it_started() {
     let r = bench.r("sleep 1000 & echo $$ $! > pids.new; mv pids.new pids; wait");
     for signal in ["INT", "TERM"] {
         let mut child = bench.serve(&r).spawn().unwrap();
-        let began = Instant::now();
-        while !bench.path("pids").exists() {
-            assert!(began.elapsed() < PATIENCE && child.try_wait().unwrap().is_none(), "R was not started");
-            sleep(Duration::from_millis(5));
-        }
+        until("R is started", || {
+            assert!(child.try_wait().unwrap().is_none(), "it has ended");
+            bench.path("pids").exists()
+        });
         let kill = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
         assert!(kill.success());
         let mut said = String::new();

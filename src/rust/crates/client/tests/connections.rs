@@ -1,6 +1,7 @@
 //! Connections to servers that behave, and to others: each is a thread with a socket, which does what the test says.
 
 use client::{Clients, Close, Event, Message, Options, Target};
+use patience::patience;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{channel, Receiver};
@@ -29,7 +30,7 @@ impl Test {
 
     /// The next event.
     fn next(&mut self) -> Event {
-        let end = Instant::now() + Duration::from_secs(20);
+        let end = Instant::now() + patience(30);
         loop {
             if let Some((number, event)) = self.clients.take() {
                 assert_eq!(number, self.last);
@@ -51,7 +52,7 @@ fn options(port: u16) -> Options {
         headers: client::headers([("X-Key", "value")].into_iter()).unwrap(),
         protocols: vec!["v2".to_owned(), "v1".to_owned()],
         deflate: true,
-        timeout: Duration::from_secs(10),
+        timeout: patience(30),
         max_message: 1 << 20,
         ping_interval: None,
         reconnect: None,
@@ -74,7 +75,7 @@ fn server(mut serve: impl FnMut(usize, TcpStream) + Send + 'static, connections:
     let thread = std::thread::spawn(move || {
         for n in 0..connections {
             let (stream, _) = listener.accept().unwrap();
-            stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            stream.set_read_timeout(Some(patience(30))).unwrap();
             serve(n, stream);
         }
     });
@@ -276,6 +277,7 @@ fn a_server_waits_when_nobody_takes_what_it_sends() {
     let (port, server) = server(
         move |_, mut stream| {
             answer(&mut stream, "");
+            // what is taken is taken at once: nothing in so long is a client that takes no more
             stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
             let message = frame(Kind::of(false, false), &[7; 60_000]);
             let mut sent = 0;
@@ -304,7 +306,7 @@ fn a_server_waits_when_nobody_takes_what_it_sends() {
     );
     let mut test = Test::new();
     test.connect(options(port));
-    let sent: usize = told.recv_timeout(Duration::from_secs(20)).expect("it is never kept waiting");
+    let sent: usize = told.recv_timeout(patience(30)).expect("it is never kept waiting");
     assert_eq!(test.next(), Event::Open(None));
     for n in 0..sent {
         assert!(matches!(test.next(), Event::Message(message) if message.bytes.len() == 60_000), "{n} of {sent}");
@@ -347,18 +349,26 @@ fn it_is_connected_again_and_what_was_said_meanwhile_is_sent() {
 
 #[test]
 fn all_end_at_once_and_their_servers_are_told() {
+    let (go, gone) = channel::<()>();
     let (port, server) = server(
-        |_, mut stream| {
+        move |_, mut stream| {
             answer(&mut stream, "");
             assert_eq!(hear(&mut stream, &mut Reader::default()), Came::Close(Close::new(1001, "")));
+            // it says nothing, and does not hang up
+            let _ = gone.recv();
         },
         1,
     );
     let mut test = Test::new();
     test.connect(options(port));
     assert_eq!(test.next(), Event::Open(None));
-    let begun = Instant::now();
-    test.clients.stop();
-    assert!(begun.elapsed() < Duration::from_secs(2));
+    let (tell, told) = channel();
+    let clients = test.clients;
+    std::thread::spawn(move || {
+        clients.stop();
+        tell.send(())
+    });
+    told.recv_timeout(patience(30)).expect("it does not wait for what its servers do");
+    drop(go);
     server.join().unwrap();
 }

@@ -1,6 +1,7 @@
 //! Servers with TLS, and the authorities that are trusted.
 
 use client::{headers, Clients, Event, Options, Target};
+use patience::patience;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -9,7 +10,6 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::sync::Arc;
-use std::time::Duration;
 use websocket::derive_accept_key;
 
 /// An authority, in a file, and a server with a certificate of it for `name`, for one connection. The file and the
@@ -66,7 +66,7 @@ fn events(url: &str, ca: Option<PathBuf>) -> Vec<Event> {
         headers: headers(std::iter::empty()).unwrap(),
         protocols: vec![],
         deflate: false,
-        timeout: Duration::from_secs(10),
+        timeout: patience(30),
         max_message: 1000,
         ping_interval: None,
         reconnect: None,
@@ -77,7 +77,7 @@ fn events(url: &str, ca: Option<PathBuf>) -> Vec<Event> {
     while !clients.is_idle() {
         match clients.take() {
             Some((_, event)) => events.push(event),
-            None => wakes.recv_timeout(Duration::from_secs(20)).expect("nothing happens"),
+            None => wakes.recv_timeout(patience(30)).expect("nothing happens"),
         }
     }
     events

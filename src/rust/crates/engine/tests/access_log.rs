@@ -6,8 +6,9 @@ mod settings;
 use admission::Limits;
 use engine::{AccessLogFormat, Runs, Settings};
 use exchange::{Answer, Handlers, Head, RequestView, Response, Sink};
-use service::{answer, rest, send, Service, PATIENCE};
-use std::io::Write;
+use patience::{until, until_some};
+use service::{answer, rest, send, Service};
+use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -37,15 +38,16 @@ impl Handlers for Three {
     fn flush(&self) {}
 }
 
-fn logged(format: AccessLogFormat) -> Service {
+fn logged(format: AccessLogFormat) -> (Service, Arc<Three>) {
     let service = Service::with(|folder| {
         let access_log = folder.join("access.log").to_str().unwrap().to_owned();
         Settings { access_log, access_log_format: format, ..settings::local(folder, 1, Limits::default()) }
     });
     let routes = [("/12", 1), ("/long", 2), ("/never", 3)];
     let routes = routes.map(|(pattern, handler)| settings::route("GET", pattern, handler, Runs::Inline));
-    service.serves(routes.to_vec(), Arc::new(Three::default()));
-    service
+    let three = Arc::<Three>::default();
+    service.serves(routes.to_vec(), three.clone());
+    (service, three)
 }
 
 /// The lines of its log, once there are so many.
@@ -54,15 +56,11 @@ fn lines_of(service: &Service, n: usize) -> Vec<String> {
 }
 
 fn lines(file: &Path, n: usize) -> Vec<String> {
-    let late = Instant::now() + PATIENCE;
-    loop {
-        let text = std::fs::read_to_string(file).unwrap_or_default();
-        if text.lines().count() >= n && text.ends_with('\n') {
-            return text.lines().map(str::to_owned).collect();
-        }
-        assert!(Instant::now() < late, "not {n} lines: {text}");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
+    until_some(&format!("{n} lines"), || {
+        let text = std::fs::read_to_string(file).ok()?;
+        let are_there = text.lines().count() >= n && text.ends_with('\n');
+        are_there.then(|| text.lines().map(str::to_owned).collect())
+    })
 }
 
 fn request(target: &str) -> String {
@@ -71,7 +69,7 @@ fn request(target: &str) -> String {
 
 #[test]
 fn each_request_of_a_connection_has_its_line() {
-    let logged = logged(AccessLogFormat::Combined);
+    let (logged, _) = logged(AccessLogFormat::Combined);
     let mut client = logged.connect();
     for target in ["/12?a=1", "/nowhere"] {
         send(&mut client, &request(target));
@@ -96,10 +94,10 @@ fn each_request_of_a_connection_has_its_line() {
 
 #[test]
 fn a_client_that_leaves_and_bytes_that_are_refused_have_theirs() {
-    let logged = logged(AccessLogFormat::Json);
+    let (logged, three) = logged(AccessLogFormat::Json);
     let mut leaves = logged.connect();
     send(&mut leaves, &request("/never"));
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    until("its handler has it", || !three.held.lock().unwrap().is_empty());
     drop(leaves);
     assert!(lines_of(&logged, 1)[0]
         .contains(r#""target":"/never","protocol":"HTTP/1.1","status":499,"bytes":0,"whole":false"#));
@@ -112,7 +110,7 @@ fn a_client_that_leaves_and_bytes_that_are_refused_have_theirs() {
     // a response that is not taken ends when its client is given up
     let mut part = logged.connect();
     send(&mut part, &request("/long"));
-    std::thread::sleep(std::time::Duration::from_millis(50));
+    part.read_exact(&mut [0]).unwrap();
     drop(part);
     let line = &lines_of(&logged, 3)[2];
     assert!(line.contains(r#""status":200,"#) && line.contains(r#""whole":false"#), "{line}");
@@ -121,7 +119,7 @@ fn a_client_that_leaves_and_bytes_that_are_refused_have_theirs() {
 
 #[test]
 fn what_ends_with_the_server_is_written_and_a_moved_file_is_opened_again() {
-    let logged = logged(AccessLogFormat::Combined);
+    let (logged, _) = logged(AccessLogFormat::Combined);
     let mut client = logged.connect();
     send(&mut client, &request("/12"));
     answer(&mut client);

@@ -15,6 +15,7 @@ use engine::{
     NamedConfig, PolicyConfig, RuleConfig, Runs, SameSite, SchemeConfig, Scope, SessionConfig, TokensConfig,
 };
 use exchange::{Answer, Handlers, Head, RequestView, Response, Sink};
+use patience::{until, until_some};
 use service::{ask, Service};
 use std::borrow::Cow;
 use std::io::{Read, Write};
@@ -250,14 +251,13 @@ fn a_token_without_the_scope_is_forbidden() {
 fn a_token_expires_though_it_was_right_before() {
     let service = serve(|folder| vec![auth("", jwt(folder, |_| {}))]);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
-    // begun well before it is over: the first is right however slow this machine is
-    let token = token(&format!("{{\"exp\":{}}}", now + 4));
-    assert_eq!(status(&service, "GET /hello", &token), "200");
-    let late = Instant::now() + service::PATIENCE;
-    while status(&service, "GET /hello", &token) == "200" {
-        assert!(Instant::now() < late, "it does not expire");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    // the first that lasts long enough to be used, however slow this machine is
+    let mut tokens = (1..).map(|seconds| token(&format!("{{\"exp\":{}}}", now + seconds)));
+    let token = until_some("one that is right", || {
+        let token = tokens.next().unwrap();
+        (status(&service, "GET /hello", &token) == "200").then_some(token)
+    });
+    until("it expires", || status(&service, "GET /hello", &token) == "401");
 }
 
 fn limit(key: Key) -> PolicyConfig {
@@ -347,11 +347,8 @@ impl Provider {
 
     /// Until it was asked twice more: then what it said at the first has been taken in.
     fn until_asked(&self) {
-        let (before, late) = (self.asked.load(Relaxed), Instant::now() + service::PATIENCE);
-        while self.asked.load(Relaxed) < before + 2 {
-            assert!(Instant::now() < late, "nobody asks");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let before = self.asked.load(Relaxed);
+        until("it is asked", || self.asked.load(Relaxed) >= before + 2);
     }
 
     fn jwt(&self, refresh: f64) -> SchemeConfig {
@@ -408,11 +405,7 @@ fn a_token_with_an_unknown_key_has_the_set_fetched() {
     let service = serve(|_| vec![auth("", provider.jwt(3600.0))]);
     provider.has_keys(&[("2", &other)]);
     let begun = Instant::now();
-    let late = begun + 3 * service::PATIENCE;
-    while status(&service, "GET /hello", &eddsa(&other, "2")) != "200" {
-        assert!(Instant::now() < late, "it is not fetched");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    until("it is fetched", || status(&service, "GET /hello", &eddsa(&other, "2")) == "200");
     // however many such tokens come
     assert_eq!(provider.asked.load(Relaxed), 2);
     assert!(begun.elapsed() > Duration::from_secs(5), "it is fetched as soon as anybody likes");

@@ -7,12 +7,14 @@ mod settings;
 use admission::Limits;
 use engine::Runs;
 use exchange::{Answer, Handlers, Head, RequestView, Response, Sink};
+use patience::{patience, until};
 use rustix::net::sockopt;
-use service::{answer, rest, send, Service, GET, PATIENCE};
+use service::{answer, rest, send, Service, GET};
 use std::io::{ErrorKind, Read};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::BorrowedFd;
-use std::sync::Arc;
+use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 const LAST: &str = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
@@ -83,8 +85,8 @@ fn bytes_that_begin_as_http2_does_but_are_not() {
     let service = Service::new(1, Limits::default());
     let mut client = service.connect();
     for piece in ["P", "R", "O", "PFIND / HTTP/1.1\r\nHost: a\r\n\r\n"] {
+        service.until_read(&client);
         send(&mut client, piece);
-        std::thread::sleep(Duration::from_millis(20));
     }
     assert!(answer(&mut client).starts_with("HTTP/1.1 404"));
     // no request line of HTTP/2's preface is one of HTTP/1.1, unless it says that it is
@@ -197,11 +199,12 @@ fn places_are_given_to_those_who_wait_as_others_leave() {
         }
         let mut waiting = service.connect();
         send(&mut waiting, GET);
+        // what would come if there were a place for it comes at once
         waiting.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         let nothing = waiting.read(&mut [0]).unwrap_err();
         assert!(matches!(nothing.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut));
         drop(first.pop());
-        waiting.set_read_timeout(Some(PATIENCE)).unwrap();
+        waiting.set_read_timeout(Some(patience(30))).unwrap();
         assert!(answer(&mut waiting).starts_with("HTTP/1.1 404"));
         // and again, many times, with everybody in a hurry
         drop((first, waiting));
@@ -211,7 +214,7 @@ fn places_are_given_to_those_who_wait_as_others_leave() {
                 std::thread::spawn(move || {
                     for _ in 0..50 {
                         let mut client = TcpStream::connect(address).unwrap();
-                        client.set_read_timeout(Some(PATIENCE)).unwrap();
+                        client.set_read_timeout(Some(patience(30))).unwrap();
                         send(&mut client, LAST);
                         assert!(rest(&mut client).starts_with("HTTP/1.1 404"));
                     }
@@ -237,11 +240,7 @@ fn a_server_that_is_told_to_end_answers_those_who_had_connected() {
             assert!(answer(client).starts_with("HTTP/1.1 404"));
         }
         drop(clients);
-        let late = Instant::now() + PATIENCE;
-        while !service.server.is_drained() {
-            assert!(Instant::now() < late, "not drained");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        until("it is drained", || service.server.is_drained());
         assert!(TcpStream::connect(service.server.address().inet().unwrap()).is_err(), "the door is open");
     }
 }
@@ -307,18 +306,23 @@ fn a_silent_connection_ends_whenever_it_came() {
 
 #[test]
 fn an_inline_handler_that_blocks_its_thread_keeps_nobody_from_another_one() {
-    struct Blocks;
+    /// Tells that it has begun, and goes on when it may.
+    struct Blocks(Mutex<(Sender<()>, Receiver<()>)>);
     impl Handlers for Blocks {
         fn run(&self, _: u32, _: &dyn RequestView, _: &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer> {
-            std::thread::sleep(Duration::from_secs(2));
+            let gate = self.0.lock().unwrap();
+            gate.0.send(()).unwrap();
+            // a test that fails lets it go, too
+            let _ = gate.1.recv();
             None
         }
         fn submit(&self, _: u32, _: Vec<u8>, _: Instant, _: Arc<dyn Sink>) {}
         fn flush(&self) {}
     }
     let service = Service::new(2, Limits::default());
+    let ((tell, begun), (go, gone)) = (channel(), channel());
     let route = settings::route("GET", "/", 1, Runs::Inline);
-    service.serves(vec![route], Arc::new(Blocks));
+    service.serves(vec![route], Arc::new(Blocks(Mutex::new((tell, gone)))));
     // one after the other, so that one thread has stepped back when the other is blocked
     for _ in 0..50 {
         let mut client = service.connect();
@@ -327,13 +331,12 @@ fn an_inline_handler_that_blocks_its_thread_keeps_nobody_from_another_one() {
     }
     let mut blocked = service.connect();
     send(&mut blocked, GET);
-    std::thread::sleep(Duration::from_millis(50));
-    let began = Instant::now();
+    begun.recv_timeout(patience(30)).unwrap();
     for _ in 0..20 {
         let mut client = service.connect();
         send(&mut client, "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n");
         assert!(answer(&mut client).starts_with("HTTP/1.1 404"));
     }
-    assert!(began.elapsed() < Duration::from_secs(1), "new connections waited for the thread that was blocked");
+    go.send(()).unwrap();
     assert!(answer(&mut blocked).starts_with("HTTP/1.1 500"));
 }

@@ -4,10 +4,10 @@ mod settings;
 
 use admission::Limits;
 use engine::{AppConfig, MountConfig, Server};
+use patience::patience;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
 /// What came back: the status, the headers by lower-case name, the body.
 struct Answer {
@@ -38,7 +38,7 @@ impl Client {
         server.pool().switch_to(1);
         server.listen().unwrap();
         let connection = TcpStream::connect(server.address().inet().unwrap()).unwrap();
-        connection.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        connection.set_read_timeout(Some(patience(30))).unwrap();
         Client { connection: BufReader::new(connection), _server: server, _folder: folder }
     }
 

@@ -7,12 +7,13 @@ mod settings;
 use admission::Limits;
 use engine::Runs;
 use exchange::{Answer, Handlers, Head, RequestView, Response, Sink};
-use service::{answer, rest, send, Service, GET, PATIENCE};
+use patience::until;
+use service::{answer, rest, send, Service, GET};
 use std::borrow::Cow;
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// `/echo` answers with its body; `/later` never, but keeps its sink; `/pieces` with two pieces and no end; `/reset`
 /// with content that its status cannot have; `/fields` with so many fields as its body says.
@@ -69,17 +70,8 @@ fn post(path: &str, length: usize) -> String {
     format!("POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: {length}\r\n\r\n")
 }
 
-/// Time for what was sent to be read by itself.
-fn pause() {
-    std::thread::sleep(Duration::from_millis(30));
-}
-
 fn until_called(fake: &Fake) {
-    let late = Instant::now() + PATIENCE;
-    while fake.kept.lock().unwrap().is_empty() {
-        assert!(Instant::now() < late, "the handler was not called");
-        pause();
-    }
+    until("the handler is called", || !fake.kept.lock().unwrap().is_empty());
 }
 
 #[test]
@@ -90,7 +82,7 @@ fn bodies_are_received_however_they_come() {
     assert!(answer(&mut client).ends_with("\r\n\r\nhello"));
     send(&mut client, &post("/echo", 5));
     for piece in ["h", "ell", "o"] {
-        pause();
+        service.until_read(&client);
         send(&mut client, piece);
     }
     assert!(answer(&mut client).ends_with("\r\n\r\nhello"));
@@ -101,7 +93,7 @@ fn bodies_are_received_however_they_come() {
     assert!(answer(&mut client).starts_with("HTTP/1.1 404"));
     let chunked = "POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
     for piece in [chunked, "3\r", "\nab", "c\r\n2;x\r\nde\r\n0\r\n", "T: 1\r\n", "\r\n"] {
-        pause();
+        service.until_read(&client);
         send(&mut client, piece);
     }
     assert!(answer(&mut client).ends_with("\r\n\r\nabcde"));
@@ -148,7 +140,7 @@ fn a_body_that_nobody_wants_is_skipped_when_it_is_small() {
     send(&mut client, &post("/nowhere", 10));
     assert!(answer(&mut client).starts_with("HTTP/1.1 404"));
     for piece in ["01234", "56789", &post("/echo", 2), "ok"] {
-        pause();
+        service.until_read(&client);
         send(&mut client, piece);
     }
     assert!(answer(&mut client).ends_with("\r\n\r\nok"));
@@ -225,15 +217,11 @@ fn handlers_hear_of_clients_that_go() {
             }
             send(&mut client, &format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
             until_called(&fake);
-            let late = Instant::now() + PATIENCE;
             let sink = fake.kept.lock().unwrap().pop().unwrap();
             assert!(!sink.is_cancelled());
             client.shutdown(Shutdown::Both).unwrap();
             drop(client);
-            while !sink.is_cancelled() {
-                assert!(Instant::now() < late, "{path}: the handler hears nothing");
-                pause();
-            }
+            until(&format!("{path}: the handler hears of it"), || sink.is_cancelled());
             service.until_open(0);
         }
     }

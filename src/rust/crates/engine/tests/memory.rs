@@ -7,8 +7,9 @@ mod settings;
 use admission::Limits;
 use engine::Runs;
 use exchange::{Answer, Handlers, RequestView, Sink};
+use patience::within;
 use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
-use service::{answer, rest, send, Service, GET, PATIENCE};
+use service::{answer, rest, send, Service, GET};
 use std::net::Shutdown;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,12 +38,6 @@ fn resident() -> usize {
 fn crowd(service: &Service, size: usize, text: &str, has_answer: bool, expected: usize) -> (usize, usize) {
     let before = resident();
     let grown = || resident().saturating_sub(before);
-    let until = |done: &dyn Fn() -> bool| {
-        let late = Instant::now() + PATIENCE;
-        while !done() && Instant::now() < late {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    };
     let mut clients: Vec<_> = (0..size).map(|_| service.connect()).collect();
     for client in &mut clients {
         send(client, text);
@@ -50,13 +45,13 @@ fn crowd(service: &Service, size: usize, text: &str, has_answer: bool, expected:
             answer(client);
         }
     }
-    until(&|| grown() >= expected);
+    within(|| grown() >= expected);
     let most = grown();
-    // long enough for the server to look at them seldom
+    // a second of the server's clock, and more: then it looks at them seldom
     std::thread::sleep(Duration::from_millis(1500));
     drop(clients);
     service.until_open(0);
-    until(&|| grown() <= most / 3);
+    within(|| grown() <= most / 3);
     (most, grown())
 }
 

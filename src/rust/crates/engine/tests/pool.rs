@@ -5,16 +5,15 @@ mod settings;
 
 use admission::Limits;
 use engine::{AppConfig, Pool, PoolEvent, RouteConfig, Seat, Server};
+use patience::{patience, until, until_some, within};
 use shm::{Assembler, RequestId, Sending, WorkerEnd};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{channel, Receiver, Sender};
+use std::sync::mpsc::{channel, Receiver, Sender, TryRecvError};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wire::{ContentType, ReplyBody, ReplyHead, Request};
-
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A worker that takes what it is given, tells the test, and replies as the path says:
 /// `/quick` at once, `/wait...` when the test lets it, `/later...` too, but it goes on in the meantime.
@@ -44,11 +43,12 @@ impl Fake {
                 (RequestId::from_word(word), String::from_utf8(request.head.path.to_vec()).unwrap())
             });
             let Some((id, path)) = got else {
-                while let Ok(()) = go.try_recv() {
-                    for id in later.drain(..) {
-                        Self::reply(&mut end, id, worker);
-                    }
+                match go.try_recv() {
+                    Ok(()) => later.drain(..).for_each(|id| Self::reply(&mut end, id, worker)),
+                    Err(TryRecvError::Empty) => {}
+                    Err(TryRecvError::Disconnected) => return,
                 }
+                // nobody wakes it: it looks now and then
                 std::thread::sleep(Duration::from_micros(200));
                 continue;
             };
@@ -81,7 +81,7 @@ impl Fake {
     }
 
     fn takes(&self) -> String {
-        self.taken.recv_timeout(PATIENCE).expect("the worker was given a request")
+        self.taken.recv_timeout(patience(30)).expect("the worker was given a request")
     }
 }
 
@@ -91,9 +91,11 @@ struct Service {
     _folder: tempfile::TempDir,
 }
 
-fn app(timeout: Option<f64>) -> AppConfig {
-    let route = RouteConfig { timeout, ..settings::route("ANY", "/*path", 1, engine::Runs::R) };
-    AppConfig { routes: vec![route], ..AppConfig::default() }
+/// What is late is so soon, and nothing else.
+fn app() -> AppConfig {
+    let route = |pattern, timeout| RouteConfig { timeout, ..settings::route("ANY", pattern, 1, engine::Runs::R) };
+    let routes = vec![route("/wait/late", Some(0.4)), route("/later/late", Some(0.05)), route("/*path", None)];
+    AppConfig { routes, ..AppConfig::default() }
 }
 
 impl Service {
@@ -102,7 +104,7 @@ impl Service {
         let settings = settings::local(folder.path(), threads, limits);
         let server = Server::bind(settings).unwrap_or_else(|e| panic!("{e:?}"));
         let events = server.pool().events().unwrap();
-        server.pool().add_generation(1, &app(None), None).unwrap();
+        server.pool().add_generation(1, &app(), None).unwrap();
         server.pool().switch_to(1);
         server.listen().unwrap();
         Service { server, events, _folder: folder }
@@ -117,22 +119,12 @@ impl Service {
     }
 
     fn until_waiting(&self, n: usize) {
-        let began = Instant::now();
-        while self.pool().waiting() != n {
-            assert!(began.elapsed() < PATIENCE, "{} requests wait, and not {n}", self.pool().waiting());
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        let is_so = within(|| self.pool().waiting() == n);
+        assert!(is_so, "{} requests wait, and not {n}", self.pool().waiting());
     }
 
     fn event(&mut self) -> PoolEvent {
-        let began = Instant::now();
-        loop {
-            match self.events.try_recv() {
-                Ok(event) => return event,
-                Err(_) if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(1)),
-                Err(e) => panic!("no event: {e}"),
-            }
-        }
+        until_some("an event", || self.events.try_recv().ok())
     }
 }
 
@@ -141,9 +133,17 @@ struct Client(TcpStream);
 impl Client {
     fn new(address: SocketAddr, path: &str) -> Client {
         let mut stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(patience(30))).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         Client(stream)
+    }
+
+    /// Whether its answer has begun to come.
+    fn is_answered(&self) -> bool {
+        self.0.set_nonblocking(true).unwrap();
+        let is_there = self.0.peek(&mut [0]).is_ok();
+        self.0.set_nonblocking(false).unwrap();
+        is_there
     }
 
     /// Status and body.
@@ -183,11 +183,7 @@ fn what_waits_is_taken_in_order_by_whoever_is_free_first() {
     let mut waiting = Vec::new();
     for i in 0..5 {
         waiting.push(service.ask(&format!("/quick/{i}")));
-        let began = Instant::now();
-        while service.pool().waiting() <= i {
-            assert!(began.elapsed() < PATIENCE, "it does not wait");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        service.until_waiting(i + 1);
     }
     workers[1].go.send(()).unwrap();
     for i in 0..5 {
@@ -252,21 +248,14 @@ fn the_queue_is_bounded() {
         let running = service.ask("/wait");
         worker.takes();
         let waiting: Vec<Client> = (0..3).map(|_| service.ask("/quick")).collect();
-        let began = Instant::now();
-        while service.pool().waiting() < 3 {
-            assert!(began.elapsed() < PATIENCE, "they do not wait");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        service.until_waiting(3);
         for _ in 0..5 {
             assert_eq!(service.ask("/quick").answer().0, 503);
         }
         // a client that goes makes room
         let mut waiting = waiting;
         drop(waiting.pop());
-        while service.pool().waiting() > 2 {
-            assert!(began.elapsed() < PATIENCE, "it still waits");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        service.until_waiting(2);
         waiting.push(service.ask("/quick"));
         worker.go.send(()).unwrap();
         for client in waiting.into_iter().chain([running]) {
@@ -277,16 +266,22 @@ fn the_queue_is_bounded() {
 
 #[test]
 fn waiting_ends_in_time() {
-    let limits = Limits { queue_timeout: 0.1, timeout: 0.4, ..Limits::default() };
-    let service = Service::new(1, limits);
+    let service = Service::new(1, Limits { queue_timeout: 0.1, ..Limits::default() });
     let worker = Fake::attach(service.pool(), 1, 1);
-    let late = service.ask("/wait");
-    worker.takes();
+    // one that the worker is not quick enough for waits too long itself: then there is another
+    let late = until_some("the worker begins", || {
+        let (late, mut has_begun) = (service.ask("/wait/late"), false);
+        within(|| {
+            has_begun = worker.taken.try_recv().is_ok();
+            has_begun || late.is_answered()
+        });
+        has_begun.then_some(late)
+    });
     assert_eq!(service.ask("/quick").answer().0, 503);
     assert_eq!(late.answer().0, 504);
     // its reply, when it comes, is nobody's
     worker.go.send(()).unwrap();
-    assert_eq!(service.ask("/quick").answer(), (200, "1".into()));
+    until("it is free", || service.ask("/quick").answer() == (200, "1".into()));
 }
 
 #[test]
@@ -306,10 +301,13 @@ fn a_handler_that_answers_later_does_not_hold_its_worker() {
 
 #[test]
 fn answers_that_never_come_do_not_use_a_worker_up() {
-    let mut service = Service::new(1, Limits { timeout: 0.05, ..Limits::default() });
+    let mut service = Service::new(1, Limits::default());
     let worker = Fake::attach(service.pool(), 1, 1);
-    assert_eq!(service.ask("/later").answer().0, 504);
-    worker.takes();
+    // late before the worker has it, it is not what this is about
+    until("it is late in the worker", || {
+        let status = service.ask("/later/late").answer().0;
+        worker.taken.try_recv().is_ok() && status == 504
+    });
     // with nothing left to answer it can go
     service.pool().retire(1);
     assert_eq!(service.event(), PoolEvent::Retired(1));
@@ -326,7 +324,7 @@ fn generations_take_over_without_losing_a_request() {
         service.until_waiting(0);
         let waiting = service.ask("/quick/waiting");
         service.until_waiting(1);
-        service.pool().add_generation(2, &app(None), None).unwrap();
+        service.pool().add_generation(2, &app(), None).unwrap();
         let _new = Fake::attach(service.pool(), 2, 2);
         service.pool().switch_to(2);
         assert_eq!(service.ask("/quick").answer(), (200, "2".into()));
@@ -373,7 +371,7 @@ fn pressure_and_wear_are_told() {
     let (_go, gone) = channel();
     std::thread::spawn(move || Fake::run(mine, 9, &tell, &gone));
     assert_eq!(client.answer().0, 200);
-    assert_eq!(taken.recv_timeout(PATIENCE).unwrap(), "/quick");
+    assert_eq!(taken.recv_timeout(patience(30)).unwrap(), "/quick");
     let worn = loop {
         match service.event() {
             PoolEvent::Pressure { .. } => {}

@@ -11,8 +11,10 @@ use h2::client::{Builder, SendRequest};
 use h2::ext::Protocol;
 use h2::{RecvStream, SendStream};
 use http::{Method, Request, StatusCode};
-use service::{Service, PATIENCE};
+use patience::{patience, until_async};
+use service::Service;
 use std::future::Future;
+use tokio::time::sleep;
 use wire::socket::{Answer, Command};
 
 /// `/ws`, which everybody may use: R is not asked.
@@ -27,22 +29,16 @@ fn serve(limits: Limits) -> Service {
 
 fn run(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async { tokio::time::timeout(PATIENCE, test).await.expect("it takes too long") });
+    runtime.block_on(async { tokio::time::timeout(patience(60), test).await.expect("it takes too long") });
 }
 
 async fn client(service: &Service, window: u32) -> SendRequest<Bytes> {
     let io = tokio::net::TcpStream::connect(service.server.address().inet().unwrap()).await.unwrap();
     let (send, connection) = Builder::new().initial_window_size(window).handshake::<_, Bytes>(io).await.unwrap();
     tokio::spawn(connection);
-    let mut send = send.ready().await.unwrap();
+    let send = send.ready().await.unwrap();
     // the server says that it knows this in its first frame
-    for _ in 0..1000 {
-        if send.is_extended_connect_protocol_enabled() {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-        send = send.ready().await.unwrap();
-    }
+    until_async("the first frame", sleep, || send.is_extended_connect_protocol_enabled()).await;
     send
 }
 
@@ -128,9 +124,7 @@ fn a_stream_of_http2_is_a_websocket() {
         assert_eq!(a.next().await, None, "the stream ends");
         b.send(0x83, b"");
         assert_eq!(b.next().await.unwrap().1[..2], [0x03, 0xea], "a frame of an unknown kind");
-        while say(&service, Command::Rooms).unwrap() != Answer::default() {
-            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-        }
+        until_async("they have left", sleep, || say(&service, Command::Rooms).unwrap() == Answer::default()).await;
     });
 }
 

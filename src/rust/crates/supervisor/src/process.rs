@@ -202,6 +202,7 @@ mod tests {
             if is_same {
                 process.kill();
             }
+            // what is killed is gone by then
             std::thread::sleep(std::time::Duration::from_millis(if is_same { 100 } else { 0 }));
             let lives = other.try_wait().unwrap().is_none();
             other.kill().unwrap();

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use exchange::{Answer, Handlers, Head, RequestView, Response, Sent, Sink};
+use patience::{patience, until, until_some};
 use shm::{pair, Assembler, RequestId, Sending, ServerEnd};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +13,6 @@ use wire::stream::{worth, Order, Part, WINDOW};
 use wire::{BodyRef, Reply, ReplyBody, RequestHead};
 use worker::{CLink, CRest, CRoute};
 
-const PATIENCE: Duration = Duration::from_secs(10);
 const INLINE: u32 = 0;
 const POOL: u32 = 1;
 
@@ -114,23 +114,17 @@ impl Server {
     }
 
     fn sink(&self) -> Arc<dyn Sink> {
-        self.sinks.recv_timeout(PATIENCE).expect("a request was submitted").1
+        self.sinks.recv_timeout(patience(30)).expect("a request was submitted").1
     }
 
-    /// The next message, within some seconds.
+    /// The next message.
     fn hear(&mut self) -> (RequestId, Vec<u8>) {
-        let began = Instant::now();
-        loop {
-            let got =
-                self.end.replies.receive(&mut self.assembler, |w, bytes| (RequestId::from_word(w), bytes.to_vec()));
-            match got {
-                Some(got) => return got,
-                None => assert!(began.elapsed() < PATIENCE, "nothing was said"),
-            }
-            std::thread::sleep(Duration::from_micros(100));
-        }
+        until_some("a message", || {
+            self.end.replies.receive(&mut self.assembler, |w, bytes| (RequestId::from_word(w), bytes.to_vec()))
+        })
     }
 
+    /// For a moment: what is to be said is said at once.
     fn is_silent(&mut self) -> bool {
         std::thread::sleep(Duration::from_millis(20));
         self.end.replies.is_empty()
@@ -332,7 +326,7 @@ fn a_process_that_is_to_end_begins_with_nothing_and_knows_when_nothing_runs() {
     assert!(!server.rest.stop(), "the stream goes on");
     sinks[1].end(true);
     assert!(server.rest.stop());
-    // the server takes them back when the process has ended
+    // the server takes them back when the process has ended: what were begun with would be by now
     std::thread::sleep(Duration::from_millis(20));
     assert!(others.iter().all(|&id| server.end.slots.revoke(id)) && !server.end.slots.revoke(running[0]));
 }
@@ -340,6 +334,7 @@ fn a_process_that_is_to_end_begins_with_nothing_and_knows_when_nothing_runs() {
 #[test]
 fn an_inline_handler_that_takes_long_is_named_in_the_log() {
     let mut server = Server::new(Box::new(|_, _| {
+        // long, by the worker's own measure
         std::thread::sleep(Duration::from_millis(60));
         Some(text("at last"))
     }));
@@ -435,7 +430,7 @@ fn a_thread_that_waits_for_credit_goes_on_with_it_and_stops_when_the_client_has_
     assert!(writer.join().unwrap() >= 30);
     assert!(sink.is_cancelled());
     // the writer may have heard of it before the link's thread has told the handler
-    assert_eq!(told.recv_timeout(PATIENCE), Ok(()));
+    assert_eq!(told.recv_timeout(patience(30)), Ok(()));
     sink.end(true);
     let last = std::iter::repeat_with(|| server.hear().1).find(|m| matches!(Part::decode(m), Ok(Part::End { .. })));
     assert!(matches!(Part::decode(&last.unwrap()), Ok(Part::End { whole: false, .. })), "nobody has read all of it");
@@ -454,7 +449,7 @@ fn a_cancelled_request_is_told_once_and_its_late_answer_is_nobodys() {
     let own = sink.clone();
     sink.on_cancel(Box::new(move || tell.send(if own.is_cancelled() { "second" } else { "early" }).unwrap()));
     server.order(id, Order::Cancel);
-    assert_eq!(told.recv_timeout(PATIENCE), Ok("second"), "the later takes the place of the earlier");
+    assert_eq!(told.recv_timeout(patience(30)), Ok("second"), "the later takes the place of the earlier");
     server.order(id, Order::Cancel);
     assert!(!sink.answer(text("too late")));
     // but the server learns that the slot is free
@@ -464,12 +459,10 @@ fn a_cancelled_request_is_told_once_and_its_late_answer_is_nobodys() {
     let sink = server.sink();
     assert!(sink.start());
     server.order(id, Order::Cancel);
-    while !sink.is_cancelled() {
-        std::thread::yield_now();
-    }
+    until("it is cancelled", || sink.is_cancelled());
     let (tell, told) = channel();
     sink.on_cancel(Box::new(move || tell.send(()).unwrap()));
-    assert_eq!(told.recv_timeout(PATIENCE), Ok(()));
+    assert_eq!(told.recv_timeout(patience(30)), Ok(()));
     sink.answer(text(""));
     sink.on_cancel(Box::new(|| panic!("it has its answer")));
     // of a request that is not there

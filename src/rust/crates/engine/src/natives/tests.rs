@@ -4,10 +4,14 @@ use super::{expire, leave, on_park, on_unpark, pending, Pending, Settled};
 use admission::Late;
 use bytes::Bytes;
 use exchange::{Answer, Head, Sent, Sink};
+use patience::until_async;
 use std::future::Future;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+/// More ms than any test has.
+const LONG: u64 = 600_000;
 
 fn head() -> Head {
     Head { status: 200, content_type: None, headers: Vec::new() }
@@ -22,7 +26,7 @@ fn queued(in_queue: u64, in_all: u64) -> (Pending, Arc<dyn Sink>) {
 }
 
 fn begun() -> (Pending, Arc<dyn Sink>) {
-    pending(None, 5000, None)
+    pending(None, LONG, None)
 }
 
 /// Runs a test as an I/O thread would.
@@ -44,7 +48,7 @@ fn on_io_thread(test: impl Future<Output = ()>) {
 #[test]
 fn an_answer_from_another_thread_arrives() {
     on_io_thread(async {
-        let (client, sink) = queued(5000, 5000);
+        let (client, sink) = queued(LONG, LONG);
         let thread = std::thread::spawn(move || sink.start() && sink.answer(answer()));
         assert!(matches!(client.outcome().await, Settled::Answer(_)));
         assert!(thread.join().unwrap());
@@ -54,9 +58,10 @@ fn an_answer_from_another_thread_arrives() {
 #[test]
 fn held_answers_arrive_when_they_are_told() {
     on_io_thread(async {
-        let (clients, sinks): (Vec<_>, Vec<_>) = (0..3).map(|_| queued(5000, 5000)).unzip();
+        let (clients, sinks): (Vec<_>, Vec<_>) = (0..3).map(|_| queued(LONG, LONG)).unzip();
         let thread = std::thread::spawn(move || {
             assert!(sinks.iter().all(|sink| sink.start() && sink.answer_held(answer())));
+            // they are waited for, if they are not told
             std::thread::sleep(Duration::from_millis(20));
             sinks[0].tell();
         });
@@ -70,7 +75,7 @@ fn held_answers_arrive_when_they_are_told() {
 #[test]
 fn who_waits_too_long_never_starts() {
     on_io_thread(async {
-        let (client, sink) = queued(1, 5000);
+        let (client, sink) = queued(1, LONG);
         assert!(matches!(client.outcome().await, Settled::Late(Late::Waiting(_))));
         assert!(!sink.start() && sink.is_cancelled());
     });
@@ -134,8 +139,7 @@ fn a_stream_that_nobody_has_taken_is_given_up() {
         assert!(sink.begin(head()));
         drop(client);
         assert!(!sink.is_cancelled(), "its reader is under way");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-        assert!(sink.is_cancelled());
+        until_async("it is given up", tokio::time::sleep, || sink.is_cancelled()).await;
     });
 }
 

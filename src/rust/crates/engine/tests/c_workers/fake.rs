@@ -3,6 +3,7 @@
 use crate::settings;
 use admission::Limits;
 use engine::{AppConfig, PoolEvent, RouteConfig, Runner, Runs, Seat, Server, Settings};
+use patience::{patience, until, until_some, within};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use shm::{pair, Assembler, RequestId, Sending, ServerEnd, WorkerEnd};
 use std::io::{Read, Write};
@@ -11,11 +12,9 @@ use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wire::stream::{Order, Part};
 use wire::{ContentType, ReplyBody, ReplyHead, Request};
-
-pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The lane of a worker for its C handlers, or for R. It tells the test what it is given, and begins with nothing by
 /// itself unless it is `eager`: then it answers at once.
@@ -84,7 +83,7 @@ impl Fake {
 
     pub fn run(
         worker: u32,
-        link: &Mutex<WorkerEnd>,
+        link: &Arc<Mutex<WorkerEnd>>,
         eager: &AtomicBool,
         tell: &Sender<(RequestId, String)>,
         pass_on: &Sender<(RequestId, Order)>,
@@ -100,6 +99,11 @@ impl Fake {
             let listens = match got {
                 None => {
                     drop(end);
+                    if Arc::strong_count(link) == 1 {
+                        // the test has ended
+                        return;
+                    }
+                    // nobody wakes it: it looks now and then
                     std::thread::sleep(Duration::from_micros(200));
                     true
                 }
@@ -120,13 +124,11 @@ impl Fake {
 
     pub fn say(end: &mut WorkerEnd, id: RequestId, message: &[u8]) {
         let mut sending = Sending::default();
-        let began = Instant::now();
-        while !end.replies.send(id.to_word(), message, &mut sending) {
+        until("the server reads", || {
+            let is_sent = end.replies.send(id.to_word(), message, &mut sending);
             end.server_bell.ring();
-            assert!(began.elapsed() < PATIENCE, "the server does not read");
-            std::thread::sleep(Duration::from_micros(100));
-        }
-        end.server_bell.ring();
+            is_sent
+        });
     }
 
     pub fn send(&self, id: RequestId, message: &[u8]) {
@@ -135,7 +137,7 @@ impl Fake {
 
     /// What it is given next.
     pub fn takes(&self) -> (RequestId, String) {
-        self.requests.recv_timeout(PATIENCE).expect("the worker was given a request")
+        self.requests.recv_timeout(patience(30)).expect("the worker was given a request")
     }
 
     /// What it is given next, and begins with.
@@ -149,13 +151,14 @@ impl Fake {
         self.link.lock().unwrap().slots.start(id)
     }
 
+    /// For a moment: what it is to get comes at once.
     pub fn gets_nothing(&self) -> bool {
         std::thread::sleep(Duration::from_millis(30));
         self.requests.try_recv().is_err()
     }
 
     pub fn is_told(&self) -> (RequestId, Order) {
-        self.orders.recv_timeout(PATIENCE).expect("the worker was told something")
+        self.orders.recv_timeout(patience(30)).expect("the worker was told something")
     }
 
     pub fn reply(&self, id: RequestId) {
@@ -175,17 +178,10 @@ impl Fake {
         self.send(id, &message);
     }
 
-    /// Whether its process ends within some seconds.
+    /// Whether its process ends.
     pub fn dies(&mut self) -> bool {
         let process = self.process.as_mut().unwrap();
-        let began = Instant::now();
-        while began.elapsed() < PATIENCE {
-            if process.try_wait().unwrap().is_some() {
-                return true;
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        false
+        within(|| process.try_wait().unwrap().is_some())
     }
 }
 
@@ -236,28 +232,31 @@ impl Service {
 
     pub fn ask(&self, path: &str) -> Client {
         let mut stream = TcpStream::connect(self.server.address().inet().unwrap()).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(patience(30))).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         Client(stream)
     }
 
     pub fn event(&mut self) -> PoolEvent {
-        let began = Instant::now();
-        loop {
-            match self.events.try_recv() {
-                Ok(event) => return event,
-                Err(_) if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(1)),
-                Err(e) => panic!("no event: {e}"),
-            }
-        }
+        until_some("an event", || self.events.try_recv().ok())
     }
 
     pub fn until_waiting(&self, n: usize) {
-        let began = Instant::now();
-        while self.server.pool().waiting() != n {
-            assert!(began.elapsed() < PATIENCE, "{} wait, not {n}", self.server.pool().waiting());
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        let is_so = within(|| self.server.pool().waiting() == n);
+        assert!(is_so, "{} wait, not {n}", self.server.pool().waiting());
+    }
+
+    /// Has a worker begin with a request that may be late before it does: then there is another.
+    pub fn begun(&self, fake: &Fake, path: &str) -> (Client, RequestId) {
+        until_some("a worker begins in time", || {
+            let (client, mut taken) = (self.ask(path), None);
+            within(|| {
+                taken = fake.requests.try_recv().ok();
+                taken.is_some() || client.is_answered()
+            });
+            let (id, _) = taken?;
+            fake.start(id).then_some((client, id))
+        })
     }
 
     /// Has a worker answer quick requests until their route is known as quick.
@@ -273,6 +272,14 @@ impl Service {
 pub struct Client(pub TcpStream);
 
 impl Client {
+    /// Whether its answer has begun to come.
+    pub fn is_answered(&self) -> bool {
+        self.0.set_nonblocking(true).unwrap();
+        let is_there = self.0.peek(&mut [0]).is_ok();
+        self.0.set_nonblocking(false).unwrap();
+        is_there
+    }
+
     pub fn rest(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         // a connection that breaks has sent what it has

@@ -7,13 +7,14 @@ mod settings;
 
 use admission::Limits;
 use engine::PoolEvent;
-use fake::{app, Client, Fake, Service, PATIENCE};
+use fake::{app, Client, Fake, Service};
+use patience::{until, until_some};
 use shm::{RequestId, Sending};
 use std::io::Read;
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wire::stream::{worth, Order, Part, LONGEST_PIECE, WINDOW};
 
 #[test]
@@ -69,11 +70,7 @@ fn what_was_handed_ahead_is_taken_back_from_handlers_that_turn_out_slow() {
         let (id, _) = slow.begins();
         // some were handed ahead, and none of them is begun
         let free = Fake::eager(&service, 2, 1);
-        let began = Instant::now();
-        while free.stats.requests.load(Ordering::Relaxed) < 9 {
-            assert!(began.elapsed() < PATIENCE, "{path}: they stay behind the slow one");
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        until(&format!("{path}: none stays behind the slow one"), || free.stats.requests.load(Ordering::Relaxed) == 9);
         while let Ok((id, _)) = slow.requests.try_recv() {
             assert!(!slow.start(id), "{path}: it was taken back, and begins all the same");
         }
@@ -94,12 +91,10 @@ fn nothing_waits_behind_a_stream_that_goes_on() {
     let behind: Vec<Client> = (0..5).map(|_| service.ask("/pool/x")).collect();
     streaming.head(id);
     let free = Fake::eager(&service, 2, 1);
-    let began = Instant::now();
-    while free.stats.requests.load(Ordering::Relaxed) < 5 {
-        assert!(began.elapsed() < PATIENCE, "they wait");
+    until("none waits", || {
         streaming.part(id, Part::Piece(b"piece"));
-        std::thread::sleep(Duration::from_micros(300));
-    }
+        free.stats.requests.load(Ordering::Relaxed) == 5
+    });
     for client in behind {
         assert_eq!(client.answer(), (200, "2".into()));
     }
@@ -115,7 +110,8 @@ fn a_dead_worker_costs_what_it_had_begun_and_nothing_else() {
     doomed.head(taken[2].0);
     let inline = service.ask("/inline/x");
     doomed.takes();
-    std::thread::sleep(Duration::from_millis(20));
+    let streams: usize = taken[2].1.trim_start_matches("/pool/").parse().unwrap();
+    until("its head is sent", || clients[streams].is_answered());
     service.server.pool().gone(1);
     let _next = Fake::eager(&service, 2, 1);
     assert_eq!(inline.answer(), (200, "2".into()));
@@ -134,14 +130,24 @@ fn a_dead_worker_costs_what_it_had_begun_and_nothing_else() {
 
 #[test]
 fn waiting_for_a_thread_has_bounds() {
-    let limits = Limits { queue_timeout: 0.2, max_queue: 1, ..Limits::default() };
-    let service = Service::new(1, 1, limits);
+    // of how many
+    let service = Service::new(1, 1, Limits { max_queue: 1, ..Limits::default() });
     let fake = Fake::attach(&service, 1, 1);
     let running = service.ask("/pool/running");
     let (id, _) = fake.begins();
     let waiting: Vec<Client> = (0..2).map(|_| service.ask("/pool/waiting")).collect();
     service.until_waiting(2);
     assert_eq!(service.ask("/pool/refused").answer().0, 503);
+    fake.eager.store(true, Ordering::Relaxed);
+    fake.reply(id);
+    for client in waiting.into_iter().chain([running]) {
+        assert_eq!(client.answer().0, 200);
+    }
+    // and of how long
+    let service = Service::new(1, 1, Limits { queue_timeout: 0.2, ..Limits::default() });
+    let fake = Fake::attach(&service, 1, 1);
+    let (running, id) = service.begun(&fake, "/pool/running");
+    let waiting: Vec<Client> = (0..2).map(|_| service.ask("/pool/waiting")).collect();
     for client in waiting {
         assert_eq!(client.answer().0, 503);
     }
@@ -154,8 +160,7 @@ fn a_late_handler_is_told_then_its_worker_replaced_and_killed_when_nothing_else_
     let limits = Limits { kill_after: 0.2, ..Limits::default() };
     let mut service = Service::new(1, 2, limits);
     let mut fake = Fake::mortal(&service, 1);
-    let late = service.ask("/late/x");
-    let (stuck, _) = fake.begins();
+    let (late, stuck) = service.begun(&fake, "/late/x");
     assert_eq!(late.answer().0, 504);
     assert_eq!(fake.is_told(), (stuck, Order::Cancel));
     assert!(matches!(service.event(), PoolEvent::Blocked { worker: 1, .. }));
@@ -163,6 +168,7 @@ fn a_late_handler_is_told_then_its_worker_replaced_and_killed_when_nothing_else_
     let client = service.ask("/pool/x");
     let (id, _) = fake.begins();
     service.server.pool().retire(1);
+    // its clock has run out: it would be killed at once
     std::thread::sleep(Duration::from_millis(50));
     assert!(fake.process.as_mut().unwrap().try_wait().unwrap().is_none(), "it was killed while it served");
     fake.reply(id);
@@ -176,11 +182,10 @@ fn a_late_handler_is_told_then_its_worker_replaced_and_killed_when_nothing_else_
 
 #[test]
 fn a_late_handler_that_returns_after_all_is_forgiven() {
-    let limits = Limits { kill_after: 5.0, ..Limits::default() };
+    let limits = Limits { kill_after: 600.0, ..Limits::default() };
     let mut service = Service::new(1, 1, limits);
     let fake = Fake::attach(&service, 1, 1);
-    let late = service.ask("/late/x");
-    let (id, _) = fake.begins();
+    let (late, id) = service.begun(&fake, "/late/x");
     assert_eq!(late.answer().0, 504);
     fake.is_told();
     fake.reply(id);
@@ -195,7 +200,7 @@ fn what_a_retired_worker_has_not_begun_goes_to_another() {
     let service = Service::new(1, 1, Limits::default());
     let old = Fake::attach(&service, 1, 1);
     let client = service.ask("/pool/x");
-    old.requests.recv_timeout(PATIENCE).unwrap();
+    old.takes();
     let _next = Fake::eager(&service, 2, 1);
     service.server.pool().retire(1);
     assert_eq!(client.answer(), (200, "2".into()));
@@ -237,11 +242,16 @@ fn a_handler_that_answers_later_holds_no_thread() {
 
 #[test]
 fn a_retired_worker_finishes_its_streams() {
-    let mut service = Service::new(1, 1, Limits { kill_after: 0.1, ..Limits::default() });
-    let fake = Fake::attach(&service, 1, 1);
-    let client = service.ask("/late/stream");
-    let (id, _) = fake.begins();
-    fake.head(id);
+    // with a head that comes before it is late
+    let (mut service, fake, client, id) = until_some("a stream", || {
+        let service = Service::new(1, 1, Limits { kill_after: 0.1, ..Limits::default() });
+        let fake = Fake::attach(&service, 1, 1);
+        let (client, id) = service.begun(&fake, "/late/stream");
+        fake.head(id);
+        let mut begins = [0; 12];
+        until("an answer", || client.0.peek(&mut begins).unwrap() == 12);
+        (&begins == b"HTTP/1.1 200").then_some((service, fake, client, id))
+    });
     fake.part(id, Part::Piece(b"one,"));
     service.server.pool().retire(1);
     let _next = Fake::eager(&service, 2, 1);
@@ -290,13 +300,11 @@ fn client_of_a_stream_goes(service: &Service, fake: &Fake, path: &str) {
     client.read(20);
     client.0.shutdown(Shutdown::Both).unwrap();
     drop(client);
-    let began = Instant::now();
     // what is under way when the client goes may still be sent
-    while fake.orders.try_recv() != Ok((id, Order::Cancel)) {
-        assert!(began.elapsed() < PATIENCE, "it is not told");
+    until("it is told", || {
         fake.part(id, Part::Piece(b"more"));
-        std::thread::sleep(Duration::from_millis(5));
-    }
+        fake.orders.try_recv() == Ok((id, Order::Cancel))
+    });
     fake.part(id, Part::Piece(b"more"));
     fake.part(id, Part::End { whole: false, micros: 5, trailers: b"" });
     fake.eager.store(true, Ordering::Relaxed);
@@ -334,7 +342,11 @@ fn a_long_stream_to_a_slow_client_waits_for_it_and_not_in_the_server() {
             fake.part(id, Part::End { whole: true, micros: 1, trailers: b"" });
             orders
         });
-        std::thread::sleep(Duration::from_millis(300));
+        until("it has sent what it may", || {
+            let before = sent.load(Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(50));
+            before > 0 && sent.load(Ordering::Relaxed) == before
+        });
         let (mut got, mut buffer) = (0, vec![0; 1 << 20]);
         loop {
             let ahead = sent.load(Ordering::Relaxed).saturating_sub(got);
@@ -418,21 +430,18 @@ fn a_worker_that_sends_more_than_it_may_is_killed() {
         let piece = vec![0; size];
         let mut message = Vec::new();
         Part::Piece(&piece).encode(&mut message);
-        let began = Instant::now();
-        while fake.process.as_mut().unwrap().try_wait().unwrap().is_none() {
-            assert!(began.elapsed() < PATIENCE, "pieces of {size}: it lives");
+        until(&format!("pieces of {size}: it is killed"), || {
             // nobody reads what it says once it is known
             let mut end = fake.link.lock().unwrap();
-            for _ in 0..50 {
+            for _ in 0..200 {
                 if !end.replies.send(id.to_word(), &message, &mut Sending::default()) {
                     break;
                 }
             }
             end.server_bell.ring();
             drop(end);
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        assert!(fake.dies());
+            fake.process.as_mut().unwrap().try_wait().unwrap().is_some()
+        });
     }
 }
 

@@ -6,13 +6,11 @@ use crate::settings;
 use admission::Limits;
 use engine::{AppConfig, RouteConfig, Server, Settings};
 use exchange::Handlers;
+use patience::{patience, until, within};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-pub const PATIENCE: Duration = Duration::from_secs(10);
 
 pub struct Service {
     pub server: Server,
@@ -48,16 +46,43 @@ impl Service {
 
     pub fn connect(&self) -> TcpStream {
         let client = TcpStream::connect(self.server.address().inet().unwrap()).unwrap();
-        client.set_read_timeout(Some(PATIENCE)).unwrap();
+        client.set_read_timeout(Some(patience(30))).unwrap();
         client
     }
 
     pub fn until_open(&self, n: usize) {
-        let late = Instant::now() + PATIENCE;
-        while self.server.connections() != n {
-            assert!(Instant::now() < late, "{} connections are open, not {n}", self.server.connections());
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        let is_so = within(|| self.server.connections() == n);
+        assert!(is_so, "{} connections are open, not {n}", self.server.connections());
+    }
+
+    /// Until the server has read all that this client has sent: what comes next comes by itself.
+    pub fn until_read(&self, client: &TcpStream) {
+        until("the server reads", || self.queues(client) == Some((0, 0)));
+    }
+
+    /// Until the kernel holds answers that this client has no room for.
+    pub fn until_held(&self, client: &TcpStream) {
+        until("answers wait for their client", || self.queues(client).is_some_and(|(to_client, _)| to_client > 0));
+    }
+
+    /// Bytes in the kernel between the server and this client: those that were not taken yet of what the server has
+    /// written, and of what the client has.
+    fn queues(&self, client: &TcpStream) -> Option<(usize, usize)> {
+        let ports = [self.server.address().inet()?.port(), client.local_addr().ok()?.port()];
+        let table = std::fs::read_to_string("/proc/net/tcp").ok()?;
+        // for each end: what it has written and the other has not acknowledged, and what came and was not read
+        let of = |[from, to]: [u16; 2]| {
+            table.lines().find_map(|line| {
+                let mut fields = line.split_whitespace().skip(1);
+                let is_it = fields.next()?.ends_with(&format!(":{from:04X}"))
+                    && fields.next()?.ends_with(&format!(":{to:04X}"));
+                let (sent, came) = fields.nth(1)?.split_once(':')?;
+                let number = |text| usize::from_str_radix(text, 16).ok();
+                is_it.then_some((number(sent)?, number(came)?))
+            })
+        };
+        let ((server_sent, server_came), (client_sent, _)) = (of(ports)?, of([ports[1], ports[0]])?);
+        Some((server_sent, server_came + client_sent))
     }
 }
 

@@ -4,6 +4,7 @@ use crate::client::Client;
 use crate::library;
 use exchange::{Answer, Handlers};
 use native::{Interface, Natives, Spec, UserData};
+use patience::{until_some, within};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use wire::{BodyRef, Request, RequestHead};
@@ -158,13 +159,8 @@ impl App {
     /// Waits for a line of the log.
     #[track_caller]
     pub fn wait_log(&self, part: &str) {
-        for _ in 0..6000 {
-            if self.log().iter().any(|(_, line)| line.contains(part)) {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
-        panic!("no line with {part:?} in {:?}", self.log());
+        let is_there = within(|| self.log().iter().any(|(_, line)| line.contains(part)));
+        assert!(is_there, "no line with {part:?} in {:?}", self.log());
     }
 }
 
@@ -214,17 +210,19 @@ pub fn headers(client: &Client) -> Vec<(String, String)> {
 #[track_caller]
 pub fn codes(enough: usize) -> Vec<i32> {
     let app = App::new("h_codes");
-    for _ in 0..3000 {
-        let (_, _, json) = response(&app.call(How::Inline, &Ask::default()));
-        let list = json.trim_start_matches("{\"codes\":[").trim_end_matches("]}");
-        let codes: Vec<i32> = list.split(',').filter_map(|code| code.parse().ok()).collect();
-        if codes.len() >= enough {
-            library::forget_codes();
-            return codes;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
-    panic!("no {enough} codes");
+    let codes = until_some(&format!("{enough} codes"), || {
+        let codes = codes_so_far(&app);
+        (codes.len() >= enough).then_some(codes)
+    });
+    library::forget_codes();
+    codes
+}
+
+/// Those that have been noted by now. `app` has `h_codes`.
+pub fn codes_so_far(app: &App) -> Vec<i32> {
+    let (_, _, json) = response(&app.call(How::Inline, &Ask::default()));
+    let list = json.trim_start_matches("{\"codes\":[").trim_end_matches("]}");
+    list.split(',').filter_map(|code| code.parse().ok()).collect()
 }
 
 pub const OK: i32 = 0;

@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use exchange::{Answer, Head, Sent, Sink};
+use patience::patience;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Bytes of a stream that it holds before it is full.
 pub const WINDOW: usize = 256 << 10;
@@ -93,7 +94,7 @@ impl Client {
     /// Waits until something has been seen.
     #[track_caller]
     pub fn wait(&self, what: &str, condition: impl Fn(&Seen) -> bool) {
-        let waited = self.0.changed.wait_timeout_while(self.see(), Duration::from_secs(60), |seen| !condition(seen));
+        let waited = self.0.changed.wait_timeout_while(self.see(), patience(60), |seen| !condition(seen));
         let (seen, timeout) = waited.unwrap();
         assert!(!timeout.timed_out(), "no {what}");
         assert!(seen.out_of_turn.is_empty(), "{:?}", seen.out_of_turn);

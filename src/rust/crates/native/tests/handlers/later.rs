@@ -1,8 +1,9 @@
 //! Answers that come after the handler has returned, and requests that nobody waits for any more.
 
-use crate::app::{both, codes, failure, headers, response, App, Ask, How, DONE, GONE, INVALID, OK};
+use crate::app::{both, codes, codes_so_far, failure, headers, response, App, Ask, How, DONE, GONE, INVALID, OK};
 use crate::client::Client;
 use crate::library::one_at_a_time;
+use patience::until;
 
 #[test]
 fn an_answer_from_another_thread() {
@@ -46,12 +47,12 @@ fn an_answer_that_nobody_waits_for() {
 #[test]
 fn a_function_that_is_called_when_nobody_waits() {
     let _one = one_at_a_time();
-    let app = App::new("h_on_cancel");
+    let (app, of_codes) = (App::new("h_on_cancel"), App::new("h_codes"));
     for already in [false, true] {
         let client = app.call(How::Pool, &Ask::default());
         if !already {
-            client.wait("start", |seen| seen.started);
-            std::thread::sleep(std::time::Duration::from_millis(20));
+            // its function is there
+            until("the first code", || !codes_so_far(&of_codes).is_empty());
         }
         client.cancel();
         if already && !client.see().started {
@@ -88,6 +89,7 @@ fn a_request_that_is_not_wanted_is_not_begun() {
 #[test]
 fn handles_that_are_kept_or_given_up() {
     both("h_never", &Ask::default(), |_, client, app| {
+        // a moment in which there could be one
         std::thread::sleep(std::time::Duration::from_millis(20));
         assert!(client.see().answer.is_none() && !client.see().dropped);
         // the server gives up on it; the handle stays

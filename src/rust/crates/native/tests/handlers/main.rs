@@ -8,6 +8,7 @@ mod answers;
 mod app;
 mod canary;
 mod client;
+mod gate;
 mod header;
 mod later;
 mod library;

@@ -2,12 +2,14 @@
 
 use crate::app::{response, spec, App, Ask, How};
 use crate::client::Client;
+use crate::gate::Gate;
+use patience::patience;
 use std::time::Duration;
 
-/// Clients of so many handlers that have begun and block for a while.
-fn blocked(app: &App, n: usize) -> Vec<Client> {
+/// Clients of so many handlers that have begun and stand at the gate.
+fn blocked(app: &App, n: usize, gate: &Gate) -> Vec<Client> {
     let begin = |_| {
-        let client = app.call(How::Pool, &Ask::query("/x?ms=200"));
+        let client = app.call(How::Pool, &Ask::query(&gate.target()));
         client.wait("start", |seen| seen.started);
         client
     };
@@ -27,9 +29,13 @@ fn waiting(app: &App, n: usize) -> Vec<Client> {
 #[test]
 fn as_many_threads_as_asked_for() {
     let app = App::with(vec![spec("h_block"), spec("h_text")], 3);
-    let blocked = blocked(&app, 3);
+    let gate = Gate::new();
+    let blocked = blocked(&app, 3, &gate);
     let waiting = waiting(&app, 10);
+    // a moment in which a fourth could begin with them
+    std::thread::sleep(Duration::from_millis(20));
     assert!(waiting.iter().all(|client| !client.see().started), "all threads are busy");
+    gate.open();
     for client in blocked.iter().chain(&waiting) {
         response(client);
     }
@@ -38,8 +44,10 @@ fn as_many_threads_as_asked_for() {
 #[test]
 fn first_come_first_served() {
     let app = App::with(vec![spec("h_block"), spec("h_text")], 1);
-    let _blocked = blocked(&app, 1);
+    let gate = Gate::new();
+    let _blocked = blocked(&app, 1, &gate);
     let waiting = waiting(&app, 10);
+    gate.open();
     while !waiting[9].see().started {
         // looked at from the last to the first: whatever has begun meanwhile, those before it have, too
         let begun: Vec<bool> = waiting.iter().rev().map(|client| client.see().started).collect();
@@ -50,14 +58,16 @@ fn first_come_first_served() {
 #[test]
 fn the_end_waits_for_no_handler_longer_than_it_was_told() {
     let app = App::with(vec![spec("h_block")], 1);
-    let begun = app.call(How::Pool, &Ask::query("/x?ms=300"));
+    let gate = Gate::new();
+    let begun = app.call(How::Pool, &Ask::query(&gate.target()));
     begun.wait("start", |seen| seen.started);
     let waiting = app.call(How::Pool, &Ask::default());
     assert!(!app.natives.stop(Duration::from_millis(10)));
     // what waited is given up, and what comes now, too
     waiting.wait("end", |seen| seen.dropped && !seen.started);
     app.call(How::Pool, &Ask::default()).wait("end", |seen| seen.dropped && !seen.started);
-    assert!(app.natives.stop(Duration::from_secs(60)));
+    gate.open();
+    assert!(app.natives.stop(patience(60)));
     assert_eq!(response(&begun).2, "waited");
 }
 

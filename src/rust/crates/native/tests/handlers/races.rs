@@ -56,6 +56,7 @@ fn cancelled_while_it_is_answered() {
     let app = App::new("h_later");
     for i in 0..200_u64 {
         let client = app.call(How::Pool, &Ask::query("/x?ms=1"));
+        // about when it is answered
         std::thread::sleep(std::time::Duration::from_micros(900 + i));
         client.cancel();
         client.wait("end", |seen| seen.dropped);

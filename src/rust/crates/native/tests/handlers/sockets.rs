@@ -4,8 +4,9 @@ use crate::app::Ask;
 use crate::library;
 use exchange::{Answer, Channels, Handlers};
 use native::{Interface, Natives, Spec, UserData};
+use patience::until;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wire::socket::{Command, Event, What};
 use wire::Request;
 
@@ -153,17 +154,17 @@ fn threads_send_until_the_close_and_after_it_in_vain() {
         assert_eq!(bench.connect(handler, connection, &ask), None);
         assert_eq!(bench.says(handler, connection, "thread"), None);
     }
-    let until = Instant::now() + Duration::from_secs(10);
-    while bench.server.0.lock().unwrap().iter().filter(|line| line.starts_with("tick")).count() < 6 {
-        assert!(Instant::now() < until, "the threads do not send");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    until("the threads send", || {
+        bench.server.0.lock().unwrap().iter().filter(|line| line.starts_with("tick")).count() >= 6
+    });
     bench.close(1, 30);
     bench.close(2, 31);
-    std::thread::sleep(Duration::from_millis(50));
-    bench.said();
-    std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(bench.said(), [] as [&str; 0]);
+    // what they were about to say is over soon
+    until("they are silent", || {
+        bench.said();
+        std::thread::sleep(Duration::from_millis(50));
+        bench.said().is_empty()
+    });
     // nor is a server that has gone spoken to
     assert_eq!(bench.connect(2, 32, &ask), None);
     let gone: Weak<dyn Channels> = Arc::downgrade(&(Arc::<Server>::default() as Arc<dyn Channels>));

@@ -1,19 +1,17 @@
 //! What the tests work with: a service whose processes are fakes, what it has told, and what is left of it.
 
 use engine::Settings;
+pub use patience::until;
+use patience::{patience, within};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
-use supervisor::{Event, PoolOptions, Service, Source, WorkerState};
+use std::time::Duration;
+use supervisor::{Event, PoolOptions, Service, Source, WorkerState, WorkerStatus};
 use tempfile::TempDir;
-
-/// How long a test waits for what has to happen.
-pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The app `name`, told apart from others by a route of its own.
 pub fn app(name: &str) -> String {
@@ -61,6 +59,11 @@ impl Folder {
         fs::remove_file(self.path().join(what)).unwrap();
     }
 
+    /// Lets those go on that are asked for `/held/NAME`.
+    pub fn open(&self, name: &str) {
+        self.set(&format!("open-{name}"), "");
+    }
+
     pub fn read(&self, what: &str) -> Option<String> {
         fs::read_to_string(self.path().join(what)).ok()
     }
@@ -88,7 +91,7 @@ impl Folder {
             r#"{{"host":["127.0.0.1"],"port":0,"threads":1,"log":{log:?},"upload_path":{uploads:?},"limits":{{}}}}"#
         );
         let settings: Settings = sonic_rs::from_str(&settings).unwrap();
-        let mut options = PoolOptions { graceful_timeout: 5.0, start_timeout: 20.0, ..PoolOptions::default() };
+        let mut options = PoolOptions { graceful_timeout: 600.0, start_timeout: 600.0, ..PoolOptions::default() };
         change(&mut options);
         Service::start(settings, options, source, Arc::new(|| {})).unwrap_or_else(|e| panic!("{e:?}"))
     }
@@ -145,6 +148,12 @@ impl Bench {
         body.parse().unwrap()
     }
 
+    /// Waits until so many workers are at something.
+    pub fn until_busy(&self, n: usize) {
+        let is_busy = |row: &&WorkerStatus| row.state == WorkerState::Busy;
+        until(&format!("{n} are busy"), || self.service.snapshot().workers.iter().filter(is_busy).count() == n);
+    }
+
     /// Workers that serve.
     pub fn serving(&self) -> Vec<i32> {
         let serves = |state| matches!(state, WorkerState::Idle | WorkerState::Busy);
@@ -167,31 +176,21 @@ impl Bench {
 
 pub fn wait_for(service: &Service, wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
     let mut events = Vec::new();
-    let began = Instant::now();
-    while began.elapsed() < PATIENCE {
-        if let Some(event) = service.next_event(Duration::from_millis(100)) {
+    let is_there = within(|| {
+        std::iter::from_fn(|| service.next_event(Duration::ZERO)).any(|event| {
             let found = wanted(&event);
             events.push(event);
-            if found {
-                return events;
-            }
-        }
-    }
-    panic!("only {events:?}");
-}
-
-pub fn until(what: &str, holds: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !holds() {
-        assert!(began.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
-        sleep(Duration::from_millis(2));
-    }
+            found
+        })
+    });
+    assert!(is_there, "only {events:?}");
+    events
 }
 
 /// Status and body; `None` when the connection is refused or ends without an answer.
 pub fn ask(address: SocketAddr, path: &str) -> Option<(u16, String)> {
     let mut stream = TcpStream::connect(address).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(patience(30))).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").ok()?;
     let mut text = String::new();
     stream.read_to_string(&mut text).ok()?;

@@ -17,6 +17,7 @@ use std::time::Duration;
 use wire::control::{WorkerNews, WorkerOrder, ZygoteNews, ZygoteOrder};
 use wire::{ContentType, ReplyBody, ReplyHead, Request};
 
+/// Nobody wakes these processes: they look so often.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// Runs the process; does not return.
@@ -198,7 +199,11 @@ fn work(folder: &std::path::Path, fds: Vec<OwnedFd>) -> ! {
             continue;
         }
         match path.trim_start_matches('/').split_once('/') {
-            Some(("sleep", ms)) => sleep(Duration::from_millis(ms.parse().unwrap())),
+            Some(("held", name)) => {
+                while !folder.join(format!("open-{name}")).exists() {
+                    sleep(MOMENT);
+                }
+            }
             Some(("exit", status)) => exit(status.parse().unwrap()),
             Some(("log", text)) => tell(WorkerNews::Log { level: 1, text }),
             Some(("start", what)) => {
