@@ -1,5 +1,5 @@
-# Waiting, in the tests of all runners in R: for what is to come, for what is not to come, and for a time that must pass.
-# wait.py is the same for Python, the crate `patience` for Rust.
+# Waiting, in the tests of all runners in R: for what is to come, for what is not to come, and for a time that must
+# pass. wait.py is the same for Python, the crate `patience` for Rust.
 #
 # A wait that ends early costs nothing, so its end is far away: 30 s, and more where other programs keep the processors
 # busy. How long something took is no test: what is to be shown is an order. One thing is held at a gate (gates.R),
@@ -47,6 +47,29 @@ never <- function(condition, seconds) {
 # something to happen, which may take longer.
 let_pass <- function(seconds) Sys.sleep(seconds)
 
-# What the test that runs may take, in seconds of a quiet machine; beyond that it fails. Runners say 60 before each; a
-# test that needs more says so.
-may_take <- function(seconds) setTimeLimit(elapsed = patience(seconds))
+# What the test that runs may take, in seconds of a quiet machine; beyond that it fails. It has 60 from its runner
+# (limited()); a test that needs more says so.
+may_take <- function(seconds) {
+  # how busy the machine will be nobody knows now, and that a test hangs is soon enough known after three minutes
+  most <- seconds * max(slack(), 3)
+  options(tests.limit = list(seconds = seconds, most = most, end = proc.time()[["elapsed"]] + most))
+  setTimeLimit(elapsed = most)
+}
+
+# What to say of the test that runs when it has taken longer than that; NULL when it has not.
+took_longer <- function() {
+  limit <- getOption("tests.limit")
+  if (proc.time()[["elapsed"]] < limit$end) return(NULL)
+  sprintf("it took longer than its %g s (%.0f s on this machine)", limit$seconds, limit$most)
+}
+
+# The value of `test()`, which has that limit. Afterwards there is none.
+limited <- function(test) {
+  may_take(60)
+  on.exit(setTimeLimit())
+  value <- tryCatch(test(), error = function(e) if (is.null(took_longer())) stop(e))
+  # the test may have taken R's error for another, even for an answer, and what is written in C looks at the time late
+  late <- took_longer()
+  if (!is.null(late)) stop(late, call. = FALSE)
+  value
+}

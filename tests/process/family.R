@@ -66,12 +66,11 @@ processes_left <- function(seconds) {
 }
 
 kill_family <- function() {
-  for (attempt in 1:20) {
+  invisible(within(function() {
     left <- family()
-    if (!nrow(left)) return(invisible())
-    send_signal(left$pid, tools::SIGKILL)
-    Sys.sleep(0.05)
-  }
+    if (nrow(left)) send_signal(left$pid, tools::SIGKILL)
+    nrow(left) == 0L
+  }))
 }
 
 # Open descriptors of a process, as a number.

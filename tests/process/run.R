@@ -14,11 +14,11 @@
 # c-app.R the same app with C handlers; the tests are in test-*.R.
 #
 # Every test starts servers of its own and leaves nothing running: what it leaves fails it, and is killed by its pid.
-# Not for how fast things are: that is benchmarks/. A time in a test is only there to tell "at once" from "never".
+# Not for how fast things are: that is benchmarks/. Tests show an order, and wait for what is to come (../lib/wait.R).
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 root <- dirname(dirname(here))
-for (file in c("jobs.R", "lib/failures.R", "lib/wait.R", "lib/marks.R", "lib/start.R")) {
+for (file in c("jobs.R", "lib/failures.R", "lib/wait.R", "lib/marks.R", "lib/start.R", "lib/ports.R")) {
   source(file.path(root, "tests", file))
 }
 offer_gates(file.path(root, "tests/lib"))
@@ -45,20 +45,21 @@ with_ways <- function(tests, ways) {
   Filter(function(test) test$style %in% styles[test$ways], unlist(runs, recursive = FALSE))
 }
 
-# Runs one test: list(how, "passed", "failed" or "skipped"; message; seconds).
+# Runs one test, for as long as it may take (may_take()); what comes after it has no limit. list(how, "passed", "failed"
+# or "skipped"; message; seconds).
 run_test <- function(test) {
   begun <- Sys.time()
   begin_family()
   style <<- test$style
   result <- tryCatch({
-    test$body()
+    limited(test$body)
     NULL
   }, skipped = identity, error = identity)
   logs <- if (inherits(result, "error")) server_logs()
   end_clients()
   end_sockets()
   left <- tryCatch(end_servers(), error = function(e) conditionMessage(e))
-  if (is.null(left)) left <- sprintf("left running: %s", processes_left(5))
+  if (is.null(left)) left <- sprintf("left running: %s", processes_left(10))
   kill_family()
   if (is.null(result) && length(left)) {
     result <- structure(class = c("error", "condition"), list(message = paste(left, collapse = "\n    ")))

@@ -13,6 +13,7 @@ noting <- function(f, name = "cancelled") function(state, cancelled) {
 }
 
 dr_get(app, "/text", function(req) "text")
+dr_get(app, "/brief", function(req) "text", timeout = 1)
 dr_get(app, "/pid", function(req) as.character(Sys.getpid()))
 
 dr_get(app, "/count/<n:int>", function(req) {
@@ -26,13 +27,13 @@ dr_get(app, "/tick", function(req) {
   dr_stream_sse(noting(function(state) list(data = state, state = state + 1)), 1, min_interval = "100ms")
 })
 
-# Sends something, and then nothing for half a minute.
+# Sends something, and then nothing for an hour.
 dr_get(app, "/seldom", function(req) {
-  dr_stream_sse(noting(function(state) list(data = state, state = state + 1), "missed"), 1, min_interval = "30s")
+  dr_stream_sse(noting(function(state) list(data = state, state = state + 1), "missed"), 1, min_interval = "1h")
 })
 
 dr_get(app, "/beats", function(req) {
-  dr_stream_sse(function(state, cancelled) list(data = "x"), min_interval = "30s", heartbeat = "300ms")
+  dr_stream_sse(function(state, cancelled) list(data = "x"), min_interval = "1h", heartbeat = "300ms")
 })
 dr_get(app, "/json-lines", function(req) {
   dr_stream(function(state, cancelled) {
@@ -40,9 +41,10 @@ dr_get(app, "/json-lines", function(req) {
   }, 1, content_type = "application/x-ndjson")
 })
 
-# Goes on until it is done, whatever becomes of the server; it takes 3 seconds.
+# Goes on until the gate is open, whatever becomes of the server.
 dr_get(app, "/steady", function(req) {
-  dr_stream(noting(function(state) list(chunk = "x", state = state + 1, done = state == 30)), 1, min_interval = 0.1)
+  dr_stream(noting(function(state) list(chunk = "x", state = state + 1, done = is_open("steady"))), 1,
+    min_interval = 0.1)
 })
 
 dr_get(app, "/endless", function(req) {
@@ -115,11 +117,11 @@ dr_get(app, "/hang", function(req) {
   }, 1)
 })
 
-# Each call takes half a second.
-dr_get(app, "/slow", function(req) {
+# The second call stands at a gate.
+dr_get(app, "/held", function(req) {
   dr_stream(function(state, cancelled) {
-    if (!cancelled) Sys.sleep(1.5)
-    list(chunk = "slow\n", state = state + 1, done = state == 3)
+    if (!cancelled && state == 2) stand_at("held")
+    list(chunk = "held\n", state = state + 1, done = state == 3)
   }, 1)
 })
 
@@ -160,17 +162,20 @@ dr_get(app, "/write/endless", function(req) {
 })
 dr_get(app, "/write/tick", function(req) {
   writer("tick", function(out) {
-    for (i in 1:1000) {
+    i <- 0
+    repeat {
+      i <- i + 1
       out$event(i, id = i)
       Sys.sleep(0.05)
     }
   }, content_type = "text/event-stream", on_drain = "end")
 })
-dr_get(app, "/write/slow", function(req) {
-  writer("slow", function(out) {
-    for (i in 1:20) {
+# Each write is at a gate.
+dr_get(app, "/write/held", function(req) {
+  writer("held", function(out) {
+    for (gate in c("first", "second", "last")) {
       out$write("x")
-      Sys.sleep(0.1)
+      stand_at(gate)
     }
   })
 })

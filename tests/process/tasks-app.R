@@ -18,31 +18,43 @@ long <- function(seconds, name = "x") {
   Sys.getpid()
 }
 
+# One that stands at the gate of its name, and says in which process.
+held <- function(name) {
+  note("begun", paste(name, Sys.getpid()))
+  on.exit(note("left", name))
+  stand_at(name)
+  note("ended", name)
+  Sys.getpid()
+}
+
 or <- function(x, y) if (is.null(x)) y else x
 pids <- function(values) list(here = Sys.getpid(), there = unlist(values))
 
 dr_get(app, "/text", function(req) "text")
 dr_get(app, "/pid", function(req) as.character(Sys.getpid()))
-dr_get(app, "/one/<seconds>", function(req) {
+dr_get(app, "/held/<name>", function(req) {
   note("asked", Sys.getpid())
-  dr_async(long, req$params$seconds, name = or(req$query$name, "x"))$then(function(pid) pids(pid))
+  dr_async(held, req$params$name)$then(pids)
+})
+dr_get(app, "/two-held", function(req) {
+  promises::promise_all(.list = lapply(c("one", "other"), function(name) dr_async(held, name)))$then(pids)
 })
 dr_get(app, "/two/<seconds>", function(req) {
   both <- lapply(1:2, function(i) dr_async(long, req$params$seconds))
   promises::promise_all(.list = both)$then(pids)
 })
 # one after the other, the second begun in a callback
-dr_get(app, "/chain/<seconds>", function(req) {
-  dr_async(long, 0.01, "first")$then(function(pid) dr_async(long, req$params$seconds, "second"))$then(pids)
+dr_get(app, "/chain", function(req) {
+  dr_async(long, 0.01, "first")$then(function(pid) dr_async(held, "second"))$then(pids)
 })
-dr_get(app, "/limited/<seconds>", function(req) dr_async(long, req$params$seconds, "limited", timeout = 0.5))
-dr_get(app, "/short/<seconds>", function(req) dr_async(long, req$params$seconds, "short"), timeout = 1)
+dr_get(app, "/limited", function(req) dr_async(long, Inf, "limited", timeout = 0.5))
+dr_get(app, "/short", function(req) dr_async(long, Inf, "short"), timeout = 1)
 dr_get(app, "/why/<what>", function(req) {
   task <- switch(req$params$what,
     stop = dr_async(function() stop(structure(
       class = c("mine", "error", "condition"), list(message = "on purpose", call = NULL, size = 42)
     ))),
-    late = dr_async(long, 5, timeout = 0.3),
+    late = dr_async(long, Inf, timeout = 0.3),
     kill = dr_async(function() tools::pskill(Sys.getpid(), tools::SIGKILL)),
     jump = dr_async(function() invokeRestart("abort")),
     long = dr_async(function() raw(65 * 2^20))
@@ -71,7 +83,7 @@ dr_get(app, "/promise", function(req) {
   dr_async(function() promises::promise(function(resolve, reject) later::later(function() resolve("kept"), 0.2)))
 })
 dr_get(app, "/unwaited", function(req) {
-  dr_async(long, 20, "unwaited")
+  dr_async(long, Inf, "unwaited")
   "answered"
 })
 dr_get(app, "/many/<n>", function(req) {

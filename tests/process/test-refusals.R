@@ -2,8 +2,8 @@
 
 # Runs `drover serve` to its end, which must be of this status and say this, in few lines: once, and in the line of
 # its worker if there was one.
-refused <- function(app, status, says, ..., seconds = 20) {
-  ran <- run_to_end(command_of(app, ...), seconds)
+refused <- function(app, status, says, ...) {
+  ran <- run_to_end(command_of(app, ...))
   lines <- ran$log[nzchar(ran$log)]
   shown <- paste(lines, collapse = "\n    ")
   expect(!is.na(ran$status), "it runs on:\n    ", shown)
@@ -50,7 +50,7 @@ test("on_worker_start that throws", function() {
 test("workers that die before they are ready", function() {
   refused(write_app(c("app <- dr_app()", "dr_get(app, '/', function(req) 'x')",
     "dr_on_worker_start(app, function() tools::pskill(Sys.getpid(), tools::SIGKILL))", "app")), 1L,
-    "no worker could be started", seconds = 60)
+    "no worker could be started")
 })
 
 test("a file that is not there", function() {

@@ -10,26 +10,32 @@ runtime_folder <- function(mode = "0700") {
 
 sockets <- function(runtime) list.files(runtime)
 
-# A server that the commands with the same `runtime` find, of version "1" of an app with routes that take their time.
+# A server that the commands with the same `runtime` find, of version "1" of an app with a route that waits at a gate.
 start_found <- function(runtime, ..., file = tempfile("app-", fileext = ".R")) {
-  write_slow_app("1", file)
+  write_version("1", file)
   server <- launch(command_of(file, ...), env = runtime)
   expect(!is.null(server$url), paste(server$log(), collapse = "\n"))
   c(server, list(file = file))
 }
 
-write_slow_app <- function(version, file) {
+write_version <- function(version, file) {
   write_app(c(
     "app <- dr_app()", sprintf("dr_get(app, '/version', function(req) '%s')", version),
-    "dr_get(app, '/slow', function(req) {", "  file.create(file.path(Sys.getenv('MARKS'), 'begun'))",
-    "  Sys.sleep(as.numeric(req$query$s))", "  'done'", "})", "app"
+    "dr_get(app, '/held', function(req) {", "  stand_at('held')", "  'done'", "}, timeout = 600)", "app"
   ), file)
+}
+
+# Starts a command that takes its time: the process.
+start_command <- function(..., env) {
+  start_client(drover_program(), c(...), env = c("current", env), stdout = "|", stderr = "2>&1")
 }
 
 test("status says how a server is, reload brings the new code before it ends, and stop waits for requests", function() {
   runtime <- runtime_folder()
-  server <- start_found(runtime, workers = 2)
+  server <- start_found(runtime, workers = 2, graceful_timeout = 600)
   for (i in 1:3) ask(server, "/version")
+  # a request is counted when its client has its answer already
+  within(function() any(grepl(" 3 requests answered", command("status", env = runtime)$out)))
   shows(command("status", env = runtime), 0L, c(
     paste0("^", server$url, ": ", server$file, "$"), paste0("^process ", server$pid, ", drover .*generation 1$"),
     "^2 workers, 3 requests answered by these workers, 0 of them with errors, 0 waiting", "^ +pid +state +generation",
@@ -37,17 +43,23 @@ test("status says how a server is, reload brings the new code before it ends, an
   ))
   told <- jsonlite::fromJSON(command("status", "--json", env = runtime)$out)
   expect(told$pid == server$pid && setequal(told$workers[[1L]]$pid, workers(server)), "other processes in JSON")
-  write_slow_app("2", server$file)
+  write_version("2", server$file)
   shows(command("reload", env = runtime), 0L, "^reloaded: generation 2 of http.* serves$")
   expect(ask(server, "/version")$body == "2", "reload ended before the new code served")
-  write_app("stop('no such table')", server$file)
-  shows(command("reload", env = runtime), 1L, NULL, "^drover: not reloaded, .*: line 2: no such table$")
+  line <- match("stop('no such table')", readLines(write_app("stop('no such table')", server$file)))
+  shows(command("reload", env = runtime), 1L, NULL, sprintf("^drover: not reloaded, .*: line %d: no such table$", line))
   expect(ask(server, "/version")$body == "2", "the code before does not serve")
-  running <- ask_later(server, "/slow?s=1")
-  marked(server, "begun")
-  shows(command("stop", env = runtime), 0L, paste0("^stopped ", server$url))
-  expect(have_ended(server$pid), "its process is still there")
+  running <- ask_later(server, "/held")
+  expect(marked(server, "held"), "it does not begin")
+  stop <- start_command("stop", env = runtime)
+  expect(drains(server), "it still listens")
+  expect(never(function() !stop$is_alive(), 0.3) && !is_over(running), "it does not wait for what runs")
+  open_gate(server, "held")
   expect(running()$body == "done", "the request in flight failed")
+  stop$wait(patience() * 1000)
+  said <- stop$read_all_output()
+  expect(identical(stop$get_exit_status(), 0L) && grepl(paste0("^stopped ", server$url), said), said)
+  expect(have_ended(server$pid), "its process is still there")
   expect(identical(exit_status(server), 0L) && !length(sockets(runtime)), "another end, or something is left")
   shows(command("status", env = runtime), 4L, NULL, "^drover: no server of this user runs that the program has started")
   shows(command("stop", env = runtime), 4L, NULL, "no server")
@@ -76,9 +88,9 @@ test("of several servers one is named by its port, file, folder or process", fun
 
 test("stop has a time limit, and --now needs none", function() {
   runtime <- runtime_folder()
-  server <- start_found(runtime, workers = 1)
-  running <- ask_later(server, "/slow?s=100")
-  marked(server, "begun")
+  server <- start_found(runtime, workers = 1, graceful_timeout = 600)
+  running <- ask_later(server, "/held")
+  expect(marked(server, "held"), "it does not begin")
   waited <- command("stop", "--wait", "500ms", env = runtime)
   shows(waited, 1L, NULL, "has not ended within 0.5 s: it waits for requests")
   shows(command("stop", "--wait", "soon", env = runtime), 2L, NULL, "must be a number of seconds, or a time")
@@ -88,8 +100,8 @@ test("stop has a time limit, and --now needs none", function() {
 
 test("a server that is loading is found, and is no server that serves", function() {
   runtime <- runtime_folder()
-  file <- write_app(c("file.create(file.path(Sys.getenv('MARKS'), 'loading'))", "Sys.sleep(1000)"))
-  server <- launch(command_of(file), env = runtime, ready = NULL)
+  file <- write_app("stand_at('loading')")
+  server <- launch(command_of(file, start_timeout = 600), env = runtime, ready = NULL)
   expect(marked(server, "loading"), "it does not load")
   shows(command("status", env = runtime), 1L, "^starting: ", "does not serve yet$")
   shows(command("reload", env = runtime), 1L, NULL, "not reloaded.*starting or stopping")
@@ -101,13 +113,13 @@ test("a server that was killed is not found, and what it has left goes", functio
   runtime <- runtime_folder()
   server <- start_found(runtime, workers = 1)
   send_signal(server$pid, tools::SIGKILL)
-  server$process$wait(5000)
+  expect(have_ended(server$pid), "it lives")
   expect(length(sockets(runtime)) == 1L, "nothing is left to be found")
   shows(command("status", env = runtime), 4L, NULL, "no server")
   expect(!length(sockets(runtime)), "it stays")
   again <- start_found(runtime, workers = 1)
   send_signal(again$pid, tools::SIGKILL)
-  again$process$wait(5000)
+  expect(have_ended(again$pid), "it lives")
   start_found(runtime, workers = 1)
   expect(length(sockets(runtime)) == 1L, "the next server leaves it there")
 }, ways = 1)
@@ -134,12 +146,10 @@ test("without a folder that is named, a server is in that of the user", function
 test("reloads that are asked for at once are as many as are needed, and each is told how it ended", function() {
   runtime <- runtime_folder()
   server <- start_found(runtime, workers = 1)
-  write_slow_app("2", server$file)
-  asked <- lapply(1:4, function(i) {
-    start_client(drover_program(), "reload", env = c("current", runtime), stdout = "|", stderr = "2>&1")
-  })
+  write_version("2", server$file)
+  asked <- lapply(1:4, function(i) start_command("reload", env = runtime))
   for (client in asked) {
-    client$wait(60000)
+    client$wait(patience(60) * 1000)
     expect(identical(client$get_exit_status(), 0L), client$read_all_output())
   }
   expect(ask(server, "/version")$body == "2", "another version")

@@ -2,8 +2,7 @@
 
 signal_app <- function() write_app(c(
   "app <- dr_app()",
-  "mark <- function(name) file.create(file.path(Sys.getenv('MARKS'), name))",
-  "dr_get(app, '/slow', function(req) { mark('begun'); Sys.sleep(1); mark('slept'); 'slept' })",
+  "dr_get(app, '/held', function(req) { stand_at('held'); 'let go' }, timeout = 600)",
   "dr_get(app, '/text', function(req) 'text')",
   "dr_get(app, '/fail/<why>', function(req) stop(req$params[['why']]))",
   "app"
@@ -12,17 +11,29 @@ signal_app <- function() write_app(c(
 SIGQUIT <- 3L
 SIGUSR1 <- 10L
 
+# A request waits at a gate, and the server has been told to end. A session that runs handlers itself hears of that when
+# the handler has returned.
+expect_waits <- function(server, running, start) {
+  if (!identical(start, starts[["the session"]])) expect(drains(server), "it still listens")
+  expect(never(function() !server$process$is_alive() || is_over(running), 0.3), "it does not wait for what runs")
+}
+
 for (signal in c("TERM", "QUIT", "INT")) local({
   signal <- signal
   number <- c(TERM = tools::SIGTERM, QUIT = SIGQUIT, INT = tools::SIGINT)[[signal]]
   test_every_way(paste(signal, "drains and ends"), function(start) {
-    server <- start(signal_app())
-    # in a session INT ends the handler that runs, as Ctrl-C does at a console
-    path <- if (signal == "INT") "/text" else "/slow"
-    running <- ask_later(server, path)
-    if (path == "/slow") expect(marked(server, "begun"), "it does not begin") else running()
+    server <- start(signal_app(), graceful_timeout = 600)
+    # in a session that runs handlers INT ends the one that runs, as Ctrl-C does at a console
+    ends_handlers <- signal == "INT" && any(vapply(starts[c("the session", "dr_run()")], identical, NA, start))
+    running <- ask_later(server, if (ends_handlers) "/text" else "/held")
+    if (ends_handlers) running() else expect(marked(server, "held"), "it does not begin")
     send_signal(server$pid, number)
-    if (path == "/slow") expect(running()$body == "slept", "what ran was not answered")
+    if (!ends_handlers) {
+      expect_waits(server, running, start)
+      open_gate(server, "held")
+      answer <- running()
+      expect(answer$body == "let go", "what ran was not answered: status ", answer$status)
+    }
     status <- exit_status(server)
     expect(identical(status, 0L), "exit status ", status)
   })
@@ -32,21 +43,27 @@ for (signal in c("TERM", "QUIT", "INT")) local({
 test("INT while a callback of 'later' serves ends a session that blocks", function() {
   app <- write_app(c(
     "app <- dr_app()", "dr_get(app, '/text', function(req) 'text')",
-    "dr_get(app, '/int', function(req) { tools::pskill(Sys.getpid(), tools::SIGINT); Sys.sleep(5); 'not interrupted' })",
+    "dr_get(app, '/int', function(req) {", "  tools::pskill(Sys.getpid(), tools::SIGINT)", "  stand_at('never')", "})",
     "app"
   ))
   server <- serve_session(c(
-    "ask <- function(path) {",
-    "  system(paste0('curl -s -m 10 -o ', file.path(Sys.getenv('MARKS'), basename(path)), ' ', dr_url(), path), wait = FALSE)",
-    "  Sys.sleep(0.5)",
+    "under_way <- function() {",
+    "  grep('^drover_requests_open ', readLines(paste0(dr_url(), '/metrics')), value = TRUE)",
     "}",
-    "withCallingHandlers(serve(), message = function(m) {",
+    "# until it has come, and waits for the session",
+    "ask <- function(path) {",
+    "  before <- under_way()",
+    "  file <- file.path(Sys.getenv('MARKS'), basename(path))",
+    "  system(paste0('curl -s -m 100 -o ', file, ' ', dr_url(), path), wait = FALSE)",
+    "  while (under_way() == before) Sys.sleep(0.01)",
+    "}",
+    "withCallingHandlers(serve(metrics = TRUE), message = function(m) {",
     "  later::later(function() ask('/int'))",
     "  if (grepl('listening', conditionMessage(m))) ask('/text')",
     "})"
   ), app)
   expect(marked(server, "text"), "the first request is not answered")
-  status <- exit_status(server, 10)
+  status <- exit_status(server)
   expect(identical(status, 0L), "exit status ", status)
 })
 
@@ -54,7 +71,7 @@ test_every_way("INT as soon as it says that it listens ends it in peace", functi
   for (i in 1:8) {
     server <- start(signal_app())
     send_signal(server$pid, tools::SIGINT)
-    status <- exit_status(server, 10)
+    status <- exit_status(server)
     expect(identical(status, 0L), "start ", i, ": exit status ", status)
   }
 }, of = c("the session", "dr_run()"))
@@ -62,21 +79,20 @@ test_every_way("INT as soon as it says that it listens ends it in peace", functi
 test_every_way("USR1 opens a log file again that was moved, and so does the next line after a second", function(start) {
   log <- tempfile("log-")
   server <- start(signal_app(), log = log)
-  has <- function(file, text) {
-    within(function() file.exists(file) && any(grepl(text, readLines(file, warn = FALSE), fixed = TRUE)), 5)
-  }
+  has <- function(file, text) file.exists(file) && any(grepl(text, readLines(file, warn = FALSE), fixed = TRUE))
   ask(server, "/fail/first")
-  expect(has(log, "first"), "the log has no line")
+  expect(within(function() has(log, "first")), "the log has no line")
   moved <- paste0(log, ".1")
   file.rename(log, moved)
   send_signal(server$pid, SIGUSR1)
-  expect(within(function() file.exists(log), 5), "USR1 does not open it again")
+  expect(within(function() file.exists(log)), "USR1 does not open it again")
   ask(server, "/fail/second")
-  expect(has(log, "second") && !has(moved, "second"), "the line is in the old file")
+  expect(within(function() has(log, "second")) && !has(moved, "second"), "the line is in the old file")
   unlink(log)
-  Sys.sleep(1.1)
+  # it looks for its file once a second
+  let_pass(1.1)
   ask(server, "/fail/third")
-  expect(has(log, "third"), "a removed file is not opened again")
+  expect(within(function() has(log, "third")), "a removed file is not opened again")
   expect(server$process$is_alive(), "it has ended")
 })
 
@@ -87,14 +103,16 @@ first_process <- function(server) {
 }
 
 test_every_way("a terminal that is closed ends what was started there, in peace", function(start) {
-  server <- start(signal_app(), wrapper = terminal())
+  server <- start(signal_app(), graceful_timeout = 600, wrapper = terminal())
   pid <- first_process(server)
-  running <- ask_later(server, "/slow")
-  expect(marked(server, "begun"), "it does not begin")
+  running <- ask_later(server, "/held")
+  expect(marked(server, "held"), "it does not begin")
   # the terminal hangs up
   send_signal(server$pid, tools::SIGTERM)
+  expect_waits(server, running, start)
+  open_gate(server, "held")
   answer <- running()
-  expect(answer$body == "slept", "what ran was not answered: status ", answer$status)
+  expect(answer$body == "let go", "what ran was not answered: status ", answer$status)
   status <- exit_status(server)
   expect(identical(status, 0L), "exit status ", status)
   expect(have_ended(pid), "it still runs")
@@ -113,11 +131,10 @@ test_every_way("nohup: HUP is ignored, whatever becomes of the terminal", functi
   server <- start(signal_app(), wrapper = c(terminal(), "sh", "-c", "trap '' HUP; exec \"$@\"", "nohup"))
   pid <- first_process(server)
   send_signal(pid, tools::SIGHUP)
-  Sys.sleep(0.3)
-  expect(!any(grepl("SIGHUP|generation 2", server$log())), "it heeds HUP")
+  expect(never(function() any(grepl("SIGHUP|generation 2", server$log())), 0.3), "it heeds HUP")
+  # the terminal hangs up
   send_signal(server$pid, tools::SIGTERM)
-  Sys.sleep(0.5)
-  expect(all(is_alive(pid)), "it has ended")
+  expect(never(function() !all(is_alive(pid)), 0.5), "it has ended")
   expect(ask(server, "/text")$status == "200", "it does not serve")
   send_signal(pid, tools::SIGTERM)
   expect(identical(exit_status(server), 0L), "another exit status")

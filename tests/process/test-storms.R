@@ -1,19 +1,20 @@
 # Several things at once.
 
 test("kills and reloads at the same time under load: nothing but 502 for who was running", function() {
-  server <- serve(workers = 3, threads = 3, queue_timeout = 20)
+  server <- serve(workers = 3, threads = 3, timeout = 600)
   load <- start_load(server, "/n/{n}", echo = TRUE, connections = 8)
   kills <- 0
   for (round in 1:8) {
     send_signal(server$pid, tools::SIGHUP)
-    Sys.sleep(stats::runif(1, 0, 0.6))
+    # at any moment of a reload
+    let_pass(stats::runif(1, 0, 0.6))
     pids <- workers(server)
     if (length(pids) && round %% 2) {
       kills <- kills + 1
       send_signal(sample(rep(pids, 2), 1), tools::SIGKILL)
     }
   }
-  expect(within(function() length(zygotes(server)) == 1L && length(workers(server)) == 3L, 20),
+  expect(within(function() length(zygotes(server)) == 1L && length(workers(server)) == 3L),
     "zygotes: ", toString(zygotes(server)), "; workers: ", toString(workers(server)))
   account <- end_load(load)
   expect(account[["s502"]] <= kills, attr(account, "line"))
@@ -28,44 +29,45 @@ test("ten HUPs at once: the last code serves, nothing fails, and one generation 
     "dr_get(app, '/new', function(req) 'new')", "app"), file)
   for (i in 1:10) send_signal(server$pid, tools::SIGHUP)
   expect(within(function() ask(server, "/new")$status == "200"), "the new code does not come")
-  expect(within(function() length(zygotes(server)) == 1L && length(workers(server)) == 2L, 20),
+  expect(within(function() length(zygotes(server)) == 1L && length(workers(server)) == 2L),
     "zygotes: ", toString(zygotes(server)), "; workers: ", toString(workers(server)))
   expect_account(end_load(load))
 }, ways = 1:2)
 
+# A line of an app that has it stand at a gate when it is loaded, if there is a file "hold".
+held_at_load <- "if (file.exists(file.path(Sys.getenv('MARKS'), 'hold'))) stand_at('loading')"
+
 # Forks of a session load nothing: their zygote is ready within a millisecond.
 test("the zygote is killed while it loads for a reload: the old code serves on, and the next reload works", function() {
   file <- tempfile("app-", fileext = ".R")
-  slow <- "if (file.exists(file.path(Sys.getenv('MARKS'), 'slow'))) Sys.sleep(30)"
-  write_app(c(slow, "app <- dr_app()", "dr_get(app, '/n/<n>', function(req) req$params[['n']])", "app"), file)
+  write_app(c(held_at_load, "app <- dr_app()", "dr_get(app, '/n/<n>', function(req) req$params[['n']])", "app"), file)
   server <- serve(file, workers = 2)
   old <- zygotes(server)
   load <- start_load(server, "/n/{n}", echo = TRUE, connections = 4)
-  file.create(file.path(server$marks, "slow"))
+  file.create(file.path(server$marks, "hold"))
   send_signal(server$pid, tools::SIGHUP)
-  expect(within(function() length(setdiff(zygotes(server), old)) == 1L), "no zygote for the new code")
+  expect(marked(server, "loading"), "the new code is not loaded")
+  expect(length(setdiff(zygotes(server), old)) == 1L, "no zygote for the new code")
   send_signal(setdiff(zygotes(server), old), tools::SIGKILL)
   expect(logged(server, "not reloaded"), "nothing is told")
-  unlink(file.path(server$marks, "slow"))
+  unlink(file.path(server$marks, "hold"))
   send_signal(server$pid, tools::SIGHUP)
   expect(logged(server, "reloaded: generation"), "no further reload")
   expect_account(end_load(load))
 }, ways = 1:2)
 
 test("TERM while it loads, and while it reloads", function() {
-  file <- write_app(c("file.create(file.path(Sys.getenv('MARKS'), 'loading'))", "Sys.sleep(100)"))
-  server <- launch(command_of(file), ready = NULL)
+  server <- launch(command_of(write_app("stand_at('loading')"), start_timeout = 600), ready = NULL)
   expect(marked(server, "loading"), "it does not load")
   send_signal(server$pid, tools::SIGTERM)
-  expect(!is.na(exit_status(server, 10)), "TERM does not end a server that loads")
-  slow <- "if (file.exists(file.path(Sys.getenv('MARKS'), 'slow'))) Sys.sleep(100)"
-  file <- write_app(c(slow, "app <- dr_app()", "dr_get(app, '/n/<n>', function(req) req$params[['n']])", "app"))
-  server <- serve(file, workers = 2)
-  file.create(file.path(server$marks, "slow"))
+  expect(!is.na(exit_status(server)), "TERM does not end a server that loads")
+  file <- write_app(c(held_at_load, "app <- dr_app()", "dr_get(app, '/n/<n>', function(req) req$params[['n']])", "app"))
+  server <- serve(file, workers = 2, start_timeout = 600)
+  file.create(file.path(server$marks, "hold"))
   send_signal(server$pid, tools::SIGHUP)
-  expect(within(function() length(zygotes(server)) == 2L), "it does not reload")
+  expect(marked(server, "loading"), "it does not reload")
   send_signal(server$pid, tools::SIGTERM)
-  expect(identical(exit_status(server, 10), 0L), "TERM does not end a server that reloads")
+  expect(identical(exit_status(server), 0L), "TERM does not end a server that reloads")
   # a session does not load the file again
 }, ways = 1:2)
 
@@ -76,7 +78,9 @@ test("a zygote that is stopped (SIGSTOP): its workers serve, and a lost one come
   send_signal(zygote, tools::SIGSTOP)
   load <- start_load(server, "/n/{n}", echo = TRUE, connections = 4)
   send_signal(pids[1], tools::SIGKILL)
-  Sys.sleep(1)
+  expect(have_ended(pids[1]), "it lives")
+  expect(within(function() ask(server, "/pid")$body == pids[2]), "the other one does not serve")
+  expect(identical(workers(server), pids[2]), "there is another worker already: ", toString(workers(server)))
   send_signal(zygote, tools::SIGCONT)
   wait_for_workers(server, 2, but = pids[1])
   account <- end_load(load)
@@ -85,7 +89,7 @@ test("a zygote that is stopped (SIGSTOP): its workers serve, and a lost one come
 }, ways = 1:3)
 
 test("all workers and the zygote are killed at once, and all is made anew", function() {
-  server <- serve(workers = 2, queue_timeout = 20)
+  server <- serve(workers = 2, timeout = 600)
   load <- start_load(server, "/n/{n}", echo = TRUE, connections = 4)
   old <- c(zygotes(server), workers(server))
   send_signal(old, tools::SIGKILL)
@@ -96,7 +100,7 @@ test("all workers and the zygote are killed at once, and all is made anew", func
 }, ways = 1:3)
 
 test("workers that serve one request each", function() {
-  server <- serve(workers = 2, max_requests = 1, queue_timeout = 20)
+  server <- serve(workers = 2, max_requests = 1, timeout = 600)
   expect_account(load(server, "/n/{n}", echo = TRUE, connections = 4, requests = 200))
 })
 
@@ -105,14 +109,13 @@ test("uploads and long answers while workers are killed: no file is left, and no
   dir.create(folder)
   body <- tempfile("body-")
   writeBin(raw(3e6), body)
-  server <- serve(workers = 2, max_body = 1e7, upload_path = folder, queue_timeout = 20, env = c(TMPDIR = folder))
+  server <- serve(workers = 2, max_body = 1e7, upload_path = folder, timeout = 600, env = c(TMPDIR = folder))
   load <- start_load(server, "/big", connections = 4)
   for (round in 1:4) {
     uploads <- lapply(1:4, function(i) ask_later(server, "/upload", "--data-binary", paste0("@", body)))
     pids <- wait_for_workers(server, 2)
     send_signal(pids[1], tools::SIGKILL)
     for (wait in uploads) expect(wait()$status %in% c("200", "502"), "another status")
-    Sys.sleep(0.5)
   }
   account <- end_load(load)
   # an answer that the dead worker had begun is cut, as its status was sent
@@ -149,6 +152,7 @@ ways <- list(
 for (way in names(ways)) local({
   way <- way
   test(paste("clients that leave at every moment, on every kind of answer: nothing is left of them:", way), function() {
+    may_take(120)
     folder <- tempfile("uploads-")
     server <- ways[[way]](folder)
     paths <- storm_paths(storm_file())
@@ -157,11 +161,18 @@ for (way in names(ways)) local({
     expect_account(load(server, "/n/{n}", echo = TRUE, connections = 8, requests = 500))
     before <- census(server)
     held <- nameless(before$pid)
-    left <- end_storm(start_storm(server, paths, storm_seconds))
-    expect(all(left > 10), "too few have left: ", toString(paste(names(left), left)))
-    # every place in the queue and every slot is free
-    expect(within(function() ask(server, "/text")$status == "200"), "it does not serve")
-    Sys.sleep(0.5)
+    # on a slow machine more than once
+    left <- 0
+    expect(within(function() {
+      left <<- left + end_storm(start_storm(server, paths, storm_seconds))
+      all(left > 10)
+    }, 60), "too few have left: ", toString(paste(names(left), left)))
+    # every place in the queue and every slot is free, as soon as what has been left is over
+    free <- function() {
+      account <- load(server, "/n/{n}", echo = TRUE, connections = 60, requests = 60)
+      account[["s200"]] == 60
+    }
+    expect(within(free), "it does not serve")
     expect_account(load(server, "/n/{n}", echo = TRUE, connections = 60, requests = 6000))
     expect_account(load(server, "/c/later/3", connections = 60, requests = 600))
     after <- census(server)

@@ -7,11 +7,11 @@ streams_app <- file.path(here, "streams-app.R")
 # whole body, 18 (HTTP/1.1) or 92 (HTTP/2) for one that was broken off, NA while it goes on.
 read_stream <- function(server, path, ...) {
   out <- tempfile("stream-")
-  client <- start_client("curl", c("-s", "-N", "--max-time", "30", "-o", out, ..., paste0(server$url, path)))
+  client <- start_client("curl", c("-s", "-N", "--max-time", "300", "-o", out, ..., paste0(server$url, path)))
   list(
     process = client,
     body = function() if (file.exists(out)) readChar(out, file.size(out), useBytes = TRUE) else "",
-    end = function(seconds = 30) {
+    end = function(seconds = patience()) {
       client$wait(seconds * 1000)
       if (client$is_alive()) NA_integer_ else client$get_exit_status()
     }
@@ -20,7 +20,7 @@ read_stream <- function(server, path, ...) {
 
 # A connection that has asked for something, and reads nothing by itself.
 open_stream <- function(server, path, method = "GET") {
-  connection <- socketConnection("127.0.0.1", server$port, open = "r+b", blocking = TRUE, timeout = 10)
+  connection <- socketConnection("127.0.0.1", server$port, open = "r+b", blocking = TRUE, timeout = 120)
   writeBin(charToRaw(paste0(method, " ", path, " HTTP/1.1\r\nHost: localhost\r\n\r\n")), connection)
   connection
 }
@@ -42,7 +42,7 @@ test_every_way("streams arrive whole, over both versions of HTTP, with status an
   lines <- ask(server, "/json-lines")$body
   expect(lines == "{\"n\":1}\n{\"n\":2}\n{\"n\":3}", "lines of JSON: ", lines)
   beats <- read_stream(server, "/beats")
-  expect(within(function() beats$body() == "data: x\n\n:\n\n:\n\n", 5), "heartbeats: ", beats$body())
+  expect(within(function() startsWith(beats$body(), "data: x\n\n:\n\n:\n\n")), "heartbeats: ", beats$body())
   beats$process$kill()
 })
 
@@ -50,7 +50,7 @@ test_every_way("fields are sent behind the body, and none that a client needs be
   server <- start(streams_app)
   # after the empty line behind the head: the body and what follows it
   behind <- function(path, ...) {
-    text <- processx::run("curl", c("-s", "-i", ..., paste0(server$url, path)), timeout = 30)$stdout
+    text <- processx::run("curl", c("-s", "-i", ..., paste0(server$url, path)), timeout = 120)$stdout
     sub("^(.|\n)*?\r?\n\r?\n", "", text, perl = TRUE)
   }
   for (version in c("--http1.1", "--http2-prior-knowledge")) {
@@ -81,11 +81,8 @@ test_every_way("many streams and requests share one worker", function(start) {
   streams <- lapply(1:40, function(i) open_stream(server, "/tick"))
   on.exit(for (stream in streams) close(stream))
   expect(within(function() noted(server, "opened") == 40L), "they were not all opened")
-  for (i in 1:20) {
-    answer <- ask(server, "/pid")
-    expect(answer$body == pid && answer$seconds < 3, "a request took ", answer$seconds, " s")
-    Sys.sleep(0.05)
-  }
+  # none of the streams has an end
+  for (i in 1:20) expect(ask(server, "/pid")$body == pid, "a request has another answer")
   for (stream in streams) {
     text <- rawToChar(readBin(stream, "raw", 700L))
     expect(grepl("\ndata: 1\n\n", text) && grepl("\ndata: 5\n\n", text), "a stream has only: ", text)
@@ -97,23 +94,15 @@ test_every_way("a client that leaves is told to the generator, once", function(s
   stream <- open_stream(server, "/tick")
   readBin(stream, "raw", 300L)
   close(stream)
-  left <- Sys.time()
   expect(within(function() noted(server, "cancelled") == 1L), "it was not told")
-  expect(Sys.time() - left < 3, "it was told after ", format(Sys.time() - left))
-  # one that is not due: 0.1 s is promised, and a machine that is busy gets three tries
-  took <- vapply(1:3, function(i) {
-    stream <- open_stream(server, "/seldom")
-    readBin(stream, "raw", 200L)
-    close(stream)
-    left <- as.numeric(Sys.time())
-    while (noted(server, "missed") < i && as.numeric(Sys.time()) < left + 5) Sys.sleep(0.005)
-    as.numeric(Sys.time()) - left
-  }, 0)
-  expect(min(took) < 0.1, "one that is not due was told after ", toString(round(took, 3)), " s")
+  # one that is not due for an hour
+  stream <- open_stream(server, "/seldom")
+  readBin(stream, "raw", 200L)
+  close(stream)
+  expect(within(function() noted(server, "missed") == 1L), "one that is not due was not told")
   # one that a slow client holds up
   stream <- open_stream(server, "/flood")
-  expect(within(function() noted(server, "flood") > 3L), "it does not begin")
-  Sys.sleep(0.5)
+  calls_until_blocked(server)
   close(stream)
   expect(within(function() noted(server, "cancelled") == 2L), "one that waits was not told")
   # HEAD: nobody wants a body
@@ -123,18 +112,15 @@ test_every_way("a client that leaves is told to the generator, once", function(s
   text <- rawToChar(readBin(stream, "raw", 10000L))
   expect(grepl("text/event-stream.*\r\n\r\nHTTP/1.1 200 OK.*\r\n\r\ntext$", text), "HEAD: ", text)
   expect(within(function() noted(server, "cancelled") == 3L), "HEAD: it was not told")
-  Sys.sleep(0.5)
-  expect(noted(server, "cancelled") == 3L, "one was told twice")
+  expect(never(function() noted(server, "cancelled") != 3L, 0.3), "one was told twice")
 })
 
 # Waits until a generator of /flood is not called any more, and says how often it was since it had been `since` times.
 calls_until_blocked <- function(server, since = 0L) {
-  before <- -1L
+  before <- since
   expect(within(function() {
-    Sys.sleep(0.5)
-    same <- noted(server, "flood") == before
     before <<- noted(server, "flood")
-    same && before > since
+    before > since && never(function() noted(server, "flood") > before, 0.5)
   }), "the generator is called for ever")
   before - since
 }
@@ -181,7 +167,7 @@ test_every_way("a generator that fails ends its own stream, and nothing else", f
   expect(ask(server, "/pid")$body == pid, "the worker was replaced")
 })
 
-# Streams over both versions of HTTP: of events, and ones that end after three seconds.
+# Streams over both versions of HTTP: of events, and ones that go on until their gate is open.
 versions <- c("--http1.1", "--http2-prior-knowledge")
 open_both <- function(server) {
   streams <- list(
@@ -193,22 +179,26 @@ open_both <- function(server) {
   streams
 }
 
-# The events are whole within so many seconds, and the others are finished.
-expect_both_end <- function(streams, seconds) {
+# The events end whole, while the others go on; these are finished.
+expect_both_end <- function(server, streams) {
   for (i in seq_along(versions)) {
     events <- streams$events[[i]]
+    expect(identical(events$end(), 0L), versions[i], ": the events end with ", events$end(0))
+    expect(is.na(streams$steady[[i]]$end(0)), versions[i], ": the other has ended with ", streams$steady[[i]]$end(0))
+  }
+  open_gate(server, "steady")
+  for (i in seq_along(versions)) {
     steady <- streams$steady[[i]]
-    expect(events$end(seconds) == 0L, versions[i], ": the events end with ", events$end(0))
-    whole <- steady$end() == 0L && steady$body() == strrep("x", 30L)
+    whole <- identical(steady$end(), 0L) && grepl("^x+$", steady$body())
     expect(whole, versions[i], ": the other ends with ", steady$end(0))
   }
 }
 
 test_every_way("a server that ends: events end whole, other streams are finished", function(start) {
-  server <- start(streams_app)
+  server <- start(streams_app, graceful_timeout = 600)
   streams <- open_both(server)
   send_signal(server$pid, tools::SIGTERM)
-  expect_both_end(streams, 2)
+  expect_both_end(server, streams)
   expect(identical(exit_status(server), 0L), "status ", exit_status(server))
   expect(noted(server, "cancelled") == 2L, "not the two generators of events were told")
 })
@@ -218,16 +208,16 @@ test_every_way("a server that ends: what has no end is broken off after graceful
   stream <- read_stream(server, "/endless")
   expect(within(function() nchar(stream$body()) > 2L), "it does not begin")
   send_signal(server$pid, tools::SIGTERM)
-  expect(stream$end(5) %in% c(18L, 56L), "it ends with ", stream$end(0))
+  expect(stream$end() %in% c(18L, 56L), "it ends with ", stream$end(0))
   expect(!is.na(exit_status(server)), "the server does not end")
   expect(noted(server, "cancelled") == 1L, "its generator was told ", noted(server, "cancelled"), " times")
 })
 
 test_every_way("a reload ends events, which come back to the new app, and finishes other streams", function(start) {
-  server <- start(streams_app)
+  server <- start(streams_app, graceful_timeout = 600)
   streams <- open_both(server)
   send_signal(server$pid, 1L)
-  expect_both_end(streams, 10)
+  expect_both_end(server, streams)
   expect(ask(server, "/count/3")$body == "1\n2\n3", "the new app does not stream")
 })
 
@@ -244,34 +234,34 @@ test_every_way("a worker that is killed breaks off its own streams", function(st
 test_every_way("a thousand streams opened at once, and left at once", function(start) {
   server <- start(streams_app)
   many <- lapply(1:4, function(i) {
-    start_client("curl", c("-s", "--parallel", "--parallel-immediate", "--parallel-max", "250", "--max-time", "60", "-o",
-      "/dev/null", paste0(server$url, "/tick?n=[1-250]")))
+    start_client("curl", c("-s", "--parallel", "--parallel-immediate", "--parallel-max", "250", "-o", "/dev/null",
+      paste0(server$url, "/tick?n=[1-250]")))
   })
-  expect(within(function() noted(server, "opened") == 1000L, 30), noted(server, "opened"), " were opened")
+  expect(within(function() noted(server, "opened") == 1000L), noted(server, "opened"), " were opened")
   expect(ask(server, "/text")$body == "text", "no request goes through")
   for (client in many) client$kill()
-  expect(within(function() noted(server, "cancelled") == 1000L, 30), noted(server, "cancelled"), " were told")
-  Sys.sleep(0.3)
-  expect(noted(server, "cancelled") == 1000L, "some were told twice")
+  expect(within(function() noted(server, "cancelled") == 1000L), noted(server, "cancelled"), " were told")
+  expect(never(function() noted(server, "cancelled") != 1000L, 0.3), "some were told twice")
   expect(ask(server, "/text")$body == "text", "the server is not well")
 })
 
 test("a generator that takes its time holds up no request that another worker can take", function() {
-  server <- serve(streams_app, workers = "2-2")
+  server <- serve(streams_app, workers = "2-2", timeout = 600)
   wait_for_workers(server, 2)
-  slow <- read_stream(server, "/slow")
-  expect(within(function() nchar(slow$body()) > 0L), "it does not begin")
-  took <- vapply(1:10, function(i) ask(server, "/text")$seconds, 0)
-  expect(max(took) < 1.2, "a request took ", max(took), " s")
-  expect(slow$end() == 0L, "the stream is not whole")
+  held <- read_stream(server, "/held")
+  expect(marked(server, "held"), "it does not begin")
+  for (i in 1:10) expect(ask(server, "/text")$body == "text", "a request is not answered")
+  expect(is.na(held$end(0)), "it has not waited")
+  open_gate(server, "held")
+  expect(held$end() == 0L && held$body() == strrep("held\n", 3L), "the stream is not whole")
 })
 
 test("a generator that does not return ends with its worker, once a request has waited for it in vain", function() {
-  server <- serve(streams_app, workers = "1-1", timeout = 1, kill_after = 0.5)
+  server <- serve(streams_app, workers = "1-1", timeout = 600, kill_after = 0.5)
   wait_for_workers(server, 1)
   stream <- read_stream(server, "/hang")
   expect(within(function() stream$body() == "one"), "no first chunk")
-  expect(ask(server, "/text")$status %in% c("503", "504"), "it was answered")
+  expect(ask(server, "/brief")$status %in% c("503", "504"), "it was answered")
   expect(stream$end() == 18L, "the stream did not break off")
   expect(within(function() ask(server, "/text")$status == "200"), "nobody answers")
   expect(logged(server, "for a stream or a promise, did not return"), "the log does not say why")

@@ -15,13 +15,14 @@ serve_at <- function(way, path, mode = "") {
     "dr_run()" = session(dr_run(file, host = host, workers = 1, block = TRUE)),
     "the session" = session(dr_serve(app, host = host, block = TRUE)),
     "forks of the session" = session(dr_serve(app, host = host, workers = 2, block = TRUE))
-  ), wait = FALSE)
-  within(function() logged(server, paste0("drover listening on unix:", path)) || !server$process$is_alive())
+  ), ready = function(lines) any(grepl(paste0("drover listening on unix:", path), lines, fixed = TRUE)))
+  expect(server$process$is_alive(), "it does not listen:\n    ", paste(server$log(), collapse = "\n    "))
   server
 }
 
 ask_at <- function(path, ...) {
-  answer <- processx::run("curl", c("-s", "--max-time", "10", "--unix-socket", path, ..., "http://x/"), error_on_status = FALSE)
+  answer <- processx::run("curl", c("-s", "--max-time", "120", "--unix-socket", path, ..., "http://x/"),
+    error_on_status = FALSE)
   list(status = answer$status, body = answer$stdout)
 }
 

@@ -51,9 +51,9 @@ test_every_way("a worker has a connection to another server, and tells its own c
   expect(logged(server, "ERROR a function of dr_ws_connect\\(\\) failed: on purpose"), "not logged")
   expect(ask(server, "/send/back")$body == "true", "it is not sent")
   expect(within(function() "back" %in% said()), "no echo: ", toString(said()))
-  # plain requests wait for none of it
-  took <- vapply(1:5, function(i) ask(server, "/pid")$seconds, 0)
-  expect(max(took) < 3, "a request took ", max(took), " s")
+  # plain requests wait for none of it: the connection stays as long as the server
+  for (i in 1:5) expect(ask(server, "/pid")$status == "200", "a request is not answered")
+  expect(ask(feed, "/who")$body == "1", "the connection has ended")
 })
 
 test("a connection of the app's file is not there in its forks, and one of a worker comes back", function() {
@@ -73,5 +73,5 @@ test("a connection of the app's file is not there in its forks, and one of a wor
   expect(exit_status(feed) == 0L, "the other server goes on")
   expect(ask(again, "/send/meanwhile")$body == "true", "it does not wait")
   back <- serve(feed_app(), workers = "1-1", port = port)
-  expect(within(function() grepl("meanwhile", ask(again, "/said")$body), 20), "it does not come back")
+  expect(within(function() grepl("meanwhile", ask(again, "/said")$body)), "it does not come back")
 })

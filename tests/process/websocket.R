@@ -3,12 +3,12 @@
 
 for (file in c("frames.R", "handshake.R")) source(file.path(dirname(here), "websocket", file))
 
-# list(con, status, fields, bytes) in an environment; `con` is closed with end_sockets().
+# list(con, status, fields, bytes; pings, how many were answered) in an environment; `con` is closed with end_sockets().
 open_sockets <- list()
 
 ws_open <- function(server, path, headers = character()) {
   con <- socketConnection("127.0.0.1", server$port, open = "r+b", blocking = FALSE, timeout = 10, options = "no-delay")
-  socket <- list2env(list(con = con, bytes = raw(), answers = TRUE))
+  socket <- list2env(list(con = con, bytes = raw(), answers = TRUE, pings = 0))
   open_sockets[[length(open_sockets) + 1L]] <<- socket
   address <- list(host = "127.0.0.1", port = server$port, path = path)
   writeBin(charToRaw(handshake_request(address, base64(random_bytes(16)), headers)), con)
@@ -64,7 +64,10 @@ ws_next <- function(socket, seconds = patience(30)) {
         code <- if (length(frame$payload)) be_number(frame$payload[1:2]) else 1005
         return(list(code = code, reason = rawToChar(frame$payload[-(1:2)])))
       }
-      if (what == "ping" && socket$answers) writeBin(frame_bytes(opcodes[["pong"]], frame$payload), socket$con)
+      if (what == "ping" && socket$answers) {
+        writeBin(frame_bytes(opcodes[["pong"]], frame$payload), socket$con)
+        socket$pings <- socket$pings + 1
+      }
       next
     }
     if (!ws_read(socket)) return(list(code = 1006, reason = ""))
@@ -94,10 +97,7 @@ ws_leave <- function(socket, code = 1000, reason = "") {
 }
 
 # What handlers have noted, a line each.
-notes <- function(server) {
-  file <- file.path(server$marks, "notes")
-  if (file.exists(file)) trimws(readLines(file)) else character()
-}
+notes <- function(server) trimws(note_lines(server, "notes"))
 
 noted_line <- function(server, pattern) within(function() any(grepl(pattern, notes(server))))
 

@@ -1,9 +1,9 @@
-# WebSockets for the tests: what handlers do is noted in files of the folder MARKS.
+# WebSockets for the tests. What handlers do is noted as `notes`.
 library(drover)
 # before the first message, whose time it would take
 library(promises)
 
-note <- function(...) cat(..., "\n", file = file.path(Sys.getenv("MARKS"), "notes"), append = TRUE)
+source(Sys.getenv("GATES"))
 
 app <- dr_app()
 
@@ -42,7 +42,10 @@ dr_ws(app, "/state/:kind/<n:int>",
     if (msg == "much") conn$state <- strrep("x", 1e5)
     dr_ws_send(conn, list(state = conn$state, kind = conn$params$kind, pid = Sys.getpid()))
   },
-  on_close = function(conn, code, reason) note("closed", conn$params$kind, conn$state$n, code, reason),
+  on_close = function(conn, code, reason) {
+    # what is not there leaves no gap
+    note("notes", paste(c("closed", conn$params$kind, conn$state$n, code, reason), collapse = " "))
+  },
   protocols = c("v2", "v1")
 )
 
@@ -66,9 +69,9 @@ does <- function(conn, msg, binary) {
   switch(sub(" .*", "", msg),
     fail = stop("it failed"),
     pid = dr_ws_send(conn, as.character(Sys.getpid())),
-    sleep = {
+    stand = {
       dr_ws_send(conn, "begun")
-      Sys.sleep(as.numeric(sub(".* ", "", msg)))
+      stand_at(sub(".* ", "", msg))
       dr_ws_send(conn, "done")
     },
     flood = for (i in 1:100) dr_ws_send(conn, strrep("x", 1e5)),
@@ -92,12 +95,7 @@ does <- function(conn, msg, binary) {
     json = dr_ws_send(conn, list(a = 1, b = c("x", "y"))),
     raw = dr_ws_send(conn, as.raw(0:255)),
     bytes = dr_ws_send(conn, "text", binary = TRUE),
-    later = return(promises::promise(function(resolve, reject) {
-      later::later(function() {
-        dr_ws_send(conn, "later")
-        resolve(NULL)
-      }, 0.6)
-    })),
+    later = return(once_open("later", function() dr_ws_send(conn, "later"))),
     dr_ws_send(conn, paste("no", class(msg)))
   )
 }
@@ -105,18 +103,18 @@ does <- function(conn, msg, binary) {
 dr_ws(app, "/does",
   on_message = does,
   on_close = function(conn, code) {
-    note("left", code)
+    note("notes", paste("left", code))
     if (code == 4444) stop("in on_close")
   },
   max_message = "10kB", timeout = 4
 )
 
 dr_ws(app, "/patient", on_message = does, timeout = 0)
-dr_ws(app, "/few", on_message = function() NULL, max_conns = 2)
+dr_ws(app, "/few", on_message = function(conn, msg) dr_ws_send(conn, msg), max_conns = 2)
 dr_ws(app, "/idle", on_message = function(conn, msg) dr_ws_send(conn, msg), idle_timeout = 1)
 dr_ws(app, "/short", on_message = function(conn, msg) dr_ws_send(conn, msg), max_lifetime = 1)
-dr_ws(app, "/pings", on_message = function(conn, msg) dr_ws_send(conn, msg), ping_interval = 0.5,
-  on_close = function(conn, code) note("pinged", code))
+dr_ws(app, "/pings", on_message = function(conn, msg) dr_ws_send(conn, msg), ping_interval = 1,
+  on_close = function(conn, code) note("notes", paste("pinged", code)))
 dr_ws(app, "/own", on_message = function(conn, msg) NULL, origins = "https://app.example.com")
 
 app
