@@ -2,7 +2,8 @@
 # itself anew as the jobs; each job takes the next of the tests that no other has taken, by making a folder for it, and
 # leaves there how it went. They share nothing else: each has an R session and a folder of temporary files of its own.
 #
-# Not for how a test is run and what is said of it: the runners, tests/process/run.R and tests/testthat-run.R.
+# Not for how a test is run and what is said of it: the runners, tests/process/run.R and tests/testthat-run.R, which
+# have sourced lib/wait.R as well.
 
 # not DROVER_...: the program tells of variables of that name that it does not know
 jobs_variable <- "TEST_JOBS_FOLDER"
@@ -37,18 +38,17 @@ run_in_jobs <- function(n, jobs, script, arguments, report) {
     pipe(sprintf("%s=%s %s >&2 < /dev/null; : > %s", jobs_variable, shQuote(folder), command, shQuote(mark)), "r")
   })
   waiting <- seq_len(n)
-  repeat {
+  within(function() {
     # asked before the results are looked for: there are none later
     all_ended <- all(file.exists(ended))
     for (i in waiting) {
       result <- file.path(folder, i, "result")
       if (!file.exists(result)) next
       report(i, readRDS(result))
-      waiting <- setdiff(waiting, i)
+      waiting <<- setdiff(waiting, i)
     }
-    if (all_ended) break
-    Sys.sleep(0.1)
-  }
+    all_ended
+  }, Inf)
   for (job in running) close(job)
   for (i in waiting) report(i, NULL)
 }
@@ -64,10 +64,7 @@ made_once <- function(name, make) {
     file.create(done)
   }
   # compilers may take long where much else runs
-  deadline <- Sys.time() + 300
-  while (!file.exists(done)) {
-    if (file.exists(failed) || Sys.time() > deadline) stop(name, " could not be made by the job that began it")
-    Sys.sleep(0.05)
-  }
+  within(function() file.exists(done) || file.exists(failed), 300)
+  if (!file.exists(done)) stop(name, " could not be made by the job that began it")
   folder
 }

@@ -5,7 +5,7 @@
 
 library(testthat)
 library(drover)
-for (file in c("jobs.R", "lib/failures.R")) source(file.path("tests", file))
+for (file in c("jobs.R", "lib/failures.R", "lib/wait.R")) source(file.path("tests", file))
 
 # the property tests take half a minute, which R CMD check on a stranger's machine is spared
 Sys.setenv(NOT_CRAN = "true")
@@ -13,20 +13,35 @@ Sys.setenv(NOT_CRAN = "true")
 # for helper-handlers.R: the files share what takes long to make
 options(drover.tests.made_once = made_once)
 
+# Gives each test its limit (may_take()), and notes which have taken longer: `late`, what to say of a test, by its name.
+# Beside the code of a test, what it has deferred has that limit, too.
+Limits <- R6::R6Class("Limits", inherit = Reporter, public = list(
+  late = list(),
+  start_test = function(context, test) may_take(60),
+  end_test = function(context, test) {
+    setTimeLimit()
+    self$late[[test]] <- took_longer()
+  }
+))
+
 # Runs one file: list(output, a data frame `tests` with a row for each test: test, how, seconds, why).
 run_file <- function(name) {
+  limits <- Limits$new()
   output <- capture.output({
     details <- test_dir(
-      "tests/testthat", package = "drover", load_package = "installed", reporter = "check", stop_on_failure = FALSE,
+      "tests/testthat", package = "drover", load_package = "installed", stop_on_failure = FALSE,
+      reporter = MultiReporter$new(reporters = list(CheckReporter$new(), limits)),
       filter = paste0("^\\Q", name, "\\E$"), perl = TRUE
     )
   })
   results <- as.data.frame(details)
-  bad <- results$failed > 0L | results$error
+  late <- vapply(results$test, function(test) c(limits$late[[test]], "")[[1L]], "", USE.NAMES = FALSE)
+  bad <- results$failed > 0L | results$error | nzchar(late)
   reasons <- vapply(details, function(one) {
     told <- Filter(function(result) !inherits(result, c("expectation_success", "expectation_warning")), one$results)
     gsub("\\s+", " ", paste(vapply(told, conditionMessage, ""), collapse = " "))
   }, "")
+  reasons <- trimws(paste(late, reasons))
   list(output = output, tests = data.frame(
     file = rep(name, nrow(results)), test = results$test, seconds = results$real, why = reasons,
     how = ifelse(bad, "failed", ifelse(results$skipped, "skipped", "passed"))

@@ -57,6 +57,18 @@ width_is_kept() {
 # A signal that processx sends may lose the status of a process that ends at once: it reaps it then, and forgets that.
 signals_are_sent_by_tools() { git grep --line-number --extended-regexp '[$](signal|interrupt)[(]' -- '*.R' || true; }
 
+# Tests wait by tests/lib/wait.R. Apps may be slow; and what stands in a string is R code of an app.
+# shellcheck disable=SC2016 # $ is R's
+tests_do_not_sleep() {
+  git ls-files -z 'tests/*.R' ':!tests/lib' ':!tests/plumber/apps' ':!tests/*/app.R' ':!tests/process/*-app.R' |
+    xargs -0 Rscript --vanilla -e '
+    for (file in commandArgs(TRUE)) {
+      tokens <- getParseData(parse(file, keep.source = TRUE, encoding = "UTF-8"))
+      lines <- tokens$line1[tokens$text == "Sys.sleep" & grepl("^SYMBOL", tokens$token)]
+      cat(sprintf("%s:%d: Sys.sleep: within(), never(), let_pass() or a gate (tests/lib)\n", file, lines), sep = "")
+    }'
+}
+
 if [ $# -eq 0 ]; then set -- c r shell width; fi
 for what in "$@"; do
   case $what in
@@ -67,6 +79,7 @@ for what in "$@"; do
       ;;
     r)
       check "R: lintr" r_code
+      check "R: tests do not sleep" tests_do_not_sleep
       check "R: signals are sent by tools::pskill()" signals_are_sent_by_tools
       ;;
     shell) check "shell: shellcheck" shell_scripts ;;

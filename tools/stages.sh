@@ -87,6 +87,6 @@ full_package_stage package h2spec 120 tools/h2spec.sh
 # The same requests to plumber or httpuv, and to drover.
 full_package_stage package plumber 240 Rscript tests/plumber/run.R
 # Public programs judge and use the descriptions of the examples.
-full_package_stage package openapi 220 tools/openapi.sh
-full_package_stage package browser 200 tools/browser.sh
+full_package_stage package openapi 220 tools/python-tests.sh openapi
+full_package_stage package browser 200 tools/python-tests.sh browser
 full_package_stage package fuzz-json 60 Rscript tests/fuzz/json.R

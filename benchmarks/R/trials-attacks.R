@@ -94,6 +94,7 @@ full_size <- function(case, connections) {
   case$expect <- lapply(case$expect, function(expected) {
     expected$after <- 0
     expected$within <- 45
+    expected$meanwhile <- FALSE
     expected$outcomes <- lapply(expected$outcomes, function(outcome) {
       if (identical(outcome$what, "200")) outcome["name"] else outcome
     })

@@ -6,18 +6,8 @@ import re
 import signal
 import subprocess
 import tempfile
-import time
 
-
-def wait_until(condition, what, seconds=15):
-    """The value of `condition()` as soon as it is true; an error that names `what` when that takes too long."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"not within {seconds} s: {what}")
+from wait import patience, within
 
 
 class Server:
@@ -37,21 +27,26 @@ class Server:
 
     def __enter__(self):
         try:
-            self.url = wait_until(lambda: self.logged(r"drover listening on (\S+)"), "the server listens", 30)[0]
+            self.url = within(self._address, "the server listens", 60)
         except AssertionError:
             self.process.kill()
             raise AssertionError(f"the server does not start:\n{self.log()}") from None
         return self
 
+    def _address(self):
+        assert self.process.poll() is None, "it has ended"
+        said = self.logged(r"drover listening on (\S+)")
+        return said and said[0]
+
     def __exit__(self, *error):
         self.process.send_signal(signal.SIGINT)
         try:
-            self.process.wait(10)
+            self.process.wait(patience())
         except subprocess.TimeoutExpired:
             # its workers notice, and go
             self.process.kill()
             self.process.wait()
-            raise AssertionError("the server did not end within 10 s of an interrupt") from None
+            raise AssertionError("the server did not end when it was interrupted") from None
         finally:
             self.log_file.close()
 
@@ -73,7 +68,7 @@ class Server:
         before = len(self.logged(r"(generation \d+ serves)"))
         self.gone.update(self.workers())
         self.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: len(self.logged(r"(generation \d+ serves)")) > before, "the app is loaded again")
+        within(lambda: len(self.logged(r"(generation \d+ serves)")) > before, "the app is loaded again")
 
     def kill_worker(self):
         """Kills the oldest worker, and returns when another has taken its place."""
@@ -81,4 +76,4 @@ class Server:
         killed = self.workers()[0]
         self.gone.add(killed)
         os.kill(killed, signal.SIGKILL)
-        wait_until(lambda: len(self.workers()) == count, "a worker takes the place of the one that was killed")
+        within(lambda: len(self.workers()) == count, "a worker takes the place of the one that was killed")

@@ -2,6 +2,8 @@
 
 from contextlib import contextmanager
 
+from wait import patience
+
 # As wide as the pictures in docs/ are.
 VIEWPORT = {"width": 800, "height": 500}
 
@@ -13,7 +15,7 @@ class Tab:
         # certificates of tests are nobody's
         self.context = browser.new_context(viewport=VIEWPORT, locale="en-GB", ignore_https_errors=True)
         self.page = self.context.new_page()
-        self.page.set_default_timeout(15000)
+        self.page.set_default_timeout(patience() * 1000)
         self.errors = []
         self.sockets = []
         self.streams = []

@@ -1,4 +1,4 @@
-# The app that the protocol cases talk to. Prints its process id, then serves on a free port until it is ended.
+# The app that the protocol cases talk to. It serves on a free port until it is ended.
 # Each handler counts its run, so a case can say how many there must be; /ok and /count, which the runner uses, do not.
 
 suppressPackageStartupMessages(library(drover))
@@ -71,15 +71,21 @@ dir.create(files)
 writeBin(raw(1e6), file.path(files, "large.bin"))
 dr_static(app, "/files", files)
 dr_get(app, "/large", counted(function(req) raw(1e6)))
+# until a case opens its gate
+source(Sys.getenv("GATES"))
+dr_get(app, "/held", counted(function(req) {
+  stand_at("held")
+  "held"
+}))
 dr_get(app, "/late", counted(function(req) {
   Sys.sleep(0.3)
   "late"
 }))
 
-message("pid ", Sys.getpid())
-# Timeouts are short, so that the cases which wait for them end soon; everything else is the default, or what a case
-# asks for on the command line: NAME=VALUE, where tls=1 stands for a certificate.
-settings <- list(header_timeout = 2, body_timeout = 2, write_timeout = 2)
+# Three timeouts are short, so that the cases which wait for them end soon; the others are too long to be taken for
+# them. Everything else is the default, or what a case asks for on the command line: NAME=VALUE, where tls=1 stands for
+# a certificate.
+settings <- list(header_timeout = 2, body_timeout = 2, write_timeout = 2, keep_alive = 600, timeout = 600)
 for (argument in strsplit(commandArgs(trailingOnly = TRUE), "=", fixed = TRUE)) {
   settings[[argument[1]]] <- as.numeric(argument[2])
 }

@@ -1,8 +1,8 @@
 # A client that sends what it is told, however wrong, and takes the answers apart.
-# Not for judging them (run.R). Base R has no half-close, so `hang up` closes the whole connection.
+# Not for judging them (judge.R). R has no half-close, so `hang up` closes the whole connection.
 
 connect <- function(server) {
-  socketConnection(server$host, server$port, open = "r+b", blocking = FALSE, timeout = 10)
+  socketConnection(server$host, server$port, open = "r+b", blocking = FALSE, timeout = patience())
 }
 
 # Reads what is there within `seconds`: raw(0) nothing yet, NULL when the server has closed.
@@ -14,35 +14,33 @@ receive <- function(con, seconds) {
 
 # Plays the steps of a case on a new connection. Value: list(answers, rest = bytes that are no answer, text = all that
 # came, closed, missed = what was waited for in vain).
-play <- function(server, case, patience = 10) {
+play <- function(server, case) {
   con <- connect(server)
   on.exit(close(con))
   state <- new.env()
   state$bytes <- raw()
   state$closed <- FALSE
   heads <- if (is.list(case$status)) vapply(case$status, `[[`, NA, "head") else logical()
-  read <- function(done, seconds) {
-    end <- Sys.time() + seconds
-    while (!state$closed && !done() && (left <- as.numeric(end - Sys.time(), units = "secs")) > 0) {
-      got <- receive(con, min(left, 1))
-      if (is.null(got)) state$closed <- TRUE else state$bytes <- c(state$bytes, got)
-    }
+  take <- function(seconds) {
+    got <- receive(con, seconds)
+    if (is.null(got)) state$closed <- TRUE else state$bytes <- c(state$bytes, got)
   }
+  read_until <- function(done) within(function() state$closed || done(), meanwhile = take)
   send <- function(bytes) {
     # in pieces, listening between them: a server may answer and close before it has read everything
     for (from in seq(1, length(bytes), 16384)) {
       if (state$closed) return()
       piece <- bytes[from:min(length(bytes), from + 16383)]
       tryCatch(suppressWarnings(writeBin(piece, con)), error = function(e) NULL)
-      if (length(bytes) > 16384) read(function() FALSE, 0.001)
+      if (length(bytes) > 16384) take(0.001)
     }
   }
   for (step in case$steps) {
     if (!is.null(step$send)) send(step$send)
-    if (!is.null(step$pause)) Sys.sleep(step$pause)
+    if (!is.null(step$pause)) let_pass(step$pause)
     if (!is.null(step$until)) {
       found <- function() grepl(step$until, text_of(state$bytes), perl = TRUE, useBytes = TRUE)
-      read(found, patience)
+      read_until(found)
       if (!found()) state$missed <- c(state$missed, step$until)
     }
   }
@@ -52,13 +50,19 @@ play <- function(server, case, patience = 10) {
 
   number <- length(heads)
   parsed <- function() parse_answers(state$bytes, heads)
-  read(function() length(parsed()$answers) >= number && !identical(case$status, "none"), patience)
+  read_until(function() length(parsed()$answers) >= number && !identical(case$status, "none"))
   if (identical(case$close, "no") && length(parsed()$answers) == number && !state$closed) {
     send(charToRaw("GET /ok HTTP/1.1\r\nHost: localhost\r\n\r\n"))
     heads <- c(heads, FALSE)
-    read(function() length(parsed()$answers) > number, patience)
+    read_until(function() length(parsed()$answers) > number)
+  } else if (identical(case$close, "yes")) {
+    read_until(function() FALSE)
   } else {
-    read(function() FALSE, if (identical(case$close, "yes")) patience else 0.2)
+    # more than was expected, or the end, would come soon
+    never(function() {
+      if (!state$closed) take(0.02)
+      state$closed
+    }, 0.2)
   }
   c(parsed(), text = text_of(state$bytes), closed = state$closed, missed = list(state$missed))
 }

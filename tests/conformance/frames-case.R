@@ -12,19 +12,20 @@ h2_settings <- c("header_table_size", "enable_push", "max_concurrent_streams", "
 
 outcome_names <- c("status", "body", "end", "reset", "goaway", "closed", "open", "silent")
 
-# Value: list(file, settings, open_files, connections, reads, steps, expect = list of records for judge_expectation()).
+# Value: list(file, settings, open_files, connections, reads, turns = whether the other client is to be told how many
+# handlers have run, steps, expect = list of records for judge_expectation()).
 read_frames_case <- function(file) {
   lines <- readLines(file, warn = FALSE)
   if (!grepl("^# ", lines[1])) stop("the first line must say what the case is about")
-  case <- list(file = file, settings = character(), connections = 1L, reads = TRUE)
+  case <- list(file = file, settings = character(), connections = 1L, reads = TRUE, turns = FALSE)
   # what holds for every case without being written
-  expect <- list(list(kind = "others", seconds = 5), list(kind = "left", more = 0))
+  expect <- list(list(kind = "others", seconds = 10), list(kind = "left", more = 0))
   program <- character()
   for (line in lines) {
     if (grepl("^(#|$)", line)) next
     key <- sub(":.*", "", line)
     value <- sub("^[^:]*: ", "", line)
-    if (grepl("^(> |pause: |repeat |end$|hang up$)", trimws(line))) {
+    if (grepl("^(> |pause: |until: |open: |repeat |end$|hang up$)", trimws(line))) {
       program <- c(program, trimws(line))
       next
     }
@@ -46,7 +47,11 @@ read_frames_case <- function(file) {
         range <- as.integer(strsplit(value, "-", fixed = TRUE)[[1]])
         expect <- c(expect, list(list(kind = "runs", from = range[1], to = range[length(range)])))
       },
-      others = if (value == "no") expect[[1]] <- NULL else expect[[1]]$seconds <- as.numeric(value),
+      others = if (value == "no") expect[[1]] <- NULL else stop("others: no, or nothing"),
+      turns = {
+        case$turns <- TRUE
+        expect <- c(expect, list(list(kind = "turns", most = as.integer(value))))
+      },
       log = expect <- c(expect, list(list(kind = "log", pattern = value))),
       stop("unknown line: ", line))
   }
@@ -56,9 +61,11 @@ read_frames_case <- function(file) {
   case
 }
 
-# "streams 1-9", "status 400 | reset within 3": a record of kind "stream" or "connection".
+# "streams 1-9", "status 400 | reset within 3": a record of kind "stream" or "connection". `meanwhile`: it is to come
+# before the last frame is sent.
 read_frames_expectation <- function(subject, text) {
-  record <- list(kind = sub("s? .*", "", subject), after = 0, within = Inf)
+  record <- list(kind = sub("s? .*", "", subject), after = 0, within = Inf, meanwhile = endsWith(text, " meanwhile"))
+  text <- sub(" meanwhile$", "", text)
   if (record$kind == "stream") record$streams <- stream_numbers(sub("^streams? ", "", subject))
   for (limit in c("within", "after")) {
     pattern <- paste0("^(.*) ", limit, " ([0-9.]+)$")
@@ -88,7 +95,8 @@ error_code <- function(name) {
   code
 }
 
-# The lines of a program as steps: list(send = raw) or list(pause = seconds), in order; repetitions are written out.
+# The lines of a program as steps: list(send = raw), list(pause = seconds), list(until = text), list(open = name) or
+# list(hang_up = TRUE), in order; repetitions are written out.
 read_program <- function(lines) {
   state <- new.env()
   state$stream <- -1
@@ -101,6 +109,8 @@ read_program <- function(lines) {
       at <<- at + 1
       steps <- c(steps, list(if (startsWith(line, "> ")) list(frame = substring(line, 3))
         else if (line == "hang up") list(hang_up = TRUE)
+        else if (startsWith(line, "until: ")) list(until = read_until(substring(line, 8)))
+        else if (startsWith(line, "open: ")) list(open = substring(line, 7))
         else if (startsWith(line, "pause: ")) {
           list(ramp = as.numeric(strsplit(substring(line, 8), "-", fixed = TRUE)[[1]]))
         }
@@ -119,6 +129,13 @@ read_program <- function(lines) {
   join_sends(write_out(steps, state, 0))
 }
 
+# What is waited for: list(what = "read", "closed" or "end", stream).
+read_until <- function(text) {
+  if (text %in% c("read", "closed")) return(list(what = text))
+  if (!grepl("^stream [0-9]+ ends$", text)) stop("nothing to wait for: ", text)
+  list(what = "end", stream = sub("^stream ([0-9]+) ends$", "\\1", text))
+}
+
 # `share`: how far a repetition has come, from 0 to 1, for pauses that grow with it.
 write_out <- function(steps, state, share) {
   unlist(lapply(steps, function(step) {
@@ -126,7 +143,7 @@ write_out <- function(steps, state, share) {
     if (!is.null(step$ramp)) {
       return(list(list(pause = step$ramp[1] + share * (step$ramp[length(step$ramp)] - step$ramp[1]))))
     }
-    if (!is.null(step$hang_up)) return(list(step))
+    if (length(step$until) || length(step$open) || length(step$hang_up)) return(list(step))
     once <- function(i) {
       c(write_out(step$steps, state, i / step$times), if (length(step$every)) list(list(pause = step$every)))
     }

@@ -19,21 +19,31 @@ judge_expectation <- function(expected, record) {
       paste0("handlers ran ", record$runs, " times, not ", expected$from, "-", expected$to)
     },
     others = if (record$slowest > expected$seconds) {
-      sprintf("another client's GET /ok took %.1f s, not at most %g", record$slowest, expected$seconds)
+      sprintf("another client waited for %.1f s of a quiet machine, not at most %g", record$slowest, expected$seconds)
+    },
+    turns = if (fewest_between(record) > expected$most) {
+      sprintf("another client got in after %g requests, not at most %d", fewest_between(record), expected$most)
     },
     log = if (!any(grepl(expected$pattern, record$log, perl = TRUE))) paste("no log line matches", expected$pattern)
   )
 }
 
+# How many handlers of the case ran between two answers to the other client at least, while there were more to be run:
+# this client may have been slow to ask, but not always.
+fewest_between <- function(record) {
+  min(Inf, diff(c(0, record$told[record$told > 0 & record$told < record$runs])))
+}
+
 # At most one complaint for each connection: of the first stream for which none of the outcomes came in time.
 judge_connection <- function(expected, connection, number, record) {
+  latest <- if (expected$meanwhile) record$sent else expected$within * record$slack
   for (stream in if (expected$kind == "stream") expected$streams else 0) {
     seen <- connection$streams[[as.character(stream)]]
     times <- outcome_times(expected, seen, connection, record)
     # what must not happen is only known at the end
     negative <- vapply(expected$outcomes, function(outcome) outcome$name %in% c("open", "silent"), NA)
     if (!record$settled) times[negative] <- NA
-    if (any(!is.na(times) & times >= expected$after & times <= expected$within)) next
+    if (any(!is.na(times) & times >= expected$after & times <= latest)) next
     subject <- if (expected$kind == "stream") paste("stream", stream) else "the connection"
     return(paste0(subject, " of ", number, ": ", outcomes_seen(seen, connection), ", not ", outcomes_text(expected)))
   }
@@ -90,7 +100,7 @@ outcomes_text <- function(expected) {
     paste(c(outcome$name, what), collapse = " ")
   }, "")
   paste0(paste(text, collapse = " | "), if (expected$after > 0) paste(" after", expected$after),
-    if (is.finite(expected$within)) paste(" within", expected$within))
+    if (is.finite(expected$within)) paste(" within", expected$within), if (expected$meanwhile) " meanwhile")
 }
 
 # The same expectation made wrong: nothing that meets the right one may meet it.
@@ -108,6 +118,7 @@ break_expectation <- function(expected) {
     },
     memory = expected$megabytes <- -1,
     descriptors = , left = expected$more <- -1e6,
+    turns = expected$most <- -1,
     runs = expected[c("from", "to")] <- list(expected$to + 1, expected$to + 1),
     others = expected$seconds <- -1,
     log = expected$pattern <- "^no line is like this$")

@@ -6,7 +6,7 @@
 # Reads the rest of the frames' client into `into`: benchmarks/R/trials-attacks.R does so as well. `tests`: the folder
 # tests/ of the repository.
 source_frames <- function(tests, into = globalenv()) {
-  for (file in c("conformance/frames-case.R", "conformance/frames-client.R", "conformance/frames-judge.R",
+  for (file in c("lib/wait.R", "conformance/frames-case.R", "conformance/frames-client.R", "conformance/frames-judge.R",
     # the bytes of frames, and what a process holds
     "testthat/helper-h2-frames.R", "testthat/helper-raw-http.R")) sys.source(file.path(tests, file), into)
 }
@@ -25,7 +25,7 @@ run_frames <- function(file, server, tls = FALSE) {
     on.exit(end_server(server))
     get_text(server, "/ok")
   }
-  from <- file.size(server$log)
+  from <- file.size(server$log_file)
   record <- play_frames(server, case)
   record$log <- log_lines(server, from)
   wrong <- unlist(lapply(case$expect, judge_expectation, record = record))

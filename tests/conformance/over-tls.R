@@ -38,15 +38,3 @@ end_tls_server <- function(server) {
   tools::pskill(server$relay)
   end_server(server)
 }
-
-# Ports that nothing listens on now.
-free_ports <- function(n) {
-  found <- integer()
-  for (port in sample(20000:30000)) {
-    socket <- tryCatch(serverSocket(port), error = function(e) NULL)
-    if (is.null(socket)) next
-    close(socket)
-    found <- c(found, port)
-    if (length(found) == n) return(found)
-  }
-}

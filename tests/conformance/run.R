@@ -1,29 +1,28 @@
-# Plays the protocol cases against a server and says which fail. Usage and the format of a case: README.md. Base R only:
-# it must run where nothing but R and the package is installed. Neighbours: server.R starts the server, app.R is its
-# app. Of requests/ and floods/, case.R reads the files, client.R plays them, judge.R says what is wrong with what came
-# of it, mutate.R whether that would be seen; frames-run.R and its neighbours do the same for frames/.
+# Plays the protocol cases against a server and says which fail. Usage and the format of a case: README.md.
+# Neighbours: server.R starts the server, app.R is its app, ../lib has what runners share. Of requests/ and floods/,
+# case.R reads the files, client.R plays them, judge.R says what is wrong with what came of it, mutate.R whether that
+# would be seen; frames-run.R and its neighbours do the same for frames/.
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
-for (file in c("../lib/failures.R", "server.R", "case.R", "client.R", "judge.R", "mutate.R", "over-tls.R", "frames-run.R")) {
+for (file in c("failures.R", "wait.R", "marks.R", "start.R", "ports.R")) source(file.path(dirname(here), "lib", file))
+for (file in c("server.R", "case.R", "client.R", "judge.R", "mutate.R", "over-tls.R", "frames-run.R")) {
   source(file.path(here, file))
 }
+offer_gates(file.path(dirname(here), "lib"))
 source_frames(dirname(here))
 
 # Plays a case and records what came of it, as judge.R describes. What lags behind the answer is waited for.
 record <- function(case, server) {
-  from <- if (is.null(server$log)) 0 else file.size(server$log)
+  from <- if (is.null(server$log_file)) 0 else file.size(server$log_file)
   before <- get_text(server, "/count")
   got <- play(server, case)
   got$runs <- NA_integer_
   if (!is.na(case$runs)) {
+    count <- function() got$runs <<- as.integer(get_text(server, "/count")) - as.integer(before)
     # after a hang-up the server may still be busy with what came
-    for (attempt in 1:20) {
-      got$runs <- as.integer(get_text(server, "/count")) - as.integer(before)
-      if (identical(got$runs, case$runs) || !case$hang_up) break
-      Sys.sleep(0.05)
-    }
+    if (case$hang_up) within(function() identical(count(), case$runs)) else count()
   }
-  if (!is.null(server$log)) {
+  if (!is.null(server$log_file)) {
     enough <- function(lines) sum(is_warning(lines)) >= refused(got) && all(logged(case, lines))
     got$lines <- await_log(server, from, enough)
   }
@@ -45,7 +44,7 @@ pacer <- function(server) {
       seen <<- written
       last <<- now
       if (level <= 60) return()
-      Sys.sleep(0.2)
+      let_pass(0.2)
     }
   }
 }
@@ -83,18 +82,15 @@ main <- function(args) {
   pace <- if (own) pacer(server) else function() NULL
   for (i in seq_len(nrow(cases))) {
     file <- cases$file[[i]]
-    wrong <- tryCatch({
-      if (endsWith(file, ".frames")) {
-        run_frames(file, frames_server, cases$tls[[i]])
-      } else {
-        case <- read_case(file)
-        got <- record(case, server)
-        pace()
-        wrong <- check_case(case, got)
-        tried <- tried + attr(wrong, "tried")
-        wrong
-      }
-    }, error = function(e) conditionMessage(e))
+    wrong <- tryCatch(limited(function() {
+      if (endsWith(file, ".frames")) return(run_frames(file, frames_server, cases$tls[[i]]))
+      case <- read_case(file)
+      got <- record(case, server)
+      pace()
+      wrong <- check_case(case, got)
+      tried <<- tried + attr(wrong, "tried")
+      wrong
+    }), error = function(e) conditionMessage(e))
     if (!length(wrong)) next
     failed <- failed + 1
     cat(cases$name[[i]], ": ", paste(wrong, collapse = "; "), "\n", sep = "")

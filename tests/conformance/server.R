@@ -3,30 +3,25 @@
 
 # Starts an app of this folder in a process of its own, on a free port. `settings`: arguments of dr_serve() that replace
 # those of app.R, as text: c(body_timeout = "1"). `open_files`: its limit of descriptors.
-# Value: list(host, port, pid, log = file).
+# Value: that of start_program() (../lib/start.R) with host and marks (../lib/marks.R).
 start_server <- function(settings = character(), app = file.path(here, "app.R"), open_files = NULL) {
-  log <- tempfile("conformance-", fileext = ".log")
-  file.create(log)
-  words <- c(file.path(R.home("bin"), "Rscript"), "--vanilla", app,
-             if (length(settings)) paste0(names(settings), "=", settings))
-  limit <- if (length(open_files)) paste("ulimit -n", open_files, "&&")
-  command <- paste(c(limit, "exec", shQuote(words)), collapse = " ")
-  system2("sh", c("-c", shQuote(command)), stdout = FALSE, stderr = log, wait = FALSE)
-  listening <- "drover listening on https?://127\\.0\\.0\\.1:([0-9]+)"
-  for (attempt in seq_len(300)) {
-    lines <- readLines(log, warn = FALSE)
-    ready <- grep(listening, lines, value = TRUE)
-    pid <- grep("^pid [0-9]+$", lines, value = TRUE)
-    if (length(ready) && length(pid)) {
-      port <- sub(paste0(".*", listening, ".*"), "\\1", ready[1])
-      return(list(host = "127.0.0.1", port = as.integer(port), pid = as.integer(sub("pid ", "", pid[1])), log = log))
-    }
-    Sys.sleep(0.1)
-  }
-  stop("the server is not ready after 30 s; it wrote:\n", paste(lines, collapse = "\n"))
+  command <- c(file.path(R.home("bin"), "Rscript"), "--vanilla", app,
+               if (length(settings)) paste0(names(settings), "=", settings))
+  if (length(open_files)) command <- c("sh", "-c", paste("ulimit -n", open_files, "&& exec \"$@\""), "sh", command)
+  marks <- new_marks()
+  server <- c(start_program(command, c(MARKS = marks), cleanup_tree = TRUE), host = "127.0.0.1", marks = marks)
+  if (is.null(server$url)) stop("the server is not ready; it wrote:\n", paste(server$log(), collapse = "\n"))
+  server
 }
 
-end_server <- function(server) tools::pskill(server$pid)
+# It is to end by itself; what hangs is killed.
+end_server <- function(server) {
+  open_all_gates(server)
+  tools::pskill(server$pid)
+  server$process$wait(patience() * 1000)
+  server$process$kill_tree()
+  unlink(server$marks, recursive = TRUE)
+}
 
 # The body of a GET, or NULL when it is not answered with 200. Where HTTP/1.1 has a port of its own (over-tls.R), by
 # that.
@@ -39,19 +34,17 @@ get_text <- function(server, path) {
 }
 
 log_lines <- function(server, from = 0) {
-  if (is.null(server$log)) return(character())
-  con <- file(server$log, "rb")
+  if (is.null(server$log_file)) return(character())
+  con <- file(server$log_file, "rb")
   on.exit(close(con))
   seek(con, from)
   readLines(con, warn = FALSE)
 }
 
-# Waits until `enough(lines)` for the log written after byte `from`, at most 5 s: the log may lag behind the answer.
+# Waits until `enough(lines)` for the log written after byte `from`, which may lag behind the answer, and gives the
+# lines.
 await_log <- function(server, from, enough) {
-  for (attempt in 1:101) {
-    lines <- log_lines(server, from)
-    if (enough(lines)) break
-    Sys.sleep(0.05)
-  }
+  lines <- character()
+  within(function() enough(lines <<- log_lines(server, from)))
   lines
 }

@@ -16,7 +16,7 @@ install_packages <- function(folder, strict) {
     file.path(R.home("bin"), "R"),
     c("CMD", "INSTALL", "--no-test-load", "-l", library, file.path(copies, basename(sources))),
     env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep), settings),
-    error_on_status = FALSE, stderr_to_stdout = TRUE, timeout = 120
+    error_on_status = FALSE, stderr_to_stdout = TRUE, timeout = patience(120)
   )
   unlink(copies, recursive = TRUE)
   list(library = library, problems = if (ran$status != 0L) strsplit(ran$stdout, "\n", fixed = TRUE)[[1L]])

@@ -1,18 +1,6 @@
 # deploy/nginx.conf, with a real nginx before a real app. What only the operator can know is put in: names, paths,
 # ports and a certificate.
 
-# A TCP port that nothing listens on now.
-free_port <- function() {
-  for (port in sample(20000:50000, 20L)) {
-    socket <- tryCatch(serverSocket(port), error = function(error) NULL)
-    if (!is.null(socket)) {
-      close(socket)
-      return(port)
-    }
-  }
-  stop("no free port found")
-}
-
 # nginx's configuration for a test: ours as an include, with everything nginx writes below `folder`.
 write_proxy_config <- function(folder, app_port, http_port, https_port) {
   config <- paste(readLines(file.path("deploy", "nginx.conf")), collapse = "\n")
@@ -50,7 +38,7 @@ check_proxy <- function(report) {
     "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=example.org",
     "-keyout", file.path(folder, "privkey.pem"), "-out", file.path(folder, "fullchain.pem")
   ))
-  ports <- c(free_port(), free_port())
+  ports <- free_ports(2L)
   write_proxy_config(folder, sub(".*:", "", app$url), ports[[1L]], ports[[2L]])
   log <- file.path(folder, "log")
   proxy <- processx::process$new(nginx, c("-c", file.path(folder, "nginx.conf")), stderr = log)
@@ -58,10 +46,10 @@ check_proxy <- function(report) {
   curl <- function(...) {
     to <- sprintf("example.org:%d:127.0.0.1", ports)
     processx::run("curl", c(
-      "-s", "-k", "--max-time", "10", "--resolve", to[[1L]], "--resolve", to[[2L]], ...
+      "-s", "-k", "--max-time", round(patience()), "--resolve", to[[1L]], "--resolve", to[[2L]], ...
     ), error_on_status = FALSE)$stdout
   }
-  up <- within(function() nzchar(curl(url("https", "/"))), 10)
+  up <- within(function() nzchar(curl(url("https", "/"))))
   report("deploy/nginx.conf: nginx takes it", if (!up) readLines(log))
   expect <- function(what, got, right) {
     if (!identical(got, right)) report(what, paste("got:", encodeString(got))) else report(what, NULL)

@@ -6,8 +6,8 @@
 # ends when interrupted.
 
 for (file in c(
-  "../lib/failures.R", "../lib/wait.R", "../lib/start.R", "transcript.R", "samples.R", "server.R", "packages.R", "pages.R", "settings.R", "proxy.R",
-  "unit.R", "troubleshooting.R"
+  "../lib/failures.R", "../lib/wait.R", "../lib/start.R", "../lib/ports.R", "transcript.R", "samples.R", "server.R",
+  "packages.R", "pages.R", "settings.R", "proxy.R", "unit.R", "troubleshooting.R"
 )) {
   source(file.path("tests", "examples", file), encoding = "UTF-8")
 }
@@ -36,10 +36,10 @@ run_app <- function(name, file, steps, folder = dirname(file), library = NULL, w
   report(paste(name, "starts"), if (is.null(server$url)) paste(server$log(), collapse = "\n          "))
   if (is.null(server$url)) return(invisible())
   for (step in steps) {
-    problems <- tryCatch(run(step, server, folder), error = function(error) conditionMessage(error))
+    problems <- tryCatch(limited(function() run(step, server, folder)), error = function(error) conditionMessage(error))
     report(paste0(name, ": ", step$command), problems)
   }
-  status <- stop_app(server)
+  status <- tryCatch(limited(function() stop_app(server)), error = function(error) conditionMessage(error))
   problem <- if (!identical(status, 0L)) paste("its exit status was", paste(status, collapse = "\n          "))
   report(paste(name, "ends when interrupted"), problem)
 }
@@ -108,7 +108,7 @@ run_busy_port <- function() {
   if (is.null(first$url)) return(report("a busy port", "the first app did not start"))
   port <- sub(".*:", "", first$url)
   second <- start_app(file, port)
-  second$process$wait(30000)
+  second$process$wait(patience() * 1000)
   report("a busy port is named in the error", c(
     if (!any(grepl(paste0("127.0.0.1:", port), second$log(), fixed = TRUE))) second$log(),
     if (identical(second$process$get_exit_status(), 0L)) "its exit status is 0"
@@ -123,11 +123,14 @@ if (length(wanted)) {
   pages <- intersect(pages, wanted)
 } else if (to_be_run(no_subject)) {
   subject <- no_subject
-  run_busy_port()
-  check_settings_page(report)
-  check_proxy(report)
-  check_unit(report)
-  check_troubleshooting(report)
+  checks <- list(
+    run_busy_port = run_busy_port, check_settings_page = function() check_settings_page(report),
+    check_proxy = function() check_proxy(report), check_unit = function() check_unit(report),
+    check_troubleshooting = function() check_troubleshooting(report)
+  )
+  for (name in names(checks)) {
+    tryCatch(limited(checks[[name]]), error = function(error) report(name, conditionMessage(error)))
+  }
 }
 for (subject in examples[to_be_run(examples)]) run_example(subject)
 for (subject in pages[to_be_run(pages)]) run_page(subject)

@@ -15,10 +15,10 @@ start_app <- function(file, port = 0L, library = NULL, workers = NULL) {
 # had to be killed.
 stop_app <- function(server) {
   tools::pskill(server$process$get_pid(), tools::SIGINT)
-  server$process$wait(30000)
+  server$process$wait(patience() * 1000)
   if (server$process$is_alive()) {
     server$process$kill_tree()
-    return(c("none: it was killed, as it had not ended after 30 s", utils::tail(server$log(), 5L)))
+    return(c("none: it was killed, as it had not ended", utils::tail(server$log(), 5L)))
   }
   server$process$get_exit_status()
 }

@@ -56,7 +56,7 @@ settings_file_problems <- function() {
   run <- function(lines) {
     writeLines(lines, file.path(folder, "drover.toml"))
     # there is no app: what is said before is what counts
-    ran <- processx::run(drover::dr_cli_path(), c("serve", "none.R"), wd = folder, error_on_status = FALSE, timeout = 20)
+    ran <- processx::run(drover::dr_cli_path(), c("serve", "none.R"), wd = folder, error_on_status = FALSE)
     ran$stderr
   }
   said <- run(blocks[[1L]]$lines)

@@ -9,14 +9,16 @@ check_unit <- function(report) {
   on.exit(server$process$kill_tree())
   report("drover systemd: ExecStart serves", if (is.null(server$url)) server$log())
   if (is.null(server$url)) return(invisible())
-  answer <- function() processx::run("curl", c("-s", "--max-time", "10", paste0(server$url, "/hello/Ada")))$stdout
+  answer <- function() {
+    processx::run("curl", c("-s", "--max-time", round(patience()), paste0(server$url, "/hello/Ada")))$stdout
+  }
   report("drover systemd: the app answers", if (!identical(answer(), "Hello, Ada!\n")) answer())
   processx::run("sh", c("-c", setting("ExecReload")), env = c("current", MAINPID = as.character(server$process$get_pid())))
-  reloaded <- within(function() any(grepl("generation 2 serves", server$log())), 20)
+  reloaded <- within(function() any(grepl("generation 2 serves", server$log())))
   report("drover systemd: ExecReload reloads", if (!reloaded) server$log())
   # what systemctl stop sends, to the server alone
   tools::pskill(server$process$get_pid(), tools::SIGTERM)
-  server$process$wait(10000)
+  server$process$wait(patience() * 1000)
   status <- server$process$get_exit_status()
   report("drover systemd: TERM ends it", if (!identical(status, 0L)) paste("its exit status was", status))
 }

@@ -5,7 +5,7 @@
 # Not for attacks, nor for what is ours to decide: tests/conformance/frames.
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
-source(file.path(dirname(here), "lib", "failures.R"))
+for (file in c("failures.R", "wait.R", "marks.R", "start.R")) source(file.path(dirname(here), "lib", file))
 for (file in c("server.R", "case.R", "client.R")) source(file.path(dirname(here), "conformance", file))
 
 # What may fail, and why, in cleartext and over TLS. One of these that passes fails the run: then it is to be deleted
@@ -33,20 +33,21 @@ read_report <- function(file) {
 get_page <- function(server, tls) {
   version <- if (tls) "--http2" else "--http2-prior-knowledge"
   url <- sprintf("%s://%s:%d/", if (tls) "https" else "http", server$host, server$port)
-  suppressWarnings(system2("curl", c("--silent", "--insecure", "--max-time", "10", version, url), stdout = TRUE))
+  suppressWarnings(system2("curl", c("--silent", "--insecure", "--max-time", round(patience()), version, url), stdout = TRUE))
 }
 
 # All cases against a server of its own: counts of what passed, failed and was skipped.
 run_cases <- function(program, way) {
+  may_take(120)
   tls <- way == "TLS"
   server <- start_server(c(tls = if (tls) "yes" else "no"), file.path(here, "app.R"))
   on.exit(end_server(server))
   report <- tempfile("h2spec-", fileext = ".xml")
-  # seconds that a case waits for what must come
-  patience <- 5
-  flags <- c("--strict", "--host", server$host, "--port", server$port, "--timeout", patience, "--junit-report", report,
-    if (tls) c("--tls", "--insecure"))
-  output <- suppressWarnings(system2(program, flags, stdout = TRUE, stderr = TRUE))
+  # --timeout: seconds that a case waits for what must come
+  flags <- c("--strict", "--host", server$host, "--port", server$port, "--timeout", round(patience()), "--junit-report",
+    report, if (tls) c("--tls", "--insecure"))
+  ran <- processx::run(program, flags, error_on_status = FALSE, stderr_to_stdout = TRUE)
+  output <- strsplit(ran$stdout, "\n", fixed = TRUE)[[1]]
   if (!file.exists(report)) stop("h2spec made no report:\n", paste(output, collapse = "\n"))
   cases <- read_report(report)
   excepted <- cases$name %in% exceptions[[way]]
@@ -71,7 +72,13 @@ run_cases <- function(program, way) {
 
 main <- function(program) {
   ways <- c("cleartext", "TLS")
-  counts <- Reduce(`+`, lapply(ways[to_be_run(ways)], function(way) run_cases(program, way)))
+  counts <- Reduce(`+`, lapply(ways[to_be_run(ways)], function(way) {
+    tryCatch(limited(function() run_cases(program, way)), error = function(e) {
+      cat(way, ": ", conditionMessage(e), "\n", sep = "")
+      note_failure(way, conditionMessage(e))
+      c(passed = 0, failed = 1, skipped = 0)
+    })
+  }))
   cat(sprintf("%d passed, %d failed, %d skipped\n", counts[["passed"]], counts[["failed"]], counts[["skipped"]]))
   counts[["failed"]] == 0
 }

@@ -1,7 +1,7 @@
 #!/bin/bash
-# What tools/test.sh makes of stages that fail: tests/lib/run.sh, from the root. Each case has stages of its own, whose
-# tests are one line of shell each. Ends with "N passed, N failed".
-# Not for what runners write down: they do it by failures.R and failures.py, which are tried here with two tests each.
+# What tools/test.sh makes of stages that fail, and what runners share for that: tests/lib/run.sh, from the root. Each
+# case of tools/test.sh has stages of its own, whose tests are one line of shell each; failures.* and the limit of a
+# test in wait.* are tried by themselves. Ends with "N passed, N failed". Not for the runners themselves.
 
 set -eu
 cd "$(dirname "$0")/../.."
@@ -116,6 +116,64 @@ import failures
 if sys.argv[1] == "note": failures.note("\u00e4 test | of two", "what it said")
 if sys.argv[1] == "asked":
   print(*(str(failures.to_be_run(name)).upper() for name in ["\u00e4 test | of two", "another"]))'
+
+# has_limit TITLE COMMAND...: a program of five tests, two of which do not end; one of these takes the end for an error
+# of its own. One has an error, and one says that it may take longer than the limit, which is short here.
+has_limit() {
+  local title=$1 wrong=""
+  shift
+  timeout 60 "$@" > "$folder/output" 2>&1 || wrong="its exit status is $?"
+  if ! diff <(sed -E 's/its [0-9.]+ s \([0-9]+ s on this machine\)/its limit/' "$folder/output") - > "$folder/differs" << 'EOF'; then
+passed
+it took longer than its limit
+it took longer than its limit
+an error
+passed
+EOF
+    wrong="$wrong; something else is said"
+  fi
+  report "$title" "$wrong" "$folder/output"
+}
+
+has_limit "wait.R ends a test at its limit" Rscript -e '
+  source("tests/lib/wait.R")
+  slack <- function() 1
+  try_one <- function(test) cat(tryCatch({
+    limited(function() {
+      may_take(0.1)
+      test()
+    })
+    "passed"
+  }, error = conditionMessage), "\n", sep = "")
+  try_one(function() 1)
+  try_one(function() repeat NULL)
+  try_one(function() tryCatch(repeat NULL, error = function(e) NULL))
+  try_one(function() stop("an error"))
+  try_one(function() {
+    may_take(60)
+    let_pass(1)
+  })'
+has_limit "wait.py ends a test at its limit" python3 -B -c '
+import sys; sys.path.insert(0, "tests/lib")
+import wait
+wait.slack = lambda: 1
+def endless():
+  while True: pass
+def deaf():
+  try: endless()
+  except Exception: pass
+def wrong(): raise ValueError("an error")
+def long():
+  wait.may_take(60)
+  wait.let_pass(2)
+for test in (lambda: 1, endless, deaf, wrong, long):
+  try:
+    with wait.Limit():
+      wait.may_take(1)
+      test()
+    print("passed", flush=True)
+  except Exception as error:
+    print(error, flush=True)'
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -2,8 +2,8 @@
 # themselves, nor for the end of the program: the runners.
 
 # Starts a command and waits until it serves, or has ended; not with `ready = NULL`. `ready` is a function of the lines
-# of the log. `out`: a file for standard output, which otherwise goes where standard error goes, to the log. `library` is
-# one more library for R to find packages in; further arguments are those of processx.
+# of the log. `out`: a file for standard output, which otherwise goes where standard error goes, to the log. `library`
+# is one more library for R to find packages in; further arguments are those of processx.
 #
 # Value: list(process, which ends when nobody has this object any more; pid; log(), the lines so far; log_file, where
 # they are; url, port, those that the log names, or NULL).

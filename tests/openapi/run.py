@@ -1,5 +1,5 @@
 """What public programs say of the descriptions of the examples: run.py [NAME...], from the root, where NAME is a part of
-the name of a test. tools/openapi.sh runs it, and installs what it needs. Ends with "N passed, N failed, N skipped".
+the name of a test. tools/python-tests.sh runs it, and installs what it needs. Ends with "N passed, N failed, N skipped".
 
 - openapi-spec-validator: each description, read as YAML, is one of OpenAPI 3.1;
 - schemathesis: what examples answer to requests made of their descriptions is what these say;
@@ -24,6 +24,7 @@ here = pathlib.Path(__file__).parent
 sys.path[:0] = [str(here.parent / "browser"), str(here.parent / "lib")]
 import failures  # noqa: E402
 from server import Server  # noqa: E402
+from wait import Limit, may_take, patience  # noqa: E402
 
 examples = pathlib.Path("inst/examples")
 bin_folder = pathlib.Path(sys.executable).parent
@@ -42,7 +43,7 @@ class Skipped(Exception):
 
 def described(name, form):
     ran = subprocess.run(
-        [DROVER, "openapi", str(examples / name), "--format", form], capture_output=True, text=True, timeout=60
+        [DROVER, "openapi", str(examples / name), "--format", form], capture_output=True, text=True, timeout=patience()
     )
     if "there is no package called" in ran.stderr:
         raise Skipped(ran.stderr.strip().splitlines()[-1])
@@ -65,6 +66,7 @@ def a_broken_description_is_found():
 
 
 def conforms(name):
+    may_take(150)
     with Server(name) as server:
         ran = subprocess.run(
             [
@@ -72,7 +74,7 @@ def conforms(name):
                 "--checks", CHECKS, "--phases", "examples,coverage,fuzzing", "--seed", "1", "--generation-database",
                 "none", "--no-color", "--header", "Authorization: Bearer a-token-of-at-least-16-bytes",
             ],
-            capture_output=True, text=True, timeout=150, cwd=tempfile.gettempdir(),
+            capture_output=True, text=True, cwd=tempfile.gettempdir(),
         )
         assert ran.returncode == 0, f"{ran.stdout[-6000:]}{ran.stderr[-2000:]}"
         # else it has tested nothing
@@ -103,10 +105,10 @@ def a_generated_client_works():
         subprocess.run(
             [bin_folder / "openapi-python-client", "generate", "--url", f"{server.url}/openapi.json", "--config", config,
              "--output-path", f"{folder}/client"],
-            check=True, timeout=60, capture_output=True,
+            check=True, timeout=patience(), capture_output=True,
         )
         ran = subprocess.run(
-            [sys.executable, "-c", CLIENT, server.url], capture_output=True, text=True, timeout=60,
+            [sys.executable, "-c", CLIENT, server.url], capture_output=True, text=True, timeout=patience(),
             env={**os.environ, "PYTHONPATH": f"{folder}/client"},
         )
         assert ran.returncode == 0, ran.stderr
@@ -128,7 +130,8 @@ def main(names):
         if names and not any(part in title for part in names) or not failures.to_be_run(title):
             continue
         try:
-            test()
+            with Limit():
+                test()
             how, why = "passed", ""
         except Skipped as reason:
             how, why = "skipped", f": {reason}"

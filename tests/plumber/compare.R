@@ -1,14 +1,14 @@
 # One request, sent to two servers, and what differs in their answers.
 
-# `jar`: an environment with the cookies that the server has set, by name.
-send <- function(server, request, jar) {
+# `jar`: an environment with the cookies that the server has set, by name. `seconds`: how long the answer may take.
+send <- function(server, request, jar, seconds = patience()) {
   headers <- request$headers
   if (request$cookies) headers <- c(headers, Cookie = paste0(names(as.list(jar)), "=", unlist(as.list(jar)), collapse = "; "))
   host <- "127.0.0.1:1"
   client <- raw_client(server$port)
   client_send(client, request_bytes(request$path, request$method, c(headers, Connection = "close"), request$body, host))
   # httpuv sends the body of HEAD, too: what comes after the head is not read
-  response <- client_response(client, 20, head = request$method == "HEAD")
+  response <- client_response(client, seconds, head = request$method == "HEAD")
   if (is.null(response)) return(list(status = NA_integer_, headers = character(), body = raw()))
   keep_cookies(jar, response$headers)
   response

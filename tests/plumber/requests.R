@@ -3,12 +3,14 @@
 # One request. `headers`: a named character vector, or a list where a name comes several times; `body`: text or bytes;
 # `cookies`: sent are those that the server has set before. `differs`: why drover answers in another way, and `only`, if
 # not everything may differ: the parts that may ("status", "body", or the name of a header field). `fast_differs` and
-# `own_differs`: the same of the fast path, with and without plumber, and without it only.
+# `own_differs`: the same of the fast path, with and without plumber, and without it only. `silent`: the other server
+# never answers it.
 ask <- function(path, method = "GET", headers = character(), body = NULL, cookies = FALSE, differs = NULL, only = NULL,
-                fast_differs = NULL, own_differs = NULL) {
+                fast_differs = NULL, own_differs = NULL, silent = FALSE) {
   list(
     path = path, method = method, headers = unlist(headers), body = body, cookies = cookies, differs = differs, only = only,
-    fast_differs = fast_differs, own_differs = own_differs
+    fast_differs = fast_differs, own_differs = own_differs,
+    silent = silent
   )
 }
 

@@ -3,7 +3,8 @@
 
 here <- file.path("tests", "plumber")
 source(file.path("tests", "testthat", "helper-raw-http.R"), encoding = "UTF-8")
-for (file in c("../lib/failures.R", "../lib/wait.R", "requests.R", "servers.R", "compare.R")) source(file.path(here, file), encoding = "UTF-8")
+for (file in c("failures.R", "wait.R", "start.R", "ports.R")) source(file.path("tests", "lib", file), encoding = "UTF-8")
+for (file in c("requests.R", "servers.R", "compare.R")) source(file.path(here, file), encoding = "UTF-8")
 
 # How each app is served without drover.
 starts <- c(
@@ -25,10 +26,15 @@ report <- function(name, problems = character()) {
   note_failure(conversation, c(name, problems))
 }
 
+request_name <- function(app, how, request) {
+  paste(c(app, how, request$method, request$path, if (length(request$body)) brief(as_bytes(request$body))), collapse = " ")
+}
+
 run_request <- function(app, how, request, ours, theirs) {
-  # httpuv drops a connection without an answer when an app gives none: that is an answer, too
-  found <- differences(send(ours$server, request, ours$jar), send(theirs$server, request, theirs$jar))
-  name <- paste(c(app, how, request$method, request$path, if (length(request$body)) brief(as_bytes(request$body))), collapse = " ")
+  # httpuv gives no answer when an app gives none: that is an answer, too
+  their_time <- if (request$silent) 2 else patience()
+  found <- differences(send(ours$server, request, ours$jar), send(theirs$server, request, theirs$jar, their_time))
+  name <- request_name(app, how, request)
   differs <- reason_to_differ(request, how)
   if (is.null(differs)) return(report(name, paste(names(found), found, sep = ": ", recycle0 = TRUE)))
   if (!length(found)) return(report(name, paste("the answers are the same, though", differs)))
@@ -43,11 +49,15 @@ run_app <- function(app, how) {
   cat(app, how, "\n")
   folder <- normalizePath(file.path(here, "apps", app))
   requests <- source(file.path(here, paste0("requests-", app, ".R")), local = new.env(), encoding = "UTF-8")$value
-  theirs <- list(server = start_other(folder, starts[[app]], free_port()), jar = new.env())
+  theirs <- list(server = start_other(folder, starts[[app]]), jar = new.env())
   on.exit(stop_server(theirs$server))
-  ours <- list(server = start_drover(folder, free_port(), how), jar = new.env())
+  ours <- list(server = start_drover(folder, how), jar = new.env())
   on.exit(stop_server(ours$server), add = TRUE)
-  for (request in requests) run_request(app, how, request, ours, theirs)
+  for (request in requests) {
+    tryCatch(limited(function() run_request(app, how, request, ours, theirs)), error = function(error) {
+      report(request_name(app, how, request), conditionMessage(error))
+    })
+  }
   if (how == "verify") {
     logged <- grep("on the fast path differs", ours$server$log(), value = TRUE)
     known <- sum(lengths(lapply(requests, `[[`, "fast_differs")))

@@ -1,5 +1,5 @@
-# The app that the WebSocket cases talk to, and Autobahn: it sends back each message as it came. Prints its process id,
-# then serves on a free port until it is ended. Settings of dr_serve() come as NAME=VALUE.
+# The app that the WebSocket cases talk to, and Autobahn: it sends back each message as it came. It serves on a free
+# port until it is ended. Settings of dr_serve() come as NAME=VALUE.
 
 suppressPackageStartupMessages(library(drover))
 
@@ -7,9 +7,9 @@ app <- dr_app()
 dr_get(app, "/ok", function(req) "ok")
 # the longest message of the cases has 16 MB
 dr_ws(app, "/echo", on_message = function(conn, msg, binary) dr_ws_send(conn, msg, binary),
-  max_message = 32 * 1024^2, deflate = TRUE)
+  # a connection that the server should end is ended by no clock
+  max_message = 32 * 1024^2, deflate = TRUE, ping_interval = 0)
 
-message("pid ", Sys.getpid())
 settings <- list(workers = 1)
 for (argument in strsplit(commandArgs(trailingOnly = TRUE), "=", fixed = TRUE)) {
   settings[[argument[1]]] <- as.numeric(argument[2])

@@ -5,6 +5,7 @@
 # Not for our own form of these cases, which needs no Python: run.R.
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
+for (file in c("wait.R", "marks.R", "start.R")) source(file.path(dirname(here), "lib", file))
 source(file.path(dirname(here), "conformance", "server.R"))
 
 # "Non-strict": in an order, or later, than the RFC advises. "Informational": whatever happens is right.

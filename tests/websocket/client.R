@@ -1,8 +1,7 @@
 # A client that sends what it is told, however wrong, and records what comes back. Not for judging that: judge.R.
 
-# Seconds that what must come may take, and the end of a connection after that; "ends" is for servers that hang.
-patience <- 10
-patience_for_end <- 3
+# Seconds, on a quiet machine, that what must come may take, and the end of a connection after that.
+longest <- 30
 
 # Plays a case on a new connection. Value: the record, list(status, head, agreed = what was agreed on compression, turns
 # = for each turn the list(kind, payload) that came, close = payload of the server's Close or NULL, first = whether it
@@ -26,7 +25,7 @@ play <- function(server, case) {
 open_connection <- function(server, headers) {
   state <- new.env()
   # without a delay, each write is a segment of its own
-  state$con <- socketConnection(server$host, server$port, open = "r+b", blocking = FALSE, timeout = patience,
+  state$con <- socketConnection(server$host, server$port, open = "r+b", blocking = FALSE, timeout = patience(),
     options = "no-delay")
   state$rest <- raw()
   state$pending <- list()
@@ -38,13 +37,12 @@ open_connection <- function(server, headers) {
   state$over <- state$ended <- state$closed_by_us <- state$first <- state$late <- FALSE
   key <- base64(random_bytes(16))
   writeBin(charToRaw(handshake_request(server, key, headers)), state$con)
-  end <- Sys.time() + patience
-  while (!length(at <- grepRaw("\r\n\r\n", state$rest, fixed = TRUE)) && Sys.time() < end) {
-    got <- receive(state, 1)
-    if (is.null(got)) break
-    state$rest <- c(state$rest, got)
-  }
-  if (!length(at)) return(state)
+  find_end <- function() grepRaw("\r\n\r\n", state$rest, fixed = TRUE)
+  within(function() length(find_end()) || state$ended, longest, meanwhile = function(seconds) {
+    got <- receive(state, seconds)
+    if (is.null(got)) state$ended <- TRUE else state$rest <- c(state$rest, got)
+  })
+  if (!length(at <- find_end())) return(state)
   state$head <- parse_head(rawToChar(state$rest[seq_len(at - 1)]))
   state$rest <- state$rest[-seq_len(at + 3)]
   state$have <- length(state$rest)
@@ -73,10 +71,10 @@ play_turn <- function(state, case, turn) {
     if (state$over) break
     if (!is.null(step$pause)) {
       flush()
-      listen(state, function() FALSE, step$pause)
+      listen(state, step$pause)
     } else if (!is.null(step$until_failed)) {
       flush()
-      listen(state, function() FALSE, step$until_failed)
+      within(function() state$over, step$until_failed, meanwhile = function(seconds) take(state, seconds))
       if (!state$over) state$late <- TRUE
     } else {
       if (step$alone || length(step$chop)) flush()
@@ -92,7 +90,7 @@ play_turn <- function(state, case, turn) {
   }
   flush()
   awaited <- length(case$expect)
-  listen(state, function() length(state$turns) >= turn && length(state$turns[[turn]]) >= awaited, patience)
+  wait_for(state, function() length(state$turns) >= turn && length(state$turns[[turn]]) >= awaited)
 }
 
 # The bytes of one line of a case.
@@ -116,25 +114,26 @@ write_bytes <- function(state, bytes, size = 65536, every = 0) {
     piece <- bytes[starts[i]:min(length(bytes), starts[i] + size - 1)]
     if (i %% look == 0) {
       repeat {
-        ready <- socketSelect(list(state$con, state$con), c(FALSE, TRUE), timeout = patience)
+        ready <- socketSelect(list(state$con, state$con), c(FALSE, TRUE), timeout = patience(longest))
         if (ready[1]) take(state, 0)
         if (ready[2] || state$over || !any(ready)) break
       }
     }
     if (state$over) return()
     tryCatch(suppressWarnings(writeBin(piece, state$con)), error = function(e) NULL)
-    if (every > 0) listen(state, function() FALSE, every)
+    if (every > 0) listen(state, every)
   }
 }
 
-# Until `done()`, or the server has failed or ended the connection, or `seconds` have passed.
-listen <- function(state, done, seconds) {
+# Until `done()`, or the server has failed or ended the connection.
+wait_for <- function(state, done = function() FALSE) {
+  within(function() done() || state$over, longest, meanwhile = function(seconds) take(state, seconds))
+}
+
+# For `seconds`, or until the server has failed or ended the connection.
+listen <- function(state, seconds) {
   end <- Sys.time() + seconds
-  while (!done() && !state$over) {
-    left <- as.numeric(end - Sys.time(), units = "secs")
-    if (left <= 0) return()
-    take(state, left)
-  }
+  while (!state$over && (left <- as.numeric(end - Sys.time(), units = "secs")) > 0) take(state, left)
 }
 
 # Sends our Close if nobody has sent one, and waits for the server's Close and its end.
@@ -143,9 +142,8 @@ finish <- function(state, case) {
     state$closed_by_us <- TRUE
     write_bytes(state, frame_bytes(opcodes[["close"]], be_bytes(1000, 2)))
   }
-  listen(state, function() FALSE, if (case$ending$kind == "fails") patience / 2 else patience)
-  end <- Sys.time() + patience_for_end
-  while (!state$ended && Sys.time() < end) take(state, 0.5)
+  wait_for(state)
+  within(function() state$ended, longest, meanwhile = function(seconds) take(state, seconds))
 }
 
 # raw(0): nothing yet; NULL: the server has ended the connection.

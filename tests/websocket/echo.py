@@ -196,7 +196,8 @@ class Connection:
         except (EOFError, OSError):
             pass
         if broken("no-end") or broken("fails-silently-open"):
-            threading.Event().wait(15)
+            # longer than any client waits
+            threading.Event().wait(600)
         try:
             self.sock.shutdown(socket.SHUT_WR)
             # what is unread would become a reset, and that might overtake the Close

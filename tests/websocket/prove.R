@@ -4,9 +4,10 @@
 # Needs Python 3, without packages. Not for the server of this project: run.R.
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
+for (file in c("wait.R", "start.R")) source(file.path(dirname(here), "lib", file))
 for (file in c("frames.R", "deflate.R", "handshake.R")) source(file.path(here, file))
 
-# A case that must fail, for each rule. What a broken rule leaves without an answer takes `patience`.
+# A case that must fail, for each rule. What a broken rule leaves without an answer takes all of --patience.
 rules <- c(
   "accept" = "0.2", "version" = "0.4", "key" = "0.5", "unasked-extension" = "0.1",
   "echo-letters" = "5.3", "echo-length" = "1.1.2", "echo-kind" = "1.2.1", "echo-twice" = "1.1.2",
@@ -21,19 +22,13 @@ rules <- c(
 
 # Starts echo.py, and ends it when `use(url)` has returned.
 with_echo <- function(rule, use) {
-  out <- tempfile("echo-")
-  file.create(out)
-  # exec: the process that is ended is the server
-  command <- paste("echo $$;", "exec python3", shQuote(file.path(here, "echo.py")), "0", rule)
-  system2("sh", c("-c", shQuote(command)), stdout = out, wait = FALSE)
-  for (attempt in 1:100) {
-    lines <- readLines(out, warn = FALSE)
-    if (length(lines) == 2) break
-    Sys.sleep(0.05)
-  }
-  if (length(lines) < 2) stop("echo.py has not started")
-  on.exit(tools::pskill(as.integer(lines[1])))
-  use(paste0("ws://127.0.0.1:", lines[2], "/echo"))
+  is_port <- function(lines) grepl("^[0-9]+$", lines)
+  command <- c("python3", file.path(here, "echo.py"), "0", rule)
+  echo <- start_program(command, ready = function(lines) any(is_port(lines)))
+  on.exit(echo$process$kill())
+  port <- Filter(is_port, echo$log())
+  if (!length(port)) stop("echo.py has not started:\n", paste(echo$log(), collapse = "\n"))
+  use(paste0("ws://127.0.0.1:", port, "/echo"))
 }
 
 play_cases <- function(url, pattern, patience) {
@@ -109,7 +104,7 @@ main <- function(pattern) {
   tests <- c(
     list("deflate" = check_deflate, "the handshake" = check_handshake, "frames" = check_frames,
       "no rule broken" = function() {
-        output <- with_echo("none", function(url) play_cases(url, "", patience = 10))
+        output <- with_echo("none", function(url) play_cases(url, "", patience = 30))
         if (!grepl("passed, 0 failed$", output[length(output)])) output
       }),
     lapply(stats::setNames(names(rules), names(rules)), function(rule) function() check_rule(rule)))

@@ -1,9 +1,9 @@
-# Plays the cases of cases/ against a server that echoes, and says which fail. Usage and the format: README.md. Base R
-# only. Neighbours: case.R reads the files, client.R plays them with frames.R, deflate.R, handshake.R and rules.R,
-# judge.R says what is wrong with what came.
+# Plays the cases of cases/ against a server that echoes, and says which fail. Usage and the format: README.md.
+# Neighbours: case.R reads the files, client.R plays them with frames.R, deflate.R, handshake.R and rules.R, judge.R
+# says what is wrong with what came; ../lib has what runners share.
 
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
-source(file.path(dirname(here), "lib", "failures.R"))
+for (file in c("failures.R", "wait.R", "marks.R", "start.R")) source(file.path(dirname(here), "lib", file))
 # what the cases of HTTP have too: escapes and repetitions in text, and how a server is started
 for (file in c("case.R", "server.R")) source(file.path(dirname(here), "conformance", file))
 # after that, as read_case() is another one here
@@ -35,7 +35,7 @@ parse_arguments <- function(args) {
         args <- args[-1]
       },
       "--patience" = {
-        patience <<- as.numeric(args[2])
+        longest <<- as.numeric(args[2])
         args <- args[-1]
       },
       if (startsWith(args[1], "--")) stop("unknown option: ", args[1]) else options$pattern <- args[1])
@@ -46,14 +46,14 @@ parse_arguments <- function(args) {
 
 # list(wrong, loose) of one case.
 run_case <- function(server, case) {
-  tryCatch({
+  tryCatch(limited(function() {
     record <- play(server, case)
     found <- judge(case, record)
     if (length(found$wrong)) return(found)
     blind <- unnoticed(case, record)
     if (length(blind)) found$wrong <- paste("not noticed when broken:", blind)
     found
-  }, error = function(e) list(wrong = conditionMessage(e)))
+  }), error = function(e) list(wrong = conditionMessage(e)))
 }
 
 main <- function(args) {
@@ -89,7 +89,7 @@ main <- function(args) {
       loose <- loose + 1
     }
   }
-  if (length(server$log)) {
+  if (length(server$log_file)) {
     panics <- grep("panicked", log_lines(server), value = TRUE)
     failed <- failed + length(panics)
     writeLines(panics)

@@ -395,7 +395,8 @@ impl Lane {
     }
 
     /// What R has to come back from between requests: twice as long each time. A worker that does nothing, and takes a
-    /// while to wake where processors are busy, looks the same from here, and would never have a request for long enough.
+    /// while to wake where processors are busy, looks the same from here, and would never have a request for long
+    /// enough.
     pub(crate) fn time_to_begin(&self, slow: Duration) -> Duration {
         slow * (1 << self.missed.min(MOST_DOUBLED))
     }
