@@ -4,11 +4,15 @@ status, and whether the terminal is as it was: with echo and whole lines.
 """
 
 import os
+import pathlib
 import pty
 import select
 import sys
 import termios
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lib"))
+from wait import patience  # noqa: E402
 
 text, key, command = sys.argv[1].encode(), sys.argv[2], sys.argv[3:]
 master, slave = pty.openpty()
@@ -19,7 +23,7 @@ if not pid:
     for fd in (0, 1, 2):
         os.dup2(slave, fd)
     os.execvp(command[0], command)
-shown, pressed, deadline = b"", False, time.monotonic() + 60
+shown, pressed, deadline = b"", False, time.monotonic() + patience()
 while time.monotonic() < deadline:
     if select.select([master], [], [], 0.1)[0]:
         shown += os.read(master, 65536)
