@@ -2,8 +2,9 @@
 # Runs everything that must pass and counts: tools/test.sh [STAGE...]; all stages without arguments. With --quick only
 # what finds most mistakes within three minutes, against a build that is made in a hurry. The last line is "N passed, N
 # failed" over all stages, and the exit status is 1 when anything failed. A stage that fails does not keep later ones
-# from running. Each stage has a time after which it is ended and counts as failed. What failed is run once more when
-# all else is through (second-pass.sh); with STRICT=1 in the environment it counts as failed if it passes then, too.
+# from running. Each stage has a time after which it is ended and counts as failed, and what the stages before it in its
+# lane have left of theirs. What failed is run once more when all else is through (second-pass.sh); with STRICT=1 in the
+# environment it counts as failed if it passes then, too.
 #
 # Stages stand in lanes, which run side by side: compilers keep one core busy while the tests of processes wait for most
 # of their time. Compilers stand back for these, by a lower priority. What a stage prints is shown when it ends, or as
@@ -107,20 +108,21 @@ run_command() {
   fi
 }
 
-# Runs stage number $1: its output to a file, what failed to a folder, its row of the summary to another file.
+# Runs stage number $1, for $2 seconds at most: its output to a file, what failed to a folder, its row of the summary to
+# another file.
 run_stage() {
-  local name=${names[$1]} seconds=${seconds_of[$1]} started=$SECONDS output=$work/${names[$1]}.output cpu status p f s
+  local name=${names[$1]} limit=$2 started=$SECONDS output=$work/${names[$1]}.output cpu status p f s
   cpu=$(cpu_time)
   if [ "$live" = yes ]; then printf '\n== %s\n' "$name"; fi
   mkdir "$work/$name.failures"
-  TEST_FAILURES=$work/$name.failures run_command "$1" "$seconds" "$output"
+  TEST_FAILURES=$work/$name.failures run_command "$1" "$limit" "$output"
   {
     flock 9
     if [ "$live" = no ]; then
       printf '\n== %s\n' "$name"
       cat "$output"
     fi
-    if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then echo "$name: ended after $seconds seconds"; fi
+    if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then echo "$name: ended after $limit seconds"; fi
   } 9> "$work/lock"
   echo "$p $f $s $((SECONDS - started)) $(($(cpu_time) - cpu))" > "$work/$name.counts"
 }
@@ -135,9 +137,10 @@ end_stage() {
 # Whether the stages of a lane test the installed package.
 needs_package() { [ "$1" = package ] || [ "$1" = process ] || [ "$1" = ways ]; }
 
-# run_lane NAME: its stages, one after the other.
+# run_lane NAME: its stages, one after the other. What one leaves of its time is the next one's: on a busy machine, what
+# stands back for others may take several times as long.
 run_lane() {
-  local i lane=$BASHPID
+  local i lane=$BASHPID due now
   trap 'end_stage; exit 143' TERM
   trap - EXIT INT
   # a test that has to wait for a compiler fails sooner than one that has to wait for another test
@@ -146,8 +149,13 @@ run_lane() {
   if needs_package "$1" && [ -n "${sum[install]:-}" ] && is_selected install; then
     while [ ! -e "$work/install.counts" ]; do sleep 0.2; done
   fi
+  due=$SECONDS
   for i in "${!names[@]}"; do
-    if [ "${lane_of[$i]}" = "$1" ] && is_selected "${names[$i]}"; then run_stage "$i"; fi
+    if [ "${lane_of[$i]}" != "$1" ] || ! is_selected "${names[$i]}"; then continue; fi
+    now=$SECONDS
+    # one that did not end at its limit at once has taken nothing from the next
+    due=$(((due > now ? due : now) + seconds_of[i]))
+    run_stage "$i" $((due - now))
   done
 }
 

@@ -88,6 +88,11 @@ stage package two 20 "$RUNNER" g=alone h=alone i=alone j=alone k=alone'
   says "nor is one that is ended at its limit" 1 'one: ended after 1 seconds
 ^0 passed, 1 failed$
 !alone' 'stage engine one 1 sleep 30'
+  says "what a stage leaves of its time is for the next in its lane, and no other" 1 'three: ended after 1 seconds
+!(one|two): ended
+^2 passed, 1 failed$' 'stage engine one 20 true
+stage engine two 1 sleep 3
+stage package three 1 sleep 30'
   says "a second run that runs nothing is no pass" 1 '^one: failed again$
 ^0 passed, 1 failed$' \
     'stage engine one 20 sh -c "if [ -z \"\$TEST_AGAIN\" ]; then echo a > \$TEST_FAILURES/a; echo \"0 passed, 1 failed\"; fi"'

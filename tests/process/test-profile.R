@@ -27,7 +27,10 @@ test("profile says which route and function takes the time, and no request fails
   runtime <- runtime_folder()
   app <- profiled_app()
   loop <- grep("while (", readLines(app), fixed = TRUE)
-  server <- launch(command_of(app, workers = 2), env = runtime)
+  # of its own: other tests, which run beside this one, take profiles as well
+  temporary <- tempfile("temporary-")
+  dir.create(temporary)
+  server <- launch(command_of(app, workers = 2), env = c(runtime, TMPDIR = temporary))
   svg <- tempfile(fileext = ".svg")
   ran <- profile_under(server, runtime, "--all", "--seconds", "3", "--interval", "2ms", "--output", svg,
     paths = c("/spin/1", "/quick", "/frame"))
@@ -46,7 +49,7 @@ test("profile says which route and function takes the time, and no request fails
   again <- profile_under(server, runtime, "--seconds", "1", "--json", "--output", svg, paths = "/quick")
   told <- jsonlite::fromJSON(again$out)
   expect("GET /quick" %in% told$routes$route && !"GET /frame" %in% told$routes$route, "it has what was before")
-  left <- list.files(dirname(tempdir()), "^drover-profile-", recursive = TRUE, include.dirs = TRUE)
+  left <- list.files(temporary, "^drover-profile-", recursive = TRUE, include.dirs = TRUE)
   expect(!length(left), paste("left behind:", left))
 }, ways = 1)
 
