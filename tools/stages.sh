@@ -38,7 +38,7 @@ tools/python-programs.sh || true
 
 # The lane `engine`: what needs no installed package.
 if has cargo fmt --version; then
-  stage engine fmt 20 cargo fmt "${manifest[@]}" --all --check
+  stage engine fmt 60 cargo fmt "${manifest[@]}" --all --check
 else
   skipped engine fmt "this Rust toolchain has no rustfmt"
 fi

@@ -143,8 +143,9 @@ run_lane() {
   local i lane=$BASHPID due now
   trap 'end_stage; exit 143' TERM
   trap - EXIT INT
-  # a test that has to wait for a compiler fails sooner than one that has to wait for another test
-  if [ "$1" = engine ]; then renice -n 15 -p "$lane" > /dev/null; fi
+  # A test that has to wait for a compiler fails sooner than one that has to wait for another test. At 5 a compiler has
+  # a quarter of a core that something else wants whole; at 15, a thirtieth: beside other work it would never end.
+  if [ "$1" = engine ]; then renice -n 5 -p "$lane" > /dev/null; fi
   # what is tested is this tree's package, and no other that is installed already
   if needs_package "$1" && [ -n "${sum[install]:-}" ] && is_selected install; then
     while [ ! -e "$work/install.counts" ]; do sleep 0.2; done
