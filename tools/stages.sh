@@ -53,26 +53,26 @@ if has cargo clippy --version; then
 else
   skipped engine clippy "this Rust toolchain has no clippy"
 fi
-stage engine cargo-test 1600 tools/cargo-test.sh "${manifest[@]}" --workspace
+stage engine cargo-test 1200 tools/cargo-test.sh "${manifest[@]}" --workspace
 # In a folder of its own: the flag is for all crates, and would have the others built anew each time.
-full_stage engine loom 300 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off tools/cargo-test.sh \
+full_stage engine loom 200 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off tools/cargo-test.sh \
   "${manifest[@]}" --package shm --lib --release --target-dir src/rust/target/loom
-full_stage engine sanitize 600 tools/sanitize.sh
+full_stage engine sanitize 400 tools/sanitize.sh
 # The corpora of the fuzz targets; looking for more is `make fuzz`. Built where the engine's tests are: most of what it
 # takes is there already.
-full_stage engine fuzz-replay 600 tools/cargo-test.sh --manifest-path tests/fuzz/Cargo.toml \
+full_stage engine fuzz-replay 400 tools/cargo-test.sh --manifest-path tests/fuzz/Cargo.toml \
   --target-dir src/rust/target
 
 # The lane `install`. Warnings of the C compiler are errors here, not at the user's.
-stage install install 1300 env R_MAKEVARS_USER="$root/tools/Makevars.strict" tools/install.sh
+stage install install 1000 env R_MAKEVARS_USER="$root/tools/Makevars.strict" tools/install.sh
 
 # The lanes of the installed package. Tests of R code wait more than they compute; JOBS is how many are run at once. In
 # a hurry the longest are left out.
-full_package_stage process process 2300 env JOBS=2 Rscript tests/process/run.R
+full_package_stage process process 2000 env JOBS=2 Rscript tests/process/run.R
 # Each test of processes once more, in one of the other ways to start a server: all of them are WAYS=all. Beside the
 # others only where there is room for both.
 if [ "$(nproc)" -ge 4 ]; then ways_lane=ways; else ways_lane=process; fi
-full_package_stage "$ways_lane" process-ways 800 env WAYS=others JOBS=2 Rscript tests/process/run.R
+full_package_stage "$ways_lane" process-ways 600 env WAYS=others JOBS=2 Rscript tests/process/run.R
 if [ "$quick" = yes ]; then
   package_stage package testthat 300 env JOBS=2 \
     Rscript tests/testthat-run.R '^(?!faults|json-read|.*-(faults|floods|later|times)$)'
