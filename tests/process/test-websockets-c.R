@@ -22,7 +22,7 @@ test_every_way("a handler in C hears of a connect, of messages in order, and of 
   expect(ws_ask(client, "data") == "a gift", "another `data`")
   expect(ws_ask(client, "invalid") == "4 4 4 4 4 4 4 1 ", "other codes: ", ws_ask(client, "invalid"))
   # it goes on after what goes wrong, which is logged
-  for (x in c("return", "throw")) ws_send(client, x)
+  ws_send(client, c("return", "throw"))
   expect(ws_ask(client, "still") == "still", "it does not go on")
   expect(logged(server, "MESSAGE /c/talk/.*it returned 7") && logged(server, "it threw a bad word"), "not logged")
   expect(ws_leave(client, 4001, "why") == 4001, "no close")

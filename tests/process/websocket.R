@@ -42,10 +42,12 @@ ws_read <- function(socket) {
   length(got) > 0L
 }
 
+# Each string is a message, all in one write: a server that ends the connection for the first gets the others, too.
+# A raw vector is one message.
 ws_send <- function(socket, x) {
-  text <- is.character(x)
-  bytes <- frame_bytes(opcodes[[if (text) "text" else "binary"]], if (text) charToRaw(enc2utf8(x)) else x)
-  writeBin(bytes, socket$con)
+  messages <- if (is.character(x)) lapply(enc2utf8(x), charToRaw) else list(x)
+  opcode <- opcodes[[if (is.character(x)) "text" else "binary"]]
+  writeBin(unlist(lapply(messages, function(message) frame_bytes(opcode, message))), socket$con)
 }
 
 # The next message: a string, a raw vector, or list(code, reason) of a close, which is answered. 1006: the server has
