@@ -4,7 +4,7 @@
 //!    time: waking another process would cost more than the wait.
 //! 2. A lane with a thread to spare, the one with the least to do; of those the one used last: its caches are warm, and
 //!    those that are not needed can be told. One from which a request had to be taken back, as it was doing something
-//!    else, comes after the others.
+//!    else, comes after the others; so does one with promises or streams under way, which it goes back to at any time.
 //! 3. With all threads busy, quick requests are handed ahead up to a millisecond of work for each thread, and one that
 //!    is not long is handed ahead to each thread, so that it finds its next request when it has replied.
 //! 4. Otherwise it waits, for whichever thread is free first.
@@ -40,7 +40,7 @@ pub(crate) fn choose(workers: &Slab<Worker>, generation: u32, runs: Runs, expect
     let now = || *clock.get_or_init(Instant::now);
     let quick = expected.is_some_and(|e| e <= QUICK);
     let is_swift = |lane: &Lane| lane.load(runs).quiet_for(now()) < SLOW;
-    let (mut spare, mut together, mut ahead) = (None::<((usize, u32, u64), usize)>, None, None::<(u64, usize)>);
+    let (mut spare, mut together, mut ahead) = (None::<((usize, u32, usize, u64), usize)>, None, None::<(u64, usize)>);
     for (at, worker) in workers.iter().filter(|(_, w)| w.generation == generation) {
         let Some(lane) = worker.open(runs) else { continue };
         if runs != Runs::Inline && lane.is_blocked(now, SLOW) {
@@ -53,8 +53,9 @@ pub(crate) fn choose(workers: &Slab<Worker>, generation: u32, runs: Runs, expect
             together = Some(at);
         }
         if load.n < width {
-            // fewest requests; then one that begins what it is given; then used last
-            let rank = (usize::MAX - lane.running(), u32::MAX - lane.missed(), worker.last_turn);
+            // fewest requests; then one that begins what it is given; then with least under way; then used last
+            let (running, under_way) = (usize::MAX - lane.running(), usize::MAX - lane.len());
+            let rank = (running, u32::MAX - lane.missed(), under_way, worker.last_turn);
             if spare.is_none_or(|(best, _)| rank > best) {
                 spare = Some((rank, at));
             }
