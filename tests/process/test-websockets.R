@@ -240,6 +240,15 @@ test("nothing that C holds is collected, however often R collects", function() {
   expect(grepl("`conn` must be", ws_ask(does, "wrong", long)), "no errors")
 })
 
+test_every_way("long messages of several clients are all handled, one behind the other", function(start) {
+  server <- start(sockets_app)
+  clients <- lapply(1:4, function(i) ws(server, "/size"))
+  # each is longer than what the queue hands a worker in one piece
+  for (client in clients) ws_send(client, rep(strrep("x", 300000L), 5L))
+  for (client in clients) for (n in 1:5) expect(identical(ws_next(client), "300000"), "message ", n, " has no answer")
+  expect(ask(server, "/page")$body == "a page", "it does not go on")
+})
+
 test("messages of many connections are handled by all workers, each in order", function() {
   server <- serve(sockets_app, workers = 2)
   clients <- lapply(1:8, function(i) ws(server, "/state/k/0"))

@@ -115,6 +115,11 @@ dr_ws(app, "/idle", on_message = function(conn, msg) dr_ws_send(conn, msg), idle
 dr_ws(app, "/short", on_message = function(conn, msg) dr_ws_send(conn, msg), max_lifetime = 1)
 dr_ws(app, "/pings", on_message = function(conn, msg) dr_ws_send(conn, msg), ping_interval = 1,
   on_close = function(conn, code) note("notes", paste("pinged", code)))
+# slow enough for what was handed ahead behind it to be taken back
+dr_ws(app, "/size", on_message = function(conn, msg) {
+  Sys.sleep(0.007)
+  dr_ws_send(conn, as.character(nchar(msg)))
+})
 dr_ws(app, "/own", on_message = function(conn, msg) NULL, origins = "https://app.example.com")
 
 app

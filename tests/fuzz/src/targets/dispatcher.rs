@@ -1,5 +1,6 @@
 //! The queue and its workers: whatever clients and workers do, and in whatever order, each request has one outcome,
-//! which is its own; nobody who waits is forgotten; and when all have gone, nothing is left.
+//! which is its own; nobody who waits is forgotten, nor does anything wait that a worker could have; and when all have
+//! gone, nothing is left.
 //!
 //! Input: steps, a byte each with what it needs.
 
@@ -192,8 +193,12 @@ impl World {
         }
         self.requests += 1;
         let number = self.requests;
-        // long ones do not find room in a ring
-        let len = if kind >= 250 { 100_000 } else { 16 };
+        // of long ones few find room in a ring of 256 kB, or none does
+        let len = match kind >> 2 {
+            62.. => 300_000,
+            58..62 => 100_000,
+            _ => 16,
+        };
         let mut message = vec![b'?'; len];
         message[..4].copy_from_slice(&number.to_ne_bytes());
         let submission = Submission {

@@ -22,10 +22,12 @@ impl Dispatcher {
     /// One look; how long until the next one, or `None` when there is nothing more to look after.
     pub(crate) fn look(&mut self) -> Option<Duration> {
         self.take_back(Instant::now());
+        // nothing may wait for a worker that is free, whoever forgot to say that it is
+        (0..self.generations.len()).for_each(|g| self.pump_all(g));
         self.tell_pressure();
         let waits = self.generations.iter().any(|g| g.waits() > 0);
-        let handed_ahead = self.workers.iter().any(|(_, s)| s.has_ahead());
-        if !waits && !handed_ahead {
+        let sent_ahead = self.workers.iter().any(|(_, s)| s.has_ahead() || s.has_backlog());
+        if !waits && !sent_ahead {
             return None;
         }
         let idle = self.workers.iter().any(|(_, s)| s.is_idle());

@@ -147,7 +147,7 @@ impl Dispatcher {
     fn hand_and_ring(&mut self, key: Key, choice: Choice) {
         self.hand(key, choice);
         if self.workers[choice.at].unrung() >= RING_AFTER {
-            self.workers[choice.at].ring();
+            self.ring();
             self.drain();
         }
     }
@@ -646,9 +646,10 @@ impl Dispatcher {
 
     // ---- the thread's sleep --------------------------------------------------------------------------------------
 
+    /// Rings for what is new to workers. One that has room again for what it was sent before may be given more.
     fn ring(&mut self) {
-        for (_, worker) in &mut self.workers {
-            worker.ring();
+        while self.workers.iter_mut().fold(false, |has_room, (_, worker)| worker.ring() | has_room) {
+            (0..self.generations.len()).for_each(|g| self.pump_all(g));
         }
     }
 
@@ -683,6 +684,22 @@ impl Dispatcher {
     /// Requests that are known, those of other threads among them, and workers.
     pub(super) fn counts(&self) -> (usize, usize, usize) {
         (self.entries.len(), self.numbers.len(), self.workers.len())
+    }
+}
+
+#[cfg(any(test, feature = "fuzzing"))]
+impl Dispatcher {
+    /// Whether something waits that a worker could have now. Never after a turn.
+    pub(super) fn stalls(&mut self) -> bool {
+        let mut fronts = Vec::new();
+        for (g, generation) in self.generations.iter_mut().enumerate() {
+            let first = |runs| Some((g, generation.waiting(runs).front()?));
+            fronts.extend([Runs::R, Runs::Inline, Runs::Pool].into_iter().filter_map(first));
+        }
+        fronts.into_iter().any(|(g, key)| {
+            let submission = self.entries.get(key).map(|entry| entry.submission);
+            submission.is_some_and(|submission| self.worker_for(g, submission).is_some())
+        })
     }
 }
 

@@ -79,9 +79,10 @@ impl Thread {
         }
     }
 
-    /// It sleeps, and wakes.
+    /// It sleeps, and wakes. Before that nothing waits that a worker could have.
     pub fn sleeps(&mut self) {
         home::on_park();
+        assert_eq!(with(|d| d.stalls()), Some(false), "it sleeps, and a worker could have what waits");
         home::on_unpark();
     }
 

@@ -3,6 +3,7 @@
 //!
 //! The slot of a request is freed by who knows that the worker will not write it any more: see `lane`.
 
+use crate::wakes::watch;
 use bytes::Bytes;
 use shm::{Assembler, Bell, RequestId, Sending, ServerEnd, Watched};
 use std::collections::VecDeque;
@@ -39,7 +40,12 @@ impl Link {
 
     /// Whether a request can be sent at once.
     pub(crate) fn has_room(&self) -> bool {
-        self.backlog.is_empty() && self.has_slot()
+        !self.has_backlog() && self.has_slot()
+    }
+
+    /// Whether messages wait for room in the ring.
+    pub(crate) fn has_backlog(&self) -> bool {
+        !self.backlog.is_empty()
     }
 
     /// Whether a request can be sent, now or when the ring has room.
@@ -75,6 +81,8 @@ impl Link {
         let mut sending = Sending::default();
         if !self.backlog.is_empty() || !self.end.requests.send(id.to_word(), message, &mut sending) {
             self.backlog.push_back((id, message.to_vec(), sending));
+            // a worker that reads says so only now and then
+            watch();
         }
         self.unrung += 1;
     }
@@ -110,8 +118,9 @@ impl Link {
         self.unrung
     }
 
-    /// Writes what had no room, and rings if anything is new.
-    pub(crate) fn ring(&mut self) {
+    /// Writes what had no room, and rings if anything is new. `true` when there is room again: requests may wait for it.
+    pub(crate) fn ring(&mut self) -> bool {
+        let had_backlog = self.has_backlog();
         while let Some((id, message, sending)) = self.backlog.front_mut() {
             self.unrung += 1;
             if !self.end.requests.send(id.to_word(), message, sending) {
@@ -123,6 +132,7 @@ impl Link {
             self.unrung = 0;
             self.end.worker_bell.ring();
         }
+        had_backlog && !self.has_backlog()
     }
 
     /// The bell that the worker rings.

@@ -144,9 +144,14 @@ impl Worker {
         }
     }
 
-    /// Rings for what is new, on both sides.
-    pub(crate) fn ring(&mut self) {
-        self.lanes_mut().for_each(|lane| lane.link.ring());
+    /// Rings for what is new, on both sides. `true` when one has room again.
+    pub(crate) fn ring(&mut self) -> bool {
+        self.lanes_mut().fold(false, |has_room, lane| lane.link.ring() | has_room)
+    }
+
+    /// Whether messages to it wait for room.
+    pub(crate) fn has_backlog(&self) -> bool {
+        self.lanes().any(|lane| lane.link.has_backlog())
     }
 
     /// The bells that its process rings.

@@ -405,6 +405,20 @@ async fn what_workers_that_await_promises_do_not_begin_stays_longer_with_each_in
     assert_eq!(lane(&dispatcher, at).time_to_begin(slow), slow, "{id:?}");
 }
 
+#[tokio::test(flavor = "current_thread")]
+async fn a_worker_with_promises_under_way_comes_after_one_without() {
+    let (mut dispatcher, _pool) = dispatcher();
+    let mut asks = Fake::sit(&mut dispatcher, 1);
+    ask(&mut dispatcher, 1);
+    asks.promise().unwrap();
+    dispatcher.drain();
+    let mut other = Fake::sit(&mut dispatcher, 2);
+    // it was used last
+    ask(&mut dispatcher, 2);
+    assert_eq!(other.hear().unwrap().1, [2]);
+    assert!(asks.hear().is_none());
+}
+
 /// Who is told which processes have left.
 #[derive(Default)]
 struct Left(std::sync::Mutex<Vec<i32>>);
@@ -458,6 +472,7 @@ async fn what_only_one_worker_may_have_goes_to_no_other() {
 }
 
 mod clock;
+mod progress;
 mod tasks;
 
 #[tokio::test(flavor = "current_thread")]
