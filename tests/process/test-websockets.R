@@ -174,6 +174,20 @@ test_every_way("a client that has gone without a word is found out, one that ans
   expect(ws_ask(client, "x") == "x", "who answers was given up")
 })
 
+test("a client that is not heard, as its messages wait for a handler, is not taken for one that has gone", function() {
+  server <- serve(sockets_app, workers = 2)
+  client <- ws(server, "/held")
+  # the server reads so many ahead, and no more
+  ws_send(client, c("stand gate", rep("pid", 100L)))
+  expect(identical(ws_next(client), "begun"), "it is not begun")
+  mute <- ws(server, "/held")
+  mute$answers <- FALSE
+  expect(ws_code(mute) == 1006, "one that has gone is kept")
+  open_gate(server, "gate")
+  expect(identical(ws_next(client), "done"), "it was given up")
+  for (n in 1:100) expect(grepl("^[0-9]+$", ws_next(client)), "message ", n, " has no answer")
+})
+
 test_every_way("a client that does not read is given up, in bounded memory", function(start) {
   server <- start(sockets_app)
   pids <- c(server$pid, as.integer(ask(server, "/pid")$body))
@@ -246,6 +260,44 @@ test_every_way("long messages of several clients are all handled, one behind the
   # each is longer than what the queue hands a worker in one piece
   for (client in clients) ws_send(client, rep(strrep("x", 300000L), 5L))
   for (client in clients) for (n in 1:5) expect(identical(ws_next(client), "300000"), "message ", n, " has no answer")
+  expect(ask(server, "/page")$body == "a page", "it does not go on")
+})
+
+# How many connections to a server are open, from its side.
+connections_to <- function(server) {
+  open <- sprintf("^ *[0-9]+: [0-9A-F]{8}:%04X [0-9A-F]{8}:[0-9A-F]{4} (01|08) ", server$port)
+  sum(grepl(open, readLines("/proc/net/tcp")))
+}
+
+test_every_way("messages of clients that have gone are not handled, and their handlers hear of the close", function(start) {
+  server <- start(sockets_app)
+  gone <- lapply(1:30, function(i) ws(server, "/does"))
+  client <- ws(server, "/patient")
+  ws_send(client, "stand gate")
+  expect(identical(ws_next(client), "begun"), "it is not begun")
+  for (one in gone) ws_send(one, rep("note", 3L))
+  # without a word
+  for (one in gone) close(one$con)
+  expect(within(function() connections_to(server) == 1L), "they are not found out")
+  open_gate(server, "gate")
+  expect(identical(ws_next(client), "done"), "the handler does not go on")
+  expect(within(function() length(notes(server)) == 30L), "other notes: ", length(notes(server)))
+  expect(all(notes(server) == "left 1006"), "handled: ", toString(unique(notes(server))))
+  expect(ws_ask(client, "x") == "no character", "it does not go on")
+})
+
+test_every_way("messages wait in the queue, and where that is full in their connections", function(start) {
+  server <- start(sockets_app, max_queue = 3L)
+  clients <- lapply(1:20, function(i) ws(server, "/patient"))
+  holder <- ws(server, "/patient")
+  ws_send(holder, "stand gate")
+  expect(identical(ws_next(holder), "begun"), "it is not begun")
+  for (client in clients) ws_send(client, c("x", "json"))
+  expect(within(function() ask(server, "/page", "--max-time", "0.5")$status == "503"), "the queue is never full")
+  open_gate(server, "gate")
+  for (client in clients) {
+    expect(identical(ws_next(client), "no character") && grepl("^\\{", ws_next(client)), "a message has no answer")
+  }
   expect(ask(server, "/page")$body == "a page", "it does not go on")
 })
 

@@ -69,6 +69,7 @@ does <- function(conn, msg, binary) {
   switch(sub(" .*", "", msg),
     fail = stop("it failed"),
     pid = dr_ws_send(conn, as.character(Sys.getpid())),
+    note = note("notes", "handled"),
     stand = {
       dr_ws_send(conn, "begun")
       stand_at(sub(".* ", "", msg))
@@ -115,6 +116,7 @@ dr_ws(app, "/idle", on_message = function(conn, msg) dr_ws_send(conn, msg), idle
 dr_ws(app, "/short", on_message = function(conn, msg) dr_ws_send(conn, msg), max_lifetime = 1)
 dr_ws(app, "/pings", on_message = function(conn, msg) dr_ws_send(conn, msg), ping_interval = 1,
   on_close = function(conn, code) note("notes", paste("pinged", code)))
+dr_ws(app, "/held", on_message = does, timeout = 0, ping_interval = 3)
 # slow enough for what was handed ahead behind it to be taken back
 dr_ws(app, "/size", on_message = function(conn, msg) {
   Sys.sleep(0.007)

@@ -8,7 +8,6 @@ use crate::pool::PoolEvent;
 use crate::request::{Key, Place};
 use crate::runs::{Of, Runs};
 use crate::worker::Worker;
-use admission::Patience;
 use exchange::now;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -88,15 +87,13 @@ impl Dispatcher {
             .entries
             .unanswered()
             .filter_map(|(key, e)| {
-                let waited = now.saturating_sub(e.since);
                 let worker = || match e.place {
                     Place::Queue => None,
                     Place::Lane(at, of, id) => {
                         self.workers.get(at).filter(|worker| worker.lane(of).is_some_and(|lane| lane.has_begun(id)))
                     }
                 };
-                let patience = Patience { in_queue: self.queue_timeout, in_all: e.submission.timeout };
-                let late = patience.late(waited, || worker().is_some())?;
+                let late = e.late(now, self.queue_timeout, || worker().is_some())?;
                 Some((key, Outcome::Late(late, worker().and_then(Worker::pid))))
             })
             .collect();

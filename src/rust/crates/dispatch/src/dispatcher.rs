@@ -166,6 +166,9 @@ impl Dispatcher {
 
     fn hand(&mut self, key: Key, Choice { at, expected }: Choice) {
         let Some(entry) = self.entries.get(key) else { return };
+        if entry.submission.times_handler {
+            entry.handed = now();
+        }
         self.turn += 1;
         let worker = &mut self.workers[at];
         worker.last_turn = self.turn;
@@ -295,12 +298,29 @@ impl Dispatcher {
     /// The answer is not wanted any more. Wherever the request is, it is taken back if it has not begun; if it has, it
     /// is interrupted when `interrupts`, and otherwise at its deadline.
     pub(crate) fn leave(&mut self, key: Key, now: u64, interrupts: bool) {
-        let Some(entry) = self.entries.get(key) else { return };
-        if matches!(entry.client, Client::Answered(_)) {
+        if self.recall(key) {
             return;
         }
-        let (deadline, from) = (entry.deadline(), entry.submission.from);
+        let Some(entry) = self.entries.get(key) else { return };
+        let Place::Lane(at, of, id) = entry.place else { return };
+        let deadline = entry.deadline();
         let due = deadline.max(now) + self.kill_after;
+        let Some(worker) = self.workers.get_mut(at) else { return };
+        let Some(lane) = worker.lane_mut(of) else { return };
+        if of == Of::C || lane.streams(id) {
+            lane.cancel(id, due);
+        } else if interrupts {
+            worker.interrupt(id, due, now >= deadline);
+        }
+    }
+
+    /// The request is taken back from wherever it is. `false` when it has begun, and `true` when it is over.
+    fn recall(&mut self, key: Key) -> bool {
+        let Some(entry) = self.entries.get(key) else { return true };
+        if matches!(entry.client, Client::Answered(_)) {
+            return true;
+        }
+        let from = entry.submission.from;
         match entry.place {
             Place::Queue => {
                 for g in &mut self.generations {
@@ -309,17 +329,24 @@ impl Dispatcher {
                 self.count_waiting();
             }
             Place::Lane(at, of, id) => {
-                let Some(worker) = self.workers.get_mut(at) else { return };
-                let Some(lane) = worker.lane_mut(of) else { return };
-                if lane.revoke(id).is_some() {
-                    worker.count_in_flight();
-                    self.freed(at, of);
-                } else if of == Of::C || lane.streams(id) {
-                    lane.cancel(id, due);
-                } else if interrupts {
-                    worker.interrupt(id, due, now >= deadline);
+                let Some(worker) = self.workers.get_mut(at) else { return true };
+                if worker.lane_mut(of).and_then(|lane| lane.revoke(id)).is_none() {
+                    return false;
                 }
+                worker.count_in_flight();
+                self.freed(at, of);
             }
+        }
+        true
+    }
+
+    /// The request is not wanted if it has not begun: then it has no place in the queue any more. If it has, it goes on
+    /// as before.
+    pub(crate) fn withdraw(&mut self, key: Key) {
+        // so that what runs is known
+        self.drain();
+        if self.recall(key) {
+            self.settle(key, Outcome::Full);
         }
     }
 
@@ -623,6 +650,11 @@ impl Dispatcher {
             Post::Abandon(number) => {
                 if let Some(key) = self.numbers.remove(&number) {
                     self.abandon(key);
+                }
+            }
+            Post::Withdraw(number) => {
+                if let Some(&key) = self.numbers.get(&number) {
+                    self.withdraw(key);
                 }
             }
             Post::Taken { worker, of, id, bytes } => {

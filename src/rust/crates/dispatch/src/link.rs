@@ -118,7 +118,8 @@ impl Link {
         self.unrung
     }
 
-    /// Writes what had no room, and rings if anything is new. `true` when there is room again: requests may wait for it.
+    /// Writes what had no room, and rings if anything is new. `true` when there is room again, for which requests may
+    /// wait.
     pub(crate) fn ring(&mut self) -> bool {
         let had_backlog = self.has_backlog();
         while let Some((id, message, sending)) = self.backlog.front_mut() {

@@ -4,6 +4,7 @@
 use crate::outcome::Outcome;
 use crate::runs::Of;
 use crate::submission::Submission;
+use admission::{Late, Patience, NEVER};
 use shm::RequestId;
 use slab::Slab;
 use std::task::Waker;
@@ -24,6 +25,8 @@ pub(crate) struct Entry {
     pub message: Vec<u8>,
     /// when it came, in ms
     pub since: u64,
+    /// when it was handed to a worker last, if its time is its handler's
+    pub handed: u64,
     pub place: Place,
     pub client: Client,
     /// its handler has returned a promise: it neither waits for a worker nor runs
@@ -40,9 +43,22 @@ pub(crate) enum Place {
 }
 
 impl Entry {
-    /// By when it must have been answered, in ms.
+    /// By when it must have been answered, in ms. Of one whose time is its handler's, if a worker has it.
     pub(crate) fn deadline(&self) -> u64 {
-        self.since + self.submission.timeout
+        let from = if self.submission.times_handler { self.handed } else { self.since };
+        from + self.submission.timeout
+    }
+
+    /// What has taken too long; `begun` says whether its handler has begun.
+    pub(crate) fn late(&self, now: u64, in_queue: u64, begun: impl Fn() -> bool) -> Option<Late> {
+        let in_all = self.submission.timeout;
+        if !self.submission.times_handler {
+            return Patience { in_queue, in_all }.late(now.saturating_sub(self.since), begun);
+        }
+        if self.place == Place::Queue || !begun() {
+            return Patience { in_queue, in_all: NEVER }.late(now.saturating_sub(self.since), || false);
+        }
+        Patience { in_queue: NEVER, in_all }.late(now.saturating_sub(self.handed), || true)
     }
 }
 
@@ -93,7 +109,8 @@ impl Entries {
     pub(crate) fn add(&mut self, submission: Submission, message: Vec<u8>, since: u64, client: Client) -> Key {
         self.serial = self.serial.wrapping_add(1);
         let serial = self.serial;
-        let entry = Entry { serial, submission, message, since, place: Place::Queue, client, promised: false };
+        let entry =
+            Entry { serial, submission, message, since, handed: since, place: Place::Queue, client, promised: false };
         Key { index: self.slab.insert(entry) as u32, serial }
     }
 

@@ -27,8 +27,10 @@ pub struct Submission {
     pub route: u32,
     /// who runs its handler: R, or in C, inline or a pool, in a worker process
     pub runs: Runs,
-    /// ms
+    /// ms, from when it came
     pub timeout: u64,
+    /// the timeout is its handler's alone, from when a worker has it: nobody waits for an answer
+    pub times_handler: bool,
     /// whether its handler is interrupted when its client goes
     pub ends_with_client: bool,
     /// whether it takes a place in the queue, which may be full; what does not is bounded in another way
@@ -54,6 +56,8 @@ pub(crate) enum Post {
     },
     /// its client has gone
     Abandon(u64),
+    /// it is not wanted any more if it has not begun
+    Withdraw(u64),
     /// the client of a streamed body has taken pieces worth so many bytes
     Taken {
         /// who streams

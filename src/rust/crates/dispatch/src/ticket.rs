@@ -35,6 +35,19 @@ impl Ticket {
     pub(crate) fn elsewhere(number: u64, outcome: oneshot::Receiver<Outcome>, post: UnboundedSender<Post>) -> Self {
         Ticket(Way::Elsewhere { number, outcome, post })
     }
+
+    /// What comes of it is [`Outcome::Full`] unless its handler has begun.
+    pub fn withdraw(&self) {
+        match &self.0 {
+            Way::Here(key) => {
+                with(|d| d.withdraw(*key));
+            }
+            Way::Elsewhere { number, post, .. } => {
+                let _ = post.send(Post::Withdraw(*number));
+            }
+            Way::Done => {}
+        }
+    }
 }
 
 impl Future for Ticket {

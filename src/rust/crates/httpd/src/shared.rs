@@ -242,7 +242,8 @@ impl Shared {
         self.draining.store(true, Ordering::Relaxed);
     }
 
-    pub(crate) fn is_draining(&self) -> bool {
+    /// Whether they are.
+    pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }
 }

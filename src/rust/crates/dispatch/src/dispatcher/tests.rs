@@ -39,6 +39,7 @@ fn of(client: u8, connection: u8) -> Submission {
         route: 0,
         runs: Runs::R,
         timeout: 60_000,
+        times_handler: false,
         ends_with_client: true,
         counts: true,
         process: None,
@@ -417,6 +418,22 @@ async fn a_worker_with_promises_under_way_comes_after_one_without() {
     ask(&mut dispatcher, 2);
     assert_eq!(other.hear().unwrap().1, [2]);
     assert!(asks.hear().is_none());
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_is_withdrawn_has_no_place_unless_it_has_begun() {
+    let (mut dispatcher, pool) = dispatcher();
+    let mut worker = Fake::sit(&mut dispatcher, 1);
+    let keys = [1, 2].map(|connection| ask(&mut dispatcher, connection));
+    let (id, _) = worker.hear().unwrap();
+    assert!(worker.end.slots.start(id));
+    keys.map(|key| dispatcher.withdraw(key));
+    assert!(matches!(dispatcher.collect(keys[1], Waker::noop()), Some(Outcome::Full)));
+    assert!(dispatcher.collect(keys[0], Waker::noop()).is_none(), "it goes on");
+    assert_eq!((pool.waiting(), dispatcher.shared.outstanding.load(Relaxed)), (0, 1));
+    worker.keep(id);
+    dispatcher.drain();
+    assert!(matches!(dispatcher.collect(keys[0], Waker::noop()), Some(Outcome::Reply(..))));
 }
 
 /// Who is told which processes have left.

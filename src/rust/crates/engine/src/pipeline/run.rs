@@ -182,6 +182,7 @@ fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &C
         route: route.number,
         runs: route.target.runs,
         timeout: route.target.timeout,
+        times_handler: false,
         ends_with_client: route.target.ends_with_client(&state.head.method),
         counts: true,
         process: None,

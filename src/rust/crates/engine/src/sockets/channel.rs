@@ -28,10 +28,10 @@ const MOST_WAITING: usize = 64;
 const MOST_BYTES: usize = 256 << 10;
 /// What a message costs beside its bytes.
 const OVERHEAD: usize = 256;
-/// After this long something is handed to the workers again that waited too long for one.
-const AGAIN: Duration = Duration::from_millis(50);
-/// And after this long what the one worker that may have it had no room for.
-const SOON: Duration = Duration::from_millis(5);
+/// After this long something is handed to the workers again for which there was no place; and then after twice as long,
+/// up to so many times.
+const AGAIN: Duration = Duration::from_millis(5);
+const MOST_DOUBLED: u32 = 8;
 
 /// See the module.
 pub struct Open {
@@ -59,14 +59,36 @@ pub struct Events {
     ticket: Option<(u64, Ticket)>,
     /// or will be after a pause
     pause: Option<Pin<Box<Sleep>>>,
+    /// how often in a row there was no place for it
+    refused: u32,
     /// why the server ends the connection
     close: Option<Close>,
 }
 
 impl Events {
+    /// The first of them is dealt with.
+    fn done(&mut self) {
+        self.refused = 0;
+        if let Some(done) = self.waiting.pop_front() {
+            self.bytes -= done.worth();
+            self.room.fit(self.bytes);
+        }
+        if self.waiting.is_empty() {
+            // an idle connection keeps no space for a crowd of messages
+            self.waiting = VecDeque::new();
+        }
+    }
+
+    /// Forgets all but the first so many.
+    fn keep(&mut self, n: usize) {
+        self.waiting.truncate(n);
+        self.bytes = self.waiting.iter().map(Came::worth).sum();
+        self.room.fit(self.bytes);
+    }
+
     /// None yet.
     pub fn new(room: BodyRoom) -> Self {
-        Events { waiting: VecDeque::new(), bytes: 0, room, ticket: None, pause: None, close: None }
+        Events { waiting: VecDeque::new(), bytes: 0, room, ticket: None, pause: None, refused: 0, close: None }
     }
 }
 
@@ -107,14 +129,7 @@ impl Open {
                 if !self.is_done(id, outcome) {
                     continue;
                 }
-                if let Some(done) = self.events.waiting.pop_front() {
-                    self.events.bytes -= done.worth();
-                    self.events.room.fit(self.events.bytes);
-                }
-                if self.events.waiting.is_empty() {
-                    // an idle connection keeps no space for a crowd of messages
-                    self.events.waiting = VecDeque::new();
-                }
+                self.events.done();
             }
             if !self.submit() {
                 return Poll::Ready(());
@@ -122,7 +137,7 @@ impl Open {
         }
     }
 
-    /// Hands the next thing to the workers. `false` when there is none.
+    /// Hands the next thing to the workers, now or after a pause. `false` when there is none.
     fn submit(&mut self) -> bool {
         let Some(came) = self.events.waiting.front() else { return false };
         let to = match &self.home {
@@ -134,24 +149,41 @@ impl Open {
                     return false;
                 };
                 if matches!(came, Came::Close(_)) && !route.config.on_close {
-                    self.events.waiting.clear();
+                    self.events.keep(0);
                     return false;
                 }
                 To::any(route, app.generation)
             }
         };
         self.events.ticket = self.identity.submit(came.what(), &self.state, to, &self.context);
-        if self.events.ticket.is_none() {
-            self.give_up(Close::new(Close::GOING_AWAY, "the server ends"));
+        if self.events.ticket.is_some() {
+            return true;
         }
-        self.events.ticket.is_some()
+        if self.identity.from.socket.server().is_draining() {
+            self.give_up(Close::new(Close::GOING_AWAY, "the server ends"));
+            return false;
+        }
+        if self.has_no_place() {
+            self.events.done();
+            return self.submit();
+        }
+        true
+    }
+
+    /// There is no place for the next thing: it is handed over again after a pause. A message of a connection that is
+    /// over is not: then `true`.
+    fn has_no_place(&mut self) -> bool {
+        if self.entered.is_none() && matches!(self.events.waiting.front(), Some(Came::Message(_))) {
+            return true;
+        }
+        self.events.pause = Some(Box::pin(sleep(AGAIN * (1 << self.events.refused.min(MOST_DOUBLED)))));
+        self.events.refused += 1;
+        false
     }
 
     /// What waits is for nobody.
     fn give_up(&mut self, close: Close) {
-        self.events.waiting.clear();
-        self.events.bytes = 0;
-        self.events.room.fit(0);
+        self.events.keep(0);
         self.events.close = Some(close);
     }
 
@@ -170,22 +202,18 @@ impl Open {
                 self.events.pause = Some(Box::pin(sleep(Duration::from_millis(1))));
                 return false;
             }
-            Outcome::Full => {
-                // its worker has as much as it can take
-                self.events.pause = Some(Box::pin(sleep(SOON)));
-                return false;
-            }
-            Outcome::Late(Late::Waiting(_), _) => {
-                self.log(id, Level::Warn, "waited too long for a worker, and waits again");
-                self.events.pause = Some(Box::pin(sleep(AGAIN)));
-                return false;
+            Outcome::Full => return self.has_no_place(),
+            Outcome::Late(Late::Waiting(over), _) => {
+                let line = || self.line(id, &format!("waited too long for a worker, and waits again: {over}"));
+                self.identity.from.socket.server().log.of_client(line);
+                return self.has_no_place();
             }
             Outcome::Late(Late::Running(over), pid) => {
-                self.log(id, Level::Warn, &format!("the handler took too long: {over}{}", of_worker(pid)));
+                self.log(id, &format!("the handler took too long: {over}{}", of_worker(pid)));
                 self.events.close = Some(Close::new(Close::INTERNAL, "the handler took too long"));
             }
             Outcome::WorkerDied(pid) => {
-                self.log(id, Level::Warn, &format!("the worker ended before it was done{}", of_worker(pid)));
+                self.log(id, &format!("the worker ended before it was done{}", of_worker(pid)));
                 self.events.close = Some(Close::new(Close::INTERNAL, "the message was lost"));
             }
             Outcome::Ending => self.give_up(Close::new(Close::GOING_AWAY, "the server ends")),
@@ -193,9 +221,14 @@ impl Open {
         true
     }
 
-    fn log(&self, id: u64, level: Level, text: &str) {
-        let Some(came) = self.events.waiting.front() else { return };
-        self.identity.from.socket.server().log.line(level, &self.identity.line(id, &came.what(), text));
+    fn log(&self, id: u64, text: &str) {
+        self.identity.from.socket.server().log.line(Level::Warn, &self.line(id, text));
+    }
+
+    /// What the log says of what is with the workers.
+    fn line(&self, id: u64, text: &str) -> String {
+        let came = self.events.waiting.front();
+        came.map_or_else(String::new, |came| self.identity.line(id, &came.what(), text))
     }
 
     fn add(&mut self, came: Came) {
@@ -259,14 +292,23 @@ impl Channel for Open {
     fn end(mut self: Box<Self>, close: Close) {
         // it is in no room any more when its handler hears of it
         self.entered = None;
+        if close.code == Close::ABNORMAL {
+            // who has gone without a word waits for nothing: what is with a worker goes on, and no more
+            self.events.keep(usize::from(self.events.ticket.is_some()));
+            self.events.pause = None;
+            if let Some((_, ticket)) = &self.events.ticket {
+                ticket.withdraw();
+            }
+        }
         self.add(Came::Close(close));
         if self.events.waiting.is_empty() {
             return;
         }
-        // what came before is handled before
+        let leaves = self.context.sockets.one_leaves();
+        // what came before is handled before, if there is place for it
         tokio::spawn(async move {
             poll_fn(|cx| self.poll(cx)).await;
-            drop(self.place);
+            drop((self.place, leaves));
         });
     }
 }

@@ -31,12 +31,24 @@ impl To {
         To { process: Some(process), ..self }
     }
 
-    /// For the queue. `counts`: it is a request that the client waits for.
-    pub fn submission(self, request: u64, whose: &Whose, counts: bool) -> Submission {
+    /// For the queue. `answers`: it is a request, for whose answer the client waits.
+    pub fn submission(self, request: u64, whose: &Whose, answers: bool) -> Submission {
         let To { route, generation, runs, timeout, process } = self;
         let from =
             Origin { client: whose.client().address.client(), connection: Arc::as_ptr(&whose.socket).addr() as u64 };
-        Submission { request, from, generation, route, runs, timeout, ends_with_client: false, counts, process }
+        Submission {
+            request,
+            from,
+            generation,
+            route,
+            runs,
+            timeout,
+            times_handler: !answers,
+            ends_with_client: false,
+            // what is for one worker only waits there, and is refused when that has too much
+            counts: process.is_none(),
+            process,
+        }
     }
 }
 
@@ -66,10 +78,9 @@ impl Whose {
 }
 
 impl Identity {
-    /// Hands an event to the workers. Gives its name in the log, too. `None` when the server is ending.
+    /// Hands an event to the workers. Gives its name in the log, too. `None` when the queue is full, or has ended.
     pub fn submit(&self, what: What<'_>, state: &[u8], to: To, context: &Context) -> Option<(u64, Ticket)> {
         let id = self.from.socket.server().next_id();
-        // one for each connection, of which `max_connections` says how many there may be
         let submission = to.submission(id, &self.from, false);
         let mut body = Vec::new();
         Event { connection: self.connection, state, what }.encode(&mut body);

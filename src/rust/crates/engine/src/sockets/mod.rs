@@ -35,6 +35,8 @@ pub struct Sockets {
     homes: Homes,
     /// open ones, by the patterns of their routes: they outlive the app that routed them
     open: Mutex<HashMap<Arc<str>, Arc<AtomicUsize>>>,
+    /// connections that have ended, and whose handlers have still to hear of that, or of what came before
+    leaving: Arc<AtomicUsize>,
 }
 
 impl Sockets {
@@ -45,6 +47,12 @@ impl Sockets {
         let one_more = |n| (most == 0 || n < most).then_some(n + 1);
         open.fetch_update(Relaxed, Relaxed, one_more).ok()?;
         Some(Place(open))
+    }
+
+    /// Counts one more that leaves.
+    fn one_leaves(&self) -> Place {
+        self.leaving.fetch_add(1, Relaxed);
+        Place(self.leaving.clone())
     }
 }
 

@@ -18,12 +18,16 @@ use httpd::ws::{Accepted, Channel, Close, Handshake, Refusing};
 use httpd::{watch_closely, Body, Failure, Received, Response, ResponseFields};
 use std::future::{poll_fn, Future as _};
 use std::pin::Pin;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use std::task::Poll;
 use tokio::runtime::Handle;
 use wire::socket::{Event, What};
 use wire::{BodyRef, Reply, ReplyBody, FLAG_SOCKET};
 
+/// Connections that have ended and whose handlers have still to hear of it: with more, nobody gets a new one. So who
+/// connects and leaves, faster than handlers hear of it, is not remembered without end.
+const MOST_LEAVING: usize = 4096;
 /// Of a reply: the client is taken.
 const SWITCHING_PROTOCOLS: u16 = 101;
 
@@ -42,8 +46,8 @@ pub enum Begun {
     Full,
 }
 
-/// A client that waits for its handler's word. One that goes meanwhile is heard to its end all the same: its handler
-/// hears of the close if it has taken it.
+/// A client that waits for its handler's word. One that goes meanwhile is forgotten if its handler has not begun, and
+/// heard to its end otherwise: its handler hears of the close if it has taken it.
 pub struct Opening(Option<Waiting>);
 
 struct Waiting {
@@ -71,7 +75,8 @@ pub fn begin(
         return Err(Failure::new(StatusCode::BAD_REQUEST, "the request for a WebSocket has a body").closing());
     }
     let sockets = &context.sockets;
-    let Some(place) = sockets.place(&route.pattern, config.max_conns as usize) else {
+    let place = sockets.place(&route.pattern, config.max_conns as usize);
+    let Some(place) = place.filter(|_| sockets.leaving.load(Relaxed) < MOST_LEAVING) else {
         // a browser tells its page the code of a close, but not the status of a response
         let close = Close::new(Close::TRY_AGAIN_LATER, "server at capacity");
         return Ok(Begun::Open(accept(handshake, Box::new(Refusing(Some(close))), route, None)));
@@ -137,6 +142,7 @@ impl Opening {
 impl Drop for Opening {
     fn drop(&mut self) {
         let Some(mut waiting) = self.0.take() else { return };
+        waiting.ticket.withdraw();
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 let outcome = (&mut waiting.ticket).await;

@@ -52,6 +52,9 @@ struct Socket<L> {
     closed: u64,
     /// of the message that is coming, when it began and how many bytes of it were here when it was looked at
     coming: Option<(u64, usize)>,
+    /// nothing is read, as the channel takes nothing, or what was written has to be read first: what the client says
+    /// meanwhile is not known
+    is_deaf: bool,
     /// for what is not whole
     room: BodyRoom,
     timer: Pin<Box<Sleep>>,
@@ -77,6 +80,7 @@ pub async fn serve<L: Line>(line: L, accepted: Accepted, state: &Arc<Connection>
         asked: None,
         closed: 0,
         coming: None,
+        is_deaf: false,
         room: state.server().budget.messages(),
         timer: Box::pin(sleep(Duration::ZERO)),
     };
@@ -136,8 +140,9 @@ impl<L: Line> Socket<L> {
             }
             // it may end the connection when it learns what came of a message
             let takes = self.accepted.channel.poll_ready(cx).is_ready();
+            self.hear(can_write && (takes || self.closing.is_some()));
             let sent = can_write && self.send(cx);
-            let came = can_write && self.receive(takes, cx)?;
+            let came = !self.is_deaf && self.receive(cx)?;
             if self.is_last.is_none() && !sent && !came {
                 return self.pause(cx);
             }
@@ -196,13 +201,10 @@ impl<L: Line> Socket<L> {
         true
     }
 
-    /// The next thing that the client has sent, if it may be taken. `false` when there is none.
-    fn receive(&mut self, takes: bool, cx: &mut Context<'_>) -> io::Result<bool> {
+    /// The next thing that the client has sent. `false` when there is none.
+    fn receive(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         // what comes after the server's close is not for the app
         let is_open = self.closing.is_none();
-        if is_open && !takes {
-            return Ok(false);
-        }
         loop {
             match self.reader.next(self.accepted.bounds.max_message, self.accepted.deflate.is_some()) {
                 Ok(Some(came)) => {
@@ -229,6 +231,21 @@ impl<L: Line> Socket<L> {
                     self.asked = None;
                 }
             }
+        }
+    }
+
+    /// Whether the client is heard. Its time begins anew when it is heard again: until then it was the server that let
+    /// it wait.
+    fn hear(&mut self, hears: bool) {
+        if self.is_deaf != hears {
+            return;
+        }
+        self.is_deaf = !hears;
+        if hears {
+            let now = now();
+            (self.heard, self.moved, self.asked) = (now, now, None);
+            self.coming = self.coming.map(|_| (now, self.reader.held()));
+            self.set_timer(now);
         }
     }
 
@@ -284,6 +301,8 @@ impl<L: Line> Socket<L> {
         }
         if now.saturating_sub(self.opened) >= bounds.max_lifetime {
             self.close(Close::new(Close::GOING_AWAY, "the connection has had its time"));
+        } else if self.is_deaf {
+            // what it has not done it may have done
         } else if now.saturating_sub(self.moved) >= bounds.idle_timeout {
             self.close(Close::new(Close::GOING_AWAY, "no message for too long"));
         } else if self.is_slow(now) {
@@ -320,6 +339,8 @@ impl<L: Line> Socket<L> {
         let bounds = self.accepted.bounds;
         let due = if self.closing.is_some() {
             self.closed + TO_ANSWER
+        } else if self.is_deaf {
+            self.opened.saturating_add(bounds.max_lifetime)
         } else {
             [
                 self.opened.saturating_add(bounds.max_lifetime),

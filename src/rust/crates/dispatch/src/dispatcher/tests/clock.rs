@@ -98,6 +98,27 @@ async fn what_waits_is_late_at_queue_timeout_and_what_runs_at_its_timeout() {
 }
 
 #[tokio::test(flavor = "current_thread")]
+async fn what_nobody_waits_for_has_its_whole_timeout_once_a_worker_has_it() {
+    let mut world = World::new(|_| ());
+    world.ask(Runs::R, NEVER);
+    let first = begins(&mut world.worker);
+    let message = Submission { timeout: TIMEOUT, times_handler: true, ..of(0, 1) };
+    world.dispatcher.shared.outstanding.fetch_add(1, Relaxed);
+    let message = world.dispatcher.submit(message, |message| message.push(1));
+    let begun = START + 5 * TIMEOUT;
+    world.at(begun);
+    assert!(world.outcome(message).is_none(), "it waits");
+    world.worker.keep(first);
+    world.dispatcher.drain();
+    begins(&mut world.worker);
+    world.at(begun + TIMEOUT - 1);
+    assert!(world.outcome(message).is_none() && !world.is_interrupted(), "it has a millisecond left");
+    world.at(begun + TIMEOUT);
+    assert!(matches!(world.outcome(message), Some(Outcome::Late(Late::Running(_), Some(7)))));
+    assert!(world.is_interrupted());
+}
+
+#[tokio::test(flavor = "current_thread")]
 async fn without_queue_timeout_what_waits_has_its_whole_timeout() {
     let mut world = World::new(|_| ());
     world.ask(Runs::R, NEVER);
