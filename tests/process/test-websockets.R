@@ -203,6 +203,19 @@ test_every_way("a client that does not read is given up, in bounded memory", fun
   expect(ask(server, "/pid")$status == "200", "the server is gone")
 })
 
+test("clients that do not read are given up, those first that hold most, before all hold too much", function() {
+  server <- serve(sockets_app, workers = 1)
+  reader <- ws(server, "/wide")
+  clients <- lapply(1:60, function(i) ws(server, "/wide"))
+  ask(server, "/pid")
+  used <- resident(server$pid)
+  for (client in clients) ws_send(client, c("much", "much"))
+  expect(noted_line(server, "^left 1013"), "nobody is given up")
+  for (client in clients) expect(identical(ws_ask(reader, "x"), "x"), "who reads was given up")
+  expect(resident(server$pid) - used < 80e6, "it grew by ", resident(server$pid) - used, " bytes")
+  expect(length(notes(server)) < 60L, "all are given up")
+})
+
 test_every_way("the end of the server is told to all, and their handlers hear of it", function(start) {
   server <- start(sockets_app)
   clients <- lapply(1:20, function(i) ws(server, "/does"))

@@ -117,6 +117,12 @@ dr_ws(app, "/short", on_message = function(conn, msg) dr_ws_send(conn, msg), max
 dr_ws(app, "/pings", on_message = function(conn, msg) dr_ws_send(conn, msg), ping_interval = 1,
   on_close = function(conn, code) note("notes", paste("pinged", code)))
 dr_ws(app, "/held", on_message = does, timeout = 0, ping_interval = 3)
+# may have much waiting
+dr_ws(app, "/wide",
+  on_message = function(conn, msg) if (msg == "much") dr_ws_send(conn, strrep("x", 3e6)) else dr_ws_send(conn, msg),
+  on_close = function(conn, code) note("notes", paste("left", code)),
+  max_message = "4MB"
+)
 # slow enough for what was handed ahead behind it to be taken back
 dr_ws(app, "/size", on_message = function(conn, msg) {
   Sys.sleep(0.007)

@@ -6,7 +6,8 @@
 
 use crate::mailbox::Mailbox;
 use crate::store::{Member, Store};
-use exchange::Packet;
+use exchange::{Packet, Unread};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,19 +15,35 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The name of the next connection.
 static NAMED: AtomicU64 = AtomicU64::new(1);
 
+/// Most bytes that may wait for all clients together.
+const MOST: usize = 48 << 20;
+
 /// See the module.
-#[derive(Default)]
-pub struct Local(Mutex<Inner>);
+pub struct Local {
+    inner: Mutex<Inner>,
+    unread: Unread,
+    most: usize,
+}
 
 #[derive(Default)]
 struct Inner {
     connections: HashMap<u64, Connection>,
     rooms: BTreeMap<Arc<str>, Room>,
+    /// bytes of clients that were given up and have still to go
+    going: usize,
 }
 
 struct Connection {
     mailbox: Arc<Mailbox>,
     rooms: Vec<Arc<str>>,
+    /// bytes that it takes with it, once it was given up
+    going: usize,
+}
+
+impl Default for Local {
+    fn default() -> Self {
+        Local::with_room_for(MOST)
+    }
 }
 
 /// Members, by the order in which they came.
@@ -55,10 +72,46 @@ impl Inner {
     }
 }
 
+impl Inner {
+    /// Gives up clients that hold so many bytes together, those first that hold most.
+    fn give_up(&mut self, bytes: usize) {
+        let held = |connection: &Connection| connection.mailbox.held();
+        let mut holders: Vec<_> = self.connections.values_mut().map(|c| (held(c), c)).filter(|(n, _)| *n > 0).collect();
+        holders.sort_unstable_by_key(|(held, _)| Reverse(*held));
+        let mut given = 0;
+        for (held, connection) in holders {
+            if given >= bytes {
+                return;
+            }
+            given += held;
+            connection.going = connection.mailbox.give_up();
+            self.going += connection.going;
+        }
+    }
+}
+
 impl Local {
+    /// Where so many bytes may wait for all clients together.
+    fn with_room_for(most: usize) -> Self {
+        Local { inner: Mutex::default(), unread: Unread::default(), most }
+    }
+
+    /// What counts the messages that are sent.
+    pub fn unread(&self) -> &Unread {
+        &self.unread
+    }
+
     fn inner(&self) -> MutexGuard<'_, Inner> {
         // nobody panics while holding it
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// After something was sent. When too much waits for all clients, room is made at once for a while.
+    fn make_room(&self, inner: &mut Inner) {
+        let unread = self.unread.bytes().saturating_sub(inner.going);
+        if unread > self.most {
+            inner.give_up(unread - self.most + self.most / 4);
+        }
     }
 }
 
@@ -66,19 +119,22 @@ impl Store for Local {
     fn enter(&self, mailbox: Arc<Mailbox>) -> u64 {
         // of the process: who has kept a name from a server before this one means nobody here
         let name = NAMED.fetch_add(1, Ordering::Relaxed);
-        self.inner().connections.insert(name, Connection { mailbox, rooms: Vec::new() });
+        self.inner().connections.insert(name, Connection { mailbox, rooms: Vec::new(), going: 0 });
         name
     }
 
     fn leave(&self, connection: u64) {
         let mut inner = self.inner();
         let Some(gone) = inner.connections.remove(&connection) else { return };
+        inner.going -= gone.going;
         gone.rooms.iter().for_each(|room| inner.part(connection, room));
     }
 
     fn send(&self, to: u64, packet: Arc<Packet>) {
-        if let Some(connection) = self.inner().connections.get(&to) {
+        let mut inner = self.inner();
+        if let Some(connection) = inner.connections.get(&to) {
             connection.mailbox.send(packet);
+            self.make_room(&mut inner);
         }
     }
 
@@ -121,11 +177,13 @@ impl Store for Local {
     }
 
     fn broadcast(&self, room: &str, packet: Arc<Packet>, except: u64) -> usize {
-        let inner = self.inner();
+        let mut inner = self.inner();
         let members = inner.rooms.get(room).map(|room| room.turns.keys());
         let members = members.into_iter().flatten().filter(|connection| **connection != except);
         let mailboxes = members.filter_map(|connection| inner.connections.get(connection));
-        mailboxes.map(|connection| connection.mailbox.send(packet.clone())).count()
+        let told = mailboxes.map(|connection| connection.mailbox.send(packet.clone())).count();
+        self.make_room(&mut inner);
+        told
     }
 
     fn members(&self, room: &str) -> Vec<Member> {
@@ -150,7 +208,7 @@ mod tests {
     }
 
     fn hello() -> Arc<Packet> {
-        Arc::new(Packet::new(true, Bytes::from_static(b"hello")))
+        Arc::new(Packet::new(true, Bytes::from_static(b"hello"), &Unread::default()))
     }
 
     fn got(mailbox: &Mailbox) -> usize {
@@ -206,5 +264,38 @@ mod tests {
         store.leave(c);
         assert!(store.rooms().is_empty() && store.inner().connections.is_empty());
         assert!(store.inner().rooms.is_empty());
+    }
+
+    #[test]
+    fn those_who_hold_most_are_given_up_when_all_hold_too_much() {
+        let store = Local::with_room_for(1000);
+        let say = |to, len| store.send(to, Arc::new(Packet::new(false, vec![0; len].into(), store.unread())));
+        let clients = [(); 4].map(|()| enter(&store));
+        let is_over = |mailbox: &Mailbox| mailbox.poll_over(&mut Context::from_waker(Waker::noop())).is_ready();
+        for ((name, _), len) in clients.iter().zip([100, 400, 10, 200]) {
+            say(*name, len);
+        }
+        let of_socket = clients[1].1.poll(&mut Context::from_waker(Waker::noop()));
+        assert!(of_socket.is_ready());
+        assert!(clients.iter().all(|(_, mailbox)| !is_over(mailbox)));
+        say(clients[0].0, 100);
+        assert_eq!(clients.each_ref().map(|(_, mailbox)| is_over(mailbox)), [false, true, false, false]);
+        // it goes on counting until it has gone, and nobody goes in its place
+        say(clients[2].0, 10);
+        assert_eq!(clients.iter().filter(|(_, mailbox)| is_over(mailbox)).count(), 1);
+        clients.iter().for_each(|(name, _)| store.leave(*name));
+        assert_eq!(store.inner().going, 0);
+        drop((clients, of_socket));
+        assert_eq!(store.unread().bytes(), 0);
+    }
+
+    #[test]
+    fn a_message_to_many_counts_once() {
+        let store = Local::with_room_for(1000);
+        let clients = [(); 20].map(|()| enter(&store));
+        clients.iter().for_each(|(name, _)| store.join(*name, "x", ""));
+        let packet = Arc::new(Packet::new(false, vec![0; 900].into(), store.unread()));
+        assert_eq!(store.broadcast("x", packet, 0), 20);
+        assert!(clients.iter().all(|(_, mailbox)| got(mailbox) == 1));
     }
 }

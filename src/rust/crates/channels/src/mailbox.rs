@@ -32,6 +32,8 @@ pub struct Mailbox {
 struct Inner {
     waiting: VecDeque<Outgoing>,
     bytes: usize,
+    /// bytes of the message that was taken last: until the next is asked for, the socket may have them
+    taken: usize,
     /// a close was the last thing
     is_closed: bool,
     /// that was because the client does not read
@@ -59,10 +61,7 @@ impl Mailbox {
         let worth = packet.payload.len() + OVERHEAD;
         // one alone always fits: it was allowed when it was made
         if !inner.waiting.is_empty() && inner.bytes + worth > self.limit {
-            inner.waiting.clear();
-            inner.bytes = 0;
-            inner.is_over = true;
-            inner.end(TRY_AGAIN_LATER, "too much waits to be read");
+            inner.give_up();
         } else {
             inner.bytes += worth;
             inner.waiting.push_back(Outgoing::Message(packet));
@@ -79,6 +78,25 @@ impl Mailbox {
         }
     }
 
+    /// How many bytes wait here, or are with the socket. None of a client that is given up.
+    pub fn held(&self) -> usize {
+        let inner = self.inner();
+        if inner.is_over {
+            0
+        } else {
+            inner.bytes + inner.taken
+        }
+    }
+
+    /// The client is given up, as it does not read. How many bytes are still with the socket, until that ends.
+    pub fn give_up(&self) -> usize {
+        let mut inner = self.inner();
+        let taken = inner.taken;
+        inner.give_up();
+        wake(inner);
+        taken
+    }
+
     /// Ready when the client is given up. Asked instead of [`Mailbox::poll`] while nothing can be sent.
     pub fn poll_over(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut inner = self.inner();
@@ -92,12 +110,14 @@ impl Mailbox {
     /// The next thing to be done.
     pub fn poll(&self, cx: &mut Context<'_>) -> Poll<Outgoing> {
         let mut inner = self.inner();
+        inner.taken = 0;
         let Some(next) = inner.waiting.pop_front() else {
             inner.waits(cx);
             return Poll::Pending;
         };
         if let Outgoing::Message(packet) = &next {
-            inner.bytes -= packet.payload.len() + OVERHEAD;
+            inner.taken = packet.payload.len() + OVERHEAD;
+            inner.bytes -= inner.taken;
         }
         if inner.waiting.is_empty() {
             // a crowd that was told something once does not keep the space for it
@@ -112,6 +132,13 @@ impl Inner {
         if !self.waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
             self.waker = Some(cx.waker().clone());
         }
+    }
+
+    fn give_up(&mut self) {
+        self.waiting.clear();
+        self.bytes = 0;
+        self.is_over = true;
+        self.end(TRY_AGAIN_LATER, "too much waits to be read");
     }
 
     fn end(&mut self, code: u16, reason: &str) {
@@ -132,6 +159,7 @@ fn wake(mut inner: MutexGuard<'_, Inner>) {
 mod tests {
     use super::*;
     use bytes::Bytes;
+    use exchange::Unread;
 
     fn next(mailbox: &Mailbox) -> Option<String> {
         match mailbox.poll(&mut Context::from_waker(Waker::noop())) {
@@ -142,7 +170,7 @@ mod tests {
     }
 
     fn packet(text: &str) -> Arc<Packet> {
-        Arc::new(Packet::new(true, Bytes::copy_from_slice(text.as_bytes())))
+        Arc::new(Packet::new(true, Bytes::copy_from_slice(text.as_bytes()), &Unread::default()))
     }
 
     #[test]
@@ -172,5 +200,24 @@ mod tests {
         assert!(mailbox.poll_over(&mut Context::from_waker(Waker::noop())).is_ready());
         assert_eq!(next(&mailbox), Some("1013 too much waits to be read".into()));
         assert_eq!(next(&mailbox), None);
+    }
+
+    #[test]
+    fn what_a_client_holds_is_with_its_socket_too() {
+        let mailbox = Mailbox::new(1000);
+        mailbox.send(packet(&"x".repeat(400)));
+        mailbox.send(packet("y"));
+        assert_eq!(mailbox.held(), 401 + 2 * OVERHEAD);
+        next(&mailbox);
+        assert_eq!(mailbox.held(), 401 + 2 * OVERHEAD);
+        next(&mailbox);
+        assert_eq!(mailbox.held(), 1 + OVERHEAD, "the socket asks for more when it has sent what it had");
+        next(&mailbox);
+        assert_eq!(mailbox.held(), 0);
+        mailbox.send(packet("z"));
+        next(&mailbox);
+        mailbox.send(packet("z"));
+        assert_eq!((mailbox.give_up(), mailbox.held()), (1 + OVERHEAD, 0));
+        assert!(mailbox.poll_over(&mut Context::from_waker(Waker::noop())).is_ready());
     }
 }

@@ -17,6 +17,7 @@ mod request;
 mod sampler;
 mod sink;
 mod trace;
+mod unread;
 
 pub use answer::{Answer, Head, Response};
 pub use channels::Channels;
@@ -32,3 +33,4 @@ pub use request::RequestView;
 pub use sampler::Sampler;
 pub use sink::{Sent, Sink};
 pub use trace::{is_trace_state, Trace};
+pub use unread::Unread;

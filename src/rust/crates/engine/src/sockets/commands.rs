@@ -32,7 +32,7 @@ impl Sockets {
             if !binary {
                 from_utf8(message).ok()?;
             }
-            Some(Arc::new(Packet::new(!binary, own(message))))
+            Some(Arc::new(Packet::new(!binary, own(message), self.store.unread())))
         };
         let named = |(number, text): (u64, Arc<str>)| (number, text.as_bytes().to_vec());
         match command {

@@ -11,7 +11,7 @@ pub fn message(packet: &Packet, compression: Option<Deflate>, line: &mut impl Li
         if bits == MOST_BITS {
             packet.deflated(|payload| deflate(payload, bits))
         } else {
-            deflate(&packet.payload, bits)
+            packet.deflated_apart(|payload| deflate(payload, bits))
         }
     });
     match compressed.filter(|bytes| bytes.len() < packet.payload.len()) {
