@@ -52,8 +52,12 @@ impl Service for Answers {
         dispatch::expire() | natives::expire()
     }
 
-    fn give_back(&self) {
-        shm::give_back();
+    fn give_back(&self, crowd: bool) {
+        if crowd {
+            shm::give_back();
+        } else {
+            shm::give_back_what_has_grown();
+        }
     }
 
     fn begin(&self) {

@@ -26,8 +26,8 @@ pub trait Service: Send + Sync {
     /// there are.
     fn expire(&self) -> bool;
 
-    /// A crowd of connections has gone, and it is quiet: memory may be given back to the system.
-    fn give_back(&self) {}
+    /// Memory may be given back to the system: every few seconds, and when a `crowd` of connections has gone.
+    fn give_back(&self, _crowd: bool) {}
 
     /// An I/O thread begins, in the context of its runtime.
     fn begin(&self) {}

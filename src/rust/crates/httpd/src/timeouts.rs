@@ -19,6 +19,8 @@ const SLOW: Duration = Duration::from_millis(250);
 const LOOKS_BEFORE_SLOW: u32 = 40;
 /// Looks without a request out before memory may be given back.
 const LOOKS_BEFORE_GIVING_BACK: u32 = 8;
+/// Whatever happens, it is looked after so many ms whether there is any to give back.
+const GIVING_BACK: u64 = 10_000;
 
 /// A connection that was told to end, and has no request, gets this many ms to do so.
 const DRAIN_FOR: u64 = 1000;
@@ -60,6 +62,7 @@ pub async fn run(server: Arc<Shared>, service: Arc<dyn Service>) {
     let mut look = Look { server, next: 0, waiting: 0, waited: 0 };
     let mut calm = 0;
     let mut ended = 0;
+    let mut given_back = now();
     loop {
         new_connections::rest(if DRAINING.get() { 0 } else { ms(look.server.limits.keep_alive) });
         let busy = service.expire();
@@ -67,13 +70,18 @@ pub async fn run(server: Arc<Shared>, service: Arc<dyn Service>) {
         let slow = calm >= LOOKS_BEFORE_SLOW && !DRAINING.get();
         registry::watch_slowly(slow);
         look.look(slow);
-        // the allocator keeps what a crowd of connections needed: when the crowd is gone, its memory goes back
+        // the allocator keeps what a crowd of connections needed: when the crowd is gone, its memory goes back; what a
+        // few long requests have needed, within a while
         let going = registry::ended() - std::mem::replace(&mut ended, registry::ended());
-        if calm >= LOOKS_BEFORE_GIVING_BACK && going == 0 && ended >= WORTH_GIVING_BACK {
+        let crowd = calm >= LOOKS_BEFORE_GIVING_BACK && going == 0 && ended >= WORTH_GIVING_BACK;
+        if crowd {
             registry::give_back();
             new_connections::give_back();
             ended = 0;
-            service.give_back();
+        }
+        if crowd || now().saturating_sub(given_back) >= GIVING_BACK {
+            service.give_back(crowd);
+            given_back = now();
         }
         if !slow {
             tokio::time::sleep(FAST).await;
@@ -81,6 +89,7 @@ pub async fn run(server: Arc<Shared>, service: Arc<dyn Service>) {
             && registry::with_all(|all| all.is_empty())
             && registry::ended() < WORTH_GIVING_BACK
         {
+            service.give_back(false);
             wake.notified().await;
             calm = 0;
         } else if tokio::time::timeout(SLOW, wake.notified()).await.is_ok() {

@@ -40,7 +40,7 @@ pub use inherited::take_inherited;
 pub use interrupt::Interrupt;
 #[cfg(not(loom))]
 pub use link::{pair, LinkFds, ServerEnd, WorkerEnd, FDS};
-pub use memory::give_back;
+pub use memory::{give_back, give_back_what_has_grown};
 #[cfg(loom)]
 pub use model::Segment;
 pub use ring::{Assembler, Consumer, Producer, Sending};
