@@ -5,7 +5,7 @@ use crate::connect::{Opened, Wire};
 use crate::inbox::{Event, Inbox, Room};
 use crate::queue::{Command, Queue};
 use crate::target::Options;
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
@@ -44,6 +44,8 @@ struct Talk<'a> {
     heard: Option<Close>,
     is_wanted: bool,
     last_heard: Instant,
+    /// of the last ping whose answer waits until the server has read what was written: one answers for all before it
+    pinged: Option<Bytes>,
     /// since when the answer to a ping or a close is waited for
     asked: Option<Instant>,
 }
@@ -73,6 +75,7 @@ pub async fn talk(
         heard: None,
         is_wanted: false,
         last_heard: Instant::now(),
+        pinged: None,
         asked: None,
     };
     let room = Room::new();
@@ -148,7 +151,12 @@ impl Talk<'_> {
     }
 
     fn takes_commands(&self) -> bool {
-        self.said.is_none() && self.heard.is_none() && self.output.len() - self.written < ENOUGH
+        self.said.is_none() && self.heard.is_none() && !self.has_enough()
+    }
+
+    /// Whether the server has to read before more is written.
+    fn has_enough(&self) -> bool {
+        self.output.len() - self.written >= ENOUGH
     }
 
     /// Bytes have come.
@@ -171,6 +179,9 @@ impl Talk<'_> {
             self.output.shrink_to(ENOUGH);
             self.written = 0;
             self.unsent.fetch_sub(std::mem::take(&mut self.lens), Relaxed);
+            if let Some(payload) = self.pinged.take() {
+                self.put(Kind::Pong, &payload);
+            }
         }
         is_all
     }
@@ -181,6 +192,7 @@ impl Talk<'_> {
             match self.reader.next(self.options.max_message, self.deflate.is_some()) {
                 Ok(None) => return None,
                 Ok(Some(Came::Message(message))) => return Some(message),
+                Ok(Some(Came::Ping(payload))) if self.has_enough() => self.pinged = Some(payload),
                 Ok(Some(Came::Ping(payload))) => self.put(Kind::Pong, &payload),
                 Ok(Some(Came::Pong)) => {}
                 Ok(Some(Came::Close(close))) => {

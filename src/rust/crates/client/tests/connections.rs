@@ -167,6 +167,39 @@ fn messages_come_and_go_and_pings_are_answered() {
 }
 
 #[test]
+fn a_server_that_pings_and_does_not_read_is_answered_for_the_last() {
+    // more than systems keep for a connection
+    const PINGS: u32 = 300_000;
+    let (port, thread) = server(
+        |_, mut stream| {
+            answer(&mut stream, "");
+            let payload = |n: u32| [&n.to_be_bytes()[..], &[0; 121]].concat();
+            for chunk in (1..=PINGS).collect::<Vec<_>>().chunks(1000) {
+                let frames: Vec<u8> = chunk.iter().flat_map(|n| frame(Kind::Ping, &payload(*n))).collect();
+                stream.write_all(&frames).unwrap();
+            }
+            stream.write_all(&words("that was all")).unwrap();
+            let (mut pongs, mut last) = (0, 0);
+            while last < PINGS {
+                // two bytes, the mask, and the bytes of the ping
+                let mut pong = [0; 2 + 4 + 125];
+                stream.read_exact(&mut pong).unwrap();
+                assert_eq!(pong[..2], [0x8a, 0x80 | 125]);
+                last = u32::from_be_bytes([0, 1, 2, 3].map(|i| pong[6 + i] ^ pong[2 + i]));
+                pongs += 1;
+            }
+            assert!(pongs < PINGS, "each has an answer, which waited for the server");
+        },
+        1,
+    );
+    let mut test = Test::new();
+    test.connect(options(port));
+    assert_eq!(test.next(), Event::Open(None));
+    assert_eq!(test.next(), text("that was all"));
+    thread.join().unwrap();
+}
+
+#[test]
 fn servers_that_want_no_websocket_or_another_one() {
     let good = |key: &str| {
         format!(
