@@ -91,6 +91,34 @@ test("a mistake in drover.toml keeps the server from starting, and is named with
   expect(any(grepl(right, ended$log)), toString(ended$log))
 }, ways = 1)
 
+test("a drover.toml that somebody else may have written is not read", function() {
+  folder <- tempfile("app-")
+  dir.create(folder)
+  file <- write_app("dr_app()", file.path(folder, "app.R"))
+  settings <- file.path(folder, "drover.toml")
+  # one that is read ends the program in another way
+  writeLines("max_bdoy = 1", settings)
+  says <- function(...) {
+    ended <- run_to_end(c(drover_program(), file, ...))
+    expect(ended$status == 2L, paste("its exit status is", ended$status))
+    paste(ended$log, collapse = " ")
+  }
+  Sys.chmod(settings, "0666", use_umask = FALSE)
+  for (said in c(says(), says("--config", settings))) {
+    expect(grepl("drover.toml: not read, as everybody may write it: chmod o-w", said), said)
+  }
+  Sys.chmod(settings, "0664", use_umask = FALSE)
+  expect(grepl("max_bdoy is not a setting", says()), says())
+  # who is not root can give no file away
+  give <- function(...) processx::run("chown", c("65534", ...), error_on_status = FALSE)$status == 0L
+  if (give(settings)) {
+    expect(grepl("not read, as it belongs to user 65534, who is neither you", says()), says())
+    expect(grepl("max_bdoy is not a setting", says("--config", settings)), "named: ", says("--config", settings))
+    give(file)
+    expect(grepl("max_bdoy is not a setting", says()), "of whose app it is: ", says())
+  }
+}, ways = 1)
+
 test("a program that was installed alone finds the package in R's libraries, or says where it has looked", function() {
   program <- file.path(tempfile("bin-"), "drover")
   dir.create(dirname(program))

@@ -5,9 +5,11 @@
 use crate::surroundings::nearest;
 use crate::table::{find, settings, Setting, GROUPS};
 use crate::values::Kind;
+use rustix::process::geteuid;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use toml::de::{DeString, DeTable, DeValue};
 use toml::{Spanned, Value};
@@ -33,6 +35,10 @@ pub(crate) fn read(named: Option<&Path>, app: &Path) -> Result<File, String> {
     // a device or a pipe may have no end
     let text = match fs::metadata(&path) {
         Ok(found) if !found.is_file() => return Err(format!("cannot read {}: not a file", path.display())),
+        Ok(found) => {
+            is_trusted(&found, named.is_some(), app).map_err(|why| format!("{}: {why}", path.display()))?;
+            fs::read_to_string(&path)
+        }
         _ => fs::read_to_string(&path),
     };
     match text {
@@ -40,6 +46,23 @@ pub(crate) fn read(named: Option<&Path>, app: &Path) -> Result<File, String> {
         Err(e) if e.kind() == ErrorKind::NotFound && named.is_none() => Ok(File::default()),
         Err(e) => Err(format!("cannot read {}: {e}", path.display())),
     }
+}
+
+/// Settings say where the server listens, what it tells and which files it writes, as whoever starts it: so nobody else
+/// may have written them, but root and whose app it is.
+fn is_trusted(found: &Metadata, is_named: bool, app: &Path) -> Result<(), String> {
+    if found.mode() & 0o002 != 0 {
+        return Err("not read, as everybody may write it: chmod o-w takes that from them".to_owned());
+    }
+    let owner = found.uid();
+    let of_app = fs::metadata(app).map(|app| app.uid()).ok();
+    if is_named || owner == geteuid().as_raw() || owner == 0 || Some(owner) == of_app {
+        return Ok(());
+    }
+    Err(format!(
+        "not read, as it belongs to user {owner}, who is neither you nor the owner of the app; --config reads it all the \
+         same"
+    ))
 }
 
 /// Where the file is, or would be.
