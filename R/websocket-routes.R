@@ -37,8 +37,9 @@
 #'   waits, or two of the longest messages), and the limits below (1001). An error in `on_message()` is logged, and the
 #'   connection goes on.
 #'
-#' @section Pages of other sites: A browser lets every page connect to every server, and sends the cookies of that
-#'   server along. Therefore a page of another site may not connect if it sends cookies, unless it is among `origins`.
+#' @section Pages of other sites: A browser lets every page connect to every server, and sends the cookies and passwords
+#'   for that server along. Therefore a page of another site may not connect if it sends any, unless it is among
+#'   `origins`. Nor may a page that came in cleartext, where the server itself has TLS.
 #'
 #' @param app An app, see [dr_app()].
 #' @param path The path: a single string, with placeholders as in [dr_get()]. There may be a route for `GET` with the
@@ -47,8 +48,8 @@
 #' @param ... Must be empty: what follows is given by name.
 #' @param protocols Names of sub-protocols, the preferred one first: a character vector. Of those that a client offers
 #'   the first is chosen.
-#' @param origins Pages that may connect, beside those of the server itself, such as `"https://app.example.com"`: a
-#'   character vector, or `"*"` for all. `NULL`: all that send no cookies.
+#' @param origins Pages that may connect, and no others, such as `"https://app.example.com"`: a character vector, or
+#'   `"*"` for all. `NULL`: those of the server itself, and all that send neither cookies nor a password.
 #' @param deflate `TRUE` to compress messages (RFC 7692) if the client can.
 #' @param max_message Longest message that is received, in bytes: a single number, or a size such as `"4MB"`, up to 64
 #'   MB.

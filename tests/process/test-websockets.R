@@ -56,8 +56,20 @@ test_every_way("a page of another site gets no WebSocket with the cookies of thi
   expect(ws_open(server, "/echo", other)$status == 101L, "without cookies it has none")
   own <- paste0("Origin: http://127.0.0.1:", server$port)
   expect(ws_open(server, "/echo", c(own, "Cookie: a=1"))$status == 101L, "its own page has none")
+  expect(ws_open(server, "/echo", c(other, "Authorization: Basic YTpi"))$status == 403L, "it has one with a password")
+  expect(ws_open(server, "/echo", c(own, other))$status == 400L, "with two origins it has one")
   expect(ws_open(server, "/own", other)$status == 403L, "it is not among the origins")
+  expect(ws_open(server, "/own", own)$status == 403L, "any name that leads to the server is among the origins")
   expect(ws_open(server, "/own", c("Origin: https://app.example.com", "Cookie: a=1"))$status == 101L, "it is")
+})
+
+test("a request for a WebSocket has no body, be it empty", function() {
+  server <- serve(sockets_app)
+  wants <- c("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
+  wants <- as.vector(rbind("-H", c(wants, "Transfer-Encoding: chunked")))
+  answer <- do.call(ask, c(list(server, "/echo", "-X", "GET", "-T", "/dev/null"), as.list(wants)))
+  expect(answer$status == "400", "its status is ", answer$status)
 })
 
 test_every_way("rooms are the server's, and can be read and sent to from any handler", function(start) {

@@ -89,6 +89,9 @@ impl Reader {
             return Ok(None);
         };
         let before = cursor.position() as usize;
+        if before != head.len(len) {
+            return Err(wrong("a length has more bytes than it needs"));
+        }
         let is_control = matches!(head.opcode, OpCode::Control(_));
         let goes_on = matches!(head.opcode, OpCode::Data(Data::Continue));
         if head.rsv2 || head.rsv3 || (head.rsv1 && (!compressed || is_control || goes_on)) {

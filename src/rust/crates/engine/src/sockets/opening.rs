@@ -13,6 +13,7 @@ use crate::view::View;
 use bytes::Bytes;
 use dispatch::{Outcome, Runs, Ticket};
 use exchange::{Answer, RequestView as _};
+use http::header::TRANSFER_ENCODING;
 use http::StatusCode;
 use httpd::ws::{Accepted, Channel, Close, Handshake, Refusing};
 use httpd::{watch_closely, Body, Failure, Received, Response, ResponseFields};
@@ -70,8 +71,10 @@ pub fn begin(
     context: &Arc<Context>,
 ) -> Result<Begun, Failure> {
     let config = &route.config;
-    let handshake = Handshake::read(view.head, &config.protocols, config.origins.as_deref(), config.deflate)?;
-    if !matches!(view.body, Received::Empty) {
+    let origins = config.origins.as_deref();
+    let handshake = Handshake::read(view.head, view.https, &config.protocols, origins, config.deflate)?;
+    // an empty one in chunks, too: who stands in between may take what follows for the body
+    if !matches!(view.body, Received::Empty) || view.head.fields.get(&TRANSFER_ENCODING).is_some() {
         return Err(Failure::new(StatusCode::BAD_REQUEST, "the request for a WebSocket has a body").closing());
     }
     let sockets = &context.sockets;

@@ -3,7 +3,7 @@
 use crate::head::{ascii, is_own_origin, Head, Version};
 use crate::response::Failure;
 use http::header::{
-    CONNECTION, COOKIE, ORIGIN, SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+    AUTHORIZATION, CONNECTION, COOKIE, ORIGIN, SEC_WEBSOCKET_EXTENSIONS, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
     SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
@@ -33,13 +33,15 @@ pub fn is_wanted(head: &Head) -> bool {
 }
 
 impl Handshake {
-    /// Reads a request that [`is_wanted`]. `protocols` are those that the server speaks, `origins` the pages that may
-    /// connect beside those of the server itself; `None` for all that come without cookies.
+    /// Reads a request that [`is_wanted`], which the client has sent by `https` or not. `protocols` are those that the
+    /// server speaks, `origins` the pages that may connect; `None` for those of the server itself, and all that come
+    /// without what a browser knows of this site.
     ///
     /// # Errors
     /// Why there is no WebSocket.
     pub fn read(
         head: &Head,
+        https: bool,
         protocols: &[String],
         origins: Option<&[String]>,
         deflate: bool,
@@ -48,10 +50,10 @@ impl Handshake {
             Version::Http2 => None,
             _ => Some(accept(head)?),
         };
-        if head.fields.get(&SEC_WEBSOCKET_VERSION) != Some(VERSION.as_bytes()) {
+        if !head.fields.all(&SEC_WEBSOCKET_VERSION).eq([VERSION.as_bytes()]) {
             return Err(wanting("the version of the WebSocket must be 13"));
         }
-        check_origin(head, origins)?;
+        check_origin(head, https, origins)?;
         let offered: Vec<&str> = tokens(head, &SEC_WEBSOCKET_PROTOCOL).collect();
         let protocol = protocols.iter().find(|one| offered.contains(&one.as_str())).cloned();
         let deflate = if deflate { offers(head).find_map(read_offer) } else { None };
@@ -125,20 +127,30 @@ fn accept(head: &Head) -> Result<String, Failure> {
     }
 }
 
-/// Pages of other sites are not to use the cookies that a browser has for this one: their scripts may open a WebSocket
-/// to anywhere, and the browser sends them along.
-fn check_origin(head: &Head, origins: Option<&[String]>) -> Result<(), Failure> {
+/// Pages of other sites are not to use the cookies and passwords that a browser has for this one: their scripts may
+/// open a WebSocket to anywhere, and the browser sends them along.
+fn check_origin(head: &Head, https: bool, origins: Option<&[String]>) -> Result<(), Failure> {
+    let mut fields = head.fields.all(&ORIGIN);
     // programs that are no browsers have none
-    let Some(origin) = head.fields.get(&ORIGIN) else { return Ok(()) };
+    let Some(origin) = fields.next() else { return Ok(()) };
+    if fields.next().is_some() {
+        return Err(bad("there are two fields Origin"));
+    }
     let is_allowed = match origins {
-        None => head.fields.get(&COOKIE).is_none(),
+        // a page that came in cleartext may be anybody's; whether TLS ends in front of the server is not known
+        None => {
+            let has_none = |name| head.fields.get(name).is_none();
+            let is_own = is_own_origin(head, origin) && !(https && origin.starts_with(b"http:"));
+            is_own || (has_none(&COOKIE) && has_none(&AUTHORIZATION))
+        }
+        // not by the field Host, which is whatever name has led the browser here
         Some(origins) => origins.iter().any(|one| one == "*" || one.as_bytes().eq_ignore_ascii_case(origin)),
     };
-    if is_allowed || is_own_origin(head, origin) {
+    if is_allowed {
         return Ok(());
     }
     let origin = String::from_utf8_lossy(origin).into_owned();
-    let why = if origins.is_some() { "is not among `origins`" } else { "is another site, and sends cookies" };
+    let why = if origins.is_some() { "is not among `origins`" } else { "is another site, and sends credentials" };
     Err(Failure::new(StatusCode::FORBIDDEN, "this page may not connect").because(format_args!("origin {origin} {why}")))
 }
 
@@ -202,13 +214,14 @@ mod tests {
     }
 
     fn status(more: &[(&str, &str)], origins: Option<&[String]>) -> u16 {
-        Handshake::read(&head(more), &[], origins, false).map_or_else(|f| f.status.as_u16(), |h| h.status().as_u16())
+        Handshake::read(&head(more), false, &[], origins, false)
+            .map_or_else(|f| f.status.as_u16(), |h| h.status().as_u16())
     }
 
     #[test]
     fn the_example_of_the_rfc_is_accepted() {
         assert!(is_wanted(&head(&[])) && !is_wanted(&head(&[("upgrade", "h2c")])));
-        let fields = Handshake::read(&head(&[]), &[], None, true).unwrap().fields();
+        let fields = Handshake::read(&head(&[]), false, &[], None, true).unwrap().fields();
         assert_eq!(fields["sec-websocket-accept"], "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
         assert_eq!(fields.len(), 1);
     }
@@ -216,6 +229,9 @@ mod tests {
     #[test]
     fn what_is_no_handshake_is_refused() {
         assert_eq!(status(&[("sec-websocket-version", "8")], None), 426);
+        let mut twice = head(&[]);
+        twice.fields.push(b"sec-websocket-version", b"13");
+        assert!(Handshake::read(&twice, false, &[], None, false).is_err());
         assert_eq!(status(&[("connection", "close")], None), 400);
         for key in ["", "dGhlIHNhbXBsZSBub25jZQ", "dGhlIHNhbXBsZSBub25jZQ=!", "AAAA"] {
             assert_eq!(status(&[("sec-websocket-key", key)], None), 400, "{key}");
@@ -223,8 +239,9 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_other_sites_do_not_get_to_use_cookies() {
+    fn pages_of_other_sites_do_not_get_to_use_credentials() {
         let other = ("origin", "https://evil.example");
+        assert_eq!(status(&[other, ("authorization", "Basic YTpi")], None), 403);
         assert_eq!(status(&[other], None), 101);
         assert_eq!(status(&[other, ("cookie", "a=1")], None), 403);
         assert_eq!(status(&[("origin", "http://HERE:80"), ("cookie", "a=1")], None), 101);
@@ -233,13 +250,24 @@ mod tests {
         assert_eq!(status(&[other], Some(&known)), 403);
         assert_eq!(status(&[("origin", "https://app.example"), ("cookie", "a=1")], Some(&known)), 101);
         assert_eq!(status(&[other, ("cookie", "a=1")], Some(&["*".to_owned()])), 101);
+        assert_eq!(status(&[("origin", "http://here:80")], Some(&known)), 403, "any name may lead here");
+        let mut twice = head(&[("cookie", "a=1")]);
+        twice.fields.push(b"origin", b"http://here:80");
+        twice.fields.push(b"origin", b"https://evil.example");
+        assert!(Handshake::read(&twice, false, &[], None, false).is_err());
+        for (origin, https, is_taken) in
+            [("http", false, true), ("https", false, true), ("https", true, true), ("http", true, false)]
+        {
+            let head = head(&[("origin", &format!("{origin}://here:80")), ("cookie", "a=1")]);
+            assert_eq!(Handshake::read(&head, https, &[], None, false).is_ok(), is_taken, "{origin} {https}");
+        }
     }
 
     #[test]
     fn the_first_protocol_of_the_server_that_is_offered_is_chosen() {
         let own = ["v2".to_owned(), "v1".to_owned()];
         let chosen = |offer: &str| {
-            Handshake::read(&head(&[("sec-websocket-protocol", offer)]), &own, None, false).unwrap().protocol
+            Handshake::read(&head(&[("sec-websocket-protocol", offer)]), false, &own, None, false).unwrap().protocol
         };
         assert_eq!(chosen("v1, v2").as_deref(), Some("v2"));
         assert_eq!(chosen("v1").as_deref(), Some("v1"));
@@ -250,7 +278,7 @@ mod tests {
     fn compression_is_taken_as_it_is_offered_or_not_at_all() {
         let taken = |offer: &str, deflate| {
             let offer = [("sec-websocket-extensions", offer)];
-            let fields = Handshake::read(&head(&offer), &[], None, deflate).unwrap().fields();
+            let fields = Handshake::read(&head(&offer), false, &[], None, deflate).unwrap().fields();
             fields.get("sec-websocket-extensions").map(|value| value.to_str().unwrap().to_owned())
         };
         let plain = "permessage-deflate; server_no_context_takeover; client_no_context_takeover";
