@@ -33,7 +33,10 @@ unescape_one <- function(string) {
   if (at[[1L]] < 0L) return(string)
   bytes <- charToRaw(string)
   bytes[at] <- as.raw(strtoi(substring(string, at + 1L, at + 2L), 16L))
-  text <- rawToChar(bytes[-c(at + 1L, at + 2L)])
+  bytes <- bytes[-c(at + 1L, at + 2L)]
+  # at the end of a string R would leave it out
+  if (any(bytes == as.raw(0L))) stop("a NUL (%00) in a query or a cookie", call. = FALSE)
+  text <- rawToChar(bytes)
   Encoding(text) <- "UTF-8"
   text
 }
@@ -58,7 +61,7 @@ plumber_body <- function(req, bytes, endpoint) {
     parsed <- .Call(C_json_parse, bytes, TRUE, limits$max_json_depth, limits$max_collisions)
     if (is.list(parsed)) return(parsed[[1L]])
   }
-  guard_body(req, bytes)
+  guard_body(req, bytes, strict = is_json_to_plumber(type, bytes))
   endpoint$parse(bytes, type)
 }
 

@@ -60,6 +60,7 @@ rook_handler <- function(app) {
   static <- rook_static(app)
   for_rook <- is_for_rook(app)
   has_head <- !is.null(member(app, "onHeaders"))
+  of_plumber <- is_plumber(app)
   function(req, depth = mount_depth(req$route)) {
     env <- rook_request(req, depth, constants)
     if (for_rook) env$QUERY_STRING <- sub("^[?]", "", env$QUERY_STRING)
@@ -73,7 +74,7 @@ rook_handler <- function(app) {
     }
     body <- req$raw
     if (length(body)) {
-      guard_body(req, body)
+      guard_body(req, body, strict = of_plumber && is_json_to_plumber(req$headers[["content-type"]], body))
       env$rook.input <- rook_input(body)
     }
     value <- app$call(env)

@@ -91,3 +91,34 @@ test_that("an error of an endpoint is printed once, as plumber does, and its sta
   expect_identical(answer$headers[["x-why"]], "because")
   expect_false(any(grepl("secret", server$log())))
 })
+
+test_that("JSON that would keep jsonlite busy is refused, on the fast path and by the whole way", {
+  server <- local_server({
+    answer <- function(req) length(req$body)
+    app <- plumber::pr_post(plumber::pr(), "/fast", answer)
+    app <- plumber::pr_post(app, "/whole", answer, preempt = "__first__")
+  })
+  records <- sprintf("{\"k%d\":1}", 1:9000)
+  json <- function(...) paste0("[", paste(c(...), collapse = ","), "]")
+  file <- withr::local_tempfile()
+  for (path in c("/fast", "/whole")) {
+    ask <- function(text, type = "application/json") {
+      writeLines(text, file, sep = "")
+      http(server, path, "-H", paste0("Content-Type:", type), "--data-binary", paste0("@", file))$status
+    }
+    for (type in c(" application/json", " text/json", "")) expect_identical(ask(json(records), type), 400L, info = type)
+    # what only jsonlite reads leads nobody there
+    expect_identical(ask(json("1e999", records)), 400L)
+    expect_identical(ask(json(sprintf("{\"k\":%d}", 1:9000))), 200L)
+    expect_identical(ask(json("1e999", records[1:3])), 200L)
+  }
+})
+
+test_that("a NUL in a query or a cookie is an error, and not the end of the value", {
+  server <- local_server({
+    app <- plumber::pr_get(plumber::pr(), "/", function(req, x = "") paste0(x, req$cookies$c))
+  })
+  expect_identical(http(server, "/?x=a%20", "-H", "Cookie: c=b%20")$status, 200L)
+  for (x in c("a%00", "%00", "a%00b")) expect_identical(http(server, paste0("/?x=", x))$status, 500L, info = x)
+  expect_identical(http(server, "/", "-H", "Cookie: c=b%00")$status, 500L)
+})
