@@ -16,6 +16,9 @@
 # Every test starts servers of its own and leaves nothing running: what it leaves fails it, and is killed by its pid.
 # Not for how fast things are: that is benchmarks/. Tests show an order, and wait for what is to come (../lib/wait.R).
 
+# each job is a new R, which would compile for longer than what is compiled then saves
+invisible(compiler::enableJIT(0L))
+
 here <- dirname(normalizePath(sub("^--file=", "", grep("^--file=", commandArgs(), value = TRUE)[1])))
 root <- dirname(dirname(here))
 for (file in c("jobs.R", "lib/failures.R", "lib/wait.R", "lib/marks.R", "lib/start.R", "lib/ports.R")) {
