@@ -197,17 +197,14 @@ test_every_way("max_async: more wait in the queue, without an error", function(s
   open_gate(server, "counted")
   expect(all(statuses_of(asked) == "200"), "not all were answered")
   expect(ask(server, "/most")$body == "3", ask(server, "/most")$body, " were under way at once")
-  # a promise whose client has left is under way as before
+  # promises whose clients have left go on, and take no place
   left <- lapply(1:3, function(i) open_stream(server, "/held/go/left"))
   expect(within(function() sum(note_lines(server, "begun") == "left") == 3L), "they were not begun")
   lapply(left, close)
-  # the one that asks for it
-  expect_figure(server, 1, "drover_requests_open")
-  waits <- ask_later(server, "/text")
-  expect_figure(server, 1, "drover_queue_requests")
-  expect(never(function() is_over(waits), 0.5), "it went beyond max_async")
+  expect(ask(server, "/text")$body == "text", "they are in the way")
+  expect(!"left" %in% note_lines(server, "ended"), "they have ended")
   open_gate(server, "go")
-  expect(waits()$body == "text", "it is lost")
+  expect(within(function() sum(note_lines(server, "ended") == "left") == 3L), "they do not go on")
 })
 
 test_every_way("max_async: a promise that is over its time gives its place back", function(start) {

@@ -42,6 +42,8 @@ pub(crate) struct Lane {
     streaming: usize,
     /// requests whose handlers have returned and answer later; in R's lane, promises under way
     awaited: usize,
+    /// of these, those whose clients have left
+    left: usize,
     /// promises were given up since it last said something: R may be in a callback of theirs
     gave_up: bool,
     /// of R's lane: most requests that it may have, promises under way among them
@@ -56,6 +58,9 @@ pub(crate) struct Lane {
     /// it has written what is no message
     broken: bool,
 }
+
+/// Promises whose clients have left that are waited for when the worker is to end: of more, the newest.
+const MOST_LEFT: usize = 500;
 
 /// How often the time that R has to come back from between requests is doubled at most.
 const MOST_DOUBLED: u32 = 6;
@@ -106,6 +111,8 @@ struct Held {
     later: bool,
     /// it was told that nobody waits
     cancelled: bool,
+    /// its client has left, and it goes on as a promise
+    left: bool,
     /// when a handler that still runs counts as stuck, in ms; never while a stream goes on
     due: u64,
     stuck: bool,
@@ -158,6 +165,7 @@ impl Lane {
             given: 0,
             streaming: 0,
             awaited: 0,
+            left: 0,
             gave_up: false,
             max_async: None,
             last_left: 0,
@@ -180,9 +188,9 @@ impl Lane {
         self.awaited
     }
 
-    /// How many requests it may have beside those whose handlers have returned: any of them may become a promise.
+    /// How many requests it may have beside the promises that clients wait for: any of them may become one.
     pub(crate) fn room(&self) -> usize {
-        self.max_async.map_or(usize::MAX, |max| max.saturating_sub(self.awaited))
+        self.max_async.map_or(usize::MAX, |max| max.saturating_sub(self.awaited - self.left))
     }
 
     /// Whether R has other things to do between requests: pieces of bodies, and callbacks of promises.
@@ -279,6 +287,7 @@ impl Lane {
             turn: self.given,
             later: false,
             cancelled: false,
+            left: false,
             stuck: false,
             stream: None,
         };
@@ -298,6 +307,7 @@ impl Lane {
         self.len -= 1;
         self.streaming -= usize::from(held.stream.is_some());
         self.awaited -= usize::from(held.is_awaited());
+        self.left -= usize::from(held.left);
         if !held.later {
             self.load_mut(held.runs).remove(held.request.expected);
         }
@@ -420,6 +430,20 @@ impl Lane {
         }
     }
 
+    /// The client has left. A promise goes on, and its place is another's: `true` when it is one.
+    pub(crate) fn leave(&mut self, id: RequestId) -> bool {
+        let Some(held) = self.held_mut(id).filter(|held| held.is_awaited()) else { return false };
+        if !std::mem::replace(&mut held.left, true) {
+            self.left += 1;
+        }
+        if self.left > MOST_LEFT {
+            let oldest = self.all().filter(|held| held.left).min_by_key(|held| held.turn).map(|held| held.request.id);
+            oldest.map(|id| self.free(id));
+            self.gave_up = true;
+        }
+        true
+    }
+
     /// The client has taken pieces of the body worth so many bytes.
     pub(crate) fn credit(&mut self, id: RequestId, bytes: usize) {
         let Some(held) = self.held_mut(id).filter(|held| !held.cancelled) else { return };
@@ -437,12 +461,14 @@ impl Lane {
     pub(crate) fn begin(&mut self, id: RequestId, stream: Stream) {
         if let Some(held) = self.held_mut(id) {
             let (was_awaited, name) = (held.is_awaited(), held.request.request);
+            let had_left = std::mem::take(&mut held.left);
             let is_new = held.stream.replace(stream).is_none();
             if !held.cancelled {
                 held.due = u64::MAX;
             }
             self.streaming += usize::from(is_new);
             self.awaited -= usize::from(was_awaited);
+            self.left -= usize::from(had_left);
             self.last_left = name;
         }
     }

@@ -16,14 +16,13 @@ impl Dispatcher {
         // what has ended since is in no queue any more, or is answered: then the next one has to go
         while let Some(key) = self.last_of_longest(newcomer) {
             let Some(entry) = self.entries.get(key) else { return false };
-            let (from, waits) = (entry.submission.from, !matches!(entry.client, Client::Answered(_)));
-            if !entry.submission.counts {
+            let (submission, waits) = (entry.submission, !matches!(entry.client, Client::Answered(_)));
+            if !submission.counts {
                 // there would be no more place without it
                 return false;
             }
-            self.generations.iter_mut().for_each(|g| g.forget(from, key));
+            self.forget(key, submission);
             if waits {
-                self.count_waiting();
                 self.settle(key, Outcome::Full);
                 return true;
             }

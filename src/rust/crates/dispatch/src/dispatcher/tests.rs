@@ -320,20 +320,52 @@ async fn a_worker_has_max_async_promises_under_way_and_more_wait() {
     assert_eq!((under_way.len(), pool.waiting()), (2, 2), "more than max_async");
     assert_eq!(dispatcher.workers[0].lane(Of::R).map(Lane::awaited), Some(2));
     assert_eq!(most(&pool), before + 2, "they take no place in the queue");
-    // one is kept, and the client of the other leaves: its promise is under way as before
     worker.keep(under_way[0]);
     dispatcher.drain();
     assert!(matches!(dispatcher.collect(keys[0], Waker::noop()), Some(Outcome::Reply(..))));
-    dispatcher.abandon(keys[1]);
-    assert_eq!(most(&pool), before);
     assert!(worker.promise().is_some());
     dispatcher.drain();
     assert_eq!((worker.promise(), pool.waiting()), (None, 1));
     // its worker dies with all of them
     dispatcher.obey(PoolOrder::Gone(1));
+    assert!(matches!(dispatcher.collect(keys[1], Waker::noop()), Some(Outcome::WorkerDied(None))));
     assert!(matches!(dispatcher.collect(keys[2], Waker::noop()), Some(Outcome::WorkerDied(None))));
     assert!(dispatcher.collect(keys[3], Waker::noop()).is_none(), "it has not begun, and waits for the next");
     assert_eq!((most(&pool), dispatcher.shared.outstanding.load(Relaxed)), (before, 1));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn promises_whose_clients_have_left_take_no_place_and_a_worker_that_ends_waits_for_them() {
+    let limits = Limits { max_async: 2, ..Limits::default() };
+    let (mut dispatcher, pool, _posts) = dispatcher_with(&limits);
+    let mut events = pool.events().unwrap();
+    let mut worker = Fake::sit(&mut dispatcher, 1);
+    let mut under_way = Vec::new();
+    for connection in 0..5 {
+        let key = ask(&mut dispatcher, connection);
+        under_way.push(worker.promise().expect("no place"));
+        dispatcher.drain();
+        dispatcher.abandon(key);
+    }
+    assert_eq!(dispatcher.workers[0].lane(Of::R).map(|lane| (lane.awaited(), lane.room())), Some((5, 2)));
+    dispatcher.obey(PoolOrder::Retire(1));
+    assert!(events.try_recv().is_err(), "they go on");
+    under_way.into_iter().for_each(|id| worker.keep(id));
+    dispatcher.drain();
+    assert!(matches!(events.try_recv(), Ok(PoolEvent::Retired(1))));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn any_number_of_clients_may_leave_their_promises() {
+    let (mut dispatcher, _pool, _posts) = dispatcher_with(&Limits { max_async: 2, ..Limits::default() });
+    let mut worker = Fake::sit(&mut dispatcher, 1);
+    // far more than a link has slots
+    for _ in 0..3000 {
+        let key = ask(&mut dispatcher, 1);
+        assert!(worker.promise().is_some(), "no place");
+        dispatcher.drain();
+        dispatcher.abandon(key);
+    }
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -427,7 +459,7 @@ async fn what_is_withdrawn_has_no_place_unless_it_has_begun() {
     let keys = [1, 2].map(|connection| ask(&mut dispatcher, connection));
     let (id, _) = worker.hear().unwrap();
     assert!(worker.end.slots.start(id));
-    keys.map(|key| dispatcher.withdraw(key));
+    keys.iter().for_each(|key| dispatcher.withdraw(*key));
     assert!(matches!(dispatcher.collect(keys[1], Waker::noop()), Some(Outcome::Full)));
     assert!(dispatcher.collect(keys[0], Waker::noop()).is_none(), "it goes on");
     assert_eq!((pool.waiting(), dispatcher.shared.outstanding.load(Relaxed)), (0, 1));
