@@ -71,13 +71,14 @@ int h_stream_open(drover_request *req, const drover_api *api, void *) {
   return send_line(req, api, 1);
 }
 
-// Begins here, and goes on in a thread: ?n=3&ms=5
+// Begins here, and goes on in a thread: ?n=3&ms=5&at=GATE
 int h_stream_later(drover_request *req, const drover_api *api, void *) {
   drover_bytes query = api->query(req);
   long n = ask_number(query, "n", 3), ms = ask_number(query, "ms", 5);
   api->begin(req, 200, "text/plain");
   drover_request *handle = api->defer(req);
   std::thread([=] {
+    stand_at(api->query(handle));
     for (long i = 1; i <= n; i++) {
       sleep_ms(ms);
       if (send_line(handle, api, i) != DROVER_OK) break;

@@ -1,6 +1,7 @@
 //! An app with handlers of the library, and calls of them.
 
 use crate::client::Client;
+use crate::gate::Gate;
 use crate::library;
 use exchange::{Answer, Handlers};
 use native::{Interface, Natives, Spec, UserData};
@@ -169,6 +170,23 @@ pub fn both(name: &str, ask: &Ask<'_>, look: impl Fn(How, &Client, &App)) {
     for how in [How::Inline, How::Pool] {
         let app = App::new(name);
         look(how, &app.call(how, ask), &app);
+    }
+}
+
+/// The same for a handler that answers in a thread of its own, which stands at a gate until the handler has returned: a
+/// thread of the pool is free then, and says so.
+pub fn both_later(name: &str, query: &str, look: impl Fn(&Client)) {
+    for how in [How::Inline, How::Pool] {
+        let gate = Gate::new();
+        let app = App::new(name);
+        let client = app.call(how, &Ask::query(&format!("{query}&{}", gate.field())));
+        if how == How::Pool {
+            client.wait("return", |seen| seen.yielded);
+        }
+        gate.open();
+        look(&client);
+        client.wait("end", |seen| seen.dropped);
+        assert_eq!(client.see().yielded, how == How::Pool);
     }
 }
 

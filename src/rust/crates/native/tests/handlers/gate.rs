@@ -37,7 +37,12 @@ impl Gate {
 
     /// What a handler is asked that is to stand at it.
     pub fn target(&self) -> String {
-        format!("/x?at={}", self.0)
+        format!("/x?{}", self.field())
+    }
+
+    /// The field of its query that says so.
+    pub fn field(&self) -> String {
+        format!("at={}", self.0)
     }
 
     /// Waits until a handler stands at it.
