@@ -70,9 +70,7 @@ impl Inner {
             self.rooms.remove(room);
         }
     }
-}
 
-impl Inner {
     /// Gives up clients that hold so many bytes together, those first that hold most.
     fn give_up(&mut self, bytes: usize) {
         let held = |connection: &Connection| connection.mailbox.held();

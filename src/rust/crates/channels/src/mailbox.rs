@@ -8,8 +8,6 @@ use std::task::{Context, Poll, Waker};
 
 /// The client does not read what it is sent, or the server cannot go on for another reason: RFC 6455's registry.
 const TRY_AGAIN_LATER: u16 = 1013;
-/// What a message costs beside its bytes: many empty ones are not for free.
-const OVERHEAD: usize = 64;
 
 /// What is to be done on a connection.
 #[derive(Debug, Clone)]
@@ -58,7 +56,7 @@ impl Mailbox {
         if inner.is_closed {
             return;
         }
-        let worth = packet.payload.len() + OVERHEAD;
+        let worth = packet.worth();
         // one alone always fits: it was allowed when it was made
         if !inner.waiting.is_empty() && inner.bytes + worth > self.limit {
             inner.give_up();
@@ -116,7 +114,7 @@ impl Mailbox {
             return Poll::Pending;
         };
         if let Outgoing::Message(packet) = &next {
-            inner.taken = packet.payload.len() + OVERHEAD;
+            inner.taken = packet.worth();
             inner.bytes -= inner.taken;
         }
         if inner.waiting.is_empty() {
@@ -160,6 +158,8 @@ mod tests {
     use super::*;
     use bytes::Bytes;
     use exchange::Unread;
+
+    const OVERHEAD: usize = Unread::OVERHEAD;
 
     fn next(mailbox: &Mailbox) -> Option<String> {
         match mailbox.poll(&mut Context::from_waker(Waker::noop())) {

@@ -33,15 +33,13 @@ pub(crate) struct File {
 pub(crate) fn read(named: Option<&Path>, app: &Path) -> Result<File, String> {
     let path = path_of(named, app);
     // a device or a pipe may have no end
-    let text = match fs::metadata(&path) {
-        Ok(found) if !found.is_file() => return Err(format!("cannot read {}: not a file", path.display())),
-        Ok(found) => {
-            is_trusted(&found, named.is_some(), app).map_err(|why| format!("{}: {why}", path.display()))?;
-            fs::read_to_string(&path)
+    if let Ok(found) = fs::metadata(&path) {
+        if !found.is_file() {
+            return Err(format!("cannot read {}: not a file", path.display()));
         }
-        _ => fs::read_to_string(&path),
-    };
-    match text {
+        is_trusted(&found, named.is_some(), app).map_err(|why| format!("{}: {why}", path.display()))?;
+    }
+    match fs::read_to_string(&path) {
         Ok(text) => Ok(File { values: parse(&text, &path.display().to_string())?, path: Some(path) }),
         Err(e) if e.kind() == ErrorKind::NotFound && named.is_none() => Ok(File::default()),
         Err(e) => Err(format!("cannot read {}: {e}", path.display())),

@@ -51,14 +51,13 @@ impl Entry {
 
     /// What has taken too long; `begun` says whether its handler has begun.
     pub(crate) fn late(&self, now: u64, in_queue: u64, begun: impl Fn() -> bool) -> Option<Late> {
-        let in_all = self.submission.timeout;
-        if !self.submission.times_handler {
-            return Patience { in_queue, in_all }.late(now.saturating_sub(self.since), begun);
-        }
-        if self.place == Place::Queue || !begun() {
-            return Patience { in_queue, in_all: NEVER }.late(now.saturating_sub(self.since), || false);
-        }
-        Patience { in_queue: NEVER, in_all }.late(now.saturating_sub(self.handed), || true)
+        let Submission { timeout, times_handler, .. } = self.submission;
+        let (from, in_all) = match times_handler {
+            false => (self.since, timeout),
+            true if begun() => (self.handed, timeout),
+            true => (self.since, NEVER),
+        };
+        Patience { in_queue, in_all }.late(now.saturating_sub(from), begun)
     }
 }
 

@@ -2,6 +2,7 @@
 //! request back from the queue if it has not begun; if it has, it is interrupted or left to its end, as its submission
 //! says.
 
+use crate::dispatcher::Dispatcher;
 use crate::home::with;
 use crate::outcome::Outcome;
 use crate::request::Key;
@@ -38,12 +39,17 @@ impl Ticket {
 
     /// What comes of it is [`Outcome::Full`] unless its handler has begun.
     pub fn withdraw(&self) {
+        self.tell(Dispatcher::withdraw, Post::Withdraw);
+    }
+
+    /// Tells the dispatcher: this thread's, or another's by a post.
+    fn tell(&self, here: fn(&mut Dispatcher, Key), elsewhere: fn(u64) -> Post) {
         match &self.0 {
             Way::Here(key) => {
-                with(|d| d.withdraw(*key));
+                with(|d| here(d, *key));
             }
             Way::Elsewhere { number, post, .. } => {
-                let _ = post.send(Post::Withdraw(*number));
+                let _ = post.send(elsewhere(*number));
             }
             Way::Done => {}
         }
@@ -75,14 +81,6 @@ impl Future for Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        match &self.0 {
-            Way::Here(key) => {
-                with(|d| d.abandon(*key));
-            }
-            Way::Elsewhere { number, post, .. } => {
-                let _ = post.send(Post::Abandon(*number));
-            }
-            Way::Done => {}
-        }
+        self.tell(Dispatcher::abandon, Post::Abandon);
     }
 }

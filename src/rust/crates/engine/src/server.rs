@@ -19,7 +19,7 @@ use httpd::{
     this_thread, Address, Answering, Connection, Failure, Head, Incoming, Listener, Options, Proxies, Role, Service,
     Tls,
 };
-use observe::metrics::Metrics;
+use observe::metrics::{resident_memory, Metrics};
 use observe::{is_root_of_the_machine, Level, Log, Manner, Screen, WARNING};
 use proxies::Networks;
 use std::io;
@@ -55,8 +55,8 @@ impl Service for Answers {
     fn give_back(&self, crowd: bool) {
         if crowd {
             shm::give_back();
-        } else {
-            shm::give_back_what_has_grown();
+        } else if let Some(bytes) = resident_memory() {
+            shm::give_back_what_has_grown(bytes);
         }
     }
 

@@ -21,6 +21,11 @@ impl Packet {
         Packet { is_text, payload: unread.hold(payload), deflated: OnceLock::new(), unread: unread.clone() }
     }
 
+    /// What it costs where it waits.
+    pub fn worth(&self) -> usize {
+        self.payload.len() + Unread::OVERHEAD
+    }
+
     /// The same compressed, which is done once.
     pub fn deflated(&self, deflate: impl FnOnce(&[u8]) -> Bytes) -> Bytes {
         self.deflated.get_or_init(|| self.deflated_apart(deflate)).clone()

@@ -5,17 +5,17 @@ use bytes::Bytes;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 
-/// What something costs beside its bytes: many empty ones are not for free.
-const OVERHEAD: usize = 64;
-
 /// How many there are. Clones count the same.
 #[derive(Debug, Default, Clone)]
 pub struct Unread(Arc<AtomicUsize>);
 
 impl Unread {
+    /// What something costs beside its bytes: many empty ones are not for free.
+    pub const OVERHEAD: usize = 64;
+
     /// The same bytes, which count until they are dropped.
     pub fn hold(&self, bytes: Bytes) -> Bytes {
-        self.0.fetch_add(bytes.len() + OVERHEAD, Relaxed);
+        self.0.fetch_add(bytes.len() + Unread::OVERHEAD, Relaxed);
         Bytes::from_owner(Held { bytes, of: self.0.clone() })
     }
 
@@ -38,6 +38,6 @@ impl AsRef<[u8]> for Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.of.fetch_sub(self.bytes.len() + OVERHEAD, Relaxed);
+        self.of.fetch_sub(self.bytes.len() + Unread::OVERHEAD, Relaxed);
     }
 }

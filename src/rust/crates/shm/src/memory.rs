@@ -5,21 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// A process that has grown by so many bytes may have some to give back.
 const WORTH_IT: u64 = 8 << 20;
 
-/// [`give_back`], when this process has more than it once had. Cheap when it has not.
-pub fn give_back_what_has_grown() {
+/// [`give_back`], when this process has more than it once had: now it has so many bytes in memory.
+pub fn give_back_what_has_grown(bytes: u64) {
     static LEAST: AtomicU64 = AtomicU64::new(u64::MAX);
-    let Some(bytes) = resident() else { return };
     let least = LEAST.fetch_min(bytes, Relaxed).min(bytes);
     if bytes >= least + WORTH_IT {
         give_back();
     }
-}
-
-/// Bytes of this process that are in memory.
-fn resident() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
-    let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
-    Some(pages * rustix::param::page_size() as u64)
 }
 
 /// Has the allocator return the pages that it holds but nobody uses. Takes milliseconds where there are many: for

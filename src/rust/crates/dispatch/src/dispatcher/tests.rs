@@ -198,9 +198,15 @@ impl Fake {
     }
 
     fn keep(&mut self, id: RequestId) {
+        self.answer(id, 0);
+    }
+
+    /// Answers, after so many microseconds.
+    fn answer(&mut self, id: RequestId, micros: u32) {
         let mut reply = Vec::new();
         let head = wire::ReplyHead { status: 200, content_type: wire::ContentType::None };
         head.encode(wire::ReplyBody::Bytes(b""), std::iter::empty, &mut reply);
+        wire::stamp(&mut reply, micros);
         self.say(id, &reply);
     }
 }

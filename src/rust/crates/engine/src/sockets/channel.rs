@@ -66,6 +66,11 @@ pub struct Events {
 }
 
 impl Events {
+    /// None yet.
+    pub fn new(room: BodyRoom) -> Self {
+        Events { waiting: VecDeque::new(), bytes: 0, room, ticket: None, pause: None, refused: 0, close: None }
+    }
+
     /// The first of them is dealt with.
     fn done(&mut self) {
         self.refused = 0;
@@ -84,11 +89,6 @@ impl Events {
         self.waiting.truncate(n);
         self.bytes = self.waiting.iter().map(Came::worth).sum();
         self.room.fit(self.bytes);
-    }
-
-    /// None yet.
-    pub fn new(room: BodyRoom) -> Self {
-        Events { waiting: VecDeque::new(), bytes: 0, room, ticket: None, pause: None, refused: 0, close: None }
     }
 }
 

@@ -233,7 +233,7 @@ impl Scrape {
 }
 
 /// This process's resident memory in bytes, with all that it shares.
-pub(super) fn resident_memory() -> Option<u64> {
+pub fn resident_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = text.split(' ').nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size() as u64)

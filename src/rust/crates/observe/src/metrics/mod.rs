@@ -12,7 +12,7 @@ mod spans;
 mod workers;
 
 pub use cells::{count, Cells, Counted, Phases};
-pub use exposition::{Exposition, Gauges};
+pub use exposition::{resident_memory, Exposition, Gauges};
 pub use figures::{Figures, RouteFigures};
 pub use refusal::Refusal;
 pub use routes::{Route, Routes, MOST_ROUTES};

@@ -60,18 +60,10 @@ impl Honest {
         self.runs.is_some()
     }
 
-    fn answer(&mut self, id: RequestId, micros: u32) {
-        let mut reply = Vec::new();
-        let head = wire::ReplyHead { status: 200, content_type: wire::ContentType::None };
-        head.encode(wire::ReplyBody::Bytes(b""), std::iter::empty, &mut reply);
-        wire::stamp(&mut reply, micros);
-        self.fake.say(id, &reply);
-    }
-
     /// Goes on with all that it has. Whether there was anything.
     fn go_on(&mut self) -> bool {
         let ids: Vec<_> = self.promised.drain(..).chain(self.runs.take()).collect();
-        ids.iter().for_each(|&id| self.answer(id, 5));
+        ids.iter().for_each(|&id| self.fake.answer(id, 5));
         !ids.is_empty()
     }
 }
@@ -94,7 +86,7 @@ fn run(workers: usize, steps: Vec<Step>) {
             Step::Answer { worker, micros } => {
                 let worker = &mut honest[worker % workers];
                 if let Some(id) = worker.runs.take() {
-                    worker.answer(id, micros);
+                    worker.fake.answer(id, micros);
                 }
             }
             Step::Promise(at) => {
@@ -107,7 +99,7 @@ fn run(workers: usize, steps: Vec<Step>) {
             Step::Keep(at) => {
                 let worker = &mut honest[at % workers];
                 if let Some(id) = worker.promised.pop() {
-                    worker.answer(id, 5);
+                    worker.fake.answer(id, 5);
                 }
             }
             Step::Leave(which) => {
