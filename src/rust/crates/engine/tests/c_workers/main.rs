@@ -41,7 +41,8 @@ fn as_many_as_there_are_threads_and_answers_in_any_order() {
             assert_eq!(client.answer(), (200, "1".into()));
         }
         assert_eq!(fake.stats.requests.load(Ordering::Relaxed), 4);
-        assert_eq!(fake.stats.in_flight.load(Ordering::Relaxed), 0);
+        // a client may have its answer before the thread that read it counts what is still under way
+        until("nothing is under way", || fake.stats.in_flight.load(Ordering::Relaxed) == 0);
     }
 }
 
