@@ -15,7 +15,7 @@ command_doctor <- function() {
 doctor_findings <- function() {
   c(
     list(find_r(), find_program()), lapply(c("jsonlite", "later"), find_package), list(find_promises()),
-    list(find_plumber(), find_descriptors(), find_temporary(), find_memory(), find_user())
+    list(find_plumber(), find_descriptors(), find_proc(), find_temporary(), find_memory(), find_user())
   )
 }
 
@@ -64,6 +64,14 @@ file_limit <- function() {
 
 # None where the system does not tell.
 lines_of_system <- function(file) if (file.exists(file)) readLines(file, warn = FALSE) else character()
+
+# What an app opens while it is loaded is found there.
+find_proc <- function() {
+  finding(
+    "what forked workers must not share is found: /proc", dir.exists("/proc/self/fd"),
+    "mount /proc, or start workers with --start spawn"
+  )
+}
 
 # Large bodies are kept there.
 find_temporary <- function() {

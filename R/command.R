@@ -30,6 +30,7 @@ option_of <- function(arguments, name) if (name %in% arguments) arguments[[match
 load_for_command <- function(arguments) {
   kind <- option_of(arguments, "--kind") %||% "auto"
   note_runs()
+  .Call(C_fork_safety_watch)
   sink(stderr())
   on.exit(sink())
   tryCatch(load_file(arguments[[1L]], kind)$app, drover_error = function(error) {

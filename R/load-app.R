@@ -113,6 +113,7 @@ evaluate_file <- function(file) {
         stop_load(paste(c(sprintf("line %d: %s", starts[[i]], load_problem(error)), calls), collapse = "\n"))
       }
     )
+    came_from(file, starts[[i]])
   }
   value
 }

@@ -12,7 +12,7 @@ load_plumber <- function(file) {
   parse_file(file)
   attach_plumber()
   line <- NA_integer_
-  if (loading$trace) trace_blocks(basename(file))
+  watch_blocks(basename(file))
   tryCatch(
     withCallingHandlers(
       plumber::plumb(file),
@@ -25,12 +25,18 @@ load_plumber <- function(file) {
   )
 }
 
-# plumber catches the error of an expression, and keeps no more than its message: so the calls that led there are noted
-# inside of what it evaluates. Only for somebody who works on the file.
-trace_blocks <- function(file) {
+# What an expression opens came from its line. Further, plumber catches the error of an expression, and keeps no more
+# than its message: so the calls that led there are noted inside of what it evaluates, for somebody who works on the
+# file.
+watch_blocks <- function(file) {
   evaluate <- asNamespace("plumber")$evaluateBlock
   utils::assignInNamespace("evaluateBlock", function(srcref, file, expr, envir, ...) {
-    evaluate(srcref, file, noting_calls(expr, srcref[[1L]]), envir, ...)
+    line <- srcref[[1L]]
+    if (loading$trace) expr <- noting_calls(expr, line)
+    evaluate(srcref, file, expr, envir, ...)
+    # here `file` is its text; who calls has the name, also of a file that is read by one
+    name <- get0("file", parent.frame(), mode = "character")
+    came_from(if (is_string(name)) name else loading$name, line)
   }, "plumber")
   loading$name <- file
 }

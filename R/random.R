@@ -1,4 +1,8 @@
-# Random numbers in worker processes: forks of one process would all draw the same ones.
+# Random numbers: the same in all processes while they load the app, and different ones in each worker.
+#
+# Workers that load the app themselves have to agree on what it draws meanwhile, such as the key of its cookies: one
+# could not read what another has written. So they begin with one seed, of the server's. As workers, they draw different
+# ones: forks of one process would all draw the same.
 #
 # With the generator "L'Ecuyer-CMRG" and a seed, as set.seed() leaves it, worker n has the nth stream after that seed:
 # the same in every run. With any other, each worker gets a seed of its own from the system.
@@ -56,3 +60,18 @@ worker_seed <- function(base, number) {
   # all but the one that R takes for NA
   as.integer(max(word - 2^31, 1 - 2^31))
 }
+
+# Before a file is loaded. `secret`: a string that all processes of the server have, and no others.
+share_keys <- function(secret) {
+  set.seed(strtoi(substr(shared_key(secret, "seed"), 1L, 7L), 16L))
+  drawn <- 0L
+  draw <- function() {
+    drawn <<- drawn + 1L
+    shared_key(secret, paste("cookie key", drawn))
+  }
+  # plumber's own draws from the system
+  when_loaded("plumber", function() utils::assignInNamespace("random_cookie_key", draw, "plumber"))
+}
+
+# 32 bytes in hexadecimal.
+shared_key <- function(secret, what) sub("^.*:", "", .Call(C_secret_hash, paste(secret, what), TRUE))

@@ -84,7 +84,10 @@ dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, kill_after = 2, dr
 #' @param start How worker processes come about. `"fork"`: as forks, within milliseconds and sharing memory. `"spawn"`:
 #'   as fresh R processes, for what does not survive a fork, such as threads of other packages or a GPU. Those of
 #'   [dr_serve()] get copies of the app, of the variables in the global environment and the packages that are attached;
-#'   those of [dr_run()] load the file each. Memory is not shared.
+#'   those of [dr_run()] load the file each. Memory is not shared. `"auto"`: as forks, unless the app has opened
+#'   connections, children or threads when it is loaded, which forks must not share: then each worker of [dr_run()]
+#'   loads the file, those of [dr_serve()] are forked from a copy of the app, and a line of the log names what was
+#'   found. With `"fork"` such workers cannot use it.
 #' @param check_unused How often workers beyond the minimum are looked at, in seconds.
 #' @param max_age How long a worker beyond the minimum may be unused, in seconds, before it is ended.
 #' @param max_requests Replace a worker after about this many requests, 10 % more or less; 0 for never.
@@ -97,8 +100,8 @@ dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, kill_after = 2, dr
 #' @examples
 #' dr_pool(max_rss = "2GB", max_requests = 10000)
 #' @export
-dr_pool <- function(..., start = c("fork", "spawn"), check_unused = 10, max_age = 300, max_requests = 0, max_rss = 0,
-                    max_lifetime = 0, start_timeout = 60) {
+dr_pool <- function(..., start = c("auto", "fork", "spawn"), check_unused = 10, max_age = 300, max_requests = 0,
+                    max_rss = 0, max_lifetime = 0, start_timeout = 60) {
   call <- sys.call()
   check_dots_empty(..., call = call)
   make_group("pool", environment(), call)

@@ -6,23 +6,29 @@ fork_zygote <- function(config, compiled, hooks) {
   settings <- as_json(config_fields(config))
   routes <- app_json(compiled, config)
   collect_garbage()
+  found <- unshared()
+  if (nzchar(found)) {
+    message("drover: forked workers cannot use what was opened before: ", found, ". Open it in dr_on_worker_start()")
+  }
   forked <- .Call(C_zygote_fork, function(descriptor) {
     # what it has of the server is its parent's
     rm(list = ls(server), envir = server)
     if (!is.null(.Call(C_zygote_enter, descriptor, settings))) return(1L)
     .Call(C_title, "drover: zygote")
-    run_zygote(config, compiled, routes, hooks)
+    # what it must not share it has no more
+    run_zygote(config, compiled, routes, hooks, "")
   })
   if (is.character(forked)) stop_drover("system", paste("a process cannot be forked:", forked), call = NULL)
   forked
 }
 
-# The whole life of a zygote once its app is there; `routes` is what the server has to know of it, as JSON. 0, 1 when
-# the server would not have the app, or, as a one-element list, the number of the worker that this process is to be.
-run_zygote <- function(config, compiled, routes, hooks) {
+# The whole life of a zygote once its app is there; `routes` is what the server has to know of it, as JSON, and `held`
+# what forks must not share. 0, 1 when the server would not have the app, or, as a one-element list, the number of the
+# worker that this process is to be.
+run_zygote <- function(config, compiled, routes, hooks, held) {
   engine_adopt(warm_up(compiled), config)
   prepare_random_streams()
-  problem <- .Call(C_zygote_tell, routes)
+  problem <- .Call(C_zygote_tell, routes, held)
   if (!is.null(problem)) {
     .Call(C_zygote_fail, problem)
     return(1L)
@@ -35,21 +41,22 @@ run_zygote <- function(config, compiled, routes, hooks) {
 # Instead of a file: --object FILE, what spawn_source() has written; further, --kind KIND, see app-kind.R, and --hooks
 # FILE: worker hooks, saved by run.R; --trace: errors are told with the calls that led to them.
 zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
-  settings <- Sys.getenv("DROVER_SETTINGS")
-  Sys.unsetenv("DROVER_SETTINGS")
+  settings <- take_variable("DROVER_SETTINGS")
+  secret <- take_variable("DROVER_SECRET")
   problem <- .Call(C_zygote_adopt, settings)
   if (!is.null(problem)) {
     message("drover: ", problem)
     quit(save = "no", status = 2L)
   }
-  loaded <- tryCatch(load_for_zygote(arguments), error = function(error) conditionMessage(error))
+  .Call(C_fork_safety_watch)
+  loaded <- tryCatch(load_for_zygote(arguments, secret), error = function(error) conditionMessage(error))
   if (is.character(loaded)) {
     .Call(C_zygote_fail, loaded)
     quit(save = "no", status = 1L)
   }
   collect_garbage()
   config <- dr_from_json(settings)
-  status <- run_zygote(config, loaded$compiled, app_json(loaded$compiled, config), loaded$hooks)
+  status <- run_zygote(config, loaded$compiled, app_json(loaded$compiled, config), loaded$hooks, unshared())
   if (is.list(status)) status <- worker_process(status[[1L]], loaded$compiled, loaded$hooks)
   for (hook in loaded$stop) {
     tryCatch(hook(), error = function(error) message("drover: stop hook failed: ", conditionMessage(error)))
@@ -57,8 +64,15 @@ zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   quit(save = "no", status = status)
 }
 
+# Of the environment, which neither the app nor what it starts needs to see.
+take_variable <- function(name) {
+  value <- Sys.getenv(name)
+  Sys.unsetenv(name)
+  value
+}
+
 # list(compiled, hooks, stop): `stop` are functions to call at the end.
-load_for_zygote <- function(arguments) {
+load_for_zygote <- function(arguments, secret) {
   after <- function(name) if (name %in% arguments) arguments[[match(name, arguments) + 1L]]
   saved <- after("--object")
   if (!is.null(saved)) {
@@ -72,6 +86,7 @@ load_for_zygote <- function(arguments) {
   }
   .Call(C_title, paste("drover: zygote", basename(arguments[[1L]])))
   note_runs()
+  share_keys(secret)
   if ("--trace" %in% arguments) trace_loading()
   loaded <- load_file(arguments[[1L]], after("--kind") %||% "auto")
   given <- if (!is.null(after("--hooks"))) readRDS(after("--hooks"))

@@ -238,6 +238,7 @@ drv_zygote *drv_zygote_new(int32_t fd, drv_str settings, drv_error *error);
 void drv_zygote_free(drv_zygote *);
 int32_t drv_zygote_fd(const drv_zygote *);
 int32_t drv_zygote_loaded(drv_zygote *, const char *app, size_t len, drv_error *error);
+void drv_zygote_holds(const drv_zygote *, drv_str what);
 void drv_zygote_load_failed(const drv_zygote *, drv_str why);
 int32_t drv_zygote_order(drv_zygote *, uint32_t *worker); /* enum todo in zygote.c */
 drv_process *drv_zygote_worker(drv_zygote *, drv_link **link, drv_error *error);
@@ -266,6 +267,14 @@ double drv_file_pack(drv_str from, drv_str encoding, drv_str to, drv_error *erro
 drv_uploads *drv_uploads_new(drv_str beneath, drv_error *error);
 drv_str drv_uploads_path(const drv_uploads *);
 void drv_uploads_free(drv_uploads *);
+
+/* fork_safety.rs. What was found is where an error would be. */
+void drv_held_watch(void);
+void drv_held_came_from(drv_str place);
+void drv_held_found(drv_error *answer);
+void drv_held_before_serving(void);
+void drv_held_close_later(int32_t keep);
+void drv_held_drop(void);
 
 /* service.rs. A source is a zygote when `pid` is not 0, otherwise a program. `wake` is called from another thread. */
 typedef struct {

@@ -4,6 +4,7 @@
 #include "console.h"
 #include "events.h"
 #include "exchange.h"
+#include "fork_safety.h"
 #include "inspection.h"
 #include "json.h"
 #include "natives.h"
@@ -50,6 +51,10 @@ static const R_CallMethodDef calls[] = {
     CALL("exchange_begin", drv_call_exchange_begin, 2),
     CALL("exchange_go_on", drv_call_exchange_go_on, 2),
     CALL("fields_pick", drv_pick, 2),
+    CALL("fork_safety_before_serving", drv_fork_safety_before_serving, 0),
+    CALL("fork_safety_came_from", drv_fork_safety_came_from, 1),
+    CALL("fork_safety_found", drv_fork_safety_found, 0),
+    CALL("fork_safety_watch", drv_fork_safety_watch, 0),
     CALL("hidden_patterns", drv_hidden_patterns, 1),
     CALL("inspection_address", drv_inspection_address, 1),
     CALL("inspection_begin", drv_inspection_begin, 2),
@@ -84,7 +89,6 @@ static const R_CallMethodDef calls[] = {
     CALL("service_end", drv_service_end, 1),
     CALL("service_go_idle", drv_service_go_idle, 0),
     CALL("service_news", drv_service_news, 0),
-    CALL("service_note_descriptors", drv_note_descriptors, 0),
     CALL("service_open", drv_service_open, 3),
     CALL("service_renew", drv_service_renew, 2),
     CALL("service_running", drv_service_running, 0),
@@ -145,7 +149,7 @@ static const R_CallMethodDef calls[] = {
     CALL("zygote_fail", drv_zygote_fail, 1),
     CALL("zygote_fork", drv_zygote_fork, 1),
     CALL("zygote_run", drv_zygote_run, 1),
-    CALL("zygote_tell", drv_zygote_tell, 1),
+    CALL("zygote_tell", drv_zygote_tell, 2),
     {NULL, NULL, 0},
 };
 

@@ -7,7 +7,6 @@
 #include "service.h"
 #include "build.h"
 #include "console.h"
-#include "descriptors.h"
 #include "session.h"
 #include "signals.h"
 #include "worker.h"
@@ -126,8 +125,3 @@ SEXP drv_service_close(void) {
   return R_NilValue;
 }
 
-/* .Call: what is open now is the session's, and stays open in zygotes. */
-SEXP drv_note_descriptors(void) {
-  drv_descriptors_note();
-  return R_NilValue;
-}

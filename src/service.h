@@ -22,6 +22,5 @@ SEXP drv_service_workers(void);
 SEXP drv_service_renew(SEXP source, SEXP adopt);
 SEXP drv_service_end(SEXP graceful_timeout);
 SEXP drv_service_close(void);
-SEXP drv_note_descriptors(void);
 
 #endif

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* gettid() */
 #include "threads.h"
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -45,6 +46,19 @@ static int any_is_busy(void) {
   return busy;
 }
 
+/* Threads of OpenMP wait for the next loop, and one in a fork would wait for them for ever. GNU's library ends them
+ * when asked to, and makes new ones for the next loop, here as well as there; LLVM's sees to forks itself. */
+static void end_those_of_openmp(void) {
+  enum { SOFT = 1 };
+  static int (*end)(int);
+  if (!end) {
+    void *library = dlopen("libgomp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (library) *(void **)&end = dlsym(library, "omp_pause_resource_all");
+  }
+  if (end) end(SOFT);
+}
+
 void drv_threads_settle(void) {
+  end_those_of_openmp();
   for (int look = 0; look < LOOKS && any_is_busy(); look++) nanosleep(&(struct timespec){0, BETWEEN_NS}, NULL);
 }

@@ -9,7 +9,7 @@
 #define _GNU_SOURCE /* SOCK_CLOEXEC, O_CLOEXEC and the like */
 #include "zygote.h"
 #include "build.h"
-#include "descriptors.h"
+#include "fork_safety.h"
 #include "process.h"
 #include "service.h"
 #include "session.h"
@@ -148,7 +148,8 @@ SEXP drv_zygote_fork(SEXP body) {
     close(fds[0]);
     no_stdin();
     drv_service_is_not_ours();
-    drv_descriptors_drop_strange(fds[1]);
+    drv_held_close_later(fds[1]);
+    drv_fork_safety_drop();
     drv_worker_is_meant();
     drv_process_is_ours(1);
     be_modest();
@@ -206,12 +207,14 @@ SEXP drv_zygote_fail(SEXP why) {
   return R_NilValue;
 }
 
-/* .Call: the app is loaded, and `app` its routes and mounts. NULL, or a string: what is wrong with them. */
-SEXP drv_zygote_tell(SEXP app) {
+/* .Call: the app is loaded, `app` its routes and mounts, and `unshared` what forks of this process must not share.
+ * NULL, or a string: what is wrong with the app. */
+SEXP drv_zygote_tell(SEXP app, SEXP unshared) {
   drv_str text = drv_text(app);
   drv_error error;
   z.loading = 0;
   drv_process_let_go(drv_zygote_fd(z.zygote));
+  drv_zygote_holds(z.zygote, drv_text(unshared));
   if (drv_zygote_loaded(z.zygote, text.ptr, text.len, &error)) return R_NilValue;
   return Rf_ScalarString(drv_mkchar(error.message));
 }
@@ -275,6 +278,7 @@ static void fork_worker(uint32_t number, SEXP body) {
     drv_worker_is_meant();
     R_isForkedChild = TRUE;
     drv_process_is_ours(1);
+    drv_fork_safety_drop();
     drop_input_handlers();
     close(z.signals);
     sigaction(SIGCHLD, &z.on_end, NULL);

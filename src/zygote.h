@@ -7,7 +7,7 @@ SEXP drv_zygote_fork(SEXP body);
 SEXP drv_zygote_adopt(SEXP settings);
 SEXP drv_zygote_enter(SEXP fd, SEXP settings);
 SEXP drv_zygote_fail(SEXP why);
-SEXP drv_zygote_tell(SEXP app);
+SEXP drv_zygote_tell(SEXP app, SEXP unshared);
 SEXP drv_zygote_run(SEXP body);
 
 /* R is about to end this process: when an app was being loaded, the server is told. */

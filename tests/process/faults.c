@@ -65,6 +65,21 @@ void work_with_lock(void)
     have_it_work();
 }
 
+/* A thread that waits for ever. */
+static void *wait_for_nothing(void *unused)
+{
+    for (;;)
+        pause();
+    return unused;
+}
+
+void keep_thread(void)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, wait_for_nothing, NULL) != 0)
+        abort();
+}
+
 /* Whether that lock can be had. */
 void can_lock(int *can)
 {

@@ -9,7 +9,7 @@ test("a worker is not forked while a thread of another package works, which may 
     "  cat(paste0(can, '\\n'), file = file.path(Sys.getenv('MARKS'), 'can'), append = TRUE)",
     "})", "dr_get(app, '/', function(req) 'here')", "app"
   ))
-  server <- serve(app, workers = 12)
+  server <- serve(app, workers = 12, start = "fork")
   expect(within(function() length(workers(server)) == 12L), "not all workers are there")
   can <- function() readLines(file.path(server$marks, "can"), warn = FALSE)
   expect(within(function() length(can()) == 12L), length(can()), " start hooks have run")

@@ -148,7 +148,7 @@ test_that("wrong settings are named, and the server does not start", {
     expect_argument_error(dr_serve(app, 0L, workers = wrong), "`workers` must be a single integer in 1..1024, or two")
   }
   for (wrong in list("thread", c("spawn", "fork"), NA, 1, NULL)) {
-    expect_argument_error(dr_serve(app, 0L, workers = 2, start = wrong), "`start` must be \"fork\" or \"spawn\"")
+    expect_argument_error(dr_serve(app, 0L, workers = 2, start = wrong), "`start` must be \"auto\", \"fork\" or \"spawn\"")
   }
   pool <- c("check_unused", "max_age", "max_requests", "max_rss", "max_lifetime", "start_timeout", "kill_after")
   for (name in pool) {

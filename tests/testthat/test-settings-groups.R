@@ -32,7 +32,7 @@ test_that("groups take units, and name what is wrong with an argument", {
   expect_argument_error(dr_limits(10), "it holds an unnamed argument")
   expect_argument_error(dr_limits(max_request_line = 70000), "`max_request_line` must be a single integer in 1..65534")
   expect_argument_error(dr_timeouts(keep_alive = 0), "`keep_alive` must be a single number of seconds > 0")
-  expect_argument_error(dr_pool(start = "thread"), "`start` must be \"fork\" or \"spawn\"")
+  expect_argument_error(dr_pool(start = "thread"), "`start` must be \"auto\", \"fork\" or \"spawn\"")
   app <- dr_get(dr_app(), "/", function() "x")
   expect_argument_error(dr_serve(app, limits = list(max_body = 1)), "`limits` must be what dr_limits\\(\\) makes, not")
   expect_argument_error(dr_serve(app, pool = dr_limits()), "`pool` must be what dr_pool\\(\\) makes")

@@ -13,6 +13,7 @@ mod clients;
 mod console;
 mod events;
 mod exchange;
+mod fork_safety;
 pub mod json;
 mod link;
 mod natives;

@@ -189,6 +189,19 @@ pub unsafe extern "C" fn drv_zygote_loaded(zygote: *mut Zygote, app: *const u8, 
     i32::from(done.is_ok())
 }
 
+/// Tells the server what this process holds that forks of it must not share, in words; nothing when that is empty.
+///
+/// # Safety
+/// `zygote` is live; C lends the text for the call.
+#[no_mangle]
+pub unsafe extern "C" fn drv_zygote_holds(zygote: *const Zygote, what: Str) {
+    // SAFETY: the caller's.
+    let (zygote, what) = unsafe { (&*zygote, what.as_bytes()) };
+    if !what.is_empty() {
+        shield((), || zygote.send(ZygoteNews::Holds(&String::from_utf8_lossy(what))));
+    }
+}
+
 /// Tells the server that the app cannot be loaded, and why.
 ///
 /// # Safety

@@ -209,7 +209,7 @@ mod tests {
                 "f:1: workers must be a whole number >= 1, two of them as in 1-4, or auto, not array",
             ),
             ("log = [\"a\"]", "f:1: log must be a string, not array"),
-            ("start = \"thread\"", "f:1: start must be one of: fork, spawn, not 'thread'"),
+            ("start = \"thread\"", "f:1: start must be one of: auto, fork, spawn, not 'thread'"),
             ("max_body = 1\n[limits]\nmax_body = 2", "f:3: max_body is there twice"),
         ] {
             assert_eq!(parse(text, "f").unwrap_err(), error);

@@ -18,6 +18,8 @@ pub struct Generation {
     pub zygote: Option<u32>,
     /// when a zygote is started in the place of one that was lost
     pub restart: Option<Instant>,
+    /// whether each of its workers loads the app by itself, instead of being forked from a zygote
+    pub spawns: bool,
     /// of zygotes that were lost
     pub losses: Backoff,
     /// where it is in its life
@@ -45,10 +47,11 @@ pub enum GenerationStage {
 
 impl Generation {
     /// One that begins to load.
-    pub fn new(launch: Option<Launch>, of: usize, deadline: Instant) -> Self {
+    pub fn new(launch: Option<Launch>, spawns: bool, of: usize, deadline: Instant) -> Self {
         Generation {
             app: None,
             launch,
+            spawns,
             zygote: None,
             restart: None,
             losses: Backoff::of_zygotes(),

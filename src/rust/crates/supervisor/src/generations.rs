@@ -28,19 +28,20 @@ impl Supervisor {
         let deadline = Self::after(now, self.options.start_timeout);
         let begun = match source {
             Source::Command { program, args, env } => {
-                let settings = ("DROVER_SETTINGS".into(), self.settings.clone().into());
-                let launch = Launch::new(program, args, env, settings);
-                self.generations.insert(number, Generation::new(Some(launch.clone()), of, deadline));
-                match self.options.start {
-                    Start::Fork => self.start_zygote(number, &launch, now),
-                    // each worker loads the app by itself
-                    Start::Spawn => Ok(()),
+                let launch = Launch::new(program, args, env, self.told.clone());
+                let spawns = self.options.start == Start::Spawn;
+                self.generations.insert(number, Generation::new(Some(launch.clone()), spawns, of, deadline));
+                // each worker loads the app by itself, or one for all
+                if spawns {
+                    Ok(())
+                } else {
+                    self.start_zygote(number, &launch, now)
                 }
             }
             Source::Zygote { channel, pid } => {
-                self.generations.insert(number, Generation::new(None, of, deadline));
+                self.generations.insert(number, Generation::new(None, false, of, deadline));
                 match self.options.start {
-                    Start::Fork => self.adopt_zygote(number, Channel::from(channel), pid, now),
+                    Start::Auto | Start::Fork => self.adopt_zygote(number, Channel::from(channel), pid, now),
                     Start::Spawn => Err(io::Error::other("start = \"spawn\" needs an app in a file")),
                 }
             }
@@ -87,7 +88,7 @@ impl Supervisor {
         }
         self.info("the app has changed: its workers are replaced");
         let of = self.size.for_takeover(self.staff_of_current().count());
-        let mut generation = Generation::new(launch, of, Self::after(now, self.options.start_timeout));
+        let mut generation = Generation::new(launch, false, of, Self::after(now, self.options.start_timeout));
         generation.zygote = Some(key);
         self.generations.insert(number, generation);
         self.app_known(number, app, since, now);
@@ -105,12 +106,13 @@ impl Supervisor {
         if self.generations.values().any(Generation::is_preparing) {
             return;
         }
-        let Some(launch) = self.generations.get(&number).and_then(|g| g.launch.clone()) else { return };
+        let Some(old) = self.generations.get(&number) else { return };
+        let (launch, spawns) = (old.launch.clone(), old.spawns);
         self.info("the app has changed: its workers are replaced");
         let of = self.size.for_takeover(self.staff_of_current().count());
         let number = self.next_generation();
         let deadline = Self::after(now, self.options.start_timeout);
-        self.generations.insert(number, Generation::new(Some(launch), of, deadline));
+        self.generations.insert(number, Generation::new(launch, spawns, of, deadline));
     }
 
     /// Loads the app anew.

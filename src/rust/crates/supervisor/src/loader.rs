@@ -18,13 +18,15 @@ pub struct Loader {
     pub open: bool,
     /// whether the app is loaded
     pub loaded: bool,
+    /// what it holds that forks of it must not share, in words
+    pub holds: Option<String>,
     app: Vec<u8>,
 }
 
 impl Loader {
     /// At the server's end of its channel.
     pub fn new(channel: Channel) -> Self {
-        Loader { channel, open: true, loaded: false, app: Vec::new() }
+        Loader { channel, open: true, loaded: false, holds: None, app: Vec::new() }
     }
 
     /// Has it fork a worker, or become one, that is given its ends of a control channel and of its links: R's, and that

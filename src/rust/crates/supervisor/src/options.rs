@@ -45,7 +45,7 @@ impl Default for PoolOptions {
             start_timeout: 60.0,
             drain_delay: 0.0,
             graceful_timeout: 30.0,
-            start: Start::Fork,
+            start: Start::Auto,
             stays: false,
         }
     }
@@ -101,8 +101,10 @@ const LONGEST: f64 = 31_536_000.0;
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Start {
-    /// forked from a zygote that has loaded the app
+    /// forked, unless what the app has opened while it was loaded must not be shared: then each loads the app itself
     #[default]
+    Auto,
+    /// forked from a zygote that has loaded the app
     Fork,
     /// each a fresh R process that loads the app itself
     Spawn,

@@ -7,6 +7,7 @@ use crate::supervisor::{Command, Outlet, Supervisor};
 use crate::{Event, Failure, PoolOptions, Source, Start};
 use engine::{Action, Address, Commands, Gauge, Log, Server, Settings, Snapshot, StartError};
 use std::fmt;
+use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
@@ -49,7 +50,8 @@ impl Service {
             let why = "start = \"spawn\" needs an app in a file, as each worker loads it by itself";
             return Err(StartError::Config(why.to_owned()));
         }
-        let told = sonic_rs::to_string(&settings).map_err(|e| StartError::Config(e.to_string()))?;
+        let text = sonic_rs::to_string(&settings).map_err(|e| StartError::Config(e.to_string()))?;
+        let told = vec![("DROVER_SETTINGS".into(), text.into()), ("DROVER_SECRET".into(), secret()?.into())];
         let told = (told, settings.upload_path.clone());
         let server = Server::bind(settings)?;
         let (addresses, urls, apart) = (server.addresses().to_vec(), server.urls(), server.apart());
@@ -170,6 +172,13 @@ impl Service {
         let _ = self.commands.lock().unwrap_or_else(|e| e.into_inner()).send(command);
         self.alarm.sound();
     }
+}
+
+/// What all processes that load the app draw its keys from, so that they have the same: 32 bytes in hexadecimal.
+fn secret() -> Result<String, StartError> {
+    let mut bytes = [0u8; 32];
+    getrandom::fill(&mut bytes).map_err(|e| StartError::System(io::Error::other(e.to_string())))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 impl Drop for Service {

@@ -39,14 +39,14 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// What a [`Source::Command`] says, with one more variable.
+    /// What a [`Source::Command`] says, with further variables.
     pub fn new(
         program: OsString,
         args: Vec<OsString>,
         mut env: Vec<(OsString, OsString)>,
-        variable: (OsString, OsString),
+        further: Vec<(OsString, OsString)>,
     ) -> Self {
-        env.push(variable);
+        env.extend(further);
         Launch { program, args, env }
     }
 

@@ -7,6 +7,7 @@ use crate::policy::Wear;
 use crate::process::{Exit, Process};
 use crate::supervisor::Supervisor;
 use crate::worker_handle::{Phase, Pressed, WorkerHandle};
+use crate::zygote::Zygote;
 use crate::Failure;
 use engine::{Level, Restart, Runner, Seat};
 use rustix::io::Errno;
@@ -84,15 +85,15 @@ impl Supervisor {
     /// Starts one worker; `false` when that is not possible now.
     fn start_worker(&mut self, number: u32, now: Instant) -> bool {
         let Some(generation) = self.generations.get(&number) else { return false };
-        let spawn = self.options.start == crate::Start::Spawn;
-        if !spawn && !generation.zygote.and_then(|z| self.zygotes.get(&z)).is_some_and(|z| z.loader.loaded) {
+        let spawns = generation.spawns;
+        if !spawns && !generation.zygote.and_then(|z| self.zygotes.get(&z)).is_some_and(|z| z.loader.loaded) {
             return false;
         }
         let launch = generation.launch.clone();
         let id = self.next_number();
         let worker = WorkerHandle::new(number, now, Self::after(now, self.options.start_timeout));
         self.workers.insert(id, worker);
-        let started = match launch.filter(|_| spawn) {
+        let started = match launch.filter(|_| spawns) {
             Some(launch) => launch.start().map(|(channel, process)| {
                 if let Some(worker) = self.workers.get_mut(&id) {
                     worker.loader = Some(Loader::new(channel));
@@ -107,6 +108,19 @@ impl Supervisor {
             return false;
         }
         true
+    }
+
+    /// A process that has loaded the app is a worker from now on, instead of a zygote.
+    pub(crate) fn first_worker(&mut self, zygote: Zygote, now: Instant) {
+        let id = self.next_number();
+        let number = zygote.generation;
+        let mut worker = WorkerHandle::new(number, now, Self::after(now, self.options.start_timeout));
+        worker.pid = Some(zygote.process.pid());
+        (worker.process, worker.loader) = (Some(zygote.process), Some(zygote.loader));
+        self.workers.insert(id, worker);
+        if let Err(e) = self.order(id, number) {
+            self.fork_failed(number, Some(id), &format!("cannot start a worker: {e}"), now);
+        }
     }
 
     /// Gives a worker its link and control channel, by way of the process that is to fork or be it.
@@ -185,6 +199,7 @@ impl Supervisor {
                     Err(why) => Some(why),
                 },
                 Ok(ZygoteNews::LoadFailed(why)) => Some(why.to_owned()),
+                // what it holds is its own
                 Ok(_) => None,
                 Err(e) => Some(format!("it sent nonsense: {e}")),
             };

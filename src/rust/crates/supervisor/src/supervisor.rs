@@ -21,6 +21,7 @@ use crate::{Event, PoolOptions, Source};
 use engine::{Level, Log, Metrics, Pool, PoolEvent, Restart, Server, WorkerState};
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -75,8 +76,8 @@ pub struct Supervisor {
     pub(crate) log: Log,
     metrics: Option<Arc<Metrics>>,
     pub(crate) options: PoolOptions,
-    /// the server's settings as JSON, for processes that are started
-    pub(crate) settings: String,
+    /// variables of processes that are started
+    pub(crate) told: Vec<(OsString, OsString)>,
     outlet: Outlet,
     /// events that are told when the board has been written
     untold: Vec<Event>,
@@ -129,7 +130,7 @@ impl Supervisor {
     pub fn new(
         server: Server,
         options: PoolOptions,
-        (settings, uploads): (String, PathBuf),
+        (told, uploads): (Vec<(OsString, OsString)>, PathBuf),
         commands: Receiver<Command>,
         alarm: Arc<Alarm>,
         board: Arc<Board>,
@@ -143,7 +144,7 @@ impl Supervisor {
             log: server.log().clone(),
             metrics: server.metrics(),
             size: PoolSize::new(options.n_min, options.n_max),
-            settings,
+            told,
             outlet,
             untold: Vec::new(),
             stage: Stage::Starting,

@@ -6,7 +6,7 @@ use crate::process::{Exit, Process};
 use crate::source::Launch;
 use crate::supervisor::Supervisor;
 use crate::zygote::Zygote;
-use crate::{Event, Failure};
+use crate::{Event, Failure, Start};
 use shm::Channel;
 use std::io;
 use std::time::{Duration, Instant};
@@ -14,6 +14,8 @@ use wire::control::ZygoteNews;
 
 /// How long a process may take to end that has closed its channel.
 const LEAVING: Duration = Duration::from_secs(1);
+/// What to do about what forks cannot use.
+const CURE: &str = "Open it in dr_on_worker_start(), or let each worker load the app: start = \"auto\"";
 
 impl Supervisor {
     /// Starts a zygote for a generation.
@@ -79,6 +81,7 @@ impl Supervisor {
                     self.zygote_failed(key, why, now);
                 }
             }
+            ZygoteNews::Holds(what) => zygote.loader.holds = Some(what.to_owned()),
             ZygoteNews::Loaded => {
                 zygote.deadline = None;
                 let since = zygote.since;
@@ -105,6 +108,24 @@ impl Supervisor {
             // the file has changed since: what this one forks is another generation
             Some(_) => self.promote(key, app, now),
         }
+        self.mind_what_it_holds(key, now);
+    }
+
+    /// Forks of a zygote that has connections or threads must not use them. Where the app can be loaded again, each
+    /// worker does that by itself, and this zygote is the first.
+    fn mind_what_it_holds(&mut self, key: u32, now: Instant) {
+        let Some(zygote) = self.zygotes.get_mut(&key) else { return };
+        let Some(what) = zygote.loader.holds.take() else { return };
+        let number = zygote.generation;
+        let Some(generation) = self.generations.get_mut(&number) else { return };
+        if self.options.start != Start::Auto || generation.launch.is_none() {
+            return self.error(&format!("forked workers cannot use what was opened before: {what}. {CURE}"));
+        }
+        generation.spawns = true;
+        generation.zygote = None;
+        self.info(&format!("each worker loads the app by itself, as forks must not share what it has opened: {what}"));
+        let Some(zygote) = self.zygotes.remove(&key) else { return };
+        self.first_worker(zygote, now);
     }
 
     /// A zygote cannot do what it is for.

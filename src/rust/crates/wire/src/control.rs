@@ -33,6 +33,9 @@ pub enum ZygoteOrder {
 pub enum ZygoteNews<'a> {
     /// the next piece of the app's routes and mounts, as JSON
     App(&'a [u8]),
+    /// what the process holds, now that the app is loaded, that forks of it must not share, in words; sent before
+    /// `Loaded`
+    Holds(&'a str),
     /// the app is loaded, and all of its pieces were sent
     Loaded,
     /// the app cannot be loaded; the zygote ends
@@ -170,6 +173,10 @@ impl<'a> ZygoteNews<'a> {
                 out.extend_from_slice(piece);
             }
             ZygoteNews::Loaded => put_words(&[2, 0, 0, 0], out),
+            ZygoteNews::Holds(what) => {
+                put_words(&[7, 0, 0, 0], out);
+                put_text(what, out);
+            }
             ZygoteNews::LoadFailed(why) => {
                 put_words(&[3, 0, 0, 0], out);
                 put_text(why, out);
@@ -197,6 +204,7 @@ impl<'a> ZygoteNews<'a> {
             4 => Ok(ZygoteNews::Forked { worker, pid }),
             5 => Ok(ZygoteNews::ForkFailed { worker, why: text(r.rest())? }),
             6 => Ok(ZygoteNews::Exited { worker, pid, status }),
+            7 => Ok(ZygoteNews::Holds(text(r.rest())?)),
             _ => Err(WireError("unknown news of a zygote")),
         }
     }

@@ -102,6 +102,9 @@ impl Zygote {
                 for piece in app.as_bytes().chunks(10) {
                     self.tell(ZygoteNews::App(piece));
                 }
+                if let Ok(what) = fs::read_to_string(self.folder.join("holds")) {
+                    self.tell(ZygoteNews::Holds(&what));
+                }
                 self.tell(ZygoteNews::Loaded);
             }
         }

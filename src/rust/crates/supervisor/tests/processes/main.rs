@@ -391,6 +391,44 @@ fn workers_can_be_processes_that_load_the_app_themselves() {
     bench.end();
 }
 
+#[test]
+fn what_forks_must_not_share_has_each_worker_load_the_app_unless_forks_are_asked_for() {
+    let why = "each worker loads the app by itself, as forks must not share what it has opened: a pipe";
+    let bench = Bench::new(fixed(2));
+    assert!(zygote(&bench) > 0, "without anything to share they are forked");
+    // what is opened from now on is found at the next load; the process that found it is a worker
+    bench.folder().set("holds", "a pipe");
+    bench.folder().set("app", &app("two"));
+    bench.service.reload(bench.folder().source());
+    bench.wait_for(|event| matches!(event, Event::Reloaded { .. }));
+    bench.until_logged(why);
+    until("the old ones end", || bench.folder().running().len() == 2);
+    let mut serving = bench.serving();
+    let mut running = bench.folder().running();
+    serving.sort_unstable();
+    running.sort_unstable();
+    assert_eq!(serving, running, "no zygote is left");
+    signal(serving[0], Signal::KILL);
+    until("another takes its place", || bench.serving().len() == 2 && !bench.serving().contains(&serving[0]));
+    // and when it is not there any more, they are forked again
+    bench.folder().unset("holds");
+    bench.folder().set("app", &app("three"));
+    bench.service.reload(bench.folder().source());
+    bench.wait_for(|event| matches!(event, Event::Reloaded { .. }));
+    until("two workers and a zygote", || bench.folder().running().len() == 3);
+    bench.end();
+
+    let folder = Folder::new();
+    folder.set("holds", "a pipe");
+    let service = folder.start(|o| (o.n_min, o.n_max, o.start) = (1, 1, Start::Fork));
+    wait_for(&service, |event| matches!(event, Event::Listening(_)));
+    assert!(folder.log().contains("forked workers cannot use what was opened before: a pipe."), "{}", folder.log());
+    assert_eq!(folder.running().len(), 2);
+    service.stop(None);
+    wait_for(&service, |event| *event == Event::Stopped);
+    folder.assert_empty();
+}
+
 /// A zygote that somebody else has started, as an R session would.
 #[expect(clippy::zombie_processes, reason = "the supervisor waits for it")]
 fn foreign_zygote(folder: &Folder) -> Source {
