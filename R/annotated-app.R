@@ -2,7 +2,8 @@
 # plumber does for those besides: `res`, errors, and what no endpoint takes. Neighbours: annotations.R, plumber-fast.R.
 
 annotated_app <- function(file) {
-  root <- list(endpoints = read_annotations(file))
+  read <- read_annotations(file)
+  root <- list(endpoints = read$endpoints)
   plan <- new_plan(root)
   for (one in root$endpoints) {
     make <- function(hidden) annotated_endpoint(one, root, hidden)
@@ -15,6 +16,7 @@ annotated_app <- function(file) {
     full <- function(req, depth) answer_annotated(all, req, depth)
     endpoint_routes(plan$entries, prefix, full, NULL, new.env(parent = emptyenv()))
   }
+  add_worker_hooks(app, read$hooks)
   app$annotated <- plan$entries
   app$annotated_endpoints <- root$endpoints
   app$annotated_globals <- annotated_globals(readLines(file, warn = FALSE, encoding = "UTF-8"), globalenv())

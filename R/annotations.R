@@ -1,7 +1,8 @@
 # A plumber.R read without the package 'plumber': endpoints, their serializers and parsers, as far as annotated-app.R
 # serves them. What needs plumber is an error with its line. Neighbour: load-plumber.R, for when it is installed.
 
-# The endpoints of a file, in order: what endpoint_of() gives. Its code is evaluated in an environment of its own.
+# list(endpoints, hooks) of a file: what endpoints_of() gives, in order, and worker_hooks_in(). Its code is evaluated in
+# an environment of its own.
 read_annotations <- function(file) {
   expressions <- parse_file(file)
   lines <- readLines(file, warn = FALSE, encoding = "UTF-8")
@@ -16,9 +17,10 @@ read_annotations <- function(file) {
       }),
       error = function(error) stop_load(sprintf("line %d: %s", starts_at, load_problem(error)))
     )
+    came_from(file, starts_at)
     endpoints <- c(endpoints, endpoints_of(block, value, envir))
   }
-  endpoints
+  list(endpoints = endpoints, hooks = worker_hooks_in(expressions, lines, envir))
 }
 
 # A data frame of the annotations right above a line: line, tag ("get"; "" for a comment) and text (what follows).
@@ -47,7 +49,7 @@ needs_plumber <- function(line, what) {
 # One endpoint for each line with a path.
 endpoints_of <- function(block, fn, envir) {
   about <- annotated_about(block)
-  block <- block[!block$tag %in% c("", annotated_docs), ]
+  block <- block[!block$tag %in% c("", annotated_docs, names(annotated_hooks)), ]
   paths <- block[block$tag %in% names(annotated_verbs), ]
   how <- block[!block$tag %in% names(annotated_verbs), ]
   for (i in seq_len(nrow(how))) {

@@ -22,7 +22,15 @@ plumber_app <- function(pr) {
     }
     if (is_debugging() && is.null(private_of(pr)$debug)) pr$setDebug(TRUE)
   })
+  for (hooks in router_hooks(pr)) add_worker_hooks(app, hooks)
   dr_on_worker_stop(app, function() private_of(pr)$runHooks("exit"))
+}
+
+# What worker_hooks_in() gives, of the files of a router and of those that are mounted on it.
+router_hooks <- function(pr) {
+  private <- private_of(pr)
+  own <- if (!is.null(private$filename)) list(worker_hooks_in(private$parsed, private$lines, private$envir))
+  c(own, unlist(lapply(unname(Filter(is_plumber, pr$mounts)), router_hooks), recursive = FALSE))
 }
 
 # Where a router has nothing to say to who asks for its root, as in a browser, that leads to the docs page.
