@@ -14,7 +14,7 @@ ends_of_echoes <- function(server, n = 40) {
   ends
 }
 
-expect_echoes <- function(server, end, n = 40) {
+expect_ends <- function(server, end, n = 40) {
   ends <- ends_of_echoes(server, n)
   expect(all(ends == end), "of ", n, ": ", toString(paste(table(ends), names(table(ends)))))
 }
@@ -33,7 +33,7 @@ cluster_app <- function() {
 
 test("connections that an app opens while it is loaded are each worker's own, and the log says why", function() {
   server <- serve(cluster_app(), workers = 2)
-  expect_echoes(server, "right")
+  expect_ends(server, "right")
   expect(logged(server, paste0(spawns, "app-.*[.]R, line 3: 2 connections \\(127.0.0.1:[0-9]+, ")), "the log")
   # after a reload, and in the place of one that has died
   old <- zygotes(server)
@@ -41,19 +41,21 @@ test("connections that an app opens while it is loaded are each worker's own, an
   expect(within(function() length(zygotes(server)) == 2L && !any(zygotes(server) %in% old)), "no new ones")
   send_signal(zygotes(server)[[1L]], tools::SIGKILL)
   expect(within(function() length(zygotes(server)) == 2L), "none in its place")
-  expect_echoes(server, "right", 8)
+  expect_ends(server, "right", 8)
 }, ways = 1:2)
 
 test("forks that are asked for by name cannot use them, and nobody gets another's answer", function() {
   server <- serve(cluster_app(), workers = 2, start = "fork")
-  expect_echoes(server, "failed")
+  # one by itself would be answered over a connection that is shared
+  expect(ask(server, "/echo/1")$status == "500", "the connection can be used")
+  expect_ends(server, "failed")
   expect(logged(server, "forked workers cannot use what was opened before: .*2 connections"), "the log")
 }, ways = 1:3)
 
 test("a session whose connections must not be shared has workers of a copy of its app", function() {
   server <- serve_session("serve(workers = 2L)", cluster_app())
   expect(logged(server, "workers are forked from a copy of the app, .* this session has opened: 2 connections"), "the log")
-  expect_echoes(server, "failed", 8)
+  expect_ends(server, "failed", 8)
 })
 
 test("an app that cannot be copied is forked, without what it must not share", function() {
@@ -63,7 +65,7 @@ test("an app that cannot be copied is forked, without what it must not share", f
   )))
   expect(logged(server, "workers are forks of this session: .* pointer"), "the log does not say why")
   expect(logged(server, "forked workers cannot use what was opened before: .*a pipe to another process"), "the log")
-  expect_echoes(server, "right", 8)
+  expect_ends(server, "right", 8)
 })
 
 test("futures in other sessions are answered rightly, however the server is started", function() {
@@ -73,7 +75,7 @@ test("futures in other sessions are answered rightly, however the server is star
     "dr_get(app, '/echo/:n', function(req) {", "  n <- req$params$n",
     "  future_promise({ Sys.sleep(0.01); n }, globals = list(n = n))", "})", "app"
   )), workers = 2)
-  expect_echoes(server, "right")
+  expect_ends(server, "right")
 })
 
 test("a plumber.R with a plan of futures at its top runs unchanged", function() {
@@ -86,7 +88,7 @@ test("a plumber.R with a plan of futures at its top runs unchanged", function() 
     "#* @get /echo/<n>", "function(n) {", "  future_promise({", "    Sys.sleep(0.01)", "    n", "  })", "}"
   ), file)
   server <- serve(file, workers = 2)
-  expect_echoes(server, "right")
+  expect_ends(server, "right")
   expect(logged(server, paste0(spawns, "plumber.R, line 2: 2 connections")), "the log")
 }, ways = 1:2)
 
@@ -98,7 +100,7 @@ test("children and threads are found, and named", function() {
   expect(logged(server, paste0(
     spawns, "app-.*, line 4: a thread \\(faults-.*[.]so\\); app-.*, line 5: a pipe to another process"
   )), "the log: ", grep("forks must", server$log(), value = TRUE))
-  expect_echoes(server, "right", 8)
+  expect_ends(server, "right", 8)
 }, ways = 1:2)
 
 test("threads of OpenMP do no harm, wherever they were before", function() {
@@ -114,7 +116,7 @@ test("threads of OpenMP do no harm, wherever they were before", function() {
     "  stopifnot(added$sum == 500500L, added$threads == 2L)", "  dr_text(req$params$n)", "})"
   )), workers = 2, timeout = 10)
   if (!is_spawned()) expect(length(wait_for_workers(server, 2)) == 2L, "they are not forked")
-  expect_echoes(server, "right")
+  expect_ends(server, "right")
   expect(!any(grepl("forks must not share|cannot use", server$log())), "something was found")
 }, ways = 1:3)
 
@@ -126,7 +128,7 @@ test("what packages have for themselves, files for writing and locks are shared,
     "  dr_text(req$params$n)", "})"
   )), workers = 2)
   wait_for_workers(server, 2)
-  expect_echoes(server, "right", 8)
+  expect_ends(server, "right", 8)
   expect(!any(grepl("forks must not share|cannot use", server$log())), paste(server$log(), collapse = "\n"))
 }, ways = 1:3)
 
