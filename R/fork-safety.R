@@ -1,6 +1,5 @@
 # What this process has opened that its forks must not share: connections to databases, children, threads. It is found
-# by src/fork_safety.c; here is when that looks, and what follows. Neighbours: zygote.R (processes that load an app),
-# service.R (sessions).
+# by src/fork_safety.c; here is when that looks, and what follows. Neighbour: zygote.R.
 
 # When the package comes into a session. What is there already is of the program that hosts R, such as an editor: unless
 # R may have connections by then, which nobody can tell from those.
@@ -23,23 +22,11 @@ unshared <- function() {
   .Call(C_fork_safety_found)
 }
 
-# The file of a copy of the session's app, when workers cannot be forks of this session; NULL when they can, or must be.
-copied_app <- function(app, pool, on_worker_start, on_worker_stop, call) {
-  if (identical(pool$start, "spawn")) return(save_object(app, on_worker_start, on_worker_stop, call))
-  if (identical(pool$start, "fork")) return(NULL)
-  found <- unshared()
-  if (!nzchar(found)) return(NULL)
-  tryCatch(
-    {
-      file <- save_object(app, on_worker_start, on_worker_stop, call)
-      message(
-        "drover: workers are forked from a copy of the app, as forks must not share what this session has opened: ",
-        found, ". Open it in dr_on_worker_start() for handlers that need it"
-      )
-      file
-    },
-    drover_error_argument = function(error) {
-      message("drover: workers are forks of this session: ", conditionMessage(error))
-    }
-  )
+# In a worker that is forked from a process that had something of the kind. Futures that go to other sessions would fail,
+# each one: here they are evaluated where they are asked for, unless a hook makes another plan.
+plan_without_sessions <- function() {
+  if (!isNamespaceLoaded("future")) return()
+  future <- asNamespace("future")
+  # the sessions cannot be told to end, and are not this process's
+  tryCatch(future$plan(future$sequential), error = function(error) NULL)
 }

@@ -11,40 +11,42 @@ service_running <- function() .Call(C_service_running)
 serve_by_processes <- function(app, config, pool, compiled, on_worker_start, on_worker_stop, call) {
   hooks <- worker_hooks(app, on_worker_start, on_worker_stop)
   renew_from(app, config, pool, compiled, hooks, on_worker_start, on_worker_stop, call)
+  if (identical(pool$start, "spawn")) return(service_start(config, pool, server$renew(), call))
   # nothing of a server is open yet: what later forks have to close is told by what is open now
   .Call(C_fork_safety_before_serving)
-  source <- copied_source(app, pool, on_worker_start, on_worker_stop, call) %||% server$adopt()
-  service_start(config, pool, source, call)
+  service_start(config, pool, server$adopt(), call)
 }
 
-# Where new workers come from, from now on: processes that load a copy of the app, or forks of this session. A
-# generation keeps its handlers: another zygote for it has the same, though the app may have changed meanwhile; a new
-# generation has those of the app as it is then.
+# Where new workers come from, from now on.
 renew_from <- function(app, config, pool, compiled, hooks, on_worker_start, on_worker_stop, call) {
+  if (identical(pool$start, "spawn")) {
+    server$renew <- function() {
+      file <- save_object(app, on_worker_start, on_worker_stop, call)
+      server$files <- c(server$files, file)
+      server$proven <- function() {
+        unlink(setdiff(server$files, file))
+        server$files <- file
+      }
+      program_source(c("--object", file))
+    }
+  } else {
+    fork_from(app, config, compiled, hooks, on_worker_start, on_worker_stop)
+  }
+}
+
+# How zygotes are forked from now on. A generation keeps its handlers: another zygote for it has the same, though the
+# app may have changed meanwhile; a new generation has those of the app as it is then.
+fork_from <- function(app, config, compiled, hooks, on_worker_start, on_worker_stop) {
   server$adopt <- function() fork_zygote(config, compiled, hooks)
   server$renew <- function() {
-    copied <- copied_source(app, pool, on_worker_start, on_worker_stop, call)
-    if (!is.null(copied)) return(copied)
     new <- list(compiled = compile_app(app), hooks = worker_hooks(app, on_worker_start, on_worker_stop))
     server$proven <- function() {
       server$apps <- app_tree(app)
       for (one in server$apps) one$serving <- TRUE
-      renew_from(app, config, pool, new$compiled, new$hooks, on_worker_start, on_worker_stop, call)
+      fork_from(app, config, new$compiled, new$hooks, on_worker_start, on_worker_stop)
     }
     fork_zygote(config, new$compiled, new$hooks)
   }
-}
-
-# What the supervisor starts so that workers have a copy of the app; NULL when they are to be forks of this session.
-copied_source <- function(app, pool, on_worker_start, on_worker_stop, call) {
-  file <- copied_app(app, pool, on_worker_start, on_worker_stop, call)
-  if (is.null(file)) return(NULL)
-  server$files <- c(server$files, file)
-  server$proven <- function() {
-    unlink(setdiff(server$files, file))
-    server$files <- file
-  }
-  program_source(c("--object", file))
 }
 
 # Starts the server and waits until it listens. What places() makes, and `counts`; when it fails, nothing is left

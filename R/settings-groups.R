@@ -84,10 +84,9 @@ dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, kill_after = 2, dr
 #' @param start How worker processes come about. `"fork"`: as forks, within milliseconds and sharing memory. `"spawn"`:
 #'   as fresh R processes, for what does not survive a fork, such as threads of other packages or a GPU. Those of
 #'   [dr_serve()] get copies of the app, of the variables in the global environment and the packages that are attached;
-#'   those of [dr_run()] load the file each. Memory is not shared. `"auto"`: as forks, unless the app has opened
-#'   connections, children or threads when it is loaded, which forks must not share: then each worker of [dr_run()]
-#'   loads the file, those of [dr_serve()] are forked from a copy of the app, and a line of the log names what was
-#'   found. With `"fork"` such workers cannot use it.
+#'   those of [dr_run()] load the file each. Memory is not shared. `"auto"`: as forks, unless the file of [dr_run()]
+#'   has opened connections, children or threads, which forks must not share: then each worker loads the file, and a
+#'   line of the log names what was found. Forks, also those of a session, cannot use what was opened before them.
 #' @param check_unused How often workers beyond the minimum are looked at, in seconds.
 #' @param max_age How long a worker beyond the minimum may be unused, in seconds, before it is ended.
 #' @param max_requests Replace a worker after about this many requests, 10 % more or less; 0 for never.

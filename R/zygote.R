@@ -8,7 +8,10 @@ fork_zygote <- function(config, compiled, hooks) {
   collect_garbage()
   found <- unshared()
   if (nzchar(found)) {
-    message("drover: forked workers cannot use what was opened before: ", found, ". Open it in dr_on_worker_start()")
+    message(
+      "drover: workers cannot use what this session has opened, as forks must not share it: ", found,
+      ". Open it in dr_on_worker_start() for handlers that need it"
+    )
   }
   forked <- .Call(C_zygote_fork, function(descriptor) {
     # what it has of the server is its parent's
@@ -16,6 +19,7 @@ fork_zygote <- function(config, compiled, hooks) {
     if (!is.null(.Call(C_zygote_enter, descriptor, settings))) return(1L)
     .Call(C_title, "drover: zygote")
     # what it must not share it has no more
+    if (nzchar(found)) plan_without_sessions()
     run_zygote(config, compiled, routes, hooks, "")
   })
   if (is.character(forked)) stop_drover("system", paste("a process cannot be forked:", forked), call = NULL)
@@ -33,7 +37,10 @@ run_zygote <- function(config, compiled, routes, hooks, held) {
     .Call(C_zygote_fail, problem)
     return(1L)
   }
-  number <- .Call(C_zygote_run, function(number) worker_process(number, compiled, hooks))
+  number <- .Call(C_zygote_run, function(number) {
+    if (nzchar(held)) plan_without_sessions()
+    worker_process(number, compiled, hooks)
+  })
   if (is.null(number)) 0L else list(number)
 }
 
