@@ -52,9 +52,9 @@ server <- new.env(parent = emptyenv())
 #'   by address; when it is full, the one with most in it is refused first.
 #' @param cpp_workers Number of threads for C handlers that are not inline, see [dr_get_cpp()]: a single integer >=
 #'   1. With worker processes, each has so many. They are started when such a handler is first called.
-#' @param upload_path A folder in which the server makes one of its own for bodies above `spool_above`, and removes what
-#'   servers that were killed have left there: a single string, or `NULL` for that of temporary files. It is created
-#'   when missing.
+#' @param upload_path A folder in which the server makes one of its own for bodies above `spool_above` and temporary
+#'   files of R processes that it starts, and removes what servers that were killed have left there: a single string, or
+#'   `NULL` for that of temporary files. It is created when missing.
 #' @param ... Arguments of [dr_limits()], [dr_timeouts()] and [dr_pool()], for one release: a message says where they
 #'   belong. What follows is given by name.
 #' @param host The addresses to listen on: a character vector. The default is reached from this machine only;

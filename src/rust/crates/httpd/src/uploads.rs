@@ -1,15 +1,19 @@
-//! The folder in which one server keeps bodies that are too large for memory: made at its start for its user only, gone
-//! with it. What a server that was killed has left is removed by the next one that has its folder in the same place.
+//! The folder in which one server keeps bodies that are too large for memory, and its R processes their temporary files:
+//! made at its start for its user only, gone with it. What a server that was killed has left is removed by the next one
+//! that has its folder in the same place.
 //!
 //! A server holds a lock on its folder (flock(2)) as long as it lives, and so do the processes that are forked from it:
 //! only a folder that nobody holds is another's leftover, whatever numbers its processes had, and in whichever
 //! container they were. Where the file system has no such locks, nothing is removed.
 
 use rustix::fs::{flock, fstat, open, openat, stat, unlinkat, AtFlags, Dir, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
 use rustix::process::geteuid;
-use std::fs::{DirBuilder, Permissions};
+use std::ffi::OsStr;
+use std::fs::{remove_dir_all, DirBuilder, Permissions};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 use tempfile::TempDir;
@@ -42,7 +46,7 @@ impl Uploads {
         for _ in 0..ATTEMPTS {
             let folder = builder.tempdir_in(&place)?;
             let Ok(lock) = open(folder.path(), FOLDER, Mode::empty()) else { continue };
-            let taken = flock(&lock, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK);
+            let taken = flock(&lock, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK);
             let is_there =
                 stat(folder.path()).is_ok_and(|now| fstat(&lock).is_ok_and(|then| now.st_ino == then.st_ino));
             if !taken && is_there {
@@ -69,6 +73,7 @@ fn remove_leftovers(place: &Path) {
 }
 
 fn remove_if_dead(place: &Path, name: &Path) -> rustix::io::Result<()> {
+    let path = place.join(name);
     let place = open(place, FOLDER.difference(OFlags::NOFOLLOW), Mode::empty())?;
     let folder = openat(&place, name, FOLDER, Mode::empty())?;
     if fstat(&folder)?.st_uid != geteuid().as_raw() {
@@ -78,8 +83,10 @@ fn remove_if_dead(place: &Path, name: &Path) -> rustix::io::Result<()> {
     for entry in
         Dir::read_from(&folder)?.flatten().filter(|entry| !matches!(entry.file_name().to_bytes(), b"." | b".."))
     {
-        // there are files in it and nothing else
-        let _ = unlinkat(folder.as_fd(), entry.file_name(), AtFlags::empty());
+        // a folder is one of R's temporary files
+        if unlinkat(folder.as_fd(), entry.file_name(), AtFlags::empty()) == Err(Errno::ISDIR) {
+            let _ = remove_dir_all(path.join(OsStr::from_bytes(entry.file_name().to_bytes())));
+        }
     }
     unlinkat(&place, name, AtFlags::REMOVEDIR)
 }
@@ -116,6 +123,8 @@ mod tests {
         fs::write(&outside, "kept").unwrap();
         symlink(&outside, dead.join("link")).unwrap();
         fs::write(dead.join("body"), "").unwrap();
+        fs::create_dir_all(dead.join("r-1/Rtmp/x")).unwrap();
+        symlink(place.path(), dead.join("r-1/link")).unwrap();
         let elsewhere = tempfile::tempdir().unwrap();
         fs::write(elsewhere.path().join("body"), "").unwrap();
         let others = [PREFIX.to_owned() + "link", "drover-uploads-old".to_owned(), PREFIX.to_owned() + "file"];

@@ -3,6 +3,7 @@
 //! Preparing -> Serving -> Draining. One that does not get through Preparing is dropped.
 
 use crate::policy::Backoff;
+use crate::scratch::Scratch;
 use crate::source::Launch;
 use engine::AppConfig;
 use std::time::Instant;
@@ -20,6 +21,8 @@ pub struct Generation {
     pub restart: Option<Instant>,
     /// whether each of its workers loads the app by itself, instead of being forked from a zygote
     pub spawns: bool,
+    /// where zygotes that were lost had their temporary files
+    pub kept: Vec<Scratch>,
     /// of zygotes that were lost
     pub losses: Backoff,
     /// where it is in its life
@@ -54,6 +57,7 @@ impl Generation {
             spawns,
             zygote: None,
             restart: None,
+            kept: Vec::new(),
             losses: Backoff::of_zygotes(),
             stage: GenerationStage::Preparing { of, deadline },
         }

@@ -1,7 +1,8 @@
 //! Files that workers have left in the folder for uploads when they were killed: parts of bodies that a handler was
-//! reading. Each is called `drover-upload-PID-RANDOM`. Whole bodies are the server's own, and long replies are in files
-//! without names.
+//! reading. Each is called `drover-upload-PID-RANDOM`. Whole bodies are the server's own, long replies are in files
+//! without names, and R's temporary files in folders within (`scratch`).
 
+use crate::scratch::Scratch;
 use std::fs;
 use std::path::PathBuf;
 
@@ -13,6 +14,11 @@ impl Leftovers {
     /// In this folder.
     pub fn new(folder: PathBuf) -> Self {
         Leftovers(folder)
+    }
+
+    /// Where the R process of this number has its temporary files.
+    pub fn scratch(&self, number: u32) -> Option<Scratch> {
+        Scratch::new(&self.0, number)
     }
 
     /// Removes what this process, which has ended, has left.

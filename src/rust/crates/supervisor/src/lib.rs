@@ -17,6 +17,7 @@ mod loader;
 mod options;
 mod policy;
 mod process;
+mod scratch;
 mod service;
 mod source;
 mod staff;

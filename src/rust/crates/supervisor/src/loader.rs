@@ -1,6 +1,7 @@
 //! The server's side of a process that loads the app, be it a zygote or a fresh worker: its control channel and what it
 //! has told of the app.
 
+use crate::scratch::Scratch;
 use engine::AppConfig;
 use shm::{close_elsewhere, Channel, LinkFds, Received};
 use std::io;
@@ -21,12 +22,14 @@ pub struct Loader {
     /// what it holds that forks of it must not share, in words
     pub holds: Option<String>,
     app: Vec<u8>,
+    /// where it has its temporary files, if it was started by the server
+    pub scratch: Option<Scratch>,
 }
 
 impl Loader {
     /// At the server's end of its channel.
-    pub fn new(channel: Channel) -> Self {
-        Loader { channel, open: true, loaded: false, holds: None, app: Vec::new() }
+    pub fn new(channel: Channel, scratch: Option<Scratch>) -> Self {
+        Loader { channel, open: true, loaded: false, holds: None, app: Vec::new(), scratch }
     }
 
     /// Has it fork a worker, or become one, that is given its ends of a control channel and of its links: R's, and that

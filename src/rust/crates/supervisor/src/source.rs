@@ -7,7 +7,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use crate::loader::Loader;
 use crate::process::Process;
+use crate::scratch::Scratch;
 
 /// What a zygote is made of.
 #[derive(Debug)]
@@ -51,22 +53,24 @@ impl Launch {
     }
 
     /// Starts it, as the leader of a group of its own so that Ctrl-C at the terminal is only for the server. It asks
-    /// the system to be killed with the thread that calls this, until it watches its control channel.
+    /// the system to be killed with the thread that calls this, until it watches its control channel. Its temporary
+    /// files are in `scratch`, if there is one.
     ///
     /// # Errors
     /// When it cannot be started.
-    pub fn start(&self) -> io::Result<(Channel, Process)> {
+    pub fn start(&self, scratch: Option<Scratch>) -> io::Result<(Loader, Process)> {
         let (ours, theirs) = Channel::pair()?;
         let mut child = Command::new(&self.program)
             .args(&self.args)
             .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .envs(scratch.iter().map(|scratch| ("TMPDIR", scratch.path())))
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .process_group(0)
             .spawn()
             .map_err(|e| io::Error::new(e.kind(), format!("cannot start {}: {e}", self.program.to_string_lossy())))?;
         // it has not been waited for, so its id is still its own
         match Process::open(child.id() as i32) {
-            Ok(process) => Ok((ours, process)),
+            Ok(process) => Ok((Loader::new(ours, scratch), process)),
             Err(e) => {
                 // errors mean that it has ended
                 let _ = child.kill();

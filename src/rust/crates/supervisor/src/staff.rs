@@ -2,7 +2,6 @@
 
 use crate::board::resident;
 use crate::generation::{Generation, GenerationStage};
-use crate::loader::Loader;
 use crate::policy::Wear;
 use crate::process::{Exit, Process};
 use crate::supervisor::Supervisor;
@@ -94,9 +93,9 @@ impl Supervisor {
         let worker = WorkerHandle::new(number, now, Self::after(now, self.options.start_timeout));
         self.workers.insert(id, worker);
         let started = match launch.filter(|_| spawns) {
-            Some(launch) => launch.start().map(|(channel, process)| {
+            Some(launch) => launch.start(self.leftovers.scratch(id)).map(|(loader, process)| {
                 if let Some(worker) = self.workers.get_mut(&id) {
-                    worker.loader = Some(Loader::new(channel));
+                    worker.loader = Some(loader);
                     worker.pid = Some(process.pid());
                     worker.process = Some(process);
                 }

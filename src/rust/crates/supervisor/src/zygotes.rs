@@ -20,23 +20,24 @@ const CURE: &str = "Open it in dr_on_worker_start(), or let each worker load the
 impl Supervisor {
     /// Starts a zygote for a generation.
     pub(crate) fn start_zygote(&mut self, generation: u32, launch: &Launch, now: Instant) -> io::Result<()> {
-        let (channel, process) = launch.start()?;
-        self.add_zygote(generation, channel, process, now);
+        let key = self.next_number();
+        let (loader, process) = launch.start(self.leftovers.scratch(key))?;
+        self.add_zygote(key, generation, loader, process, now);
         Ok(())
     }
 
     /// Takes over a zygote that the session has forked.
     pub(crate) fn adopt_zygote(&mut self, generation: u32, channel: Channel, pid: i32, now: Instant) -> io::Result<()> {
         let process = Process::open(pid)?;
-        self.add_zygote(generation, channel, process, now);
+        let key = self.next_number();
+        self.add_zygote(key, generation, Loader::new(channel, None), process, now);
         Ok(())
     }
 
-    fn add_zygote(&mut self, generation: u32, channel: Channel, process: Process, now: Instant) {
-        let key = self.next_number();
+    fn add_zygote(&mut self, key: u32, generation: u32, loader: Loader, process: Process, now: Instant) {
         let zygote = Zygote {
             process,
-            loader: Loader::new(channel),
+            loader,
             generation,
             deadline: Some(Self::after(now, self.options.start_timeout)),
             leaving: false,
@@ -156,6 +157,8 @@ impl Supervisor {
         if generation.zygote == Some(key) {
             generation.zygote = None;
         }
+        // its workers go on, and have their temporary files there
+        generation.kept.extend(zygote.loader.scratch);
         if generation.is_preparing() {
             let doing = if zygote.loader.loaded { "after it had loaded the app" } else { "while it loaded the app" };
             let why = format!("R {exit} {doing}");

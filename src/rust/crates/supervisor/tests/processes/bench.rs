@@ -103,6 +103,12 @@ impl Folder {
     }
 
     /// Nothing is left. What a worker was that nobody waited for may still be about to find its channel closed.
+    /// How many folders for temporary files of processes there are.
+    pub fn scratches(&self) -> usize {
+        let is_one = |name: &std::ffi::OsString| name.to_str().is_some_and(|name| name.starts_with("r-"));
+        fs::read_dir(self.path()).unwrap().filter(|entry| is_one(&entry.as_ref().unwrap().file_name())).count()
+    }
+
     pub fn assert_empty(&self) {
         until("all processes have ended", || self.running().is_empty());
     }

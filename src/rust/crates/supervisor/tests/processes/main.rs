@@ -355,10 +355,15 @@ fn a_lost_zygote_is_replaced_and_its_workers_serve_on() {
     signal(zygote(&bench), Signal::KILL);
     bench.until_logged("was killed by signal 9 (KILL); its workers serve on");
     bench.until_logged("the zygote is there again");
+    // its workers may have files in the folder of the one that was lost
+    assert_eq!(bench.folder().scratches(), 2);
     assert!(workers.contains(&bench.pid()));
     let first = *workers.iter().next().unwrap();
     signal(first, Signal::KILL);
     until("there are two again", || bench.serving().len() == 2 && !bench.serving().contains(&first));
+    bench.service.reload(bench.folder().source());
+    bench.wait_for(|event| matches!(event, Event::Reloaded { .. }));
+    until("they go with the last of these workers", || bench.folder().scratches() == 1);
     bench.end();
 }
 
@@ -384,6 +389,7 @@ fn workers_can_be_processes_that_load_the_app_themselves() {
     signal(pid, Signal::KILL);
     bench.until_logged(&format!("worker {pid} was killed by signal 9 (KILL)"));
     until("there are two again", || bench.serving().len() == 2 && !bench.serving().contains(&pid));
+    assert_eq!(bench.folder().scratches(), 2, "one that was killed has left its temporary files");
     bench.folder().set("app", &app("two"));
     signal(bench.pid(), Signal::KILL);
     bench.wait_for(|event| *event == Event::Reloaded { generation: 2 });
