@@ -19,9 +19,9 @@
 #'   Browsers do not show them, and HTTP/1.0 has none.
 #'
 #' It is called when its client has taken most of what was sent, so a slow client slows it down, and memory holds one
-#' chunk and 256 kB for each stream. When nobody wants more, as the client has gone or the server ends, it is called
-#' once more with `cancelled = TRUE`, to close what it has open; what it returns is not used. It is not called so after
-#' it has said `done`, or failed.
+#' chunk and at most 256 kB for each stream; less where many are not read, as 64 MB are for all of them. When nobody
+#' wants more, as the client has gone or the server ends, it is called once more with `cancelled = TRUE`, to close what
+#' it has open; what it returns is not used. It is not called so after it has said `done`, or failed.
 #'
 #' An error in `next_chunk()` ends the stream in a way that the client can tell from a complete body, and writes a line
 #' to the log. So does the end of the worker process. The status and header fields have been sent by then: check what

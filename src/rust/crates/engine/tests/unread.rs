@@ -4,16 +4,18 @@ mod service;
 mod settings;
 
 use admission::Limits;
+use bytes::Bytes;
 use engine::Runs;
-use exchange::{Answer, Handlers, Head, RequestView, Response, Sink};
-use patience::patience;
+use exchange::{streams, Answer, Handlers, Head, RequestView, Response, Sent, Sink};
+use patience::{patience, until};
 use rustix::net::{connect, getsockname, ipproto, socket, sockopt, AddressFamily, SocketType};
 use service::{answer, rest, send, Service, GET};
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::BorrowedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use wire::stream::FIRST;
 
 /// A server whose kernel holds a few kB of answers for each client.
 fn small_service(limits: Limits) -> Service {
@@ -121,4 +123,61 @@ fn a_request_that_waits_for_its_client_to_read_is_not_late() {
     for _ in 0..61 {
         assert!(answer(&mut client).starts_with("HTTP/1.1 404"));
     }
+}
+
+#[test]
+fn streams_that_nobody_reads_are_held_in_all_no_more_than_there_is_room_for() {
+    /// What comes is endless, or one piece of a length.
+    #[derive(Default)]
+    struct Streams(Mutex<Vec<Arc<dyn Sink>>>);
+    impl Handlers for Streams {
+        fn run(&self, len: u32, _: &dyn RequestView, sink: &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer> {
+            let sink = sink();
+            assert!(sink.begin(Head { status: 200, content_type: None, headers: Vec::new() }));
+            if len != ENDLESS {
+                assert_eq!(sink.send(vec![b'x'; len as usize].into(), false), Sent::Done);
+                self.0.lock().unwrap().push(sink);
+                return None;
+            }
+            std::thread::spawn(move || {
+                let piece = Bytes::from(vec![b'x'; 4 << 10]);
+                while sink.send(piece.clone(), true) == Sent::Done {}
+            });
+            None
+        }
+        fn submit(&self, _: u32, _: Vec<u8>, _: Instant, _: Arc<dyn Sink>) {}
+        fn flush(&self) {}
+    }
+    const ENDLESS: u32 = 0;
+    const LONG: u32 = 60 << 10;
+    /// how many would hold far more, and what all of them may hold
+    const CLIENTS: usize = 450;
+    const MOST: usize = (64 << 20) + CLIENTS * 2 * FIRST;
+    engine::make_room(3 * CLIENTS);
+    let service = small_service(Limits::default());
+    let route = |path, handler| settings::route("GET", path, handler, Runs::Inline);
+    service.serves(vec![route("/", ENDLESS), route("/long", LONG)], Arc::<Streams>::default());
+    // what is written to the client next counts as well as what it does not wait for yet
+    let mut client = small_client(&service);
+    send_some(&mut client, &GET.replacen('/', "/long", 1));
+    service.until_held(&client);
+    until("it counts", || streams().bytes() > LONG as usize / 2);
+    drop(client);
+    let mut clients: Vec<_> = (0..CLIENTS).map(|_| small_client(&service)).collect();
+    clients.iter_mut().for_each(|client| send_some(client, GET));
+    until("they hold what there is", || streams().bytes() > MOST / 2);
+    let mut held = 0;
+    until("no stream goes on", || {
+        let before = std::mem::replace(&mut held, streams().bytes());
+        std::thread::sleep(Duration::from_millis(50));
+        held == before
+    });
+    assert!(held < MOST, "{held} bytes");
+    // who reads goes on, however little it may have ahead
+    let mut reader = clients.pop().unwrap();
+    reader.set_nonblocking(false).unwrap();
+    reader.set_read_timeout(Some(patience(30))).unwrap();
+    reader.read_exact(&mut vec![0; 1 << 20]).unwrap();
+    drop((clients, reader));
+    until("nothing is held for who has gone", || streams().bytes() == 0);
 }

@@ -4,14 +4,21 @@
 //! The reader is woken for the first piece and for the end; a writer that waits is woken when enough has been taken.
 //! Dropping the writer without an end breaks the response off, so that a client never takes a part for the whole.
 
+use crate::Unread;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Bytes that may be written before the client has taken any.
-pub const WINDOW: usize = 256 << 10;
+/// What counts the bytes of all pipes until they have been written to their clients, and what workers are promised
+/// room for. Of the process, as its memory is.
+static STREAMS: LazyLock<Unread> = LazyLock::new(Unread::default);
+
+/// See [`STREAMS`].
+pub fn streams() -> &'static Unread {
+    &STREAMS
+}
 
 #[derive(Default)]
 struct State {
@@ -78,28 +85,18 @@ impl PipeWriter {
     /// Writes a piece; `wait`s for room, or not.
     pub fn write(&self, piece: Bytes, wait: bool) -> Written {
         let mut state = self.0.state();
-        while state.held >= WINDOW && !state.reader_gone {
+        while state.held >= STREAMS.window() && !state.reader_gone {
             if !wait {
                 return Written::Full;
             }
             state = self.0.room.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if state.reader_gone || state.end.is_some() {
-            return Written::Gone;
-        }
-        if piece.is_empty() {
-            return Written::Done;
-        }
-        push(state, piece);
-        Written::Done
+        push(state, piece)
     }
 
-    /// Writes the few bytes that stand at the end of a body, whether there is room or not.
-    pub fn write_last(&self, piece: Bytes) {
-        let state = self.0.state();
-        if !state.reader_gone && state.end.is_none() {
-            push(state, piece);
-        }
+    /// Writes a piece that has been promised room, and the few bytes that stand at the end of a body.
+    pub fn write_promised(&self, piece: Bytes) -> Written {
+        push(self.0.state(), piece)
     }
 
     /// The body is complete, or, if not `whole`, never will be.
@@ -118,10 +115,16 @@ impl PipeWriter {
     }
 }
 
-fn push(mut state: MutexGuard<'_, State>, piece: Bytes) {
-    state.held += piece.len();
-    state.pieces.push_back(piece);
-    wake(state);
+fn push(mut state: MutexGuard<'_, State>, piece: Bytes) -> Written {
+    if state.reader_gone || state.end.is_some() {
+        return Written::Gone;
+    }
+    if !piece.is_empty() {
+        state.held += piece.len();
+        state.pieces.push_back(STREAMS.hold(piece));
+        wake(state);
+    }
+    Written::Done
 }
 
 fn wake(mut state: MutexGuard<'_, State>) {
@@ -158,9 +161,9 @@ impl PipeReader {
                 }
             };
         };
-        let was_full = state.held >= WINDOW;
         state.held -= piece.len();
-        if was_full && state.held < WINDOW {
+        // whether there was too much is not known: windows change
+        if state.held < STREAMS.window() {
             self.0.room.notify_all();
         }
         drop(state);
@@ -189,6 +192,7 @@ impl Drop for PipeReader {
 mod tests {
     use super::*;
     use std::task::Waker;
+    use wire::stream::WINDOW;
 
     fn read(reader: &PipeReader) -> Poll<Option<io::Result<Bytes>>> {
         reader.poll(&mut Context::from_waker(Waker::noop()))

@@ -12,6 +12,7 @@ use crate::response::Sent;
 use crate::stream::Stream;
 use admission::Limits;
 use bytes::{Buf, Bytes};
+use exchange::{streams, Promised};
 use std::cell::Cell;
 use std::io::{self, IoSlice};
 use std::sync::Arc;
@@ -63,6 +64,8 @@ struct Output {
     head: Vec<u8>,
     sent: usize,
     body: Bytes,
+    /// counts `head` while it waits for the client: pieces of streams were copied to it
+    waits: Option<Promised>,
 }
 
 impl Transport {
@@ -102,6 +105,11 @@ impl Transport {
             if buffer.capacity() <= KEPT {
                 OUTPUT.set(buffer);
             }
+            self.output.waits = None;
+        } else {
+            self.output.head.shrink_to(FULL);
+            let held = self.output.head.capacity();
+            self.output.waits.get_or_insert_with(|| streams().promise()).set(held);
         }
     }
 
@@ -236,7 +244,7 @@ impl Transport {
     /// Those of the socket.
     pub fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.output.is_empty() {
-            let Output { head, sent, body } = &self.output;
+            let Output { head, sent, body, .. } = &self.output;
             let poll = match (&head[*sent..], &body[..]) {
                 (head, []) => self.stream.poll_write(cx, head),
                 ([], body) => self.stream.poll_write(cx, body),

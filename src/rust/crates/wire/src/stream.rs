@@ -7,13 +7,16 @@
 //!
 //! Server to worker: orders of two words, under the id of the request. No request is that short.
 //!
-//! Flow: a worker may send pieces worth [`WINDOW`] bytes, and as much more as it is granted by [`Order::Credit`]. A
+//! Flow: a worker may send pieces worth [`FIRST`] bytes, and as much more as it is granted by [`Order::Credit`]. A
 //! piece is worth what [`worth`] says: more than its bytes, so that tiny ones cannot fill the server's memory either.
 
 use crate::reader::{put_words, Reader};
 use crate::WireError;
 
-/// What a worker may send before it is granted more.
+/// What a worker may send before it is granted more, and the least that a stream may have ahead of its client: little,
+/// as each of many thousand clients may not read, and enough for a thread to do something at once.
+pub const FIRST: usize = 8 << 10;
+/// The most that a stream may have ahead of its client.
 pub const WINDOW: usize = 256 << 10;
 /// Longest piece in bytes: one record of a ring, with room for the words before it.
 pub const LONGEST_PIECE: usize = 60 << 10;

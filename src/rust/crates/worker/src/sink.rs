@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
-use wire::stream::{affordable, worth, Order, Part, WINDOW};
+use wire::stream::{affordable, worth, Order, Part, FIRST};
 use wire::{ReplyBody, Request};
 
 thread_local! {
@@ -290,7 +290,7 @@ impl Sink for LinkSink {
         if !state.life.begin() {
             return false;
         }
-        state.credit = WINDOW;
+        state.credit = FIRST;
         with_buffer(|message| {
             encode_head(&head, ReplyBody::Stream, message);
             let (packed, pieces) = packed_stream(message, &half.about.terms).unzip();

@@ -17,7 +17,7 @@ use shm::RequestId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::{Duration, Instant};
-use wire::stream::{affordable, worth, Order, WINDOW};
+use wire::stream::{affordable, worth, Order, FIRST, WINDOW};
 
 /// A generator that had nothing to say is not asked again before this: one without a pause of its own would keep a core
 /// busy.
@@ -130,7 +130,7 @@ impl Streams {
             call: Call::Next,
             called_at: now,
             turn: 0,
-            credit: WINDOW,
+            credit: FIRST,
             pieces,
             pending: Vec::new(),
             sent: 0,
@@ -364,7 +364,7 @@ mod tests {
         assert_eq!(streams.call(now), Some((3, Call::Next)));
         give(&mut streams, 2 * WINDOW, None, now);
         let (first, end) = sent(&mut streams, now);
-        assert!(first > WINDOW / 2 && first < WINDOW && end.is_none(), "{first}");
+        assert!(first > FIRST / 2 && first < FIRST && end.is_none(), "{first}");
         assert_eq!(streams.next_due(), None, "what it gave waits");
         streams.obey(ID, Order::Credit(WINDOW as u32), now);
         let (second, _) = sent(&mut streams, now);

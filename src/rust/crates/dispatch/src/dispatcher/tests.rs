@@ -8,7 +8,7 @@ use shm::{Assembler, RequestId, Sending};
 use std::io;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
-use wire::stream::{worth, Order, Part, LONGEST_PIECE, WINDOW};
+use wire::stream::{affordable, Order, Part, FIRST, WINDOW};
 
 /// A dispatcher with one generation of the app and no worker.
 fn dispatcher() -> (Dispatcher, Pool) {
@@ -259,19 +259,20 @@ async fn a_stream_of_r_is_told_of_credit_of_its_clients_end_and_of_a_drain() {
     let id = worker.stream();
     dispatcher.drain();
     let its_reader = reader(&mut dispatcher, key);
-    let piece = vec![0; LONGEST_PIECE];
-    for _ in 0..WINDOW / worth(LONGEST_PIECE) {
+    let piece = vec![0; affordable(FIRST)];
+    // others have all that there is ahead of their clients, and then nothing
+    let mut others = exchange::streams().promise();
+    for (ahead, granted) in [(64 << 20, FIRST), (0, WINDOW)] {
+        others.set(ahead);
         worker.say_part(id, Part::Piece(&piece));
         dispatcher.drain();
+        assert!(worker.hear_order().is_none(), "nobody has read");
+        assert!(matches!(read(&its_reader), Poll::Ready(Some(Ok(_)))));
+        while let Ok(post) = posts.try_recv() {
+            dispatcher.receive(post);
+        }
+        assert_eq!(worker.hear_order(), Some((id, Order::Credit(granted as u32))));
     }
-    assert!(worker.hear_order().is_none(), "nobody has read");
-    assert!(matches!(read(&its_reader), Poll::Ready(Some(Ok(_)))));
-    assert!(matches!(read(&its_reader), Poll::Ready(Some(Ok(_)))));
-    while let Ok(post) = posts.try_recv() {
-        dispatcher.receive(post);
-    }
-    let granted = 2 * worth(LONGEST_PIECE) as u32;
-    assert_eq!(worker.hear_order(), Some((id, Order::Credit(granted))));
     dispatcher.obey(PoolOrder::Drain);
     assert_eq!(worker.hear_order(), Some((id, Order::Drain)));
     drop(its_reader);
@@ -286,7 +287,7 @@ async fn a_stream_of_r_is_told_of_credit_of_its_clients_end_and_of_a_drain() {
     assert_eq!(worker.hear_order(), Some((second, Order::Drain)));
     drop(reader(&mut dispatcher, key));
     // more than it may send
-    for _ in 0..=WINDOW / worth(LONGEST_PIECE) {
+    for _ in 0..2 {
         worker.say_part(second, Part::Piece(&piece));
         dispatcher.drain();
     }

@@ -166,12 +166,12 @@ impl Sink for MailboxSink {
         let Some(writer) = self.state().writer.clone() else { return Sent::Gone };
         let mut pieces = self.pieces();
         let written = match &mut *pieces {
-            // one that does not fit has not been said: there is to be room for it first, which nobody else takes
+            // one that does not fit has not been said: there is to be room for it first
             Some(pieces) if !piece.is_empty() => match writer.write(Bytes::new(), wait) {
                 Written::Done => {
                     let mut packed = Vec::new();
                     pieces.pack(&piece, &mut packed);
-                    writer.write(packed.into(), wait)
+                    writer.write_promised(packed.into())
                 }
                 other => other,
             },
@@ -198,7 +198,7 @@ impl Sink for MailboxSink {
             if let Some(mut pieces) = self.pieces().take_if(|_| whole) {
                 let mut tail = Vec::new();
                 pieces.end(&mut tail);
-                writer.write_last(tail.into());
+                writer.write_promised(tail.into());
             }
             writer.end(whole);
         }
