@@ -54,7 +54,9 @@ check_close <- function(code, reason, call) {
 #'
 #' @inheritParams dr_ws_send
 #' @param room The name of a room: a single string that is not empty.
-#' @param name What the connection is called in the list of members: a single string. Joining again changes it.
+#' @param name What the connection is called in the list of members: a single string. Joining again changes it. Of
+#'   names that collide in R's string cache a room takes 32, and connections that come with more are closed (code 1008):
+#'   people do not choose such names, attackers do.
 #' @param except A connection that does not get the message, such as the sender: as `conn`, or `NULL`.
 #' @param ... Must be empty: what follows is given by name.
 #' @returns `dr_ws_join()` and `dr_ws_leave()`: `NULL`, invisibly. `dr_ws_broadcast()`: to how many connections the

@@ -210,7 +210,7 @@ static SEXP say(const drv_command *command) {
     poll(&bell, 1, 1000);
     drv_link_awake(link);
   }
-  SEXP value = PROTECT(answer ? drv_build(answer) : R_NilValue);
+  SEXP value = PROTECT(answer ? drv_build_strings(answer) : R_NilValue);
   drv_session_polled();
   if (!answer) drv_call_package("stop_no_server", R_NilValue);
   UNPROTECT(1);

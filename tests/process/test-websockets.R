@@ -96,6 +96,21 @@ test_every_way("rooms are the server's, and can be read and sent to from any han
   expect(json(ask(server, "/tell/none", "-H", "Content-Type: text/plain", "-d", "x")$body)$told == 0L, "nobody")
 })
 
+test_every_way("names that were built to collide in R's strings are refused to those who chose them", function(start) {
+  server <- start(sockets_app)
+  # of each pair of letters one or the other: they have the same hash in R
+  names <- do.call(paste0, expand.grid(rep(list(c("Ab", "BA")), 6)))
+  clients <- lapply(names[1:33], function(name) {
+    client <- ws(server, paste0("/room/x?name=", name))
+    ws_send(client, "who")
+    client
+  })
+  for (client in clients[1:32]) expect(is.character(ws_next(client)), "it is not in the room")
+  expect(ws_code(clients[[33]]) == 1008, "one more is")
+  expect(!is.null(ws_ask(ws(server, "/room/x?name=Ann"), "who")), "nobody can join")
+  expect(within(function() setequal(json(ask(server, "/members/x")$body)$name, c(names[1:32], "Ann"))), "other members")
+})
+
 test_every_way("an error is logged, and the connection goes on", function(start) {
   server <- start(sockets_app)
   client <- ws(server, "/does")

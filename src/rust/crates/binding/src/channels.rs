@@ -5,6 +5,7 @@ use crate::node::{Kind, Node, Str};
 use crate::request::Cell;
 use crate::service::RunningService;
 use crate::shield::shield;
+use crate::strings::with_guard;
 use std::cell::RefCell;
 use std::ptr;
 use wire::socket::{Answer, Command, Event, PurgeBy, What};
@@ -91,6 +92,14 @@ impl Table {
         self.strings = self.texts.iter().map(|text| Str::new(text)).collect();
         self.columns = vec![Node::vector(Kind::Dbl, &self.numbers), Node::vector(Kind::Str, &self.strings)];
         self.root = Node::vector(Kind::List, &self.columns);
+        if self.texts.iter().any(|text| !text.is_empty()) {
+            with_guard(|guard| {
+                // of many clients, and of no request: they are counted, and refused to nobody
+                guard.begin();
+                let _ = guard.check(usize::MAX, |visit| self.root.strings(visit));
+                guard.begin();
+            });
+        }
     }
 }
 
@@ -172,4 +181,23 @@ pub unsafe extern "C" fn drv_channel_answer(link: *mut Link) -> *const Node {
             ptr::from_ref(&table.root)
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_collide_in_a_list_are_noticed_and_blamed_on_no_request() {
+        // "Ab" and "BA" have one hash in R
+        let block = |bit: u64| if bit == 0 { "Ab" } else { "BA" };
+        let name = |bits: u64| (0..6).map(|i| block(bits >> i & 1)).collect::<String>().into_bytes();
+        let members = Answer((0..64).map(|bits| (bits, name(bits))).collect());
+        let mut bytes = Vec::new();
+        members.encode(&mut bytes);
+        let mut table = Table::default();
+        table.fill(&bytes);
+        assert!(with_guard(|guard| guard.collides()));
+        assert!(with_guard(|guard| guard.check(2, |visit| visit(&name(0)))).is_ok());
+    }
 }

@@ -7,6 +7,7 @@
 
 mod local;
 mod mailbox;
+mod names;
 mod store;
 
 pub use local::Local;

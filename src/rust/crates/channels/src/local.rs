@@ -5,6 +5,7 @@
 //! whichever threads have the sockets.
 
 use crate::mailbox::Mailbox;
+use crate::names::Names;
 use crate::store::{Member, Store};
 use exchange::{Packet, Unread};
 use std::cmp::Reverse;
@@ -29,6 +30,8 @@ pub struct Local {
 struct Inner {
     connections: HashMap<u64, Connection>,
     rooms: BTreeMap<Arc<str>, Room>,
+    /// of rooms
+    names: Names,
     /// bytes of clients that were given up and have still to go
     going: usize,
 }
@@ -52,13 +55,30 @@ struct Room {
     came: u64,
     by_turn: BTreeMap<u64, Member>,
     turns: HashMap<u64, u64>,
+    names: Names,
 }
 
 impl Room {
     fn remove(&mut self, connection: u64) {
-        if let Some(turn) = self.turns.remove(&connection) {
-            self.by_turn.remove(&turn);
+        let member = self.turns.remove(&connection).and_then(|turn| self.by_turn.remove(&turn));
+        if let Some((_, name)) = member {
+            self.names.remove(&name);
         }
+    }
+
+    /// Whether it is a member now, under this name.
+    fn add(&mut self, connection: u64, name: Arc<str>) -> bool {
+        if !self.names.add(&name) {
+            return false;
+        }
+        let turn = *self.turns.entry(connection).or_insert_with(|| {
+            self.came += 1;
+            self.came
+        });
+        if let Some((_, before)) = self.by_turn.insert(turn, (connection, name)) {
+            self.names.remove(&before);
+        }
+        true
     }
 }
 
@@ -67,7 +87,9 @@ impl Inner {
         let Some(members) = self.rooms.get_mut(room) else { return };
         members.remove(connection);
         if members.turns.is_empty() {
-            self.rooms.remove(room);
+            if let Some((name, _)) = self.rooms.remove_entry(room) {
+                self.names.remove(&name);
+            }
         }
     }
 
@@ -142,28 +164,26 @@ impl Store for Local {
         }
     }
 
-    fn join(&self, connection: u64, room: &str, name: &str) {
+    fn join(&self, connection: u64, room: &str, name: &str) -> bool {
         let mut inner = self.inner();
         let inner = &mut *inner;
-        let Some(joining) = inner.connections.get_mut(&connection) else { return };
+        let Some(joining) = inner.connections.get_mut(&connection) else { return true };
         let room: Arc<str> = match inner.rooms.get_key_value(room) {
             Some((known, _)) => known.clone(),
             None => room.into(),
         };
-        let members = inner.rooms.entry(room.clone()).or_default();
-        let member = (connection, Arc::from(name));
-        match members.turns.get(&connection) {
-            // it has another name from now on
-            Some(turn) => {
-                members.by_turn.insert(*turn, member);
-            }
-            None => {
-                members.came += 1;
-                members.turns.insert(connection, members.came);
-                members.by_turn.insert(members.came, member);
-                joining.rooms.push(room);
-            }
+        let is_new = !inner.rooms.contains_key(&room);
+        if is_new && !inner.names.add(&room) {
+            return false;
         }
+        let members = inner.rooms.entry(room.clone()).or_default();
+        let is_member = members.turns.contains_key(&connection);
+        // the first of a room collides with nobody
+        let joins = members.add(connection, name.into());
+        if joins && !is_member {
+            joining.rooms.push(room);
+        }
+        joins
     }
 
     fn part(&self, connection: u64, room: &str) {
@@ -265,6 +285,28 @@ mod tests {
     }
 
     #[test]
+    fn names_that_collide_in_r_are_refused_and_nobody_else() {
+        // "Ab" and "BA" have one hash in R
+        let block = |bit: u32| if bit == 0 { "Ab" } else { "BA" };
+        let built: Vec<String> = (0..64_u32).map(|bits| (0..6).map(|i| block(bits >> i & 1)).collect()).collect();
+        let store = Local::default();
+        let clients = [(); 64].map(|()| enter(&store).0);
+        let joined = clients.iter().zip(&built).filter(|(client, name)| store.join(**client, "x", name)).count();
+        assert_eq!((joined, store.members("x").len()), (32, 32));
+        assert!(store.join(clients[63], "x", "Ann") && store.join(clients[62], "x", &built[0]));
+        assert!(!store.join(clients[63], "x", &built[63]), "nor by another name later");
+        assert_eq!(names(&store, "x").iter().filter(|name| *name == "Ann").count(), 1);
+        // one that leaves, or takes another name, makes room for one
+        store.leave(clients[1]);
+        assert!(store.join(clients[63], "x", &built[63]) && !store.join(clients[61], "x", &built[61]));
+        // rooms are listed too
+        let opened = built.iter().filter(|room| store.join(clients[0], room, "")).count();
+        assert_eq!((opened, store.rooms().len()), (32, 33));
+        clients.iter().for_each(|client| store.leave(*client));
+        assert!(store.join(enter(&store).0, &built[63], ""));
+    }
+
+    #[test]
     fn those_who_hold_most_are_given_up_when_all_hold_too_much() {
         let store = Local::with_room_for(1000);
         let say = |to, len| store.send(to, Arc::new(Packet::new(false, vec![0; len].into(), store.unread())));
@@ -291,7 +333,7 @@ mod tests {
     fn a_message_to_many_counts_once() {
         let store = Local::with_room_for(1000);
         let clients = [(); 20].map(|()| enter(&store));
-        clients.iter().for_each(|(name, _)| store.join(*name, "x", ""));
+        assert!(clients.iter().all(|(name, _)| store.join(*name, "x", "")));
         let packet = Arc::new(Packet::new(false, vec![0; 900].into(), store.unread()));
         assert_eq!(store.broadcast("x", packet, 0), 20);
         assert!(clients.iter().all(|(_, mailbox)| got(mailbox) == 1));

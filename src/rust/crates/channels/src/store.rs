@@ -22,8 +22,9 @@ pub trait Store: Send + Sync {
     /// A connection is to end, when it has been sent what was to be sent before.
     fn close(&self, connection: u64, code: u16, reason: &str);
 
-    /// A connection is in a room from now on, under this name in the list of members.
-    fn join(&self, connection: u64, room: &str, name: &str);
+    /// A connection is in a room from now on, under this name in the list of members. `false` when too many names
+    /// there, or of rooms, collide with it in R's string cache: then all is as before.
+    fn join(&self, connection: u64, room: &str, name: &str) -> bool;
 
     /// And now not any more.
     fn part(&self, connection: u64, room: &str);

@@ -230,7 +230,7 @@ impl CollisionGuard {
 
 /// The bucket of a string in R's table when it is smallest. Bytes are added as C's `char`, signed or not as on
 /// this platform, with unsigned 32-bit wrap-around, as R does. Eight at once, which wait for nothing but each other.
-fn bucket_of(string: &[u8]) -> usize {
+pub fn bucket_of(string: &[u8]) -> usize {
     const POWERS: [u32; 9] = {
         let mut powers = [1; 9];
         let mut i = 1;

@@ -39,7 +39,11 @@ impl Sockets {
             Command::Send { to, binary, message } => self.store.send(to, packet(binary, message)?),
             Command::Close { connection, code, reason } => self.store.close(connection, code, from_utf8(reason).ok()?),
             Command::Join { connection, room, name } => {
-                self.store.join(connection, from_utf8(room).ok()?, from_utf8(name).ok()?);
+                if !self.store.join(connection, from_utf8(room).ok()?, from_utf8(name).ok()?) {
+                    // who chose it hears of it: one client is not to break the list of all for those who ask
+                    let why = "too many names collide with that of the room, or in it";
+                    self.store.close(connection, Close::POLICY, why);
+                }
             }
             Command::Leave { connection, room } => self.store.part(connection, from_utf8(room).ok()?),
             Command::Broadcast { room, binary, message, except } => {
