@@ -25,6 +25,7 @@ mod h1;
 mod h2;
 mod head;
 mod listen;
+mod memory;
 mod new_connections;
 mod places;
 mod preamble;

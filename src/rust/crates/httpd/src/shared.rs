@@ -3,6 +3,7 @@
 use crate::budget::Budget;
 use crate::client::Proxies;
 use crate::listen::Role;
+use crate::memory::Memory;
 use crate::places::Places;
 use crate::tls::Tls;
 use admission::Limits;
@@ -43,6 +44,8 @@ pub struct Shared {
     pub(crate) proxies: Proxies,
     /// what connections may hold together
     pub budget: Arc<Budget>,
+    /// which thread looks after memory
+    pub(crate) memory: Memory,
     max_connections: usize,
     /// where its I/O threads are told what to do
     threads: OnceLock<Vec<UnboundedSender<Command>>>,
@@ -114,6 +117,7 @@ impl Shared {
             tls: None,
             proxies: Proxies::default(),
             budget: Budget::new(descriptors, max_connections),
+            memory: Memory::new(exchange::now()),
             max_connections,
             threads: OnceLock::new(),
             open: AtomicUsize::new(0),

@@ -19,8 +19,6 @@ const SLOW: Duration = Duration::from_millis(250);
 const LOOKS_BEFORE_SLOW: u32 = 40;
 /// Looks without a request out before memory may be given back.
 const LOOKS_BEFORE_GIVING_BACK: u32 = 8;
-/// Whatever happens, it is looked after so many ms whether there is any to give back.
-const GIVING_BACK: u64 = 10_000;
 
 /// A connection that was told to end, and has no request, gets this many ms to do so.
 const DRAIN_FOR: u64 = 1000;
@@ -62,7 +60,9 @@ pub async fn run(server: Arc<Shared>, service: Arc<dyn Service>) {
     let mut look = Look { server, next: 0, waiting: 0, waited: 0 };
     let mut calm = 0;
     let mut ended = 0;
-    let mut given_back = now();
+    let server = look.server.clone();
+    let memory = &server.memory;
+    memory.wakes();
     loop {
         new_connections::rest(if DRAINING.get() { 0 } else { ms(look.server.limits.keep_alive) });
         let busy = service.expire();
@@ -79,9 +79,8 @@ pub async fn run(server: Arc<Shared>, service: Arc<dyn Service>) {
             new_connections::give_back();
             ended = 0;
         }
-        if crowd || now().saturating_sub(given_back) >= GIVING_BACK {
+        if memory.is_due(now()) || crowd {
             service.give_back(crowd);
-            given_back = now();
         }
         if !slow {
             tokio::time::sleep(FAST).await;
@@ -89,8 +88,11 @@ pub async fn run(server: Arc<Shared>, service: Arc<dyn Service>) {
             && registry::with_all(|all| all.is_empty())
             && registry::ended() < WORTH_GIVING_BACK
         {
-            service.give_back(false);
+            if memory.sleeps() {
+                service.give_back(false);
+            }
             wake.notified().await;
+            memory.wakes();
             calm = 0;
         } else if tokio::time::timeout(SLOW, wake.notified()).await.is_ok() {
             calm = 0;

@@ -17,11 +17,14 @@ use admission::Limits;
 use bytes::Bytes;
 use exchange::set_now;
 use http::StatusCode;
+use patience::until_async;
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use std::future::pending;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use tokio::task::yield_now;
+use tokio::time::sleep;
 
 /// When all begins, in ms.
 const START: u64 = 1_000;
@@ -376,4 +379,53 @@ async fn when_the_server_ends_a_connection_may_send_a_last_request_and_is_then_e
     world.at(START + 3_600_000).await;
     assert!(running.is_left_alone(), "it has its answer to come");
     DRAINING.set(false);
+}
+
+/// What looks at clocks and memory, counted.
+#[derive(Default)]
+struct Counting {
+    is_busy: AtomicBool,
+    looks: AtomicUsize,
+    given_back: AtomicUsize,
+}
+
+impl Service for Counting {
+    fn answer(&self, _: Head, _: Incoming, _: Arc<Connection>) -> Answering {
+        unreachable!("nobody asks")
+    }
+
+    fn refused(&self, _: &Connection, _: u64, _: &Failure) {}
+
+    fn expire(&self) -> bool {
+        self.looks.fetch_add(1, Relaxed);
+        self.is_busy.load(Relaxed)
+    }
+
+    fn give_back(&self, _: bool) {
+        self.given_back.fetch_add(1, Relaxed);
+    }
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn one_of_many_threads_looks_whether_memory_can_go_back() {
+    const THREADS: usize = 4;
+    let server = World::new(|_| {}).server;
+    let service = Arc::new(Counting { is_busy: true.into(), ..Counting::default() });
+    for _ in 0..THREADS {
+        tokio::spawn(run(server.clone(), service.clone()));
+    }
+    let all_have_looked = async || {
+        let before = service.looks.load(Relaxed);
+        until_async("all look", sleep, || service.looks.load(Relaxed) >= before + 2 * THREADS).await;
+        service.given_back.load(Relaxed)
+    };
+    all_have_looked().await;
+    for nth in 1..=3 {
+        set_now(START + nth * 10_000);
+        assert_eq!(all_have_looked().await, nth as usize);
+    }
+    // and once more before all sleep
+    service.is_busy.store(false, Relaxed);
+    until_async("all sleep", sleep, || server.memory.awake() == 0).await;
+    assert_eq!(service.given_back.load(Relaxed), 4);
 }
