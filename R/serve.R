@@ -100,6 +100,11 @@ server <- new.env(parent = emptyenv())
 #' @param agent_check An address, or a port of this machine, where balancers ask how much the server can take, as
 #'   HAProxy does with `agent-check`: a single string. They get a line, `up ready 75%` for a queue that is 75 % free,
 #'   `up drain` when the server is told to end, or `down`. `NULL`: there is none.
+#' @param allowed_hosts Hosts that requests may be for, as their `Host` says: a character vector of names such as
+#'   `"example.com"`, of `"*.example.com"` for all names that end so, or `"*"` for all. Numbers (`127.0.0.1`, `[::1]`),
+#'   `localhost`, names that end in `.localhost` and the name of the machine are always allowed. Other requests get 421:
+#'   otherwise a page of another site, whose name its owner points to this server, can have the browser of somebody who
+#'   reaches the server read what it answers. `NULL`: all, but for `drover dev`, which answers those of the machine.
 #' @param trusted_proxies Proxies that are believed what they say of clients: a character vector of networks such as
 #'   `"10.0.0.0/8"`, of addresses, and `"unix"` for those that come by a unix socket. For their requests, the address of
 #'   the client, the scheme and the host are those of `X-Forwarded-For`, `-Proto`, `-Host` and `-Port`, read from the
@@ -160,7 +165,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
                      access_log = "none", access_log_format = c("combined", "json"), otlp_endpoint = NULL,
                      case_sensitive = FALSE, errors = c("auto", "json", "text"),
                      health = FALSE, metrics = FALSE, docs = "auto", admin = NULL, admin_token = NULL,
-                     agent_check = NULL, trusted_proxies = NULL,
+                     agent_check = NULL, allowed_hosts = NULL, trusted_proxies = NULL,
                      forwarded_fields = c("x-forwarded", "forwarded"), proxy_protocol = NULL,
                      compress = FALSE, decompress = FALSE, plumber = c("fast", "full", "verify"), on_client_gone = NULL,
                      on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),

@@ -114,6 +114,31 @@ test("a change of what is sourced, or beside, counts; a picture's has pages load
   expect(!any(grepl("data.json", server$log())), "data that the app may write has it loaded again")
 }, ways = 1)
 
+test("a page of another site reads nothing under a name that its owner has pointed here", function() {
+  file <- file.path(page_folder("one"), "app.R")
+  of <- function(server, host, path = "/") {
+    ask(server, path, "-H", paste("Host:", host), "-H", "Accept: application/json")
+  }
+  server <- develop(file)
+  for (path in c("/", "/data", "/__drover_dev__/generation")) {
+    refused <- of(server, "evil.example:8000", path)
+    expect(refused$status == "421" && grepl("--allowed-hosts", refused$body), path, ": ", refused$status)
+    expect(grepl("^application/problem", field(refused, "content-type")), "no problem: ", field(refused, "content-type"))
+    for (host in c("127.0.0.1", "localhost:8000", "app.localhost", Sys.info()[["nodename"]])) {
+      expect(of(server, host, path)$status == "200", host, " is refused at ", path)
+    }
+  }
+  expect(logged(server, "evil\\.example"), "the developer is not told")
+  server <- develop(file, "--allowed-hosts", "hub.example,*.example.org")
+  for (host in c("hub.example", "a.example.org:80", "127.0.0.1")) expect(of(server, host)$status == "200", host)
+  expect(of(server, "evil.example")$status == "421", "others are allowed")
+  expect(of(develop(file, "--allowed-hosts", "*"), "evil.example")$status == "200", "not all are allowed")
+  # without development, all are allowed unless it is said which
+  expect(of(serve(file, workers = 1L), "evil.example")$status == "200", "not all are allowed")
+  named <- serve(file, workers = 1L, allowed_hosts = "shop.example,*.shop.example")
+  expect(of(named, "evil.example")$status == "421" && of(named, "www.shop.example")$status == "200", "others are")
+}, ways = 1)
+
 test("changes under load: no request fails", function() {
   folder <- page_folder("0")
   server <- develop(folder, "--workers", "2")

@@ -110,6 +110,18 @@ test_that("a stop hook that fails is a warning, and the others run", {
   expect_false(dr_running())
 })
 
+test_that("requests for other hosts than those that are allowed are refused, without R", {
+  app <- dr_get(dr_app(), "/x", hello)
+  wrong <- "allowed_hosts: must be names such as example.com or *.example.com, or * for all, not 'https://a.example'"
+  expect_error(dr_serve(app, port = 0L, block = FALSE, allowed_hosts = c("b", "https://a.example")), wrong, fixed = TRUE)
+  expect_false(dr_running())
+  serve(app, allowed_hosts = c("shop.example", "*.shop.example"))
+  # what needs no R, which is here
+  status <- function(host) http(dr_url(), "/nothing", "--header", paste("Host:", host))$status
+  expect_equal(vapply(c("evil.example", "shop.example", "www.shop.example:80", "localhost"), status, 0,
+    USE.NAMES = FALSE), c(421, 404, 404, 404))
+})
+
 test_that("a port in use is a classed error, and the stop hooks run", {
   stopped <- FALSE
   app <- dr_on_stop(dr_get(dr_app(), "/x", hello), function() stopped <<- TRUE)

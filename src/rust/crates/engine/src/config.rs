@@ -79,6 +79,9 @@ pub struct Settings {
     /// networks of balancers that begin each connection with a header of PROXY protocol
     #[serde(default)]
     pub proxy_protocol: Vec<String>,
+    /// hosts that requests may be for; none: all, in development those of this machine
+    #[serde(default)]
+    pub allowed_hosts: Vec<String>,
     /// what trusted proxies write
     #[serde(default)]
     pub forwarded_fields: proxies::Fields,

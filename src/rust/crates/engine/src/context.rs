@@ -6,6 +6,7 @@ use crate::edge::access_log::AccessLog;
 use crate::edge::dashboard::Dashboard;
 use crate::edge::docs::Docs;
 use crate::edge::health::Health;
+use crate::edge::hosts::Hosts;
 use crate::edge::metrics::MetricsPage;
 use crate::edge::traces::Traces;
 use crate::pool::{Current, Pool};
@@ -30,6 +31,8 @@ pub struct Context {
     /// where spans go, if somebody wants them
     pub(crate) traces: Option<Arc<Traces>>,
     pub(crate) development: Option<Arc<Development>>,
+    /// which may be asked for
+    pub(crate) hosts: Hosts,
     pub(crate) docs: Docs,
     /// `None` where nobody has an address of their own for it
     pub(crate) dashboard: Option<Dashboard>,
@@ -72,6 +75,7 @@ impl Context {
             metrics,
             traces: None,
             development: settings.development.clone(),
+            hosts: Hosts::default(),
             docs: pages.docs,
             dashboard: pages.dashboard,
         }
@@ -85,6 +89,11 @@ impl Context {
     /// The same, with spans of requests.
     pub(crate) fn tracing(self, traces: Option<Traces>) -> Self {
         Context { traces: traces.map(Arc::new), ..self }
+    }
+
+    /// The same, for requests of these hosts only.
+    pub(crate) fn only_for(self, hosts: Hosts) -> Self {
+        Context { hosts, ..self }
     }
 
     /// The app that a request of this I/O thread is routed by.

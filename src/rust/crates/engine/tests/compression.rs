@@ -243,7 +243,10 @@ fn a_route_may_say_otherwise() {
     assert_eq!(told(&serve_with(setting(true), vec![]), "GET /a", gzip), "zstd accept-encoding -");
     assert_eq!(told(&serve_with(setting(false), vec![]), "GET /a", gzip), "- - -");
     // a page that is worked on gets a script
-    let working = |settings: &mut Settings| settings.development = Some(Arc::new(Development::new()));
+    let working = |settings: &mut Settings| {
+        settings.development = Some(Arc::new(Development::new()));
+        settings.allowed_hosts = vec!["*".into()];
+    };
     let usual = RuleConfig::Compress(CompressConfig::default());
     assert_eq!(told(&serve_with(working, vec![usual]), "GET /a", gzip), "- accept-encoding -");
     let only_gzip = CompressConfig { encodings: vec!["gzip".into()], ..CompressConfig::default() };

@@ -18,6 +18,7 @@ pub mod decompress;
 pub mod docs;
 mod fetch;
 pub mod health;
+pub mod hosts;
 pub mod limits;
 pub mod metrics;
 pub mod origins;

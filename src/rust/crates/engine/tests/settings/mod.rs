@@ -27,6 +27,7 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
         on_client_gone: None,
         trusted_proxies: Vec::new(),
         proxy_protocol: Vec::new(),
+        allowed_hosts: Vec::new(),
         forwarded_fields: Default::default(),
         log: "none".into(),
         access_log: "none".into(),

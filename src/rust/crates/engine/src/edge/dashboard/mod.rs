@@ -9,6 +9,7 @@ mod events;
 
 pub use actions::Action;
 
+use super::hosts::is_of_this_machine;
 use super::web::WebPage;
 use crate::config::Settings;
 use crate::gauge::Gauge;
@@ -18,7 +19,6 @@ use events::Lookers;
 use http::header::{ALLOW, HOST, LOCATION};
 use http::{Method, StatusCode};
 use httpd::{Head, Response};
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 
 /// Where it is. Without the last slash, clients are sent there.
@@ -83,38 +83,4 @@ fn only(methods: &'static str) -> Response {
     let mut response = text(StatusCode::METHOD_NOT_ALLOWED, format!("the method must be {methods}\n"));
     response.fields.set(&ALLOW, methods);
     response
-}
-
-/// Whether a `Host` names this machine whatever the names of the network say. Another name may be one that its owner
-/// has pointed to this machine, so that a page of theirs counts as a page of this server (DNS rebinding).
-fn is_of_this_machine(host: &[u8]) -> bool {
-    let Ok(host) = std::str::from_utf8(host) else { return false };
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|b| b.is_ascii_digit()) && !name.ends_with(':') => name,
-        _ => host,
-    };
-    let number = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
-    let is_name = |known: &str| name.eq_ignore_ascii_case(known);
-    name.is_empty()
-        || is_name("localhost")
-        || name.to_ascii_lowercase().ends_with(".localhost")
-        || name.parse::<Ipv4Addr>().is_ok()
-        || number.is_some_and(|number| number.parse::<Ipv6Addr>().is_ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_that_others_may_have_pointed_here_are_refused() {
-        for host in ["127.0.0.1:9000", "localhost", "LocalHost:1", "[::1]:80", "[::1]", "a.localhost:2", "10.0.0.1", ""]
-        {
-            assert!(is_of_this_machine(host.as_bytes()), "{host}");
-        }
-        for host in ["evil.example", "evil.example:9000", "localhost.evil.example", "127.0.0.1.nip.io", "[evil]", "a:b"]
-        {
-            assert!(!is_of_this_machine(host.as_bytes()), "{host}");
-        }
-    }
 }
