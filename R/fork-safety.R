@@ -22,11 +22,12 @@ unshared <- function() {
   .Call(C_fork_safety_found)
 }
 
-# In a worker that is forked from a process that had something of the kind. Futures that go to other sessions would fail,
-# each one: here they are evaluated where they are asked for, unless a hook makes another plan.
+# In a worker that is forked from a process that had something of the kind. Futures that go to other sessions would
+# fail, each one: here they are evaluated where they are asked for, unless a hook makes another plan.
 plan_without_sessions <- function() {
   if (!isNamespaceLoaded("future")) return()
   future <- asNamespace("future")
+  if (!any(vapply(future$plan("list"), inherits, NA, "cluster"))) return()
   # the sessions cannot be told to end, and are not this process's
   tryCatch(future$plan(future$sequential), error = function(error) NULL)
 }

@@ -32,7 +32,7 @@ for (way in c("drover serve", "dr_serve(workers = 1L)", "dr_serve(workers = 2L)"
     send_signal(killed$pid, tools::SIGKILL)
     exit_status(killed)
     # its processes hold its folder as long as they live
-    expect(within(function() !any(family()$parent == killed$pid | family()$pid == killed$pid)), "it lives")
+    expect(within(function() !killed$pid %in% unlist(family()[c("pid", "parent")])), "it lives")
     mine <- setdiff(left_in(folder), dead)
     expect(never(function() !all(dead %in% left_in(folder)), 1), "it was removed by somebody else")
     last <- start()

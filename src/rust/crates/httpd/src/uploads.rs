@@ -1,6 +1,6 @@
-//! The folder in which one server keeps bodies that are too large for memory, and its R processes their temporary files:
-//! made at its start for its user only, gone with it. What a server that was killed has left is removed by the next one
-//! that has its folder in the same place.
+//! The folder in which one server keeps bodies that are too large for memory, and its R processes their temporary
+//! files: made at its start for its user only, gone with it. What a server that was killed has left is removed by the
+//! next one that has its folder in the same place.
 //!
 //! A server holds a lock on its folder (flock(2)) as long as it lives, and so do the processes that are forked from it:
 //! only a folder that nobody holds is another's leftover, whatever numbers its processes had, and in whichever
