@@ -29,16 +29,19 @@ load_plumber <- function(file) {
 # than its message: so the calls that led there are noted inside of what it evaluates, for somebody who works on the
 # file.
 watch_blocks <- function(file) {
+  loading$name <- file
   evaluate <- asNamespace("plumber")$evaluateBlock
-  utils::assignInNamespace("evaluateBlock", function(srcref, file, expr, envir, ...) {
+  # once in a process
+  if (isTRUE(attr(evaluate, "watched"))) return()
+  watched <- function(srcref, file, expr, envir, ...) {
     line <- srcref[[1L]]
     if (loading$trace) expr <- noting_calls(expr, line)
     evaluate(srcref, file, expr, envir, ...)
     # here `file` is its text; who calls has the name, also of a file that is read by one
     name <- get0("file", parent.frame(), mode = "character")
-    came_from(if (is_string(name)) name else loading$name, line)
-  }, "plumber")
-  loading$name <- file
+    if (is_string(name)) came_from(name, line)
+  }
+  utils::assignInNamespace("evaluateBlock", structure(watched, watched = TRUE), "plumber")
 }
 
 # The same expressions, which evaluate to the same.
