@@ -48,8 +48,8 @@ run_zygote <- function(config, compiled, routes, hooks, held) {
 # Instead of a file: --object FILE, what spawn_source() has written; further, --kind KIND, see app-kind.R, and --hooks
 # FILE: worker hooks, saved by run.R; --trace: errors are told with the calls that led to them.
 zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
-  settings <- take_variable("DROVER_SETTINGS")
-  secret <- take_variable("DROVER_SECRET")
+  settings <- .Call(C_zygote_variable, "DROVER_SETTINGS")
+  secret <- .Call(C_zygote_variable, "DROVER_SECRET")
   problem <- .Call(C_zygote_adopt, settings)
   if (!is.null(problem)) {
     message("drover: ", problem)
@@ -69,13 +69,6 @@ zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
     tryCatch(hook(), error = function(error) message("drover: stop hook failed: ", conditionMessage(error)))
   }
   quit(save = "no", status = status)
-}
-
-# Of the environment, which neither the app nor what it starts needs to see.
-take_variable <- function(name) {
-  value <- Sys.getenv(name)
-  Sys.unsetenv(name)
-  value
 }
 
 # list(compiled, hooks, stop): `stop` are functions to call at the end.

@@ -150,6 +150,7 @@ static const R_CallMethodDef calls[] = {
     CALL("zygote_fork", drv_zygote_fork, 1),
     CALL("zygote_run", drv_zygote_run, 1),
     CALL("zygote_tell", drv_zygote_tell, 2),
+    CALL("zygote_variable", drv_zygote_variable, 1),
     {NULL, NULL, 0},
 };
 

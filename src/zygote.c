@@ -172,6 +172,18 @@ SEXP drv_zygote_fork(SEXP body) {
   return out;
 }
 
+/* .Call: a variable of the environment, which neither the app nor what it starts needs to see. It is wiped out where the
+ * process got it, too: whoever may read its environ in /proc would have the keys of its cookies. */
+SEXP drv_zygote_variable(SEXP name) {
+  const char *key = CHAR(STRING_ELT(name, 0));
+  char *value = getenv(key);
+  SEXP out = PROTECT(Rf_mkString(value ? value : ""));
+  if (value) memset(value, 0, strlen(value));
+  unsetenv(key);
+  UNPROTECT(1);
+  return out;
+}
+
 /* .Call, in a fresh process: standard input is the control channel. NULL, or a string: what is wrong with the
  * settings. */
 SEXP drv_zygote_adopt(SEXP settings) {

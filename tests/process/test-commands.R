@@ -54,6 +54,9 @@ test("drover check loads an app and says what is wrong with it, without serving 
   shows(command("check", hidden), 1L, "2 routes", "route GET /y is never reached")
   shows(command("check", write_app("dr_app()")), 1L, NULL, "it has no routes")
   shows(command("check", write_app("stop('not today')")), 1L, NULL, "cannot load .*: line 3: not today")
+  shows(command("check", cluster_app()), 0L, paste0(
+    "^each worker loads it by itself, as forks must not share what it has opened: app-.*[.]R, line 3: 2 connections"
+  ))
   shows(command("check", "missing.R"), 4L, NULL, "cannot read missing.R")
   shows(command("check"), 2L, NULL, "required arguments were not provided")
 }, ways = 1)
@@ -75,7 +78,8 @@ test("drover new makes a project that passes its own tests, and never writes ove
 test("drover doctor and version say what is there", function() {
   shows(command("version"), 0L, c("^drover [0-9.]+$", "^R version", "^package: /"))
   ran <- command("doctor")
-  expect(any(grepl("^ok +R version", ran$out)) && any(grepl("^ok +the package later", ran$out)), paste(ran$out, collapse = "\n"))
+  expect(any(grepl("^ok +R version", ran$out)) && any(grepl("^ok +the package later", ran$out)) &&
+    any(grepl("^ok +what forked workers must not share is found: /proc", ran$out)), paste(ran$out, collapse = "\n"))
   few <- processx::run("bash", c("-c", paste("ulimit -n 256;", drover_program(), "doctor")), error_on_status = FALSE,
     env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)), timeout = 120)
   expect(few$status == 1L && grepl("WRONG open files that a process may have: 256\n +raise the limit", few$stdout), few$stdout)

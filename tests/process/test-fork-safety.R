@@ -134,6 +134,8 @@ test("processes that load an app draw the same keys while they do, and as worker
     "if (requireNamespace('plumber', quietly = TRUE)) key <- paste(key, plumber::random_cookie_key())",
     "app <- dr_app()", "dr_get(app, '/key', function(req) dr_text(key))",
     "dr_get(app, '/drawn', function(req) dr_text(paste(Sys.getpid(), runif(1))))",
+    "dr_get(app, '/environ', function(req) {", "  bytes <- readBin('/proc/self/environ', raw(), 1e5)",
+    "  bytes[bytes == 0] <- charToRaw(' ')", "  dr_text(rawToChar(bytes))", "})",
     "dr_get(app, '/held', function(req) { stand_at('held'); dr_text(key) })", "app"
   ))
   keys <- function(server) {
@@ -148,6 +150,9 @@ test("processes that load an app draw the same keys while they do, and as worker
   expect(first[[1L]] == first[[2L]] && nchar(first[[1L]]) >= 32L, "other keys: ", toString(first))
   drawn <- vapply(1:10, function(i) ask(server, "/drawn")$body, "")
   expect(!anyDuplicated(sub("^\\S+ ", "", drawn)), "the same numbers: ", toString(drawn))
+  # what they are drawn from is nowhere to be read
+  environ <- ask(server, "/environ")$body
+  expect(grepl("PATH=", environ) && !grepl("DROVER_SECRET= *[^ A-Z]|[\"{]limits", environ), "the environment: ", environ)
   other <- serve(app, workers = 1, start = "spawn")
   expect(ask(other, "/key")$body != first[[1L]], "another server has the same keys")
 }, ways = 1:2)

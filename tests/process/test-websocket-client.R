@@ -58,7 +58,8 @@ test_every_way("a worker has a connection to another server, and tells its own c
 
 test("a connection of the app's file is not there in its forks, and one of a worker comes back", function() {
   feed <- serve(feed_app(), workers = "1-1")
-  server <- serve(relay_app(feed, "connect()"), workers = "1-1")
+  # without being asked, a worker would load the file when the connection is there by then
+  server <- serve(relay_app(feed, "connect()"), workers = "1-1", start = "fork")
   wait_for_workers(server, 1)
   expect(ask(server, "/send/x")$body == "false", "it was sent")
   again <- serve(relay_app(feed), workers = "1-1")
