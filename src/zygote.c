@@ -172,8 +172,8 @@ SEXP drv_zygote_fork(SEXP body) {
   return out;
 }
 
-/* .Call: a variable of the environment, which neither the app nor what it starts needs to see. It is wiped out where the
- * process got it, too: whoever may read its environ in /proc would have the keys of its cookies. */
+/* .Call: a variable of the environment, which neither the app nor what it starts needs to see. It is wiped out where
+ * the process got it, too: whoever may read its environ in /proc would have the keys of its cookies. */
 SEXP drv_zygote_variable(SEXP name) {
   const char *key = CHAR(STRING_ELT(name, 0));
   char *value = getenv(key);
