@@ -25,6 +25,7 @@ command_check <- function(arguments) {
     "%s is %s with %s; it loads in %.1f s\n", arguments[[1L]], kind_of_app(app), count_of(nrow(rows), "route"),
     elapsed() - began
   ))
+  collect_garbage()
   found <- unshared()
   if (nzchar(found)) {
     cat("each worker loads it by itself, as forks must not share what it has opened: ", found, "\n", sep = "")

@@ -13,14 +13,8 @@ watch_session <- function() {
 # While a file is loaded: what is new since the last call came from this line.
 came_from <- function(file, line) .Call(C_fork_safety_came_from, sprintf("%s, line %d", basename(file), line))
 
-# In words, "" for nothing.
-unshared <- function() {
-  found <- .Call(C_fork_safety_found)
-  if (!nzchar(found)) return(found)
-  # what nobody has any more is closed by that
-  collect_garbage()
-  .Call(C_fork_safety_found)
-}
+# In words, "" for nothing. To be asked once garbage has been collected, which closes what nobody has any more.
+unshared <- function() .Call(C_fork_safety_found)
 
 # In a worker that is forked from a process that had something of the kind. Futures that go to other sessions would
 # fail, each one: here they are evaluated where they are asked for, unless a hook makes another plan.

@@ -274,7 +274,7 @@ void drv_held_came_from(drv_str place);
 void drv_held_found(drv_error *answer);
 void drv_held_before_serving(void);
 void drv_held_close_later(int32_t keep);
-void drv_held_drop(void);
+void drv_held_drop(void); /* in a fork: using what was found is an error from now on */
 
 /* service.rs. A source is a zygote when `pid` is not 0, otherwise a program. `wake` is called from another thread. */
 typedef struct {

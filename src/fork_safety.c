@@ -18,7 +18,7 @@ SEXP drv_fork_safety_came_from(SEXP place) {
   return R_NilValue;
 }
 
-/* .Call: what it is, in words, which is remembered for drv_fork_safety_drop(); "" for nothing. */
+/* .Call: what it is, in words, which is remembered for drv_held_drop(); "" for nothing. */
 SEXP drv_fork_safety_found(void) {
   drv_threads_settle();
   drv_error answer;
@@ -31,5 +31,3 @@ SEXP drv_fork_safety_before_serving(void) {
   drv_held_before_serving();
   return R_NilValue;
 }
-
-void drv_fork_safety_drop(void) { drv_held_drop(); }

@@ -7,7 +7,5 @@ SEXP drv_fork_safety_watch(void);
 SEXP drv_fork_safety_came_from(SEXP place);
 SEXP drv_fork_safety_found(void);
 SEXP drv_fork_safety_before_serving(void);
-/* In a fork of what was watched: using what was found is an error from now on. */
-void drv_fork_safety_drop(void);
 
 #endif

@@ -124,4 +124,3 @@ SEXP drv_service_close(void) {
   drv_console_flush();
   return R_NilValue;
 }
-

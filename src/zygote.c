@@ -9,7 +9,6 @@
 #define _GNU_SOURCE /* SOCK_CLOEXEC, O_CLOEXEC and the like */
 #include "zygote.h"
 #include "build.h"
-#include "fork_safety.h"
 #include "process.h"
 #include "service.h"
 #include "session.h"
@@ -149,7 +148,7 @@ SEXP drv_zygote_fork(SEXP body) {
     no_stdin();
     drv_service_is_not_ours();
     drv_held_close_later(fds[1]);
-    drv_fork_safety_drop();
+    drv_held_drop();
     drv_worker_is_meant();
     drv_process_is_ours(1);
     be_modest();
@@ -290,7 +289,7 @@ static void fork_worker(uint32_t number, SEXP body) {
     drv_worker_is_meant();
     R_isForkedChild = TRUE;
     drv_process_is_ours(1);
-    drv_fork_safety_drop();
+    drv_held_drop();
     drop_input_handlers();
     close(z.signals);
     sigaction(SIGCHLD, &z.on_end, NULL);
