@@ -9,6 +9,11 @@
 #' begun, the stop hooks run in any case, so they must cope with a start that did not get far. A stop hook that fails is
 #' reported by a warning, and the others run all the same.
 #'
+#' An app in a file, see [dr_run()], has its start hooks run in each process that loads the file: in one that workers
+#' are forked from, again at a reload, or in each worker where they load it by themselves. Stop hooks run once, when
+#' the server ends, in the last process that has loaded the file; not when a worker ends, and not after a reload. One
+#' that fails is reported in the log.
+#'
 #' @param app An app, see [dr_app()].
 #' @param fn A function without arguments.
 #' @returns `app`, invisibly; it is changed in place.

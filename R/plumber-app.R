@@ -23,7 +23,7 @@ plumber_app <- function(pr) {
     if (is_debugging() && is.null(private_of(pr)$debug)) pr$setDebug(TRUE)
   })
   for (hooks in router_hooks(pr)) add_worker_hooks(app, hooks)
-  dr_on_worker_stop(app, function() private_of(pr)$runHooks("exit"))
+  dr_on_stop(app, function() private_of(pr)$runHooks("exit"))
 }
 
 # What worker_hooks_in() gives, of the files of a router and of those that are mounted on it.

@@ -4,14 +4,17 @@
 # Whether this is a worker or a zygote, and not somebody's session.
 in_process <- function() .Call(C_process_state)
 
-# The whole life of worker `number`. `hooks`: start and stop, lists of functions. Its exit status.
-worker_process <- function(number, compiled, hooks) {
+# The whole life of a worker. `order`: its number, and whether it has the app's timers. `hooks`: start and stop, lists
+# of functions. Its exit status.
+worker_process <- function(order, compiled, hooks) {
+  number <- order[[1L]]
   .Call(C_title, paste("drover: worker", number))
   start_random_stream(number)
   options(device = null_device)
   # R shows warnings when it is at top level, where a worker never is; those of handlers are logged, but callbacks have
   # some too
   if (identical(as.integer(getOption("warn")), 0L)) options(warn = 1L)
+  keep_timers_once(order[[2L]] == 1L)
   problem <- run_worker_hooks(hooks$start)
   if (!is.null(problem)) {
     problem <- paste("on_worker_start failed:", problem)

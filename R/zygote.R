@@ -20,6 +20,8 @@ fork_zygote <- function(config, compiled, hooks) {
     .Call(C_title, "drover: zygote")
     # what it must not share it has no more
     if (nzchar(found)) plan_without_sessions()
+    # the session has them
+    drop_timers()
     run_zygote(config, compiled, routes, hooks, "")
   })
   if (is.character(forked)) stop_drover("system", paste("a process cannot be forked:", forked), call = NULL)
@@ -27,8 +29,8 @@ fork_zygote <- function(config, compiled, hooks) {
 }
 
 # The whole life of a zygote once its app is there; `routes` is what the server has to know of it, as JSON, and `held`
-# what forks must not share. 0, 1 when the server would not have the app, or, as a one-element list, the number of the
-# worker that this process is to be.
+# what forks must not share. 0, 1 when the server would not have the app, or, in a list, the order to be a worker, see
+# worker_process().
 run_zygote <- function(config, compiled, routes, hooks, held) {
   engine_adopt(warm_up(compiled), config)
   prepare_random_streams()
@@ -37,11 +39,11 @@ run_zygote <- function(config, compiled, routes, hooks, held) {
     .Call(C_zygote_fail, problem)
     return(1L)
   }
-  number <- .Call(C_zygote_run, function(number) {
+  order <- .Call(C_zygote_run, function(order) {
     if (nzchar(held)) plan_without_sessions()
-    worker_process(number, compiled, hooks)
+    worker_process(order, compiled, hooks)
   })
-  if (is.null(number)) 0L else list(number)
+  if (is.null(order)) 0L else list(order)
 }
 
 # What a fresh R process runs whose standard input is a control channel: R -e 'drover:::zygote_main()' --args FILE.
@@ -65,13 +67,17 @@ zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   config <- dr_from_json(settings)
   status <- run_zygote(config, loaded$compiled, app_json(loaded$compiled, config), loaded$hooks, unshared())
   if (is.list(status)) status <- worker_process(status[[1L]], loaded$compiled, loaded$hooks)
-  for (hook in loaded$stop) {
-    tryCatch(hook(), error = function(error) message("drover: stop hook failed: ", conditionMessage(error)))
+  # once for the server, and not with each worker or generation that goes
+  last <- .Call(C_process_ends_server)
+  if (last) {
+    for (hook in loaded$stop) {
+      tryCatch(hook(), error = function(error) message("drover: stop hook failed: ", conditionMessage(error)))
+    }
   }
-  quit(save = "no", status = status)
+  quit(save = "no", status = status, runLast = last)
 }
 
-# list(compiled, hooks, stop): `stop` are functions to call at the end.
+# list(compiled, hooks, stop): `stop` are functions to call at the end of the server.
 load_for_zygote <- function(arguments, secret) {
   after <- function(name) if (name %in% arguments) arguments[[match(name, arguments) + 1L]]
   saved <- after("--object")
@@ -99,6 +105,7 @@ load_for_zygote <- function(arguments, secret) {
       })
     }
   }
+  settle_callbacks()
   stop <- rev(unlist(lapply(apps, `[[`, "on_stop"), recursive = FALSE))
   list(
     compiled = compiled, stop = stop,

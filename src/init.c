@@ -75,6 +75,7 @@ static const R_CallMethodDef calls[] = {
     CALL("process_failed", drv_process_failed, 1),
     CALL("process_ready", drv_process_ready, 1),
     CALL("process_reports", drv_process_reports, 3),
+    CALL("process_ends_server", drv_process_ends_server, 0),
     CALL("process_state", drv_process_state, 0),
     CALL("request_bind", drv_request_bind, 3),
     CALL("request_body", drv_request_body, 2),

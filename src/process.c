@@ -51,6 +51,7 @@ static struct {
   int lifeline;
   int ours, forked;
   int asked; /* the server wants it to end: nothing is left */
+  int last;  /* the server ends with this process */
   /* a handler runs, or what answers for one that failed: an interrupt may be noted */
   volatile sig_atomic_t handling;
   /* when the next callback is due, in ms of the monotonic clock; INT64_MAX for never */
@@ -166,6 +167,7 @@ int drv_process_hear(void) {
       return stop;
     case 1:
       stop = p.asked = 1;
+      p.last = asked[0] != 0;
       break;
     case 3:
       drv_inspection_asked(asked);
@@ -181,6 +183,8 @@ int drv_process_tells_heap(uint32_t collections, uint32_t micros, uint64_t bytes
 }
 
 int drv_process_c_is_through(void) { return !p.process || p.asked || drv_process_c_has_ended(p.process); }
+
+void drv_process_is_last(void) { p.last = 1; }
 
 int drv_process_is_asked(void) { return p.process && p.asked; }
 
@@ -282,6 +286,9 @@ SEXP drv_process_reports(SEXP number, SEXP text, SEXP failed) {
   int taken = drv_process_report(p.process, (uint32_t)Rf_asReal(number), drv_text(text), Rf_asLogical(failed) == TRUE);
   return Rf_ScalarLogical(taken);
 }
+
+/* Whether the server ends with this process, which then runs the stop hooks of the app that it has loaded. */
+SEXP drv_process_ends_server(void) { return Rf_ScalarLogical(p.last); }
 
 /* Whether this process is a worker or a zygote, and no session. */
 SEXP drv_process_state(void) { return Rf_ScalarLogical(p.ours); }

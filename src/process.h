@@ -25,6 +25,7 @@ int drv_process_forked(void);
  * told. */
 int drv_process_control(void);                /* the control channel's descriptor, or -1 */
 /* Whether the server wants this process to end, and waits for nothing that it has. */
+void drv_process_is_last(void);               /* the server ends with this process */
 int drv_process_is_asked(void);
 int drv_process_c_is_through(void);           /* no C handler runs, or it does not matter */
 /* Tells the server of R's garbage collections: how many, how long they took, bytes that are allocated. 0: not told. */
@@ -42,6 +43,7 @@ int drv_process_patience_is_over(int longest); /* having slept so long: whether 
 SEXP drv_process_ready(SEXP natives);
 SEXP drv_process_failed(SEXP why);
 SEXP drv_process_reports(SEXP number, SEXP text, SEXP failed);
+SEXP drv_process_ends_server(void);
 SEXP drv_process_state(void);
 
 #endif

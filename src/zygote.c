@@ -280,8 +280,19 @@ static drv_process *be_worker(drv_link **link) {
   return process;
 }
 
-static void fork_worker(uint32_t number, SEXP body) {
+/* What body() is called with: the worker's number, and whether it has the app's timers. */
+static SEXP described(const uint32_t order[2]) {
+  SEXP out = Rf_allocVector(INTSXP, 2);
+  INTEGER(out)[0] = (int)order[0];
+  INTEGER(out)[1] = (int)order[1];
+  return out;
+}
+
+static void fork_worker(const uint32_t order[2], SEXP body) {
+  uint32_t number = order[0];
   drv_call_package("advance_random_streams", Rf_ScalarInteger((int)number));
+  /* what is buffered is written once, and not by each worker at its end */
+  fflush(NULL);
   drv_threads_settle();
   pid_t pid = fork();
   if (pid == 0) {
@@ -298,7 +309,7 @@ static void fork_worker(uint32_t number, SEXP body) {
     if (!process) drv_process_leave(1);
     drv_process_enter(process, link, 1);
     sigprocmask(SIG_SETMASK, &z.mask, NULL);
-    run_and_exit(body, Rf_ScalarInteger((int)number));
+    run_and_exit(body, described(order));
   }
   if (pid < 0) {
     const char *why = strerror(errno);
@@ -311,9 +322,9 @@ static void fork_worker(uint32_t number, SEXP body) {
 }
 
 /* What to do next: waits for it, and reaps meanwhile. */
-static enum todo next_order(int ending, uint32_t *worker) {
+static enum todo next_order(int ending, uint32_t asked[2]) {
   for (;;) {
-    enum todo todo = (enum todo)drv_zygote_order(z.zygote, worker);
+    enum todo todo = (enum todo)drv_zygote_order(z.zygote, asked);
     if (todo != NOTHING) return todo;
     reap();
     if (ending && !z.n) return NOTHING;
@@ -324,8 +335,9 @@ static enum todo next_order(int ending, uint32_t *worker) {
   }
 }
 
-/* .Call: carries out orders until there are no more: NULL then. body(number) is what a worker runs, its value the exit
- * status; a process that is to be a worker itself comes back with the number. */
+/* .Call: carries out orders until there are no more: NULL then. body(order) is what a worker runs, its value the exit
+ * status; a process that is to be a worker itself comes back with the order. An order is c(number, whether it has the
+ * app's timers). */
 SEXP drv_zygote_run(SEXP body) {
   sigset_t ends;
   sigemptyset(&ends);
@@ -336,10 +348,10 @@ SEXP drv_zygote_run(SEXP body) {
   sigaction(SIGCHLD, &standard, &z.on_end);
   z.signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
   for (int ending = 0;;) {
-    uint32_t worker = 0;
-    switch (next_order(ending, &worker)) {
+    uint32_t asked[2] = {0, 0};
+    switch (next_order(ending, asked)) {
     case FORK:
-      fork_worker(worker, body);
+      fork_worker(asked, body);
       break;
     case BECOME: {
       close(z.signals);
@@ -349,10 +361,11 @@ SEXP drv_zygote_run(SEXP body) {
       if (!process) Rf_error("a worker cannot start");
       drv_process_enter(process, link, 0);
       sigprocmask(SIG_SETMASK, &z.mask, NULL);
-      return Rf_ScalarInteger((int)worker);
+      return described(asked);
     }
     case QUIT:
       ending = 1;
+      if (asked[0]) drv_process_is_last();
       break;
     case END:
       kill_workers();

@@ -38,6 +38,8 @@ pub struct Zygote {
     settings: WorkerSettings,
     app: Option<AppConfig>,
     order: Option<ForkOrder>,
+    /// it is to end, and the server ends with it
+    last: bool,
     message: Vec<u8>,
 }
 
@@ -45,6 +47,7 @@ pub struct Zygote {
 /// those of the link of its C handlers, if it has some.
 struct ForkOrder {
     worker: u32,
+    timers: bool,
     fds: Vec<OwnedFd>,
 }
 
@@ -77,15 +80,18 @@ impl Zygote {
             Ok(Received::End) | Err(_) => return Todo::End,
         };
         match order {
-            Ok(ZygoteOrder::Fork { worker, .. }) => {
-                self.order = Some(ForkOrder { worker, fds });
+            Ok(ZygoteOrder::Fork { worker, timers, .. }) => {
+                self.order = Some(ForkOrder { worker, timers, fds });
                 Todo::Fork
             }
-            Ok(ZygoteOrder::Become { worker, .. }) => {
-                self.order = Some(ForkOrder { worker, fds });
+            Ok(ZygoteOrder::Become { worker, timers, .. }) => {
+                self.order = Some(ForkOrder { worker, timers, fds });
                 Todo::Become
             }
-            Ok(ZygoteOrder::Quit) => Todo::Quit,
+            Ok(ZygoteOrder::Quit { last }) => {
+                self.last = last;
+                Todo::Quit
+            }
             Err(_) => Todo::End,
         }
     }
@@ -134,7 +140,14 @@ pub unsafe extern "C" fn drv_zygote_new(fd: i32, settings: Str, error: *mut Erro
             // the server has told what is wrong with them
             let _ = exchange::Sampler::install(&settings.otel);
             let channel = Channel::from(fd);
-            Box::into_raw(Box::new(Zygote { channel, settings, app: None, order: None, message: Vec::new() }))
+            Box::into_raw(Box::new(Zygote {
+                channel,
+                settings,
+                app: None,
+                order: None,
+                last: false,
+                message: Vec::new(),
+            }))
         }
         Err(e) => {
             // SAFETY: the caller's.
@@ -213,18 +226,20 @@ pub unsafe extern "C" fn drv_zygote_load_failed(zygote: *const Zygote, why: Str)
     shield((), || zygote.send(ZygoteNews::LoadFailed(&String::from_utf8_lossy(why))));
 }
 
-/// The next order, as the numbers of `Todo`; for a worker, also its number.
+/// The next order, as the numbers of `Todo`. `asked`: for a worker, its number, and whether it has the app's timers;
+/// for the end, whether the server ends with this process.
 ///
 /// # Safety
-/// `zygote` is live, `worker` is valid for writing.
+/// `zygote` is live, `asked` is valid for writing.
 #[no_mangle]
-pub unsafe extern "C" fn drv_zygote_order(zygote: *mut Zygote, worker: *mut u32) -> i32 {
+pub unsafe extern "C" fn drv_zygote_order(zygote: *mut Zygote, asked: *mut [u32; 2]) -> i32 {
     // SAFETY: the caller's.
-    let zygote = unsafe { &mut *zygote };
+    let (zygote, asked) = unsafe { (&mut *zygote, &mut *asked) };
     let todo = shield(Todo::End, || zygote.receive());
-    if let Some(order) = &zygote.order {
-        // SAFETY: the caller's.
-        unsafe { worker.write(order.worker) };
+    match (&todo, &zygote.order) {
+        (Todo::Fork | Todo::Become, Some(order)) => *asked = [order.worker, order.timers.into()],
+        (Todo::Quit, _) => *asked = [zygote.last.into(), 0],
+        _ => {}
     }
     todo as i32
 }

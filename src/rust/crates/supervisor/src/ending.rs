@@ -1,7 +1,9 @@
 //! How everything ends: in peace, at once, or because it could not start. In this order: requests, workers, zygotes.
+//! The app's stop hooks run in the process that ends last: the zygote, or the last of the workers that have loaded the
+//! app by themselves.
 
 use crate::supervisor::Supervisor;
-use crate::worker_handle::Phase;
+use crate::worker_handle::{Phase, WorkerHandle};
 use crate::{Event, Failure};
 use std::time::{Duration, Instant};
 
@@ -69,7 +71,7 @@ impl Supervisor {
     pub(crate) fn fail(&mut self, kind: Failure, message: String, now: Instant) {
         self.kill_workers();
         for zygote in self.zygotes.values_mut() {
-            zygote.give_up(now);
+            zygote.give_up(now, true);
         }
         self.stage = Stage::Killing(now + KILLING, Event::Failed { kind, message });
     }
@@ -114,13 +116,31 @@ impl Supervisor {
         }
     }
 
+    /// All workers are to end, but for the last one.
     fn dismiss(&mut self, deadline: Instant) {
-        for worker in self.workers.values_mut() {
+        let last = self.last_worker();
+        for (&id, worker) in &mut self.workers {
             match worker.phase {
                 Phase::Starting => worker.kill(),
-                Phase::Serving | Phase::Retiring => worker.stop(deadline),
-                Phase::Stopping(_) => {}
+                Phase::Serving | Phase::Retiring if Some(id) != last => worker.stop(deadline, false),
+                Phase::Serving | Phase::Retiring | Phase::Stopping(_) => {}
             }
+        }
+    }
+
+    /// Of workers that have loaded the app by themselves, the one that is to run its stop hooks when the others are
+    /// gone.
+    fn last_worker(&self) -> Option<u32> {
+        let current = self.current.filter(|number| self.generations.get(number).is_some_and(|g| g.spawns))?;
+        let serves = |worker: &WorkerHandle| worker.generation == current && worker.phase == Phase::Serving;
+        self.workers.iter().find(|(_, worker)| serves(worker)).map(|(&id, _)| id)
+    }
+
+    fn dismiss_last(&mut self, deadline: Instant) {
+        let last = self.last_worker();
+        let only = self.workers.values().filter(|worker| worker.process.is_some()).count() == 1;
+        if let Some(worker) = last.filter(|_| only).and_then(|id| self.workers.get_mut(&id)) {
+            worker.stop(deadline, true);
         }
     }
 
@@ -148,14 +168,18 @@ impl Supervisor {
                 self.dismiss(until.max(now + LAST_GRACE));
             }
         }
+        if let Stage::Dismissing(until) = self.stage {
+            self.dismiss_last(until.max(now + LAST_GRACE));
+        }
         // a worker that was never forked is not waited for: it would be the zygote's, which goes next
         let gone = self.workers.values().all(|worker| worker.process.is_none());
         if let Stage::Dismissing(until) = self.stage {
             if gone {
                 self.stage = Stage::Closing;
                 for zygote in self.zygotes.values_mut() {
+                    let last = Some(zygote.generation) == self.current;
                     match zygote.loader.loaded {
-                        true => zygote.quit(until.max(now + LAST_GRACE)),
+                        true => zygote.quit(until.max(now + LAST_GRACE), last),
                         false => zygote.kill(),
                     }
                 }

@@ -225,7 +225,7 @@ impl Supervisor {
         for number in dry {
             self.generations.remove(&number);
             for zygote in self.zygotes.values_mut().filter(|zygote| zygote.generation == number) {
-                zygote.quit(Self::after(now, self.options.graceful_timeout));
+                zygote.quit(Self::after(now, self.options.graceful_timeout), false);
             }
         }
     }
@@ -250,7 +250,7 @@ impl Supervisor {
             worker.kill();
         }
         for zygote in self.zygotes.values_mut().filter(|zygote| zygote.generation == number) {
-            zygote.give_up(now);
+            zygote.give_up(now, false);
         }
         self.reload_failed(message);
         self.reload_next();

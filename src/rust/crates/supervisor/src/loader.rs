@@ -43,10 +43,10 @@ impl Loader {
         self.send(order, &fds)
     }
 
-    /// Has it end.
-    pub fn quit(&self) {
+    /// Has it end; `last` when the server ends with it.
+    pub fn quit(&self, last: bool) {
         // one that cannot be told is killed when its time is over
-        let _ = self.send(ZygoteOrder::Quit, &[]);
+        let _ = self.send(ZygoteOrder::Quit { last }, &[]);
     }
 
     fn send(&self, order: ZygoteOrder, fds: &[BorrowedFd<'_>]) -> io::Result<()> {

@@ -130,15 +130,26 @@ impl Supervisor {
         let c = in_c.then(ServerEnd::new).transpose()?;
         let (c_end, c_link) = c.unzip();
         let links: Vec<&LinkFds> = [&link].into_iter().chain(&c_link).collect();
+        let timers = !self.has_timers(generation);
         let zygote = self.generations.get(&generation).and_then(|g| g.zygote).and_then(|z| self.zygotes.get(&z));
         let Some(worker) = self.workers.get_mut(&id) else { return Ok(()) };
-        match (&worker.loader, zygote) {
-            (Some(loader), _) => loader.order(ZygoteOrder::Become { worker: id, generation }, &theirs, &links)?,
-            (None, Some(z)) => z.loader.order(ZygoteOrder::Fork { worker: id, generation }, &theirs, &links)?,
+        let (loader, order) = match (&worker.loader, zygote) {
+            (Some(loader), _) => (loader, ZygoteOrder::Become { worker: id, generation, timers }),
+            (None, Some(zygote)) => (&zygote.loader, ZygoteOrder::Fork { worker: id, generation, timers }),
             (None, None) => return Err(io::Error::other("there is no zygote")),
-        }
+        };
+        loader.order(order, &theirs, &links)?;
         (worker.channel, worker.end, worker.c_end) = (Some(ours), Some(end), c_end);
+        worker.timers = timers;
         Ok(())
+    }
+
+    /// Whether a worker of this generation has the app's timers, and is not about to go.
+    fn has_timers(&self, generation: u32) -> bool {
+        let has = |(id, worker): (&u32, &WorkerHandle)| {
+            worker.generation == generation && worker.timers && worker.is_staff() && self.replacing != Some(*id)
+        };
+        self.workers.iter().any(has)
     }
 
     /// A worker cannot be made: neither the zygote nor the system is to be tried too often.

@@ -35,7 +35,9 @@ impl Supervisor {
         let clock = engine::now_ms();
         let idle = |(id, worker): (u32, &WorkerHandle)| {
             let stats = &worker.stats;
-            let idle = worker.phase == Phase::Serving && stats.in_flight.load(Ordering::Relaxed) == 0;
+            // the app's timers are not interrupted for want of requests
+            let free = worker.phase == Phase::Serving && !worker.timers;
+            let idle = free && stats.in_flight.load(Ordering::Relaxed) == 0;
             let since = stats.last_used_ms.load(Ordering::Relaxed);
             // the engine may not have come to note that it is there
             let longest = now - worker.since;
@@ -68,7 +70,7 @@ impl Supervisor {
             self.forks.failure(now, Duration::ZERO);
         }
         if let Some(worker) = self.workers.get_mut(&id).filter(|worker| !worker.is_stopping()) {
-            worker.stop(deadline);
+            worker.stop(deadline, false);
         }
     }
 

@@ -32,6 +32,8 @@ pub struct WorkerHandle {
     pub end: Option<ServerEnd>,
     /// the same of its second link, if it has C handlers
     pub c_end: Option<ServerEnd>,
+    /// whether it has the timers that were set while the app was loaded
+    pub timers: bool,
     /// it said so; it serves when its process is known, too
     pub ready: bool,
     /// where it is in its life
@@ -88,6 +90,7 @@ impl WorkerHandle {
             open: true,
             end: None,
             c_end: None,
+            timers: false,
             ready: false,
             phase: Phase::Starting,
             deadline: Some(deadline),
@@ -115,12 +118,13 @@ impl WorkerHandle {
         self.pid.map_or_else(|| "a worker".to_owned(), |pid| format!("worker {pid}"))
     }
 
-    /// Asks it to end by `deadline`.
-    pub fn stop(&mut self, deadline: Instant) {
+    /// Asks it to end by `deadline`. `last`: the server ends with it, and it runs the stop hooks of the app that it has
+    /// loaded.
+    pub fn stop(&mut self, deadline: Instant, last: bool) {
         self.phase = Phase::Stopping(Pressed::Asked);
         self.deadline = Some(deadline);
         let mut message = Vec::new();
-        WorkerOrder::Stop.encode(&mut message);
+        WorkerOrder::Stop { last }.encode(&mut message);
         let told = self.channel.as_ref().is_some_and(|channel| channel.send(&message, &[]).is_ok());
         if !told {
             self.deadline = Some(self.since);

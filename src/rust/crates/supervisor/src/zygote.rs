@@ -25,17 +25,17 @@ pub struct Zygote {
 }
 
 impl Zygote {
-    /// Asks it to end by `deadline`.
-    pub fn quit(&mut self, deadline: Instant) {
+    /// Asks it to end by `deadline`. `last`: the server ends with it, and it runs the app's stop hooks.
+    pub fn quit(&mut self, deadline: Instant, last: bool) {
         self.leaving = true;
         self.deadline = Some(deadline);
-        self.loader.quit();
+        self.loader.quit(last);
     }
 
     /// Ends it: in peace when it listens, since it may have hooks to run, and at once while it loads.
-    pub fn give_up(&mut self, now: Instant) {
+    pub fn give_up(&mut self, now: Instant, last: bool) {
         if self.loader.loaded {
-            self.quit(now + HOOKS);
+            self.quit(now + HOOKS, last);
         } else {
             self.kill();
         }

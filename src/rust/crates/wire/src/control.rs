@@ -16,6 +16,8 @@ pub enum ZygoteOrder {
         worker: u32,
         /// of the app
         generation: u32,
+        /// whether it has the timers that were set while the app was loaded: one worker of the server has them
+        timers: bool,
     },
     /// be this worker, instead of forking it; same descriptors
     Become {
@@ -23,9 +25,14 @@ pub enum ZygoteOrder {
         worker: u32,
         /// of the app
         generation: u32,
+        /// see above
+        timers: bool,
     },
     /// end
-    Quit,
+    Quit {
+        /// whether the server ends with it: it runs the app's stop hooks
+        last: bool,
+    },
 }
 
 /// From a zygote to the server.
@@ -69,7 +76,10 @@ pub enum ZygoteNews<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkerOrder {
     /// end, when what runs has been answered
-    Stop,
+    Stop {
+        /// whether the server ends with it: it has loaded the app by itself, and runs the stop hooks
+        last: bool,
+    },
     /// look at yourself, and report what you found
     Inspect {
         /// the server's name for it
@@ -141,9 +151,9 @@ impl ZygoteOrder {
     /// Appends it to `out`.
     pub fn encode(self, out: &mut Vec<u8>) {
         let words = match self {
-            ZygoteOrder::Fork { worker, generation } => [1, worker, generation],
-            ZygoteOrder::Become { worker, generation } => [2, worker, generation],
-            ZygoteOrder::Quit => [3, 0, 0],
+            ZygoteOrder::Fork { worker, generation, timers } => [1, worker, generation, timers.into()],
+            ZygoteOrder::Become { worker, generation, timers } => [2, worker, generation, timers.into()],
+            ZygoteOrder::Quit { last } => [3, last.into(), 0, 0],
         };
         put_words(&words, out);
     }
@@ -154,11 +164,11 @@ impl ZygoteOrder {
     /// When it is none of these.
     pub fn decode(bytes: &[u8]) -> Result<Self, WireError> {
         let mut r = Reader::new(bytes);
-        let (kind, worker, generation) = (r.u32()?, r.u32()?, r.u32()?);
+        let (kind, worker, generation, timers) = (r.u32()?, r.u32()?, r.u32()?, r.u32()? != 0);
         match kind {
-            1 => Ok(ZygoteOrder::Fork { worker, generation }),
-            2 => Ok(ZygoteOrder::Become { worker, generation }),
-            3 => Ok(ZygoteOrder::Quit),
+            1 => Ok(ZygoteOrder::Fork { worker, generation, timers }),
+            2 => Ok(ZygoteOrder::Become { worker, generation, timers }),
+            3 => Ok(ZygoteOrder::Quit { last: worker != 0 }),
             _ => Err(WireError("unknown order to a zygote")),
         }
     }
@@ -214,7 +224,7 @@ impl WorkerOrder {
     /// Appends it to `out`.
     pub fn encode(self, out: &mut Vec<u8>) {
         match self {
-            WorkerOrder::Stop => put_words(&[1, 0, 0, 0], out),
+            WorkerOrder::Stop { last } => put_words(&[1, last.into(), 0, 0], out),
             WorkerOrder::Inspect { number, what: Inspection::Stacks { millis, interval_us } } => {
                 put_words(&[2, number, millis, interval_us], out);
             }
@@ -232,7 +242,7 @@ impl WorkerOrder {
         let mut r = Reader::new(bytes);
         let (kind, number, millis, interval_us) = (r.u32()?, r.u32()?, r.u32()?, r.u32()?);
         match kind {
-            1 => Ok(WorkerOrder::Stop),
+            1 => Ok(WorkerOrder::Stop { last: number != 0 }),
             2 => Ok(WorkerOrder::Inspect { number, what: Inspection::Stacks { millis, interval_us } }),
             3 => Ok(WorkerOrder::Inspect { number, what: Inspection::Objects { millis } }),
             _ => Err(WireError("unknown order to a worker")),
@@ -320,9 +330,12 @@ mod tests {
     #[test]
     fn all_messages_round_trip() {
         let (worker, generation, pid, status) = (7, 3, u32::MAX, 9);
-        for order in
-            [ZygoteOrder::Fork { worker, generation }, ZygoteOrder::Become { worker, generation }, ZygoteOrder::Quit]
-        {
+        for order in [
+            ZygoteOrder::Fork { worker, generation, timers: false },
+            ZygoteOrder::Become { worker, generation, timers: true },
+            ZygoteOrder::Quit { last: false },
+            ZygoteOrder::Quit { last: true },
+        ] {
             assert_eq!(ZygoteOrder::decode(&encoded(|o| order.encode(o))), Ok(order));
         }
         for news in [
@@ -336,7 +349,8 @@ mod tests {
             assert_eq!(ZygoteNews::decode(&encoded(|o| news.encode(o))), Ok(news));
         }
         for order in [
-            WorkerOrder::Stop,
+            WorkerOrder::Stop { last: false },
+            WorkerOrder::Stop { last: true },
             WorkerOrder::Inspect { number: 1, what: Inspection::Stacks { millis: 10_000, interval_us: 10_000 } },
             WorkerOrder::Inspect { number: u32::MAX, what: Inspection::Objects { millis: 7 } },
         ] {

@@ -71,7 +71,7 @@ impl Zygote {
                 Some(Some((message, fds))) => match ZygoteOrder::decode(&message).unwrap() {
                     ZygoteOrder::Fork { worker, .. } => self.fork(worker, &fds),
                     ZygoteOrder::Become { .. } => work(&self.folder, fds),
-                    ZygoteOrder::Quit => exit(0),
+                    ZygoteOrder::Quit { .. } => exit(0),
                 },
                 Some(None) => exit(0),
                 None => sleep(MOMENT),
@@ -185,7 +185,7 @@ fn work(folder: &std::path::Path, fds: Vec<OwnedFd>) -> ! {
         let Some((id, path)) = got else {
             match try_next(&control) {
                 Some(Some((message, _))) => {
-                    assert_eq!(WorkerOrder::decode(&message), Ok(WorkerOrder::Stop));
+                    assert!(matches!(WorkerOrder::decode(&message), Ok(WorkerOrder::Stop { .. })));
                     if !stubborn {
                         exit(0);
                     }
