@@ -302,9 +302,9 @@ pub unsafe extern "C" fn drv_process_report(process: *const Process, number: u32
     })
 }
 
-/// What the server wants: 0 nothing; 1 that this worker stops, and `asked` is whether the server ends with it; 2 nothing
-/// ever again, as it has ended; 3 that it looks at itself, and `asked` is which inspection, what it is about (1 stacks,
-/// 2 objects), its milliseconds, and microseconds between samples.
+/// What the server wants: 0 nothing; 1 that this worker stops, and `asked` is whether the server ends with it; 2
+/// nothing ever again, as it has ended; 3 that it looks at itself, and `asked` is which inspection, what it is about
+/// (1 stacks, 2 objects), its milliseconds, and microseconds between samples.
 ///
 /// # Safety
 /// `process` is live, `asked` is valid for writing.
