@@ -1,10 +1,5 @@
 # What belongs to the server happens once, and not in each worker or generation: stop hooks, timers, buffered output.
 
-noted <- function(server, kind) {
-  file <- file.path(server$marks, kind)
-  if (file.exists(file)) readLines(file) else character()
-}
-
 # A worker ends by itself, and the app is loaded anew; then the server ends.
 live_through <- function(server) {
   old <- wait_for_workers(server, 2)
@@ -26,12 +21,12 @@ hooked_app <- function(lines = character()) {
 }
 
 expect_stopped_once <- function(server) {
-  expect(!length(noted(server, "stopped")), "before the end")
+  expect(!length(note_lines(server, "stopped")), "before the end")
   send_signal(server$pid, tools::SIGTERM)
   expect(identical(exit_status(server), 0L), "status ", exit_status(server))
   # after all that workers do
-  expect(length(noted(server, "stopped")) == 1L, "stop hooks ran in ", toString(noted(server, "stopped")))
-  expect(length(noted(server, "workers")) == 5L, "workers' hooks ran in ", toString(noted(server, "workers")))
+  expect(length(note_lines(server, "stopped")) == 1L, "stop hooks ran in ", toString(note_lines(server, "stopped")))
+  expect(length(note_lines(server, "workers")) == 5L, "workers' hooks ran in ", toString(note_lines(server, "workers")))
 }
 
 test("stop hooks run once, when the server ends: not with a worker, nor after a reload", function() {
@@ -46,12 +41,12 @@ test("so they do where each worker loads the app by itself, after the others hav
   before <- zygotes(server)
   send_signal(server$pid, 1L)
   expect(within(function() length(zygotes(server)) == 2L && !any(zygotes(server) %in% before)), "no reload")
-  expect(!length(noted(server, "stopped")), "before the end")
+  expect(!length(note_lines(server, "stopped")), "before the end")
   send_signal(server$pid, tools::SIGTERM)
   expect(identical(exit_status(server), 0L), "status ", exit_status(server))
-  stopped <- noted(server, "stopped")
+  stopped <- note_lines(server, "stopped")
   expect(length(stopped) == 1L, "stop hooks ran in ", toString(stopped))
-  expect(identical(utils::tail(noted(server, "workers"), 1L), stopped), "a worker ended after them")
+  expect(identical(utils::tail(note_lines(server, "workers"), 1L), stopped), "a worker ended after them")
 }, ways = 1:2)
 
 test("the hook `exit` of a router runs once, and takes its folder with it only then", function() {
@@ -80,18 +75,18 @@ test("timers that are set while the app is loaded run in one process, also when 
   )), workers = 2)
   all <- wait_for_workers(server, 2)
   # a worker's own timers run in it
-  expect(within(function() setequal(noted(server, "own"), all)), "own timers: ", toString(noted(server, "own")))
-  expect(within(function() length(noted(server, "ticks")) >= 20L), "no ticks")
-  has_them <- unique(noted(server, "ticks"))
+  expect(within(function() setequal(note_lines(server, "own"), all)), "own timers: ", toString(note_lines(server, "own")))
+  expect(within(function() length(note_lines(server, "ticks")) >= 20L), "no ticks")
+  has_them <- unique(note_lines(server, "ticks"))
   expect(length(has_them) == 1L, "timers run in ", toString(has_them))
   if (style %in% styles[3:4]) return(expect(has_them == server$pid, "not in the session"))
   expect(has_them %in% all, "in no worker")
   expect(logged(server, "1 timer of the app, set by later\\(\\) while it was loaded: this worker has it"), "the log")
   send_signal(as.integer(has_them), tools::SIGKILL)
-  expect(within(function() length(setdiff(noted(server, "ticks"), has_them)) == 1L), "they do not go on")
-  ticks <- length(noted(server, "ticks"))
-  expect(within(function() length(noted(server, "ticks")) >= ticks + 20L), "no more ticks")
-  expect(length(unique(noted(server, "ticks"))) == 2L, "timers run in ", toString(unique(noted(server, "ticks"))))
+  expect(within(function() length(setdiff(note_lines(server, "ticks"), has_them)) == 1L), "they do not go on")
+  ticks <- length(note_lines(server, "ticks"))
+  expect(within(function() length(note_lines(server, "ticks")) >= ticks + 20L), "no more ticks")
+  expect(length(unique(note_lines(server, "ticks"))) == 2L, "timers run in ", toString(unique(note_lines(server, "ticks"))))
 })
 
 test("what is due when the app is loaded has run before there are workers", function() {
@@ -114,5 +109,5 @@ test("output that is still buffered when workers are forked is written once", fu
   wait_for_workers(server, 2, but = old[[1L]])
   send_signal(server$pid, tools::SIGTERM)
   expect(identical(exit_status(server), 0L), "status ", exit_status(server))
-  expect(identical(noted(server, "buffered"), "once"), toString(noted(server, "buffered")))
+  expect(identical(note_lines(server, "buffered"), "once"), toString(note_lines(server, "buffered")))
 }, ways = 1:3)

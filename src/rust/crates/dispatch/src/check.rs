@@ -3,6 +3,7 @@
 
 use crate::choose::SLOW;
 use crate::dispatcher::Dispatcher;
+use crate::lane::Lane;
 use crate::outcome::Outcome;
 use crate::pool::PoolEvent;
 use crate::request::{Key, Place};
@@ -14,7 +15,8 @@ use std::time::{Duration, Instant};
 
 /// With a worker idle, requests behind a slow one are noticed within this.
 const SOON: Duration = Duration::from_millis(1);
-/// With none idle nothing can be done for them but to start one.
+/// With none idle nothing can be done for them but to start one. A worker that has not begun with what it was given for
+/// so long is at something else.
 const LATER: Duration = Duration::from_millis(5);
 
 impl Dispatcher {
@@ -26,16 +28,21 @@ impl Dispatcher {
         self.tell_pressure();
         let waits = self.generations.iter().any(|g| g.waits() > 0);
         let sent_ahead = self.workers.iter().any(|(_, s)| s.has_ahead() || s.has_backlog());
-        if !waits && !sent_ahead {
-            return None;
+        if waits || sent_ahead {
+            let idle = self.workers.iter().any(|(_, s)| s.is_idle());
+            return Some(if idle { SOON } else { LATER });
         }
-        let idle = self.workers.iter().any(|(_, s)| s.is_idle());
-        Some(if idle { SOON } else { LATER })
+        (self.has_choice() && self.workers.iter().any(|(_, s)| s.has_begun_nothing())).then_some(LATER)
+    }
+
+    /// Whether a request may go to another worker, be it one that is started for it.
+    pub(crate) fn has_choice(&self) -> bool {
+        self.workers.len() > 1 || self.shared.growable.load(Relaxed)
     }
 
     /// Takes back what waits behind a slow request, for other workers.
     pub(crate) fn take_back(&mut self, now: Instant) {
-        if !self.workers.iter().any(|(_, s)| s.has_ahead()) {
+        if !self.workers.iter().any(|(_, s)| s.has_ahead() || s.has_begun_nothing()) {
             return;
         }
         for g in 0..self.generations.len() {
@@ -47,10 +54,11 @@ impl Dispatcher {
                 let spare = self.workers.iter().any(|(_, worker)| of_generation(worker) && is_spare(worker));
                 let slow = if spare { SLOW } else { LATER };
                 for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| of_generation(worker)) {
-                    if let Some(lane) = worker.lane_mut(of).filter(|lane| lane.has_ahead()) {
+                    let may_wait = |lane: &&mut Lane| lane.has_ahead() || lane.has_begun_nothing();
+                    if let Some(lane) = worker.lane_mut(of).filter(may_wait) {
                         taken.extend(lane.take_back(now, slow));
                         if of == Of::R && spare {
-                            taken.extend(lane.take_back_from_between(now, slow));
+                            taken.extend(lane.take_back_from_between(now, slow, LATER));
                         }
                         worker.count_in_flight();
                     }
@@ -68,12 +76,16 @@ impl Dispatcher {
             return;
         }
         let Some(current) = self.generations.iter().find(|g| !g.closing) else { return };
-        let waiting = current.waits();
+        let (id, waiting) = (current.id, current.waits());
         let entries = &mut self.entries;
-        let Some(since) = current.oldest().filter_map(|key| Some(entries.get(key)?.since)).min() else { return };
-        let waited_ms = now().saturating_sub(since);
-        if waited_ms >= LATER.as_millis() as u64 {
-            let _ = self.shared.events.send(PoolEvent::Pressure { waiting, waited_ms });
+        let since = current.oldest().filter_map(|key| Some(entries.get(key)?.since)).min();
+        let waited_ms = since.map_or(0, |since| now().saturating_sub(since));
+        // a request that waits for R to come back from between requests is nobody else's while no other is free
+        let clock = Instant::now();
+        let lanes = self.workers.iter().filter(|(_, w)| w.generation == id).filter_map(|(_, w)| w.lane(Of::R));
+        let stalled: usize = lanes.map(|lane| lane.stalled(clock, LATER)).sum();
+        if stalled > 0 || (waiting > 0 && waited_ms >= LATER.as_millis() as u64) {
+            let _ = self.shared.events.send(PoolEvent::Pressure { waiting: waiting + stalled, waited_ms });
         }
     }
 
@@ -114,9 +126,10 @@ impl Dispatcher {
             if let Some(request) = worker.lane_mut(Of::C).and_then(|lane| lane.mark_stuck(now)) {
                 let _ = self.shared.events.send(PoolEvent::Blocked { worker: worker.worker, request });
             }
-            let deaf = worker.lane(Of::R).and_then(|lane| lane.is_deaf(now));
-            if let Some(request) = deaf.filter(|_| worker.pid().is_some() && !worker.killed) {
-                let _ = self.shared.events.send(PoolEvent::Deaf { worker: worker.worker, request });
+            let may_be_killed = worker.pid().is_some() && !worker.killed;
+            let deaf = worker.lane_mut(Of::R).and_then(|lane| lane.is_deaf(now).then(|| lane.last_left()));
+            if let Some(left_by) = deaf.filter(|_| may_be_killed) {
+                let _ = self.shared.events.send(PoolEvent::Deaf { worker: worker.worker, left_by });
                 worker.kill();
             }
             match worker.interrupted {

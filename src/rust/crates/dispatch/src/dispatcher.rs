@@ -181,10 +181,12 @@ impl Dispatcher {
         if let Some(id) = lane.assign(&entry.message, runs, self.kill_after, request) {
             entry.place = Place::Lane(at, runs.into(), id);
         }
-        if lane.has_ahead() {
+        // what has just been given to R it cannot have begun
+        let (has_ahead, may_stall) = (lane.has_ahead(), lane.has_begun_nothing());
+        worker.count_in_flight();
+        if has_ahead || (may_stall && self.has_choice()) {
             watch();
         }
-        worker.count_in_flight();
     }
 
     /// Hands out what waits for these handlers, as long as there is a worker for it.

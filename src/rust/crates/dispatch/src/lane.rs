@@ -44,14 +44,11 @@ pub(crate) struct Lane {
     awaited: usize,
     /// of these, those whose clients have left
     left: usize,
-    /// promises were given up since it last said something: R may be in a callback of theirs
-    gave_up: bool,
     /// of R's lane: most requests that it may have, promises under way among them
     max_async: Option<usize>,
-    /// the name in the log of the last request that left R something to do between requests
-    last_left: u64,
-    /// when it counts as deaf, in ms: it was given a request while R had other things to do between requests, and has
-    /// said nothing since
+    /// the name in the log of the last request that left R something to do between requests, if one has
+    last_left: Option<u64>,
+    /// of R's lane: when it counts as deaf, in ms: it was given a request, and has neither said anything since nor slept
     deaf_at: u64,
     /// how often what it was given was taken back from between requests, since it last said something
     missed: u32,
@@ -166,9 +163,8 @@ impl Lane {
             streaming: 0,
             awaited: 0,
             left: 0,
-            gave_up: false,
             max_async: None,
-            last_left: 0,
+            last_left: None,
             deaf_at: u64::MAX,
             missed: 0,
             broken: false,
@@ -193,9 +189,28 @@ impl Lane {
         self.max_async.map_or(usize::MAX, |max| max.saturating_sub(self.awaited - self.left))
     }
 
-    /// Whether R has other things to do between requests: pieces of bodies, and callbacks of promises.
+    fn is_of_r(&self) -> bool {
+        self.max_async.is_some()
+    }
+
+    /// Whether R is known to have other things to do between requests: pieces of bodies, and callbacks of promises.
     fn works_between(&self) -> bool {
-        self.streaming > 0 || (self.max_async.is_some() && (self.awaited > 0 || self.gave_up))
+        self.streaming > 0 || (self.is_of_r() && self.awaited > 0)
+    }
+
+    /// Whether R has begun none of the requests that it was given. It wakes up, or is at something that nobody knows of
+    /// here: a callback of a timer, a collection of garbage.
+    pub(crate) fn has_begun_nothing(&self) -> bool {
+        self.is_of_r() && self.main.n > 0 && !self.all().any(|held| !held.later && self.has_begun(held.request.id))
+    }
+
+    /// The same for so long that R is at something else: requests that wait for that.
+    pub(crate) fn stalled(&self, now: Instant, slow: Duration) -> usize {
+        if self.has_begun_nothing() && self.main.quiet_for(now) > slow {
+            self.main.n
+        } else {
+            0
+        }
     }
 
     /// Requests that hold a thread, or wait for one.
@@ -240,12 +255,19 @@ impl Lane {
         }
     }
 
-    /// Whether it is R's and does not come back from making a piece of a body or from a callback of a promise: the name
-    /// in the log of the last request that left it such. What it was given meanwhile has had its time, wherever it is
-    /// now.
-    pub(crate) fn is_deaf(&self, now: u64) -> Option<u64> {
+    /// Whether it is R's and does not come back from what it does between requests: a piece of a body, a callback. What
+    /// it was given meanwhile has had its time, wherever it is now.
+    pub(crate) fn is_deaf(&mut self, now: u64) -> bool {
+        if self.deaf_at != u64::MAX && self.link.sleeps() {
+            self.deaf_at = u64::MAX;
+        }
         let runs_one = || self.all().any(|held| !held.later && self.has_begun(held.request.id));
-        (now >= self.deaf_at && !runs_one()).then_some(self.last_left)
+        now >= self.deaf_at && !runs_one()
+    }
+
+    /// The name in the log of the last request that left R something to do between requests, if one has.
+    pub(crate) fn last_left(&self) -> Option<u64> {
+        self.last_left
     }
 
     /// Whether the thread of its link, which hands requests on, is in a handler that has no end.
@@ -277,7 +299,7 @@ impl Lane {
         let request = request(id);
         self.load_mut(runs).add(request.expected);
         self.given += 1;
-        if self.works_between() {
+        if self.is_of_r() {
             self.deaf_at = self.deaf_at.min(request.deadline.saturating_add(kill_after));
         }
         let held = Held {
@@ -379,11 +401,11 @@ impl Lane {
             || (self.main.n > 0 && self.works_between())
     }
 
-    /// What waits here behind the making of a piece, or a callback of a promise, that has taken longer than `slow`,
-    /// taken back. For a lane of R.
-    pub(crate) fn take_back_from_between(&mut self, now: Instant, slow: Duration) -> Vec<Assigned> {
-        let waits = self.main.n > 0 && self.works_between() && self.main.quiet_for(now) > self.time_to_begin(slow);
-        if !waits || self.all().any(|h| !h.later && self.has_begun(h.request.id)) {
+    /// What waits here behind what R does between requests, taken back: when that has taken longer than `slow`, or than
+    /// `unknown` where there is no more than the time to tell. For a lane of R.
+    pub(crate) fn take_back_from_between(&mut self, now: Instant, slow: Duration, unknown: Duration) -> Vec<Assigned> {
+        let slow = self.time_to_begin(if self.works_between() { slow } else { unknown });
+        if self.stalled(now, slow) == 0 {
             return Vec::new();
         }
         let taken = self.revoke_unbegun(0);
@@ -439,7 +461,6 @@ impl Lane {
         if self.left > MOST_LEFT {
             let oldest = self.all().filter(|held| held.left).min_by_key(|held| held.turn).map(|held| held.request.id);
             oldest.map(|id| self.free(id));
-            self.gave_up = true;
         }
         true
     }
@@ -469,7 +490,7 @@ impl Lane {
             self.streaming += usize::from(is_new);
             self.awaited -= usize::from(was_awaited);
             self.left -= usize::from(had_left);
-            self.last_left = name;
+            self.last_left = Some(name);
         }
     }
 
@@ -493,7 +514,6 @@ impl Lane {
         let (id, message) = self.link.receive()?;
         self.deaf_at = u64::MAX;
         self.missed = 0;
-        self.gave_up = false;
         let len = message.len();
         if id == RequestId::NOBODY {
             return Some((len, Said::Command(message)));
@@ -532,7 +552,7 @@ impl Lane {
                 return Some(Said::Aside);
             }
             self.awaited += 1;
-            self.last_left = request;
+            self.last_left = Some(request);
             return Some(Said::Later(key));
         }
         let held = self.held_mut(id)?;
@@ -575,7 +595,6 @@ impl Lane {
         for &id in &late {
             self.free(id);
         }
-        self.gave_up |= !late.is_empty();
         !late.is_empty()
     }
 

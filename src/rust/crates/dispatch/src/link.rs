@@ -136,6 +136,11 @@ impl Link {
         had_backlog && !self.has_backlog()
     }
 
+    /// Whether the worker has nothing to do: it has seen all that it was rung for, and sleeps.
+    pub(crate) fn sleeps(&self) -> bool {
+        self.end.worker_bell.is_asleep()
+    }
+
     /// The bell that the worker rings.
     pub(crate) fn bell(&self) -> &Bell {
         &self.end.bell

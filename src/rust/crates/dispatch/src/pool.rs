@@ -115,13 +115,13 @@ pub enum PoolEvent {
         /// names the request that it was interrupted for
         request: u64,
     },
-    /// it did not come back from making a piece of a stream, or from a callback of a promise, requests waited for it
-    /// meanwhile, and it was killed
+    /// it did not come back from what R does between requests, such as a callback or the making of a piece of a stream,
+    /// requests waited for it meanwhile, and it was killed
     Deaf {
         /// which
         worker: u32,
-        /// names the last request that left such a thing to do in the log
-        request: u64,
+        /// the name in the log of the last request that left R such a thing to do, if one has
+        left_by: Option<u64>,
     },
     /// a C handler has not returned long after its deadline: its thread is lost, and a fresh worker is better. Told
     /// once.

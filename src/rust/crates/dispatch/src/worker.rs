@@ -106,6 +106,11 @@ impl Worker {
         self.lanes().any(Lane::has_ahead)
     }
 
+    /// Whether R has begun none of the requests that it was given.
+    pub(crate) fn has_begun_nothing(&self) -> bool {
+        self.r.has_begun_nothing()
+    }
+
     /// Whether it has said something.
     pub(crate) fn has_news(&self) -> bool {
         self.lanes().any(Lane::has_news)

@@ -93,6 +93,11 @@ impl Bell {
         self.asleep().store(0, Ordering::Relaxed);
     }
 
+    /// Ringer: whether the sleeper sleeps, or is about to, and nobody has rung since.
+    pub fn is_asleep(&self) -> bool {
+        self.asleep().load(Ordering::Relaxed) == 1
+    }
+
     /// Ringer: call after publishing work. Wakes the sleeper if it sleeps.
     pub fn ring(&self) {
         fence(Ordering::SeqCst);

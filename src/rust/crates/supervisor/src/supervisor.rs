@@ -313,11 +313,14 @@ impl Supervisor {
                 PoolEvent::Stuck { worker, request } => {
                     self.stuck(worker, format!("request {request:016x} did not answer its interrupt"));
                 }
-                PoolEvent::Deaf { worker, request } => {
+                PoolEvent::Deaf { worker, left_by: Some(request) } => {
                     self.stuck(
                         worker,
                         format!("what request {request:016x} left to do, for a stream or a promise, did not return"),
                     );
+                }
+                PoolEvent::Deaf { worker, left_by: None } => {
+                    self.stuck(worker, "a callback, such as one of later(), did not return".to_owned());
                 }
                 PoolEvent::GivenUp(worker) => self.stuck(worker, "a C handler did not return".to_owned()),
             }

@@ -411,6 +411,27 @@ async fn what_waits_behind_a_callback_of_a_promise_goes_to_another_worker() {
 }
 
 #[tokio::test(flavor = "current_thread")]
+async fn what_waits_behind_something_that_no_request_has_begun_goes_to_another_worker() {
+    let (mut dispatcher, _pool) = dispatcher();
+    let mut busy = Fake::sit(&mut dispatcher, 1);
+    ask(&mut dispatcher, 1);
+    let mut other = Fake::sit(&mut dispatcher, 2);
+    // a worker that sleeps takes its time to wake
+    dispatcher.take_back(Instant::now() + std::time::Duration::from_millis(1));
+    assert!(other.hear().is_none());
+    dispatcher.take_back(Instant::now() + std::time::Duration::from_secs(1));
+    let (id, message) = other.hear().unwrap();
+    assert_eq!(message, [1]);
+    assert!(other.end.slots.start(id));
+    // the next one goes to the other too, as soon as it is free
+    other.answer(id, 0);
+    dispatcher.drain();
+    ask(&mut dispatcher, 2);
+    assert_eq!(other.hear().unwrap().1, [2]);
+    assert!(busy.hear().is_none_or(|(id, _)| !busy.end.slots.start(id)), "it was taken back");
+}
+
+#[tokio::test(flavor = "current_thread")]
 async fn what_workers_that_await_promises_do_not_begin_stays_longer_with_each_in_turn() {
     let (mut dispatcher, _pool) = dispatcher();
     let mut workers = [1, 2].map(|number| Fake::sit(&mut dispatcher, number));

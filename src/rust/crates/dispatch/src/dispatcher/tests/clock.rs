@@ -223,7 +223,29 @@ async fn r_that_stays_in_a_callback_is_deaf_when_a_request_has_waited_in_vain() 
     assert!(!world.is_killed(), "it has a millisecond left");
     world.at(START + TIMEOUT + KILL_AFTER);
     assert!(world.is_killed());
-    assert!(world.told().iter().any(|event| matches!(event, PoolEvent::Deaf { worker: 1, request: 42 })));
+    assert!(world.told().iter().any(|event| matches!(event, PoolEvent::Deaf { worker: 1, left_by: Some(42) })));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn r_is_deaf_that_does_not_begin_a_request_whatever_it_does_but_sleep() {
+    for sleeps in [false, true] {
+        let mut world = World::new(|_| ());
+        let key = world.ask(Runs::R, TIMEOUT);
+        world.at(START + TIMEOUT);
+        assert!(matches!(world.outcome(key), Some(Outcome::Late(..))));
+        if sleeps {
+            // it has come back, found nothing to do, and says nothing
+            world.worker.end.bell.doze();
+        }
+        world.at(START + TIMEOUT + KILL_AFTER - 1);
+        assert!(!world.is_killed(), "it has a millisecond left");
+        world.worker.end.bell.stay_awake();
+        world.at(START + TIMEOUT + KILL_AFTER);
+        assert_eq!(world.is_killed(), !sleeps);
+        let told = world.told();
+        let is_told = told.iter().any(|event| matches!(event, PoolEvent::Deaf { worker: 1, left_by: None }));
+        assert_eq!(is_told, !sleeps, "{told:?}");
+    }
 }
 
 #[tokio::test(flavor = "current_thread")]
