@@ -62,7 +62,10 @@ dr_use <- function(app, middleware) {
 #'   and if the function looks at it, it is asked again for all other clients, with `"text/html"`. Where it fails, reads
 #'   something else or returns a promise, the standard answer is sent, and a line of the log says so.
 #'
-#' @param app An app, see [dr_app()].
+#' @section Routers of plumber: Errors in their endpoints are plumber's to answer, by `pr_set_error()`. Given a router,
+#'   in a function with `#* @plumber` for example, `dr_on_error()` gives those of the engine the form of the others.
+#'
+#' @param app An app, see [dr_app()], or a router of the package 'plumber'.
 #' @param fn A function of two arguments, the request and the error (a condition), or `NULL` to go back to the standard
 #'   answers.
 #' @returns `app`, invisibly; it is changed in place.
@@ -75,10 +78,12 @@ dr_use <- function(app, middleware) {
 #' })
 #' @export
 dr_on_error <- function(app, fn) {
-  check_registrar(app)
+  is_router <- is_plumber(app)
+  if (!is_router) check_registrar(app)
   if (!is.null(fn) && !is.function(fn)) stop_argument("fn", "NULL or a function(req, err)", fn, sys.call())
   check_takes(fn, "fn", 2L, "two arguments, the request and the error", null = TRUE)
-  app$on_error <- fn
+  # plumber_app() finds it there
+  if (is_router) attr(app, "drover_on_error") <- fn else app$on_error <- fn
   invisible(app)
 }
 

@@ -85,7 +85,7 @@ config_fields <- function(config) {
   config <- Filter(Negate(is.null), config)
   config$limits <- Filter(Negate(is.null), config$limits)
   table <- settings_table()
-  lists <- intersect(names(config), table$Name[table$Kind == "list"])
+  lists <- intersect(names(config), table$Name[table$Kind %in% c("list", "lines")])
   config[lists] <- lapply(config[lists], as.list)
   whole <- setdiff(names(config$limits), table$Name[table$Kind == "seconds"])
   config$limits[whole] <- lapply(config$limits[whole], whole_number)

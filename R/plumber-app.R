@@ -6,6 +6,7 @@ plumber_app <- function(pr) {
   folder <- plumber_folder(pr)
   full <- rook_handler(pr)
   app <- catch_all(to_docs(in_folder(full, folder), function() app$has_docs))
+  app$on_error <- attr(pr, "drover_on_error")
   app$further_routes <- function(prefix) fast_routes(pr, prefix, full, folder)
   app$further_statics <- function(prefix) plumber_statics(plan_router(pr), prefix, folder)
   undo <- NULL

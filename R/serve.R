@@ -118,6 +118,9 @@ server <- new.env(parent = emptyenv())
 #'   [dr_compress()] for what is compressed, and for apps and paths that are to have it otherwise.
 #' @param decompress `TRUE` to unpack compressed bodies of requests, as `dr_decompress(app)` does: see
 #'   [dr_decompress()].
+#' @param response_headers Header fields of all responses that have none of their name: a character vector such as
+#'   `"Access-Control-Allow-Origin: *"`. Handlers' responses get them, files, and what the engine answers by itself, such
+#'   as 404, 413 and 504, which no filter or middleware sees.
 #' @param plumber How endpoints of routers of the package 'plumber' are answered. `"fast"`: those that are simple
 #'   without its steps, which gives the same answers. `"full"`: all with them. `"verify"`: simple ones both ways, so
 #'   handlers run twice; clients get plumber's answer, and the log says where the other one differs. `drover check`
@@ -167,7 +170,8 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
                      health = FALSE, metrics = FALSE, docs = "auto", admin = NULL, admin_token = NULL,
                      agent_check = NULL, allowed_hosts = NULL, trusted_proxies = NULL,
                      forwarded_fields = c("x-forwarded", "forwarded"), proxy_protocol = NULL,
-                     compress = FALSE, decompress = FALSE, plumber = c("fast", "full", "verify"), on_client_gone = NULL,
+                     compress = FALSE, decompress = FALSE, response_headers = NULL,
+                     plumber = c("fast", "full", "verify"), on_client_gone = NULL,
                      on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
                      tls = NULL) {
   call <- sys.call()

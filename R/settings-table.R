@@ -52,7 +52,8 @@ check_setting <- function(name, value, call) {
       }
     },
     text = check_string(value, name, null = is.na(row$Default), call = call),
-    list = check_texts(value, name, null = is.na(row$Default), call = call),
+    list = ,
+    lines = check_texts(value, name, null = is.na(row$Default), call = call),
     workers = {
       if (identical(value, "auto")) value <- .Call(C_usable_cores)
       check_workers(value, call)

@@ -123,3 +123,43 @@ test_every_way("what dr_on_error() takes for the client's fault is logged with i
   expect(logged(server, "WARN .*GET /input 422 wrong input"), "not as a warning with 422")
   expect(logged(server, "ERROR .*GET /other 503 something else"), "not as an error with 503")
 })
+
+test_every_way("header fields of all responses are on those of the engine, too", function(start) {
+  app <- write_app(c(
+    "app <- dr_app()", "dr_get(app, '/plain', function(req) 'plain')",
+    "dr_get(app, '/own', function(req) dr_text('own', headers = list('X-All' = 'its own')))",
+    "dr_post(app, '/p', function(req) 'posted')",
+    "dr_get(app, '/late', function(req) stand_at('late'), timeout = 0.2)",
+    "folder <- tempfile()", "dir.create(folder)", "writeLines('file', file.path(folder, 'f.txt'))",
+    "dr_static(app, '/files', folder)", "app"
+  ))
+  server <- start(app, max_body = 1000, timeout = 600, response_headers = "X-All: every, one")
+  expect_field <- function(answer, status, value = "every, one") {
+    expect(answer$status == status, "status ", answer$status, ", not ", status)
+    expect(identical(field(answer, "x-all"), value), status, " has the field ", field(answer, "x-all"))
+    expect(sum(grepl("^x-all:", answer$head, ignore.case = TRUE)) == 1L, status, " has it more than once")
+  }
+  expect_field(ask(server, "/plain"), "200")
+  expect_field(ask(server, "/own"), "200", "its own")
+  expect_field(ask(server, "/files/f.txt"), "200")
+  expect_field(ask(server, "/nothing"), "404")
+  expect_field(ask(server, "/p"), "405")
+  expect_field(ask(server, "/p", "-X", "POST", "-d", strrep("a", 2000L)), "413")
+  expect_field(ask_until_begun(server, "/late", "late")(), "504")
+  open_gate(server, "late")
+  # bytes that are no request
+  expect_field(ask(server, "/plain", "-H", "X-Wrong : 1"), "400")
+  expect_field(ask(server, "/plain", "--http2-prior-knowledge"), "200")
+})
+
+test("engine's errors have the form that a router of plumber says", function() {
+  if (!requireNamespace("plumber", quietly = TRUE)) skip("the package 'plumber' is not installed")
+  folder <- folder_of(plumber.R = c(
+    "#* @post /p", "#* @serializer text", "function() 'posted'", "#* @plumber",
+    "function(pr) drover::dr_on_error(pr, function(req, err) {",
+    "  drover::dr_json(list(says = conditionMessage(err)), headers = list('X-Own' = 'yes'))", "})"
+  ))
+  server <- serve(file.path(folder, "plumber.R"), max_body = 1000)
+  expect(ask(server, "/p", "-X", "POST", "-d", "x")$body == "posted", "the endpoint")
+  expect_form(ask(server, "/p", "-X", "POST", "-d", strrep("a", 2000L)), "413", "{\"says\":\"Content Too Large\"}")
+}, ways = 1:2)

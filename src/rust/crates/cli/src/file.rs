@@ -169,6 +169,11 @@ fn text_of(value: &DeValue<'_>, kind: &Kind) -> Option<String> {
             let paths: Option<Vec<_>> = paths.iter().map(|path| text_of(path.get_ref(), kind)).collect();
             paths.map(|paths| paths.join(","))
         }
+        // response_headers = ["a: 1", "b: 2"]
+        DeValue::Array(lines) if *kind == Kind::Lines => {
+            let lines: Option<Vec<_>> = lines.iter().map(|line| text_of(line.get_ref(), kind)).collect();
+            lines.map(|lines| lines.join("\n"))
+        }
         _ => None,
     }
 }
@@ -180,11 +185,13 @@ mod tests {
     #[test]
     fn keys_stand_at_the_top_or_in_the_table_of_their_group() {
         let text = "port = 80\ndebug = true\ndocs = false\nworkers = [2, 8]\nmax_body = \"10MB\"\n\
+                    response_headers = [\"a: 1, 2\", \"b: 3\"]\n\
                     [timeouts]\ntimeout = \"2m\"\nkeep_alive = 0.5\n[pool]\nstart = \"spawn\"\n";
         let text = format!("{text}[tls]\ncert = [\"a\", \"b\"]\ntls_key = \"c, d\"\n");
         let values = parse(&text, "drover.toml").unwrap();
         let paths = |paths: [&str; 2]| Value::Array(paths.map(|path| Value::String(path.to_owned())).to_vec());
         assert_eq!((&values["tls_cert"], &values["tls_key"]), (&paths(["a", "b"]), &paths(["c", "d"])));
+        assert_eq!(values["response_headers"], paths(["a: 1, 2", "b: 3"]));
         assert_eq!(values["port"], Value::Integer(80));
         assert_eq!(values["debug"], Value::Boolean(true));
         assert_eq!(values["docs"], Value::String("false".to_owned()));

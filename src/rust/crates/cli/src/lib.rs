@@ -17,6 +17,7 @@ mod control;
 mod dev;
 mod exit;
 mod file;
+mod given;
 mod help;
 mod inherited;
 mod install;

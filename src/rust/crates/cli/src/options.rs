@@ -3,7 +3,8 @@
 //! (`table`). A flag goes before a variable, a variable before the settings file, the file before the default.
 
 use crate::bench::BenchArgs;
-use crate::file::{self, File};
+use crate::file;
+use crate::given::Given;
 use crate::help::{AFTER_HELP, DEV_EXAMPLES, DOCKER_EXAMPLES, UNITS};
 use crate::install::{CompletionsArgs, InstallArgs};
 use crate::manage::{ReloadArgs, Sockets, StatusArgs, StopArgs};
@@ -18,14 +19,12 @@ use crate::unit::UnitArgs;
 use crate::values::{self, Kind};
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
-use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgAction, Args, Command, FromArgMatches, Parser, Subcommand};
 use engine::Settings;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use supervisor::PoolOptions;
-use toml::{Table, Value};
+use toml::Value;
 
 /// A web server for R.
 #[derive(Debug, Parser)]
@@ -237,6 +236,7 @@ fn argument(setting: &'static Setting) -> Arg {
             .default_missing_value("true")
             .hide_possible_values(true)
             .value_parser(|text: &str| kind.read(text)),
+        kind @ Kind::Lines => arg.action(ArgAction::Append).value_parser(|text: &str| kind.read(text)),
         kind => arg.value_parser(|text: &str| kind.read(text)),
     }
 }
@@ -308,88 +308,6 @@ pub struct Told {
     /// for somebody who works on the app
     pub(crate) dev: Option<DevArgs>,
     given: Given,
-}
-
-/// Values of settings, and where they come from.
-#[derive(Debug, Default)]
-pub(crate) struct Given {
-    values: BTreeMap<&'static str, (Value, Origin)>,
-}
-
-/// Where a value comes from, the weakest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Origin {
-    Default,
-    File,
-    Variable,
-    Flag,
-}
-
-impl Given {
-    fn collect(matches: &ArgMatches, mut file: File) -> Given {
-        let mut values = BTreeMap::new();
-        for name in settings().iter().map(|setting| setting.name).chain(["n_min", "n_max"]) {
-            let origin = match matches.value_source(name) {
-                Some(ValueSource::CommandLine) => Origin::Flag,
-                Some(ValueSource::EnvVariable) => Origin::Variable,
-                _ => Origin::Default,
-            };
-            let from_file = if origin == Origin::Default { file.values.remove(name) } else { None };
-            if let Some(value) = from_file {
-                values.insert(name, (value, Origin::File));
-            } else if let Some(value) = matches.get_one::<Value>(name) {
-                values.insert(name, (value.clone(), origin));
-            }
-        }
-        Given { values }
-    }
-
-    /// Where the value of a setting comes from; the default when it has none.
-    pub(crate) fn origin(&self, name: &str) -> Origin {
-        self.values.get(name).map_or(Origin::Default, |(_, origin)| *origin)
-    }
-
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
-        self.values.get(name).and_then(|(value, _)| value.as_str())
-    }
-
-    pub(crate) fn flag(&self, name: &str) -> bool {
-        self.values.get(name).and_then(|(value, _)| value.as_bool()).unwrap_or(false)
-    }
-
-    pub(crate) fn count(&self, name: &str) -> Option<usize> {
-        let (value, _) = self.values.get(name)?;
-        value.as_integer().and_then(|n| n.try_into().ok())
-    }
-
-    pub(crate) fn set(&mut self, name: &'static str, value: Value, origin: Origin) {
-        self.values.insert(name, (value, origin));
-    }
-
-    pub(crate) fn remove(&mut self, name: &str) {
-        self.values.remove(name);
-    }
-
-    /// What nobody said is as somebody wants it who works on the app: errors in full, and one process to print and to
-    /// stop in.
-    fn suit_development(&mut self) {
-        if self.origin("debug") == Origin::Default {
-            self.set("debug", Value::Boolean(true), Origin::Default);
-        }
-        if ["workers", "n_min", "n_max"].iter().all(|name| self.origin(name) == Origin::Default) {
-            self.set("workers", Value::String("1".to_owned()), Origin::Default);
-        }
-    }
-
-    /// Those of some groups, as the fields of a struct.
-    pub(crate) fn fields(&self, groups: &[&str]) -> Table {
-        let chosen = settings().iter().filter(|setting| groups.contains(&setting.group));
-        chosen
-            .filter_map(|setting| {
-                self.values.get(setting.name).map(|(value, _)| (setting.name.to_owned(), value.clone()))
-            })
-            .collect()
-    }
 }
 
 /// Reads arguments, the first of which is the program's name, and this process's variables.
@@ -618,6 +536,15 @@ mod tests {
         assert_eq!((limits.max_body, limits.max_queue, limits.timeout, limits.kill_after), (0, 7, 0.5, 3.0));
         assert_eq!(settings.on_client_gone, Some(OnClientGone::Finish));
         assert!(settings.debug && settings.threads == 2 && settings.cpp_workers == 6 && !settings.case_sensitive);
+    }
+
+    #[test]
+    fn flags_of_lines_are_given_as_often_as_there_are_lines() {
+        let fields = |args: &[&str]| parse(args).unwrap().settings("/tmp".into()).response_headers;
+        let (a, b) = ("a: 1, 2", "b: 3");
+        assert_eq!(fields(&["app.R", "--response-headers", a, "--response-headers", b]), [a, b]);
+        assert_eq!(fields(&["app.R", "--response-headers", "a: 1, 2\n b: 3\n"]), [a, b]);
+        assert!(fields(&["app.R"]).is_empty());
     }
 
     #[test]

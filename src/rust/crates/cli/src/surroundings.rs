@@ -2,7 +2,8 @@
 //! (`DROVER_PROT`), and options that valve's users write and mean otherwise. Each is told to the person who starts the
 //! program.
 
-use crate::options::{usage, Given, Origin, SERVING};
+use crate::given::{Given, Origin};
+use crate::options::{usage, SERVING};
 use crate::table::find;
 use crate::values::{workers, Workers};
 use clap::builder::Resettable;

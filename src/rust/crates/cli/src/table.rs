@@ -60,6 +60,7 @@ fn setting(record: &'static str) -> Setting {
         "workers" => Kind::Workers,
         "paths" => Kind::Paths,
         "list" => Kind::List,
+        "lines" => Kind::Lines,
         _ => Kind::Text,
     };
     Setting {

@@ -2,7 +2,7 @@
 //! when there is none. Neighbours: `options`, `serve`.
 
 use crate::exit::{Code, Error};
-use crate::options::{Given, Origin};
+use crate::given::{Given, Origin};
 use crate::table::settings;
 use engine::{self_signed, SelfSigned, TlsSettings};
 use std::env;

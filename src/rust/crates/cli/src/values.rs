@@ -25,6 +25,8 @@ pub(crate) enum Kind {
     Paths,
     /// words, with commas between them
     List,
+    /// texts, each on a line of its own or in a flag of its own
+    Lines,
     /// anything
     Text,
 }
@@ -72,6 +74,10 @@ impl Kind {
             Kind::Workers => workers(text).map(|_| Value::String(text.to_owned())),
             Kind::Paths => {
                 list(text).ok_or_else(|| "must be the path of a file, or several with commas between them".to_owned())
+            }
+            Kind::Lines => {
+                let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+                Ok(Value::Array(lines.map(|line| Value::String(line.to_owned())).collect()))
             }
             Kind::List => list(text).ok_or_else(|| "must be one value, or several with commas between them".to_owned()),
             Kind::Text => Ok(Value::String(text.to_owned())),

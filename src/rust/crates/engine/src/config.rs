@@ -82,6 +82,9 @@ pub struct Settings {
     /// hosts that requests may be for; none: all, in development those of this machine
     #[serde(default)]
     pub allowed_hosts: Vec<String>,
+    /// header fields of responses that have none of their name, as `name: value`
+    #[serde(default)]
+    pub response_headers: Vec<String>,
     /// what trusted proxies write
     #[serde(default)]
     pub forwarded_fields: proxies::Fields,

@@ -17,8 +17,8 @@ use dispatch::Commands;
 use dispatch::Home;
 use exchange::Channels;
 use httpd::{
-    this_thread, Address, Answering, Connection, Failure, Head, Incoming, Listener, Options, Proxies, Role, Service,
-    Tls,
+    this_thread, Address, Answering, CommonFields, Connection, Failure, Head, Incoming, Listener, Options, Proxies,
+    Role, Service, Tls,
 };
 use observe::metrics::{resident_memory, Metrics};
 use observe::{is_root_of_the_machine, Level, Log, Manner, Screen, WARNING};
@@ -203,11 +203,13 @@ impl Server {
         let pages = Pages { docs: Docs::new(&settings, is_local), dashboard };
         let hosts = Hosts::new(&settings.allowed_hosts, settings.development.is_some());
         let hosts = hosts.map_err(|e| StartError::Config(format!("allowed_hosts: {e}")))?;
+        let common = CommonFields::new(&settings.response_headers);
+        let common = common.map_err(|e| StartError::Config(format!("response_headers: {e}")))?;
         let context = Context::new(pages, pool.clone(), queue, sockets, access_log, metrics, &settings);
         let context = Arc::new(context.tracing(traces).only_for(hosts));
         let service = Answers { context: context.clone(), queue: Mutex::new(Some(home)) };
         let Settings { threads, upload_path, limits, .. } = settings;
-        let options = Options { threads: threads.max(1), upload_path, limits, tls, proxies, log };
+        let options = Options { threads: threads.max(1), upload_path, limits, tls, proxies, common, log };
         let http = httpd::Server::start(listeners, options, Arc::new(service))?;
         let server = Server { http, pool, context, commander };
         if let Some(dashboard) = &server.context.dashboard {

@@ -63,7 +63,9 @@ pub use h2::fuzzing as fuzzing_http2;
 pub use head::{ascii, is_own_origin, Fields, Head, Version};
 pub use listen::{Address, Listener, Role};
 pub use registry::watch_closely;
-pub use response::{is_final, may_have_content, phrase_or_class, Body, End, Failure, Response, ResponseFields};
+pub use response::{
+    is_final, may_have_content, phrase_or_class, Body, CommonFields, End, Failure, Response, ResponseFields,
+};
 pub use server::{Options, Server};
 pub use service::{Answering, Service};
 pub use shared::{this_thread, Apart, Shared};

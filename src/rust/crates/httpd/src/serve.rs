@@ -5,8 +5,9 @@ use super::h1::{Client, Ended, Switched};
 use super::h2;
 use super::stream::Stream;
 use crate::connection::Connection;
+use crate::listen::Role;
 use crate::registry;
-use crate::response::Failure;
+use crate::response::{CommonFields, Failure};
 use crate::service::Service;
 use crate::ws;
 use admission::ms;
@@ -80,7 +81,9 @@ async fn refuse(mut stream: Stream, failure: Failure, state: &Connection, servic
         .log
         .of_client(|| format!("id={id:016x} {} - {} {}", state.remote_addr(), failure.status.as_u16(), failure.detail));
     service.refused(state, id, &failure);
-    let text = failure.whole(id);
+    let none = CommonFields::default();
+    let common = if state.role() == Role::App { &server.common } else { &none };
+    let text = failure.whole(id, common);
     let most = LINGER.min(Duration::from_millis(ms(server.limits.write_timeout)));
     if let Ok(Ok(())) = tokio::time::timeout(most, write_all(&mut stream, &text)).await {
         linger(stream).await;

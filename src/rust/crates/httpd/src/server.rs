@@ -3,6 +3,7 @@
 use crate::accept::{self, Acceptor};
 use crate::client::Proxies;
 use crate::listen::{Address, Listener, Role};
+use crate::response::CommonFields;
 use crate::service::Service;
 use crate::shared::{number_this_thread, Command, Shared};
 use crate::tls::{self, Tls};
@@ -41,6 +42,8 @@ pub struct Options {
     pub tls: Option<Tls>,
     /// which proxies are believed
     pub proxies: Proxies,
+    /// fields that all responses have
+    pub common: CommonFields,
     /// where it tells what happens; closed when the server ends
     pub log: Log,
 }
@@ -62,11 +65,12 @@ impl Server {
     /// # Errors
     /// When the system has no thread for it.
     pub fn start(listeners: Vec<Listener>, options: Options, service: Arc<dyn Service>) -> io::Result<Server> {
-        let Options { threads, upload_path, limits, tls, proxies, log } = options;
+        let Options { threads, upload_path, limits, tls, proxies, common, log } = options;
         let descriptors = descriptors::make_room(limits.max_connections);
         let mut shared = Shared::new(limits, upload_path, log, threads, descriptors);
         shared.tls = tls.map(Arc::new);
         shared.proxies = proxies;
+        shared.common = common;
         let shared = Arc::new(shared);
         let (starting, receivers): (Vec<_>, Vec<_>) = (0..threads).map(|_| unbounded_channel()).unzip();
         shared.has_threads(starting);

@@ -5,6 +5,7 @@ use crate::client::Proxies;
 use crate::listen::Role;
 use crate::memory::Memory;
 use crate::places::Places;
+use crate::response::CommonFields;
 use crate::tls::Tls;
 use admission::Limits;
 use observe::Log;
@@ -42,6 +43,8 @@ pub struct Shared {
     refused: AtomicU64,
     /// which proxies are believed
     pub(crate) proxies: Proxies,
+    /// fields that all responses have, but those to whoever runs the server
+    pub common: CommonFields,
     /// what connections may hold together
     pub budget: Arc<Budget>,
     /// which thread looks after memory
@@ -116,6 +119,7 @@ impl Shared {
             log,
             tls: None,
             proxies: Proxies::default(),
+            common: CommonFields::default(),
             budget: Budget::new(descriptors, max_connections),
             memory: Memory::new(exchange::now()),
             max_connections,

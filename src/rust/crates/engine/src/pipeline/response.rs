@@ -14,7 +14,7 @@ use ::http::header::STRICT_TRANSPORT_SECURITY;
 use ::http::{Method, StatusCode};
 use admission::Late;
 use exchange::Answer as OfHandler;
-use httpd::{may_have_content, Body, End, Failure, Incoming, Response};
+use httpd::{may_have_content, Body, End, Failure, Incoming, Response, Role};
 use observe::metrics::Refusal;
 use observe::Level;
 
@@ -62,6 +62,9 @@ pub fn finish(state: &mut State, mut answer: Answer, body: Incoming, context: &C
         without_body(&mut response);
     }
     add_hsts(state, &mut response);
+    if state.connection().role() == Role::App {
+        state.connection().server().common.add_to(&mut response.fields);
+    }
     let (status, is_socket) = (Some(response.status.as_u16()), response.body.is_socket());
     let (open, ending) = state.answered(Answered { status, reason, is_socket });
     // the request ends when its body has been handed over, not when its head is; and an HTTP/2 body that was not read

@@ -28,6 +28,7 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
         trusted_proxies: Vec::new(),
         proxy_protocol: Vec::new(),
         allowed_hosts: Vec::new(),
+        response_headers: Vec::new(),
         forwarded_fields: Default::default(),
         log: "none".into(),
         access_log: "none".into(),

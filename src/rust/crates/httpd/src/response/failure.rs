@@ -1,8 +1,10 @@
 //! Why there is no other answer to a request, or to bytes that are none. The simplest form of it, a line of text, is
 //! here: it is what a client gets whose bytes were refused.
 
+use super::common::CommonFields;
 use super::status::phrase_or_class;
 use crate::date;
+use http::header::CACHE_CONTROL;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use observe::metrics::Refusal;
 use std::fmt::Write as _;
@@ -87,10 +89,11 @@ impl Failure {
     }
 
     /// A whole response as bytes, for a connection that no HTTP layer speaks on any more.
-    pub(crate) fn whole(&self, id: u64) -> Vec<u8> {
+    pub(crate) fn whole(&self, id: u64, common: &CommonFields) -> Vec<u8> {
         let body = self.text(id);
         let date = date::now();
-        let further = self.headers.iter().fold(String::new(), |mut text, (name, value)| {
+        let common = common.others_than(|name| self.headers.contains_key(name) || *name == CACHE_CONTROL);
+        let further = self.headers.iter().chain(common).fold(String::new(), |mut text, (name, value)| {
             let _ = write!(text, "{name}: {}\r\n", String::from_utf8_lossy(value.as_bytes()));
             text
         });

@@ -253,6 +253,11 @@ fn alone(content_type: &[u8]) -> Option<&'static [u8]> {
     known.map(|(_, text)| text.as_bytes())
 }
 
+/// Whether no setting gives a field of this name: what handlers may not set, and the time.
+pub(super) fn is_of_the_server(name: &[u8]) -> bool {
+    is(name, &DATE) || OF_THE_SERVER.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
+}
+
 fn is(name: &[u8], known: &HeaderName) -> bool {
     name.eq_ignore_ascii_case(known.as_str().as_bytes())
 }

@@ -1,12 +1,14 @@
 //! A response on its way out: what it is made of, and what it has to be for a client to read it.
 
 mod body;
+mod common;
 mod end;
 mod failure;
 mod fields;
 mod status;
 
 pub use body::Body;
+pub use common::CommonFields;
 pub use end::{End, Sent};
 pub use failure::Failure;
 pub use fields::ResponseFields;

@@ -1,0 +1,101 @@
+//! The values of settings that the program was given, and where they come from: flags, variables, the settings file, or
+//! nowhere. Neighbours: options.rs (what there may be), values.rs (what a value may be).
+
+use crate::file::File;
+use crate::table::settings;
+use clap::parser::ValueSource;
+use clap::ArgMatches;
+use std::collections::BTreeMap;
+use toml::{Table, Value};
+
+/// Values of settings, and where they come from.
+#[derive(Debug, Default)]
+pub(crate) struct Given {
+    values: BTreeMap<&'static str, (Value, Origin)>,
+}
+
+/// Where a value comes from, the weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Origin {
+    Default,
+    File,
+    Variable,
+    Flag,
+}
+
+impl Given {
+    /// What the arguments and variables say, and what neither does and the file has.
+    pub(crate) fn collect(matches: &ArgMatches, mut file: File) -> Given {
+        let mut values = BTreeMap::new();
+        for name in settings().iter().map(|setting| setting.name).chain(["n_min", "n_max"]) {
+            let origin = match matches.value_source(name) {
+                Some(ValueSource::CommandLine) => Origin::Flag,
+                Some(ValueSource::EnvVariable) => Origin::Variable,
+                _ => Origin::Default,
+            };
+            let from_file = if origin == Origin::Default { file.values.remove(name) } else { None };
+            if let Some(value) = from_file {
+                values.insert(name, (value, Origin::File));
+            } else if let Some(value) = value_of(matches, name) {
+                values.insert(name, (value, origin));
+            }
+        }
+        Given { values }
+    }
+
+    /// Where the value of a setting comes from; the default when it has none.
+    pub(crate) fn origin(&self, name: &str) -> Origin {
+        self.values.get(name).map_or(Origin::Default, |(_, origin)| *origin)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.values.get(name).and_then(|(value, _)| value.as_str())
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.values.get(name).and_then(|(value, _)| value.as_bool()).unwrap_or(false)
+    }
+
+    pub(crate) fn count(&self, name: &str) -> Option<usize> {
+        let (value, _) = self.values.get(name)?;
+        value.as_integer().and_then(|n| n.try_into().ok())
+    }
+
+    pub(crate) fn set(&mut self, name: &'static str, value: Value, origin: Origin) {
+        self.values.insert(name, (value, origin));
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.values.remove(name);
+    }
+
+    /// What nobody said is as somebody wants it who works on the app: errors in full, and one process to print and to
+    /// stop in.
+    pub(crate) fn suit_development(&mut self) {
+        if self.origin("debug") == Origin::Default {
+            self.set("debug", Value::Boolean(true), Origin::Default);
+        }
+        if ["workers", "n_min", "n_max"].iter().all(|name| self.origin(name) == Origin::Default) {
+            self.set("workers", Value::String("1".to_owned()), Origin::Default);
+        }
+    }
+
+    /// Those of some groups, as the fields of a struct.
+    pub(crate) fn fields(&self, groups: &[&str]) -> Table {
+        let chosen = settings().iter().filter(|setting| groups.contains(&setting.group));
+        chosen
+            .filter_map(|setting| {
+                self.values.get(setting.name).map(|(value, _)| (setting.name.to_owned(), value.clone()))
+            })
+            .collect()
+    }
+}
+
+/// The value of a setting, of all its flags where several may be given.
+fn value_of(matches: &ArgMatches, name: &str) -> Option<Value> {
+    let values = matches.get_many::<Value>(name)?;
+    values.cloned().reduce(|all, more| match (all, more) {
+        (Value::Array(all), Value::Array(more)) => Value::Array(all.into_iter().chain(more).collect()),
+        (_, last) => last,
+    })
+}
