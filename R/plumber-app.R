@@ -24,7 +24,8 @@ plumber_app <- function(pr) {
     if (is_debugging() && is.null(private_of(pr)$debug)) pr$setDebug(TRUE)
   })
   for (hooks in router_hooks(pr)) add_worker_hooks(app, hooks)
-  dr_on_stop(app, function() private_of(pr)$runHooks("exit"))
+  at_exit <- in_folder(function(req) private_of(pr)$runHooks("exit"), folder)
+  dr_on_stop(app, function() at_exit(NULL))
 }
 
 # What worker_hooks_in() gives, of the files of a router and of those that are mounted on it.

@@ -119,8 +119,8 @@ server <- new.env(parent = emptyenv())
 #' @param decompress `TRUE` to unpack compressed bodies of requests, as `dr_decompress(app)` does: see
 #'   [dr_decompress()].
 #' @param response_headers Header fields of all responses that have none of their name: a character vector such as
-#'   `"Access-Control-Allow-Origin: *"`. Handlers' responses get them, files, and what the engine answers by itself, such
-#'   as 404, 413 and 504, which no filter or middleware sees.
+#'   `"Access-Control-Allow-Origin: *"`. Handlers' responses get them, files, and what the engine answers by itself,
+#'   such as 404, 413 and 504, which no filter or middleware sees.
 #' @param plumber How endpoints of routers of the package 'plumber' are answered. `"fast"`: those that are simple
 #'   without its steps, which gives the same answers. `"full"`: all with them. `"verify"`: simple ones both ways, so
 #'   handlers run twice; clients get plumber's answer, and the log says where the other one differs. `drover check`

@@ -48,7 +48,7 @@ pub(crate) struct Lane {
     max_async: Option<usize>,
     /// the name in the log of the last request that left R something to do between requests, if one has
     last_left: Option<u64>,
-    /// of R's lane: when it counts as deaf, in ms: it was given a request, and has neither said anything since nor slept
+    /// of R's lane: when it counts as deaf, in ms: it was given a request, and has said nothing since, nor slept
     deaf_at: u64,
     /// how often what it was given was taken back from between requests, since it last said something
     missed: u32,

@@ -1,5 +1,5 @@
-//! Header fields that whoever runs the server wants on all responses, whoever makes them: handlers, files, and refusals of
-//! bytes that are no request. A page of another site can then read of each why it failed.
+//! Header fields that whoever runs the server wants on all responses, whoever makes them: handlers, files, and refusals
+//! of bytes that are no request. A page of another site can then read of each why it failed.
 
 use super::fields::{is_of_the_server, ResponseFields};
 use grammar::bytes::{is_token, is_value};
