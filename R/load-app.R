@@ -9,7 +9,8 @@ loading$trace <- FALSE
 is_loading <- function() !is.null(loading$file)
 
 # Called by dr_serve() in a file that is being loaded, and by what else would serve there. `given`: the names of the
-# arguments that it was called with; `by`: how it is called.
+# arguments that it was called with; `by`: how it is called. It does not come back, as if it blocked: what follows in
+# the file is for the time after the server, or keeps a program alive beside it.
 register_app <- function(app, on_worker_start, on_worker_stop, given, by = "dr_serve()") {
   loading$registered <- list(app = app, on_worker_start = on_worker_start, on_worker_stop = on_worker_stop)
   # `block` means nothing where nobody waits for it
@@ -20,8 +21,12 @@ register_app <- function(app, on_worker_start, on_worker_stop, given, by = "dr_s
       paste0("`", unused, "`", collapse = ", "), "; the settings are those that the server was started with"
     )
   }
+  tryInvokeRestart("drover_registered")
   invisible()
 }
+
+# Evaluates code until it registers an app.
+until_registered <- function(code) withRestarts(code, drover_registered = function() NULL)
 
 stop_load <- function(...) stop_drover("load", paste0(...), call = NULL)
 
@@ -33,12 +38,13 @@ load_file <- function(given, kind = "auto") {
   loading$file <- found$path %||% "the expression"
   on.exit(rm(list = setdiff(ls(loading), "trace"), envir = loading))
   if (!is.null(found$path)) enter_folder(found$path)
+  before <- ls(globalenv(), all.names = TRUE)
   value <- switch(found$kind,
     plumber = load_plumber(found$path), annotations = annotated_app(found$path), rds = load_rds(found$path),
     expression = load_expression(found$text), load_script(found$path)
   )
   if (!is.null(loading$registered)) return(loading$registered)
-  if (found$kind == "script") value <- app_of_script(value)
+  if (found$kind == "script") value <- app_of_script(value, setdiff(ls(globalenv(), all.names = TRUE), before))
   if (!is_servable(value)) stop_load("it gives ", describe(value), ", which is no app: it must be ", servable)
   list(app = as_app(value))
 }
@@ -49,12 +55,20 @@ load_script <- function(file) {
   evaluate_file(file)
 }
 
-# What a script has made: its last value, or else one of the variables that people give apps.
-app_of_script <- function(value) {
+# What a script has made: its last value, or else one of the variables that people give apps, or the only app that it
+# has. `variables` are those that it has set. A last value that is a function may just be its last helper.
+app_of_script <- function(value, variables) {
+  if (is_servable(value) && !is.function(value)) return(value)
+  variable <- function(name) get0(name, globalenv(), inherits = FALSE)
+  for (name in c("app", "pr")) if (is_servable(variable(name))) return(variable(name))
+  request <- as_rserve_function(variable(".http.request"))
+  if (!is.null(request)) return(request)
+  is_app <- function(name) inherits(variable(name), "dr_app") || is_plumber(variable(name))
+  made <- Filter(is_app, variables)
+  if (length(made) == 1L) return(variable(made))
   if (is_servable(value)) return(value)
-  for (name in c("app", "pr", ".http.request")) {
-    one <- get0(name, globalenv(), inherits = FALSE)
-    if (if (name == ".http.request") is_rserve_function(one) else is_servable(one)) return(one)
+  if (length(made)) {
+    stop_load("it makes several apps, ", and_list(paste0("`", made, "`")), ": end it with the one to be served, or call that `app`")
   }
   stop_load(
     "it makes no app: its last value, or its variable `app` or `pr`, must be ", servable, "; or it must call ",
@@ -69,7 +83,7 @@ load_rds <- function(file) {
 
 load_expression <- function(text) {
   tryCatch(
-    eval(str2lang(text), globalenv()), error = function(error) stop_load(load_problem(error))
+    until_registered(eval(str2lang(text), globalenv())), error = function(error) stop_load(load_problem(error))
   )
 }
 
@@ -101,7 +115,7 @@ evaluate_file <- function(file) {
   below <- sys.nframe()
   value <- NULL
   for (i in seq_along(expressions)) {
-    value <- tryCatch(
+    value <- until_registered(tryCatch(
       withCallingHandlers(eval(expressions[[i]], globalenv()), warning = function(warning) {
         tell_warning(sprintf("%s, line %d: %s", basename(file), starts[[i]], load_problem(warning)), warning)
       }, error = function(error) {
@@ -112,8 +126,9 @@ evaluate_file <- function(file) {
       error = function(error) {
         stop_load(paste(c(sprintf("line %d: %s", starts[[i]], load_problem(error)), calls), collapse = "\n"))
       }
-    )
+    ))
     came_from(file, starts[[i]])
+    if (!is.null(loading$registered)) break
   }
   value
 }

@@ -1,5 +1,5 @@
-# Files of the package 'plumber', and scripts that would run a router or an app of httpuv themselves: here that only
-# says which it is. In a process of its own, like load-app.R. Neighbour: plumber-app.R, how a router is served.
+# Files of the package 'plumber', in a process of its own, like load-app.R. Neighbours: plumber-app.R (how a router is
+# served), load-runs.R (scripts that run one themselves).
 
 is_installed <- function(package) requireNamespace(package, quietly = TRUE)
 
@@ -89,43 +89,4 @@ line_of_block <- function() {
     if (is.numeric(place)) return(as.integer(place[[1L]]))
   }
   NA_integer_
-}
-
-# From now on, in this process, what would serve a router or an app of httpuv registers it.
-note_runs <- function() {
-  when_loaded("plumber", function() {
-    get("Plumber", asNamespace("plumber"))$set("public", "run", run_router, overwrite = TRUE)
-  })
-  when_loaded("httpuv", function() utils::assignInNamespace("runServer", run_httpuv, "httpuv"))
-}
-
-when_loaded <- function(package, action) {
-  if (isNamespaceLoaded(package)) return(action())
-  setHook(packageEvent(package, "onLoad"), function(...) action())
-}
-
-# In the place of a router's run(). R6 gives a method the environment of its object: what it needs of this package it
-# must look up.
-run_router <- function(host, port, ..., debug, docs) {
-  asNamespace("drover")$note_run(self, private, host, port, debug, docs)
-  invisible(self)
-}
-
-note_run <- function(pr, private, host, port, debug, docs) {
-  if (isTRUE(private$disable_run)) stop("a router cannot be run while its file is read", call. = FALSE)
-  app <- as_app(pr)
-  app$run <- list(debug = told(debug), docs = told(docs))
-  unused <- c(if (!is.null(told(host)) && host != "127.0.0.1") "host", if (!is.null(told(port))) "port")
-  register_app(app, NULL, NULL, unused, "run()")
-}
-
-# An argument, NULL when it was not given: plumber's pr_run() hands on what it was not given, too, as an empty symbol.
-told <- function(value) {
-  # in a list, as a variable that holds the empty symbol cannot be read
-  given <- tryCatch(list(value), error = function(error) list(NULL))
-  if (!is.symbol(given[[1L]])) given[[1L]]
-}
-
-run_httpuv <- function(host, port, app, ...) {
-  register_app(as_app(app), NULL, NULL, c("host", "port"), "runServer()")
 }

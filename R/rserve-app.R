@@ -5,6 +5,14 @@ is_rserve_function <- function(x) {
   is.function(x) && identical(names(formals(args(x)))[1:4], c("url", "query", "body", "headers"))
 }
 
+# What a script calls .http.request, as Rserve takes it: by its name, whatever its arguments are called. NULL for what
+# cannot be called with four.
+as_rserve_function <- function(x) {
+  takes <- if (is.function(x)) arity(x)
+  if (is.null(takes) || takes$most < 4 || length(takes$required) > 4L) return(NULL)
+  if (is_rserve_function(x)) x else function(url, query, body, headers) x(url, query, body, headers)
+}
+
 rserve_handler <- function(request) {
   force(request)
   function(req) {

@@ -84,6 +84,26 @@ test("programs that run a router, or an app of httpuv, themselves", function() {
   expect(grepl("^307", told_by(file.path(folder, "program.R"))), "$run(), and the way to the docs page")
   folder <- folder_of(program.R = "httpuv::runServer('127.0.0.1', 1, list(call = function(req) list(status = 200L, body = 'httpuv')))")
   expect(told_by(file.path(folder, "program.R")) == "200 httpuv", "httpuv's")
+  # the other form, attached, by position, in an assignment, with the loop of a program that serves by it
+  folder <- folder_of(program.R = c(
+    "library(httpuv)", "s <- startServer('127.0.0.1', 1, list(call = function(req) list(status = 200L, body = 'started')))",
+    "while (TRUE) { service(); Sys.sleep(0.001) }"
+  ))
+  expect(told_by(file.path(folder, "program.R")) == "200 started", "startServer()")
+  # plumber's
+  folder <- folder_of(program.R = c(
+    "server <- plumber::pr() |> plumber::pr_get('/', function() 'in a loop', serializer = plumber::serializer_text())",
+    "repeat tryCatch(server$run(port = 8000), error = function(e) Sys.sleep(1))"
+  ))
+  expect(told_by(file.path(folder, "program.R")) == "200 in a loop", "a loop")
+}, ways = 1)
+
+test("a program that serves by Rserve, with arguments of its own", function() {
+  if (!requireNamespace("Rserve", quietly = TRUE)) skip("the package 'Rserve' is not installed")
+  folder <- folder_of(program.R = c(
+    "library(Rserve)", ".http.request <- function(path, q, b, h) list(path, 'text/plain')", "run.Rserve(http.port = 8080)"
+  ))
+  expect(told_by(file.path(folder, "program.R"), "/y") == "200 /y", "Rserve's")
 }, ways = 1)
 
 test("a Rook app, a script of Rserve, a saved object and a call", function() {

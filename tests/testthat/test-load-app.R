@@ -33,6 +33,32 @@ test_that("the app is what dr_serve() was given, the last value, or the variable
   expect_false(drover:::is_loading())
 })
 
+test_that("the app is found whatever it is called, and whatever follows it", {
+  withr::defer(suppressWarnings(rm("shop", "first", "second", "helper", envir = globalenv())))
+  paths <- function(...) names(load_lines(...)$app$routes)
+  one <- "drover::dr_get(drover::dr_app(), '/one', function(req) 1)"
+  expect_identical(paths(paste("shop <-", one), "helper <- function(x) x"), "GET /one")
+  expect_identical(paths(paste("app <-", one), "function(x) x"), "GET /one")
+  expect_load_error(
+    load_lines(paste("first <-", one), paste("second <-", one), "NULL"),
+    "it makes several apps, `first` and `second`: end it with the one to be served, or call that `app`"
+  )
+  # a program that goes on beside its server, or ends it
+  for (after in c("repeat later::run_now(3600)", "drover::dr_stop()", "stop('not reached')", "quit(status = 3)")) {
+    expect_identical(paths(paste("shop <-", one), "drover::dr_serve(shop, block = FALSE)", after), "GET /one")
+  }
+  expect_identical(paths(sprintf("while (TRUE) { shop <- drover::dr_serve(%s) }", one)), "GET /one")
+})
+
+test_that("the function of Rserve is found by its name, whatever its arguments are called", {
+  withr::defer(suppressWarnings(rm(".http.request", envir = globalenv())))
+  for (arguments in c("path, query, body, headers", "uri, ...", "url, query, body, headers, extra = 1")) {
+    loaded <- load_lines(sprintf(".http.request <- function(%s) list('x')", arguments), "helper <- function(x) x")
+    expect_true(is.function(loaded$app$rest))
+  }
+  expect_load_error(load_lines(".http.request <- function(url) list('x')", "1"), "it makes no app")
+})
+
 test_that("what is wrong is said with its line", {
   expect_load_error(load_lines("1", "x <- )"), "line 2, column 6: unexpected ')'")
   expect_load_error(load_lines("# \u00e9", "", "no_such()"), "line 3: could not find function \"no_such\"")

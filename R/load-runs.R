@@ -1,0 +1,61 @@
+# Scripts that would serve by themselves: a router, an app of httpuv, the function of Rserve. While a file is loaded, what
+# they call only says which app it is. Neighbour: load-app.R.
+
+# From now on, in this process, what would serve a router, an app of httpuv or the functions of Rserve registers it.
+note_runs <- function() {
+  when_loaded("plumber", function() {
+    get("Plumber", asNamespace("plumber"))$set("public", "run", run_router, overwrite = TRUE)
+  })
+  when_loaded("httpuv", function() {
+    for (name in c("runServer", "startServer")) stand_in("httpuv", name, run_httpuv(paste0(name, "()")))
+  })
+  when_loaded("Rserve", function() stand_in("Rserve", "run.Rserve", run_rserve))
+}
+
+# Puts a function in the place of one of another package, also where that is attached already.
+stand_in <- function(package, name, fun) {
+  utils::assignInNamespace(name, fun, package)
+  attached <- paste0("package:", package)
+  if (!attached %in% search()) return()
+  where <- as.environment(attached)
+  unlockBinding(name, where)
+  assign(name, fun, where)
+}
+
+when_loaded <- function(package, action) {
+  if (isNamespaceLoaded(package)) return(action())
+  setHook(packageEvent(package, "onLoad"), function(...) action())
+}
+
+# In the place of a router's run(). R6 gives a method the environment of its object: what it needs of this package it
+# must look up.
+run_router <- function(host, port, ..., debug, docs) {
+  asNamespace("drover")$note_run(self, private, host, port, debug, docs)
+  invisible(self)
+}
+
+note_run <- function(pr, private, host, port, debug, docs) {
+  if (isTRUE(private$disable_run)) stop("a router cannot be run while its file is read", call. = FALSE)
+  app <- as_app(pr)
+  app$run <- list(debug = told(debug), docs = told(docs))
+  unused <- c(if (!is.null(told(host)) && host != "127.0.0.1") "host", if (!is.null(told(port))) "port")
+  register_app(app, NULL, NULL, unused, "run()")
+}
+
+# An argument, NULL when it was not given: plumber's pr_run() hands on what it was not given, too, as an empty symbol.
+told <- function(value) {
+  # in a list, as a variable that holds the empty symbol cannot be read
+  given <- tryCatch(list(value), error = function(error) list(NULL))
+  if (!is.symbol(given[[1L]])) given[[1L]]
+}
+
+run_httpuv <- function(by) {
+  force(by)
+  function(host, port, app, ...) register_app(as_app(app), NULL, NULL, c("host", "port"), by)
+}
+
+run_rserve <- function(...) {
+  request <- as_rserve_function(get0(".http.request", globalenv(), inherits = FALSE))
+  if (is.null(request)) stop_load("run.Rserve() needs a function .http.request(url, query, body, headers) before it")
+  register_app(as_app(request), NULL, NULL, ...names(), "run.Rserve()")
+}
