@@ -68,7 +68,8 @@ app_of_script <- function(value, variables) {
   if (length(made) == 1L) return(variable(made))
   if (is_servable(value)) return(value)
   if (length(made)) {
-    stop_load("it makes several apps, ", and_list(paste0("`", made, "`")), ": end it with the one to be served, or call that `app`")
+    named <- and_list(paste0("`", made, "`"))
+    stop_load("it makes several apps, ", named, ": end it with the one to be served, or call that `app`")
   }
   stop_load(
     "it makes no app: its last value, or its variable `app` or `pr`, must be ", servable, "; or it must call ",

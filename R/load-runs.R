@@ -1,5 +1,5 @@
-# Scripts that would serve by themselves: a router, an app of httpuv, the function of Rserve. While a file is loaded, what
-# they call only says which app it is. Neighbour: load-app.R.
+# Scripts that would serve by themselves: a router, an app of httpuv, the function of Rserve. While a file is loaded,
+# what they call only says which app it is. Neighbour: load-app.R.
 
 # From now on, in this process, what would serve a router, an app of httpuv or the functions of Rserve registers it.
 note_runs <- function() {
