@@ -67,12 +67,19 @@ app_routes <- function(app, prefix = "", outer = list()) {
       method = route$method, path = join_path(prefix, route$path),
       handler = checked_handler(reading_lists(app, typed_handler(route)), route), types = engine_types(route),
       timeout = route$timeout, on_client_gone = route$on_client_gone, middleware = around$middleware,
-      on_error = route$on_error %||% around$on_error, declared = route[c("params", "body")], about = route$about,
+      on_error = error_answers(route$on_error, around$on_error), declared = route[c("params", "body")], about = route$about,
       offer = route$offer
     )
   })
   mounted <- lapply(app$mounts, function(mount) app_routes(mount$app, paste0(prefix, mount$prefix), around))
   c(own, unlist(mounted, recursive = FALSE))
+}
+
+# What answers the errors of a route: its own function, and then that of the app for what dr_abort() signals.
+error_answers <- function(own, of_app) {
+  if (is.null(own)) return(of_app)
+  attr(own, "aborts") <- of_app
+  own
 }
 
 # What goes around the handlers of an app: lists of middleware and on_error, of which `outer` goes around the app.

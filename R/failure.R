@@ -90,6 +90,9 @@ take_trace <- function() {
 }
 
 # Signalled on purpose, for the client: dr_abort(), or any condition with a status.
+# Whether it is an error of dr_abort(), which passes through apps of others as what it is.
+is_abort <- function(condition) inherits(condition, "drover_error_http")
+
 is_http_error <- function(condition) {
   status <- tryCatch(condition$status, error = function(e) NULL)
   is.numeric(status) && length(status) == 1L && isTRUE(status >= 400 && status <= 599)
@@ -106,6 +109,8 @@ as_condition <- function(reason) {
 # The response to a failure: by the function of dr_on_error(), if there is one, otherwise an error status. Logged here;
 # `about` is the cell of its request, or TRUE for the one under way.
 failure_response <- function(condition, trace, on_error, req, about = TRUE) {
+  # what plumber makes of its own errors is not for those of dr_abort()
+  if (is_abort(condition) && isTRUE(attr(on_error, "reports"))) on_error <- attr(on_error, "aborts")
   if (!is.function(on_error) || is_body_error(condition)) return(problem_response(condition, trace, about))
   tryCatch({
     response <- as_response(allowInterrupts(on_error(req, condition)))

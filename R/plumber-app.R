@@ -81,6 +81,7 @@ plumber_prepare <- function(pr, given) {
   debug <- private$debug
   private$maxSize <- plumber_option("maxRequestSize", 0)
   if (!is.null(given$debug)) pr$setDebug(given$debug)
+  undo_handlers <- pass_aborts(pr)
   docs <- docs_of(pr, given$docs)
   if (isTRUE(docs$enabled)) {
     # the address is for the messages, which are not plumber's to write here
@@ -88,7 +89,25 @@ plumber_prepare <- function(pr, given) {
   }
   function() {
     private$debug <- debug
+    undo_handlers()
     if (isTRUE(docs$enabled)) plumber$unmount_docs(pr, docs)
+  }
+}
+
+# Errors of dr_abort() are none of plumber's to answer: its error handlers, also those of routers that are mounted, note
+# them in the request, where rook_handler() finds them. A function that takes it back.
+pass_aborts <- function(pr) {
+  private <- private_of(pr)
+  own <- private$errorHandler
+  private$errorHandler <- function(req, res, err) {
+    if (!is_abort(err)) return(own(req, res, err))
+    req$drover_abort <- err
+    list()
+  }
+  undo <- lapply(unname(Filter(is_plumber, pr$mounts)), pass_aborts)
+  function() {
+    private$errorHandler <- own
+    for (one in undo) one()
   }
 }
 

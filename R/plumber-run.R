@@ -118,6 +118,7 @@ endpoint_failure <- function(endpoint) {
 }
 
 fail_as_plumber <- function(condition, endpoint, req, env, res) {
+  if (is_abort(condition)) stop(condition)
   env <- env %||% bare_request(req, endpoint)
   res <- res %||% endpoint$new_res()
   value <- tryCatch(endpoint$fail(env, res, condition), error = function(error) {

@@ -79,8 +79,14 @@ rook_handler <- function(app) {
     }
     value <- app$call(env)
     if (for_rook) value <- one_string(value)
-    if (is_promise(value)) value$then(rook_response) else rook_response(value)
+    answered <- if (of_plumber) function(value) plumber_response(value, env) else rook_response
+    if (is_promise(value)) value$then(answered) else answered(value)
   }
+}
+
+# See pass_aborts().
+plumber_response <- function(value, env) {
+  if (is.null(env$drover_abort)) rook_response(value) else stop(env$drover_abort)
 }
 
 # Whether an app is put together from the parts of the package Rook: these read requests, and write answers, as Rook's

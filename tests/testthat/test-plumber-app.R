@@ -48,6 +48,39 @@ test_that("in a session the working directory is the folder's while a request is
   expect_identical(getwd(), before)
 })
 
+test_that("dr_abort() in endpoints and filters of a router is answered as anywhere, by the app around it", {
+  inner <- plumber::pr_get(plumber::pr(), "/deep", function() dr_abort(410, "gone"))
+  pr <- plumber::pr() |>
+    plumber::pr_get("/plain", function() dr_abort(403, "not you")) |>
+    plumber::pr_get("/req", function(req) dr_abort(403, "not you", headers = list("X-Why" = "none"))) |>
+    plumber::pr_get("/later", function() promises::promise_resolve(1)$then(function(v) dr_abort(409, "later"))) |>
+    plumber::pr_get("/caught", function() tryCatch(dr_abort(403), drover_error_http = function(e) e$status)) |>
+    plumber::pr_get("/fails", function() stop("a secret")) |>
+    plumber::pr_filter("stops", function(req) {
+      if (!is.null(req$HTTP_X_STOP)) dr_abort(429, "filtered")
+      plumber::forward()
+    }) |>
+    plumber::pr_mount("/inner", inner) |>
+    plumber::pr_set_error(function(req, res, err) "plumber's")
+  app <- dr_mount(dr_app(), "/api", pr)
+  dr_on_error(app, function(req, err) dr_text(paste("ours:", conditionMessage(err)), status = err$status, headers = err$headers))
+  for (how in c("fast", "full")) {
+    server <- serve_workers(app, plumber = how)
+    answer <- function(path, ...) with(fetch(server, path, ...), paste(status, text))
+    expect_identical(answer("/api/plain"), "403 ours: not you")
+    expect_identical(answer("/api/req"), "403 ours: not you")
+    expect_identical(answer("/api/later"), "409 ours: later")
+    expect_identical(answer("/api/inner/deep"), "410 ours: gone")
+    expect_identical(answer("/api/caught"), "200 [403]")
+    expect_match(answer("/api/fails"), "plumber's", fixed = TRUE)
+    expect_identical(answer("/api/plain", headers = c("X-Stop" = "1")), "429 ours: filtered")
+    expect_identical(fetch(server, "/api/req")$headers[["x-why"]], "none")
+    dr_stop()
+  }
+  # as it was before
+  expect_identical(pr$.__enclos_env__$private$errorHandler(NULL, NULL, NULL), "plumber's")
+})
+
 test_that("a router is mounted below a path, and the same one may be served again", {
   pr <- plumber::pr_get(plumber::pr(), "/ping", function(req) req$PATH_INFO)
   app <- dr_get(dr_mount(dr_app(), "/api", pr), "/", function() "front page")
