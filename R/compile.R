@@ -67,7 +67,8 @@ app_routes <- function(app, prefix = "", outer = list()) {
       method = route$method, path = join_path(prefix, route$path),
       handler = checked_handler(reading_lists(app, typed_handler(route)), route), types = engine_types(route),
       timeout = route$timeout, on_client_gone = route$on_client_gone, middleware = around$middleware,
-      on_error = error_answers(route$on_error, around$on_error), declared = route[c("params", "body")], about = route$about,
+      on_error = error_answers(route$on_error, around$on_error), declared = route[c("params", "body")],
+      about = route$about,
       offer = route$offer
     )
   })

@@ -76,6 +76,8 @@ test_every_way("rooms are those of R, and threads send when they like", function
   for (i in 0:2) expect(ws_next(client) == paste("tick", i), "no tick")
   ws_leave(client)
   expect(noted_line(server, "^a thread was told 1$"), "it was told otherwise: ", toString(notes(server)))
+  # how many a handler in C has reached, nobody has asked
+  expect(!any(grepl(" ERROR ", server$log())), paste(server$log(), collapse = "\n"))
 })
 
 test_every_way("a handler that was written for drogonR", function(start) {

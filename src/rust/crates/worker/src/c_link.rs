@@ -162,6 +162,10 @@ impl CLink {
             RequestId::from_word(word)
         });
         let Some(id) = id else { return false };
+        if id == RequestId::NOBODY {
+            // the answer to a command, such as how many a broadcast has reached: C handlers do not wait for it
+            return true;
+        }
         match Order::decode(&self.message) {
             Some(order) => {
                 let half = self.sinks.get(id.slot as usize).and_then(Option::as_ref);
