@@ -15,7 +15,8 @@
 #' `f` and its arguments are copied to the other worker, and the value is copied back, as by [serialize()]. A function
 #' that is written in the app's file sees what that file has made, as it is in the other worker; one that is made in a
 #' handler takes along what it can see there. External pointers, such as `req` and database connections, do not
-#' survive the way: take out of `req` what is needed before.
+#' survive the way: take out of `req` what is needed before. Responses with a file, such as those of [dr_png()] and
+#' [dr_file()], do, alone or in a list: what is only the other worker's file is copied.
 #'
 #' With a single worker the task is run by that one, after the handler has returned its promise; in a session, which
 #' is interrupted only when the client leaves, also when it takes too long.
@@ -121,7 +122,11 @@ hear_of_task <- function(req) {
     return("")
   }
   outcome <- tryCatch(unserialize(message), error = function(error) list(error = error))
-  if (is.null(outcome$error)) promise$resolve(outcome$value) else promise$reject(outcome$error)
+  if (is.null(outcome$error)) {
+    promise$resolve(with_files(outcome$value, file_of_bytes))
+  } else {
+    promise$reject(outcome$error)
+  }
   ""
 }
 
@@ -161,8 +166,45 @@ task_failure <- function(condition, trace) {
 }
 
 task_response <- function(value) {
-  outcome <- if (inherits(value, "dr_task_failure")) unclass(value) else list(value = value)
+  failed <- inherits(value, "dr_task_failure")
+  outcome <- if (failed) unclass(value) else list(value = with_files(value, bytes_of_file))
   response_of(200L, serialize(outcome, NULL, xdr = FALSE), list(`Content-Type` = "application/octet-stream"))
+}
+
+# ---- files of responses, such as those of dr_png() -----------------------------------------------------------------
+
+# `value` with the files changed of the responses that it is, or is a list of.
+with_files <- function(value, change) {
+  if (is_response(value)) {
+    file <- .subset2(value, "file")
+    if (is.null(file)) return(value)
+    parts <- unclass(value)
+    parts$file <- change(file)
+    return(structure(parts, class = oldClass(value)))
+  }
+  if (is.list(value) && !is.object(value)) value[] <- lapply(value, with_files, change)
+  value
+}
+
+# In the worker that runs it: what has no name any more, or goes with this process, goes along. Another file is opened
+# by its path where it is sent.
+bytes_of_file <- function(file) {
+  ours <- startsWith(file, paste0(normalizePath(tempdir()), "/"))
+  if (file.exists(file) && !ours) return(file)
+  structure(as.character(file), bytes = read_opened(file))
+}
+
+# In the worker that has asked: a file of the same kind, without a name.
+file_of_bytes <- function(file) {
+  bytes <- attr(file, "bytes")
+  if (is.null(bytes)) return(file)
+  extension <- tools::file_ext(file)
+  copy <- tempfile(fileext = if (nzchar(extension)) paste0(".", extension) else "")
+  writeBin(bytes, copy)
+  copy <- normalizePath(copy)
+  opened <- .Call(C_opened_open, copy, TRUE)
+  if (is.character(opened)) stop_drover("file", paste("a file of dr_async():", opened), call = NULL)
+  structure(copy, opened = opened)
 }
 
 # In their order, as the engine has them after the handlers of the app; named as they appear in tracebacks.

@@ -63,6 +63,16 @@ dr_get(app, "/why/<what>", function(req) {
 })
 dr_get(app, "/fails", function(req) dr_async(function(x) log(x), "a word"))
 dr_get(app, "/aborts", function(req) dr_async(function() dr_abort(409L, "taken")))
+# responses with files: without a name, in the folder of the worker's R, somebody else's
+dr_get(app, "/file/<which>", function(req) {
+  dr_async(function(which) {
+    if (which == "plot") return(dr_png(plot(1:3)))
+    file <- if (which == "kept") Sys.getenv("GATES") else tempfile(fileext = ".csv")
+    if (which != "kept") writeLines("a,b", file)
+    response <- dr_file(file, delete = which == "removed")
+    if (which == "listed") list(one = response, pid = Sys.getpid()) else response
+  }, req$params$which)$then(function(value) if (is.null(value$one)) value else value$one)
+})
 # what is made in a handler, with what it sees there
 dr_get(app, "/closure/<n>", function(req) {
   n <- as.numeric(req$params$n)

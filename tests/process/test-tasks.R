@@ -48,6 +48,19 @@ test_every_way("long arguments and values pass", function(start) {
 }, of = c("the session", "spawned workers"))
 
 # a session is nobody's to interrupt for being late
+test_every_way("a task may give a response with a file, whoever's that is", function(start) {
+  server <- start(tasks_app)
+  for (which in c("named", "removed", "listed")) {
+    answer <- ask(server, paste0("/file/", which))
+    expect(answer$status == "200" && answer$body == "a,b", which, ": ", answer$status, " ", answer$body)
+    expect(grepl("^text/csv", field(answer, "content-type")), which, " is ", field(answer, "content-type"))
+  }
+  answer <- ask(server, "/file/kept", "-H", "Range: bytes=0-1")
+  expect(answer$status == "206" && nchar(answer$body) == 2L, "kept: ", answer$status)
+  answer <- ask(server, "/file/plot")
+  expect(answer$status == "200" && field(answer, "content-type") == "image/png", "plot: ", answer$status)
+})
+
 test_every_way("a task is interrupted at its own deadline and at that of its request", function(start) {
   server <- start(tasks_app)
   for (path in c("/limited", "/short", "/why/late")) {
