@@ -51,7 +51,8 @@ dr_use <- function(app, middleware) {
 #' A bare string is sent with status 200, as from a handler: give the status, as in the example. An error that
 #' [dr_abort()] signalled carries its own in `err$status`.
 #'
-#' Malformed bodies (`drover_error_body`) and errors of C handlers do not come here.
+#' A body that cannot be read, such as malformed JSON, is an error of class `drover_error_body` and, with its status in
+#' `err$status`, of `drover_error_http`. Errors of C handlers do not come here.
 #'
 #' @section Errors of the engine: 401, 403, 404, 405, 413, 429, 502, 503 and 504 are answered by the engine, which does
 #'   not wait for R: it asks the function of the app that is served (not of one mounted in it) once for each of them,

@@ -89,17 +89,16 @@ take_trace <- function() {
   if (state[[2L]]) c(sprintf("`%s`(req)", engine$names[[state[[3L]]]]), "...")
 }
 
-# Signalled on purpose, for the client: dr_abort(), or any condition with a status.
-# Whether it is an error of dr_abort(), which passes through apps of others as what it is.
+# Whether it is an error of dr_abort(), or of a body that cannot be read: it passes through apps of others as what it is.
 is_abort <- function(condition) inherits(condition, "drover_error_http")
 
+# Signalled on purpose, for the client: dr_abort(), or any condition with a status.
 is_http_error <- function(condition) {
   status <- tryCatch(condition$status, error = function(e) NULL)
   is.numeric(status) && length(status) == 1L && isTRUE(status >= 400 && status <= 599)
 }
 
 # A malformed part of the request is the client's error before it is the handler's.
-is_body_error <- function(condition) inherits(condition, "drover_error_body")
 
 # What a promise was rejected with need not be a condition.
 as_condition <- function(reason) {
@@ -111,7 +110,7 @@ as_condition <- function(reason) {
 failure_response <- function(condition, trace, on_error, req, about = TRUE) {
   # what plumber makes of its own errors is not for those of dr_abort()
   if (is_abort(condition) && isTRUE(attr(on_error, "reports"))) on_error <- attr(on_error, "aborts")
-  if (!is.function(on_error) || is_body_error(condition)) return(problem_response(condition, trace, about))
+  if (!is.function(on_error)) return(problem_response(condition, trace, about))
   tryCatch({
     response <- as_response(allowInterrupts(on_error(req, condition)))
     if (!is_http_error(condition) && !isTRUE(attr(on_error, "reports"))) {

@@ -191,7 +191,7 @@ body_slowly <- function(req, as, unused) {
 body_text <- function(req) {
   body <- req$body
   if (is.character(body)) return(body)
-  stop_drover("body", "the body is not UTF-8 text", status = 400L, headers = list(), call = sys.call(-1L))
+  stop_field(400L, "the body is not UTF-8 text", call = sys.call(-1L))
 }
 
 # `"1"`, as is fit for a terminal or a log.

@@ -135,8 +135,8 @@ reply_failure <- function(condition, trace = NULL) {
 }
 
 # Called from C when a part of a request cannot be read.
-stop_field <- function(status, message) {
-  stop_drover("body", message, status = status, headers = list(), call = NULL)
+stop_field <- function(status, message, call = NULL) {
+  stop_drover("http", message, status = status, headers = list(), call = call, class = "drover_error_body")
 }
 
 # Called from C when a handler returned a promise: the reply is sent when it comes to its end.

@@ -64,6 +64,29 @@ test_that("what outer middleware adds is on answers to errors, too, which are th
   }
 })
 
+test_that("what is wrong with a body goes to dr_on_error(), whatever reads it", {
+  boundary <- "--x\r\nContent-Disposition: form-data; name=a"
+  server <- local_server({
+    app <- dr_app()
+    dr_on_error(app, function(req, err) {
+      dr_json(list(ours = class(err)[1:2], why = conditionMessage(err)), status = err$status)
+    })
+    for (part in c("json", "form", "files")) local({
+      part <- part
+      dr_post(app, paste0("/", part), function(req) length(req[[part]]))
+    })
+  })
+  ours <- function(path, type, body) {
+    answer <- http(server, path, "-H", paste("Content-Type:", type), "--data-binary", body)
+    expect_identical(answer$status, 400L)
+    expect_identical(jsonlite::fromJSON(answer$body)$ours, c("drover_error_body", "drover_error_http"))
+  }
+  ours("/json", "application/json", "{")
+  ours("/form", "application/x-www-form-urlencoded", "a=%zz")
+  ours("/files", "multipart/form-data; boundary=x", boundary)
+  ours("/files", "multipart/form-data; boundary=x", "no parts")
+})
+
 test_that("a promise that is rejected goes to dr_on_error()", {
   skip_if_not_installed("promises")
   server <- local_server({
