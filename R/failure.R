@@ -89,7 +89,8 @@ take_trace <- function() {
   if (state[[2L]]) c(sprintf("`%s`(req)", engine$names[[state[[3L]]]]), "...")
 }
 
-# Whether it is an error of dr_abort(), or of a body that cannot be read: it passes through apps of others as what it is.
+# Whether it is an error of dr_abort(), or of a body that cannot be read: it passes through apps of others as what it
+# is.
 is_abort <- function(condition) inherits(condition, "drover_error_http")
 
 # Signalled on purpose, for the client: dr_abort(), or any condition with a status.
