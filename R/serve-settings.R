@@ -9,8 +9,6 @@ serving_arguments <- function(frame, old, call) {
   values <- lapply(own, function(name) check_setting(name, frame[[name]], call))
   names(values) <- own
   groups <- settle_groups(mget(names(group_makers), envir = frame), old, call)
-  check_log(values$log, "log", call)
-  check_log(values$access_log, "access_log", call)
   warn_debug(values$debug, values$host)
   check_hook(frame$on_worker_start, "on_worker_start", null = TRUE, call = call)
   check_hook(frame$on_worker_stop, "on_worker_stop", null = TRUE, call = call)
@@ -41,11 +39,15 @@ check_client_gone <- function(on_client_gone, call) {
   check_choice_or_null(on_client_gone, "on_client_gone", c("finish", "interrupt"), call)
 }
 
+# Where lines are written, as the engine takes it.
 check_log <- function(log, arg, call) {
   right <- "\"stderr\", \"none\", or the path of a file in an existing folder"
   if (!is_string(log) || !nzchar(log)) stop_argument(arg, right, log, call)
-  if (log %in% c("stderr", "none")) return(invisible())
+  # as for other programs
+  if (log == "-") return("stderr")
+  if (log %in% c("stderr", "none")) return(log)
   if (dir.exists(log) || !dir.exists(dirname(path.expand(log)))) stop_argument(arg, right, log, call)
+  log
 }
 
 # The settings as the engine takes them: paths absolute, the server's own folder for large bodies made. It goes in

@@ -52,6 +52,7 @@ check_setting <- function(name, value, call) {
       }
     },
     text = check_string(value, name, null = is.na(row$Default), call = call),
+    target = value <- check_log(value, name, call),
     list = ,
     lines = check_texts(value, name, null = is.na(row$Default), call = call),
     workers = {

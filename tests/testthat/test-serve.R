@@ -110,6 +110,15 @@ test_that("a stop hook that fails is a warning, and the others run", {
   expect_false(dr_running())
 })
 
+test_that("`-` is standard error for logs, as for other programs", {
+  withr::local_dir(withr::local_tempdir())
+  for (name in c("log", "access_log")) {
+    expect_identical(check_setting(name, "-", NULL), "stderr")
+    expect_identical(check_setting(name, "none", NULL), "none")
+    expect_error(check_setting(name, tempdir(), NULL), "must be \"stderr\", \"none\", or the path", fixed = TRUE)
+  }
+})
+
 test_that("requests for other hosts than those that are allowed are refused, without R", {
   app <- dr_get(dr_app(), "/x", hello)
   wrong <- "allowed_hosts: must be names such as example.com or *.example.com, or * for all, not 'https://a.example'"

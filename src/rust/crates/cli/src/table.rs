@@ -61,6 +61,7 @@ fn setting(record: &'static str) -> Setting {
         "paths" => Kind::Paths,
         "list" => Kind::List,
         "lines" => Kind::Lines,
+        "target" => Kind::Target,
         _ => Kind::Text,
     };
     Setting {

@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     List,
     /// texts, each on a line of its own or in a flag of its own
     Lines,
+    /// where lines are written: a word of the server's, or a file; `-` is standard error, as for other programs
+    Target,
     /// anything
     Text,
 }
@@ -80,7 +82,8 @@ impl Kind {
                 Ok(Value::Array(lines.map(|line| Value::String(line.to_owned())).collect()))
             }
             Kind::List => list(text).ok_or_else(|| "must be one value, or several with commas between them".to_owned()),
-            Kind::Text => Ok(Value::String(text.to_owned())),
+            Kind::Target if text == "-" => Ok(Value::String("stderr".to_owned())),
+            Kind::Target | Kind::Text => Ok(Value::String(text.to_owned())),
         }
     }
 }
@@ -184,6 +187,8 @@ mod tests {
         assert_eq!(or_auto("Auto"), Ok(Value::String("auto".to_owned())));
         assert_eq!(or_auto("off"), Ok(Value::String("false".to_owned())));
         assert_eq!(or_auto("perhaps"), Err("must be true, false or auto".to_owned()));
+        let target = |text| Kind::Target.read(text);
+        assert_eq!((target("-"), target("a")), (Ok(Value::String("stderr".to_owned())), Kind::Text.read("a")));
         let choice = Kind::Choice(vec!["fork", "spawn"]);
         assert_eq!(choice.read("thread"), Err("must be one of: fork, spawn".to_owned()));
     }
