@@ -4,13 +4,33 @@
 use rustix::event::{poll, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{
-    kill_process_group, pidfd_open, pidfd_send_signal, test_kill_process, waitid, Pid, PidfdFlags, Signal, WaitId,
-    WaitIdOptions,
+    getpid, kill_process_group, pidfd_open, pidfd_send_signal, test_kill_process, waitid, Pid, PidfdFlags, Signal,
+    WaitId, WaitIdOptions,
 };
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+
+/// Whether the system has what processes are watched, signalled and waited for by. Without it there are no worker
+/// processes: docs/decisions/0009-supervision.md says why.
+///
+/// # Errors
+/// What it lacks, and what to do.
+pub fn check_system() -> io::Result<()> {
+    // somebody's child, but not its own
+    let is_waited_for = |fd: OwnedFd| waitid(WaitId::PidFd(fd.as_fd()), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
+    match pidfd_open(getpid(), PidfdFlags::empty()).map(is_waited_for) {
+        Ok(Ok(_) | Err(Errno::CHILD)) => Ok(()),
+        Err(e @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => Err(e.into()),
+        Ok(Err(e)) | Err(e) => Err(io::Error::other(format!(
+            "worker processes need pidfd_open() and waitid() of what it opens, which Linux has since 5.4, and this \
+             system refuses ({}): an older kernel, or a sandbox. One process does without: dr_serve(workers = 1) in an \
+             R session",
+            io::Error::from(e)
+        ))),
+    }
+}
 
 /// A process that leads its process group, as all of ours do: what it has started belongs to it.
 #[derive(Clone, Debug)]

@@ -3,6 +3,7 @@
 use crate::alarm::Alarm;
 use crate::board::Board;
 use crate::inspection::{Asker, Tell};
+use crate::process::check_system;
 use crate::supervisor::{Command, Outlet, Supervisor};
 use crate::{Event, Failure, PoolOptions, Source, Start};
 use engine::{Action, Address, Commands, Gauge, Log, Server, Settings, Snapshot, StartError};
@@ -46,6 +47,7 @@ impl Service {
     /// When the settings are wrong or the address cannot be bound. Nothing is then left running.
     pub fn start(settings: Settings, options: PoolOptions, source: Source, wake: Wake) -> Result<Service, StartError> {
         options.check().map_err(StartError::Config)?;
+        check_system()?;
         if options.start == Start::Spawn && matches!(source, Source::Zygote { .. }) {
             let why = "start = \"spawn\" needs an app in a file, as each worker loads it by itself";
             return Err(StartError::Config(why.to_owned()));
