@@ -97,7 +97,7 @@ impl Default for Limits {
             body_timeout: 15.0,
             min_body_rate: 500,
             write_timeout: 30.0,
-            keep_alive: 60.0,
+            keep_alive: 75.0,
             timeout: 30.0,
             kill_after: 2.0,
             queue_timeout: 0.0,

@@ -59,7 +59,7 @@ fn crowd(service: &Service, size: usize, text: &str, has_answer: bool, expected:
 fn memory_of_a_crowd_goes_back_though_nothing_comes_after_it() {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
-    let service = Service::new(1, Limits { keep_alive: 60.0, ..Limits::default() });
+    let service = Service::new(1, Limits::default());
     let route = settings::route("POST", "/", 1, Runs::Inline);
     service.serves(vec![route], Arc::new(Silent));
     // what is needed once and kept
