@@ -119,6 +119,7 @@ uint32_t drv_link_next(drv_link *, drv_cell *, int32_t *traits);
 uint64_t drv_link_finished(drv_link *); /* ns */
 void drv_link_tell(drv_link *);
 int32_t drv_link_doze(drv_link *);
+void drv_give_back(void);
 void drv_link_awake(const drv_link *);
 int32_t drv_link_bell(const drv_link *);
 void drv_link_log(const drv_link *, const drv_cell *, int32_t level, drv_str text);
@@ -162,6 +163,7 @@ const uint8_t *drv_cell_body(drv_cell *, size_t *len, drv_error *error);
 const uint8_t *drv_cell_json(const drv_cell *, uint32_t field, size_t *len);
 int32_t drv_cell_asks_for(const drv_cell *, drv_str method, drv_str target);
 int32_t drv_cell_is_open(const drv_cell *);
+void drv_cell_rest(drv_cell *);
 
 /* channels.rs */
 typedef struct {

@@ -23,6 +23,7 @@
 #include "hygiene.h"
 #include "inspection.h"
 #include "natives.h"
+#include "rest.h"
 #include "signals.h"
 #include "worker.h"
 #include <errno.h>
@@ -237,7 +238,7 @@ int drv_process_callbacks_due_in(int longest) {
 }
 
 int drv_process_patience(int longest) {
-  longest = drv_heap_due_in(drv_inspection_due_in(longest));
+  longest = drv_rest_due_in(drv_heap_due_in(drv_inspection_due_in(longest)));
   if (!must_ask()) return longest;
   if (p.stale > 1) ask();
   int left = until_due(longest);

@@ -16,6 +16,7 @@
 #include "intercept.h"
 #include "natives.h"
 #include "process.h"
+#include "rest.h"
 #include "signals.h"
 #include "streams.h"
 #include "worker.h"
@@ -95,7 +96,7 @@ static void idle_callback(void *unused) {
   if (!session) return;
   atomic_store(&polls, 0);
   if (again || !drv_link_doze(drv_worker_link())) drv_call_later(idle_callback, 0);
-  else drv_session_minds_streams();
+  else drv_session_minds_time();
 }
 
 /* When timed_callback() has been asked for, in ms of the monotonic clock; INT64_MAX for never. */
@@ -108,9 +109,10 @@ static void timed_callback(void *unused) {
   idle_callback(unused);
 }
 
-void drv_session_minds_streams(void) {
-  if (!session || !drv_streams_are_open(drv_worker_link())) return;
-  int due = drv_streams_due_in(drv_worker_link(), LONGEST_MS);
+void drv_session_minds_time(void) {
+  if (!session) return;
+  int due = drv_rest_due_in(LONGEST_MS);
+  if (drv_streams_are_open(drv_worker_link())) due = drv_streams_due_in(drv_worker_link(), due);
   if (due >= LONGEST_MS) return;
   int64_t at = drv_now_ms() + due;
   if (at >= asked_for) return;

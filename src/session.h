@@ -35,8 +35,8 @@ void drv_session_handled(void);
 /* The same as drv_process_tells_heap(), of a session. */
 int drv_session_tells_heap(uint32_t collections, uint32_t micros, uint64_t bytes);
 
-/* Streams may be due while the session is idle: has the loop called in time. */
-void drv_session_minds_streams(void);
+/* Streams may be due while the session is idle, or its rest: has the loop called in time. */
+void drv_session_minds_time(void);
 
 SEXP drv_session_interrupted(void);
 SEXP drv_session_open(SEXP json, SEXP handlers);

@@ -28,6 +28,7 @@
 #include "printed.h"
 #include "process.h"
 #include "request.h"
+#include "rest.h"
 #include "session.h"
 #include "signals.h"
 #include "streams.h"
@@ -270,6 +271,7 @@ static void after_call(int quick) {
 }
 
 static void after_handler(void) {
+  drv_rest_is_over();
   drv_printed_flush();
   w.in_handler = 0;
   drv_session_handled();
@@ -290,6 +292,7 @@ void drv_worker_begins_stream(void) {
 }
 
 void drv_worker_ended_stream(void) {
+  drv_rest_is_over();
   drv_printed_flush();
   only_parent();
   if (w.asks) forget_answers();
@@ -357,6 +360,13 @@ static int doze(int timeout_ms, int stdin_too) {
   return others;
 }
 
+/* There has been nothing to do for a while. */
+static void rest(void) {
+  SEXP cell = current_cell();
+  if (cell && drv_request_is_pristine(w.req)) drv_cell_rest(drv_request_cell(cell));
+  drv_rest();
+}
+
 /* What woke us was no request. */
 static void look_around(void) {
   drv_run_input_handlers();
@@ -386,6 +396,7 @@ static SEXP run(enum mode mode) {
     drv_process_check_events();
     int64_t now = drv_now_ns();
     drv_heap_look(now);
+    if (!busy && drv_rest_begins(now)) rest();
     if (busy) {
       if (now - looked < LOOK_EVERY_NS) continue;
       looked = now;
@@ -526,6 +537,7 @@ void drv_worker_open(drv_link *link) {
   w.req = NULL;
   w.stop = w.in_handler = w.awaiting = w.callbacks_left = w.unseen = 0;
   w.link = link;
+  drv_rest_note();
   drv_hygiene_note();
 }
 
@@ -554,8 +566,9 @@ SEXP drv_worker_answer_in_frame(SEXP cell, SEXP value) { return Rf_ScalarInteger
 SEXP drv_worker_settle(SEXP cell, SEXP value) {
   if (!w.link || !drv_cell_is_open(drv_request_cell(cell))) return R_NilValue;
   w.awaiting -= !answer(cell, value);
+  drv_rest_is_over();
   if (w.link) drv_link_tell(w.link);
-  drv_session_minds_streams();
+  drv_session_minds_time();
   return R_NilValue;
 }
 

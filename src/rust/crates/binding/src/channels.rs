@@ -75,6 +75,11 @@ thread_local! {
     static ANSWER: RefCell<Table> = RefCell::default();
 }
 
+/// Nobody reads the last answer any more.
+pub(crate) fn forget() {
+    ANSWER.take();
+}
+
 /// An answer as a list of two vectors: numbers and texts.
 #[derive(Default)]
 struct Table {

@@ -10,6 +10,11 @@ thread_local! {
     static TEXT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Nobody reads the last text any more.
+pub(crate) fn forget() {
+    TEXT.take();
+}
+
 /// The fields of an event; NA for those that it does not have. As `drv_sse` in C.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -38,7 +43,7 @@ pub unsafe extern "C" fn drv_sse_text(event: *const Event) -> Str {
     };
     shield(Str::NA, || {
         TEXT.with_borrow_mut(|text| {
-            text.clear();
+            kept::empty(text);
             fields.write(text).map_or(Str::NA, |()| Str::new(text))
         })
     })

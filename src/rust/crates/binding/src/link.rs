@@ -91,10 +91,11 @@ thread_local! {
     static FILE: std::cell::Cell<Option<RawFd>> = const { std::cell::Cell::new(None) };
 }
 
-/// Uses the message that was made last.
+/// Uses the message that was made last, up.
 pub(crate) fn made_message<T>(use_it: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     let mut message = MESSAGE.take();
     let used = use_it(&mut message);
+    kept::empty(&mut message);
     MESSAGE.set(message);
     used
 }
@@ -213,6 +214,12 @@ pub unsafe extern "C" fn drv_reply_send(link: *mut Link, cell: *mut Cell) -> i32
 pub unsafe extern "C" fn drv_link_tell(link: *mut Link) {
     // SAFETY: the caller's.
     unsafe { (*link).worker.tell() };
+}
+
+/// Gives memory that nobody uses back to the system.
+#[no_mangle]
+pub extern "C" fn drv_give_back() {
+    shm::give_back();
 }
 
 /// Says that the main thread will sleep on the bell. 0 when there is work: do not sleep.

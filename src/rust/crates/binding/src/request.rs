@@ -141,6 +141,13 @@ impl Cell {
         self.request().map_or(b"", |request| request.head.terms)
     }
 
+    /// Nothing has come for a while: what is left of the last request goes, if that has its reply.
+    fn rest(&mut self) {
+        if self.job.is_none() && self.reading == 0 {
+            *self = Cell::default();
+        }
+    }
+
     /// The reply is sent: files of the request go.
     pub(crate) fn close(&mut self) {
         if self.reading == 0 {
@@ -368,6 +375,23 @@ pub extern "C" fn drv_cell_new() -> *mut Cell {
 pub unsafe extern "C" fn drv_cell_free(cell: *mut Cell) {
     // SAFETY: the caller's.
     shield((), || drop(unsafe { Box::from_raw(cell) }));
+}
+
+/// The worker has had nothing to do for a while, and nobody else has the request in `cell`: what was kept of the last
+/// one goes, and what C was shown last.
+///
+/// # Safety
+/// `cell` is live, and C reads nothing that it was shown before.
+#[no_mangle]
+pub unsafe extern "C" fn drv_cell_rest(cell: *mut Cell) {
+    // SAFETY: the caller's.
+    let cell = unsafe { &mut *cell };
+    shield((), || {
+        cell.rest();
+        crate::events::forget();
+        crate::channels::forget();
+        crate::yaml::forget();
+    });
 }
 
 /// The field of this number of the request in `cell`. Null, and an error, when the client's bytes do not give one.

@@ -17,6 +17,11 @@ thread_local! {
     static LAST: RefCell<Box<Made>> = RefCell::default();
 }
 
+/// Nobody reads the last text any more.
+pub(crate) fn forget() {
+    LAST.take();
+}
+
 /// A string: a JSON document as YAML. Null, and an error, when `json` is no such document.
 ///
 /// # Safety

@@ -174,9 +174,7 @@ impl Talk<'_> {
         self.written += n;
         let is_all = self.is_written();
         if is_all {
-            self.output.clear();
-            // after a long message
-            self.output.shrink_to(ENOUGH);
+            kept::empty(&mut self.output);
             self.written = 0;
             self.unsent.fetch_sub(std::mem::take(&mut self.lens), Relaxed);
             if let Some(payload) = self.pinged.take() {

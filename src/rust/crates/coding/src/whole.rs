@@ -6,8 +6,6 @@ use flate2::{Compress, Compression, FlushCompress};
 use std::cell::RefCell;
 use zstd::bulk::Compressor;
 
-/// Memory for what comes out that stays with a thread.
-const KEPT: usize = 256 << 10;
 /// Of gzip: magic, method, no flags, no time, no hint, no system (RFC 1952 section 2.3).
 pub(crate) const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
 
@@ -26,7 +24,6 @@ thread_local! {
 pub fn pack<T>(body: &[u8], coding: Coding, level: u8, use_it: impl FnOnce(&[u8]) -> T) -> Option<T> {
     let (mut out, packed) = TOOLS.with_borrow_mut(|tools| {
         let mut out = std::mem::take(&mut tools.out);
-        out.clear();
         let packed = match coding {
             Coding::Zstd => tools.zstd(body, level, &mut out),
             Coding::Gzip => tools.gzip(body, level, &mut out),
@@ -35,10 +32,8 @@ pub fn pack<T>(body: &[u8], coding: Coding, level: u8, use_it: impl FnOnce(&[u8]
         (out, packed)
     });
     let used = packed.filter(|()| out.len() < body.len()).map(|()| use_it(&out));
-    if out.capacity() <= KEPT {
-        out.clear();
-        TOOLS.with_borrow_mut(|tools| tools.out = out);
-    }
+    kept::empty(&mut out);
+    TOOLS.with_borrow_mut(|tools| tools.out = out);
     used
 }
 

@@ -95,9 +95,8 @@ pub(crate) struct Entries {
     spare: Vec<Vec<u8>>,
 }
 
-/// Buffers kept for the next requests, and the largest that is worth keeping.
+/// Buffers kept for the next requests.
 const SPARE: usize = 64;
-const SPARE_BYTES: usize = 4096;
 
 impl Entries {
     /// An empty buffer for a message.
@@ -121,8 +120,8 @@ impl Entries {
         self.get(key)?;
         let mut entry = self.slab.remove(key.index as usize);
         let mut buffer = std::mem::take(&mut entry.message);
-        if self.spare.len() < SPARE && buffer.capacity() <= SPARE_BYTES {
-            buffer.clear();
+        if self.spare.len() < SPARE {
+            kept::empty_one_of_many(&mut buffer);
             self.spare.push(buffer);
         }
         Some(entry)

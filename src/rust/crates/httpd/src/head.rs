@@ -9,9 +9,8 @@ use http::{HeaderName, Method};
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
 
-/// Ended ones that a thread keeps, and the most bytes of fields that one of them may have room for.
-const KEPT: usize = 64;
-const KEPT_BYTES: usize = 4096;
+/// Ended ones that a thread keeps.
+const SPARE: usize = 64;
 
 thread_local! {
     // boxed, so that handing one over copies a pointer
@@ -126,11 +125,11 @@ impl DerefMut for Head {
 impl Drop for Head {
     fn drop(&mut self) {
         let Some(mut content) = self.0.take() else { return };
-        if content.fields.text.capacity() + content.target.capacity() > KEPT_BYTES {
+        if content.fields.room() + content.target.capacity() > kept::OF_MANY {
             return;
         }
         FREE.with_borrow_mut(|free| {
-            if free.len() < KEPT {
+            if free.len() < SPARE {
                 content.fields.clear();
                 content.protocol = None;
                 content.set_target("", None);
@@ -186,6 +185,11 @@ impl Fields {
     fn clear(&mut self) {
         self.text.clear();
         self.spans.clear();
+    }
+
+    /// Bytes that there is room for.
+    fn room(&self) -> usize {
+        self.text.capacity() + self.spans.capacity() * size_of::<Span>()
     }
 
     /// Adds a field, whose name is in lower case.

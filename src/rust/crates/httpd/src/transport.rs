@@ -26,12 +26,13 @@ const FULL: usize = 16 << 10;
 /// A body up to this many bytes is copied to stand behind its head: that costs less than what the kernel does for a
 /// vector of them.
 const COPIED: usize = 4 << 10;
-/// A thread keeps a buffer of at most so many bytes.
-const KEPT: usize = 256 << 10;
 
 thread_local! {
     static INPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     static OUTPUT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    /// The last body that was written. Its memory goes when the next one has some: otherwise the allocator would
+    /// give it back to the system, and have it made anew, each time.
+    static WRITTEN: Cell<Bytes> = const { Cell::new(Bytes::new()) };
 }
 
 /// See the module.
@@ -64,6 +65,8 @@ struct Output {
     head: Vec<u8>,
     sent: usize,
     body: Bytes,
+    /// how long that was
+    len: usize,
     /// counts `head` while it waits for the client: pieces of streams were copied to it
     waits: Option<Promised>,
 }
@@ -97,14 +100,14 @@ impl Transport {
         let left = self.input.unused().to_vec();
         let to = left.len();
         let buffer = std::mem::replace(&mut self.input, Input { bytes: left, from: 0, to }).bytes;
-        if buffer.len() <= KEPT {
+        // it is given out as long as it is
+        if buffer.capacity() <= kept::OF_ONE {
             INPUT.set(buffer);
         }
         if self.output.is_empty() {
-            let buffer = std::mem::take(&mut self.output.head);
-            if buffer.capacity() <= KEPT {
-                OUTPUT.set(buffer);
-            }
+            let mut buffer = std::mem::take(&mut self.output.head);
+            kept::empty(&mut buffer);
+            OUTPUT.set(buffer);
             self.output.waits = None;
         } else {
             self.output.head.shrink_to(FULL);
@@ -219,6 +222,7 @@ impl Transport {
         if bytes.len() <= COPIED {
             self.output().extend_from_slice(&bytes);
         } else {
+            self.output.len = bytes.len();
             self.output.body = bytes;
         }
     }
@@ -257,6 +261,14 @@ impl Transport {
         }
         self.output.head.clear();
         self.output.sent = 0;
+        if self.output.len > 0 {
+            // an empty end of it keeps all of it in memory, and idle connections are many
+            let written = std::mem::take(&mut self.output.body);
+            if self.output.len <= kept::OF_ONE {
+                WRITTEN.set(written);
+            }
+            self.output.len = 0;
+        }
         self.ending.drain(..).for_each(|mut sent| sent.is_whole());
         Poll::Ready(Ok(()))
     }

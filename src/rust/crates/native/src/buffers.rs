@@ -1,13 +1,12 @@
 //! Buffers of messages, which go from the threads that receive requests to those that run handlers, and back: otherwise
 //! one side would get all its memory anew, and the other free it.
 
+use kept::OF_MANY;
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 
 /// Buffers that are kept: as many as there are requests under way in a usual moment.
 const MOST: usize = 256;
-/// Bytes of a buffer that is kept; most messages have some hundred.
-const LARGEST: usize = 4096;
 /// Of a new one: what most messages fit in.
 const USUAL: usize = 512;
 
@@ -33,7 +32,8 @@ pub fn take() -> Vec<u8> {
 
 /// One that is not used any more.
 pub fn give_back(mut buffer: Vec<u8>) {
-    if !(USUAL..=LARGEST).contains(&buffer.capacity()) {
+    // others have no use for it: a small one grows again, and a large one would first be made small
+    if !(USUAL..=OF_MANY).contains(&buffer.capacity()) {
         return;
     }
     buffer.clear();
@@ -51,10 +51,10 @@ mod tests {
     fn buffers_come_back_empty_and_not_too_large() {
         // on a thread of its own, which has fetched none
         let came_back = std::thread::spawn(|| {
-            give_back(Vec::with_capacity(LARGEST + 1));
+            give_back(Vec::with_capacity(OF_MANY + 1));
             give_back(Vec::new());
             give_back(vec![1; USUAL]);
-            (0..=MOST).map(|_| take()).all(|buffer| buffer.is_empty() && (USUAL..=LARGEST).contains(&buffer.capacity()))
+            (0..=MOST).map(|_| take()).all(|buffer| buffer.is_empty() && (USUAL..=OF_MANY).contains(&buffer.capacity()))
         });
         assert!(came_back.join().unwrap());
     }

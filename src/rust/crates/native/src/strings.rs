@@ -7,9 +7,6 @@ use exchange::RequestView;
 use std::cell::Cell;
 use std::ffi::c_char;
 
-/// Memory that a thread keeps; what a larger request needed is given back.
-const KEPT: usize = 64 << 10;
-
 #[derive(Default)]
 struct Strings {
     /// all of them, each ended by a NUL
@@ -22,9 +19,9 @@ struct Strings {
 
 impl Strings {
     fn clear(&mut self) {
-        self.text.clear();
-        self.starts.clear();
-        self.addresses.clear();
+        kept::empty(&mut self.text);
+        kept::empty(&mut self.starts);
+        kept::empty(&mut self.addresses);
     }
 
     fn push(&mut self, string: &[u8]) {
@@ -75,7 +72,6 @@ thread_local! {
 pub fn with_inputs<T>(request: &dyn RequestView, body: &[u8], f: impl FnOnce(&Inputs) -> T) -> T {
     // taken out while it is used, so that a call within a call has memory of its own
     let mut strings = SPARE.take().unwrap_or_default();
-    strings.clear();
     let query = request.query().filter(|query| !query.is_empty());
     if let Some(query) = query {
         strings.push(query);
@@ -97,8 +93,7 @@ pub fn with_inputs<T>(request: &dyn RequestView, body: &[u8], f: impl FnOnce(&In
         headers: array(query_n + params_n, headers_n),
         headers_n,
     });
-    if strings.text.capacity() <= KEPT {
-        SPARE.set(Some(strings));
-    }
+    strings.clear();
+    SPARE.set(Some(strings));
     result
 }

@@ -121,6 +121,10 @@ impl Reader {
         }
         self.buffer.advance(before);
         let mut payload = self.buffer.split_to(len);
+        if len > kept::OF_ONE {
+            // what has come after it does not keep its memory
+            self.buffer = BytesMut::from(&self.buffer[..]);
+        }
         if let Some(mask) = head.mask {
             unmask(&mut payload, mask);
         }

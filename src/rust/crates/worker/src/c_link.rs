@@ -180,7 +180,7 @@ impl CLink {
 
     fn begin(&mut self, id: RequestId) {
         let number = Request::peek(&self.message);
-        let message = std::mem::take(&mut self.message);
+        let mut message = std::mem::take(&mut self.message);
         let route = self.routes.get(number as usize).copied().flatten();
         match (route, Request::decode(&message)) {
             (Some(route), Ok(request)) if route.inline => self.run_inline(id, number, route, &request),
@@ -205,6 +205,7 @@ impl CLink {
                 }
             }
         }
+        kept::empty(&mut message);
         self.message = message;
     }
 
@@ -256,7 +257,6 @@ impl CLink {
                 (self.log)(ERROR, &format!("{} {status} {why}", About::new(id, request, None).who()));
             }
         }
-        self.reply.clear();
         self.outbox.encode(answer, &mut self.reply);
         if let Some(packed) = packed(&self.reply, request.head.terms) {
             self.reply = packed;
@@ -265,7 +265,6 @@ impl CLink {
     }
 
     fn fail(&mut self, id: RequestId) {
-        self.reply.clear();
         failure(500, "", &mut self.reply);
         self.send_reply(id);
     }
@@ -273,6 +272,7 @@ impl CLink {
     fn send_reply(&mut self, id: RequestId) {
         let took = self.telling.answered();
         self.outbox.reply(id, &mut self.reply, took);
+        kept::empty(&mut self.reply);
         self.outbox.finished();
         self.telling.replied();
         self.untold = true;

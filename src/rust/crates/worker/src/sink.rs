@@ -167,6 +167,7 @@ impl LinkRequest {
                 state.pending.push_front(piece);
             }
         }
+        state.pending = VecDeque::new();
         if let Some(whole) = state.end.take() {
             let whole = whole && !state.life.is_cancelled();
             self.send(Part::End { whole, micros: micros(state.began.elapsed()), trailers: b"" });
@@ -238,7 +239,8 @@ impl LinkRequest {
     fn end(&self, whole: bool) {
         let mut state = self.state();
         let Some(uncalled) = state.life.end(Stage::Streaming) else { return };
-        if let Some(mut pieces) = state.pieces.take_if(|_| whole) {
+        // its half stays at the link for as long as nobody else has its slot
+        if let Some(mut pieces) = state.pieces.take().filter(|_| whole) {
             let mut tail = Vec::new();
             pieces.end(&mut tail);
             state.pending.push_back(tail.into());
@@ -362,16 +364,12 @@ impl Drop for LinkSink {
 
 /// A buffer of this thread's for one message.
 fn with_buffer<T>(f: impl FnOnce(&mut Vec<u8>) -> T) -> T {
-    /// One that was needed for a long message is not kept.
-    const KEPT: usize = 64 << 10;
     thread_local! {
         static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     }
     let mut buffer = BUFFER.take();
-    buffer.clear();
     let out = f(&mut buffer);
-    if buffer.capacity() <= KEPT {
-        BUFFER.set(buffer);
-    }
+    kept::empty(&mut buffer);
+    BUFFER.set(buffer);
     out
 }

@@ -26,9 +26,6 @@ const NOTHING_NEW: Duration = Duration::from_millis(10);
 /// Instead of a time that no clock has.
 const FAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Of the memory for chunks, this much stays with a stream between two of them.
-const KEPT: usize = 4096;
-
 /// When the generator of a stream is called.
 #[derive(Debug, Clone, Copy)]
 pub struct Rhythm {
@@ -300,8 +297,7 @@ impl Streams {
         }
         // a long chunk's memory is not kept for short ones
         stream.sent = 0;
-        stream.pending.clear();
-        stream.pending.shrink_to(KEPT);
+        kept::empty_one_of_many(&mut stream.pending);
         if stream.readiness == Readiness::Called {
             return None;
         }

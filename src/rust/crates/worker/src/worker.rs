@@ -152,7 +152,7 @@ impl Worker {
 
     fn receive(&mut self, message: &mut Vec<u8>) -> Option<RequestId> {
         self.end.requests.receive(&mut self.assembler, |word, bytes| {
-            message.clear();
+            kept::empty(message);
             message.extend_from_slice(bytes);
             RequestId::from_word(word)
         })

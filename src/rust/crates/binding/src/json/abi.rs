@@ -95,9 +95,6 @@ pub enum Status {
     Asks = 5,
 }
 
-/// A buffer larger than this is given back rather than kept.
-const KEPT: usize = 1 << 20;
-
 thread_local! {
     /// The buffer that the next text is written into.
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
@@ -112,7 +109,6 @@ thread_local! {
 #[no_mangle]
 pub unsafe extern "C" fn drv_json_write(x: Sexp, options: *const Options, known: Sexp, text: *mut Text) {
     let mut out = BUFFER.take();
-    out.clear();
     // SAFETY: the caller's.
     let options = unsafe { &*options };
     let mut asked = Vec::new();
@@ -163,10 +159,10 @@ pub unsafe extern "C" fn drv_json_asked_at(at: usize, context: *mut i32) -> Sexp
 #[no_mangle]
 pub unsafe extern "C" fn drv_json_text_free(text: *mut Text) {
     // SAFETY: the parts are those of one Vec.
-    let buffer = unsafe { Vec::from_raw_parts((*text).bytes, (*text).len, (*text).capacity) };
-    if buffer.capacity() <= KEPT {
-        BUFFER.set(buffer);
-    }
+    let mut buffer = unsafe { Vec::from_raw_parts((*text).bytes, (*text).len, (*text).capacity) };
+    kept::empty(&mut buffer);
+    BUFFER.set(buffer);
+    ASKED.take();
 }
 
 /// Says whether `x` may be handed to jsonlite; `refused` and `refused_len` then tell what not.

@@ -26,16 +26,16 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Forgets the last answer, but keeps its memory.
+    /// Forgets the last answer, but keeps memory for the next.
     pub(super) fn clear(&mut self) {
-        self.owned.clear();
-        self.strings.clear();
-        self.names.clear();
-        self.ints.clear();
-        self.doubles.clear();
-        self.part_names.clear();
-        self.nodes.clear();
-        self.inner.clear();
+        kept::empty(&mut self.owned);
+        kept::empty(&mut self.strings);
+        kept::empty(&mut self.names);
+        kept::empty(&mut self.ints);
+        kept::empty(&mut self.doubles);
+        kept::empty(&mut self.part_names);
+        kept::empty(&mut self.nodes);
+        kept::empty(&mut self.inner);
         self.root = Node::NULL;
     }
 

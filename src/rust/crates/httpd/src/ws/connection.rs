@@ -253,6 +253,8 @@ impl<L: Line> Socket<L> {
         match came {
             Came::Message(message) if is_open => {
                 self.moved = self.heard;
+                // it counts as one that waits from now on
+                self.room.fit(self.reader.held().saturating_sub(FREE));
                 self.accepted.channel.take(message);
             }
             Came::Ping(payload) if is_open => write::pong(payload, &mut self.line),
