@@ -2,8 +2,8 @@
 //!
 //! All fields are used by the tasks of one I/O thread; they are atomics only because the runtime asks for `Send`, and
 //! need no read-modify-write. Activities: `Idle` -> `Head` (a part of a header section) -> `Busy` (the pipeline has it)
-//! -> `Idle`. While `Busy`, bodies may be coming in and responses may be going out, each with its own clock: see
-//! `transfer`.
+//! -> `Idle`, and `Lingering` last of all. While `Busy`, bodies may be coming in and responses may be going out, each
+//! with its own clock: see `transfer`.
 
 use super::transfer::Transfer;
 use super::wakeup::Wakeup;
@@ -56,6 +56,7 @@ const WATCH_NOW: u8 = 2;
 const IDLE: u8 = 0;
 const HEAD: u8 = 1;
 const BUSY: u8 = 2;
+const LINGERING: u8 = 3;
 
 /// See the module. Times are of [`now`]; 0 means "not".
 pub struct Connection {
@@ -247,6 +248,14 @@ impl Connection {
         };
         let is_coming = since != 0 && self.write_blocked_since.load(Relaxed) == 0;
         is_coming.then(|| now.saturating_sub(since))
+    }
+
+    /// The client has its last answer. What the server wanted before is done.
+    pub fn lingers(&self) {
+        self.directive.store(Directive::None as u8, Relaxed);
+        self.lasts();
+        self.set(LINGERING);
+        self.transfer.lingers();
     }
 
     /// Whether the last that has come of HTTP/2 is a part of something, and that not of a body.

@@ -24,6 +24,7 @@ mod forwarded;
 mod h1;
 mod h2;
 mod head;
+mod linger;
 mod listen;
 mod memory;
 mod new_connections;

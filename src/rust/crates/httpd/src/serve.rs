@@ -5,6 +5,7 @@ use super::h1::{Client, Ended, Switched};
 use super::h2;
 use super::stream::Stream;
 use crate::connection::Connection;
+use crate::linger::{self, linger};
 use crate::listen::Role;
 use crate::registry;
 use crate::response::{CommonFields, Failure};
@@ -16,11 +17,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// After an answer that ends a connection, what the client still sends is read for this long, so that the answer is not
-/// lost to a reset. And a client that is refused has as long to make room for the refusal, should it not have read what
-/// it got before: it is still counted as open, and would keep others out.
-const LINGER: Duration = Duration::from_secs(2);
-const LINGER_BYTES: usize = 4 << 20;
+/// A client that is refused has as long to make room for the refusal, should it not have read what it got before: it is
+/// still counted as open, and would keep others out.
+const TO_REFUSE: Duration = Duration::from_secs(2);
 
 /// Has this thread serve it to its end, in a task of its own.
 pub fn spawn(client: Client) {
@@ -52,29 +51,35 @@ pub async fn end(client: Client, ended: Ended) {
     let (io, state, _open, service) = client.into_transport();
     match ended {
         Ended::Complete => {}
-        Ended::Linger => linger(io.into_stream()).await,
+        Ended::Linger => {
+            let most = linger::after(io.still_to_come());
+            linger(io.into_stream(), &state, most).await;
+        }
         Ended::Refused(failure) => refuse(io.into_stream(), failure, &state, &service).await,
         Ended::Socket(switched) => {
-            let _registered = registry::register(&state);
+            let registered = registry::register(&state);
             let Switched { accepted, body, mut sent } = *switched;
             let (io, lingers) = ws::serve(io, accepted, &state).await;
             sent.is_whole();
-            drop(body);
+            drop((body, registered));
             if lingers {
-                linger(io.into_stream()).await;
+                // it may be in the middle of a long message
+                linger(io.into_stream(), &state, linger::AS_LONG_AS_IT_MAY).await;
             }
         }
         Ended::Http2 => {
-            let _registered = registry::register(&state);
-            if let Some(io) = h2::serve(io, &state, &service).await {
-                linger(io.into_stream()).await;
+            let registered = registry::register(&state);
+            let io = h2::serve(io, &state, &service).await;
+            drop(registered);
+            if let Some(io) = io {
+                linger(io.into_stream(), &state, linger::after(Some(0))).await;
             }
         }
     }
 }
 
 /// Tells why no request could be made of the bytes, and ends the connection.
-async fn refuse(mut stream: Stream, failure: Failure, state: &Connection, service: &Arc<dyn Service>) {
+async fn refuse(mut stream: Stream, failure: Failure, state: &Arc<Connection>, service: &Arc<dyn Service>) {
     let server = state.server();
     let id = server.next_id();
     server
@@ -84,9 +89,9 @@ async fn refuse(mut stream: Stream, failure: Failure, state: &Connection, servic
     let none = CommonFields::default();
     let common = if state.role() == Role::App { &server.common } else { &none };
     let text = failure.whole(id, common);
-    let most = LINGER.min(Duration::from_millis(ms(server.limits.write_timeout)));
+    let most = TO_REFUSE.min(Duration::from_millis(ms(server.limits.write_timeout)));
     if let Ok(Ok(())) = tokio::time::timeout(most, write_all(&mut stream, &text)).await {
-        linger(stream).await;
+        linger(stream, state, linger::AS_LONG_AS_IT_MAY).await;
     }
 }
 
@@ -96,27 +101,4 @@ async fn write_all(stream: &mut Stream, mut text: &[u8]) -> io::Result<()> {
         text = &text[n..];
     }
     Ok(())
-}
-
-/// Ends the sending side, then reads what still comes for a while.
-async fn linger(mut stream: Stream) {
-    if stream.shutdown().is_err() {
-        return;
-    }
-    let drain = async {
-        let mut sink = [0u8; 4096];
-        let mut left = LINGER_BYTES;
-        while left > 0 {
-            let read = poll_fn(|cx| {
-                let read = stream.poll_read(cx, &mut sink);
-                stream.watch(cx)?;
-                read
-            });
-            match read.await {
-                Ok(n) if n > 0 => left = left.saturating_sub(n),
-                _ => return,
-            }
-        }
-    };
-    let _ = tokio::time::timeout(LINGER, drain).await;
 }

@@ -142,6 +142,7 @@ impl Look {
         c.for_each_transfer(|transfer| {
             transfer.check_body(now, patience(limits.body_timeout), limits.min_body_rate);
             transfer.check_response(now, patience(limits.write_timeout));
+            transfer.check_linger(now);
             self.waiting += transfer.waiting();
         });
         let keep_alive = if DRAINING.get() { LAST_CALL } else { ms(limits.keep_alive) };

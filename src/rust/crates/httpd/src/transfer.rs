@@ -1,4 +1,5 @@
-//! How the body of one request comes in and how its response goes out, each with a clock.
+//! How the body of one request comes in and how its response goes out, each with a clock; and how what is left of the
+//! body comes in when the client has its response, which nobody wants.
 //!
 //! A connection of HTTP/1.1 has one transfer, as it has one request at a time; each stream of HTTP/2 has its own. Used
 //! by the tasks of one I/O thread; the fields are atomics only because the runtime asks for `Send`, and need no
@@ -16,11 +17,17 @@ const MOVED: usize = 4 << 10;
 /// With fewer bytes waiting, the response may add more: as many as the largest frame that most clients take.
 const LOW: usize = 16 << 10;
 
+/// When it has its response, a client may go on sending for this many ms, and say nothing for this many: nginx's
+/// `lingering_time` and `lingering_timeout`.
+const LINGER: u64 = 30_000;
+const LINGER_PAUSE: u64 = 5_000;
+
 /// See the module. Times are of [`now`]; 0 means "not".
 #[derive(Debug, Default)]
 pub struct Transfer {
     body: Incoming,
     response: Outgoing,
+    rest: Rest,
     /// what is late is given up by its task
     task: Wakeup,
 }
@@ -33,6 +40,14 @@ struct Incoming {
     bytes: AtomicU64,
     moved: AtomicU64,
     late: AtomicBool,
+}
+
+/// What comes of a body after the response.
+#[derive(Debug, Default)]
+struct Rest {
+    began: AtomicU64,
+    moved: AtomicU64,
+    over: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -158,6 +173,32 @@ impl Transfer {
         let since = self.response.since.load(Relaxed);
         if since != 0 && now.saturating_sub(since) > pause {
             self.response.late.store(true, Relaxed);
+            self.task.wake();
+        }
+    }
+
+    /// The client has its response, and may still be sending.
+    pub fn lingers(&self) {
+        self.rest.began.store(now(), Relaxed);
+        self.is_heard();
+    }
+
+    /// It has sent something.
+    pub fn is_heard(&self) {
+        self.rest.moved.store(now(), Relaxed);
+    }
+
+    /// Whether it has had its time.
+    pub fn has_lingered(&self) -> bool {
+        self.rest.over.load(Relaxed)
+    }
+
+    /// Gives such a client up when it has had its time.
+    pub fn check_linger(&self, now: u64) {
+        let since = |at: &AtomicU64| now.saturating_sub(at.load(Relaxed));
+        let lingers = self.rest.began.load(Relaxed) != 0;
+        if lingers && (since(&self.rest.began) > LINGER || since(&self.rest.moved) > LINGER_PAUSE) {
+            self.rest.over.store(true, Relaxed);
             self.task.wake();
         }
     }

@@ -189,6 +189,11 @@ impl Transport {
         }
     }
 
+    /// Bytes that are still to come of the body of the request that is under way, when the client has said so.
+    pub fn still_to_come(&self) -> Option<u64> {
+        self.body.left().map(|left| left.saturating_sub(self.input.unused().len() as u64))
+    }
+
     /// Whether the client has ended its side.
     pub fn has_ended(&self) -> bool {
         self.ended

@@ -3,11 +3,12 @@
 //!
 //! ```text
 //! answering ─▶ sending ─▶ sent, to be taken ─▶ done
+//!                                          └─▶ reading what the client still sends, for a while ─▶ done
 //! ```
 
 use super::piece::Piece;
-use crate::body::{self, Incoming};
-use crate::connection::{Connection, OpenStream};
+use crate::body::{self, Incoming, Unread};
+use crate::connection::{Connection, Directive, OpenStream};
 use crate::date;
 use crate::head::Head;
 use crate::response::{is_bodiless, Body, Response, Sent};
@@ -35,6 +36,8 @@ pub struct Stream {
     send: SendStream<Piece>,
     body: Body,
     doing: Doing,
+    /// of a client that has its response: what still comes of its body
+    rest: Option<Unread>,
     open: OpenStream,
     connection: Arc<Connection>,
     sent: Sent,
@@ -91,7 +94,7 @@ pub fn begin(
 /// One that its client has taken is whole.
 impl Drop for Stream {
     fn drop(&mut self) {
-        if self.is_done() {
+        if self.is_taken() {
             self.sent.is_whole();
         }
     }
@@ -148,14 +151,14 @@ impl Asked {
         if let Some(accepted) = accepted {
             let Asked { open, connection, be_socket, .. } = self;
             let unread = body.take_unread()?;
-            let stream = Stream { send, body, doing: Doing::Sent, open, connection, sent };
+            let stream = Stream { send, body, doing: Doing::Sent, rest: None, open, connection, sent };
             be_socket(stream, unread, accepted);
             return None;
         }
         let bytes = if is_empty { None } else { body.take_bytes() };
         let doing = if is_empty { Doing::Sent } else { Doing::Sending };
         let Asked { open, connection, .. } = self;
-        let mut stream = Stream { send, body, doing, open, connection, sent };
+        let mut stream = Stream { send, body, doing, rest: None, open, connection, sent };
         if let Some(bytes) = bytes {
             stream.hand_over(bytes, true)?;
         }
@@ -164,8 +167,12 @@ impl Asked {
 }
 
 impl Stream {
-    /// Whether the client has taken all of it.
+    /// Whether the client has taken all of it, and sends nothing more.
     pub fn is_done(&self) -> bool {
+        self.is_taken() && !self.body.has_unread() && self.rest.is_none()
+    }
+
+    fn is_taken(&self) -> bool {
         self.doing == Doing::Sent && self.open.transfer().waiting() == 0
     }
 
@@ -202,7 +209,7 @@ impl Stream {
                 Doing::Sending if !transfer.is_low() => return Poll::Pending,
                 Doing::Sending => {}
                 Doing::Sent | Doing::Failing if transfer.waiting() > 0 => return Poll::Pending,
-                Doing::Sent => return Poll::Ready(Some(())),
+                Doing::Sent => return self.read_on(cx).map(Some),
                 Doing::Failing => {
                     self.send.send_reset(Reason::INTERNAL_ERROR);
                     return Poll::Ready(None);
@@ -242,6 +249,28 @@ impl Stream {
                 Some(())
             }
         }
+    }
+
+    /// The client has its response, and may still be sending its body, which is read for a while and thrown away. When
+    /// the stream is dropped before all has come, the library resets it: some clients (curl up to 7.88) take that for a
+    /// failure if they see it while they send, though the response came before.
+    fn read_on(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(unread) = self.body.take_unread() {
+            self.sent.is_whole();
+            // with the request, which is over
+            self.body = Body::empty();
+            self.transfer().lingers();
+            self.rest = Some(unread);
+        }
+        let Some(rest) = &mut self.rest else { return Poll::Ready(()) };
+        let transfer = self.open.transfer();
+        while !transfer.has_lingered() && self.connection.directive() == Directive::None {
+            // an error is the end of it; no more can come than was announced, as the library sees to
+            let Some(Ok(piece)) = ready!(rest.poll_data(cx)) else { break };
+            transfer.is_heard();
+            let _ = rest.flow_control().release_capacity(piece.len());
+        }
+        Poll::Ready(())
     }
 
     /// Bytes that the client has room for, once there are any. `None` when it has gone.

@@ -109,6 +109,11 @@ impl Body {
         }
     }
 
+    /// Whether something was not read of the request's body.
+    pub fn has_unread(&self) -> bool {
+        matches!(self.until_end, Some((_, Some(_))))
+    }
+
     /// What was not read of the request's body, for who goes on to read it.
     pub fn take_unread(&mut self) -> Option<Unread> {
         self.until_end.as_mut().and_then(|(_, unread)| unread.take())

@@ -322,10 +322,15 @@ async fn a_client_that_reads_just_in_time_gets_everything() {
 
 /// A client of HTTP/2 that asks for this on its first stream, and gives windows of 64 kB.
 fn http2(path: &str) -> Vec<u8> {
+    http2_with(path, 5)
+}
+
+/// The same; flags are 5 for a request without a body, and 4 for one whose body is to come.
+fn http2_with(path: &str, flags: u8) -> Vec<u8> {
     let mut block = vec![0x82, 0x86, 0x01, 1, b'a', 0x04, path.len() as u8];
     block.extend(path.as_bytes());
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0".to_vec();
-    bytes.extend([0, 0, block.len() as u8, 1, 5, 0, 0, 0, 1]);
+    bytes.extend([0, 0, block.len() as u8, 1, flags, 0, 0, 0, 1]);
     bytes.extend(block);
     bytes
 }
@@ -378,6 +383,92 @@ async fn when_the_server_ends_a_connection_may_send_a_last_request_and_is_then_e
     assert_eq!(answered.reads(), (String::new(), true));
     world.at(START + 3_600_000).await;
     assert!(running.is_left_alone(), "it has its answer to come");
+    DRAINING.set(false);
+}
+
+/// A client whose request is answered before its body of so many bytes has come, and which has read that.
+async fn answered_early(world: &World, length: &str) -> Visitor {
+    let client = world.client(format!("POST /now HTTP/1.1\r\nHost: x\r\n{length}\r\n\r\n")).await;
+    assert!(client.is_told("200"), "nothing more comes");
+    client
+}
+
+const CHUNKED: &str = "Transfer-Encoding: chunked";
+const HUGE: &str = "Content-Length: 1000000000000";
+
+#[tokio::test(flavor = "current_thread")]
+async fn after_its_last_answer_a_client_that_still_sends_has_thirty_seconds() {
+    let mut world = World::new(|_| ());
+    let clients = [answered_early(&world, HUGE).await, answered_early(&world, CHUNKED).await];
+    for second in (0..30).step_by(3) {
+        world.at(START + 1_000 * second).await;
+        for client in &clients {
+            client.sends([b'b'; 32 << 10]).await;
+        }
+    }
+    world.at(START + 30_000).await;
+    assert!(clients.iter().all(Visitor::is_served), "they have a millisecond left");
+    world.at(START + 30_001).await;
+    assert!(!clients.iter().any(Visitor::is_served));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn after_its_last_answer_a_client_that_stops_sending_has_five_seconds() {
+    let mut world = World::new(|_| ());
+    let client = answered_early(&world, HUGE).await;
+    world.at(START + 5_000).await;
+    client.sends("b").await;
+    world.at(START + 10_000).await;
+    assert!(client.is_served(), "it has a millisecond left");
+    world.at(START + 10_001).await;
+    assert!(!client.is_served());
+    // the same of one whose bytes were no request
+    let refused = world.client("no request\r\n\r\n").await;
+    assert!(refused.is_told("400"));
+    world.at(START + 15_001).await;
+    assert!(refused.is_served(), "it has a millisecond left");
+    world.at(START + 15_002).await;
+    assert!(!refused.is_served());
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_stream_whose_client_still_sends_after_its_answer_is_reset_when_that_stops() {
+    let mut world = World::new(|_| ());
+    let client = world.client(http2_with("/now", 4)).await;
+    let (answer, _) = client.reads();
+    assert!(answer.ends_with("\0\0\x03\0\x01\0\0\0\x01now"), "it is answered, and not reset: {answer:?}");
+    world.at(START + 5_000).await;
+    // DATA
+    client.sends(b"\0\0\x01\0\0\0\0\0\x01b").await;
+    world.at(START + 10_000).await;
+    assert!(client.is_left_alone(), "it has a millisecond left");
+    world.at(START + 10_001).await;
+    // RST_STREAM, and no error
+    assert_eq!(client.reads(), ("\0\0\x04\x03\0\0\0\0\x01\0\0\0\0".to_owned(), false));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn after_its_last_answer_a_client_may_send_what_it_has_announced_and_little_more() {
+    let world = World::new(|_| ());
+    let client = answered_early(&world, "Content-Length: 8388608").await;
+    let piece = [b'b'; 64 << 10];
+    for sent in 0..12 << 4 {
+        assert!(client.is_served(), "after {sent} pieces");
+        client.sends(piece).await;
+    }
+    assert!(client.is_served());
+    client.sends("b").await;
+    assert!(!client.is_served());
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn a_server_that_ends_does_not_wait_for_clients_that_have_their_last_answer() {
+    let world = World::new(|_| ());
+    let client = answered_early(&world, HUGE).await;
+    assert!(client.is_served());
+    drain();
+    settle().await;
+    assert!(!client.is_served());
     DRAINING.set(false);
 }
 
