@@ -11,6 +11,7 @@ uploads_app <- function() {
     "dr_post(app, '/body', function(req) 'all of it')",
     "dr_post(app, '/typed', function(body) 'typed', body = dr_schema(x = dr_int()))",
     "dr_ws(app, '/ws', on_message = function(conn, msg) NULL)",
+    "dr_ws(app, '/long', on_message = function(conn, msg) dr_ws_close(conn, 4000L), max_message = '60MB')",
     "part <- function(prefix, change) {",
     "  part <- dr_app()",
     "  dr_post(part, '/', function(req) 'ok')",
@@ -24,9 +25,9 @@ uploads_app <- function() {
 }
 
 # The status that a client in Python has got, or what it has got instead: the last line of its error.
-upload <- function(server, path, how, ca = NULL) {
+upload <- function(server, path, how, ca = NULL, size = long_body) {
   ran <- processx::run("python3", c(
-    file.path(here, "upload.py"), paste0(server$url, path), format(long_body, scientific = FALSE), how, ca
+    file.path(here, "upload.py"), paste0(server$url, path), format(size, scientific = FALSE), how, ca
     # R has its own libraries first, and Python is to have those that it was built with
   ), env = c("current", LD_LIBRARY_PATH = ""), error_on_status = FALSE, timeout = patience(60))
   lines <- strsplit(trimws(paste0(ran$stdout, ran$stderr)), "\n", fixed = TRUE)[[1]]
@@ -68,6 +69,7 @@ test("a body that is far too large: its client gets 413", function() {
   expect(ask(server, "/get")$body == "got", "it does not go on")
 })
 
+# In R, TLS is a setting of another kind, and the server the same.
 test("a body that is far too large, over TLS: its client gets 413", function() {
   server <- serve(uploads_app(), workers = 1, max_body = 1e6, tls_cert = pem("server.pem"), tls_key = pem("server.key"))
   ca <- pem("ca.pem")
@@ -76,7 +78,7 @@ test("a body that is far too large, over TLS: its client gets 413", function() {
     got <- ask(server, "/body", "-X", "POST", "-T", long_file(), "-H", "Expect:", "--cacert", ca, version)$status
     expect_status(got, "413", "curl, ", version)
   }
-})
+}, ways = 1L)
 
 test("what is refused before its body is here: its client gets the answer", function() {
   server <- serve(uploads_app(), workers = 1, max_body = 200e6)
@@ -90,4 +92,9 @@ test("what is refused before its body is here: its client gets the answer", func
 test("a message that is far too large: its client gets the close that says so", function() {
   server <- serve(uploads_app(), workers = 1)
   expect_status(upload(server, "/ws", "message"), "1009", "Python")
+})
+
+test("a message of 50 MB counts once, and is taken", function() {
+  server <- serve(uploads_app(), workers = 1)
+  expect_status(upload(server, "/long", "message", size = 50e6), "4000", "Python")
 })

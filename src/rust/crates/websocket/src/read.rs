@@ -332,6 +332,18 @@ mod tests {
         assert_eq!((reader.buffer.capacity(), reader.begun.is_none()), (0, true));
     }
 
+    #[test]
+    fn part_of_the_next_message_does_not_keep_the_memory_of_a_long_one() {
+        let mut reader = Reader::default();
+        let next = frame(0x82, b"next");
+        reader.add(&[frame(0x82, &[0; 1 << 20]), next[..5].to_vec()].concat());
+        assert!(matches!(reader.next(1 << 20, false), Ok(Some(Came::Message(_)))));
+        assert_eq!(reader.next(1 << 20, false), Ok(None));
+        assert!(!reader.buffer.try_reclaim(1 << 19), "it could have the room of that message");
+        reader.add(&next[5..]);
+        assert!(matches!(reader.next(10, false), Ok(Some(Came::Message(message))) if message.bytes == "next"));
+    }
+
     proptest! {
         #[test]
         fn cut_anywhere_it_is_the_same(cuts in proptest::collection::vec(1usize..200, 1..40)) {
