@@ -57,10 +57,12 @@ add_route <- function(app, method, path, handler, more, call = sys.call(-1L), fu
   types <- route_types(more, parsed$names, call)
   check_typed_handler(handler, types, parsed$names, call)
   check_client_gone(more$on_client_gone, call)
+  max_body <- as_bytes(more$max_body)
+  if (!is.null(max_body)) check_size(max_body, "max_body", 0, call = call)
   put_route(app, "routes", c(
     list(method = method, path = path, param_names = parsed$names, handler = handler),
     # of these NULL is nothing
-    timeout = route_timeout(more$timeout, call), on_client_gone = more$on_client_gone, types
+    timeout = route_timeout(more$timeout, call), on_client_gone = more$on_client_gone, max_body = max_body, types
   ), call)
 }
 
@@ -127,6 +129,8 @@ route_timeout <- function(timeout, call) {
 #' @param tags Names of groups in the documentation: a character vector, or `NULL`.
 #' @param examples Examples of bodies, for documentation: a named list of values of R, or `NULL`.
 #' @param deprecated `TRUE` if the documentation is to advise against this route.
+#' @param max_body Longest body of a request, in bytes, or a string such as `"200MB"`; a longer one gets 413. `NULL` for
+#'   the one that [dr_limits()] was given.
 #' @param methods Methods out of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS: a character vector. Case does not
 #'   matter.
 #' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,
@@ -150,7 +154,8 @@ NULL
 registrar_of <- function(method) {
   force(method)
   function(app, path, handler, timeout = NULL, on_client_gone = NULL, params = NULL, body = NULL, response = NULL,
-           summary = NULL, description = NULL, tags = NULL, examples = NULL, deprecated = FALSE, operation_id = NULL) {
+           summary = NULL, description = NULL, tags = NULL, examples = NULL, deprecated = FALSE, operation_id = NULL,
+           max_body = NULL) {
     add_route(app, method, path, handler, route_arguments(environment()), sys.call(), sys.function())
   }
 }
@@ -196,7 +201,7 @@ dr_any <- registrar_of("ANY")
 #' @export
 dr_route <- function(app, methods, path, handler, timeout = NULL, on_client_gone = NULL, params = NULL, body = NULL,
                      response = NULL, summary = NULL, description = NULL, tags = NULL, examples = NULL,
-                     deprecated = FALSE, operation_id = NULL) {
+                     deprecated = FALSE, operation_id = NULL, max_body = NULL) {
   if (!is.character(methods) || !length(methods) || !all(toupper(methods) %in% known_methods)) {
     right <- paste("a character vector of methods out of", paste(known_methods, collapse = ", "))
     stop_argument("methods", paste(right, "(dr_any() takes all)"), methods, sys.call())

@@ -37,6 +37,7 @@ dr_app <- function(list_responses = FALSE) {
     cpp_stream_routes = list(), middleware = list(), static_mounts = list(), mounts = list(), on_error = NULL,
     not_found = NULL, on_start = list(), on_stop = list(),
     on_worker_start = list(), on_worker_stop = list(), policies = list(), further_routes = NULL, rest = NULL,
+    usual = NULL,
     about = list(), list_responses = list_responses, port = NULL, serving = FALSE
   ), parent = emptyenv())
   class(app) <- "dr_app"

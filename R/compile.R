@@ -56,20 +56,21 @@ reading_lists <- function(app, fn) {
 }
 
 # The routes of an app and of all that is mounted in it, in order: lists of method, path, handler, timeout (seconds or
-# NULL), on_client_gone (or NULL), middleware (a list, outermost first) and on_error. An app's own routes go before
-# those of the apps mounted in it. Further fields of `app`: further_routes (a function of the prefix that gives routes,
-# tried after its own) and rest (a handler for whatever no other route takes).
+# NULL), on_client_gone (or NULL), max_body (bytes, or NULL), usual (see route-defaults.R), middleware (a list, the
+# outermost first) and on_error. An app's own routes go before those of the apps mounted in it. Further fields of `app`:
+# further_routes (a function of the prefix that gives routes, tried after its own), rest (a handler for whatever no
+# other route takes) and usual, of all these routes.
 app_routes <- function(app, prefix = "", outer = list()) {
   around <- around_handlers(app, outer)
   further <- if (!is.null(app$further_routes)) app$further_routes(prefix)
+  further <- lapply(further, function(route) c(route, list(usual = usual_of(app))))
   own <- lapply(c(unname(app$routes), further), function(route) {
     list(
       method = route$method, path = join_path(prefix, route$path),
       handler = checked_handler(reading_lists(app, typed_handler(route)), route), types = engine_types(route),
-      timeout = route$timeout, on_client_gone = route$on_client_gone, middleware = around$middleware,
-      on_error = error_answers(route$on_error, around$on_error), declared = route[c("params", "body")],
-      about = route$about,
-      offer = route$offer
+      timeout = route$timeout, on_client_gone = route$on_client_gone, max_body = route$max_body, usual = route$usual,
+      middleware = around$middleware, on_error = error_answers(route$on_error, around$on_error),
+      declared = route[c("params", "body")], about = route$about, offer = route$offer
     )
   })
   mounted <- lapply(app$mounts, function(mount) app_routes(mount$app, paste0(prefix, mount$prefix), around))
@@ -100,7 +101,7 @@ rest_routes <- function(app, prefix = "", outer = list()) {
     lapply(c("/", "/*path"), function(path) {
       list(
         method = "ANY", path = join_path(prefix, path), handler = app$rest,
-        middleware = around$middleware, on_error = around$on_error, rest = TRUE
+        middleware = around$middleware, on_error = around$on_error, rest = TRUE, usual = usual_of(app)
       )
     })
   }
@@ -171,7 +172,7 @@ not_found_handler <- function(handler) {
 route_field <- function(route, handler, runs) {
   c(
     list(methods = route$method, pattern = enc2utf8(route$path), handler = handler, runs = runs),
-    Filter(Negate(is.null), route[c("timeout", "on_client_gone", "rest", "types")])
+    Filter(Negate(is.null), route[c("timeout", "on_client_gone", "max_body", "usual", "rest", "types")])
   )
 }
 

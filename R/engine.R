@@ -2,8 +2,8 @@
 # Called by serve.R; the guard around handlers is worker.R. Not for worker processes: service.R, zygote.R, process.R.
 
 # What handlers need to be called: scope (an environment with the handlers by name), on_error, debug, plumber (how its
-# endpoints are answered) and json_limits. And interrupted: whether Ctrl-C was pressed where nothing could be done about
-# it, see serve_idle().
+# endpoints are answered), max_body_given (plumber's own limit does not count then) and json_limits. And interrupted:
+# whether Ctrl-C was pressed where nothing could be done about it, see serve_idle().
 engine <- new.env(parent = emptyenv())
 
 # Whether requests are served: here, or by the worker processes of this session.
@@ -25,6 +25,7 @@ engine_adopt <- function(compiled, config) {
   length(engine$on_error) <- length(handlers)
   engine$debug <- config$debug
   engine$plumber <- config$plumber %||% "fast"
+  engine$max_body_given <- is_given("max_body", config)
   engine$json_limits <- config$limits[c("max_json_depth", "max_collisions")]
   note_session()
   fetch_functions()
@@ -94,10 +95,11 @@ config_fields <- function(config) {
 
 # What it expects of an app: lists even when they have one element.
 app_fields <- function(compiled, config) {
+  tell_max_body(compiled$routes, config)
   list(
     routes = lapply(compiled$routes, function(route) {
       route$methods <- as.list(route$methods)
-      route
+      with_usual(route, config)
     }),
     static = lapply(compiled$static, function(static) Filter(Negate(is.null), static[c("mount", "dir", "types")])),
     not_found = compiled$not_found %||% 0L,

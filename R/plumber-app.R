@@ -7,6 +7,8 @@ plumber_app <- function(pr) {
   full <- rook_handler(pr)
   app <- catch_all(to_docs(in_folder(full, folder), function() app$has_docs))
   app$on_error <- attr(pr, "drover_on_error")
+  # the option is known when the file has been read
+  app$usual <- function() list(on_client_gone = "finish", max_body = plumber_max_body())
   app$further_routes <- function(prefix) fast_routes(pr, prefix, full, folder)
   app$further_statics <- function(prefix) plumber_statics(plan_router(pr), prefix, folder)
   undo <- NULL

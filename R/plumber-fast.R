@@ -40,7 +40,8 @@ fast_routes <- function(pr, prefix, full, folder) {
 endpoint_routes <- function(plan, prefix, full, folder, private) {
   is_hindered <- function() {
     # warnings may be errors to others, but not in plumber
-    getOption("warn") >= 2 || !is.null(getOption("plumber.sharedSecret")) || isTRUE(private$maxSize > 0)
+    getOption("warn") >= 2 || !is.null(getOption("plumber.sharedSecret")) ||
+      (isTRUE(private$maxSize > 0) && !isTRUE(engine$max_body_given))
   }
   place <- list(
     constants = rook_constants(), prefix = prefix,

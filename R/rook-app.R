@@ -49,6 +49,8 @@ dr_rook <- function(app) as_app(app)
 catch_all <- function(handler) {
   app <- dr_app()
   app$rest <- handler
+  # none of the servers that such apps are for ends a handler because its client has gone
+  app$usual <- function() list(on_client_gone = "finish")
   app
 }
 
@@ -68,7 +70,8 @@ rook_handler <- function(app) {
       answer <- static_answer(static, env)
       if (!is.null(answer)) return(answer)
     }
-    if (has_head) {
+    # onHeaders() of a router only looks at `maxRequestSize`
+    if (has_head && !(of_plumber && isTRUE(engine$max_body_given))) {
       answer <- app$onHeaders(env)
       if (length(answer)) return(rook_response(answer))
     }

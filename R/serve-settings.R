@@ -16,7 +16,11 @@ serving_arguments <- function(frame, old, call) {
   limits <- c(groups$limits, groups$timeouts, values["max_queue"])
   workers <- values$workers
   list(
-    settings = c(values[setdiff(own, c("max_queue", "workers"))], list(tls = tls_fields(frame$tls, call))),
+    settings = c(
+      values[setdiff(own, c("max_queue", "workers"))],
+      # which limits an app must not change: see route-defaults.R
+      list(tls = tls_fields(frame$tls, call), given = as.list(attr(groups$limits, "given")))
+    ),
     limits = limits,
     # one is the session itself; two that are the same are as many processes
     workers = as.integer(workers),

@@ -111,6 +111,12 @@ server <- new.env(parent = emptyenv())
 #'   right: for handlers, logs and limits. `NULL`: nobody is believed.
 #' @param forwarded_fields What these proxies write: `"x-forwarded"` for those fields, `"forwarded"` for `Forwarded`
 #'   (RFC 7239). The other kind is not read, as clients can send it through a proxy that does not know it.
+#' @param underscores_in_headers What becomes of header fields with `_` in their names, such as `api_key`, which
+#'   programs that name fields as `HTTP_API_KEY` take for `api-key`. `"refuse"`: the request gets 400. `"drop"`:
+#'   handlers do not get them. `"allow"`: they do, but for those whose name with `-` is there as well, or is one of
+#'   proxies or of HTTP itself, such as `x_forwarded_for`. `NULL`: they are dropped from what comes through a proxy
+#'   (`trusted_proxies`, `proxy_protocol`, header fields that proxies add), which may have removed or set such a
+#'   field, and allowed otherwise.
 #' @param proxy_protocol Balancers that begin each connection with a header of PROXY protocol, version 1 or 2: networks
 #'   as for `trusted_proxies`. From them it is required, and the address of the client is the one that it names; from
 #'   others it is not read. `NULL`: from nobody.
@@ -127,8 +133,9 @@ server <- new.env(parent = emptyenv())
 #'   tells which are simple.
 #' @param on_client_gone What becomes of a handler in R when its client goes while it runs. `"finish"`: it runs to its
 #'   end, or to its `timeout`. `"interrupt"`: it is interrupted as by Ctrl-C, and its `on.exit()` runs. `NULL`: handlers
-#'   of GET and HEAD requests, which should change nothing, are interrupted, all others finish. A request that still
-#'   waits when its client goes is dropped in any case. Routes may have another, see [dr_get()]. Handlers in C are told,
+#'   of GET and HEAD requests, which should change nothing, are interrupted, all others finish, and so do those of
+#'   routers of 'plumber' and of apps of httpuv, Rook and Rserve, as they do there. A request that still waits when its
+#'   client goes is dropped in any case. Routes may have another, see [dr_get()]. Handlers in C are told,
 #'   and decide for themselves.
 #' @param limits Limits of sizes and numbers: see [dr_limits()].
 #' @param timeouts Limits of times: see [dr_timeouts()].
@@ -169,8 +176,8 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
                      case_sensitive = FALSE, errors = c("auto", "json", "text"),
                      health = FALSE, metrics = FALSE, docs = "auto", admin = NULL, admin_token = NULL,
                      agent_check = NULL, allowed_hosts = NULL, trusted_proxies = NULL,
-                     forwarded_fields = c("x-forwarded", "forwarded"), proxy_protocol = NULL,
-                     compress = FALSE, decompress = FALSE, response_headers = NULL,
+                     forwarded_fields = c("x-forwarded", "forwarded"), underscores_in_headers = NULL,
+                     proxy_protocol = NULL, compress = FALSE, decompress = FALSE, response_headers = NULL,
                      plumber = c("fast", "full", "verify"), on_client_gone = NULL,
                      on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
                      tls = NULL) {

@@ -38,7 +38,7 @@ dr_limits <- function(..., max_body = 1048576, spool_above = 131072, max_request
                       max_connections_per_address = 0L, max_async = 1000L, max_streams = 100L) {
   call <- sys.call()
   check_dots_empty(..., call = call)
-  make_group("limits", environment(), call)
+  structure(make_group("limits", environment(), call), given = if (!missing(max_body)) "max_body")
 }
 
 #' Limits of times
@@ -139,7 +139,9 @@ settle_groups <- function(groups, old, call) {
   }
   table <- settings_table()
   for (name in names(old)) {
-    groups[[table[name, "Group"]]][name] <- list(check_setting(name, old[[name]], call))
+    group <- table[name, "Group"]
+    groups[[group]][name] <- list(check_setting(name, old[[name]], call))
+    attr(groups[[group]], "given") <- union(attr(groups[[group]], "given"), name)
   }
   if (length(old)) tell_moved(names(old), table[names(old), "Group"], called(call))
   lapply(groups, unclass)

@@ -23,6 +23,10 @@ dr_get(app, "/unread", counted(function(req) "unread"))
 dr_get(app, "/query", counted(function(req) pairs(req$query)))
 dr_get(app, "/cookies", counted(function(req) pairs(req$cookies)))
 dr_get(app, "/header", counted(function(req) paste(req$headers[names(req$headers) == "x-test"], collapse = "|")))
+dr_get(app, "/named", counted(function(req) {
+  named <- req$headers[grepl("^x[-_](test|forwarded)", names(req$headers))]
+  paste(names(named), named, sep = "=", collapse = " ", recycle0 = TRUE)
+}))
 dr_get(app, "/target", counted(function(req) paste(req$path, req$url)))
 dr_get(app, "/host", counted(function(req) req$host))
 dr_get(app, "/param/<id>", counted(function(req) req$params[["id"]]))

@@ -126,3 +126,58 @@ test("a worker whose R was left unable to fetch a function by an interrupt is re
   }), "it was not replaced")
   expect(logged(server, "unable to fetch a function"), "the log does not say why")
 })
+
+# The same handlers as endpoints of plumber, by themselves or below a path of another app.
+leaving_router <- function(mounted) write_app(c(
+  "pr <- plumber::pr()",
+  "for (method in c('GET', 'POST')) local({",
+  "  name <- paste0('routed-', tolower(method))",
+  "  pr <<- plumber::pr_handle(pr, method, '/routed', function() {",
+  "    on.exit(mark(paste0(name, '-exit')))",
+  "    stand_at(name)",
+  "    mark(paste0(name, '-finished'))",
+  "    name",
+  "  })",
+  "})",
+  if (mounted) {
+    c("app <- dr_app()", "dr_get(app, '/plain', function(req) {", "  on.exit(mark('plain-get-exit'))",
+      "  stand_at('plain-get')", "  mark('plain-get-finished')", "})", "dr_mount(app, '/', pr)", "app")
+  } else {
+    "pr"
+  }
+))
+
+test_every_way("a router's endpoints finish, as they do with plumber, unless the server was told otherwise", function(start) {
+  if (!requireNamespace("plumber", quietly = TRUE)) return(skip("plumber is not installed"))
+  server <- start(leaving_router(mounted = FALSE), timeout = 600)
+  expect_left(server, c("GET /routed" = "finished", "POST /routed" = "finished"))
+  server <- start(leaving_router(mounted = TRUE), timeout = 600)
+  expect_left(server, c("GET /routed" = "finished", "GET /plain" = "interrupted"))
+  server <- start(leaving_router(mounted = FALSE), timeout = 600, on_client_gone = "interrupt")
+  expect_left(server, c("GET /routed" = "interrupted"))
+}, of = c("the session", "forks of the session", "dr_run()", "drover serve"))
+
+# An endpoint that goes the whole way through plumber, an app of httpuv, and a file whose annotations are read without
+# the package.
+test("endpoints of a plumber.R finish, and so do apps of httpuv", function() {
+  annotated <- function(kind) {
+    file <- file.path(tempfile("annotated-"), "plumber.R")
+    dir.create(dirname(file))
+    writeLines(c(
+      "source(Sys.getenv('GATES'))", "#* @get /routed", "function() {", "  on.exit(mark('routed-get-exit'))",
+      "  stand_at('routed-get')", "  mark('routed-get-finished')", "}"
+    ), file)
+    serve(file, workers = 1, timeout = 600, kind = kind)
+  }
+  expect_left(annotated("annotations"), c("GET /routed" = "finished"))
+  if (requireNamespace("plumber", quietly = TRUE)) {
+    expect_left(annotated("plumber"), c("GET /routed" = "finished"))
+    whole <- serve(leaving_router(mounted = FALSE), workers = 1, timeout = 600, plumber = "full")
+    expect_left(whole, c("GET /routed" = "finished"))
+  }
+  httpuv <- serve(write_app(c(
+    "list(call = function(req) {", "  on.exit(mark('rook-get-exit'))", "  stand_at('rook-get')",
+    "  mark('rook-get-finished')", "  list(status = 200L, headers = list(), body = '')", "})"
+  )), workers = 1, timeout = 600)
+  expect_left(httpuv, c("GET /rook" = "finished"))
+})

@@ -428,6 +428,8 @@ impl Told {
     fn read_settings(&self, upload_path: PathBuf) -> Result<Settings, String> {
         let mut fields = self.given.fields(&["serving"]);
         let mut limits = self.given.fields(&["limits", "timeouts"]);
+        let said = limits.keys().filter(|name| self.given.origin(name) != Origin::Default);
+        fields.insert("given".to_owned(), Value::Array(said.cloned().map(Value::String).collect()));
         limits.extend(fields.remove_entry("max_queue"));
         fields.insert("limits".to_owned(), Value::Table(limits));
         fields.extend(tls::fields(&self.given)?.map(|tls| ("tls".to_owned(), Value::Table(tls))));

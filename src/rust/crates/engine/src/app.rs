@@ -54,6 +54,8 @@ pub(crate) struct Target {
     pub runs: Runs,
     /// longest time to the answer in ms
     pub timeout: u64,
+    /// longest body in bytes
+    pub max_body: u64,
     on_client_gone: Option<OnClientGone>,
     /// static mounts go before it
     pub rest: bool,
@@ -111,6 +113,8 @@ impl App {
             handler: route.handler,
             runs: route.runs,
             timeout: ms_or_never(route.timeout.unwrap_or(settings.limits.timeout)),
+            // the number is R's, which has none that are whole and as large
+            max_body: route.max_body.map_or(settings.limits.max_body, |most| most as u64),
             on_client_gone: route.on_client_gone.or(settings.on_client_gone),
             rest: route.rest,
             counts_for,

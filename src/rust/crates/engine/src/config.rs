@@ -10,7 +10,7 @@ use crate::edge::response_fields::HeaderConfig;
 use crate::edge::types::TypesConfig;
 use admission::Limits;
 use dispatch::Runs;
-use httpd::TlsSettings;
+use httpd::{TlsSettings, Underscores};
 use observe::{Console, Format, Level};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -88,6 +88,9 @@ pub struct Settings {
     /// what trusted proxies write
     #[serde(default)]
     pub forwarded_fields: proxies::Fields,
+    /// what becomes of header fields with `_` in their names; `None`: it depends on who stands before the server
+    #[serde(default)]
+    pub underscores_in_headers: Option<Underscores>,
     /// `stderr`, `none`, or a file
     pub log: String,
     /// how its records are written
@@ -120,6 +123,10 @@ pub struct Settings {
     /// where the package has the pages of the server itself, as tools/web.sh made them; `None`: they are nowhere
     #[serde(default)]
     pub web: Option<PathBuf>,
+    /// names of limits that somebody has said, in whatever way: an app may have others than the defaults, but not than
+    /// these
+    #[serde(default)]
+    pub given: Vec<String>,
     /// where spooled bodies and uploads wait
     pub upload_path: PathBuf,
     /// what connections begin with; `None` for cleartext
@@ -274,6 +281,9 @@ pub struct RouteConfig {
     /// longest time to the answer in seconds, when it is not the server's
     #[serde(default)]
     pub timeout: Option<f64>,
+    /// longest body of a request in bytes, when it is not the server's
+    #[serde(default)]
+    pub max_body: Option<f64>,
     /// what becomes of its handler when the client has gone, when it is not what the server says
     #[serde(default)]
     pub on_client_gone: Option<OnClientGone>,

@@ -170,6 +170,7 @@ impl Server {
             trusted: networks("trusted_proxies", &settings.trusted_proxies)?,
             announcing: networks("proxy_protocol", &settings.proxy_protocol)?,
             fields: settings.forwarded_fields,
+            underscores: settings.underscores_in_headers,
         };
         let sockets = Arc::new(Sockets::default());
         let commander = Arc::new(Commander::new(sockets.clone()));

@@ -53,6 +53,22 @@ pub struct Stream {
 /// What was not read of the body of an HTTP/2 request: the library gives it up when this is dropped.
 pub type Unread = RecvStream;
 
+impl Received {
+    /// How many bytes it has.
+    pub fn len(&self) -> u64 {
+        match self {
+            Received::Empty => 0,
+            Received::Memory(bytes) => bytes.len() as u64,
+            Received::Spooled(_, len) => *len,
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
 impl Incoming {
     /// That of a request whose header section has just been read. One that came with it, and is small, is taken at
     /// once.
@@ -91,7 +107,7 @@ impl Incoming {
     }
 }
 
-/// Reads the whole body, and unpacks it where it is packed.
+/// Reads the whole body, of at most `max_body` bytes, and unpacks it where it is packed.
 ///
 /// # Errors
 /// The failure to answer with: 413 too large, 408 too slow, 400 malformed, 503 too many files open, 507 no room on
@@ -100,9 +116,11 @@ pub async fn receive(
     body: &mut Incoming,
     connection: &Connection,
     decoding: Option<Decoding>,
+    max_body: u64,
 ) -> Result<Received, Failure> {
     let (announced, stream) = match body {
         Incoming::Here(Received::Memory(bytes)) if decoding.is_some() => (bytes.len() as u64, None),
+        Incoming::Here(received) if received.len() > max_body => return Err(too_large(max_body)),
         Incoming::Here(received) => return Ok(std::mem::replace(received, Received::Empty)),
         Incoming::Line(_) => return Ok(Received::Empty),
         Incoming::Coming(announced) => (*announced, None),
@@ -111,16 +129,16 @@ pub async fn receive(
     let transfer = stream.as_deref().unwrap_or(&connection.transfer);
     let server = &**connection.server();
     let unpacking = decoding.and_then(|decoding| Unpacking::new(decoding, &server.budget));
-    let mut store = Store::new(announced, server, unpacking);
-    if announced > server.limits.max_body {
-        return Err(store.too_large());
+    if announced > max_body {
+        return Err(too_large(max_body));
     }
+    let mut store = Store::new(announced, server, unpacking, max_body);
     transfer.body_begins();
     let _clock = Clock(transfer);
     poll_fn(|cx| {
         transfer.set_waker(cx.waker());
         if transfer.is_body_late() {
-            return Poll::Ready(Err(Failure::new(StatusCode::REQUEST_TIMEOUT, "the body came too slowly").closing()));
+            return Poll::Ready(Err(too_slow(&server.limits)));
         }
         match body {
             Incoming::Here(received) => {
@@ -160,8 +178,7 @@ fn poll_http1(
     }
     io.body.begins();
     loop {
-        let server = store.server;
-        let has_ended = io.read_body(&server.limits, |piece| store.add(piece))?;
+        let has_ended = io.read_body(store.max_body, |piece| store.add(piece))?;
         ready!(store.poll_unpack(cx))?;
         if has_ended {
             return Poll::Ready(Ok(()));
@@ -189,6 +206,19 @@ fn ended_early() -> Failure {
     Failure::new(StatusCode::BAD_REQUEST, "the body ended early").closing()
 }
 
+/// Of which of the two it was the clock does not say, and it is the same to whoever changes them.
+fn too_slow(limits: &Limits) -> Failure {
+    let Limits { body_timeout, min_body_rate, .. } = limits;
+    let why = format_args!("over `body_timeout` = {body_timeout} s, or below `min_body_rate` = {min_body_rate}");
+    Failure::new(StatusCode::REQUEST_TIMEOUT, "the body came too slowly").because(why).closing()
+}
+
+/// The answer to a longer body.
+pub fn too_large(max_body: u64) -> Failure {
+    let detail = format!("the body may have at most {max_body} bytes");
+    Failure::new(StatusCode::PAYLOAD_TOO_LARGE, detail).over("max_body", max_body).closing()
+}
+
 struct Store<'a> {
     /// of one that is packed: what comes goes there first
     unpacking: Option<Unpacking>,
@@ -196,6 +226,7 @@ struct Store<'a> {
     came: u64,
     len: u64,
     announced: u64,
+    max_body: u64,
     server: &'a Shared,
     place: Place,
 }
@@ -209,15 +240,11 @@ enum Place {
 const MADE_AT_ONCE: u64 = 64 << 10;
 
 impl<'a> Store<'a> {
-    fn new(announced: u64, server: &'a Shared, unpacking: Option<Unpacking>) -> Self {
+    fn new(announced: u64, server: &'a Shared, unpacking: Option<Unpacking>, max_body: u64) -> Self {
         // how long it will be is not known of one that is packed
         let announced = if unpacking.is_some() { 0 } else { announced };
-        Store { unpacking, came: 0, len: 0, announced, server, place: Place::Memory(Vec::new(), server.budget.body()) }
-    }
-
-    fn too_large(&self) -> Failure {
-        let detail = format!("the body may have at most {} bytes", self.server.limits.max_body);
-        Failure::new(StatusCode::PAYLOAD_TOO_LARGE, detail).closing()
+        let place = Place::Memory(Vec::new(), server.budget.body());
+        Store { unpacking, came: 0, len: 0, announced, max_body, server, place }
     }
 
     /// The next piece, as it came.
@@ -225,8 +252,8 @@ impl<'a> Store<'a> {
         let Some(unpacking) = &mut self.unpacking else { return self.keep(piece) };
         self.came += piece.len() as u64;
         unpacking.add(piece);
-        if self.came > self.server.limits.max_body {
-            return Err(self.too_large());
+        if self.came > self.max_body {
+            return Err(too_large(self.max_body));
         }
         Ok(())
     }
@@ -246,8 +273,8 @@ impl<'a> Store<'a> {
     /// The next bytes of the body.
     fn keep(&mut self, piece: &[u8]) -> Result<(), Failure> {
         self.len += piece.len() as u64;
-        if self.len > self.server.limits.max_body {
-            return Err(self.too_large());
+        if self.len > self.max_body {
+            return Err(too_large(self.max_body));
         }
         if let Place::Memory(so_far, room) = &mut self.place {
             if self.len.max(self.announced) <= self.server.limits.spool_above && room.grow(piece.len()) {

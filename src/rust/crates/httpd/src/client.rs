@@ -2,6 +2,7 @@
 //! peer, and `forwarded`, what a trusted proxy says.
 
 use proxies::Networks;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 use std::ops::Deref;
@@ -59,6 +60,18 @@ pub struct Client {
     pub port: u16,
 }
 
+/// What becomes of header fields with `_` in their names: see `underscores`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Underscores {
+    /// the request gets 400
+    Refuse,
+    /// they are left out
+    Drop,
+    /// handlers get those that nobody could take for another field
+    Allow,
+}
+
 /// Which proxies are believed.
 #[derive(Debug, Default)]
 pub struct Proxies {
@@ -68,4 +81,6 @@ pub struct Proxies {
     pub announcing: Networks,
     /// what they write
     pub fields: proxies::Fields,
+    /// what becomes of names that they may not know; `None`: it depends on whether one has passed the request on
+    pub underscores: Option<Underscores>,
 }

@@ -8,6 +8,9 @@ use admission::Limits;
 use http::header::{EXPECT, HOST};
 use http::StatusCode;
 
+/// What stands beside a name and its value in a header section of HTTP/1.1, where sizes are counted: `: ` and CR LF.
+const BETWEEN: usize = 4;
+
 /// Whether the request may go on to the router.
 ///
 /// # Errors
@@ -29,7 +32,8 @@ fn bad(why: &str) -> Failure {
 
 fn http2(request: &Head, limits: &Limits) -> Result<(), Failure> {
     if request.target().len() > limits.max_request_line {
-        return Err(Failure::new(StatusCode::URI_TOO_LONG, ""));
+        let failure = Failure::new(StatusCode::URI_TOO_LONG, "request target too long");
+        return Err(failure.over("max_request_line", limits.max_request_line));
     }
     // a fragment is the library's to drop
     if !request.target().bytes().all(is_target) {
@@ -46,15 +50,17 @@ fn http2(request: &Head, limits: &Limits) -> Result<(), Failure> {
     }
     let too_large = |why| Failure::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, why);
     if fields.len() > limits.max_headers {
-        return Err(too_large("too many header fields"));
+        return Err(too_large("too many header fields").over("max_headers", limits.max_headers));
     }
+    let mut size = 0;
     for (name, value) in fields.iter() {
-        if name.contains(&b'_') {
-            return Err(bad("header name with an underscore"));
-        }
         if name.len() + value.len() > limits.max_header_field {
-            return Err(too_large("header field too long"));
+            return Err(too_large("header field too long").over("max_header_field", limits.max_header_field));
         }
+        size += name.len() + value.len() + BETWEEN;
+    }
+    if size > limits.max_header_size {
+        return Err(too_large("header section too large").over("max_header_size", limits.max_header_size));
     }
     Ok(())
 }

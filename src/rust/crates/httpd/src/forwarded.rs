@@ -4,8 +4,9 @@
 use crate::client::{Client, Proxies, RemoteAddress};
 use crate::connection::Connection;
 use crate::h1::is_host;
-use crate::head::Head;
-use http::header::HOST;
+use crate::head::{Fields, Head};
+use http::header::{FORWARDED, HOST, VIA};
+use http::HeaderName;
 use std::sync::Arc;
 
 /// See the module.
@@ -46,6 +47,13 @@ impl Forwarded {
         }
         Some(forwarded)
     }
+}
+
+/// Whether a request says that a proxy has passed it on.
+pub fn is_forwarded(fields: &Fields) -> bool {
+    let others = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+    let others = others.map(HeaderName::from_static);
+    [FORWARDED, VIA].iter().chain(&others).any(|name| fields.get(name).is_some())
 }
 
 /// Of a sound host.

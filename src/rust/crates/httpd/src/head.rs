@@ -41,6 +41,8 @@ pub struct Content {
     pub fields: Fields,
     /// what an HTTP/2 client wants to speak on its stream (RFC 8441)
     pub protocol: Option<Box<str>>,
+    /// some field has `_` in its name
+    underscores: bool,
     target: String,
     /// how much of the target is the path
     path: usize,
@@ -62,6 +64,7 @@ impl Head {
                 version: Version::Http11,
                 fields: Fields::default(),
                 protocol: None,
+                underscores: false,
                 target: String::new(),
                 path: 0,
             })
@@ -79,6 +82,7 @@ impl Head {
         head.method = self.method.clone();
         head.version = self.version;
         head.protocol.clone_from(&self.protocol);
+        head.underscores = self.underscores;
         head.target.clone_from(&self.target);
         head.path = self.path;
         head.fields.text.clone_from(&self.fields.text);
@@ -100,6 +104,7 @@ impl Head {
         for (name, value) in &parts.headers {
             // one that says the same is no second one
             if name != HOST || value != authority {
+                head.underscores |= name.as_str().contains('_');
                 head.fields.push(name.as_str().as_bytes(), value.as_bytes());
             }
         }
@@ -132,6 +137,7 @@ impl Drop for Head {
             if free.len() < SPARE {
                 content.fields.clear();
                 content.protocol = None;
+                content.underscores = false;
                 content.set_target("", None);
                 free.push(content);
             }
@@ -140,6 +146,16 @@ impl Drop for Head {
 }
 
 impl Content {
+    /// Some field has `_` in its name.
+    pub(crate) fn notes_underscore(&mut self) {
+        self.underscores = true;
+    }
+
+    /// Whether some field has come with `_` in its name.
+    pub(crate) fn has_underscores(&self) -> bool {
+        self.underscores
+    }
+
     /// Sets the target: path, and what follows a `?`.
     pub fn set_target(&mut self, path: &str, query: Option<&str>) {
         self.target.clear();
@@ -218,8 +234,13 @@ impl Fields {
 
     /// Takes all fields of this name out, which is in lower case.
     pub fn remove(&mut self, name: &[u8]) {
+        self.retain(|other| other != name);
+    }
+
+    /// Takes all fields out but those of names that are wanted.
+    pub fn retain(&mut self, is_wanted: impl Fn(&[u8]) -> bool) {
         let text = &self.text;
-        self.spans.retain(|span| &text[span.at as usize..(span.at + span.name) as usize] != name);
+        self.spans.retain(|span| is_wanted(&text[span.at as usize..(span.at + span.name) as usize]));
     }
 
     /// How many there are.

@@ -43,19 +43,20 @@ mod tls;
 mod transfer;
 mod transport;
 mod turn;
+mod underscores;
 mod unpack;
 mod uploads;
 mod wakeup;
 pub mod ws;
 
-pub use body::{receive, Incoming, Received};
+pub use body::{receive, too_large, Incoming, Received};
 pub use budget::{BodyRoom, Budget, FilePlace};
-pub use client::{Client, Proxies, RemoteAddress};
+pub use client::{Client, Proxies, RemoteAddress, Underscores};
 pub use connection::{Connection, OpenRequest};
 pub use date::date;
 pub use descriptors::make_room;
 pub use fields::check as check_fields;
-pub use forwarded::Forwarded;
+pub use forwarded::{is_forwarded, Forwarded};
 #[cfg(feature = "fuzzing")]
 pub use h1::fuzzing;
 #[cfg(feature = "fuzzing")]
@@ -71,5 +72,6 @@ pub use server::{Options, Server};
 pub use service::{Answering, Service};
 pub use shared::{this_thread, Apart, Shared};
 pub use tls::{self_signed, Agreed, ClientAuth, MinVersion, SelfSigned, Tls, TlsSettings};
+pub use underscores::settle_underscores;
 pub use unpack::Decoding;
 pub use uploads::Uploads;

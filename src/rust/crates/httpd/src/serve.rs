@@ -82,9 +82,9 @@ pub async fn end(client: Client, ended: Ended) {
 async fn refuse(mut stream: Stream, failure: Failure, state: &Arc<Connection>, service: &Arc<dyn Service>) {
     let server = state.server();
     let id = server.next_id();
-    server
-        .log
-        .of_client(|| format!("id={id:016x} {} - {} {}", state.remote_addr(), failure.status.as_u16(), failure.detail));
+    server.log.of_client(|| {
+        format!("id={id:016x} {} - {} {}", state.remote_addr(), failure.status.as_u16(), failure.for_log())
+    });
     service.refused(state, id, &failure);
     let none = CommonFields::default();
     let common = if state.role() == Role::App { &server.common } else { &none };

@@ -10,7 +10,6 @@ use super::socket::Socket;
 use crate::connection::Connection;
 use crate::response::Sent;
 use crate::stream::Stream;
-use admission::Limits;
 use bytes::{Buf, Bytes};
 use exchange::{streams, Promised};
 use std::cell::Cell;
@@ -172,11 +171,11 @@ impl Transport {
     /// A refusal, or the error of `take`.
     pub fn read_body<E: From<Refusal>>(
         &mut self,
-        limits: &Limits,
+        max_body: u64,
         mut take: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<bool, E> {
         loop {
-            let (used, piece) = self.body.read(self.input.unused(), limits)?;
+            let (used, piece) = self.body.read(self.input.unused(), max_body)?;
             match piece {
                 Piece::Data(bytes) => take(bytes)?,
                 Piece::Wanting | Piece::End => {

@@ -92,15 +92,17 @@ impl Unpacking {
 
     fn refusal(&self, why: Undecodable) -> Failure {
         let Decoding { coding, max_ratio } = self.decoding;
-        let (status, detail) = match why {
+        match why {
             Undecodable::Broken => {
-                (StatusCode::BAD_REQUEST, format!("the body is not {}, or not whole", coding.name()))
+                let detail = format!("the body is not {}, or not whole", coding.name());
+                Failure::new(StatusCode::BAD_REQUEST, detail).closing()
             }
             Undecodable::Bomb => {
-                (StatusCode::PAYLOAD_TOO_LARGE, format!("the body expands to more than {max_ratio} times its size"))
+                let detail = format!("the body expands to more than {max_ratio} times its size");
+                let failure = Failure::new(StatusCode::PAYLOAD_TOO_LARGE, detail).closing();
+                failure.because(format_args!("over `max_ratio` = {max_ratio} of dr_decompress()"))
             }
-        };
-        Failure::new(status, detail).closing()
+        }
     }
 
     /// Only zstd has windows that matter.

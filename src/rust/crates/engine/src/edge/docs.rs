@@ -11,9 +11,9 @@ use crate::edge::cache::unless_known;
 use crate::edge::web::WebPage;
 use crate::respond::{text, unstored};
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, ETAG, FORWARDED, LOCATION, VIA};
-use http::{HeaderName, HeaderValue, StatusCode};
-use httpd::{Body, Fields, Head, Response};
+use http::header::{CACHE_CONTROL, ETAG, LOCATION};
+use http::{HeaderValue, StatusCode};
+use httpd::{is_forwarded, Body, Head, Response};
 use std::hash::{DefaultHasher, Hasher};
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -114,13 +114,6 @@ impl Docs {
         let page = self.page.get_or_init(|| WebPage::read(self.web.as_deref(), "docs"));
         page.answer(if file.is_empty() && for_admin { FOR_READING } else { file })
     }
-}
-
-/// Whether a request says that a proxy has passed it on.
-fn is_forwarded(fields: &Fields) -> bool {
-    let others = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
-    let others = others.map(HeaderName::from_static);
-    [FORWARDED, VIA].iter().chain(&others).any(|name| fields.get(name).is_some())
 }
 
 /// To the page with its slash, wherever a proxy has put the server.

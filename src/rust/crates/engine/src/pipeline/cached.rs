@@ -112,8 +112,12 @@ pub async fn landed(state: &State, waiting: Waiting, route: &Route<'_>) -> Looke
     let longest = route.app.queue_timeout.saturating_add(route.target.timeout);
     match tokio::time::timeout(Duration::from_millis(longest), wait(state, waiting)).await {
         Ok(looked) => looked,
-        Err(_) => Looked::Answer(Err(Failure::new(StatusCode::GATEWAY_TIMEOUT, "the handler took too long")
-            .because("waited for the same request of another client"))),
+        Err(_) => Looked::Answer(Err(Failure::new(StatusCode::GATEWAY_TIMEOUT, "the handler took too long").because(
+            format_args!(
+                "waited for the same request of another client: over `timeout` = {} s",
+                longest as f64 / 1000.0
+            ),
+        ))),
     }
 }
 

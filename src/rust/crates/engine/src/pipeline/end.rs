@@ -219,6 +219,6 @@ pub fn refused(connection: &Connection, id: u64, failure: &Failure, context: &Co
         until_answer: Duration::ZERO,
         handler: Duration::ZERO,
         write: Duration::ZERO,
-        reason: &failure.detail,
+        reason: &failure.for_log(),
     });
 }

@@ -25,7 +25,7 @@ use crate::context::Context;
 use crate::edge::auth::Question;
 use crate::edge::cache::Making;
 use cached::Looked;
-use httpd::{Answering, Connection, Failure, Head, Incoming, Received, Response};
+use httpd::{settle_underscores, too_large, Answering, Connection, Failure, Head, Incoming, Received, Response};
 use observe::metrics as counted;
 use route::{Route, Routed};
 use router::Params;
@@ -37,9 +37,10 @@ use std::sync::Arc;
 type Answer = Result<Response, Failure>;
 
 /// Answers a request. What needs not to wait is done when this returns, and costs no task's state.
-pub fn handle(head: Head, mut body: Incoming, connection: Arc<Connection>, context: &Arc<Context>) -> Answering {
+pub fn handle(mut head: Head, mut body: Incoming, connection: Arc<Connection>, context: &Arc<Context>) -> Answering {
+    let named = settle_underscores(&mut head, &connection);
     let mut state = State::new(head, connection, context);
-    let answer = match begin(&state, &body, context) {
+    let answer = match named.and_then(|()| begin(&state, &body, context)) {
         Ok(Begun::Open(mut rest)) => {
             let context = context.clone();
             return Answering::Later(Box::pin(async move {
@@ -116,6 +117,9 @@ fn begin(state: &State, body: &Incoming, context: &Arc<Context>) -> Result<Begun
     let Some(received) = body.here().filter(|_| state.decoding().is_none()) else {
         return Ok(Begun::Open(Rest::Routed(route.into_owned(params))));
     };
+    if received.len() > route.target.max_body {
+        return Err(too_large(route.target.max_body));
+    }
     if types::judge(state, &route, &params, received)?.is_some() {
         // bodies that come with their head are not long; should one be, it is looked at there
         return Ok(Begun::Open(Rest::Routed(route.into_owned(params))));
@@ -190,7 +194,7 @@ async fn go_on(state: &mut State, rest: Rest, body: &mut Incoming, context: &Arc
             }
         };
         let (route, params) = &*routed;
-        let received = whole(&mut received, state, body).await?;
+        let received = whole(&mut received, state, body, route.target.max_body).await?;
         if let Some(looking) = types::judge(state, route, params, received)? {
             looking.outcome().await?;
         }
@@ -206,13 +210,14 @@ async fn whole<'r>(
     received: &'r mut Option<Received>,
     state: &mut State,
     body: &mut Incoming,
+    max_body: u64,
 ) -> Result<&'r Received, Failure> {
     Ok(match received {
         Some(body) => body,
         // in a box of its own: the one around it, which most requests need, stays of a size that costs little to
         // allocate
         none => {
-            let body = none.insert(Box::pin(body::receive(state, body)).await?);
+            let body = none.insert(Box::pin(body::receive(state, body, max_body)).await?);
             if state.decoding().is_some() {
                 state.unpacked(body);
             }

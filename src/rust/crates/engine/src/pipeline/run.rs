@@ -199,6 +199,6 @@ fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &C
 fn queue_is_full(state: &State) -> Failure {
     let max_queue = state.connection().server().limits.max_queue;
     Failure::new(StatusCode::SERVICE_UNAVAILABLE, "request queue is full")
-        .because(format_args!("over `max_queue` = {max_queue}"))
+        .over("max_queue", max_queue)
         .counts_as(Refusal::QueueFull)
 }

@@ -25,6 +25,8 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
         log_format: Default::default(),
         log_level: Default::default(),
         on_client_gone: None,
+        given: Vec::new(),
+        underscores_in_headers: None,
         trusted_proxies: Vec::new(),
         proxy_protocol: Vec::new(),
         allowed_hosts: Vec::new(),

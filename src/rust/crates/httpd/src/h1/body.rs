@@ -1,8 +1,7 @@
 //! Strict reading of a request's body: of a known length, or in chunks (RFC 9112 section 7.1).
 
 use super::head::{BodyLength, Framing};
-use super::{refuse, Refusal};
-use admission::Limits;
+use super::{refuse, refuse_over, Refusal};
 use grammar::bytes::{is_tchar, is_token, is_value};
 use memchr::memchr;
 
@@ -87,11 +86,12 @@ impl BodyReader {
         self.expected = false;
     }
 
-    /// Takes the next piece from `input`: gives how many bytes of it are used up, and the piece.
+    /// Takes the next piece from `input`: gives how many bytes of it are used up, and the piece. A body may have
+    /// `max_body` bytes.
     ///
     /// # Errors
     /// Why it is refused.
-    pub fn read<'i>(&mut self, input: &'i [u8], limits: &Limits) -> Result<(usize, Piece<'i>), Refusal> {
+    pub fn read<'i>(&mut self, input: &'i [u8], max_body: u64) -> Result<(usize, Piece<'i>), Refusal> {
         let mut at = 0;
         loop {
             let rest = &input[at..];
@@ -108,7 +108,7 @@ impl BodyReader {
                     }
                     return Ok((at + n, Piece::Data(&rest[..n])));
                 }
-                State::ChunkSize | State::ChunkEnd | State::Trailer(_) => match self.line(rest, limits)? {
+                State::ChunkSize | State::ChunkEnd | State::Trailer(_) => match self.line(rest, max_body)? {
                     0 => return Ok((at, Piece::Wanting)),
                     n => at += n,
                 },
@@ -117,7 +117,7 @@ impl BodyReader {
     }
 
     /// Takes one line, and gives its length; 0 when it has not come as a whole.
-    fn line(&mut self, rest: &[u8], limits: &Limits) -> Result<usize, Refusal> {
+    fn line(&mut self, rest: &[u8], max_body: u64) -> Result<usize, Refusal> {
         let end = memchr(b'\n', rest);
         let n = end.map_or(rest.len(), |end| end + 1);
         match self.state {
@@ -140,7 +140,7 @@ impl BodyReader {
                 trailer(line)?;
                 State::Trailer(size + n)
             }
-            _ => match self.chunk_size(line, limits)? {
+            _ => match self.chunk_size(line, max_body)? {
                 0 => State::Trailer(0),
                 size => State::ChunkData(size),
             },
@@ -149,7 +149,7 @@ impl BodyReader {
     }
 
     /// `1*HEXDIG [ chunk-ext ]` (RFC 9112 section 7.1).
-    fn chunk_size(&mut self, line: &[u8], limits: &Limits) -> Result<u64, Refusal> {
+    fn chunk_size(&mut self, line: &[u8], max_body: u64) -> Result<u64, Refusal> {
         let digits = line.iter().take_while(|b| b.is_ascii_hexdigit()).count();
         // sixteen digits would be 2^64 and more
         if digits == 0 || digits > 15 {
@@ -166,8 +166,8 @@ impl BodyReader {
         let size =
             line[..digits].iter().fold(0, |n: u64, b| n << 4 | u64::from((*b as char).to_digit(16).unwrap_or(0)));
         self.announced = self.announced.saturating_add(size);
-        if self.announced > limits.max_body {
-            return Err(refuse(413, "the chunks are longer than a body may be"));
+        if self.announced > max_body {
+            return Err(refuse_over(413, "the chunks are longer than a body may be", "max_body", max_body));
         }
         Ok(size)
     }

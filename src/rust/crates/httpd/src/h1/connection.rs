@@ -197,10 +197,14 @@ impl Client {
                     return Some(Ended::Complete);
                 }
                 let failure = Failure::new(StatusCode::REQUEST_TIMEOUT, "the header section came too slowly");
-                Some(Ended::Refused(failure))
+                let most = self.state.server().limits.header_timeout;
+                Some(Ended::Refused(failure.over("header_timeout", format_args!("{most} s"))))
             }
             Directive::WriteTimeout => {
-                self.state.server().log.of_client(|| format!("{} write timeout", self.state.remote_addr()));
+                let most = self.state.server().limits.write_timeout;
+                let remote = self.state.remote_addr();
+                let line = || format!("{remote} write timeout: over `write_timeout` = {most} s");
+                self.state.server().log.of_client(line);
                 Some(Ended::Complete)
             }
         }
@@ -434,7 +438,7 @@ impl Client {
         self.state.transfer.set_waker(cx.waker());
         loop {
             let io = here(&mut self.io);
-            let skipped = io.read_body(&self.state.server().limits, |_| Ok::<(), Failure>(()));
+            let skipped = io.read_body(self.state.server().limits.max_body, |_| Ok::<(), Failure>(()));
             if !matches!(skipped, Ok(false)) || self.state.transfer.is_body_late() {
                 self.state.transfer.body_ends();
                 self.doing = if matches!(skipped, Ok(true)) { Doing::Reading } else { Doing::Ending };

@@ -1,12 +1,12 @@
 //! Strict reading of an HTTP/1.1 header section (RFC 9112), line by line as it comes.
 //!
 //! What two parsers could read in two ways is a way to smuggle a request past a proxy, so it is refused: bare line
-//! feeds, two lengths, a length beside a transfer coding, a missing or second `Host`, names with `_` (which CGI-style
-//! names confuse with `-`), and sizes beyond the limits. Neighbours: `target`, `body` (what comes after it),
-//! `connection` (who feeds it).
+//! feeds, two lengths, a length beside a transfer coding, a missing or second `Host`, and sizes beyond the limits.
+//! Names with `_`, which CGI-style names confuse with `-`, are noted: see `underscores`. Neighbours: `target`, `body`
+//! (what comes after it), `connection` (who feeds it).
 
 use super::target::{is_host, set_target};
-use super::{refuse, Refusal};
+use super::{refuse, refuse_over, Refusal};
 use crate::head::{Head, Version};
 use admission::Limits;
 use grammar::bytes::{is_plain_token, is_tchar, is_token, is_value};
@@ -124,13 +124,19 @@ impl HeadReader {
 
     fn too_long(&self, len: usize, limits: &Limits) -> Result<(), Refusal> {
         if self.head.is_none() {
-            return if len > limits.max_request_line + 2 { Err(refuse(414, "request line too long")) } else { Ok(()) };
+            if len > limits.max_request_line + 2 {
+                let most = limits.max_request_line as u64;
+                return Err(refuse_over(414, "request line too long", "max_request_line", most));
+            }
+            return Ok(());
         }
         if len > limits.max_header_field + 2 {
-            return Err(refuse(431, "header field too long"));
+            let most = limits.max_header_field as u64;
+            return Err(refuse_over(431, "header field too long", "max_header_field", most));
         }
         if self.known.size + len > limits.max_header_size + 2 {
-            return Err(refuse(431, "header section too large"));
+            let most = limits.max_header_size as u64;
+            return Err(refuse_over(431, "header section too large", "max_header_size", most));
         }
         Ok(())
     }
@@ -140,7 +146,7 @@ impl Known {
     /// `name ":" OWS value OWS` (RFC 9112 section 5).
     fn field(&mut self, line: &[u8], head: &mut Head, limits: &Limits) -> Result<(), Refusal> {
         if head.fields.len() >= limits.max_headers {
-            return Err(refuse(431, "too many header fields"));
+            return Err(refuse_over(431, "too many header fields", "max_headers", limits.max_headers as u64));
         }
         if matches!(line.first(), Some(b' ' | b'\t')) {
             return Err(refuse(400, "folded header field"));
@@ -150,8 +156,10 @@ impl Known {
         };
         let (name, value) = (&line[..colon], &line[colon + 1..]);
         if !is_plain_token(name) {
-            let why = if is_token(name) { "header name with an underscore" } else { "malformed header name" };
-            return Err(refuse(400, why));
+            if !is_token(name) {
+                return Err(refuse(400, "malformed header name"));
+            }
+            head.notes_underscore();
         }
         if !is_value(value) {
             return Err(refuse(400, "control character in a header value"));

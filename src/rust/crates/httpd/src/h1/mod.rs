@@ -28,15 +28,26 @@ pub struct Refusal {
     pub status: u16,
     /// what was wrong
     pub why: &'static str,
+    /// the setting that it is over, and its value
+    pub over: Option<(&'static str, u64)>,
 }
 
 const fn refuse(status: u16, why: &'static str) -> Refusal {
-    Refusal { status, why }
+    Refusal { status, why, over: None }
+}
+
+/// The same of what is over a setting, which the log names.
+const fn refuse_over(status: u16, why: &'static str, setting: &'static str, most: u64) -> Refusal {
+    Refusal { status, why, over: Some((setting, most)) }
 }
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
         let status = StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST);
-        Failure::new(status, refusal.why).closing()
+        let failure = Failure::new(status, refusal.why).closing();
+        match refusal.over {
+            Some((setting, most)) => failure.over(setting, most),
+            None => failure,
+        }
     }
 }

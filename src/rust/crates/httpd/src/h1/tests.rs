@@ -48,7 +48,7 @@ fn advance(
 ) -> Result<(), Refusal> {
     loop {
         while let Some(request) = requests.last_mut().filter(|request| !request.whole) {
-            let (used, piece) = body.read(input, limits)?;
+            let (used, piece) = body.read(input, limits.max_body)?;
             match piece {
                 Piece::Data(data) => request.body.extend_from_slice(data),
                 Piece::End => request.whole = true,
@@ -271,7 +271,6 @@ fn what_others_read_differently_is_refused() {
     for wrong in ["", "+1", "-1", "01", "00", "1, 1", "1,", "1 1", "0x1", "1.0", "18446744073709551616"] {
         assert_eq!(why(with(&format!("Content-Length: {wrong}")).as_bytes()).1, "malformed Content-Length", "{wrong}");
     }
-    assert_eq!(why(with("X_Y: 1").as_bytes()).1, "header name with an underscore");
     assert_eq!(why(with("X : 1").as_bytes()).1, "malformed header name");
     assert_eq!(why(with(" folded").as_bytes()).1, "folded header field");
     let chunk = |c: &str| format!("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n{c}");

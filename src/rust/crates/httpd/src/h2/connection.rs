@@ -12,6 +12,7 @@ use crate::service::Service;
 use crate::shared::Shared;
 use crate::transport::Transport;
 use crate::turn::{self, give_way};
+use admission::Limits;
 use h2::server::{Builder, Connection as Machine, Handshake, SendResponse};
 use h2::{Reason, RecvStream};
 use http::Request;
@@ -31,6 +32,8 @@ const HELD: usize = 64 << 10;
 /// us reset (CVE-2025-8671): then the connection ends.
 const RESETS: usize = 20;
 const RESETS_OF_OURS: usize = 1024;
+/// Those that a request has beside its header fields: method, scheme, authority, path and protocol.
+const PSEUDO_FIELDS: usize = 5;
 /// Other connections have their turn after so many rounds of requests, and between two requests after so long: looking
 /// for a file takes ten times as long as to answer from memory.
 const ROUNDS: usize = 8;
@@ -77,12 +80,21 @@ fn builder(server: &Shared) -> Builder {
         .max_concurrent_streams(limits.max_streams)
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
-        .max_header_list_size(u32::try_from(limits.max_header_size).unwrap_or(u32::MAX))
+        .max_header_list_size(header_list(limits))
         .max_send_buffer_size(HELD)
         .max_pending_accept_reset_streams(RESETS)
         .max_local_error_reset_streams(Some(RESETS_OF_OURS))
         .enable_connect_protocol();
     builder
+}
+
+/// What the library takes of a header section before it refuses it by itself, of which no log tells: not less than
+/// `fields` lets pass, as it counts otherwise. Target and authority are fields, and each has 32 bytes more (RFC 9113
+/// section 6.5.2).
+fn header_list(limits: &Limits) -> u32 {
+    let fields = limits.max_headers.saturating_add(PSEUDO_FIELDS).saturating_mul(32);
+    let size = limits.max_header_size.saturating_add(limits.max_request_line).saturating_add(fields);
+    u32::try_from(size).unwrap_or(u32::MAX)
 }
 
 enum Protocol {
@@ -110,7 +122,8 @@ impl Serving<'_> {
             Directive::None => return true,
             Directive::Close | Directive::HeaderTimeout => return false,
             Directive::WriteTimeout => {
-                self.log("write timeout");
+                let most = self.state.server().limits.write_timeout;
+                self.log(&format!("write timeout: over `write_timeout` = {most} s"));
                 return false;
             }
             Directive::Drain | Directive::Flood => {}

@@ -49,6 +49,11 @@ impl Failure {
         self
     }
 
+    /// The same, because it is over a setting, which only the log names: clients have no use for it.
+    pub fn over(self, setting: &str, most: impl std::fmt::Display) -> Self {
+        self.because(format_args!("over `{setting}` = {most}"))
+    }
+
     /// The same, with all that is wrong as a JSON array.
     pub fn with_errors(self, errors: String) -> Self {
         Failure { errors, ..self }

@@ -44,7 +44,7 @@ impl Service for App {
             "/now" => Answering::Now(Some(respond(StatusCode::OK, "now".into(), open, body))),
             "/large" => Answering::Now(Some(respond(StatusCode::OK, vec![b'l'; LARGE].into(), open, body))),
             "/body" => Answering::Later(Box::pin(async move {
-                let received = receive(&mut body, open.connection(), None).await;
+                let received = receive(&mut body, open.connection(), None, u64::MAX).await;
                 respond(received.map_or_else(|failure| failure.status, |_| StatusCode::OK), "".into(), open, body)
             })),
             _ => Answering::Later(Box::pin(async move {
