@@ -92,7 +92,8 @@ dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, kill_after = 2, dr
 #' @param max_requests Replace a worker after about this many requests, 10 % more or less; 0 for never.
 #' @param max_rss Replace a worker whose resident memory exceeds this many bytes; 0 for never.
 #' @param max_lifetime Replace a worker after this time, in seconds; 0 for never.
-#' @param start_timeout How long the start of a worker process may take, in seconds.
+#' @param start_timeout How long the start of a worker process may take, loading the app included, in seconds; 0 for as
+#'   long as it likes. The log says every 30 seconds that the app is still on its way.
 #' @returns A list of class `dr_pool`, with sizes in bytes and times in seconds.
 #' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @seealso [dr_limits()], [dr_timeouts()]
@@ -100,7 +101,7 @@ dr_timeouts <- function(..., timeout = 30, queue_timeout = 0, kill_after = 2, dr
 #' dr_pool(max_rss = "2GB", max_requests = 10000)
 #' @export
 dr_pool <- function(..., start = c("auto", "fork", "spawn"), check_unused = 10, max_age = 300, max_requests = 0,
-                    max_rss = 0, max_lifetime = 0, start_timeout = 60) {
+                    max_rss = 0, max_lifetime = 0, start_timeout = 300) {
   call <- sys.call()
   check_dots_empty(..., call = call)
   make_group("pool", environment(), call)

@@ -39,7 +39,22 @@ test("a file that ends R, or is killed", function() {
 })
 
 test("a file that does not come to an end", function() {
-  refused(write_app("repeat Sys.sleep(1)"), 1L, "start_timeout", start_timeout = 1)
+  refused(write_app("repeat Sys.sleep(1)"), 1L, "not loaded within 1 s \\(start_timeout\\)", start_timeout = 1)
+})
+
+# A file that ends is served however long it took, and whoever waits is told.
+test("a file that loads for long is told of while it loads, with the setting, and may load for ever", function() {
+  file <- write_app(c("stand_at('loading')", "app <- dr_app()", "dr_get(app, '/x', function(req) 'x')", "app"))
+  server <- launch(command_of(file, start_timeout = patience(4)), ready = NULL)
+  expect(marked(server, "loading"), "it is not loaded")
+  expect(logged(server, "still on its way after [0-9]+ s: it is loaded, within `start_timeout` = "),
+    "nothing is said:\n", paste(server$log(), collapse = "\n"))
+  open_gate(server, "loading")
+  expect(logged(server, "drover listening on "), "it does not come to serve")
+  forever <- launch(command_of(file, start_timeout = 0), ready = NULL)
+  expect(marked(forever, "loading"), "it is not loaded where there is no limit")
+  open_gate(forever, "loading")
+  expect(logged(forever, "drover listening on "), "it does not come to serve where there is no limit")
 })
 
 test("on_worker_start that throws", function() {

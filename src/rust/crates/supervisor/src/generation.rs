@@ -6,7 +6,12 @@ use crate::policy::Backoff;
 use crate::scratch::Scratch;
 use crate::source::Launch;
 use engine::AppConfig;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a file may load before the log says that it still does, and again: longer than most, and not so long that
+/// somebody who waits has given up. It is half of the time that it has, at most: the word comes before the
+/// end.
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// A generation of the app.
 #[derive(Debug)]
@@ -17,6 +22,10 @@ pub struct Generation {
     pub launch: Option<Launch>,
     /// the zygote of its workers, when there is one
     pub zygote: Option<u32>,
+    /// when it began
+    pub since: Instant,
+    /// when it is said that it is still on its way, while it prepares
+    pub next_word: Instant,
     /// when a zygote is started in the place of one that was lost
     pub restart: Option<Instant>,
     /// whether each of its workers loads the app by itself, instead of being forked from a zygote
@@ -50,11 +59,13 @@ pub enum GenerationStage {
 
 impl Generation {
     /// One that begins to load.
-    pub fn new(launch: Option<Launch>, spawns: bool, of: usize, deadline: Instant) -> Self {
+    pub fn new(launch: Option<Launch>, spawns: bool, of: usize, since: Instant, deadline: Instant) -> Self {
         Generation {
             app: None,
             launch,
             spawns,
+            since,
+            next_word: since + silence(since, deadline),
             zygote: None,
             restart: None,
             kept: Vec::new(),
@@ -68,8 +79,22 @@ impl Generation {
         self.app.as_ref().is_some_and(AppConfig::has_c_handlers)
     }
 
+    /// How long it has been preparing, if that is to be said now: the next time after the same silence.
+    pub fn has_word(&mut self, now: Instant) -> Option<Duration> {
+        let GenerationStage::Preparing { deadline, .. } = self.stage else { return None };
+        if self.next_word > now || deadline <= now {
+            return None;
+        }
+        self.next_word = now + silence(self.since, deadline);
+        Some(now - self.since)
+    }
+
     /// Whether it has not taken over yet.
     pub fn is_preparing(&self) -> bool {
         matches!(self.stage, GenerationStage::Preparing { .. })
     }
+}
+
+fn silence(since: Instant, deadline: Instant) -> Duration {
+    SILENCE.min((deadline - since) / 2)
 }

@@ -14,7 +14,7 @@ impl Generation {
     /// When the clock must be looked at next.
     pub fn due(&self) -> Option<Instant> {
         match self.stage {
-            GenerationStage::Preparing { deadline, .. } => Some(deadline),
+            GenerationStage::Preparing { deadline, .. } => Some(deadline.min(self.next_word)),
             _ => self.restart,
         }
     }
@@ -25,12 +25,12 @@ impl Supervisor {
     pub(crate) fn prepare(&mut self, source: Source, of: usize) {
         let now = Instant::now();
         let number = self.next_generation();
-        let deadline = Self::after(now, self.options.start_timeout);
+        let deadline = self.start_deadline(now);
         let begun = match source {
             Source::Command { program, args, env } => {
                 let launch = Launch::new(program, args, env, self.told.clone());
                 let spawns = self.options.start == Start::Spawn;
-                self.generations.insert(number, Generation::new(Some(launch.clone()), spawns, of, deadline));
+                self.generations.insert(number, Generation::new(Some(launch.clone()), spawns, of, now, deadline));
                 // each worker loads the app by itself, or one for all
                 if spawns {
                     Ok(())
@@ -39,7 +39,7 @@ impl Supervisor {
                 }
             }
             Source::Zygote { channel, pid } => {
-                self.generations.insert(number, Generation::new(None, false, of, deadline));
+                self.generations.insert(number, Generation::new(None, false, of, now, deadline));
                 match self.options.start {
                     Start::Auto | Start::Fork => self.adopt_zygote(number, Channel::from(channel), pid, now),
                     Start::Spawn => Err(io::Error::other("start = \"spawn\" needs an app in a file")),
@@ -88,7 +88,7 @@ impl Supervisor {
         }
         self.info("the app has changed: its workers are replaced");
         let of = self.size.for_takeover(self.staff_of_current().count());
-        let mut generation = Generation::new(launch, false, of, Self::after(now, self.options.start_timeout));
+        let mut generation = Generation::new(launch, false, of, now, self.start_deadline(now));
         generation.zygote = Some(key);
         self.generations.insert(number, generation);
         self.app_known(number, app, since, now);
@@ -111,8 +111,8 @@ impl Supervisor {
         self.info("the app has changed: its workers are replaced");
         let of = self.size.for_takeover(self.staff_of_current().count());
         let number = self.next_generation();
-        let deadline = Self::after(now, self.options.start_timeout);
-        self.generations.insert(number, Generation::new(launch, spawns, of, deadline));
+        let deadline = self.start_deadline(now);
+        self.generations.insert(number, Generation::new(launch, spawns, of, now, deadline));
     }
 
     /// Loads the app anew.
@@ -258,6 +258,7 @@ impl Supervisor {
 
     /// Restarts zygotes whose time has come, and ends generations that take too long to prepare.
     pub(crate) fn look_at_generations(&mut self, now: Instant) {
+        self.tell_of_slow_starts(now);
         let due: Vec<u32> =
             self.generations.iter().filter(|(_, g)| g.due().is_some_and(|at| at <= now)).map(|(&n, _)| n).collect();
         for number in due {
@@ -283,6 +284,23 @@ impl Supervisor {
                     generation.restart = Some(now + generation.losses.failure(now, Duration::ZERO).wait);
                 }
             }
+        }
+    }
+
+    /// Says of generations that prepare for long that they still do, and how long they may.
+    fn tell_of_slow_starts(&mut self, now: Instant) {
+        let mut slow = Vec::new();
+        for generation in self.generations.values_mut() {
+            let Some(took) = generation.has_word(now) else { continue };
+            slow.push((if generation.app.is_some() { "its workers start" } else { "it is loaded" }, took));
+        }
+        let most = self.options.start_timeout;
+        let most = if most > 0.0 { format!("{most} s") } else { "0, for as long as it takes".to_owned() };
+        for (doing, took) in slow {
+            let seconds = took.as_secs_f64();
+            self.info(&format!(
+                "the app is still on its way after {seconds:.0} s: {doing}, within `start_timeout` = {most}"
+            ));
         }
     }
 }

@@ -20,7 +20,8 @@ pub struct PoolOptions {
     pub max_rss: u64,
     /// a worker is replaced after this time; 0 for never
     pub max_lifetime: f64,
-    /// longest time from the start of a process until it can serve
+    /// longest time from the start of a process until it can serve: files that fetch models and read tables take
+    /// minutes; 0 for no end
     pub start_timeout: f64,
     /// how long it goes on as before when it is told to end, so that balancers hear of it first
     pub drain_delay: f64,
@@ -42,7 +43,7 @@ impl Default for PoolOptions {
             max_requests: 0,
             max_rss: 0,
             max_lifetime: 0.0,
-            start_timeout: 60.0,
+            start_timeout: 300.0,
             drain_delay: 0.0,
             graceful_timeout: 30.0,
             start: Start::Auto,
@@ -71,7 +72,7 @@ impl PoolOptions {
             ("check_unused", self.check_unused, false),
             ("max_age", self.max_age, true),
             ("max_lifetime", self.max_lifetime, true),
-            ("start_timeout", self.start_timeout, false),
+            ("start_timeout", self.start_timeout, true),
             ("drain_delay", self.drain_delay, true),
             ("graceful_timeout", self.graceful_timeout, true),
         ];
@@ -95,7 +96,7 @@ pub fn usable_cores() -> usize {
 const MOST_WORKERS: usize = 1024;
 
 /// A year is longer than any sensible setting, and far within what a clock can hold.
-const LONGEST: f64 = 31_536_000.0;
+pub(crate) const LONGEST: f64 = 31_536_000.0;
 
 /// How workers come about.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -130,6 +131,7 @@ mod tests {
         for wrong in [-1.0, f64::NAN, f64::INFINITY, 1e9] {
             assert!(checked(|o| o.max_lifetime = wrong).unwrap_err().starts_with("max_lifetime must be"));
         }
-        assert!(checked(|o| o.start_timeout = 0.0).is_err());
+        assert_eq!(checked(|o| o.start_timeout = 0.0), Ok(()), "it may take as long as it likes");
+        assert!(checked(|o| o.check_unused = 0.0).is_err());
     }
 }

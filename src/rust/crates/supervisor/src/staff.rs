@@ -90,7 +90,7 @@ impl Supervisor {
         }
         let launch = generation.launch.clone();
         let id = self.next_number();
-        let worker = WorkerHandle::new(number, now, Self::after(now, self.options.start_timeout));
+        let worker = WorkerHandle::new(number, now, self.start_deadline(now));
         self.workers.insert(id, worker);
         let started = match launch.filter(|_| spawns) {
             Some(launch) => launch.start(self.leftovers.scratch(id)).map(|(loader, process)| {
@@ -113,7 +113,7 @@ impl Supervisor {
     pub(crate) fn first_worker(&mut self, zygote: Zygote, now: Instant) {
         let id = self.next_number();
         let number = zygote.generation;
-        let mut worker = WorkerHandle::new(number, now, Self::after(now, self.options.start_timeout));
+        let mut worker = WorkerHandle::new(number, now, self.start_deadline(now));
         worker.pid = Some(zygote.process.pid());
         (worker.process, worker.loader) = (Some(zygote.process), Some(zygote.loader));
         self.workers.insert(id, worker);

@@ -12,6 +12,7 @@ use crate::ending::Stage;
 use crate::generation::Generation;
 use crate::inspection::Asker;
 use crate::leftovers::Leftovers;
+use crate::options::LONGEST;
 use crate::policy::{Backoff, PoolSize, Reason};
 use crate::service::Wake;
 use crate::staff::Ended;
@@ -365,6 +366,12 @@ impl Supervisor {
             })
         };
         self.board.write(self.workers.values().filter_map(note).collect());
+    }
+
+    /// When what starts now has to be there. Later than anybody waits where that has no end: a clock may hold no more.
+    pub(crate) fn start_deadline(&self, now: Instant) -> Instant {
+        let most = self.options.start_timeout;
+        Self::after(now, if most > 0.0 { most } else { LONGEST })
     }
 
     /// From now on, by so many seconds of the options.

@@ -39,7 +39,7 @@ impl Supervisor {
             process,
             loader,
             generation,
-            deadline: Some(Self::after(now, self.options.start_timeout)),
+            deadline: Some(self.start_deadline(now)),
             leaving: false,
             since: now,
         };
