@@ -125,6 +125,11 @@ check_size <- function(x, arg, min = 1, max = 2^53, call = sys.call(-1L)) {
   check_count(x, arg, min, max, call, ", or a size such as \"10MB\", \"128kB\" or \"1GiB\"")
 }
 
+# Words of a command line, which end at a zero byte and nowhere else.
+check_arguments <- function(x, arg, call = sys.call(-1L)) {
+  if (!is.character(x) || anyNA(x)) stop_argument(arg, "a character vector without NA", x, call)
+}
+
 # The two bounds of a pool of workers: one number for both, or c(min, max). At most 1024: each is a process.
 check_workers <- function(x, call = sys.call(-1L)) {
   right <- "a single integer in 1..1024, or two, c(min, max) with min <= max, or \"auto\""

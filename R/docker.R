@@ -19,6 +19,7 @@
 #' @param base The image to begin with: a single string, an image of Debian or Ubuntu with R. `NULL` for `rocker/r-ver`
 #'   with the version of R in `renv.lock`, or else of this session.
 #' @param force `TRUE` to write over files that are there.
+#' @param args Arguments of the app, which has them as `commandArgs(TRUE)`: a character vector.
 #' @returns The paths of both files: a character vector, invisibly.
 #' @section Errors: `drover_error_argument` when an argument is not as described; `drover_error_file` when a file is
 #'   there already, or cannot be written.
@@ -30,12 +31,14 @@
 #' dr_write_docker(file.path(folder, "app.R"))
 #' writeLines(readLines(file.path(folder, "Dockerfile")))
 #' @export
-dr_write_docker <- function(file = "app.R", port = 8080L, base = NULL, force = FALSE) {
+dr_write_docker <- function(file = "app.R", port = 8080L, base = NULL, force = FALSE,
+                            args = character()) {
   check_string(file, "file")
   if (!file.exists(file)) stop_argument("file", "the path of a file or folder that exists", file, sys.call())
   check_count(port, "port", 1L, 65535L)
   if (!is.null(base)) check_string(base, "base")
   check_flag(force, "force")
+  check_arguments(args, "args")
   call <- sys.call()
   is_folder <- dir.exists(file)
   folder <- if (is_folder) file else dirname(file)
@@ -44,7 +47,7 @@ dr_write_docker <- function(file = "app.R", port = 8080L, base = NULL, force = F
   }
   lines <- c(
     docker_build(folder, base, app_packages(file, folder)), "",
-    docker_run(if (is_folder) "." else basename(file), as.integer(port))
+    docker_run(if (is_folder) "." else basename(file), as.integer(port), args)
   )
   write_new(list(Dockerfile = lines, .dockerignore = docker_ignored), folder, force, call)
 }
@@ -109,7 +112,8 @@ docker_drover <- function(has_imports) {
 }
 
 # The second stage: what is run. `file` is the app within the folder.
-docker_run <- function(file, port) {
+docker_run <- function(file, port, args = character()) {
+  words <- c("drover", "serve", file, if (length(args)) c("--", args))
   c(
     paste0("COPY --from=build ", docker_library, " ", docker_library),
     "COPY --from=build /build/libraries /tmp/libraries",
@@ -120,7 +124,7 @@ docker_run <- function(file, port) {
     paste("    &&", docker_add_user),
     "WORKDIR /app", "COPY . ./", paste("USER", docker_user), sprintf("ENV DROVER_HOST=0.0.0.0 DROVER_PORT=%d", port),
     paste("EXPOSE", port), "# it serves when the app is loaded and workers are ready", docker_health,
-    "ENTRYPOINT [\"tini\", \"--\"]", sprintf("CMD [\"drover\", \"serve\", \"%s\"]", file)
+    "ENTRYPOINT [\"tini\", \"--\"]", paste("CMD", gsub("\",\"", "\", \"", dr_to_json(words), fixed = TRUE))
   )
 }
 
@@ -144,8 +148,8 @@ install_packages <- function(packages, then = NULL) {
 docker_user <- 10001L
 docker_add_user <- paste("useradd --system --create-home --uid", docker_user, "app")
 
-# It answers when the app is loaded and workers are ready.
-docker_health <- "HEALTHCHECK --interval=30s --timeout=10s --start-period=60s CMD [\"drover\", \"status\"]"
+# It answers when the app is loaded and workers are ready, which may take `start_timeout`.
+docker_health <- "HEALTHCHECK --interval=30s --timeout=10s --start-period=300s CMD [\"drover\", \"status\"]"
 
 # Packages of others that drover imports.
 package_imports <- function() {
@@ -190,9 +194,11 @@ write_new <- function(files, folder, force, call) {
 
 # `drover docker FILE [--port PORT] [--base IMAGE] [--force]`
 command_docker <- function(arguments) {
-  after <- function(name) if (name %in% arguments) arguments[[match(name, arguments) + 1L]]
-  file <- arguments[[1L]]
-  paths <- dr_write_docker(file, as.integer(after("--port") %||% 8080L), after("--base"), "--force" %in% arguments)
+  after <- function(name) option_of(arguments, name)
+  words <- split_arguments(arguments)
+  paths <- dr_write_docker(
+    arguments[[1L]], as.integer(after("--port") %||% 8080L), after("--base"), "--force" %in% words$own, words$app
+  )
   cat("wrote ", paste(paths, collapse = " and "), "\n", sep = "")
   lines <- readLines(paths[[1L]])
   if (any(grepl("^COPY drover_", lines))) {

@@ -31,12 +31,14 @@ until_registered <- function(code) withRestarts(code, drover_registered = functi
 stop_load <- function(...) stop_drover("load", paste0(...), call = NULL)
 
 # list(app, on_worker_start, on_worker_stop) of a file, folder or expression, see find_app(). Code is evaluated in the
-# global environment. It finds this package attached: it needs no library(drover).
-load_file <- function(given, kind = "auto") {
+# global environment. It finds this package attached: it needs no library(drover). `arguments` are those of the app, in
+# a process of its own; NULL in somebody's session, which has its own.
+load_file <- function(given, kind = "auto", arguments = NULL) {
   if (!"package:drover" %in% search()) attachNamespace("drover")
   found <- find_app(given, kind)
   loading$file <- found$path %||% "the expression"
   on.exit(rm(list = setdiff(ls(loading), "trace"), envir = loading))
+  if (!is.null(arguments)) be_started_for(found, arguments)
   if (!is.null(found$path)) enter_folder(found$path)
   before <- ls(globalenv(), all.names = TRUE)
   value <- switch(found$kind,
@@ -47,6 +49,21 @@ load_file <- function(given, kind = "auto") {
   if (found$kind == "script") value <- app_of_script(value, setdiff(ls(globalenv(), all.names = TRUE), before))
   if (!is_servable(value)) stop_load("it gives ", describe(value), ", which is no app: it must be ", servable)
   list(app = as_app(value))
+}
+
+# From now on commandArgs() is as after `Rscript FILE ARGUMENTS`, or `Rscript -e EXPRESSION ARGUMENTS`: what this
+# process was started with is between the package and its program. The path is absolute, as the working directory changes.
+be_started_for <- function(found, arguments) {
+  what <- if (is.null(found$path)) c("-e", found$text) else paste0("--file=", found$path)
+  .Call(C_zygote_arguments, c(
+    commandArgs()[[1L]], "--no-echo", "--no-restore", what, if (length(arguments)) c("--args", arguments)
+  ))
+}
+
+# list(own, app): words of the package, and behind "--" those of the app.
+split_arguments <- function(words) {
+  end <- match("--", words, nomatch = length(words) + 1L)
+  list(own = utils::head(words, end - 1L), app = utils::tail(words, -end))
 }
 
 load_script <- function(file) {

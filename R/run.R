@@ -25,6 +25,8 @@
 #' @param kind What `file` is, when that is not to be found out: `"script"`, an R file that makes an app; `"plumber"`,
 #'   one with annotations such as `#* @get /path`; `"annotations"`, the same, read without the package plumber, as far
 #'   as that goes; `"rds"`, a saved object; `"expression"`, a call that gives an app.
+#' @param args Arguments of the app: a character vector. The file has them as `commandArgs(TRUE)`, and its path as
+#'   `--file=` in `commandArgs()`, as after `Rscript FILE ARGUMENTS`.
 #' @param block `TRUE` to serve until [dr_stop()] is called by a callback, Ctrl-C is pressed or SIGTERM comes, and only
 #'   then return. `FALSE` to return at once; the server needs nothing of the session then.
 #' @returns `NULL`, invisibly.
@@ -56,13 +58,14 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
                    plumber = c("fast", "full", "verify"), on_client_gone = NULL,
                    on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
                    tls = NULL,
-                   kind = c("auto", "script", "plumber", "annotations", "rds", "expression")) {
+                   kind = c("auto", "script", "plumber", "annotations", "rds", "expression"), args = character()) {
   call <- sys.call()
   check_string(file, "file", call = call)
   kind <- check_choice(kind, "kind", app_kinds, call = call)
   if (!file.exists(file) && !is_expression(file)) {
     stop_argument("file", "the path of a file or folder that exists, or a call such as \"pkg::make_app()\"", file, call)
   }
+  check_arguments(args, "args", call)
   old <- old_settings(..., call = call, fun = sys.function())
   given <- serving_arguments(environment(), old, call)
   end_testing()
@@ -78,6 +81,7 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
     server$files <- private_file(hooks, "drover-hooks-")
     arguments <- c(arguments, "--hooks", server$files)
   }
+  if (length(args)) arguments <- c(arguments, "--", args)
   server$renew <- function() program_source(arguments, heap_for(file, kind))
   listening <- service_start(config, given$pool, server$renew(), call)
   started <- TRUE

@@ -31,13 +31,13 @@ private_file <- function(x, pattern) {
 }
 
 # What a process needs to be like this session: the app and its hooks, the variables of the global environment, which
-# functions use, and the packages that are attached. The file's path.
+# functions use, the packages that are attached, and the session's arguments. The file's path.
 save_object <- function(app, on_worker_start, on_worker_stop, call) {
   globals <- setdiff(ls(globalenv(), all.names = TRUE), ".Random.seed")
   attached <- rev(sub("^package:", "", grep("^package:", search(), value = TRUE)))
   object <- list(
     app = app, on_worker_start = on_worker_start, on_worker_stop = on_worker_stop, libraries = .libPaths(),
-    packages = attached, globals = mget(globals, envir = globalenv())
+    packages = attached, globals = mget(globals, envir = globalenv()), arguments = commandArgs()
   )
   refuse <- function(why) {
     stop_drover("argument", paste0(
@@ -61,6 +61,8 @@ save_object <- function(app, on_worker_start, on_worker_stop, call) {
 # In the process: list(app, on_worker_start, on_worker_stop).
 load_object <- function(file) {
   object <- readRDS(file)
+  # the session's, as forks of it have them
+  .Call(C_zygote_arguments, object$arguments)
   .libPaths(object$libraries)
   for (package in object$packages) library(package, character.only = TRUE)
   list2env(object$globals, envir = globalenv())

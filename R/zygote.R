@@ -48,7 +48,8 @@ run_zygote <- function(config, compiled, routes, hooks, held) {
 
 # What a fresh R process runs whose standard input is a control channel: R -e 'drover:::zygote_main()' --args FILE.
 # Instead of a file: --object FILE, what spawn_source() has written; further, --kind KIND, see app-kind.R, and --hooks
-# FILE: worker hooks, saved by run.R; --trace: errors are told with the calls that led to them.
+# FILE: worker hooks, saved by run.R; --trace: errors are told with the calls that led to them. What is behind -- are
+# arguments of the app.
 zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   settings <- .Call(C_zygote_variable, "DROVER_SETTINGS")
   secret <- .Call(C_zygote_variable, "DROVER_SECRET")
@@ -79,6 +80,8 @@ zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
 
 # list(compiled, hooks, stop): `stop` are functions to call at the end of the server.
 load_for_zygote <- function(arguments, secret) {
+  words <- split_arguments(arguments)
+  arguments <- words$own
   after <- function(name) if (name %in% arguments) arguments[[match(name, arguments) + 1L]]
   saved <- after("--object")
   if (!is.null(saved)) {
@@ -94,7 +97,7 @@ load_for_zygote <- function(arguments, secret) {
   note_runs()
   share_keys(secret)
   if ("--trace" %in% arguments) trace_loading()
-  loaded <- load_file(arguments[[1L]], after("--kind") %||% "auto")
+  loaded <- load_file(arguments[[1L]], after("--kind") %||% "auto", words$app)
   given <- if (!is.null(after("--hooks"))) readRDS(after("--hooks"))
   compiled <- compile_app(loaded$app)
   apps <- app_tree(loaded$app)

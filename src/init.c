@@ -152,6 +152,7 @@ static const R_CallMethodDef calls[] = {
     CALL("zygote_run", drv_zygote_run, 1),
     CALL("zygote_tell", drv_zygote_tell, 2),
     CALL("zygote_variable", drv_zygote_variable, 1),
+    CALL("zygote_arguments", drv_zygote_arguments, 1),
     {NULL, NULL, 0},
 };
 

@@ -183,6 +183,16 @@ SEXP drv_zygote_variable(SEXP name) {
   return out;
 }
 
+/* .Call, in a process of the package's own: what commandArgs() is from now on. R copies the strings, once in the life
+ * of a process. */
+SEXP drv_zygote_arguments(SEXP arguments) {
+  R_xlen_t n = XLENGTH(arguments);
+  char **texts = (char **)R_alloc((size_t)n, sizeof *texts);
+  for (R_xlen_t i = 0; i < n; i++) texts[i] = (char *)Rf_translateChar(STRING_ELT(arguments, i));
+  R_set_command_line_arguments((int)n, texts);
+  return R_NilValue;
+}
+
 /* .Call, in a fresh process: standard input is the control channel. NULL, or a string: what is wrong with the
  * settings. */
 SEXP drv_zygote_adopt(SEXP settings) {

@@ -42,6 +42,8 @@ test("drover docker writes an image with the packages that the app names, and ne
   lines <- dockerfile(folder)
   for (pattern in c("^FROM r-base:4.5.1$", "DROVER_PORT=9000", "\"serve\", \"[.]\"")) has_line(lines, pattern)
   judge_dockerfile(folder)
+  shows(command("docker", folder, "--force", "--", "--model", "my x.rds"), 0L, "^build it")
+  has_line(dockerfile(folder), "^CMD \\[\"drover\", \"serve\", \"[.]\", \"--\", \"--model\", \"my x.rds\"\\]$")
   shows(command("docker", "none.R"), 4L, NULL, "cannot read none.R")
   shows(command("docker", folder, "--port", "0"), 2L, NULL, "0 is not in 1..65535|'0' for '--port")
 }, ways = 1)
@@ -80,6 +82,26 @@ test("drover systemd prints a unit that systemd takes", function() {
   expect(!any(grepl("[{}]", ran$out)), paste(ran$out, collapse = "\n"))
   writeLines(ran$out, file.path(folder, "shop.service"))
   judge_unit(file.path(folder, "shop.service"))
+  # what systemd waits for follows the settings: options, the settings file, and variables, which the service may lack
+  waits <- function(start, stop, ..., env = NULL) {
+    told <- command("systemd", file, "--user", "app", "--name", "shop", "--", ..., env = env)
+    shows(told, 0L, paste0("^Timeout", c("Start", "Stop"), "Sec=", c(start, stop), "$"))
+    told
+  }
+  waits(310, 40)
+  waits(610, 140, "--start-timeout", "10m", "--graceful-timeout", "120", "--drain-delay", "10")
+  waits("infinity", 40, "--start-timeout", "0")
+  with_words <- waits(310, 40, "--", "--model", "x.rds")
+  shows(with_words, 0L, "^ExecStart=.*app.R\" -- --model x.rds$")
+  settings <- file.path(folder, "drover.toml")
+  writeLines(c("[pool]", "start_timeout = 100", "[timeouts]", "graceful_timeout = \"1m\""), settings)
+  waits(110, 70)
+  waits(210, 70, "--start-timeout", "200")
+  waits(410, 70, env = c(DROVER_START_TIMEOUT = "400"))
+  waits(310, 70, env = c(DROVER_START_TIMEOUT = "20"))
+  unlink(settings)
+  wrong <- command("systemd", file, "--user", "app", "--", "--start-timout", "5")
+  shows(wrong, 2L, NULL, "unexpected argument '--start-timout'")
   # systemd looks for the service of a socket beside it
   for (address in c("", "=0.0.0.0:80", "=/run/shop.sock")) {
     ran <- command("systemd", file, "--user", "root", "--name", "shop", paste0("--socket", address))

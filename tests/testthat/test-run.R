@@ -8,7 +8,7 @@ test_that("a file is served by processes that load it, not by the session", {
   expect_identical(answer[[1]], "loaded")
   expect_true(as.integer(answer[[2]]) %in% dr_status()$pid)
   expect_false(exists("only_in_workers", envir = globalenv()))
-  expect_identical(sort(names(formals(dr_run))), sort(c("file", "kind", setdiff(names(formals(dr_serve)), "app"))))
+  expect_identical(sort(names(formals(dr_run))), sort(c("file", "kind", "args", setdiff(names(formals(dr_serve)), "app"))))
 })
 
 test_that("the banner says how many workers and routes there are", {

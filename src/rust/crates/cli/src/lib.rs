@@ -15,6 +15,7 @@ mod banner;
 mod bench;
 mod control;
 mod dev;
+mod docker;
 mod exit;
 mod file;
 mod given;

@@ -3,9 +3,10 @@
 //! (`table`). A flag goes before a variable, a variable before the settings file, the file before the default.
 
 use crate::bench::BenchArgs;
+use crate::docker::DockerArgs;
 use crate::file;
 use crate::given::Given;
-use crate::help::{AFTER_HELP, DEV_EXAMPLES, DOCKER_EXAMPLES, UNITS};
+use crate::help::{AFTER_HELP, DEV_EXAMPLES, UNITS};
 use crate::install::{CompletionsArgs, InstallArgs};
 use crate::manage::{ReloadArgs, Sockets, StatusArgs, StopArgs};
 use crate::openapi::OpenApiArgs;
@@ -113,24 +114,6 @@ pub struct DevArgs {
     pub(crate) watch: Vec<PathBuf>,
 }
 
-#[derive(Debug, Args)]
-#[command(after_help = DOCKER_EXAMPLES)]
-struct DockerArgs {
-    /// The app: an R file, or a folder with one
-    file: PathBuf,
-    /// Port that it listens on in the container
-    #[arg(short, long, default_value_t = 8080, value_parser = clap::value_parser!(u16).range(1..))]
-    port: u16,
-    /// The image to begin with [default: rocker/r-ver of this R]
-    #[arg(long, value_name = "IMAGE")]
-    base: Option<String>,
-    /// Write over files that are there
-    #[arg(long)]
-    force: bool,
-    #[command(flatten)]
-    program: Program,
-}
-
 /// The app of a command that asks about it.
 #[derive(Debug, Args)]
 pub(crate) struct AppOfTool {
@@ -141,6 +124,9 @@ pub(crate) struct AppOfTool {
     kind: Option<String>,
     #[command(flatten)]
     program: Program,
+    /// Arguments of the app: as for serve
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    args: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
@@ -160,10 +146,10 @@ struct Folder {
 }
 
 #[derive(Clone, Debug, Args)]
-struct Program {
+pub(crate) struct Program {
     /// The program R: a path, or a name that is looked for on the PATH
     #[arg(long, value_name = "PROGRAM", env = "DROVER_R", default_value = "R")]
-    r: PathBuf,
+    pub(crate) r: PathBuf,
 }
 
 /// What a file may be said to be.
@@ -187,6 +173,9 @@ struct AppArgs {
     sockets: Sockets,
     #[command(flatten)]
     program: Program,
+    /// Arguments of the app, which has them as commandArgs(TRUE)
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    args: Vec<OsString>,
 }
 
 /// The program's arguments, with those of the table.
@@ -295,6 +284,8 @@ pub struct Told {
     pub file: PathBuf,
     /// what the file is, if that was said
     pub kind: Option<String>,
+    /// arguments of the app
+    pub args: Vec<OsString>,
     /// the program R
     pub r: PathBuf,
     /// how many processes, and for how long
@@ -371,17 +362,18 @@ fn read_with(
     }
     let pool = pool(&given)?;
     let config = file::path_of(app.config.as_deref(), &path);
-    let (kind, r, sockets) = (app.kind, app.program.r, app.sockets.folder);
-    let told = Told { file: path, kind, r, pool, notes, config, sockets, dev, given };
+    let (kind, args, r, sockets) = (app.kind, app.args, app.program.r, app.sockets.folder);
+    let told = Told { file: path, kind, args, r, pool, notes, config, sockets, dev, given };
     // found out here, where it is an error and not a surprise
     told.read_settings(PathBuf::new()).map_err(|e| usage(ErrorKind::ValueValidation, &e))?;
     Ok(Asked::Serve(Box::new(told)))
 }
 
-/// A command about an app, with further words.
-pub(crate) fn about(command: &str, app: AppOfTool, further: Vec<OsString>) -> Asked {
+/// A command about an app, with further options.
+pub(crate) fn about(command: &str, app: AppOfTool, options: Vec<OsString>) -> Asked {
     let kind = app.kind.iter().flat_map(|kind| ["--kind".into(), kind.into()]);
-    let words = [command.into(), app.file.clone().into()].into_iter().chain(kind).chain(further).collect();
+    let words = [command.into(), app.file.clone().into()].into_iter().chain(kind).chain(options);
+    let words = words.chain(further(app.args)).collect();
     Asked::Tool(Tool { words, app: Some((app.file, app.kind)), r: app.program.r })
 }
 
@@ -390,15 +382,9 @@ fn tool(command: &str, word: Option<PathBuf>, program: Program) -> Asked {
     Asked::Tool(Tool { words, app: None, r: program.r })
 }
 
-impl DockerArgs {
-    fn tool(self) -> Asked {
-        let DockerArgs { file, port, base, force, program } = self;
-        let mut words: Vec<OsString> =
-            vec!["docker".into(), file.clone().into(), "--port".into(), port.to_string().into()];
-        words.extend(base.into_iter().flat_map(|base| ["--base".into(), base.into()]));
-        words.extend(force.then(|| "--force".into()));
-        Asked::Tool(Tool { words, app: Some((file, None)), r: program.r })
-    }
+/// Arguments of the app, as the words behind all others.
+pub(crate) fn further(args: Vec<OsString>) -> impl Iterator<Item = OsString> {
+    (!args.is_empty()).then(|| "--".into()).into_iter().chain(args)
 }
 
 /// An error about how the program is used.
@@ -407,6 +393,11 @@ pub(crate) fn usage(kind: ErrorKind, text: &str) -> clap::Error {
 }
 
 impl Told {
+    /// Where the value of a setting comes from.
+    pub(crate) fn origin(&self, name: &str) -> Origin {
+        self.given.origin(name)
+    }
+
     /// Whether a certificate for development was asked for.
     pub fn wants_dev_tls(&self) -> bool {
         tls::is_for_development(&self.given)

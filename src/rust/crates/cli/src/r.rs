@@ -1,7 +1,7 @@
 //! Finding R, the package that this program belongs to, and how R is started with both.
 
 use crate::exit::{Code, Error};
-use crate::options::Tool;
+use crate::options::{further, Tool};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -48,6 +48,7 @@ pub struct Recipe {
     program: PathBuf,
     app: OsString,
     kind: Option<String>,
+    args: Vec<OsString>,
     trace: bool,
     env: Vec<(OsString, OsString)>,
 }
@@ -62,7 +63,12 @@ impl Recipe {
         let program = found(r)?;
         let app = if is_call(file, kind) { file.into() } else { readable(file)?.into() };
         let env = library().into_iter().collect();
-        Ok(Recipe { program, app, kind: kind.map(str::to_owned), trace: false, env })
+        Ok(Recipe { program, app, kind: kind.map(str::to_owned), args: Vec::new(), trace: false, env })
+    }
+
+    /// The same, and the app has these arguments.
+    pub fn with_args(self, args: &[OsString]) -> Recipe {
+        Recipe { args: args.to_vec(), ..self }
     }
 
     /// The same, and an error while the app is loaded is told with the calls that led to it.
@@ -87,6 +93,7 @@ impl Recipe {
         if self.trace {
             args.push("--trace".into());
         }
+        args.extend(further(self.args.clone()));
         Source::Command { program: self.program.clone().into(), args, env: self.env.clone() }
     }
 }

@@ -33,7 +33,7 @@ impl Drop for Doorbell {
 /// When it cannot be started; nothing is then left running.
 pub fn serve(options: &Told, dev: Option<Dev>) -> Result<Ended, Error> {
     let pool = PoolOptions { stays: dev.is_some(), ..options.pool.clone() };
-    let recipe = Recipe::new(&options.r, &options.file, options.kind.as_deref())?;
+    let recipe = Recipe::new(&options.r, &options.file, options.kind.as_deref())?.with_args(&options.args);
     let recipe = if dev.is_some() { recipe.with_trace() } else { recipe };
     let uploads = uploads(options.upload_path())?;
     let mut settings = options.settings(uploads.path().to_owned());

@@ -2,27 +2,34 @@
 //! and `drover.socket`, which stand there once for all.
 
 use crate::exit::{Code, Error};
+use crate::options::{self, Asked, Origin, Told};
 use crate::tell;
 use clap::Args;
 use std::env;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use supervisor::PoolOptions;
 
 const UNIT: &str = include_str!("../../../../../inst/deploy/drover.service");
 const SOCKET: &str = include_str!("../../../../../inst/deploy/drover.socket");
 
 /// What is filled in, in the order of [`print`] and of [`socket`].
-const FIELDS: [&str; 5] = ["{name}", "{start}", "{program}", "{folder}", "{user}"];
+const FIELDS: [&str; 7] = ["{name}", "{start}", "{program}", "{folder}", "{user}", "{start_timeout}", "{stop_timeout}"];
 const SOCKET_FIELDS: [&str; 3] = ["{name}", "{address}", "{access}"];
+
+/// What systemd waits beyond the times of the settings, in seconds: for what comes before and after them, and so that
+/// it is the server that says what took too long.
+const BEYOND: f64 = 10.0;
 
 const EXAMPLES: &str = "\
 Examples:
   drover systemd /srv/shop/app.R | sudo tee /etc/systemd/system/shop.service
   drover systemd app.R --user www-data
   drover systemd app.R -- --port 8000 --workers 2-8     with options of drover serve
+  drover systemd app.R -- --port 8000 -- --model x.rds  and with arguments of the app
   drover systemd app.R --socket=0.0.0.0:80 | sudo tee /etc/systemd/system/shop.socket";
 
 #[derive(Debug, Args)]
@@ -41,9 +48,57 @@ pub struct UnitArgs {
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "127.0.0.1:8080", conflicts_with = "options")]
     socket: Option<String>,
-    /// Options of drover serve
+    /// Options of drover serve, and arguments of the app behind another --
     #[arg(last = true, value_name = "OPTIONS")]
     options: Vec<String>,
+}
+
+/// How long systemd waits for the start of a service, and for its end.
+#[derive(Debug, PartialEq, Eq)]
+struct Waits {
+    start: String,
+    stop: String,
+}
+
+impl Waits {
+    /// Of a server that is told this. A variable of this process is none of the service's: where one says a time, the
+    /// default may hold there.
+    fn of(told: &Told) -> Self {
+        let usual = PoolOptions::default();
+        let longer = |name: &str, said: f64, usual: f64| match told.origin(name) {
+            Origin::Variable => said.max(usual),
+            _ => said,
+        };
+        let pool = &told.pool;
+        let start = match pool.start_timeout {
+            0.0 => "infinity".to_owned(),
+            said => seconds(longer("start_timeout", said, usual.start_timeout)),
+        };
+        let drain = longer("drain_delay", pool.drain_delay, usual.drain_delay);
+        let graceful = longer("graceful_timeout", pool.graceful_timeout, usual.graceful_timeout);
+        Waits { start, stop: seconds(drain + graceful) }
+    }
+}
+
+fn seconds(within: f64) -> String {
+    format!("{:.0}", (within + BEYOND).ceil())
+}
+
+/// How long systemd is to wait for a server that is started with these options.
+///
+/// # Errors
+/// What is wrong with them, or with the settings file.
+fn waits(file: &Path, given: &[String]) -> Result<Waits, Error> {
+    let words = ["drover", "serve"].into_iter().map(OsString::from).chain([file.as_os_str().to_owned()]);
+    match options::read(words.chain(given.iter().map(OsString::from)).collect()) {
+        Ok(Asked::Serve(told)) => Ok(Waits::of(&told)),
+        Ok(_) => Err(Error::new(Code::Usage, "what is behind -- must be options of drover serve".to_owned())),
+        Err(e) => {
+            let why = e.to_string();
+            let why = why.strip_prefix("error: ").unwrap_or(&why).trim_end().to_owned();
+            Err(Error::new(Code::Usage, why))
+        }
+    }
 }
 
 /// Prints the unit.
@@ -71,6 +126,7 @@ pub(crate) fn print(args: &UnitArgs) -> Result<(), Error> {
     if let Some(address) = &args.socket {
         return tell::print(&socket(&name, address, user.as_deref())?);
     }
+    let Waits { start: start_timeout, stop: stop_timeout } = waits(&file, &args.options)?;
     let user = user.map_or_else(|| "DynamicUser=yes".to_owned(), |user| format!("User={user}"));
     let program = quoted(&program()?.to_string_lossy())?;
     let mut start = vec![program.clone(), "serve".to_owned(), quoted(&file.to_string_lossy())?];
@@ -79,7 +135,7 @@ pub(crate) fn print(args: &UnitArgs) -> Result<(), Error> {
     }
     // a path is the rest of the line, and stands for itself but for its percent signs
     let folder = one_line(&folder.to_string_lossy())?.replace('%', "%%");
-    let values = [name, start.join(" "), program, folder, user];
+    let values = [name, start.join(" "), program, folder, user, start_timeout, stop_timeout];
     tell::print(&filled(UNIT, &FIELDS, &values))
 }
 
