@@ -52,7 +52,8 @@ load_file <- function(given, kind = "auto", arguments = NULL) {
 }
 
 # From now on commandArgs() is as after `Rscript FILE ARGUMENTS`, or `Rscript -e EXPRESSION ARGUMENTS`: what this
-# process was started with is between the package and its program. The path is absolute, as the working directory changes.
+# process was started with is between the package and its program. The path is absolute, as the working directory
+# changes.
 be_started_for <- function(found, arguments) {
   what <- if (is.null(found$path)) c("-e", found$text) else paste0("--file=", found$path)
   .Call(C_zygote_arguments, c(

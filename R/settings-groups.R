@@ -32,8 +32,8 @@
 #' @examples
 #' dr_limits(max_body = "10MB", max_parts = 20)
 #' @export
-dr_limits <- function(..., max_body = 1048576, spool_above = 131072, max_request_line = 8192L,
-                      max_header_field = 8192L, max_header_size = 32768L, max_headers = 100L, max_parts = 100L,
+dr_limits <- function(..., max_body = 1048576, spool_above = 131072, max_request_line = 65534L,
+                      max_header_field = 65536L, max_header_size = 81920L, max_headers = 100L, max_parts = 100L,
                       max_fields = 1000L, max_json_depth = 64L, max_collisions = 2L, max_connections = 10000L,
                       max_connections_per_address = 0L, max_async = 1000L, max_streams = 100L) {
   call <- sys.call()

@@ -87,9 +87,10 @@ dr_get(app, "/late", counted(function(req) {
 }))
 
 # Three timeouts are short, so that the cases which wait for them end soon; the others are too long to be taken for
-# them. Everything else is the default, or what a case asks for on the command line: NAME=VALUE, where tls=1 stands for
-# a certificate.
-settings <- list(header_timeout = 2, body_timeout = 2, write_timeout = 2, keep_alive = 600, timeout = 600)
+# them. Limits of header sections are those that the cases are about. Everything else is the default, or what a case
+# asks for on the command line: NAME=VALUE, where tls=1 stands for a certificate.
+settings <- list(header_timeout = 2, body_timeout = 2, write_timeout = 2, keep_alive = 600, timeout = 600,
+  max_request_line = 8192, max_header_field = 8192, max_header_size = 32768)
 for (argument in strsplit(commandArgs(trailingOnly = TRUE), "=", fixed = TRUE)) {
   settings[[argument[1]]] <- as.numeric(argument[2])
 }

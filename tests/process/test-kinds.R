@@ -159,13 +159,16 @@ test("a file of plumber, read without the package", function() {
 }, ways = 1)
 
 test("an app that needs plumber starts with the heap that it comes to, others with R's", function() {
-  heap <- "cat(commandArgs(), file = stderr(), fill = TRUE)"
+  # the app does not see how its R is started
+  r <- tempfile("R-")
+  writeLines(c("#!/bin/sh", "echo \"$*\" >&2", "exec R \"$@\""), r)
+  Sys.chmod(r, "755")
   started <- function(...) {
-    server <- launch(c(drover_program(), folder_of(...), "--port", "0", "--workers", "1"))
+    server <- launch(c(drover_program(), folder_of(...), "--port", "0", "--workers", "1", "--r", r))
     any(grepl("--min-nsize=1000k", server$log(), fixed = TRUE))
   }
-  expect(started(plumber.R = c(heap, annotated)), "plumber")
-  expect(!started(app.R = c(heap, "drover::dr_app()")), "an app of drover")
+  expect(started(plumber.R = annotated), "plumber")
+  expect(!started(app.R = "drover::dr_app()"), "an app of drover")
 }, ways = 1)
 
 test("what cannot be served is one error with its line and exit status, and nothing is left running", function() {

@@ -27,9 +27,12 @@ send_bytes <- function(server, text) {
 }
 
 test("a refusal for a limit names its setting and value in the log", function() {
-  server <- serve(write_app(c("app <- dr_app()", "dr_any(app, '/x', function(req) 'x')", "app")), workers = 1,
-    max_body = 1000, max_request_line = 200, max_header_field = 300, max_header_size = 400, max_headers = 5,
-    header_timeout = "2s", body_timeout = "2s", access_log = access <- tempfile("access-"), access_log_format = "json")
+  server <- serve(write_app(c(
+    "app <- dr_app()", "dr_any(app, '/x', function(req) 'x')",
+    "dr_get(app, '/query', function(req) length(req$query))", "dr_post(app, '/form', function(req) length(req$form))", "app"
+  )), workers = 1, max_body = 1000, max_fields = 3, max_parts = 2, max_request_line = 200, max_header_field = 300,
+    max_header_size = 400, max_headers = 5, header_timeout = "2s", body_timeout = "2s", access_log_format = "json",
+    access_log = access <- tempfile("access-"))
   head <- "HTTP/1.1\r\nHost: localhost\r\n"
   expect_refused(server, "413", post(server, "/x", 1001), "413 .*over `max_body` = 1000")
   expect_refused(server, "413", post(server, "/x", 1001, "-H", "Transfer-Encoding: chunked"),
@@ -45,6 +48,9 @@ test("a refusal for a limit names its setting and value in the log", function() 
   expect_refused(server, "408", send_bytes(server, "GET /x HT"), "408 .*over `header_timeout` = 2 s")
   slow <- paste0("POST /x ", head, "Content-Length: 9\r\n\r\na")
   expect_refused(server, "408", send_bytes(server, slow), "408 .*over `body_timeout` = 2 s, or below `min_body_rate` = 500")
+  expect_refused(server, "400", ask(server, "/query?a=1&b=2&c=3&d=4")$status, "400 .*more than 3 fields \\(`max_fields`\\)")
+  expect_refused(server, "400", ask(server, "/form", "-F", "a=1", "-F", "b=2", "-F", "c=3")$status,
+    "400 .*more than 2 parts \\(`max_parts`\\)")
   # the same of HTTP/2, where a library reads the fields
   http2 <- function(...) ask(server, "/x", "--http2-prior-knowledge", "-A", "", "-H", "Accept:", ...)$status
   expect(http2() == "200", "HTTP/2 does not work")
@@ -60,6 +66,48 @@ test("a refusal for a limit names its setting and value in the log", function() 
   over_http2("414", ask(server, paste0("/x?", strrep("a", 250)), "--http2-prior-knowledge")$status, "max_request_line")
   lines <- readLines(access)
   expect(any(grepl("over `max_request_line` = 200", lines)), "the access log does not say why")
+})
+
+test("long URLs, fields and cookies pass by default, in both versions of HTTP", function() {
+  server <- serve(write_app(c(
+    "app <- dr_app()",
+    "dr_get(app, '/x', function(req) paste(nchar(req$query$q), nchar(c(req$headers$cookie, '')[[1L]])))", "app"
+  )), workers = 1)
+  for (version in c("--http1.1", "--http2-prior-knowledge")) {
+    url <- ask(server, paste0("/x?q=", strrep("a", 60000)), version)
+    expect(url$body == "60000 0", version, ": a long URL: ", url$status, " ", url$body)
+    cookie <- ask(server, "/x?q=1", version, "-H", paste0("Cookie: a=", strrep("b", 60000)))
+    expect(cookie$body == "1 60002", version, ": a long cookie: ", cookie$status, " ", cookie$body)
+  }
+})
+
+# Header sections that do not end, in more connections than there is memory for them: python, as R has 128 connections.
+hold_heads <- function(server, connections, bytes) {
+  script <- tempfile("heads-", fileext = ".py")
+  writeLines(c(
+    "import socket, sys", "held = []", "refused = 0",
+    sprintf("for i in range(%d):", connections),
+    sprintf("    one = socket.create_connection(('127.0.0.1', %d))", server$port),
+    sprintf("    one.sendall(b'GET /text HTTP/1.1\\r\\nHost: localhost\\r\\nX: ' + b'a' * %d)", bytes),
+    "    held.append(one)", "print('held', flush=True)", "sys.stdin.read()"
+  ), script)
+  client <- start_client("python3", script, stdin = "|", stdout = "|")
+  expect(within(function() length(client$read_output_lines()) > 0L), "the connections are not made")
+  client
+}
+
+test("header sections that are held back have a bounded part of memory, and leave it when they are gone", function() {
+  if (!nzchar(Sys.which("python3"))) return(skip("there is no python3"))
+  server <- serve(write_app(c("app <- dr_app()", "dr_get(app, '/text', function(req) 'x')", "app")), workers = 1,
+    header_timeout = "1h")
+  long <- c("-H", paste0("X: ", strrep("a", 60000)))
+  expect(ask(server, "/text", long)$status == "200", "a long one is refused")
+  # 64 MB are those of 1198
+  client <- hold_heads(server, 1400, 60000)
+  expect(logged(server, "503 too many long header sections are being received"), "none is refused")
+  expect(ask(server, "/text")$status == "200", "a short one is refused")
+  client$kill()
+  expect(within(function() ask(server, "/text", long)$status == "200"), "there is no room when they are gone")
 })
 
 test("a route may have a longest body of its own, in the session and in HTTP/2", function() {

@@ -105,7 +105,7 @@ impl Reader {
                 });
                 continue;
             };
-            let (used, piece) = self.body.read(rest, limits)?;
+            let (used, piece) = self.body.read(rest, limits.max_body)?;
             assert!(used <= rest.len());
             self.used += used;
             match piece {

@@ -67,7 +67,7 @@ impl Service for App {
             "/body" => {
                 let of = self.0.clone();
                 return Answering::Later(Box::pin(async move {
-                    let (status, text) = match receive(&mut body, open.connection(), None).await {
+                    let (status, text) = match receive(&mut body, open.connection(), None, 100_000).await {
                         Ok(Received::Empty) => (StatusCode::OK, Body::empty()),
                         Ok(Received::Memory(bytes)) => (StatusCode::OK, Body::bytes(bytes)),
                         Ok(Received::Spooled(_, len)) => (StatusCode::OK, Body::bytes(len.to_string())),

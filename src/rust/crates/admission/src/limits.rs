@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// longest request line; more is 414. 8 KB is what proxies and other servers allow.
+    /// longest request line; more is 414. As long as the library for URIs takes; httpuv takes 80 kB, with all fields
     pub max_request_line: usize,
     /// longest single header field; more is 431
     pub max_header_field: usize,
-    /// longest header section in all; more is 431
+    /// longest header section in all; more is 431. What is beyond 4 kB comes out of a budget for all of them
     pub max_header_size: usize,
     /// header fields in a request; more is 431
     pub max_headers: usize,
@@ -83,9 +83,9 @@ pub fn ms_or_never(seconds: f64) -> u64 {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
-            max_request_line: 8 << 10,
-            max_header_field: 8 << 10,
-            max_header_size: 32 << 10,
+            max_request_line: 65534,
+            max_header_field: 64 << 10,
+            max_header_size: 80 << 10,
             max_headers: 100,
             max_body: 1 << 20,
             spool_above: 128 << 10,

@@ -19,7 +19,9 @@ pub fn parse<'a>(values: impl IntoIterator<Item = &'a [u8]>, max_fields: usize) 
     for value in values {
         for (name, value) in value.split(|byte| *byte == b';').filter_map(pair) {
             if cookies.len() == max_fields {
-                return Err(FieldError::too_many(format!("the request has more than {max_fields} cookies")));
+                return Err(FieldError::too_many(format!(
+                    "the request has more than {max_fields} cookies (`max_fields`)"
+                )));
             }
             cookies.push((name.into(), value.into()));
         }

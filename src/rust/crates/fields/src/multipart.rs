@@ -96,7 +96,10 @@ pub fn parse<'a>(content_type: &[u8], body: &'a [u8], limits: Limits<'_>) -> Res
             return Ok(multipart);
         }
         if parts == limits.max_parts {
-            return Err(FieldError::too_many(format!("the multipart body has more than {} parts", limits.max_parts)));
+            return Err(FieldError::too_many(format!(
+                "the multipart body has more than {} parts (`max_parts`)",
+                limits.max_parts
+            )));
         }
         parts += 1;
         let head = after_padding(rest)?;
@@ -233,7 +236,10 @@ impl<'a> Multipart<'a> {
     fn add(&mut self, part: Part, content: &'a [u8], limits: Limits<'_>) -> Result<(), FieldError> {
         let Some(filename) = part.filename else {
             if self.fields.len() == limits.max_fields {
-                return Err(FieldError::too_many(format!("the form has more than {} fields", limits.max_fields)));
+                return Err(FieldError::too_many(format!(
+                    "the form has more than {} fields (`max_fields`)",
+                    limits.max_fields
+                )));
             }
             let value = text::checked(content, "form field")?;
             self.fields.push((part.name.into(), value.into()));

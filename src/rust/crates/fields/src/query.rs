@@ -29,7 +29,7 @@ fn pairs<'a>(raw: &'a [u8], max_fields: usize, what: &str) -> Result<Vec<Pair<'a
     for pair in raw.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {
         // before the work on the pair, so that the bound also bounds the time
         if fields.len() == max_fields {
-            return Err(FieldError::too_many(format!("the {what} has more than {max_fields} fields")));
+            return Err(FieldError::too_many(format!("the {what} has more than {max_fields} fields (`max_fields`)")));
         }
         let (name, value) = match memchr::memchr(b'=', pair) {
             Some(at) => (&pair[..at], &pair[at + 1..]),

@@ -1,5 +1,5 @@
-//! What all connections together may hold beyond their sockets: open files, and in memory bodies that are not complete
-//! and long responses that are not taken.
+//! What all connections together may hold beyond their sockets: open files, and in memory long header sections,
+//! bodies that are not complete and long responses that are not taken.
 //!
 //! Each holder has a guard, which gives back what it holds when it is dropped. When half of a resource is in use it is
 //! scarce: then clients that let the server wait get less time (`timeouts`), so that those who stall make room for
@@ -13,6 +13,11 @@ use tokio::sync::Notify;
 /// Bytes of incomplete bodies that are kept in memory, of all requests together; what comes beyond that goes to disk.
 /// Enough for 500 bodies of the usual `spool_above` at a time, little enough for the smallest machine.
 const MAX_BODIES: u64 = 64 << 20;
+/// Bytes of header sections beyond [`SHORT_HEAD`], of all requests that are being received or are under way; who sends
+/// more is told to come again. Cookies and tokens of 10 kB fit in for 10,000 requests at a time.
+const MAX_HEADS: u64 = 64 << 20;
+/// A header section up to so many bytes does not count, as most are.
+pub const SHORT_HEAD: usize = 4 << 10;
 /// Bytes of long responses that are kept in memory until their clients have taken them, of all requests together; what
 /// comes beyond that goes to disk, so that workers can go on making responses for clients that do not read.
 const MAX_RESPONSES: u64 = 64 << 20;
@@ -31,6 +36,7 @@ pub struct Budget {
     descriptors: usize,
     max_files: usize,
     files: AtomicUsize,
+    heads: AtomicU64,
     bodies: AtomicU64,
     responses: AtomicU64,
     messages: AtomicU64,
@@ -45,11 +51,12 @@ impl Budget {
     pub fn new(descriptors: usize, max_connections: usize) -> Arc<Self> {
         let max_files = descriptors.saturating_sub(max_connections).max(descriptors / 2);
         let files = AtomicUsize::new(0);
-        let [bodies, responses, messages, windows] = [const { AtomicU64::new(0) }; 4];
+        let [heads, bodies, responses, messages, windows] = [const { AtomicU64::new(0) }; 5];
         Arc::new(Budget {
             descriptors,
             max_files,
             files,
+            heads,
             bodies,
             responses,
             messages,
@@ -68,6 +75,11 @@ impl Budget {
         let one_more = |files| (files < self.max_files).then_some(files + 1);
         self.files.fetch_update(Relaxed, Relaxed, one_more).ok()?;
         Some(FilePlace(self.clone()))
+    }
+
+    /// Room in memory for a long header section.
+    pub fn head(self: &Arc<Self>) -> BodyRoom {
+        BodyRoom { budget: self.clone(), of: Self::heads, bytes: 0 }
     }
 
     /// Room in memory for a body that is still to come.
@@ -98,6 +110,10 @@ impl Budget {
         (&self.messages, MAX_MESSAGES)
     }
 
+    fn heads(&self) -> (&AtomicU64, u64) {
+        (&self.heads, MAX_HEADS)
+    }
+
     fn bodies(&self) -> (&AtomicU64, u64) {
         (&self.bodies, MAX_BODIES)
     }
@@ -116,7 +132,9 @@ impl Budget {
     pub fn is_scarce(&self) -> bool {
         let is_half_full = |(taken, most): (&AtomicU64, u64)| 2 * taken.load(Relaxed) > most;
         2 * self.files.load(Relaxed) > self.max_files
-            || [self.bodies(), self.responses(), self.of_messages(), self.windows()].into_iter().any(is_half_full)
+            || [self.heads(), self.bodies(), self.responses(), self.of_messages(), self.windows()]
+                .into_iter()
+                .any(is_half_full)
     }
 }
 
@@ -165,6 +183,12 @@ impl BodyRoom {
     }
 }
 
+impl std::fmt::Debug for BodyRoom {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BodyRoom").field("bytes", &self.bytes).finish()
+    }
+}
+
 impl Drop for BodyRoom {
     fn drop(&mut self) {
         (self.of)(&self.budget).0.fetch_sub(self.bytes, Relaxed);
@@ -199,6 +223,16 @@ mod tests {
         assert!(second.grow(1) && budget.is_scarce());
         drop(second);
         assert!(!budget.is_scarce());
+    }
+
+    #[test]
+    fn long_heads_take_room_and_give_it_back() {
+        let budget = Budget::new(10, 10);
+        let (mut first, mut second) = (budget.head(), budget.head());
+        assert!(first.fit(MAX_HEADS as usize - 10) && second.fit(10) && budget.is_scarce());
+        assert!(!second.fit(11) && second.fit(10));
+        drop(first);
+        assert!(!budget.is_scarce() && second.fit(11));
     }
 
     #[test]

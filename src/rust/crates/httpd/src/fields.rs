@@ -2,14 +2,25 @@
 //! share.
 
 use super::h1::{expectations, is_continue, is_host, is_target};
+use crate::connection::Connection;
 use crate::head::{Head, Version};
 use crate::response::Failure;
+use crate::underscores;
 use admission::Limits;
 use http::header::{EXPECT, HOST};
 use http::StatusCode;
 
 /// What stands beside a name and its value in a header section of HTTP/1.1, where sizes are counted: `: ` and CR LF.
 const BETWEEN: usize = 4;
+
+/// What is done to a header section before anybody looks at it: names with `_` are settled, and a long one takes room.
+///
+/// # Errors
+/// The failure to answer with.
+pub fn admit(head: &mut Head, connection: &Connection) -> Result<(), Failure> {
+    underscores::settle(head, connection)?;
+    head.take_room(&connection.server().budget)
+}
 
 /// Whether the request may go on to the router.
 ///

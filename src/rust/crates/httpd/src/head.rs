@@ -2,12 +2,15 @@
 //!
 //! A thread keeps the memory of those that have ended for the next ones: most requests allocate nothing for their head.
 
+use crate::budget::{BodyRoom, Budget, SHORT_HEAD};
+use crate::response::Failure;
 use h2::ext::Protocol;
 use http::header::HOST;
 use http::request::Parts;
-use http::{HeaderName, Method};
+use http::{HeaderName, Method, StatusCode};
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
 /// Ended ones that a thread keeps.
 const SPARE: usize = 64;
@@ -43,6 +46,8 @@ pub struct Content {
     pub protocol: Option<Box<str>>,
     /// some field has `_` in its name
     underscores: bool,
+    /// what it takes of the memory for long ones
+    room: Option<BodyRoom>,
     target: String,
     /// how much of the target is the path
     path: usize,
@@ -65,6 +70,7 @@ impl Head {
                 fields: Fields::default(),
                 protocol: None,
                 underscores: false,
+                room: None,
                 target: String::new(),
                 path: 0,
             })
@@ -130,6 +136,7 @@ impl DerefMut for Head {
 impl Drop for Head {
     fn drop(&mut self) {
         let Some(mut content) = self.0.take() else { return };
+        content.room = None;
         if content.fields.room() + content.target.capacity() > kept::OF_MANY {
             return;
         }
@@ -149,6 +156,29 @@ impl Content {
     /// Some field has `_` in its name.
     pub(crate) fn notes_underscore(&mut self) {
         self.underscores = true;
+    }
+
+    /// How many bytes its target and its fields have.
+    pub(crate) fn size(&self) -> usize {
+        self.target.len() + self.fields.text.len()
+    }
+
+    /// It holds this until it is dropped.
+    pub(crate) fn holds(&mut self, room: BodyRoom) {
+        self.room = Some(room);
+    }
+
+    /// Takes the room that it needs, if it is long.
+    ///
+    /// # Errors
+    /// The failure to answer with when there is none.
+    pub(crate) fn take_room(&mut self, budget: &Arc<Budget>) -> Result<(), Failure> {
+        let Some(beyond) = self.size().checked_sub(SHORT_HEAD).filter(|beyond| *beyond > 0) else { return Ok(()) };
+        if self.room.get_or_insert_with(|| budget.head()).fit(beyond) {
+            Ok(())
+        } else {
+            Err(no_room_for_head())
+        }
     }
 
     /// Whether some field has come with `_` in its name.
@@ -180,6 +210,11 @@ impl Content {
             &self.target
         }
     }
+}
+
+/// The answer to one that is long when there are too many of them.
+pub(crate) fn no_room_for_head() -> Failure {
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many long header sections are being received").closing()
 }
 
 /// Header fields of a request in the order in which they came.

@@ -55,7 +55,7 @@ pub use client::{Client, Proxies, RemoteAddress, Underscores};
 pub use connection::{Connection, OpenRequest};
 pub use date::date;
 pub use descriptors::make_room;
-pub use fields::check as check_fields;
+pub use fields::{admit, check as check_fields};
 pub use forwarded::{is_forwarded, Forwarded};
 #[cfg(feature = "fuzzing")]
 pub use h1::fuzzing;
@@ -72,6 +72,5 @@ pub use server::{Options, Server};
 pub use service::{Answering, Service};
 pub use shared::{this_thread, Apart, Shared};
 pub use tls::{self_signed, Agreed, ClientAuth, MinVersion, SelfSigned, Tls, TlsSettings};
-pub use underscores::settle_underscores;
 pub use unpack::Decoding;
 pub use uploads::Uploads;

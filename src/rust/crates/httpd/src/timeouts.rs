@@ -133,7 +133,7 @@ impl Look {
         let limits = &self.server.limits;
         let patience = |seconds| ms(seconds) / if scarce { HURRIED } else { 1 };
         c.has_stayed();
-        if c.head_for(now).is_some_and(|t| t > self.patience_with_head(c)) {
+        if c.head_for(now).is_some_and(|t| t > self.patience_with_head(c, scarce)) {
             c.give(Directive::HeaderTimeout);
         }
         if c.write_blocked_for(now).is_some_and(|t| t > patience(limits.write_timeout)) {
@@ -159,8 +159,8 @@ impl Look {
 impl Look {
     /// How many ms a header section may take. A handshake has the same, less when there are too many, and little when
     /// the server ends: nobody has asked for anything yet.
-    fn patience_with_head(&self, c: &Connection) -> u64 {
-        let most = ms(self.server.limits.header_timeout);
+    fn patience_with_head(&self, c: &Connection, scarce: bool) -> u64 {
+        let most = ms(self.server.limits.header_timeout) / if scarce { HURRIED } else { 1 };
         match &self.server.tls {
             Some(tls) if c.tls().is_none() => {
                 let most = if tls.is_crowded() { most / HURRIED } else { most };

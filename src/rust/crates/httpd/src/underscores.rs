@@ -31,7 +31,7 @@ const FRAMING: [&[u8]; 2] = [b"content-length", b"transfer-encoding"];
 ///
 /// # Errors
 /// The failure to answer with.
-pub fn settle_underscores(head: &mut Head, connection: &Connection) -> Result<(), Failure> {
+pub(crate) fn settle(head: &mut Head, connection: &Connection) -> Result<(), Failure> {
     if !head.has_underscores() {
         return Ok(());
     }

@@ -25,7 +25,7 @@ use crate::context::Context;
 use crate::edge::auth::Question;
 use crate::edge::cache::Making;
 use cached::Looked;
-use httpd::{settle_underscores, too_large, Answering, Connection, Failure, Head, Incoming, Received, Response};
+use httpd::{admit, too_large, Answering, Connection, Failure, Head, Incoming, Received, Response};
 use observe::metrics as counted;
 use route::{Route, Routed};
 use router::Params;
@@ -38,9 +38,9 @@ type Answer = Result<Response, Failure>;
 
 /// Answers a request. What needs not to wait is done when this returns, and costs no task's state.
 pub fn handle(mut head: Head, mut body: Incoming, connection: Arc<Connection>, context: &Arc<Context>) -> Answering {
-    let named = settle_underscores(&mut head, &connection);
+    let admitted = admit(&mut head, &connection);
     let mut state = State::new(head, connection, context);
-    let answer = match named.and_then(|()| begin(&state, &body, context)) {
+    let answer = match admitted.and_then(|()| begin(&state, &body, context)) {
         Ok(Begun::Open(mut rest)) => {
             let context = context.clone();
             return Answering::Later(Box::pin(async move {

@@ -11,8 +11,9 @@ use super::encode::{self, Asked, Framed};
 use super::head::Framing;
 use super::{BodyReader, HeadReader};
 use crate::body::Incoming;
+use crate::budget::{BodyRoom, SHORT_HEAD};
 use crate::connection::{Connection, Directive};
-use crate::head::{Head, Version};
+use crate::head::{no_room_for_head, Head, Version};
 use crate::response::{Body, Failure, Response, Sent};
 use crate::service::{Answering, Service};
 use crate::shared::{this_thread, OpenConnection};
@@ -100,6 +101,8 @@ pub struct Client {
     new: bool,
     /// the next answer is the last one
     draining: bool,
+    /// what a long header section takes that is on its way
+    room: Option<BodyRoom>,
     /// bytes of a response in this turn
     sent: usize,
     state: Arc<Connection>,
@@ -117,7 +120,20 @@ impl Client {
     pub fn new(io: Box<Transport>, state: Arc<Connection>, open: OpenConnection, service: Arc<dyn Service>) -> Self {
         let asked = Asked { head_only: false, http10: false, keep_alive: true };
         let (io, reader, doing) = (Some(io), HeadReader::default(), Doing::Reading);
-        Client { io, reader, doing, asked, was_last: false, new: true, draining: false, sent: 0, state, open, service }
+        Client {
+            io,
+            reader,
+            doing,
+            asked,
+            was_last: false,
+            new: true,
+            draining: false,
+            room: None,
+            sent: 0,
+            state,
+            open,
+            service,
+        }
     }
 
     /// What the connection does.
@@ -269,9 +285,22 @@ impl Client {
                         match self.reader.read(io.input(), &self.state.server().limits) {
                             Ok((used, request)) => {
                                 io.consume(used);
-                                if let Some((head, framing)) = request {
+                                let so_far = self.reader.size() + io.input().len();
+                                if let Some((mut head, framing)) = request {
+                                    // it takes what it still lacks when it is admitted
+                                    if let Some(room) = self.room.take() {
+                                        head.holds(room);
+                                    }
                                     self.begin(head, &framing);
                                     return Poll::Ready(Ok(None));
+                                }
+                                if so_far > SHORT_HEAD {
+                                    let budget = &self.state.server().budget;
+                                    let room = self.room.get_or_insert_with(|| budget.head());
+                                    if !room.fit(so_far - SHORT_HEAD) {
+                                        self.doing = Doing::Refusing(no_room_for_head());
+                                        return Poll::Ready(Ok(None));
+                                    }
                                 }
                             }
                             Err(refusal) => {

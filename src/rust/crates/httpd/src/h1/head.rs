@@ -81,6 +81,11 @@ impl HeadReader {
         self.head.is_some() || self.stray
     }
 
+    /// Bytes of the section that has begun.
+    pub fn size(&self) -> usize {
+        self.head.as_ref().map_or(0, |head| head.size())
+    }
+
     /// Reads the whole lines of `input`, up to the end of the section: gives how many bytes that is, and the section if
     /// it is complete.
     ///

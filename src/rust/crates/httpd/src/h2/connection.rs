@@ -89,11 +89,11 @@ fn builder(server: &Shared) -> Builder {
 }
 
 /// What the library takes of a header section before it refuses it by itself, of which no log tells: not less than
-/// `fields` lets pass, as it counts otherwise. Target and authority are fields, and each has 32 bytes more (RFC 9113
-/// section 6.5.2).
+/// `fields` lets pass, as each field has 32 bytes more here (RFC 9113 section 6.5.2). Target and authority are fields,
+/// too: together they have the same room, as what comes of a section before its end cannot be counted.
 fn header_list(limits: &Limits) -> u32 {
     let fields = limits.max_headers.saturating_add(PSEUDO_FIELDS).saturating_mul(32);
-    let size = limits.max_header_size.saturating_add(limits.max_request_line).saturating_add(fields);
+    let size = limits.max_header_size.max(limits.max_request_line).saturating_add(fields);
     u32::try_from(size).unwrap_or(u32::MAX)
 }
 

@@ -131,6 +131,11 @@ impl Frames {
         self.preface == 0 && !self.is_first
     }
 
+    /// Whether a header section has begun that goes on in another frame, as long ones do.
+    pub fn is_in_headers(&self) -> bool {
+        self.in_headers
+    }
+
     /// Whether something is half here, other than a body.
     pub fn is_in_part(&self) -> bool {
         self.in_headers || (self.have > 0 && !(self.have == HEADER && self.kind() == DATA))

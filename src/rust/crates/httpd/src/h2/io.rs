@@ -1,6 +1,7 @@
 //! The transport of the connection as the library reads and writes it.
 
 use super::frames::Frames;
+use crate::budget::BodyRoom;
 use crate::connection::{Connection, Directive};
 use crate::current_transport;
 use crate::transport::Transport;
@@ -22,12 +23,14 @@ pub struct Io {
     /// the turn that this is, and bytes written in it
     turn: u64,
     written: usize,
+    /// what a header section takes that comes in several frames
+    room: Option<BodyRoom>,
     state: Arc<Connection>,
 }
 
 impl Io {
     pub fn new(state: Arc<Connection>) -> Self {
-        Io { frames: Frames::new(now()), turn: 0, written: 0, state }
+        Io { frames: Frames::new(now()), turn: 0, written: 0, room: None, state }
     }
 
     /// Counts anew in a new turn.
@@ -52,7 +55,25 @@ impl Io {
             state.head_comes();
         }
         state.has_part(self.frames.is_in_part());
+        self.take_room_for_head();
         read
+    }
+
+    /// The library holds what has come of a header section, unpacked: as few bytes as it may have been, that may be all
+    /// that one may have.
+    fn take_room_for_head(&mut self) {
+        if !self.frames.is_in_headers() {
+            self.room = None;
+        } else if self.room.is_none() {
+            let server = self.state.server();
+            let mut room = server.budget.head();
+            if !room.fit(server.limits.max_header_size) {
+                let remote = self.state.remote_addr();
+                server.log.of_client(|| format!("{remote} 503 too many long header sections are being received"));
+                self.state.give(Directive::Close);
+            }
+            self.room = Some(room);
+        }
     }
 }
 
