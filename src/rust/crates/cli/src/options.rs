@@ -5,7 +5,7 @@
 use crate::bench::BenchArgs;
 use crate::docker::DockerArgs;
 use crate::file;
-use crate::given::Given;
+use crate::given::{Given, Origin};
 use crate::help::{AFTER_HELP, DEV_EXAMPLES, UNITS};
 use crate::install::{CompletionsArgs, InstallArgs};
 use crate::manage::{ReloadArgs, Sockets, StatusArgs, StopArgs};

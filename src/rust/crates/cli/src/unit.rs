@@ -2,7 +2,8 @@
 //! and `drover.socket`, which stand there once for all.
 
 use crate::exit::{Code, Error};
-use crate::options::{self, Asked, Origin, Told};
+use crate::given::Origin;
+use crate::options::{self, Asked, Told};
 use crate::tell;
 use clap::Args;
 use std::env;
