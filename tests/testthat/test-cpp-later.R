@@ -143,7 +143,7 @@ test_that("an inline handler that blocks is named in the log", {
 })
 
 test_that("the limits of the server come before the handlers", {
-  server <- local_cpp_server("session", max_body = 1000)
+  server <- local_cpp_server("session", max_body = 1000, max_header_field = 8192)
   file <- withr::local_tempfile()
   writeBin(raw(1001), file)
   for (path in c("/h_body", "/inline/h_body", "/old_body")) {

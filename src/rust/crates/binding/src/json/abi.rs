@@ -162,7 +162,6 @@ pub unsafe extern "C" fn drv_json_text_free(text: *mut Text) {
     let mut buffer = unsafe { Vec::from_raw_parts((*text).bytes, (*text).len, (*text).capacity) };
     kept::empty(&mut buffer);
     BUFFER.set(buffer);
-    ASKED.take();
 }
 
 /// Says whether `x` may be handed to jsonlite; `refused` and `refused_len` then tell what not.
