@@ -4,7 +4,8 @@
 //!    time: waking another process would cost more than the wait.
 //! 2. A lane with a thread to spare, the one with the least to do; of those the one used last: its caches are warm, and
 //!    those that are not needed can be told. One from which a request had to be taken back, as it was doing something
-//!    else, comes after the others; so does one with promises or streams under way, which it goes back to at any time.
+//!    else, comes after the others, last of all while it still is; so does one with promises or streams under way, which
+//!    it goes back to at any time.
 //! 3. With all threads busy, quick requests are handed ahead up to a millisecond of work for each thread, and one that
 //!    is not long is handed ahead to each thread, so that it finds its next request when it has replied.
 //! 4. Otherwise it waits, for whichever thread is free first.
@@ -33,6 +34,10 @@ const LONG: u32 = 10_000;
 /// A request that has run so long is slow, whatever was expected: nothing is added behind it.
 pub(crate) const SLOW: Duration = Duration::from_micros(500);
 
+/// Of lanes with a thread to spare the greatest: one that is not away; with the fewest requests; that begins what it is
+/// given; with least under way; used last.
+type Rank = (bool, usize, u32, usize, u64);
+
 /// The worker for a request of `generation` that is expected to take so many microseconds, if one is to have it now.
 pub(crate) fn choose(workers: &Slab<Worker>, generation: u32, runs: Runs, expected: Option<u32>) -> Option<usize> {
     // the clock is read only when a worker that is busy may get it
@@ -40,7 +45,7 @@ pub(crate) fn choose(workers: &Slab<Worker>, generation: u32, runs: Runs, expect
     let now = || *clock.get_or_init(Instant::now);
     let quick = expected.is_some_and(|e| e <= QUICK);
     let is_swift = |lane: &Lane| lane.load(runs).quiet_for(now()) < SLOW;
-    let (mut spare, mut together, mut ahead) = (None::<((usize, u32, usize, u64), usize)>, None, None::<(u64, usize)>);
+    let (mut spare, mut together, mut ahead) = (None::<(Rank, usize)>, None, None::<(u64, usize)>);
     for (at, worker) in workers.iter().filter(|(_, w)| w.generation == generation) {
         let Some(lane) = worker.open(runs) else { continue };
         if runs != Runs::Inline && lane.is_blocked(now, SLOW) {
@@ -53,9 +58,8 @@ pub(crate) fn choose(workers: &Slab<Worker>, generation: u32, runs: Runs, expect
             together = Some(at);
         }
         if load.n < width {
-            // fewest requests; then one that begins what it is given; then with least under way; then used last
             let (running, under_way) = (usize::MAX - lane.running(), usize::MAX - lane.len());
-            let rank = (running, u32::MAX - lane.missed(), under_way, worker.last_turn);
+            let rank = (!lane.is_away(), running, u32::MAX - lane.missed(), under_way, worker.last_turn);
             if spare.is_none_or(|(best, _)| rank > best) {
                 spare = Some((rank, at));
             }

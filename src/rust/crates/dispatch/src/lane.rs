@@ -50,8 +50,11 @@ pub(crate) struct Lane {
     last_left: Option<u64>,
     /// of R's lane: when it counts as deaf, in ms: it was given a request, and has said nothing since, nor slept
     deaf_at: u64,
-    /// how often what it was given was taken back from between requests, since it last said something
+    /// how often what it was given was taken back from between requests, since it last said something, and when last
     missed: u32,
+    missed_at: Instant,
+    /// the last that it was given was taken back so, and it has said nothing since
+    is_away: bool,
     /// it has written what is no message
     broken: bool,
 }
@@ -61,6 +64,9 @@ const MOST_LEFT: usize = 500;
 
 /// How often the time that R has to come back from between requests is doubled at most.
 const MOST_DOUBLED: u32 = 6;
+
+/// What it did not begin so long ago says nothing of what it does now.
+const FORGOTTEN: Duration = Duration::from_secs(1);
 
 /// What is with one kind of threads.
 #[derive(Debug)]
@@ -167,6 +173,8 @@ impl Lane {
             last_left: None,
             deaf_at: u64::MAX,
             missed: 0,
+            missed_at: Instant::now(),
+            is_away: false,
             broken: false,
         })
     }
@@ -244,7 +252,17 @@ impl Lane {
 
     /// How often in a row it did not begin what it was given.
     pub(crate) fn missed(&self) -> u32 {
-        self.missed
+        if self.missed > 0 && self.missed_at.elapsed() > FORGOTTEN {
+            0
+        } else {
+            self.missed
+        }
+    }
+
+    /// Whether R is at something else, as far as is known: it did not begin the last that it was given, and has neither
+    /// said anything since nor slept.
+    pub(crate) fn is_away(&self) -> bool {
+        self.is_away && !self.link.sleeps()
     }
 
     /// How many of this run at a time.
@@ -409,7 +427,11 @@ impl Lane {
             return Vec::new();
         }
         let taken = self.revoke_unbegun(0);
-        self.missed += u32::from(!taken.is_empty());
+        if !taken.is_empty() {
+            self.missed = self.missed() + 1;
+            self.missed_at = now;
+            self.is_away = true;
+        }
         taken
     }
 
@@ -430,7 +452,7 @@ impl Lane {
     /// while to wake where processors are busy, looks the same from here, and would never have a request for long
     /// enough.
     pub(crate) fn time_to_begin(&self, slow: Duration) -> Duration {
-        slow * (1 << self.missed.min(MOST_DOUBLED))
+        slow * (1 << self.missed().min(MOST_DOUBLED))
     }
 
     /// Takes a request back. `None` when it has begun.
@@ -514,6 +536,7 @@ impl Lane {
         let (id, message) = self.link.receive()?;
         self.deaf_at = u64::MAX;
         self.missed = 0;
+        self.is_away = false;
         let len = message.len();
         if id == RequestId::NOBODY {
             return Some((len, Said::Command(message)));
