@@ -72,8 +72,10 @@ pub(crate) fn path_of(named: Option<&Path>, app: &Path) -> PathBuf {
 fn parse(text: &str, name: &str) -> Result<BTreeMap<&'static str, Value>, String> {
     let at = |offset: usize| format!("{name}:{}", text[..offset].matches('\n').count() + 1);
     let document = DeTable::parse(text).map_err(|e| {
-        let place = e.span().map_or_else(|| name.to_owned(), |span| at(span.start));
-        format!("{place}: {}", e.message())
+        let Some(start) = e.span().map(|span| span.start) else { return format!("{name}: {}", e.message()) };
+        let line = text[..start].matches('\n').count();
+        let unquoted = text.lines().nth(line).and_then(unquoted);
+        format!("{}: {}", at(start), unquoted.as_deref().unwrap_or(e.message()))
     })?;
     let mut reader = Reader { at, values: BTreeMap::new() };
     for (key, value) in in_order(document.get_ref()) {
@@ -88,6 +90,16 @@ fn parse(text: &str, name: &str) -> Result<BTreeMap<&'static str, Value>, String
         }
     }
     Ok(reader.values)
+}
+
+/// What to write in the place of a line such as `workers = 2-8` or `max_body = 10MB`, whose value is right but for its
+/// quotes.
+fn unquoted(line: &str) -> Option<String> {
+    let (key, value) = line.split_once('=')?;
+    let (key, value) = (key.trim(), value.split('#').next().unwrap_or_default().trim());
+    let setting = find(key).or_else(|| find(&format!("tls_{key}")))?;
+    let is_bare = !value.is_empty() && !value.contains(['"', '\'', '[', '{']);
+    (is_bare && setting.kind.read(value).is_ok()).then(|| format!("quote the value: {key} = \"{value}\""))
 }
 
 /// The entries of a table in the order of the file: the first error is the first that a reader of the file sees.
@@ -204,6 +216,10 @@ mod tests {
     #[test]
     fn errors_name_file_line_and_key() {
         for (text, error) in [
+            ("port = 1\nworkers = 2-8 # as many", "f:2: quote the value: workers = \"2-8\""),
+            ("max_body = 10MB", "f:1: quote the value: max_body = \"10MB\""),
+            ("host = 0.0.0.0", "f:1: quote the value: host = \"0.0.0.0\""),
+            ("[tls]\ncert = cert.pem", "f:2: quote the value: cert = \"cert.pem\""),
             ("\nmax_bdoy = 1", "f:2: max_bdoy is not a setting: did you mean max_body?"),
             ("colour = 1", "f:1: colour is not a setting: `drover serve --help` has them all"),
             ("[limits]\n\ntimeout = 1", "f:3: timeout does not stand in [limits] but in [timeouts]"),
