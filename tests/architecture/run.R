@@ -231,6 +231,10 @@ named_twice <- function(files) {
   sort(unique(names[duplicated(names)]))
 }
 check("no two functions of R/ have the same name", named_twice(list.files("R", "\\.R$", full.names = TRUE)))
+# run.R reads them all into one environment; apps run in processes of their own
+of_process_tests <- setdiff(list.files("tests/process", "\\.R$"), c("run.R", "soak.R", "app.R"))
+of_process_tests <- file.path("tests/process", grep("-app\\.R$", of_process_tests, value = TRUE, invert = TRUE))
+check("no two functions of the process tests have the same name", named_twice(of_process_tests))
 
 cat(sprintf("%d passed, %d failed\n", passed, failed))
 quit(status = failed > 0L)

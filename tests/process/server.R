@@ -166,6 +166,12 @@ wait_for_workers <- function(server, n, but = integer(), seconds = 30) {
   found
 }
 
+# The server's address for whoever runs it, as a server that ask() takes.
+admin_of <- function(server) {
+  line <- grep("drover listening on", server$log(), value = TRUE)[[1L]]
+  c(server[c("pid", "log")], url = sub(".*admin=([^, )]+).*", "\\1", line))
+}
+
 logged <- function(server, pattern, seconds = 30) within(function() any(grepl(pattern, server$log())), seconds)
 
 # TRUE when a server takes no new connections any more, as soon as that is so: it has been told to end, and drains.

@@ -13,8 +13,6 @@ dashboard_app <- function() write_app(c(
   "app"
 ))
 
-admin_of <- function(server) places_of(server)[[2L]]
-
 # The next message of the stream of events.
 next_message <- function(admin) {
   client <- start_client("curl", c("-sN", "--max-time", "60", paste0(admin$url, "/__drover__/events")), stdout = "|")

@@ -10,12 +10,6 @@ docs_app <- function(...) write_app(c(
 # The document that a server has, as R lists.
 described_by <- function(answer) jsonlite::fromJSON(answer$body, simplifyVector = FALSE)
 
-# The server's address for whoever runs it, as a server that ask() takes.
-admin_of <- function(server) {
-  line <- grep("drover listening on", server$log(), value = TRUE)[[1L]]
-  c(server[c("pid", "log")], url = sub(".*admin=([^, )]+).*", "\\1", line))
-}
-
 test_every_way("an app is described, and shown by a page, without R", function(start) {
   server <- start(docs_app())
   json <- ask(server, "/openapi.json")

@@ -1,16 +1,16 @@
 # What is over a limit: which limit a route has, and that the log names the setting by its name and value, so that
 # whoever reads it knows what to change.
 
-long_body <- function(bytes) {
+file_of <- function(bytes) {
   file <- tempfile("body-")
   writeBin(raw(bytes), file)
   file
 }
 
 # The status of a POST of so many bytes.
-post <- function(server, path, bytes, ...) {
+post_bytes <- function(server, path, bytes, ...) {
   ask(server, path, "-H", "Expect:", "-H", "Content-Type: application/octet-stream", "--data-binary",
-    paste0("@", long_body(bytes)), ...)$status
+    paste0("@", file_of(bytes)), ...)$status
 }
 
 expect_refused <- function(server, status, came, pattern) {
@@ -34,8 +34,8 @@ test("a refusal for a limit names its setting and value in the log", function() 
     max_header_size = 400, max_headers = 5, header_timeout = "2s", body_timeout = "2s", access_log_format = "json",
     access_log = access <- tempfile("access-"))
   head <- "HTTP/1.1\r\nHost: localhost\r\n"
-  expect_refused(server, "413", post(server, "/x", 1001), "413 .*over `max_body` = 1000")
-  expect_refused(server, "413", post(server, "/x", 1001, "-H", "Transfer-Encoding: chunked"),
+  expect_refused(server, "413", post_bytes(server, "/x", 1001), "413 .*over `max_body` = 1000")
+  expect_refused(server, "413", post_bytes(server, "/x", 1001, "-H", "Transfer-Encoding: chunked"),
     "413 the chunks .*over `max_body` = 1000")
   line <- paste0("GET /x?", strrep("a", 300), " ", head, "\r\n")
   expect_refused(server, "414", send_bytes(server, line), "414 .*over `max_request_line` = 200")
@@ -121,8 +121,8 @@ test("a route may have a longest body of its own, in the session and in HTTP/2",
   for (server in servers) {
     for (more in list(character(), "--http2-prior-knowledge", c("-H", "Transfer-Encoding: chunked"))) {
       came <- c(
-        post(server, "/long", 2.5e6, more), post(server, "/long", 3.5e6, more), post(server, "/short", 100, more),
-        post(server, "/short", 101, more), post(server, "/usual", 1e6, more), post(server, "/usual", 1.5e6, more)
+        post_bytes(server, "/long", 2.5e6, more), post_bytes(server, "/long", 3.5e6, more), post_bytes(server, "/short", 100, more),
+        post_bytes(server, "/short", 101, more), post_bytes(server, "/usual", 1e6, more), post_bytes(server, "/usual", 1.5e6, more)
       )
       # curl may give up a stream of HTTP/2 that is reset before it has read its answer
       fits <- came == "413" | (came == "000" & identical(more, "--http2-prior-knowledge"))
@@ -148,22 +148,22 @@ test_every_way("maxRequestSize of options_plumber() is the limit of a router's r
   server <- start(router)
   expect(logged(server, "`maxRequestSize` = 3000000 of options_plumber\\(\\) holds for the router's routes"),
     "it is not said which limit holds:\n", paste(server$log(), collapse = "\n"))
-  came <- c(post(server, "/pr/size", 2e6), post(server, "/pr/size", 4e6), post(server, "/own", 2e6))
+  came <- c(post_bytes(server, "/pr/size", 2e6), post_bytes(server, "/pr/size", 4e6), post_bytes(server, "/own", 2e6))
   expect(identical(came, c("200", "413", "413")), toString(came))
   expect(logged(server, "413 .*over `max_body` = 3000000"), "the log does not name the limit")
   server <- start(router, max_body = 1048576)
   expect(logged(server, "`maxRequestSize` = 3000000 .* is not used: `max_body` = 1048576 was given"),
     "it is not said which limit holds:\n", paste(server$log(), collapse = "\n"))
-  came <- c(post(server, "/pr/size", 1e6), post(server, "/pr/size", 2e6))
+  came <- c(post_bytes(server, "/pr/size", 1e6), post_bytes(server, "/pr/size", 2e6))
   expect(identical(came, c("200", "413")), "with max_body: ", toString(came))
   # what plumber would refuse by itself
   server <- start(sized_router("1000"), max_body = 5000)
-  came <- c(post(server, "/pr/size", 4000), post(server, "/pr/size", 6000))
+  came <- c(post_bytes(server, "/pr/size", 4000), post_bytes(server, "/pr/size", 6000))
   expect(identical(came, c("200", "413")), "a smaller one: ", toString(came))
   server <- start(sized_router("1000"))
-  came <- c(post(server, "/pr/size", 1000), post(server, "/pr/size", 1001), post(server, "/own", 1001))
+  came <- c(post_bytes(server, "/pr/size", 1000), post_bytes(server, "/pr/size", 1001), post_bytes(server, "/own", 1001))
   expect(identical(came, c("200", "413", "200")), "a smaller one, alone: ", toString(came))
   # any size
   server <- start(sized_router("0"))
-  expect(post(server, "/pr/size", 3e6) == "200", "0 is not any size")
+  expect(post_bytes(server, "/pr/size", 3e6) == "200", "0 is not any size")
 }, of = c("the session", "forks of the session", "dr_run()", "drover serve"))

@@ -1,7 +1,5 @@
 # Streams that functions write, in every way of starting: they hold their worker, and nothing that they do not need.
 
-streams_app <- file.path(here, "streams-app.R")
-
 test_every_way("what a function writes arrives whole, over both versions of HTTP", function(start) {
   server <- start(streams_app)
   lines <- "h\u00e9\n{\"n\":1,\"text\":\"a\\nb\"}\n{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":null}\n"
