@@ -6,6 +6,8 @@
 read_annotations <- function(file) {
   expressions <- parse_file(file)
   lines <- readLines(file, warn = FALSE, encoding = "UTF-8")
+  unknown <- unknown_annotations(lines, expressions)
+  if (nrow(unknown)) stop_at_line(unknown$line[[1L]], unknown$problem[[1L]])
   envir <- new.env(parent = globalenv())
   endpoints <- list()
   for (i in seq_along(expressions)) {
@@ -43,13 +45,23 @@ annotated_verbs <- list(
 stop_at_line <- function(line, ...) stop_load(sprintf("line %d: ", line), ...)
 
 needs_plumber <- function(line, what) {
-  stop_at_line(line, what, " needs the package 'plumber', which is not installed: install.packages(\"plumber\")")
+  stop_at_line(line, what, " needs the package 'plumber', ", if (is_installed("plumber")) {
+    "without which the kind \"annotations\" reads the file: serve it as the kind \"plumber\""
+  } else {
+    "which is not installed: install.packages(\"plumber\")"
+  })
+}
+
+# What is in none of plumber's lists may be the file's own, which needs plumber as well.
+needs_plumber_or_name <- function(line, name, what, names) {
+  if (name %in% names || is.null(nearest(name, names))) needs_plumber(line, paste("the", what, name))
+  stop_at_line(line, unknown_name(name, what, names))
 }
 
 # One endpoint for each line with a path.
 endpoints_of <- function(block, fn, envir) {
   about <- annotated_about(block)
-  block <- block[!block$tag %in% c("", annotated_docs, names(annotated_hooks)), ]
+  block <- block[!block$tag %in% c("", annotated_docs, roxygen_names, names(annotated_hooks)), ]
   paths <- block[block$tag %in% names(annotated_verbs), ]
   how <- block[!block$tag %in% names(annotated_verbs), ]
   for (i in seq_len(nrow(how))) {
@@ -84,7 +96,7 @@ annotated_serializer <- function(how, envir) {
     error = function(error) stop_at_line(line, "the arguments of the serializer: ", conditionMessage(error))
   )
   serializer <- own_serializer(alias, arguments)
-  if (is.null(serializer)) needs_plumber(line, paste("the serializer", alias))
+  if (is.null(serializer)) needs_plumber_or_name(line, alias, "serializer", serializer_names)
   serializer
 }
 
@@ -93,7 +105,7 @@ annotated_parsers <- function(how) {
   how <- how[how$tag == "parser", ]
   for (i in seq_len(nrow(how))) {
     if (!how$text[[i]] %in% c("json", "form", "text", "octet", "none")) {
-      needs_plumber(how$line[[i]], paste("the parser", how$text[[i]]))
+      needs_plumber_or_name(how$line[[i]], how$text[[i]], "parser", parser_names)
     }
   }
   if (nrow(how)) how$text else c("json", "form", "text", "octet")

@@ -262,6 +262,7 @@ compile_app <- function(app, call = sys.call(-1L)) {
     )
   }
   warn_of_hidden(c(first, cpp), app_statics(app), call)
+  warn_of_annotations(app, call)
   runs <- vapply(cpp, function(route) if (isTRUE(route$inline)) "inline" else "pool", "")
   static <- c(lapply(app_statics(app), static_dir, call = call), router_statics(app))
   list(

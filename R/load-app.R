@@ -46,7 +46,9 @@ load_file <- function(given, kind = "auto", arguments = NULL) {
     expression = load_expression(found$text), load_script(found$path)
   )
   if (!is.null(loading$registered)) return(loading$registered)
-  if (found$kind == "script") value <- app_of_script(value, setdiff(ls(globalenv(), all.names = TRUE), before))
+  if (found$kind == "script") {
+    value <- app_of_script(value, setdiff(ls(globalenv(), all.names = TRUE), before), found$path)
+  }
   if (!is_servable(value)) stop_load("it gives ", describe(value), ", which is no app: it must be ", servable)
   list(app = as_app(value))
 }
@@ -75,7 +77,7 @@ load_script <- function(file) {
 
 # What a script has made: its last value, or else one of the variables that people give apps, or the only app that it
 # has. `variables` are those that it has set. A last value that is a function may just be its last helper.
-app_of_script <- function(value, variables) {
+app_of_script <- function(value, variables, file) {
   if (is_servable(value) && !is.function(value)) return(value)
   variable <- function(name) get0(name, globalenv(), inherits = FALSE)
   for (name in c("app", "pr")) if (is_servable(variable(name))) return(variable(name))
@@ -92,7 +94,7 @@ app_of_script <- function(value, variables) {
   stop_load(
     "it makes no app: its last value, or its variable `app` or `pr`, must be ", servable, "; or it must call ",
     "dr_serve() or pr_run(), define .http.request(url, query, body, headers), or have annotations of plumber, such as ",
-    "#* @get /path. Its last value is ", describe(value)
+    "#* @get /path. Its last value is ", describe(value), misspelt_annotation(file)
   )
 }
 

@@ -99,7 +99,9 @@ load_for_zygote <- function(arguments, secret) {
   if ("--trace" %in% arguments) trace_loading()
   loaded <- load_file(arguments[[1L]], after("--kind") %||% "auto", words$app)
   given <- if (!is.null(after("--hooks"))) readRDS(after("--hooks"))
-  compiled <- compile_app(loaded$app)
+  compiled <- withCallingHandlers(compile_app(loaded$app), warning = function(warning) {
+    tell_warning(conditionMessage(warning), warning)
+  })
   apps <- app_tree(loaded$app)
   for (one in apps) {
     for (hook in one$on_start) {

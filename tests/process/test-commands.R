@@ -47,6 +47,27 @@ test("drover openapi writes the description of an app, and nothing else on stand
   shows(command("openapi", file, "--format", "xml"), 2L, NULL, "possible values: json, yaml")
 }, ways = 1)
 
+test("drover check and the log name an annotation that plumber does not know", function() {
+  lines <- c("#* @get /x", "#' @return one", "function() 1", "", "#* @gte /y", "function() 2")
+  file <- write_app(lines)
+  at <- which(readLines(file) == "#* @gte /y")
+  problem <- sprintf("app-.*[.]R, line %d: `@gte` is no annotation of plumber: did you mean `@get`[?]$", at)
+  own <- sprintf("cannot load .*: line %d: `@gte` is no annotation of plumber: did you mean `@get`[?]$", at)
+  shows(command("check", file, "--kind", "annotations"), 1L, NULL, own)
+  # one that is meant for plumber, but has nothing of it
+  shows(command("check", write_app(c("#* @gte /y", "function() 2"))), 1L, NULL, "Line 3: `@gte` is no annotation")
+  if (!requireNamespace("plumber", quietly = TRUE)) return(skip("the package 'plumber' is not installed"))
+  ran <- command("check", file)
+  shows(ran, 1L, "1 route;", paste0("^drover: warning: ", problem))
+  expect(!any(grepl("@return", ran$err)), paste(ran$err, collapse = "\n"))
+  # below a router of another file, and in one that a script reads
+  script <- write_app(sprintf("plumber::pr_mount(plumber::pr(), '/below', plumber::plumb('%s'))", file))
+  shows(command("check", script), 1L, NULL, paste0("^drover: warning: ", problem))
+  server <- serve(file)
+  expect(ask(server, "/x")$body == "[1]", "it goes on")
+  expect(sum(grepl(problem, server$log())) == 1L, paste(server$log(), collapse = "\n"))
+}, ways = 1)
+
 test("drover check loads an app and says what is wrong with it, without serving it", function() {
   right <- write_app("dr_get(dr_app(), '/', function(req) 'x')")
   shows(command("check", right), 0L, "is an app with 1 route; it loads in")

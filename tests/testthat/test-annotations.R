@@ -20,6 +20,41 @@ test_that("what needs plumber is named with its line", {
   expect_not_read(c("#* @plumber", "function(pr) pr"), "line 1: @plumber needs")
 })
 
+test_that("an unknown annotation is named with its line and the nearest, and tags of roxygen are none", {
+  expect_not_read(c("1", "#* @gte /x", "function() 1"), "line 2: `@gte` is no annotation of plumber: did you mean `@get`?")
+  expect_not_read(c("#* @get /", "#* @apititle Mine", "function() 1"), "line 2: `@apititle` is no annotation of plumber: ")
+  expect_not_read(c("#* @zzzzzz", "1"), "line 1: `@zzzzzz` is no annotation of plumber")
+  expect_not_read(c("#* @get /", "#* @serializer jsno", "function() 1"), "line 2: `jsno` is no serializer of plumber")
+  expect_not_read(c("#* @get /", "#* @parser txt", "function() 1"), "`txt` is no parser of plumber: did you mean `text`?")
+  app <- drover:::annotated_app(file_of(
+    "#' @export", "#* @return a number", "#* @get /x", "function() 1", "text <- '", "#* @gte /in-a-string", "'"
+  ))
+  expect_identical(drover:::route_table(app)$path, "/x")
+})
+
+test_that("what needs plumber is not said to be uninstalled when it is there", {
+  skip_if_not_installed("plumber")
+  expect_not_read(
+    c("#* @filter log", "function(req) 1"), "without which the kind \"annotations\" reads the file: serve it as the kind"
+  )
+})
+
+test_that("all annotations that plumber looks for are known", {
+  skip_if_not_installed("plumber")
+  plumber <- asNamespace("plumber")
+  # its regular expressions: "^#['*]\\s*@(get|post)..."
+  looked_for <- paste(deparse(plumber$plumbBlock), collapse = "")
+  tags <- unlist(regmatches(looked_for, gregexpr("s[*]@[(]?[a-z|]+", looked_for)))
+  tags <- unlist(strsplit(gsub("s*@", "", gsub("(", "", tags, fixed = TRUE), fixed = TRUE), "|", fixed = TRUE))
+  is_switch <- function(one) is.call(one) && identical(one[[1L]], quote(switch))
+  globals <- setdiff(names(Find(is_switch, as.list(body(plumber$plumbOneGlobal)))), "")
+  expect_true(all(c("get", "assets", "svg", "tag") %in% tags))
+  expect_true("apiTitle" %in% globals)
+  expect_identical(setdiff(c(tags, globals), drover:::annotation_names()), character())
+  expect_identical(setdiff(plumber::registered_serializers(), drover:::serializer_names), character())
+  expect_identical(setdiff(plumber::registered_parsers(), drover:::parser_names), character())
+})
+
 test_that("what is wrong is named with its line", {
   expect_not_read(c("#* @get", "function() 1"), "line 1: #* @get names no path")
   expect_not_read(c("#* @get /", "1"), "line 1: below it must be a function, not 1")
