@@ -38,6 +38,7 @@
 dr_use <- function(app, middleware) {
   check_registrar(app)
   check_takes(middleware, "middleware", 2L, "two arguments, the request and `nxt`")
+  check_order(middleware, "middleware", c("req", "nxt"))
   app$middleware[[length(app$middleware) + 1L]] <- middleware
   invisible(app)
 }
@@ -83,6 +84,7 @@ dr_on_error <- function(app, fn) {
   if (!is_router) check_registrar(app)
   if (!is.null(fn) && !is.function(fn)) stop_argument("fn", "NULL or a function(req, err)", fn, sys.call())
   check_takes(fn, "fn", 2L, "two arguments, the request and the error", null = TRUE)
+  check_order(fn, "fn", c("req", "err"))
   # plumber_app() finds it there
   if (is_router) attr(app, "drover_on_error") <- fn else app$on_error <- fn
   invisible(app)

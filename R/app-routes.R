@@ -98,8 +98,8 @@ route_timeout <- function(timeout, call) {
 #'
 #' @section Types: With `params` or `body` requests are checked before R is called: a value that does not fit is
 #'   answered with 422 and a list of what is wrong, a body that is not JSON with 400, and one of another content type
-#'   with 415. The handler may then take values as its arguments, by name: those of `params` and of the path's
-#'   placeholders, `body` for the body, and `req` for the request. They have the types that are declared, and defaults
+#'   with 415. The handler may then take values as its arguments, by name: those of `params`, `body` for the body,
+#'   placeholders of the path, and `req` for the request. They have the types that are declared, and defaults
 #'   are filled in. `req$params`, `req$query` and `req$json` are what they are without types. While the server runs with
 #'   `debug = TRUE`, and in [dr_test()], a response that does not fit `response` is an error.
 #'
@@ -112,7 +112,9 @@ route_timeout <- function(timeout, call) {
 #' @param app An app, see [dr_app()].
 #' @param path The path: a single string.
 #' @param handler A function of one argument, the request (`req`, see [dr_header()] and [request]), or of none. Or a
-#'   function of values, see below.
+#'   function whose arguments are called like placeholders of the path (`function(id)`) or like other values, see below.
+#'   A single argument with any other name is the request; where it is called as no request usually is, there is a
+#'   warning of class `drover_warning_handler`.
 #' @param timeout Longest time from the arrival of a request to its answer, in seconds: a single number >= 0, or `NULL`
 #'   for the one that [dr_serve()] was given; 0 for never. When it is over the client gets 504, and the handler is
 #'   interrupted if it runs in a worker process.

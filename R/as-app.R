@@ -19,7 +19,7 @@ as_app <- function(x, arg = "app", call = sys.call(-1L)) {
   } else if (is.function(member(x, "call"))) {
     catch_all(rook_handler(x))
   }
-  if (is.null(app)) stop_argument(arg, servable, x, call)
+  if (is.null(app)) stop_argument(arg, servable, x, call, call_it(x))
   app$source <- x
   app
 }
@@ -33,9 +33,22 @@ is_plumber <- function(x) inherits(x, "Plumber")
 
 # A function that can be called with a request.
 is_request_function <- function(x) {
-  if (!is.function(x)) return(FALSE)
+  if (!is.function(x) || makes_value(x)) return(FALSE)
   takes <- arity(x)
   !is.null(takes) && takes$most >= 1 && length(takes$required) <= 1L
+}
+
+# Whether a function can be called as it is, and does not look for a request: it may make an app.
+makes_value <- function(x) {
+  takes <- if (is.function(x)) arity(x)
+  if (is.null(takes) || length(takes$required)) return(FALSE)
+  first <- names(formals(args(x)))
+  !length(first) || (first[[1L]] != "..." && !is_request_name(first[[1L]]))
+}
+
+# For an error about `x`: what a function of that kind is, and how it is called where its name is known.
+call_it <- function(x, name = "make_app") {
+  if (makes_value(x)) sprintf("; a function that makes one has to be called, as in %s()", name) else ""
 }
 
 # What an object has under a name, NULL where it has none: `$` is more than `[[` for objects of some kinds, and of lists

@@ -17,8 +17,9 @@ describe <- function(x) {
   if (is.raw(x)) paste("the raw byte", text) else text
 }
 
-stop_argument <- function(arg, right, given, call) {
-  stop_drover("argument", sprintf("`%s` must be %s, not %s", arg, right, describe(given)), call = call, argument = arg)
+stop_argument <- function(arg, right, given, call, hint = "") {
+  problem <- sprintf("`%s` must be %s, not %s%s", arg, right, describe(given), hint)
+  stop_drover("argument", problem, call = call, argument = arg)
 }
 
 check_app <- function(app, arg = "app", call = sys.call(-1L)) {
@@ -26,7 +27,7 @@ check_app <- function(app, arg = "app", call = sys.call(-1L)) {
   # of what is no function, which might be anything
   is_other <- !is.function(app) && is_servable(app)
   right <- if (is_other) "a dr_app object: dr_rook() makes one of it" else "a dr_app object (see dr_app())"
-  stop_argument(arg, right, app, call)
+  stop_argument(arg, right, app, call, call_it(app))
 }
 
 # Registrars call this, which take names of arguments as they are written.

@@ -49,7 +49,10 @@ load_file <- function(given, kind = "auto", arguments = NULL) {
   if (found$kind == "script") {
     value <- app_of_script(value, setdiff(ls(globalenv(), all.names = TRUE), before), found$path)
   }
-  if (!is_servable(value)) stop_load("it gives ", describe(value), ", which is no app: it must be ", servable)
+  if (!is_servable(value)) {
+    hint <- call_it(value, found$text %||% "make_app")
+    stop_load("it gives ", describe(value), ", which is no app: it must be ", servable, hint)
+  }
   list(app = as_app(value))
 }
 
@@ -94,7 +97,8 @@ app_of_script <- function(value, variables, file) {
   stop_load(
     "it makes no app: its last value, or its variable `app` or `pr`, must be ", servable, "; or it must call ",
     "dr_serve() or pr_run(), define .http.request(url, query, body, headers), or have annotations of plumber, such as ",
-    "#* @get /path. Its last value is ", describe(value), misspelt_annotation(file)
+    "#* @get /path. Its last value is ", describe(value), call_it(value),
+    misspelt_annotation(file)
   )
 }
 

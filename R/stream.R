@@ -63,6 +63,7 @@ dr_stream <- function(next_chunk, state = NULL, content_type = "text/event-strea
   if (!is.null(usual)) return(usual)
   check_names()
   check_takes(next_chunk, "next_chunk", 2L, "two arguments, state and cancelled")
+  check_order(next_chunk, "next_chunk", c("state", "cancelled"))
   new_stream(next_chunk, state, content_type, headers, min_interval, status, on_drain)
 }
 
@@ -105,6 +106,7 @@ dr_stream_sse <- function(generator, state = NULL, headers = list(), min_interva
   if (!is.null(usual)) return(usual)
   check_names()
   check_takes(generator, "generator", 2L, "two arguments, state and cancelled")
+  check_order(generator, "generator", c("state", "cancelled"))
   min_interval <- as_seconds(min_interval)
   check_seconds(min_interval, "min_interval", zero = TRUE)
   heartbeat <- as_seconds(heartbeat)
@@ -202,4 +204,25 @@ event_line <- function(name, value) {
     stop("the `", name, "` of an event must be ", what, call. = FALSE)
   }
   paste0(name, ": ", text)
+}
+
+# Called from C for a list of a generator with a field that nobody reads: it would be an empty body, or one without an
+# end.
+stop_chunk_field <- function(chunk) stop_stream_field(chunk, "next_chunk() of a stream", c("chunk", stream_fields))
+
+stop_event_field <- function(event) {
+  fields <- c("data", "event", "id", "retry", "comment", stream_fields)
+  stop_stream_field(event, "the generator of dr_stream_sse()", fields)
+}
+
+stream_fields <- c("state", "done", "trailers")
+
+stop_stream_field <- function(value, by, fields) {
+  wrong <- setdiff(names(value), fields)[[1L]]
+  near <- if (nzchar(wrong)) nearest(wrong, fields)
+  stop(
+    by, " returned a list with ", if (nzchar(wrong)) paste0("`", wrong, "`") else "an element without a name",
+    if (!is.null(near)) paste0(": did you mean `", near, "`?"), " (its fields are ",
+    and_list(paste0("`", fields, "`")), ")", call. = FALSE
+  )
 }

@@ -9,28 +9,53 @@ handler_values <- function(handler, types, placeholders) {
   arguments <- vapply(types$params, `[[`, "", "argument", USE.NAMES = FALSE)
   known <- c(arguments, placeholders, if (!is.null(types$body)) "body")
   declares <- !is.null(types$params) || !is.null(types$body)
-  is_typed <- if (length(setdiff(takes, "...")) > 1L) {
-    declares || any(values %in% known)
-  } else {
-    # what takes one argument gets the request, whatever its name is, unless it is declared
-    declares && any(values %in% known)
-  }
+  # what takes one argument gets the request, whatever its name is, unless that is known
+  is_typed <- any(values %in% known) || (declares && length(setdiff(takes, "...")) > 1L)
   if (is_typed) values
 }
 
 check_typed_handler <- function(handler, types, placeholders, call) {
   if (is.null(if (is.function(handler)) handler_values(handler, types, placeholders))) {
-    return(check_handler(handler, call = call))
+    return(check_request_handler(handler, call))
   }
   arguments <- vapply(types$params, `[[`, "", "argument", USE.NAMES = FALSE)
   known <- unique(c(arguments, placeholders, "req", if (!is.null(types$body)) "body"))
   unknown <- setdiff(arity(handler)$required, known)
   if (!length(unknown)) return(invisible())
   problem <- sprintf(
-    "`handler` takes `%s`, which the route does not declare: it may take %s", unknown[[1L]],
-    paste0("`", known, "`", collapse = ", ")
+    "`handler` takes `%s`, which the route does not declare: it may take %s; %s", unknown[[1L]],
+    paste0("`", known, "`", collapse = ", "), instead_of(unknown[[1L]])
   )
   stop_drover("argument", problem, call = call, argument = "handler")
+}
+
+# Where to find a value that a handler takes as its argument.
+instead_of <- function(name) {
+  if (name == "body") return("the body is `req$json`, in function(req), or an argument with `body = ` a schema")
+  query <- "a value of the query is dr_query(req, \"%s\"), in function(req), or an argument with "
+  sprintf(paste0(query, "`params = list(%s = dr_chr())`"), name, name)
+}
+
+# A handler that gets the request. One by name of something else most likely expects that, as functions of plumber do:
+# it may be right all the same, and has a warning.
+check_request_handler <- function(handler, call) {
+  values <- if (is.function(handler)) setdiff(names(formals(args(handler))), "...")
+  values <- values[!is_request_name(values)]
+  if (length(values) && length(arity(handler)$required) > 1L && !"res" %in% values) {
+    problem <- sprintf(
+      "`handler` must be a function of the request, not function(%s): the route has no `%s`; %s",
+      paste(names(formals(args(handler))), collapse = ", "), values[[1L]], instead_of(values[[1L]])
+    )
+    stop_drover("argument", problem, call = call, argument = "handler")
+  }
+  check_handler(handler, call = call)
+  takes <- setdiff(names(formals(args(handler))), "...")
+  if (!length(takes) || is.primitive(handler) || is_request_name(takes[[1L]])) return(invisible())
+  text <- sprintf(
+    "`handler` takes `%s`, and gets the request as that, since the path has no such placeholder: call it `req`; %s",
+    takes[[1L]], instead_of(takes[[1L]])
+  )
+  warning(warningCondition(text, class = "drover_warning_handler", call = call))
 }
 
 # A handler of values as one of the request. What it takes is read before it is called: it may look at a value when its

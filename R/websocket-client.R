@@ -15,11 +15,12 @@
 #' when the app was loaded is not there in its workers; what is sent on it comes to nothing, with `FALSE`. Each worker
 #' has its own connection then.
 #'
-#' @section Functions: They may take fewer arguments, from the left. An error in one is a warning, in a server a line
+#' @section Functions: They may take fewer arguments: those that they name, such as `function(client, msg)`, or, with
+#'   names of their own, as many as they have, from the left. An error in one is a warning, in a server a line
 #'   of the log, and the connection goes on.
 #'
-#'   `on_message(msg, binary)` is called for each message, in order. `msg` is a string, or a raw vector if `binary` is
-#'   `TRUE`, or if the text has a character in it that R's strings cannot have (NUL).
+#'   `on_message(msg, binary, client)` is called for each message, in order. `msg` is a string, or a raw vector if
+#'   `binary` is `TRUE`, or if the text has a character in it that R's strings cannot have (NUL).
 #'
 #'   `on_open(client, protocol)` is called when the server has agreed, each time when it is connected to again.
 #'   `protocol` is the sub-protocol that it has chosen, or `NULL`.
@@ -80,9 +81,10 @@ dr_ws_connect <- function(url, on_message, on_open = NULL, on_close = NULL, ...,
                           max_message = "16MB", ping_interval = 20, ca = NULL) {
   check_dots_empty(..., call = sys.call())
   check_string(url, "url")
-  check_client_handler(on_message, "on_message", 2L)
-  check_client_handler(on_open, "on_open", 2L, null = TRUE)
-  check_client_handler(on_close, "on_close", 4L, null = TRUE)
+  handlers <- list(on_message = on_message, on_open = on_open, on_close = on_close)
+  for (name in names(handlers)) {
+    check_values_taken(handlers[[name]], name, client_values[[name]], null = name != "on_message", call = sys.call())
+  }
   check_protocols(protocols)
   check_flag(deflate, "deflate", sys.call())
   pauses <- reconnect_pauses(reconnect, sys.call())
@@ -98,8 +100,7 @@ dr_ws_connect <- function(url, on_message, on_open = NULL, on_close = NULL, ...,
     c(timeout, max_message, ping_interval, pauses, deflate)
   )
   if (is.list(client)) refuse_connection(client, url, headers, sys.call())
-  handlers <- list(on_message = on_message, on_open = on_open, on_close = on_close)
-  clients[[task_name(client)]] <- Map(arguments_first, handlers, c(2L, 2L, 4L))
+  clients[[task_name(client)]] <- Map(taking_all, handlers, client_values)
   structure(client, class = "dr_ws_client")
 }
 
@@ -150,15 +151,11 @@ check_client <- function(x, call = sys.call(-1L)) {
   if (!inherits(x, "dr_ws_client")) stop_argument("client", "what dr_ws_connect() has returned", x, call)
 }
 
-check_client_handler <- function(x, arg, n, null = FALSE, call = sys.call(-1L)) {
-  check_function(x, arg, null, call)
-  takes <- if (!is.null(x)) arity(x)
-  if (is.null(takes) || length(takes$required) <= n) return(invisible())
-  all <- list(on_message = "msg, binary", on_open = "client, protocol", on_close = "reason, code, text, again")[[arg]]
-  given <- paste(names(formals(args(x))), collapse = ", ")
-  problem <- sprintf("`%s` must be a function of %s, or of fewer of these, not function(%s)", arg, all, given)
-  stop_drover("argument", problem, call = call, argument = arg)
-}
+# What functions may take, in the order in which hear_client() has it.
+client_values <- list(
+  on_message = c("msg", "binary", "client"), on_open = c("client", "protocol"),
+  on_close = c("reason", "code", "text", "again")
+)
 
 # The first pause and the longest, in seconds; 0 for never.
 reconnect_pauses <- function(x, call) {
@@ -191,15 +188,6 @@ refuse_connection <- function(problem, url, headers, call) {
   )
 }
 
-# `fn`, called with as many of the first arguments as it takes.
-arguments_first <- function(fn, n) {
-  if (is.null(fn)) return(function(...) NULL)
-  force(fn)
-  switch(arguments_for(fn, n) + 1L,
-    function(...) fn(), function(a, ...) fn(a), function(a, b, ...) fn(a, b), function(a, b, c, ...) fn(a, b, c), fn
-  )
-}
-
 # Called from C when something has happened, as a callback of 'later'. Not for long: then others have their turn.
 hear_clients <- function(unused) {
   end <- elapsed() + callbacks_at_once
@@ -218,11 +206,12 @@ hear_client <- function(event) {
   if (kind >= 3L && is.null(again)) suppressWarnings(rm(list = name, envir = clients))
   if (is.null(handlers)) return()
   value <- event[[5L]]
+  client <- structure(event[[1L]], class = "dr_ws_client")
   tryCatch(
     if (kind == 0L) {
-      handlers$on_open(structure(event[[1L]], class = "dr_ws_client"), if (nzchar(value)) value)
+      handlers$on_open(client, if (nzchar(value)) value)
     } else if (kind <= 2L) {
-      handlers$on_message(value, kind == 2L)
+      handlers$on_message(value, kind == 2L, client)
     } else {
       handlers$on_close(if (kind == 3L) "closed" else "connect_failed", event[[3L]], value, again)
     },

@@ -23,7 +23,8 @@
 #'   `on_close(conn, code, reason)` is called when the connection is closed, by either side. It is in no room any more.
 #'   `code` is 1005 when the client gave none, and 1006 when it left without a word.
 #'
-#'   Functions may take fewer arguments, from the left. The messages of a connection are handled one after the other, in
+#'   Functions may take fewer arguments: those that they name, such as `function(msg)`, or, with names of their own, as
+#'   many as they have, from the left. The messages of a connection are handled one after the other, in
 #'   order; those of different connections at the same time, when there are several workers. A handler that returns a
 #'   promise frees its worker, and the next message waits until it is settled.
 #'
@@ -82,9 +83,9 @@ dr_ws <- function(app, path, on_message, on_connect = NULL, on_close = NULL, ...
                   max_lifetime = 0, ping_interval = 20, timeout = NULL) {
   check_registrar(app)
   check_dots_empty(..., call = sys.call())
-  check_ws_handler(on_message, "on_message", 3L)
-  check_ws_handler(on_connect, "on_connect", 1L, null = TRUE)
-  check_ws_handler(on_close, "on_close", 3L, null = TRUE)
+  check_values_taken(on_message, "on_message", message_values)
+  check_values_taken(on_connect, "on_connect", "conn", null = TRUE, hint = "; the request is conn$request")
+  check_values_taken(on_close, "on_close", close_values, null = TRUE)
   settings <- socket_settings(
     path, protocols, origins, deflate, max_message, max_conns, idle_timeout, max_lifetime, ping_interval, sys.call()
   )
@@ -127,16 +128,9 @@ put_socket <- function(app, route, call) {
 # As the engine has it.
 longest_message <- 64 * 1024^2
 
-# What is called with up to `n` arguments by position.
-check_ws_handler <- function(x, arg, n, null = FALSE, call = sys.call(-1L)) {
-  check_function(x, arg, null, call)
-  takes <- if (!is.null(x)) arity(x)
-  if (is.null(takes) || length(takes$required) <= n) return(invisible())
-  all <- list(on_message = "conn, msg, binary", on_connect = "conn", on_close = "conn, code, reason")[[arg]]
-  given <- paste(names(formals(args(x))), collapse = ", ")
-  problem <- sprintf("`%s` must be a function of %s, or of fewer of these, not function(%s)", arg, all, given)
-  stop_drover("argument", problem, call = call, argument = arg)
-}
+# What handlers may take.
+message_values <- c("conn", "msg", "binary")
+close_values <- c("conn", "code", "reason")
 
 # RFC 6455, section 4.1: names are tokens.
 check_protocols <- function(x, call = sys.call(-1L)) {
@@ -188,12 +182,6 @@ connected <- function(conn, value) {
   structure(list(status = 101L, body = kept, headers = list()), class = "dr_response")
 }
 
-# How many arguments, of `n` that there are, a function is given.
-arguments_for <- function(fn, n) {
-  takes <- arity(fn)
-  if (is.null(takes)) n else as.integer(min(n, takes$most))
-}
-
 # For src/channels.c, in place of a handler: list(scope, the call for a message, the call for a close or NULL).
 event_handlers <- function(route) {
   scope <- new.env(parent = emptyenv())
@@ -201,9 +189,9 @@ event_handlers <- function(route) {
     fn <- route[[name]]
     if (is.null(fn)) return()
     assign(name, fn, envir = scope)
-    as.call(lapply(c(name, arguments[seq_len(arguments_for(fn, 3L))]), as.name))
+    as.call(lapply(c(name, arguments[given_to(fn, arguments)]), as.name))
   }
-  list(scope, call_of("on_message", c("conn", "msg", "binary")), call_of("on_close", c("conn", "code", "reason")))
+  list(scope, call_of("on_message", message_values), call_of("on_close", close_values))
 }
 
 # What the engine is told of a route: `asks` is the number of its connecting_handler(), 0 for none, `events` that of its

@@ -74,6 +74,8 @@ SEXP drv_event_chunk(SEXP event, SEXP said, SEXP heartbeat, SEXP is_due) {
   static SEXP heart = NULL, names, names_at_end;
   if (TYPEOF(event) != VECSXP) return R_NilValue;
   if (XLENGTH(event) && Rf_getAttrib(event, R_NamesSymbol) == R_NilValue) return R_NilValue;
+  static const char *const known[] = {"data", "event", "id", "retry", "comment", "state", "done", "trailers", NULL};
+  if (!drv_has_only(event, known)) drv_call_package("stop_event_field", event);
   if (!heart) {
     const char *fields[] = {"chunk", "state", "done", ""}, *all[] = {"chunk", "state", "done", "trailers", ""};
     names = drv_constant(Rf_getAttrib(PROTECT(Rf_mkNamed(VECSXP, fields)), R_NamesSymbol));

@@ -11,7 +11,12 @@
 #define YEAR 31536000.0
 
 /* A function of two arguments. */
-static int is_generator(SEXP x) { return TYPEOF(x) == CLOSXP && Rf_length(FORMALS(x)) == 2; }
+/* One that calls its first argument what is the second is for R to refuse. */
+static int is_generator(SEXP x) {
+  if (TYPEOF(x) != CLOSXP || Rf_length(FORMALS(x)) != 2) return 0;
+  const char *first = CHAR(PRINTNAME(TAG(FORMALS(x))));
+  return strncmp(first, "cancel", 6) != 0;
+}
 
 static int are_seconds(SEXP x) {
   if ((TYPEOF(x) != REALSXP && TYPEOF(x) != INTSXP) || XLENGTH(x) != 1 || ATTRIB(x) != R_NilValue) return 0;

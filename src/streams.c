@@ -131,6 +131,8 @@ static void take(uint32_t number, SEXP scope, SEXP value) {
   if (TYPEOF(value) != VECSXP || (XLENGTH(value) && Rf_getAttrib(value, R_NamesSymbol) == R_NilValue)) {
     wrong("no list with names");
   }
+  static const char *const fields[] = {"chunk", "state", "done", "trailers", NULL};
+  if (!drv_has_only(value, fields)) drv_call_package("stop_chunk_field", value);
   SEXP chunk = drv_first(value, "chunk"), next = PROTECT(drv_first(value, "state"));
   PROTECT_INDEX at;
   PROTECT_WITH_INDEX(chunk, &at);

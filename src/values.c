@@ -99,6 +99,17 @@ SEXP drv_first(SEXP list, const char *name) {
   return R_NilValue;
 }
 
+int drv_has_only(SEXP list, const char *const *known) {
+  SEXP names = Rf_getAttrib(list, R_NamesSymbol);
+  for (R_xlen_t i = 0; i < XLENGTH(list); i++) {
+    const char *name = TYPEOF(names) == STRSXP ? CHAR(STRING_ELT(names, i)) : "";
+    const char *const *one = known;
+    while (*one && strcmp(name, *one)) one++;
+    if (!*one) return 0;
+  }
+  return 1;
+}
+
 /* Whether R takes `name` for the beginning of an argument's name: one that stands before `...`, if there is such. */
 static int is_shortened(SEXP name, SEXP formals) {
   const char *text = CHAR(PRINTNAME(name));

@@ -16,6 +16,8 @@ SEXP drv_text_reply(SEXP text, SEXP type);
 SEXP drv_pick(SEXP values, SEXP name);
 /* The first element of a list called `name`, in ASCII, or NULL, as `[[` has it. No R code runs. */
 SEXP drv_first(SEXP list, const char *name);
+/* Whether a list has no names but those, of which the last is NULL. No R code runs. */
+int drv_has_only(SEXP list, const char *const *names);
 /* .Call: whether an external pointer points at anything. */
 SEXP drv_pointer_is_live(SEXP pointer);
 /* .Call: bytes or, with `time`, seconds of a string such as "10MB" or "30s"; NaN for what is neither. */

@@ -79,6 +79,12 @@ test("drover check loads an app and says what is wrong with it, without serving 
     "^each worker loads it by itself, as forks must not share what it has opened: app-.*[.]R, line 3: 2 connections"
   ))
   shows(command("check", "missing.R"), 4L, NULL, "cannot read missing.R")
+  # an app that nobody has made
+  maker <- "a function, which is no app: .*; a function that makes one has to be called, as in "
+  shows(command("check", "drover::dr_app"), 1L, NULL, paste0(maker, "drover::dr_app\\(\\)$"))
+  shows(command("check", write_app("make <- function(debug = FALSE) dr_app()")), 1L, NULL, "as in make_app\\(\\)")
+  told <- command("check", write_app("dr_get(dr_app(), '/x', function(limit) 1)"))
+  shows(told, 0L, "1 route", "warning: app-.*, line 3: `handler` takes `limit`, and gets the request as that")
   shows(command("check"), 2L, NULL, "required arguments were not provided")
 }, ways = 1)
 

@@ -194,6 +194,21 @@ expect_both_end <- function(server, streams) {
   }
 }
 
+test_every_way("a field that no stream has is an error that names it, not an empty body", function(start) {
+  server <- start(write_app(c(
+    "app <- dr_app()",
+    "dr_get(app, '/chunk', function(req) dr_stream(function(state, cancelled) list(chnk = 'x', done = TRUE)))",
+    "dr_get(app, '/done', function(req) dr_stream(function(state, cancelled) list(chunk = 'x', dne = TRUE)))",
+    "dr_get(app, '/event', function(req) dr_stream_sse(function(state, cancelled) list(dta = 'x', done = TRUE)))", "app"
+  )))
+  wrong <- c(chunk = "`chnk`: did you mean `chunk`", done = "`dne`: did you mean `done`", event = "`dta`: did you mean `data`")
+  for (path in names(wrong)) {
+    stream <- read_stream(server, paste0("/", path))
+    expect(stream$end() == 18L, path, " ends as if it were whole: ", stream$end())
+    expect(logged(server, paste0("GET /", path, ".*returned a list with ", wrong[[path]])), server$log())
+  }
+})
+
 test_every_way("a server that ends: events end whole, other streams are finished", function(start) {
   server <- start(streams_app, graceful_timeout = 600)
   streams <- open_both(server)

@@ -63,6 +63,15 @@ test_every_way("a page of another site gets no WebSocket with the cookies of thi
   expect(ws_open(server, "/own", c("Origin: https://app.example.com", "Cookie: a=1"))$status == 101L, "it is")
 })
 
+test_every_way("handlers get what they name", function(start) {
+  server <- start(write_app(c(
+    "app <- dr_app()", "dr_ws(app, '/named', function(msg, conn) dr_ws_send(conn, toupper(msg)))",
+    "dr_ws(app, '/own', function(a, b) dr_ws_send(a, paste('own', b)))", "app"
+  )))
+  expect(identical(ws_ask(ws(server, "/named"), "hello"), "HELLO"), "not by name")
+  expect(identical(ws_ask(ws(server, "/own"), "hello"), "own hello"), "not from the left")
+})
+
 test("a request for a WebSocket has no body, be it empty", function() {
   server <- serve(sockets_app)
   wants <- c("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",

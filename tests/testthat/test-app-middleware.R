@@ -154,4 +154,12 @@ test_that("wrong arguments are named", {
   expect_argument_error(dr_on_error(dr_app(), 1), "`fn` must be NULL or a function(req, err)", fixed = TRUE)
   expect_argument_error(dr_not_found(dr_app(), 1), "`handler` must be NULL or a function")
   expect_argument_error(dr_use(1, 1), "`app` must be a dr_app object")
+  right <- "`fn` must be function(req, err), in this order, not function(err, req)"
+  expect_argument_error(dr_on_error(dr_app(), function(err, req) NULL), right, fixed = TRUE)
+  expect_argument_error(dr_on_error(dr_app(), function(e, ...) NULL), "function(req, err), in this order", fixed = TRUE)
+  right <- "`middleware` must be function(req, nxt), in this order, not function(nxt, req)"
+  expect_argument_error(dr_use(dr_app(), function(nxt, req) NULL), right, fixed = TRUE)
+  for (fine in list(function(request, cond) NULL, function(a, b) NULL, function(...) NULL)) {
+    expect_identical(dr_on_error(dr_app(), fine)$on_error, fine)
+  }
 })

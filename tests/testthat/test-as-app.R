@@ -12,6 +12,15 @@ test_that("apps are told from what is none", {
     expect_false(drover:::is_servable(wrong))
   }
   expect_argument_error(dr_serve(1), "`app` must be an app", fixed = TRUE)
+  # those that make an app, and are none
+  for (maker in list(function() dr_app(), function(config = "x") dr_app(), function(debug = FALSE, ...) dr_app())) {
+    hint <- "not a function; a function that makes one has to be called, as in make_app()"
+    expect_argument_error(dr_serve(maker), hint, fixed = TRUE)
+    expect_argument_error(dr_get(maker, "/", identity), hint, fixed = TRUE)
+  }
+  for (fine in list(function(env = NULL) 1, function(req = NULL, x = 2) 1, function(...) 1)) {
+    expect_s3_class(dr_rook(fine), "dr_app")
+  }
 })
 
 test_that("an app that is served already is the same app again: its hooks do not run twice", {

@@ -33,6 +33,8 @@ test_that("wrong arguments are named", {
   refused(dr_stream("x"), "`next_chunk` must be a function")
   refused(dr_stream(function(state) NULL), "two arguments, state and cancelled")
   refused(dr_stream_sse(function() NULL), "two arguments, state and cancelled")
+  refused(dr_stream(function(cancelled, state) NULL), "`next_chunk` must be function\\(state, cancelled\\), in this order")
+  refused(dr_stream_sse(function(cancelled, state) NULL), "`generator` must be function\\(state, cancelled\\), in this")
   refused(dr_stream(generator, content_type = 1), "`content_type`")
   refused(dr_stream(generator, min_interval = -1), "`min_interval`")
   refused(dr_stream(generator, min_interval = "soon"), "`min_interval`")
@@ -177,6 +179,10 @@ test_that("a generator of events gets state and end through, and is told of wron
   expect_identical(last$stream$next_chunk(1, FALSE)$trailers, list("X-Sum" = "1"))
   wrong <- dr_stream_sse(function(state, cancelled) "text")$stream$next_chunk
   expect_error(wrong(1, FALSE), "dr_stream_sse\\(\\) returned")
+  misspelt <- function(...) dr_stream_sse(function(state, cancelled) list(...))$stream$next_chunk(1, FALSE)
+  expect_error(misspelt(dta = 1), "returned a list with `dta`: did you mean `data`\\? \\(its fields are `data`, `event`, ")
+  expect_error(misspelt(data = 1, zzzzz = 1), "returned a list with `zzzzz` \\(its fields are ")
+  expect_error(misspelt(data = 1, 2), "returned a list with an element without a name")
   expect_null(wrong(1, TRUE))
 })
 

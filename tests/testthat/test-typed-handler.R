@@ -33,11 +33,49 @@ test_that("handlers take values of the path, the query, header fields, cookies a
   expect_true(inherits(seen$req, "dr_request"))
 })
 
+test_that("a placeholder of the path is an argument by itself, too", {
+  seen <- values_of(function(id) NULL, function(client) client$post("/7"), path = "/<id:int>")
+  expect_identical(seen, list(id = 7L))
+  seen <- values_of(function(id, ...) NULL, function(client) client$post("/a%20b"))
+  expect_identical(seen$id, "a b")
+  # what is not declared is the handler's own, whatever the query says
+  seen <- values_of(function(id, limit = 10) NULL, function(client) client$post("/7?limit=5"))
+  expect_identical(seen, list(id = "7", limit = 10))
+})
+
+test_that("what a handler cannot be given is named when it is registered, with what to write", {
+  wrong <- function(handler, problem, ...) {
+    expect_error(dr_get(dr_app(), "/users/:id", handler, ...), problem, fixed = TRUE, class = "drover_error_argument")
+  }
+  wrong(function(id, q) 1, "`handler` takes `q`, which the route does not declare: it may take `id`, `req`; a value")
+  wrong(function(q, n) 1, "a function of the request, not function(q, n): the route has no `q`; a value of the query is")
+  wrong(function(req, n) 1, "the route has no `n`; a value of the query is dr_query(req, \"n\"), in function(req), or an")
+  wrong(function(id, body) 1, "the body is `req$json`, in function(req), or an argument with `body = ` a schema")
+  wrong(function(req, res) 1, "what it returns is the response")
+  said <- function(handler) {
+    warned <- NULL
+    withCallingHandlers(dr_get(dr_app(), "/users/:id", handler), drover_warning_handler = function(warning) {
+      warned <<- conditionMessage(warning)
+      tryInvokeRestart("muffleWarning")
+    })
+    warned
+  }
+  expect_match(said(function(name) 1), "`handler` takes `name`, and gets the request as that, since the path has no such")
+  expect_match(said(function(limit = 5) 1), "call it `req`; a value of the query is dr_query\\(req, \"limit\"\\)")
+  for (fine in list(function(req) 1, function(request) 1, function(r) 1, identity, function(...) 1, function() 1,
+    function(.x) 1, function(env) 1, function(my_request) 1, function(id) 1, function(req, pool = 1) 1)) {
+    expect_null(said(fine))
+  }
+})
+
 test_that("handlers of the request work as without types", {
   types <- list(n = dr_int(default = 5))
   seen <- values_of(function(req) NULL, function(client) client$post("/x?n=7"), params = types)
   expect_identical(names(seen), "req")
-  seen <- values_of(function(anything) NULL, function(client) client$post("/x"), params = types)
+  expect_warning(
+    seen <- values_of(function(anything) NULL, function(client) client$post("/x"), params = types),
+    "`handler` takes `anything`", class = "drover_warning_handler"
+  )
   expect_true(inherits(seen$anything, "dr_request"))
   seen <- values_of(function(n) NULL, function(client) client$post("/x"), params = types)
   expect_identical(seen$n, 5L)

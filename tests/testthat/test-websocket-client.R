@@ -98,8 +98,20 @@ test_that("handlers may take fewer arguments, and one that fails is a warning", 
   dr_ws_client_send(client, "after")
   # where nobody could catch it
   warned <- capture.output(invisible(idle_until(function() identical(said, "after"))), type = "message")
-  expect_match(paste(warned, collapse = " "), "a function of dr_ws_connect\\(\\) failed: on purpose call=fn\\(a\\)")
+  expect_match(paste(warned, collapse = " "), "a function of dr_ws_connect\\(\\) failed: on purpose call=fn\\(msg\\)")
   expect_identical(said, "after")
+})
+
+test_that("handlers get what they name, in any order", {
+  server <- local_sockets()
+  said <- list()
+  url <- sprintf("ws://127.0.0.1:%d/echo", server$port)
+  client <- dr_ws_connect(url, function(conn, msg) said <<- list(conn, msg), on_open = function(protocol, client) {
+    dr_ws_client_send(client, "hello")
+  })
+  expect_true(idle_until(function() length(said) == 2L))
+  expect_identical(said[[1L]], client)
+  expect_match(said[[2L]], "hello")
 })
 
 test_that("it connects again when the server is back, and not when it was closed here", {
@@ -156,7 +168,9 @@ test_that("arguments that are wrong are named", {
   expect_match(wrong("http://a/", ok), "`url` must be a URL such as \"ws://")
   expect_match(wrong("ws://u:p@a/", ok), "without a password")
   expect_match(wrong("ws://a/", "f"), "`on_message` must be a function")
-  expect_match(wrong("ws://a/", function(a, b, c) 1), "function of msg, binary, or of fewer")
+  expect_match(wrong("ws://a/", function(a, b, c, d) 1), "function of msg, binary, client, or of some of these")
+  expect_match(wrong("ws://a/", function(binary, x) 1), "`on_message` must be a function of msg, binary, client")
+  expect_match(wrong("ws://a/", ok, on_open = function(protocol, x) 1), "`on_open` must be a function of client, protocol")
   expect_match(wrong("ws://a/", ok, headers = "x"), "named character vector")
   expect_match(wrong("ws://a/", ok, headers = c(Host = "x")), "which is set by dr_ws_connect")
   expect_match(wrong("ws://a/", ok, headers = c(X = "a\nb")), "`headers` must be text without control")

@@ -17,8 +17,11 @@ test_that("arguments that are wrong are named, with what would be right", {
   ok <- function(conn, msg, binary) NULL
   wrong <- function(text, ...) expect_error(dr_ws(app, "/x", ...), text, fixed = TRUE, class = "drover_error_argument")
   wrong("`on_message` must be a function, not NULL", NULL)
-  wrong("`on_message` must be a function of conn, msg, binary, or of fewer of these, not function(a, b, c, d)",
+  wrong("`on_message` must be a function of conn, msg, binary, or of some of these by their names, not function(a, b, c, d)",
     function(a, b, c, d) NULL)
+  wrong("not function(msg, x)", function(msg, x) NULL)
+  wrong("not function(req); the request is conn$request", ok, on_connect = function(req) NULL)
+  wrong("`on_close` must be a function of conn, code, reason", ok, on_close = function(reason, why) NULL)
   wrong("`on_connect` must be a function of conn", ok, on_connect = function(conn, x) NULL)
   wrong("`on_close` must be NULL or a function", ok, on_close = "no")
   wrong("`protocols` must be", ok, protocols = "a b")
@@ -31,6 +34,20 @@ test_that("arguments that are wrong are named, with what would be right", {
   expect_error(dr_ws(app, "x", ok), "`path`", class = "drover_error_argument")
   expect_error(dr_ws(app, "/x", ok, NULL, NULL, 1), class = "drover_error_argument")
   expect_length(app$ws_routes, 0L)
+})
+
+test_that("handlers get what they name, and from the left where they have names of their own", {
+  calls <- function(...) {
+    app <- dr_ws(dr_app(), "/x", ...)
+    vapply(drover:::event_handlers(app$ws_routes[["/x"]])[2:3], function(call) deparse(call), "")
+  }
+  expect_identical(calls(function(msg) NULL, on_close = function(code) NULL), c("on_message(msg)", "on_close(code)"))
+  expect_identical(calls(function(a) NULL, on_close = function(a, b) NULL), c("on_message(conn)", "on_close(conn, code)"))
+  expect_identical(
+    calls(function(binary, message, ws) NULL, on_close = function(reason, ...) NULL),
+    c("on_message(binary, msg, conn)", "on_close(reason, conn, code)")
+  )
+  expect_identical(calls(function(conn, m) NULL, on_close = function() NULL), c("on_message(conn, msg)", "on_close()"))
 })
 
 test_that("WebSockets of mounted apps are below their prefix, behind the middleware of all", {
