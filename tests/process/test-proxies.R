@@ -30,14 +30,16 @@ start_proxy <- function(name, lines, url, flags = character()) {
   expect(up, name, " does not serve: ", paste(c(readLines(file), readLines(log)), collapse = "\n"))
 }
 
+# nginx on a port, with what deploy/nginx.conf has of maps and of lines about requests to drover.
 nginx_before <- function(target, port) {
   temp <- sprintf("%s_temp_path FOLDER;", c("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+  config <- readLines(file.path(root, "deploy/nginx.conf"))
+  is_map <- cumsum(grepl("^map ", config)) > 0L & cumsum(grepl("^server ", config)) == 0L
   c(
     "daemon off;", "worker_processes 1;", if (Sys.info()[["user"]] == "root") "user root;", "pid FOLDER/pid;",
-    "error_log stderr warn;", "events {}", "http {", "access_log off;", temp, "server {",
-    sprintf("listen 127.0.0.1:%d;", port), "location / {", sprintf("proxy_pass http://%s;", target),
-    # the lines of deploy/nginx.conf, as they are
-    grep("proxy_set_header|proxy_http_version", readLines(file.path(root, "deploy/nginx.conf")), value = TRUE), "}", "}", "}"
+    "error_log stderr warn;", "events {}", "http {", "access_log off;", temp, config[is_map], "server {",
+    sprintf("listen 127.0.0.1:%d;", port), "server_name example.org;", "location / {", sprintf("proxy_pass http://%s;", target),
+    grep("proxy_set_header|proxy_http_version", config, value = TRUE), "}", "}", "}"
   )
 }
 
@@ -57,6 +59,38 @@ test("nginx says who the client is, by a port and by a unix socket", function() 
       expect(answer$body == paste(CLIENT, "http shop.example"), target, ": ", answer$body)
     }
   }
+}, ways = 1L)
+
+test("nginx passes WebSockets and events on, and pages on another port than 443 are not taken for forged", function() {
+  program("nginx")
+  server <- serve(write_app(c(
+    "app <- dr_csrf(dr_app())", "dr_get(app, '/who', function(req) req$host)",
+    "dr_post(app, '/form', function(req) 'taken')", "dr_ws(app, '/echo', function(conn, msg) dr_ws_send(conn, msg))",
+    "dr_get(app, '/events', function(req) dr_stream_sse(function(state, cancelled) {",
+    "  if (state == 0) return(list(data = 'first', state = 1))",
+    "  list(data = if (is_open('gate')) 'last', done = is_open('gate'))",
+    "}, state = 0, min_interval = 0.01))", "app"
+  )), trusted_proxies = "127.0.0.1")
+  proxy <- list(port = free_ports(1L))
+  proxy$url <- paste0("http://127.0.0.1:", proxy$port)
+  start_proxy("nginx", nginx_before(paste0("127.0.0.1:", server$port), proxy$port), proxy$url)
+  expect(ask(proxy, "/who")$body == sub("http://", "", proxy$url), "another host: ", ask(proxy, "/who")$body)
+  old <- ask(proxy, "/who", "--http1.0", "-H", "Host:")
+  expect(old$status == "200", "a client that names no host: ", old$status, " ", old$body)
+  page <- c("-H", paste("Origin:", proxy$url), "-H", "Cookie: a=1", "-d", "a=1")
+  for (flags in list(page, c(page, "-H", "Sec-Fetch-Site: same-origin"))) {
+    form <- ask(proxy, "/form", flags)
+    expect(form$status == "200", "a form of its own page: ", form$status, " ", form$body)
+  }
+  forged <- ask(proxy, "/form", "-H", "Origin: http://evil.example", "-H", "Cookie: a=1", "-d", "a=1")
+  expect(forged$status == "403", "a forged form: ", forged$status)
+  socket <- ws(proxy, "/echo", c(paste("Origin:", proxy$url), "Cookie: a=1"))
+  expect(identical(ws_ask(socket, "hello"), "hello"), "another message")
+  events <- read_stream(proxy, "/events")
+  # the stream goes on until the gate is open
+  expect(within(function() grepl("data: first", events$body())), "events are collected: ", events$body())
+  open_gate(server, "gate")
+  expect(events$end() == 0L && grepl("data: last", events$body()), "the last event: ", events$body())
 }, ways = 1L)
 
 test("HAProxy says who the client is by PROXY protocol, version 1 and 2, before TLS too", function() {
