@@ -11,11 +11,15 @@
 #' stages, so that compilers are not in it; it runs as a user of its own, `tini` reaps what handlers leave behind, and
 #' its health is what `drover status` says. Layers that change rarely come first.
 #'
+#' Whoever runs the image may say by the variable `PORT` where it listens, as platforms do. Files for passwords, such as
+#' `.Renviron` and `.env`, are named in `.dockerignore` and are not in the image: give their variables to the container,
+#' as by `docker run --env-file .env`.
+#'
 #' Unless drover is in `renv.lock`, the image needs its source package beside the `Dockerfile`:
 #' `drover_VERSION.tar.gz`, as `R CMD build` makes it.
 #'
 #' @param file The app: the path of an R file, or of a folder with one, as [dr_run()] takes it; a single string.
-#' @param port The port in the container: a single integer.
+#' @param port The port in the container where the variable `PORT` names no other: a single integer.
 #' @param base The image to begin with: a single string, an image of Debian or Ubuntu with R. `NULL` for `rocker/r-ver`
 #'   with the version of R in `renv.lock`, or else of this session.
 #' @param force `TRUE` to write over files that are there.
@@ -54,10 +58,13 @@ dr_write_docker <- function(file = "app.R", port = 8080L, base = NULL, force = F
 
 is_file_name <- function(name) !grepl("[\"'\\\\[:cntrl:]]", name)
 
-# What the image does not need, and what would make it another one at each build.
+# What the image does not need, and what would make it another one at each build; and files that people keep passwords
+# and keys in, which are for whoever runs the image to give: everybody who has it could read them.
 docker_ignored <- c(
   ".git", ".gitignore", ".Rproj.user", ".Rhistory", ".RData", "*.Rproj", "renv/library", "renv/staging", "*.log",
-  "Dockerfile", ".dockerignore"
+  "Dockerfile", ".dockerignore", paste0("**/", c(
+    ".Renviron", ".Renviron.*", ".env", ".env.*", ".netrc", ".pgpass", ".httr-oauth"
+  ))
 )
 
 # The folder of packages in images of rocker, which those of others look into, too.
@@ -122,11 +129,14 @@ docker_run <- function(file, port, args = character()) {
     "    && rm -rf /var/lib/apt/lists/* /tmp/libraries \\",
     sprintf("    && ln -s %s/drover/bin/drover /usr/local/bin/drover \\", docker_library),
     paste("    &&", docker_add_user),
-    "WORKDIR /app", "COPY . ./", paste("USER", docker_user), sprintf("ENV DROVER_HOST=0.0.0.0 DROVER_PORT=%d", port),
+    "WORKDIR /app", "COPY . ./", paste("USER", docker_user), docker_address(port),
     paste("EXPOSE", port), "# it serves when the app is loaded and workers are ready", docker_health,
     "ENTRYPOINT [\"tini\", \"--\"]", paste("CMD", gsub("\",\"", "\", \"", dr_to_json(words), fixed = TRUE))
   )
 }
+
+# PORT, and not DROVER_PORT or a flag, which would go before it: platforms that run images say by PORT where to listen.
+docker_address <- function(port) sprintf("ENV DROVER_HOST=0.0.0.0 PORT=%d", port)
 
 docker_apt <- function(packages) {
   c(
@@ -260,13 +270,13 @@ vetiver_lines <- function(lines, port, workers, call = NULL) {
   if (length(start) != 1L || !length(served)) {
     stop_drover("file", "the Dockerfile of 'vetiver' does not start R as it did: it stays as it is", call = call)
   }
-  words <- c("drover", "serve", sub(".* ", "", served[[1L]]), "--host", "0.0.0.0", "--port", port)
+  words <- c("drover", "serve", sub(".* ", "", served[[1L]]))
   if (length(workers)) words <- c(words, "--workers", paste(workers, collapse = "-"))
   c(
     lines[seq_len(start - 1L)],
     docker_rust, "WORKDIR /build", docker_drover(FALSE), "WORKDIR /", paste("RUN", docker_add_user, "\\"),
     sprintf("    && ln -s %s/drover/bin/drover /usr/local/bin/drover", docker_library), paste("USER", docker_user),
-    docker_health,
+    docker_address(port), docker_health,
     sprintf("ENTRYPOINT [%s]", paste0("\"", words, "\"", collapse = ", ")), lines[-seq_len(start)]
   )
 }

@@ -40,12 +40,57 @@ test("drover docker writes an image with the packages that the app names, and ne
   expect(identical(dockerfile(folder), "FROM scratch"), "it was written over")
   shows(command("docker", folder, "--force", "--port", "9000", "--base", "r-base:4.5.1"), 0L, "^build it")
   lines <- dockerfile(folder)
-  for (pattern in c("^FROM r-base:4.5.1$", "DROVER_PORT=9000", "\"serve\", \"[.]\"")) has_line(lines, pattern)
+  for (pattern in c("^FROM r-base:4.5.1$", "^ENV DROVER_HOST=0.0.0.0 PORT=9000$", "\"serve\", \"[.]\"")) has_line(lines, pattern)
   judge_dockerfile(folder)
   shows(command("docker", folder, "--force", "--", "--model", "my x.rds"), 0L, "^build it")
   has_line(dockerfile(folder), "^CMD \\[\"drover\", \"serve\", \"[.]\", \"--\", \"--model\", \"my x.rds\"\\]$")
   shows(command("docker", "none.R"), 4L, NULL, "cannot read none.R")
   shows(command("docker", folder, "--port", "0"), 2L, NULL, "0 is not in 1..65535|'0' for '--port")
+}, ways = 1)
+
+# The folder of an image: the files that `COPY . ./` takes, by the patterns of a .dockerignore.
+copied <- function(folder) {
+  patterns <- readLines(file.path(folder, ".dockerignore"))
+  files <- list.files(folder, all.files = TRUE, recursive = TRUE)
+  anywhere <- utils::glob2rx(sub("^[*][*]/", "", patterns[startsWith(patterns, "**/")]))
+  at_top <- utils::glob2rx(patterns[!startsWith(patterns, "**/")])
+  is_like <- function(name, patterns) any(vapply(patterns, grepl, NA, name))
+  files[!vapply(files, function(file) is_like(basename(file), anywhere) || is_like(file, at_top), NA)]
+}
+
+test("an image has no files with secrets, and listens where its platform says by PORT", function() {
+  folder <- deployed_folder()
+  dir.create(file.path(folder, "data"))
+  secrets <- c(".Renviron", ".env", ".env.production", "data/.env", ".netrc")
+  for (file in c(secrets, "drover.toml", "data/rows.csv")) writeLines("", file.path(folder, file))
+  writeLines("port = 4000", file.path(folder, "drover.toml"))
+  shows(command("docker", "app.R", wd = folder), 0L, "^wrote")
+  expect(setequal(copied(folder), c("app.R", "drover.toml", "data/rows.csv")), toString(copied(folder)))
+  # what the image says, and what a platform that runs it changes of that
+  said <- strsplit(sub("^ENV ", "", grep("^ENV DROVER_HOST", dockerfile(folder), value = TRUE)), " ")[[1L]]
+  variables <- stats::setNames(sub(".*=", "", said), sub("=.*", "", said))
+  port <- free_ports(1L)
+  variables[["PORT"]] <- port
+  run <- strsplit(gsub("[^-A-Za-z. ]", "", sub("^CMD ", "", grep("^CMD", dockerfile(folder), value = TRUE))), " ")[[1L]]
+  expect(identical(run, c("drover", "serve", "app.R")), toString(run))
+  server <- launch(c(drover_program(), "serve", file.path(folder, "app.R")), env = variables)
+  expect(identical(as.integer(server$port), as.integer(port)), "it listens on ", server$port)
+}, ways = 1)
+
+test("a port is that of a flag, else of DROVER_PORT, of PORT, and of the settings file", function() {
+  folder <- deployed_folder()
+  ports <- free_ports(4L)
+  writeLines(paste("port =", ports[[4L]]), file.path(folder, "drover.toml"))
+  serve_with <- function(flags, env) {
+    server <- launch(c(drover_program(), "serve", file.path(folder, "app.R"), flags), env = env)
+    expect(!is.null(server$port), "it does not listen")
+    as.integer(server$port)
+  }
+  all <- c(DROVER_PORT = ports[[2L]], PORT = ports[[3L]])
+  got <- c(
+    serve_with(c("--port", ports[[1L]]), all), serve_with(NULL, all), serve_with(NULL, all["PORT"]), serve_with(NULL, NULL)
+  )
+  expect(identical(got, as.integer(ports)), toString(got), " and not ", toString(ports))
 }, ways = 1)
 
 test("drover docker takes packages and the version of R from renv.lock", function() {

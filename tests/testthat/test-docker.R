@@ -56,10 +56,10 @@ of_vetiver <- c(
 test_that("vetiver's image starts drover in the place of R", {
   lines <- drover:::vetiver_lines(of_vetiver, 9000L, c(2, 8))
   expect_identical(lines[1:8], of_vetiver[1:8])
-  words <- c("drover", "serve", "/opt/ml/plumber.R", "--host", "0.0.0.0", "--port", "9000", "--workers", "2-8")
+  words <- c("drover", "serve", "/opt/ml/plumber.R", "--workers", "2-8")
   expect_identical(lines[[length(lines)]], sprintf("ENTRYPOINT [%s]", toString(dQuote(words, FALSE))))
   expect_match(lines, "^RUN R CMD INSTALL .*drover_", all = FALSE)
-  expect_match(drover:::vetiver_lines(of_vetiver, 8000L, NULL), "\"8000\"\\]$", all = FALSE)
+  expect_match(lines, "^ENV DROVER_HOST=0.0.0.0 PORT=9000$", all = FALSE)
   expect_error(drover:::vetiver_lines("FROM x", 8000L, NULL), "stays as it is", class = "drover_error_file")
 })
 
