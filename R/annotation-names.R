@@ -37,14 +37,14 @@ unknown_annotations <- function(lines, expressions = NULL) {
   tags <- sub("^#['*]\\s*@(\\w+).*$|^.*$", "\\1", lines, perl = TRUE, useBytes = TRUE)
   unknown <- nzchar(tags) & !tags %in% c(annotation_names(), roxygen_names)
   for (place in attr(expressions, "srcref")) unknown[seq(place[[1L]], place[[3L]])] <- FALSE
-  problem <- function(tag) unknown_name(tag, "annotation", annotation_names(), "@")
+  problem <- function(tag) unknown_name(tag, "is no annotation of plumber", annotation_names(), "@")
   data.frame(line = which(unknown), problem = vapply(tags[unknown], problem, "", USE.NAMES = FALSE))
 }
 
-unknown_name <- function(name, what, names, mark = "") {
+unknown_name <- function(name, problem, names, mark = "") {
   near <- nearest(name, names)
   hint <- if (!is.null(near)) sprintf(": did you mean `%s%s`?", mark, near)
-  paste0(sprintf("`%s%s` is no %s of plumber", mark, name, what), hint)
+  paste0(sprintf("`%s%s` %s", mark, name, problem), hint)
 }
 
 # Warns of the annotations that a router of plumber has passed over, in its file and in those of routers below it.

@@ -55,7 +55,7 @@ needs_plumber <- function(line, what) {
 # What is in none of plumber's lists may be the file's own, which needs plumber as well.
 needs_plumber_or_name <- function(line, name, what, names) {
   if (name %in% names || is.null(nearest(name, names))) needs_plumber(line, paste("the", what, name))
-  stop_at_line(line, unknown_name(name, what, names))
+  stop_at_line(line, unknown_name(name, paste("is no", what, "of plumber"), names))
 }
 
 # One endpoint for each line with a path.
