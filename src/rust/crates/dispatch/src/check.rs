@@ -8,6 +8,7 @@ use crate::outcome::Outcome;
 use crate::pool::PoolEvent;
 use crate::request::{Key, Place};
 use crate::runs::{Of, Runs};
+use crate::wakes::watch;
 use crate::worker::Worker;
 use exchange::now;
 use std::sync::atomic::Ordering::Relaxed;
@@ -94,6 +95,9 @@ impl Dispatcher {
     pub(crate) fn expire(&mut self) -> bool {
         // what a worker has said without ringing for it
         self.drain();
+        if self.look().is_some() {
+            watch();
+        }
         let now = now();
         let over: Vec<(Key, Outcome)> = self
             .entries

@@ -206,6 +206,11 @@ impl Lane {
         self.streaming > 0 || (self.is_of_r() && self.awaited > 0)
     }
 
+    /// Whether the other end has nothing to do.
+    pub(crate) fn sleeps(&self) -> bool {
+        self.link.sleeps()
+    }
+
     /// Whether R has begun none of the requests that it was given. It wakes up, or is at something that nobody knows of
     /// here: a callback of a timer, a collection of garbage.
     pub(crate) fn has_begun_nothing(&self) -> bool {
@@ -262,7 +267,7 @@ impl Lane {
     /// Whether R is at something else, as far as is known: it did not begin the last that it was given, and has neither
     /// said anything since nor slept.
     pub(crate) fn is_away(&self) -> bool {
-        self.is_away && !self.link.sleeps()
+        self.is_away && !self.sleeps()
     }
 
     /// How many of this run at a time.
@@ -276,7 +281,7 @@ impl Lane {
     /// Whether it is R's and does not come back from what it does between requests: a piece of a body, a callback. What
     /// it was given meanwhile has had its time, wherever it is now.
     pub(crate) fn is_deaf(&mut self, now: u64) -> bool {
-        if self.deaf_at != u64::MAX && self.link.sleeps() {
+        if self.deaf_at != u64::MAX && self.sleeps() {
             self.deaf_at = u64::MAX;
         }
         let runs_one = || self.all().any(|held| !held.later && self.has_begun(held.request.id));
