@@ -4,8 +4,8 @@
 //!    time: waking another process would cost more than the wait.
 //! 2. A lane with a thread to spare, the one with the least to do; of those the one used last: its caches are warm, and
 //!    those that are not needed can be told. One from which a request had to be taken back, as it was doing something
-//!    else, comes after the others, last of all while it still is. So does one with promises or streams under way, which
-//!    it goes back to at any time.
+//!    else, comes after the others, last of all while it still is. So does one with promises or streams under way,
+//!    which it goes back to at any time.
 //! 3. With all threads busy, quick requests are handed ahead up to a millisecond of work for each thread, and one that
 //!    is not long is handed ahead to each thread, so that it finds its next request when it has replied.
 //! 4. Otherwise it waits, for whichever thread is free first.

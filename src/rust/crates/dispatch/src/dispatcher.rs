@@ -181,7 +181,7 @@ impl Dispatcher {
         if let Some(id) = lane.assign(&entry.message, runs, self.kill_after, request) {
             entry.place = Place::Lane(at, runs.into(), id);
         }
-        // R that sleeps begins, or is seen not to by `expire`: a clock for each request would cost more than it is worth
+        // R that sleeps begins, or is seen not to by `expire`: a clock for each request would cost too much
         let (has_ahead, may_stall) = (lane.has_ahead(), lane.has_begun_nothing() && !lane.sleeps());
         worker.count_in_flight();
         if has_ahead || (may_stall && self.has_choice()) {
