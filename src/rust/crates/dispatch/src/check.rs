@@ -19,6 +19,9 @@ const SOON: Duration = Duration::from_millis(1);
 /// With none idle nothing can be done for them but to start one. A worker that has not begun with what it was given for
 /// so long is at something else.
 const LATER: Duration = Duration::from_millis(5);
+/// The same where those that are free have promises or streams under way, which they are to go back to: a worker that
+/// only takes its time to wake is the better one.
+const MUCH_LATER: Duration = Duration::from_millis(100);
 
 impl Dispatcher {
     /// One look; how long until the next one, or `None` when there is nothing more to look after.
@@ -54,12 +57,15 @@ impl Dispatcher {
                 let is_spare = |worker: &Worker| worker.open(runs).is_some_and(|lane| lane.running() < lane.width);
                 let spare = self.workers.iter().any(|(_, worker)| of_generation(worker) && is_spare(worker));
                 let slow = if spare { SLOW } else { LATER };
+                let is_free = |worker: &Worker| is_spare(worker) && !worker.works_between();
+                let free = self.workers.iter().any(|(_, worker)| of_generation(worker) && is_free(worker));
+                let unknown = if free { LATER } else { MUCH_LATER };
                 for (_, worker) in self.workers.iter_mut().filter(|(_, worker)| of_generation(worker)) {
                     let may_wait = |lane: &&mut Lane| lane.has_ahead() || lane.has_begun_nothing();
                     if let Some(lane) = worker.lane_mut(of).filter(may_wait) {
                         taken.extend(lane.take_back(now, slow));
                         if of == Of::R && spare {
-                            taken.extend(lane.take_back_from_between(now, slow, LATER));
+                            taken.extend(lane.take_back_from_between(now, slow, unknown));
                         }
                         worker.count_in_flight();
                     }
@@ -95,7 +101,7 @@ impl Dispatcher {
     pub(crate) fn expire(&mut self) -> bool {
         // what a worker has said without ringing for it
         self.drain();
-        if self.look().is_some() {
+        if self.has_choice() && self.workers.iter().any(|(_, worker)| worker.has_begun_nothing()) {
             watch();
         }
         let now = now();

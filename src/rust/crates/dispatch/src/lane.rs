@@ -202,7 +202,7 @@ impl Lane {
     }
 
     /// Whether R is known to have other things to do between requests: pieces of bodies, and callbacks of promises.
-    fn works_between(&self) -> bool {
+    pub(crate) fn works_between(&self) -> bool {
         self.streaming > 0 || (self.is_of_r() && self.awaited > 0)
     }
 

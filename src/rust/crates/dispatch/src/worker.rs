@@ -106,6 +106,11 @@ impl Worker {
         self.lanes().any(Lane::has_ahead)
     }
 
+    /// Whether R is known to have other things to do between requests.
+    pub(crate) fn works_between(&self) -> bool {
+        self.r.works_between()
+    }
+
     /// Whether R has begun none of the requests that it was given.
     pub(crate) fn has_begun_nothing(&self) -> bool {
         self.r.has_begun_nothing()

@@ -327,8 +327,8 @@ impl Server {
         self.http.drain();
     }
 
-    /// Whether all connections have ended.
+    /// Whether all connections have ended, and the handlers of WebSockets have heard of that.
     pub fn is_drained(&self) -> bool {
-        self.http.is_drained()
+        self.http.is_drained() && self.context.sockets.are_left()
     }
 }

@@ -49,6 +49,11 @@ impl Sockets {
         Some(Place(open))
     }
 
+    /// Whether the handlers of all that have ended have heard of it.
+    pub(crate) fn are_left(&self) -> bool {
+        self.leaving.load(Relaxed) == 0
+    }
+
     /// Counts one more that leaves.
     fn one_leaves(&self) -> Place {
         self.leaving.fetch_add(1, Relaxed);
