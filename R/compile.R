@@ -63,7 +63,10 @@ reading_lists <- function(app, fn) {
 app_routes <- function(app, prefix = "", outer = list()) {
   around <- around_handlers(app, outer)
   further <- if (!is.null(app$further_routes)) app$further_routes(prefix)
-  further <- lapply(further, function(route) c(route, list(usual = usual_of(app))))
+  if (length(further)) {
+    usual <- list(usual = usual_of(app))
+    further <- lapply(further, c, usual)
+  }
   own <- lapply(c(unname(app$routes), further), function(route) {
     list(
       method = route$method, path = join_path(prefix, route$path),

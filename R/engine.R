@@ -185,11 +185,16 @@ callbacks_at_once <- 0.005
 # Says in the loop whether more are due; when one fails, that is seen the next time.
 run_due_callbacks <- function() {
   .Call(C_worker_leaves_callbacks, TRUE)
-  end <- elapsed() + callbacks_at_once
+  if (run_callbacks_for(callbacks_at_once)) .Call(C_worker_leaves_callbacks, FALSE)
+}
+
+# Whether none is left that is due.
+run_callbacks_for <- function(seconds) {
+  end <- elapsed() + seconds
   while (later::run_now(0, all = FALSE)) {
-    if (elapsed() >= end) return()
+    if (elapsed() >= end) return(FALSE)
   }
-  .Call(C_worker_leaves_callbacks, FALSE)
+  TRUE
 }
 
 # Called from C, in a process without the thread of 'later': seconds until a callback is due.

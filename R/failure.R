@@ -99,8 +99,6 @@ is_http_error <- function(condition) {
   is.numeric(status) && length(status) == 1L && isTRUE(status >= 400 && status <= 599)
 }
 
-# A malformed part of the request is the client's error before it is the handler's.
-
 # What a promise was rejected with need not be a condition.
 as_condition <- function(reason) {
   if (inherits(reason, "condition")) reason else simpleError(paste(format(reason), collapse = " "), NULL)

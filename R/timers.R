@@ -6,9 +6,8 @@
 # that has itself called again at once, is left to the worker that has the timers.
 settle_callbacks <- function(seconds = 1) {
   if (!isNamespaceLoaded("later")) return(invisible())
-  until <- elapsed() + seconds
   tryCatch(
-    while (later::run_now(0, all = FALSE) && elapsed() < until) NULL,
+    run_callbacks_for(seconds),
     error = function(error) message("drover: a callback failed: ", conditionMessage(error))
   )
   invisible()
@@ -22,9 +21,8 @@ timers_of_code <- function() {
 }
 
 drop_timers <- function() {
-  loop <- if (isNamespaceLoaded("later")) later::global_loop()
   for (timer in timers_of_code()) {
-    asNamespace("later")$cancel(format(timer$id, scientific = FALSE, trim = TRUE), loop$id)
+    asNamespace("later")$cancel(format(timer$id, scientific = FALSE, trim = TRUE), later::global_loop()$id)
   }
 }
 

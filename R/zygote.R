@@ -82,7 +82,7 @@ zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
 load_for_zygote <- function(arguments, secret) {
   words <- split_arguments(arguments)
   arguments <- words$own
-  after <- function(name) if (name %in% arguments) arguments[[match(name, arguments) + 1L]]
+  after <- function(name) option_of(arguments, name)
   saved <- after("--object")
   if (!is.null(saved)) {
     .Call(C_title, "drover: zygote")

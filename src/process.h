@@ -24,8 +24,8 @@ int drv_process_forked(void);
 /* What the loop of worker.c asks of a worker process. In a session they do nothing, or wait as long as they are
  * told. */
 int drv_process_control(void);                /* the control channel's descriptor, or -1 */
-/* Whether the server wants this process to end, and waits for nothing that it has. */
 void drv_process_is_last(void);               /* the server ends with this process */
+/* Whether the server wants this process to end, and waits for nothing that it has. */
 int drv_process_is_asked(void);
 int drv_process_c_is_through(void);           /* no C handler runs, or it does not matter */
 /* Tells the server of R's garbage collections: how many, how long they took, bytes that are allocated. 0: not told. */

@@ -10,8 +10,7 @@
 /* Seconds of a year, the longest time that R/check.R allows. */
 #define YEAR 31536000.0
 
-/* A function of two arguments. */
-/* One that calls its first argument what is the second is for R to refuse. */
+/* A function of two arguments; one that calls its first what is the second is for R to refuse. */
 static int is_generator(SEXP x) {
   if (TYPEOF(x) != CLOSXP || Rf_length(FORMALS(x)) != 2) return 0;
   const char *first = CHAR(PRINTNAME(TAG(FORMALS(x))));

@@ -11,7 +11,7 @@ use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use toml::de::{DeString, DeTable, DeValue};
+use toml::de::{DeArray, DeString, DeTable, DeValue};
 use toml::{Spanned, Value};
 
 /// The name of the file beside that of the app.
@@ -166,25 +166,20 @@ fn unknown(key: &str) -> String {
 
 /// A value as it would be written as a flag; `None` for one of a type that no setting of this kind has.
 fn text_of(value: &DeValue<'_>, kind: &Kind) -> Option<String> {
+    let line_of = |values: &DeArray<'_>, between| {
+        let values: Option<Vec<_>> = values.iter().map(|value| text_of(value.get_ref(), kind)).collect();
+        values.map(|values| values.join(between))
+    };
     match value {
         DeValue::String(text) => Some(text.to_string()),
         DeValue::Integer(number) if number.radix() == 10 => Some(number.as_str().to_owned()),
         DeValue::Float(number) => Some(number.as_str().to_owned()),
         DeValue::Boolean(flag) if matches!(kind, Kind::Flag | Kind::FlagOrAuto) => Some(flag.to_string()),
         // workers = [2, 8]
-        DeValue::Array(bounds) if *kind == Kind::Workers && bounds.len() == 2 => {
-            let bounds: Option<Vec<_>> = bounds.iter().map(|bound| text_of(bound.get_ref(), kind)).collect();
-            bounds.map(|bounds| bounds.join("-"))
-        }
-        // tls_cert = ["a.pem", "b.pem"]
-        DeValue::Array(paths) if matches!(kind, Kind::Paths | Kind::List) => {
-            let paths: Option<Vec<_>> = paths.iter().map(|path| text_of(path.get_ref(), kind)).collect();
-            paths.map(|paths| paths.join(","))
-        }
-        // response_headers = ["a: 1", "b: 2"]
-        DeValue::Array(lines) if *kind == Kind::Lines => {
-            let lines: Option<Vec<_>> = lines.iter().map(|line| text_of(line.get_ref(), kind)).collect();
-            lines.map(|lines| lines.join("\n"))
+        DeValue::Array(bounds) if *kind == Kind::Workers && bounds.len() == 2 => line_of(bounds, "-"),
+        // tls_cert = ["a.pem", "b.pem"], response_headers = ["a: 1", "b: 2"]
+        DeValue::Array(values) if matches!(kind, Kind::Paths | Kind::List | Kind::Lines) => {
+            line_of(values, if *kind == Kind::Lines { "\n" } else { "," })
         }
         _ => None,
     }

@@ -165,6 +165,7 @@ impl Dispatcher {
     }
 
     fn hand(&mut self, key: Key, Choice { at, expected }: Choice) {
+        let has_choice = self.has_choice();
         let Some(entry) = self.entries.get(key) else { return };
         if entry.submission.times_handler {
             entry.handed = now();
@@ -182,11 +183,10 @@ impl Dispatcher {
             entry.place = Place::Lane(at, runs.into(), id);
         }
         // R that sleeps begins, or is seen not to by `expire`: a clock for each request would cost too much
-        let (has_ahead, may_stall) = (lane.has_ahead(), lane.has_begun_nothing() && !lane.sleeps());
-        worker.count_in_flight();
-        if has_ahead || (may_stall && self.has_choice()) {
+        if lane.has_ahead() || (has_choice && !lane.sleeps() && lane.has_begun_nothing()) {
             watch();
         }
+        worker.count_in_flight();
     }
 
     /// Hands out what waits for these handlers, as long as there is a worker for it.

@@ -214,12 +214,12 @@ impl Lane {
     /// Whether R has begun none of the requests that it was given. It wakes up, or is at something that nobody knows of
     /// here: a callback of a timer, a collection of garbage.
     pub(crate) fn has_begun_nothing(&self) -> bool {
-        self.is_of_r() && self.main.n > 0 && !self.all().any(|held| !held.later && self.has_begun(held.request.id))
+        self.is_of_r() && self.main.n > 0 && !self.runs_any()
     }
 
     /// The same for so long that R is at something else: requests that wait for that.
     pub(crate) fn stalled(&self, now: Instant, slow: Duration) -> usize {
-        if self.has_begun_nothing() && self.main.quiet_for(now) > slow {
+        if self.main.quiet_for(now) > slow && self.has_begun_nothing() {
             self.main.n
         } else {
             0
@@ -284,8 +284,7 @@ impl Lane {
         if self.deaf_at != u64::MAX && self.sleeps() {
             self.deaf_at = u64::MAX;
         }
-        let runs_one = || self.all().any(|held| !held.later && self.has_begun(held.request.id));
-        now >= self.deaf_at && !runs_one()
+        now >= self.deaf_at && !self.runs_any()
     }
 
     /// The name in the log of the last request that left R something to do between requests, if one has.
@@ -296,6 +295,11 @@ impl Lane {
     /// Whether the thread of its link, which hands requests on, is in a handler that has no end.
     pub(crate) fn is_blocked(&self, now: impl FnOnce() -> Instant, slow: Duration) -> bool {
         self.inline.n > 0 && self.inline.quiet_for(now()) >= slow
+    }
+
+    /// Whether a handler of one of its requests is running.
+    fn runs_any(&self) -> bool {
+        self.all().any(|held| !held.later && self.has_begun(held.request.id))
     }
 
     fn all(&self) -> impl Iterator<Item = &Held> {
