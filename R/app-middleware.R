@@ -1,4 +1,5 @@
-# Middleware, the handler of errors and the one of unmatched requests. Not for putting them around handlers: compile.R.
+# Middleware, the handler of errors and the one of unmatched requests. Not for putting them around handlers: compile.R,
+# middleware-run.R.
 
 #' Run code around handlers
 #'
@@ -13,11 +14,15 @@
 #'
 #' `nxt()` gives the response in one form, whatever was returned further in: a list of class `dr_response` with `status`
 #' (integer), `body` (a string, a raw vector or `NULL`; that of [dr_file()] is read when it is looked at) and `headers`
-#' (named list). [dr_set_header()] and [dr_set_cookie()] change it. Errors further in, [dr_abort()] among them, have
-#' become responses there, of [dr_on_error()] or the standard ones, so that what a middleware adds is on those as well;
-#' the attribute `condition` of such a response is the error. When a handler returns a promise, `nxt()` gives a promise,
-#' which is never rejected: return it, or the result of `promises::then()` on it. What must also run when a handler is
-#' interrupted, because its time is over or its client has gone, belongs in [on.exit()].
+#' (named list). [dr_set_header()] and [dr_set_cookie()] change it. When a handler returns a promise, `nxt()` gives a
+#' promise, which is never rejected: return it, or the result of `promises::then()` on it. What must also run when a
+#' handler is interrupted, because its time is over or its client has gone, belongs in [on.exit()].
+#'
+#' Errors further in, [dr_abort()] among them, are signalled to middleware around: `tryCatch(nxt(), error = )`, `try()`
+#' and `withCallingHandlers()` work as around any other call, and what `tryCatch()` takes is nobody's error any more. One
+#' that no middleware takes is a response to all of them, of [dr_on_error()] or the standard one, so that what a
+#' middleware adds is on those as well; the attribute `condition` of such a response is the error. The reason of a
+#' rejected promise, and an error while a step of a promise calls `nxt()`, are always such responses.
 #'
 #' Fields may be assigned to the request (`req$user <- "ada"`); everything further in sees them.
 #'

@@ -2,38 +2,6 @@
 # starts. Not for registering (app-*.R) nor for starting (serve.R). Neighbour: natives.R, for what C handlers need in
 # the process that runs them.
 
-# Puts one middleware around what is further in. Lean: it runs for each request.
-wrap <- function(middleware, inner, on_error) {
-  force(middleware)
-  force(inner)
-  force(on_error)
-  function(req) middleware(req, function() respond(inner, req, on_error))
-}
-
-# The response of what is further in, also to its errors: what middleware adds to responses is on those as well.
-respond <- function(inner, req, on_error) {
-  response <- tryCatch(
-    withCallingHandlers(as_response(inner(req)), error = note_trace),
-    error = function(condition) {
-      setTimeLimit()
-      with_condition(failure_response(condition, take_trace(), on_error, req), condition)
-    }
-  )
-  if (!is_promise(response)) return(response)
-  # the request under way is another one by then
-  about <- attr(req, "cell")
-  response$catch(function(reason) {
-    condition <- as_condition(reason)
-    with_condition(failure_response(condition, NULL, on_error, req, about), condition)
-  })
-}
-
-# For middleware that wants to know which error it was.
-with_condition <- function(response, condition) {
-  if (!is_promise(response)) attr(response, "condition") <- condition
-  response
-}
-
 compose <- function(middleware, handler, on_error = NULL) {
   for (one in rev(middleware)) handler <- wrap(one, handler, on_error)
   handler

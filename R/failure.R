@@ -1,13 +1,15 @@
 # What becomes of an error of a handler or middleware: its traceback, its line in the log, and the response that
-# middleware further out and the client get. Not for catching it: worker.R and compile.R do.
+# middleware further out and the client get. Not for catching it: worker.R and middleware-run.R do.
 
-# What is known of the failure under way: `trace`, the calls from the handler to the error.
+# What is known of the failure under way: `trace`, the calls from the handler to the error; `ours`, the call that the
+# last condition names, if this package has made it.
 failure <- new.env(parent = emptyenv())
 
 # A calling handler, so the calls that led to the error are still there.
 note_trace <- function(condition) {
   # a trace is logged for what is the server's fault only
   if (is_http_error(condition) && condition$status < 500) return()
+  if (inherits(condition, "drover_unwound")) return()
   calls <- sys.calls()
   top <- length(calls) - 1L
   bottom <- 1L
@@ -16,11 +18,13 @@ note_trace <- function(condition) {
   if (top > 0L && identical(calls[[top]][[1L]], quote(.handleSimpleError))) top <- top - 1L
   frames <- seq_along(calls)
   own <- are_own_frames(calls)
-  ours <- are_calls_of_ours(calls, own)
+  ours <- are_calls_of_ours(own)
+  note_call(condition, calls[ours])
   # where the app is when it fails: in a middleware, unless that has gone further in
-  last <- max(0L, which(ours & frames <= top))
-  shown <- frames >= bottom & frames <= top & !own & !ours
-  if (last && identical(calls[[last]][[1L]], quote(middleware))) {
+  wrapped <- vapply(calls, function(call) is_call_to(call, "middleware") || is_call_to(call, "inner"), NA)
+  last <- max(0L, which(ours & wrapped & frames <= top))
+  shown <- frames >= max(bottom, last) & frames <= top & !own & !ours
+  if (last && is_call_to(calls[[last]], "middleware")) {
     shown[[last]] <- TRUE
     calls[[last]] <- quote(middleware(req, nxt))
   }
@@ -29,14 +33,11 @@ note_trace <- function(condition) {
   failure$trace <- trace_of(calls[shown])
 }
 
-# Which calls are of functions of the app by what this package puts around them, see wrap() and respond(): the app has
-# not written these.
-are_calls_of_ours <- function(calls, own) {
-  by <- sys.parents()
-  vapply(seq_along(calls), function(frame) {
-    name <- calls[[frame]][[1L]]
-    (identical(name, quote(middleware)) || identical(name, quote(inner))) && by[[frame]] > 0L && own[[by[[frame]]]]
-  }, NA)
+# A call such as fn(...), by which this package calls the app's function, says nothing to those who wrote that.
+note_call <- function(condition, ours) {
+  call <- tryCatch(conditionCall(condition), error = function(error) NULL)
+  is_one <- function(one) identical(as.list(one), as.list(call))
+  failure$ours <- if (!is.null(call) && any(vapply(ours, is_one, NA))) call
 }
 
 # Which calls on the stack are this package's: what it puts around handlers for middleware and mounts, with what it
@@ -53,6 +54,15 @@ are_own_frames <- function(calls) {
   }
   own
 }
+
+# Which calls on the stack these functions have made, of functions that are not this package's: of the app's, by what
+# this package puts around them, and of R's. The app has not written these.
+are_calls_of_ours <- function(own) {
+  by <- sys.parents()[seq_along(own)]
+  !own & by > 0L & own[pmax(by, 1L)]
+}
+
+is_call_to <- function(call, name) is.symbol(call[[1L]]) && identical(as.character(call[[1L]]), name)
 
 # The calls from the handler to the error, the outermost first, as text with file and line where R knows them. Of an
 # endless recursion, which has thousands of calls, the handler and the last ones.

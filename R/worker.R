@@ -24,7 +24,7 @@ guard <- function(mode) {
   tryCatch(
     withCallingHandlers(
       remembering_requests(.Call(C_worker_run, mode)),
-      error = note_trace, warning = log_warning, message = log_message
+      error = note_trace, error = give_up, warning = log_warning, message = log_message
     ),
     error = function(condition) {
       fail_request(condition)
@@ -42,7 +42,11 @@ guard <- function(mode) {
 log_warning <- function(condition) {
   if (getOption("warn") >= 2) return()
   # R may warn that it fetches a function again, which an interrupt kept it from: with another one here it never could
-  suspendInterrupts(log_line("warn", paste0("warning: ", describe_condition(condition)), request = TRUE))
+  suspendInterrupts({
+    calls <- sys.calls()
+    note_call(condition, calls[are_calls_of_ours(are_own_frames(calls))])
+    log_line("warn", paste0("warning: ", describe_condition(condition)), request = TRUE)
+  })
   tryInvokeRestart("muffleWarning")
 }
 
@@ -64,7 +68,8 @@ describe_condition <- function(condition) {
   message <- tryCatch(conditionMessage(condition), error = function(e) NULL)
   if (!is_string(message)) message <- paste(class(condition)[[1L]], "without a message")
   call <- tryCatch(conditionCall(condition), error = function(e) NULL)
-  paste0(without_marks(message), if (!is.null(call)) paste0(" call=", one_line(call)))
+  is_shown <- !is.null(call) && !identical(call, failure$ours)
+  paste0(without_marks(message), if (is_shown) paste0(" call=", one_line(call)))
 }
 
 # Text that can be written anywhere: what is not UTF-8 is shown as escapes, and colours, as 'cli' has them, are left

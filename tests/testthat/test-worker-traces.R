@@ -34,3 +34,37 @@ test_that("an endless recursion names its handler, however it ends", {
   expect_match(line, "trace=`GET /deep`(req) > ...", fixed = TRUE)
   expect_lte(lengths(regmatches(line, gregexpr(" > ", line))), 20L)
 })
+
+test_that("what drover puts around functions of the app is in no trace and no call=", {
+  server <- local_server(c(
+    "app <- dr_app(list_responses = TRUE)",
+    "fail <- function(x) stop('no ', x)",
+    "dr_get(app, '/list', function(req) stop('no list'))",
+    "dr_get(app, '/none', function() fail('arguments'))",
+    "dr_get(app, '/typed/:id', function(req, id) stop('no ', id), params = list(id = dr_int()))",
+    "dr_get(app, '/ours', function(req) dr_json(quote(x)))",
+    "dr_get(app, '/warned', function(req) { warning('mind'); 'fine' })",
+    "rook <- function(env) fail('rook')",
+    "api <- dr_get(dr_app(), '/', function(req) fail('mount'))",
+    "dr_use(api, function(req, nxt) tryCatch(dr_set_header(nxt(), 'X', 'y'), other = identity))",
+    "dr_mount(app, '/rook', rook)", "dr_mount(app, '/api', api)"
+  ))
+  traces <- c(
+    "/list" = "no list trace=`GET /list`(req) > stop(\"no list\")",
+    "/none" = "no arguments call=fail(\"arguments\") trace=`GET /none`(req) > fail(\"arguments\") > stop(\"no \", x)",
+    "/typed/7" = "no 7 trace=`GET /typed/:id`(req) > stop(\"no \", id)",
+    "/ours" = "which has no JSON call=dr_json(quote(x)) trace=`GET /ours`(req) > dr_json(quote(x))",
+    "/rook" = "no rook call=fail(\"rook\") trace=`ANY /rook`(req) > fail(\"rook\") > stop(\"no \", x)",
+    "/api" = "no mount call=fail(\"mount\") trace=`GET /api`(req) > fail(\"mount\") > stop(\"no \", x)"
+  )
+  for (path in names(traces)) {
+    expect_identical(http(server, path)$status, 500L)
+    line <- server$wait_log(paste0("ERROR .* GET ", path, " 500 "))
+    line <- gsub(" at [^ ]*:[0-9]+", "", line)
+    expect_true(endsWith(line, traces[[path]]), info = line)
+  }
+  http(server, "/warned")
+  expect_match(server$wait_log("WARN .* GET /warned"), "warning: mind$")
+  # of the traces themselves there is none
+  expect_length(server$wait_log("WARN"), 1L)
+})
