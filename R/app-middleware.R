@@ -19,7 +19,7 @@
 #' handler is interrupted, because its time is over or its client has gone, belongs in [on.exit()].
 #'
 #' Errors further in, [dr_abort()] among them, are signalled to middleware around: `tryCatch(nxt(), error = )`, `try()`
-#' and `withCallingHandlers()` work as around any other call, and what `tryCatch()` takes is nobody's error any more. One
+#' and `withCallingHandlers()` work as around any other call; what `tryCatch()` takes is nobody's error any more. One
 #' that no middleware takes is a response to all of them, of [dr_on_error()] or the standard one, so that what a
 #' middleware adds is on those as well; the attribute `condition` of such a response is the error. The reason of a
 #' rejected promise, and an error while a step of a promise calls `nxt()`, are always such responses.

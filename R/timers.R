@@ -16,8 +16,7 @@ settle_callbacks <- function(seconds = 1) {
 # The timers that code of the app, or of a session, has set; 'later' has no exported function that tells.
 timers_of_code <- function() {
   if (!isNamespaceLoaded("later")) return(list())
-  is_of_code <- function(entry) is.function(entry$callback) && !isNamespace(topenv(environment(entry$callback)))
-  Filter(is_of_code, asNamespace("later")$list_queue(later::global_loop()))
+  Filter(function(entry) is_of_app(entry$callback), asNamespace("later")$list_queue(later::global_loop()))
 }
 
 drop_timers <- function() {
