@@ -1,10 +1,10 @@
 # What every worker would otherwise do for itself at its first requests, done once before there is a worker: then it is
 # quicker with them, and their memory is shared. Called by zygote.R.
 
-# Returns `compiled`, see compile_app(), with its functions as byte code, and with those that are beside them in the file
-# of the app. R does that with each function that it calls for the second time; the compiler alone takes it some 20 ms to
-# get going. An app with thousands of routes is not to wait for all of them: after so many seconds of CPU time the rest
-# is left to R.
+# Returns `compiled`, see compile_app(), with its functions as byte code, and has those compiled that are beside them in
+# the file of the app. R does that with each function that it calls for the second time; the compiler alone takes it
+# some 20 ms to get going. An app with thousands of routes is not to wait for all of them: after so many seconds of CPU
+# time the rest is left to R.
 warm_up <- function(compiled, seconds = 0.5) {
   if (compiler::enableJIT(-1L) == 0L) return(compiled)
   until <- proc.time()[[1L]] + seconds
@@ -61,7 +61,8 @@ fetch_functions <- function() {
 }
 
 # Functions of packages are byte code already, this one's among them. Those that compile_app() has put around a handler
-# have it in their environment, some in a list or a call. `note` is called with the environment of each that is compiled.
+# have it in their environment, some in a list or a call. `note` is called with the environment of each that is
+# compiled.
 byte_compiled <- function(f, note) {
   if (is.list(f) || is.call(f)) {
     for (i in which(vapply(f, function(one) is_of_app(one) || is.call(one), NA))) f[[i]] <- byte_compiled(f[[i]], note)
