@@ -109,20 +109,19 @@ impl Dispatcher {
             .entries
             .unanswered()
             .filter_map(|(key, e)| {
-                let worker = || match e.place {
-                    Place::Queue => None,
-                    Place::Lane(at, of, id) => {
-                        self.workers.get(at).filter(|worker| worker.lane(of).is_some_and(|lane| lane.has_begun(id)))
-                    }
+                let late = e.late(now, self.queue_timeout, || self.has_begun(e))?;
+                let worker = match e.place {
+                    Place::Lane(at, ..) if self.has_begun(e) => self.workers.get(at),
+                    _ => None,
                 };
-                let late = e.late(now, self.queue_timeout, || worker().is_some())?;
-                Some((key, Outcome::Late(late, worker().and_then(Worker::pid))))
+                Some((key, Outcome::Late(late, worker.and_then(Worker::pid))))
             })
             .collect();
         for (key, outcome) in over {
             self.leave(key, now, true);
             self.settle(key, outcome);
         }
+        self.settle_own(now);
         self.enforce(now);
         self.release_retired();
         !self.entries.is_empty() || self.workers.iter().any(|(_, s)| s.has_deadlines())

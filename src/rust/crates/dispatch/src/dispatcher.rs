@@ -76,6 +76,8 @@ pub struct Dispatcher {
     pub(crate) kill_after: u64,
     /// the server is to end
     draining: bool,
+    /// when to look for requests of R to itself, in ms
+    pub(crate) own_at: u64,
     /// to itself, from wherever a streamed body is read
     post: UnboundedSender<Post>,
     /// has the clocks looked at often: requests are out
@@ -108,6 +110,7 @@ impl Dispatcher {
             queue_timeout: ms_or_never(limits.queue_timeout),
             kill_after: ms(limits.kill_after),
             draining: false,
+            own_at: 0,
             post,
             watch_closely,
         }

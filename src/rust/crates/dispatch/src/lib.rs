@@ -20,6 +20,7 @@ mod fair;
 pub mod fuzzing;
 mod generation;
 mod home;
+mod itself;
 mod lane;
 mod link;
 mod outcome;

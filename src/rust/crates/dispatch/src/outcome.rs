@@ -13,6 +13,8 @@ pub enum Outcome {
     Stream(Bytes, PipeReader),
     /// it took too long, in the process of this number if a worker process had it
     Late(Late, Option<i32>),
+    /// it waits for R in the process of this number, which has made it and waits for its answer
+    OfItself(i32),
     /// the queue has no place for it: it is full, and others have waited for less; or it was withdrawn
     Full,
     /// the server ends, and nobody will answer

@@ -3,6 +3,7 @@
 use crate::outcome::Outcome;
 use crate::runs::{Of, Runs};
 use shm::RequestId;
+use std::net::SocketAddr;
 use tokio::sync::oneshot;
 
 /// Where a request comes from: those that wait take turns by it.
@@ -35,6 +36,8 @@ pub struct Submission {
     pub ends_with_client: bool,
     /// whether it takes a place in the queue, which may be full; what does not is bounded in another way
     pub counts: bool,
+    /// whom it comes from, if that is a process of this machine, for which nobody else speaks
+    pub peer: Option<SocketAddr>,
     /// the one worker process that it may go to: without it, its outcome is [`Outcome::WorkerDied`]
     pub process: Option<i32>,
 }

@@ -13,7 +13,7 @@ use crate::places::Place;
 use crate::shared::Shared;
 use crate::tls::Agreed;
 use exchange::now;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
@@ -121,6 +121,13 @@ impl Connection {
     /// Whom it is from.
     pub fn client(&self) -> &Client {
         self.announced.get().unwrap_or(&self.peer)
+    }
+
+    /// Where it comes from, if that is a process of this machine, and not one that speaks for others.
+    pub fn local_peer(&self) -> Option<SocketAddr> {
+        let Client { address, port } = &self.peer;
+        let ip = address.ip().map(|ip| ip.to_canonical()).filter(IpAddr::is_loopback)?;
+        self.announced.get().is_none().then(|| SocketAddr::new(ip, *port))
     }
 
     /// A balancer says whom it is from.

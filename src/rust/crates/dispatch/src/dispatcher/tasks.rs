@@ -81,6 +81,7 @@ impl Dispatcher {
             times_handler: false,
             ends_with_client: true,
             counts: false,
+            peer: None,
             process: None,
         };
         let mut message = self.entries.buffer();
@@ -117,7 +118,7 @@ impl Dispatcher {
                 log(&format!("took too long: {over}"), pid);
                 (Ended::Late, Vec::new())
             }
-            Outcome::Late(Late::Waiting(_), _) | Outcome::Full => (Ended::Refused, Vec::new()),
+            Outcome::Late(Late::Waiting(_), _) | Outcome::OfItself(_) | Outcome::Full => (Ended::Refused, Vec::new()),
             Outcome::WorkerDied(pid) => {
                 log("was lost: its worker ended", pid);
                 (Ended::Lost, Vec::new())
@@ -146,6 +147,7 @@ impl Dispatcher {
             times_handler: false,
             ends_with_client: false,
             counts: false,
+            peer: None,
             process: None,
         };
         let mut encoded = self.entries.buffer();

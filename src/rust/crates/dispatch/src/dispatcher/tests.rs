@@ -42,6 +42,7 @@ fn of(client: u8, connection: u8) -> Submission {
         times_handler: false,
         ends_with_client: true,
         counts: true,
+        peer: None,
         process: None,
     }
 }

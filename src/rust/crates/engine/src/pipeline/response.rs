@@ -172,3 +172,10 @@ pub fn too_late(late: Late) -> Failure {
         Late::Running(over) => Failure::new(StatusCode::GATEWAY_TIMEOUT, "the handler took too long").because(over),
     }
 }
+
+/// What R waits for that would have to answer it.
+pub fn of_itself() -> Failure {
+    let why = "the R process that would answer has made this request, and waits for the response";
+    Failure::new(StatusCode::SERVICE_UNAVAILABLE, why)
+        .because("make it from another process, or serve with more `workers`")
+}

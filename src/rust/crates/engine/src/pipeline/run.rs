@@ -3,7 +3,7 @@
 //! Runs: a C handler of this process, on this thread or on one of a pool · or the queue, and a worker.
 
 use super::policies;
-use super::response::{answered, internal, replied, settled, too_late};
+use super::response::{answered, internal, of_itself, replied, settled, too_late};
 use super::route::Route;
 use super::state::State;
 use super::Answer;
@@ -93,6 +93,7 @@ pub fn said(state: &State, outcome: Outcome, context: &Context) -> Option<Answer
             replied(state, from_head(&head, reader), context)
         }
         Outcome::Late(late, pid) => Err(in_worker(too_late(late), pid)),
+        Outcome::OfItself(pid) => Err(in_worker(of_itself(), Some(pid))),
         Outcome::Full => Err(queue_is_full(state)),
         Outcome::Ending => {
             let failure = Failure::new(StatusCode::SERVICE_UNAVAILABLE, "the server is ending");
@@ -185,6 +186,7 @@ fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &C
         times_handler: false,
         ends_with_client: route.target.ends_with_client(&state.head.method),
         counts: true,
+        peer: state.connection().local_peer().filter(|_| state.forwarded().is_none()),
         process: None,
     };
     match context.queue.submit(submission, |out| view.encode(out)) {

@@ -202,7 +202,7 @@ impl Open {
                 self.events.pause = Some(Box::pin(sleep(Duration::from_millis(1))));
                 return false;
             }
-            Outcome::Full => return self.has_no_place(),
+            Outcome::Full | Outcome::OfItself(_) => return self.has_no_place(),
             Outcome::Late(Late::Waiting(over), _) => {
                 let line = || self.line(id, &format!("waited too long for a worker, and waits again: {over}"));
                 self.identity.from.socket.server().log.of_client(line);
