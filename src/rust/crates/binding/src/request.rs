@@ -17,7 +17,7 @@ use crate::node::{Kind, Node, Str};
 use crate::shield::{shield, Error};
 use crate::strings;
 use answer::Answer;
-use engine::with_trace;
+use engine::{with_request_id, with_trace};
 use exchange::Trace;
 use fault::Fault;
 use std::borrow::Cow;
@@ -27,7 +27,7 @@ use std::path::PathBuf;
 use std::{fmt::Write, fs, ptr};
 use upload::Upload;
 use wire::socket::{Event, What};
-use wire::{BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_SOCKET};
+use wire::{BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_NAMED, FLAG_SOCKET};
 use worker::Job;
 
 /// The fields that are computed here, by the numbers that `src/request.c` uses.
@@ -175,7 +175,18 @@ impl Cell {
     pub(crate) fn line(&self, text: &str) -> Option<String> {
         self.request()?;
         let (line, trace) = (format!("{}{text}", self.describe()), self.trace());
-        Some(if trace.parent_id().is_some() { with_trace(line, &trace.id()) } else { line })
+        let line = if trace.parent_id().is_some() { with_trace(line, &trace.id()) } else { line };
+        Some(match self.given_id() {
+            Some(given) => with_request_id(line, &given),
+            None => line,
+        })
+    }
+
+    /// What a trusted proxy calls it.
+    fn given_id(&self) -> Option<String> {
+        let request = self.request().filter(|request| request.head.flags & FLAG_NAMED != 0)?;
+        let (_, id) = request.headers().find(|(name, _)| *name == b"x-request-id")?;
+        Some(String::from_utf8_lossy(id).into_owned())
     }
 
     /// Reads a body that waits in a file, once.

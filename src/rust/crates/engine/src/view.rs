@@ -6,7 +6,7 @@ use httpd::{Client, Received};
 use httpd::{Head, Version};
 use router::Params;
 use std::os::unix::ffi::OsStrExt;
-use wire::{BodyRef, RequestHead, FLAG_HTTP2, FLAG_HTTPS};
+use wire::{BodyRef, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_NAMED};
 
 /// See the module.
 pub struct View<'a, 'p> {
@@ -17,6 +17,8 @@ pub struct View<'a, 'p> {
     pub client: &'a Client,
     /// whether the client came by TLS
     pub https: bool,
+    /// whether a trusted proxy has said what it is called
+    pub is_named: bool,
     /// what was agreed on in TLS with the peer, as `wire` has it; empty in cleartext
     pub tls: &'a [u8],
     /// decoded
@@ -115,7 +117,10 @@ impl View<'_, '_> {
         let message = RequestHead {
             id: self.id,
             route: self.route,
-            flags: flags | flag(self.is_http2(), FLAG_HTTP2) | flag(self.is_https(), FLAG_HTTPS),
+            flags: flags
+                | flag(self.is_http2(), FLAG_HTTP2)
+                | flag(self.is_https(), FLAG_HTTPS)
+                | flag(self.is_named, FLAG_NAMED),
             remote_port: self.remote_port(),
             method: self.method(),
             target: self.target(),

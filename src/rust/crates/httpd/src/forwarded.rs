@@ -16,7 +16,15 @@ pub struct Forwarded {
     pub client: Option<Client>,
     /// whether the client came by TLS; `None` when that was not said
     pub https: Option<bool>,
+    /// what it calls the request, see [`REQUEST_ID`]
+    pub request_id: Option<Box<str>>,
 }
+
+/// The field by which proxies and servers name a request to each other, and to whoever asks what has become of it.
+pub const REQUEST_ID: HeaderName = HeaderName::from_static(NAME);
+const NAME: &str = "x-request-id";
+/// Names are up to so long; a UUID has 36 characters.
+const LONGEST_ID: usize = 128;
 
 impl Forwarded {
     /// Whom a request of this connection is from.
@@ -41,7 +49,8 @@ impl Forwarded {
         let client = claim
             .client
             .map(|(ip, port)| Client { address: RemoteAddress::new(Some(ip)), port: port.unwrap_or_default() });
-        let forwarded = Arc::new(Forwarded { client, https: claim.https });
+        let request_id = request_id(&head.fields).map(Box::from);
+        let forwarded = Arc::new(Forwarded { client, https: claim.https, request_id });
         if let Some(host) = host {
             head.fields.set(HOST.as_str().as_bytes(), host.as_bytes());
         }
@@ -54,6 +63,14 @@ pub fn is_forwarded(fields: &Fields) -> bool {
     let others = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
     let others = others.map(HeaderName::from_static);
     [FORWARDED, VIA].iter().chain(&others).any(|name| fields.get(name).is_some())
+}
+
+/// What its sender calls a request; `None` for what could be mistaken for something else in a log, or was said twice.
+fn request_id(fields: &Fields) -> Option<&str> {
+    let mut all = fields.named(NAME.as_bytes());
+    let id = all.next().filter(|id| (1..=LONGEST_ID).contains(&id.len()))?;
+    let is_sound = id.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~:/+=@".contains(byte));
+    std::str::from_utf8(id).ok().filter(|_| is_sound && all.next().is_none())
 }
 
 /// Of a sound host.

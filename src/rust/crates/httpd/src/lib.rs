@@ -56,7 +56,7 @@ pub use connection::{Connection, OpenRequest};
 pub use date::date;
 pub use descriptors::make_room;
 pub use fields::{admit, check as check_fields};
-pub use forwarded::{is_forwarded, Forwarded};
+pub use forwarded::{is_forwarded, Forwarded, REQUEST_ID};
 #[cfg(feature = "fuzzing")]
 pub use h1::fuzzing;
 #[cfg(feature = "fuzzing")]

@@ -102,6 +102,11 @@ pub fn with_trace(text: String, trace: &str) -> String {
     with_field(text, &format!("{TRACE}:{trace}"))
 }
 
+/// The same text, which says what a proxy calls the request that it is about.
+pub fn with_request_id(text: String, id: &str) -> String {
+    with_field(text, &format!("request_id:{id}"))
+}
+
 /// The same text, which says that so many records before it were lost.
 pub fn with_lost(text: &str, lost: u64) -> String {
     with_field(text.to_owned(), &format!("lost={lost}"))

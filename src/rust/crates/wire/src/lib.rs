@@ -22,4 +22,4 @@ pub mod task;
 
 pub use reader::WireError;
 pub use reply::{stamp, ContentType, Reply, ReplyBody, ReplyHead, LONGEST_REPLY, LONGEST_SAID};
-pub use request::{tls_facts, BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_SOCKET};
+pub use request::{tls_facts, BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_NAMED, FLAG_SOCKET};

@@ -15,6 +15,9 @@ pub const FLAG_SOCKET: u32 = 2;
 /// Set in `flags` when the client came by TLS, here or to a proxy that is trusted.
 pub const FLAG_HTTPS: u32 = 4;
 
+/// Set in `flags` when the field `x-request-id` is what a trusted proxy calls the request.
+pub const FLAG_NAMED: u32 = 8;
+
 const INLINE: u32 = 0;
 const SPOOLED: u32 = 1;
 

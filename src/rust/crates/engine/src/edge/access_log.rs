@@ -51,6 +51,8 @@ pub struct Entry<'a> {
     pub remote_addr: &'a str,
     /// `None` for bytes that were no request
     pub head: Option<&'a Head>,
+    /// what a trusted proxy calls it
+    pub given_id: Option<&'a str>,
     pub status: u16,
     /// of the response's body, that were sent
     pub bytes: u64,
@@ -178,6 +180,9 @@ fn json(entry: &Entry<'_>, out: &mut String) {
     let _ = write!(out, "{{\"time\":\"{}\"", humantime::format_rfc3339_millis(entry.at));
     let trace = Trace::new(entry.id, entry.head.and_then(Head::trace_parent)).id();
     let _ = write!(out, ",\"id\":\"{:016x}\",\"trace_id\":\"{trace}\"", entry.id);
+    if let Some(given) = entry.given_id {
+        text("request_id", given.as_bytes(), out);
+    }
     text("remote_addr", entry.remote_addr.as_bytes(), out);
     if let Some(head) = entry.head {
         text("method", head.method.as_str().as_bytes(), out);
@@ -227,7 +232,20 @@ mod tests {
         let ms = Duration::from_millis;
         let (until_answer, handler, write) = (ms(30), ms(10), ms(5));
         let (remote_addr, bytes) = ("192.0.2.1", 12);
-        Entry { id: 255, at, remote_addr, head, status: 200, bytes, whole: true, until_answer, handler, write, reason }
+        Entry {
+            id: 255,
+            at,
+            remote_addr,
+            head,
+            given_id: None,
+            status: 200,
+            bytes,
+            whole: true,
+            until_answer,
+            handler,
+            write,
+            reason,
+        }
     }
 
     fn head() -> Head {

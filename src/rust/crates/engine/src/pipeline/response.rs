@@ -14,7 +14,7 @@ use ::http::header::STRICT_TRANSPORT_SECURITY;
 use ::http::{Method, StatusCode};
 use admission::Late;
 use exchange::Answer as OfHandler;
-use httpd::{may_have_content, Body, End, Failure, Incoming, Response, Role};
+use httpd::{may_have_content, Body, End, Failure, Incoming, Response, Role, REQUEST_ID};
 use observe::metrics::Refusal;
 use observe::Level;
 
@@ -64,6 +64,7 @@ pub fn finish(state: &mut State, mut answer: Answer, body: Incoming, context: &C
     add_hsts(state, &mut response);
     if state.connection().role() == Role::App {
         state.connection().server().common.add_to(&mut response.fields);
+        name(state, &mut response);
     }
     let (status, is_socket) = (Some(response.status.as_u16()), response.body.is_socket());
     let (open, ending) = state.answered(Answered { status, reason, is_socket });
@@ -80,6 +81,16 @@ fn add_hsts(state: &State, response: &mut Response) {
     let wanted = connection.server().tls().and_then(|tls| tls.hsts()).filter(|_| state.is_https());
     if let (Some(value), None) = (wanted, response.fields.get(&STRICT_TRANSPORT_SECURITY)) {
         response.fields.set(&STRICT_TRANSPORT_SECURITY, value);
+    }
+}
+
+/// What the request is called, by a proxy or else here, for whoever asks what has become of it.
+fn name(state: &State, response: &mut Response) {
+    if response.fields.get(&REQUEST_ID).is_none() {
+        match state.given_id() {
+            Some(given) => response.fields.add(&REQUEST_ID, given),
+            None => response.fields.add(&REQUEST_ID, format!("{:016x}", state.id)),
+        }
     }
 }
 

@@ -49,6 +49,7 @@ pub fn begin(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Recei
         head: &state.head,
         client: state.client(),
         https: state.is_https(),
+        is_named: state.given_id().is_some(),
         tls: state.connection().tls().map_or(&[], |agreed| &agreed.text),
         path: &route.path,
         params,

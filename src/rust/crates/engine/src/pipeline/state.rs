@@ -12,7 +12,7 @@ use http::StatusCode;
 use httpd::{Client, Connection, Decoding, Forwarded, Head, OpenRequest, Received, Role};
 use identity::Who;
 use observe::metrics as counted;
-use observe::{with_trace, Level};
+use observe::{with_request_id, with_trace, Level};
 use std::sync::{Arc, OnceLock};
 
 /// See the module. One that is dropped before it was answered belongs to a client that has left.
@@ -144,6 +144,11 @@ impl State {
         self.forwarded.as_ref()
     }
 
+    /// What a trusted proxy calls it.
+    pub fn given_id(&self) -> Option<&str> {
+        self.forwarded()?.request_id.as_deref()
+    }
+
     /// Whom it is from.
     pub fn client(&self) -> &Client {
         Forwarded::client_of(self.forwarded(), self.connection())
@@ -166,10 +171,10 @@ impl State {
         let (id, client) = (self.id, &self.client().address);
         let line = format!("id={id:016x} {client} {method} {path} {} {text}", status.as_u16());
         let trace = Trace::new(id, self.head.trace_parent());
-        if trace.parent_id().is_some() {
-            with_trace(line, &trace.id())
-        } else {
-            line
+        let line = if trace.parent_id().is_some() { with_trace(line, &trace.id()) } else { line };
+        match self.given_id() {
+            Some(given) => with_request_id(line, given),
+            None => line,
         }
     }
 

@@ -4,6 +4,7 @@
 use super::common::CommonFields;
 use super::status::phrase_or_class;
 use crate::date;
+use crate::forwarded::REQUEST_ID;
 use http::header::CACHE_CONTROL;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use observe::metrics::Refusal;
@@ -98,7 +99,8 @@ impl Failure {
         let body = self.text(id);
         let date = date::now();
         let common = common.others_than(|name| self.headers.contains_key(name) || *name == CACHE_CONTROL);
-        let further = self.headers.iter().chain(common).fold(String::new(), |mut text, (name, value)| {
+        let named = format!("{REQUEST_ID}: {id:016x}\r\n");
+        let further = self.headers.iter().chain(common).fold(named, |mut text, (name, value)| {
             let _ = write!(text, "{name}: {}\r\n", String::from_utf8_lossy(value.as_bytes()));
             text
         });
