@@ -134,20 +134,20 @@ places <- function(lines) {
   list(urls = urls, url = urls[[1L]], port = port, apart = apart)
 }
 
-# Serves until dr_stop(), Ctrl-C or a signal.
+# Serves until dr_stop(), Ctrl-C or a signal; whether it was one of these two.
 engine_block <- function() {
   repeat {
     outcome <- serve(modes$block)
     signals <- .Call(C_signals_take)
-    if (signals[[1L]] || identical(outcome, interrupted)) return(invisible())
+    if (signals[[1L]] || identical(outcome, interrupted)) return(TRUE)
     if (signals[[2L]]) {
       tryCatch(reload_session(), error = function(error) {
         log_line("error", paste("not reloaded:", conditionMessage(error)))
       })
     } else if (identical(outcome, outcomes$stopped) && !signals[[3L]]) {
-      return(invisible())
+      return(FALSE)
     }
-    if (identical(run_callbacks(), interrupted)) return(invisible())
+    if (identical(run_callbacks(), interrupted)) return(TRUE)
   }
 }
 

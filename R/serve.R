@@ -35,7 +35,8 @@ server <- new.env(parent = emptyenv())
 #' fails, the server does not start, and after a start hook has run the [dr_on_stop()] hooks run as well.
 #'
 #' While it blocks, Ctrl-C, SIGTERM and SIGQUIT stop the server as [dr_stop()] does, SIGHUP does what [dr_reload()] does
-#' (that of a terminal that was closed stops the server), and SIGUSR1 opens log files again.
+#' (that of a terminal that was closed stops the server), and SIGUSR1 opens log files again. A script goes on after a
+#' server that was stopped by Ctrl-C or a signal, and ends when it waits for something, be it `repeat later::run_now()`.
 #'
 #' @param app An app, see [dr_app()]; or a router of the package 'plumber', or an app of httpuv, Rook or Rserve, see
 #'   [dr_rook()].
@@ -292,12 +293,15 @@ block_until_stopped <- function(announce) {
   on.exit({
     allowInterrupts(dr_stop())
     .Call(C_signals_release)
+    if (by_signal) leave_by_signal()
   })
+  by_signal <- FALSE
   announce()
-  tryCatch(
+  by_signal <- tryCatch(
     allowInterrupts(if (service_running()) service_block() else engine_block()),
-    interrupt = function(condition) NULL
+    interrupt = function(condition) TRUE
   )
+  invisible()
 }
 
 run_start_hook <- function(hook, what, call) {

@@ -148,18 +148,19 @@ service_over <- function() {
   end_serving()
 }
 
-# Looks after the server until dr_stop(), Ctrl-C, SIGTERM or its end.
+# Looks after the server until dr_stop(), Ctrl-C, SIGTERM or its end; whether it was one of the two in the middle.
 service_block <- function() {
   while (service_running()) {
     service_idle()
     signals <- .Call(C_signals_take)
-    if (signals[[1L]]) return(invisible())
+    if (signals[[1L]]) return(TRUE)
     if (signals[[2L]]) {
       tryCatch(service_reload(NULL), error = function(error) message("drover: not reloaded: ", conditionMessage(error)))
     }
-    if (identical(run_callbacks(), interrupted)) return(invisible())
+    if (identical(run_callbacks(), interrupted)) return(TRUE)
     if (service_running()) .Call(C_service_wait, 5)
   }
+  FALSE
 }
 
 # Ends the server when the requests in flight are answered, or after `graceful_timeout` seconds.

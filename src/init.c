@@ -6,6 +6,7 @@
 #include "exchange.h"
 #include "fork_safety.h"
 #include "inspection.h"
+#include "leave.h"
 #include "json.h"
 #include "natives.h"
 #include "opened.h"
@@ -104,6 +105,7 @@ static const R_CallMethodDef calls[] = {
     CALL("session_renew", drv_session_renew_app, 2),
     CALL("session_renewed", drv_session_renewed, 1),
     CALL("session_reopen", drv_session_reopen, 0),
+    CALL("leave_when_waiting", drv_leave_when_waiting, 1),
     CALL("signals_catch", drv_signals_catch, 0),
     CALL("signals_release", drv_signals_release, 0),
     CALL("signals_take", drv_signals_take, 0),

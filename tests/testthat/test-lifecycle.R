@@ -360,3 +360,30 @@ test_that("Ctrl-C is never lost, whichever of the server's own code it meets", {
   expect_identical(counts[[1L]] + counts[[2L]], counts[[3L]], info = output)
   expect_true(all(counts[1:2] > 0L), info = output)
 })
+
+test_that("a script whose server was ended by a signal ends when it waits, after what stands before", {
+  waits <- c(later = "repeat later::run_now(3600)", sleep = "while (TRUE) Sys.sleep(3600)")
+  for (workers in 1:2) for (wait in names(waits)) for (signal in c(tools::SIGTERM, tools::SIGINT)) {
+    server <- local_script(c(
+      "app <- dr_app()", "dr_get(app, '/', function(req) 'ok')", "dr_on_stop(app, function() writeLines('hook'))",
+      sprintf("dr_serve(app, port = 0L, workers = %dL)", workers),
+      "writeLines(paste('after', dr_running()))", waits[[wait]]
+    ))
+    expect_identical(fetch(server, "/")$text, "ok")
+    tools::pskill(server$pid, signal)
+    expect_true(within(function() !server$process$is_alive()), info = paste(workers, wait, signal))
+    expect_identical(server$process$get_exit_status(), 0L)
+    expect_identical(tail(server$out(), 2L), c("hook", "after FALSE"))
+  }
+})
+
+test_that("a script that was told dr_stop(), or serves again, goes on", {
+  server <- local_script(c(
+    "app <- dr_app()", "dr_get(app, '/', function(req) 'ok')",
+    "dr_get(app, '/stop', function(req) { later::later(dr_stop); 'stops' })",
+    "dr_serve(app, port = 0L)", "Sys.sleep(0.01)", "later::run_now(0)", "writeLines('goes on')",
+    "dr_serve(app, port = 0L)"
+  ))
+  expect_identical(fetch(server, "/stop")$text, "stops")
+  expect_true(within(function() "goes on" %in% server$out()))
+})
