@@ -24,6 +24,8 @@ pub(crate) struct File {
     pub(crate) path: Option<PathBuf>,
     /// values by the names of settings
     pub(crate) values: BTreeMap<&'static str, Value>,
+    /// "file:line" of each
+    pub(crate) places: BTreeMap<&'static str, String>,
 }
 
 /// Reads the file that was named, or else the one beside the app's file, or in its folder, if there is one.
@@ -40,7 +42,7 @@ pub(crate) fn read(named: Option<&Path>, app: &Path) -> Result<File, String> {
         is_trusted(&found, named.is_some(), app).map_err(|why| format!("{}: {why}", path.display()))?;
     }
     match fs::read_to_string(&path) {
-        Ok(text) => Ok(File { values: parse(&text, &path.display().to_string())?, path: Some(path) }),
+        Ok(text) => Ok(File { path: Some(path.clone()), ..parse(&text, &path.display().to_string())? }),
         Err(e) if e.kind() == ErrorKind::NotFound && named.is_none() => Ok(File::default()),
         Err(e) => Err(format!("cannot read {}: {e}", path.display())),
     }
@@ -69,7 +71,7 @@ pub(crate) fn path_of(named: Option<&Path>, app: &Path) -> PathBuf {
     named.map_or_else(beside, Path::to_owned)
 }
 
-fn parse(text: &str, name: &str) -> Result<BTreeMap<&'static str, Value>, String> {
+fn parse(text: &str, name: &str) -> Result<File, String> {
     let at = |offset: usize| format!("{name}:{}", text[..offset].matches('\n').count() + 1);
     let document = DeTable::parse(text).map_err(|e| {
         let Some(start) = e.span().map(|span| span.start) else { return format!("{name}: {}", e.message()) };
@@ -77,7 +79,7 @@ fn parse(text: &str, name: &str) -> Result<BTreeMap<&'static str, Value>, String
         let unquoted = text.lines().nth(line).and_then(unquoted);
         format!("{}: {}", at(start), unquoted.as_deref().unwrap_or(e.message()))
     })?;
-    let mut reader = Reader { at, values: BTreeMap::new() };
+    let mut reader = Reader { at, file: File::default() };
     for (key, value) in in_order(document.get_ref()) {
         let group = GROUPS.iter().find(|(group, _)| *group == key.get_ref().as_ref());
         match (value.get_ref(), group) {
@@ -89,7 +91,7 @@ fn parse(text: &str, name: &str) -> Result<BTreeMap<&'static str, Value>, String
             _ => reader.take(key.get_ref(), key.span().start, value, None)?,
         }
     }
-    Ok(reader.values)
+    Ok(reader.file)
 }
 
 /// What to write in the place of a line such as `workers = 2-8` or `max_body = 10MB`, whose value is right but for its
@@ -112,7 +114,7 @@ fn in_order<'t, 'f>(table: &'t DeTable<'f>) -> Vec<(&'t Spanned<DeString<'f>>, &
 struct Reader<At> {
     /// "file:line" of an offset
     at: At,
-    values: BTreeMap<&'static str, Value>,
+    file: File,
 }
 
 impl<At: Fn(usize) -> String> Reader<At> {
@@ -141,9 +143,10 @@ impl<At: Fn(usize) -> String> Reader<At> {
             wrong(&right, value.get_ref().type_str())
         })?;
         let value = setting.kind.read(&text).map_err(|right| wrong(&right, &format!("'{text}'")))?;
-        if self.values.insert(setting.name, value).is_some() {
+        if self.file.values.insert(setting.name, value).is_some() {
             return Err(format!("{at}: {key} is there twice"));
         }
+        self.file.places.insert(setting.name, at);
         Ok(())
     }
 }
@@ -195,7 +198,8 @@ mod tests {
                     response_headers = [\"a: 1, 2\", \"b: 3\"]\n\
                     [timeouts]\ntimeout = \"2m\"\nkeep_alive = 0.5\n[pool]\nstart = \"spawn\"\n";
         let text = format!("{text}[tls]\ncert = [\"a\", \"b\"]\ntls_key = \"c, d\"\n");
-        let values = parse(&text, "drover.toml").unwrap();
+        let File { values, places, .. } = parse(&text, "drover.toml").unwrap();
+        assert_eq!((&*places["port"], &*places["start"]), ("drover.toml:1", "drover.toml:11"));
         let paths = |paths: [&str; 2]| Value::Array(paths.map(|path| Value::String(path.to_owned())).to_vec());
         assert_eq!((&values["tls_cert"], &values["tls_key"]), (&paths(["a", "b"]), &paths(["c", "d"])));
         assert_eq!(values["response_headers"], paths(["a: 1, 2", "b: 3"]));

@@ -12,6 +12,8 @@ use toml::{Table, Value};
 #[derive(Debug, Default)]
 pub(crate) struct Given {
     values: BTreeMap<&'static str, (Value, Origin)>,
+    /// in words, of what a variable or the settings file says
+    places: BTreeMap<&'static str, String>,
 }
 
 /// Where a value comes from, the weakest first.
@@ -26,7 +28,7 @@ pub(crate) enum Origin {
 impl Given {
     /// What the arguments and variables say, and what neither does and the file has.
     pub(crate) fn collect(matches: &ArgMatches, mut file: File) -> Given {
-        let mut values = BTreeMap::new();
+        let mut given = Given::default();
         for name in settings().iter().map(|setting| setting.name).chain(["n_min", "n_max"]) {
             let origin = match matches.value_source(name) {
                 Some(ValueSource::CommandLine) => Origin::Flag,
@@ -35,12 +37,21 @@ impl Given {
             };
             let from_file = if origin == Origin::Default { file.values.remove(name) } else { None };
             if let Some(value) = from_file {
-                values.insert(name, (value, Origin::File));
+                given.set_at(name, value, Origin::File, file.places.remove(name).unwrap_or_default());
             } else if let Some(value) = value_of(matches, name) {
-                values.insert(name, (value, origin));
+                if origin == Origin::Variable {
+                    given.set_at(name, value, origin, format!("the variable DROVER_{}", name.to_uppercase()));
+                } else {
+                    given.set(name, value, origin);
+                }
             }
         }
-        Given { values }
+        given
+    }
+
+    /// Where the value of a setting stands, when that is not the command line.
+    pub(crate) fn place(&self, name: &str) -> Option<&str> {
+        self.places.get(name).map(String::as_str)
     }
 
     /// Where the value of a setting comes from; the default when it has none.
@@ -63,10 +74,18 @@ impl Given {
 
     pub(crate) fn set(&mut self, name: &'static str, value: Value, origin: Origin) {
         self.values.insert(name, (value, origin));
+        self.places.remove(name);
+    }
+
+    /// The same, of a value that stands at this place.
+    pub(crate) fn set_at(&mut self, name: &'static str, value: Value, origin: Origin, place: String) {
+        self.set(name, value, origin);
+        self.places.insert(name, place);
     }
 
     pub(crate) fn remove(&mut self, name: &str) {
         self.values.remove(name);
+        self.places.remove(name);
     }
 
     /// What nobody said is as somebody wants it who works on the app: errors in full, and one process to print and to

@@ -2,17 +2,18 @@
 //!
 //! `options` is what it can be told, by flags, variables and a settings `file`, with `help`; `table` has the settings,
 //! and `values` what these may be; `words` completes what people write in short, `tell` is how it speaks,
-//! `surroundings` tells what of it was taken for what; `r` finds R and the package; `serve` starts everything, on a
-//! socket that may be `inherited`, the `attendant` passes on what happens and what `signals` and `control` ask for, and
-//! the `banner` says where it serves; `dev` and `watch` are for who works on an app; `exit` has the exit codes.
-//! `manage` asks servers that run, `profiling` looks into their workers, `bench` loads one, `unit` writes a service,
-//! `openapi` is a command of R, `install` makes a link and completions, `password` hashes one. What the processes do is
-//! the business of `supervisor`.
+//! `surroundings` tells what of it was taken for what, `blame` where a wrong value comes from; `r` finds R and the
+//! package; `serve` starts everything, on a socket that may be `inherited`, the `attendant` passes on what happens and
+//! what `signals` and `control` ask for, and the `banner` says where it serves; `dev` and `watch` are for who works on
+//! an app; `exit` has the exit codes. `manage` asks servers that run, `profiling` looks into their workers, `bench`
+//! loads one, `unit` writes a service, `openapi` is a command of R, `install` makes a link and completions, `password`
+//! hashes one. What the processes do is the business of `supervisor`.
 #![forbid(unsafe_code)]
 
 mod attendant;
 mod banner;
 mod bench;
+mod blame;
 mod control;
 mod dev;
 mod docker;

@@ -3,6 +3,7 @@
 //! (`table`). A flag goes before a variable, a variable before the settings file, the file before the default.
 
 use crate::bench::BenchArgs;
+use crate::blame;
 use crate::docker::DockerArgs;
 use crate::file;
 use crate::given::{Given, Origin};
@@ -20,6 +21,7 @@ use crate::unit::UnitArgs;
 use crate::values::{self, Kind};
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, Args, Command, FromArgMatches, Parser, Subcommand};
 use engine::Settings;
 use std::ffi::OsString;
@@ -158,7 +160,7 @@ const KINDS: [&str; 5] = ["script", "plumber", "annotations", "rds", "expression
 #[derive(Clone, Debug, Args)]
 struct AppArgs {
     /// The app: an R file, a plumber.R, a folder with one, an .rds, or a call such as pkg::make_app()
-    #[arg(required_unless_present = "named", conflicts_with = "named")]
+    #[arg(required_unless_present = "named")]
     file: Option<PathBuf>,
     /// The same as FILE
     #[arg(id = "named", short = 'f', long = "file", value_name = "FILE", env = "DROVER_FILE")]
@@ -322,7 +324,8 @@ fn read_with(
     variables: impl Iterator<Item = OsString>,
     port: Option<OsString>,
 ) -> Result<Asked, clap::Error> {
-    let matches = parser.try_get_matches_from(args)?;
+    let read = parser.clone().try_get_matches_from(&args);
+    let matches = read.map_err(|e| blame::of_variable(e, &parser, &args))?;
     let (app, dev) = match Options::from_arg_matches(&matches)?.command {
         What::Serve(app) => (app, None),
         What::Dev(dev) => (dev.app.clone(), Some(dev)),
@@ -345,16 +348,18 @@ fn read_with(
         What::Version(program) => return Ok(tool("version", None, program)),
     };
     let mut notes = surroundings::unknown_variables(&command(), variables);
-    // clap sees to it that there is one
+    let serving = SERVING.iter().find_map(|name| matches.subcommand_matches(name));
+    let is_flag = serving.is_some_and(|matches| matches.value_source("named") == Some(ValueSource::CommandLine));
+    if app.file.is_some() && is_flag {
+        return Err(usage(ErrorKind::ArgumentConflict, "FILE cannot be used with --file"));
+    }
+    // clap sees to it that there is one; that of a flag goes before one of a variable
     let path = app.file.or(app.named).unwrap_or_default();
     let file = file::read(app.config.as_deref(), &path).map_err(|e| usage(ErrorKind::ValueValidation, &e))?;
     if let Some(path) = &file.path {
         notes.push(format!("settings are those of {}", path.display()));
     }
-    let mut given = match SERVING.iter().find_map(|name| matches.subcommand_matches(name)) {
-        Some(matches) => Given::collect(matches, file),
-        None => Given::default(),
-    };
+    let mut given = serving.map_or_else(Given::default, |matches| Given::collect(matches, file));
     surroundings::port(&mut given, port)?;
     notes.extend(surroundings::valve(&mut given)?);
     if dev.is_some() {
@@ -365,7 +370,7 @@ fn read_with(
     let (kind, args, r, sockets) = (app.kind, app.args, app.program.r, app.sockets.folder);
     let told = Told { file: path, kind, args, r, pool, notes, config, sockets, dev, given };
     // found out here, where it is an error and not a surprise
-    told.read_settings(PathBuf::new()).map_err(|e| usage(ErrorKind::ValueValidation, &e))?;
+    told.read_settings(PathBuf::new()).map_err(|e| usage(ErrorKind::ValueValidation, &told.with_places(&e)))?;
     Ok(Asked::Serve(Box::new(told)))
 }
 
@@ -396,6 +401,11 @@ impl Told {
     /// Where the value of a setting comes from.
     pub(crate) fn origin(&self, name: &str) -> Origin {
         self.given.origin(name)
+    }
+
+    /// An error about settings, with the places of those that it names.
+    pub(crate) fn with_places(&self, error: &str) -> String {
+        blame::with_places(error, &self.given)
     }
 
     /// Whether a certificate for development was asked for.
@@ -448,7 +458,7 @@ fn pool(given: &Given) -> Result<PoolOptions, clap::Error> {
     let options = PoolOptions { n_min, n_max, ..others };
     match options.check() {
         Ok(()) => Ok(options),
-        Err(e) => Err(command().error(ErrorKind::ValueValidation, e)),
+        Err(e) => Err(command().error(ErrorKind::ValueValidation, blame::with_places(&e, given))),
     }
 }
 

@@ -76,7 +76,10 @@ pub fn serve(options: &Told, dev: Option<Dev>) -> Result<Ended, Error> {
         let file = options.file.display().to_string();
         let banner = Banner::new(file, settings.threads, settings.tls.is_some(), &pool);
         let ends_within = pool.drain_delay + pool.graceful_timeout;
-        let service = Service::start(settings, pool, recipe.source(), wake)?;
+        let service = Service::start(settings, pool, recipe.source(), wake).map_err(|e| {
+            let e = Error::from(e);
+            Error::new(e.code, options.with_places(&e.message))
+        })?;
         write(&banner.loading());
         Attendant::new(service, recipe, banner, ends_within, dev).attend(told).await
     })

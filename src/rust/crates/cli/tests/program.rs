@@ -184,10 +184,83 @@ fn nonsense_is_2() {
         let (code, said) = run(bench.drover().args(args));
         assert_eq!((code, said.matches("error: ").count()), (2, 1), "{said}");
     }
-    let (code, said) = run(bench.drover().args(["serve", "app.R"]).env("DROVER_WORKERS", "many"));
-    assert!(code == 2 && said.contains("'many' for '--workers"), "{said}");
     let (code, said) = run(bench.serve(Path::new("/bin/sh")).args(["--log", "no/such/folder/log"]));
     assert!(code == 2 && said.starts_with("drover: log: no/such/folder/log: "), "{said}");
+}
+
+#[test]
+fn a_variable_is_blamed_for_its_value_and_no_flag_is() {
+    use std::os::unix::ffi::OsStrExt;
+    let bench = Bench::new();
+    let blamed = |args: &[&str], variable: &str, value: &[u8], error: &str| {
+        let (code, said) = run(bench.drover().args(args).env(variable, std::ffi::OsStr::from_bytes(value)));
+        assert_eq!((code, said), (2, format!("error: {error}\n")));
+    };
+    let count = "a whole number >= 1";
+    let workers = format!("the variable DROVER_WORKERS must be {count}, two of them as in 1-4, or auto, not 'many'");
+    let port = "the variable DROVER_PORT must be a whole number in 0..65535";
+    let kind = "the variable DROVER_KIND must be one of: script, plumber, annotations, rds, expression, not 'x'";
+    for command in ["serve", "dev"] {
+        blamed(&[command, "app.R"], "DROVER_WORKERS", b"many", &workers);
+        blamed(&[command, "app.R"], "DROVER_PORT", b"abc", &format!("{port}, not 'abc'"));
+        blamed(&[command, "app.R"], "DROVER_PORT", b"", port);
+        blamed(
+            &[command, "app.R"],
+            "DROVER_N_MAX",
+            b"0",
+            &format!("the variable DROVER_N_MAX must be {count}, not '0'"),
+        );
+        let start = "the variable DROVER_START must be one of: auto, fork, spawn, not 'x'";
+        blamed(&[command, "app.R"], "DROVER_START", b"x", start);
+        blamed(&[command, "app.R"], "DROVER_DEBUG", b"x", "the variable DROVER_DEBUG must be true or false, not 'x'");
+        blamed(&[command, "app.R"], "DROVER_LOG", b"\xff", "the variable DROVER_LOG must be UTF-8");
+        blamed(&[command], "DROVER_FILE", b"", "the variable DROVER_FILE must not be empty");
+        blamed(&[command, "app.R"], "DROVER_CONFIG", b"", "the variable DROVER_CONFIG must not be empty");
+    }
+    for command in ["serve", "dev", "routes", "check", "openapi"] {
+        blamed(&[command, "app.R"], "DROVER_KIND", b"x", kind);
+    }
+    for command in [&["doctor"][..], &["version"], &["new", "a"], &["compress", "a"], &["docker", "a"]] {
+        blamed(command, "DROVER_R", b"", "the variable DROVER_R must not be empty");
+    }
+    for command in ["status", "reload", "stop", "profile"] {
+        blamed(&[command], "DROVER_SOCKETS", b"", "the variable DROVER_SOCKETS must not be empty");
+    }
+    // `serve` reads them, too, for `systemd`
+    let (code, said) = run(bench.drover().args(["systemd", "app.R"]).env("DROVER_PORT", "abc"));
+    assert_eq!((code, said), (2, format!("drover: {port}, not 'abc'\n")));
+    // a flag is blamed for its own, also beside a variable that is as wrong, and a flag that is right goes before
+    let (_, said) = run(bench.drover().args(["serve", "app.R", "--port", "abc"]).env("DROVER_PORT", "abc"));
+    assert!(said.contains("'abc' for '--port"), "{said}");
+    let (_, said) = told(&bench, &["app.R", "--port", "0"], &[("DROVER_PORT", "abc"), ("DROVER_FILE", "other.R")]);
+    assert!(said.contains("loading app.R"), "{said}");
+    // nor is one that is right blamed for what is wrong beside it
+    let both = ["profile", "--memory", "--output", "x.svg"];
+    let (code, said) = run(bench.drover().args(both).env("DROVER_SOCKETS", "x"));
+    assert!(code == 2 && said.contains("cannot be used with"), "{said}");
+    let (code, said) = run(bench.drover().args(["serve", "app.R", "--file", "app.R"]));
+    assert!(code == 2 && said.starts_with("error: FILE cannot be used with --file"), "{said}");
+}
+
+#[test]
+fn values_that_do_not_fit_together_are_told_with_their_places() {
+    let bench = Bench::new();
+    let serve = |variables: &[(&str, &str)]| {
+        let r = Path::new("/bin/sh");
+        run(bench.serve(r).envs(variables.iter().copied()))
+    };
+    let (code, said) = serve(&[("DROVER_N_MIN", "4")]);
+    let error = "error: n_max must be at least n_min (4), not 3 (n_min: the variable DROVER_N_MIN)\n";
+    assert!(code == 2 && said.starts_with(error), "{said}");
+    let (code, said) = serve(&[("DROVER_TLS_KEY", "key.pem")]);
+    let error =
+        "error: tls_key: it needs tls_cert, the certificate of the server (tls_key: the variable DROVER_TLS_KEY)\n";
+    assert_eq!((code, said.as_str()), (2, error));
+    let (code, said) = serve(&[("DROVER_LOG", "no/such/log")]);
+    assert!(code == 2 && said.trim_end().ends_with("(log: the variable DROVER_LOG)"), "{said}");
+    fs::write(bench.path("drover.toml"), "\ntrusted_proxies = \"nobody\"").unwrap();
+    let (code, said) = serve(&[]);
+    assert!(code == 2 && said.trim_end().ends_with("(trusted_proxies: drover.toml:2)"), "{said}");
 }
 
 #[test]
@@ -280,5 +353,5 @@ fn a_service_of_kubernetes_is_no_port() {
     assert!(said.starts_with(line) && said.contains("loading app.R"), "{code}: {said}");
     assert!(!said.contains("means nothing"), "{said}");
     let (code, said) = run(bench.drover().args(["serve", "app.R"]).env("DROVER_PORT", "http"));
-    assert!(code == 2 && said.contains("--port"), "{code}: {said}");
+    assert!(code == 2 && said.starts_with("error: the variable DROVER_PORT must be"), "{code}: {said}");
 }
