@@ -122,8 +122,16 @@ test("drover systemd prints a unit that systemd takes", function() {
   ran <- command("systemd", file, "--user", "app", "--name", "shop", "--", "--port", "9000", "--workers", "1-4")
   shows(ran, 0L, c(
     "^Type=notify$", "^ExecStart=/.*/drover serve \".*50%% off/app.R\" --port 9000 --workers 1-4$", "^User=app$",
-    "^ExecReload=/.*/drover reload \\$MAINPID$", "^WorkingDirectory=/.*50%% off$"
+    "^ExecReload=/.*/drover reload \\$MAINPID$", "^WorkingDirectory=/.*50%% off$",
+    # where `drover status` finds it, and what would fail as often as it is started
+    "^RuntimeDirectory=drover/shop$", "^RuntimeDirectoryMode=0700$", "^Environment=DROVER_SOCKETS=%t/drover/shop$",
+    "^RestartPreventExitStatus=2$", "^Environment=\"R_LIBS=/"
   ))
+  elsewhere <- command("systemd", file, "--user", "app", "--name", "shop", env = c(R_LIBS_USER = "", R_LIBS_SITE = "/50% x"))
+  shows(elsewhere, 0L, "^Environment=\"R_LIBS_SITE=/50%% x\"$")
+  expect(!any(grepl("R_LIBS_USER", elsewhere$out)), "a variable that is empty is there")
+  writeLines(elsewhere$out, file.path(folder, "shop.service"))
+  judge_unit(file.path(folder, "shop.service"))
   expect(!any(grepl("[{}]", ran$out)), paste(ran$out, collapse = "\n"))
   writeLines(ran$out, file.path(folder, "shop.service"))
   judge_unit(file.path(folder, "shop.service"))
@@ -159,6 +167,43 @@ test("drover systemd prints a unit that systemd takes", function() {
   shows(command("systemd", file, "--socket", "--", "--port", "1"), 2L, NULL, "cannot be used with")
   shows(command("systemd", file, "--user", "a b"), 2L, NULL, "--user must be the name of a user")
   shows(command("systemd", "none.R"), 4L, NULL, "cannot read none.R")
+}, ways = 1)
+
+test("wrong settings end with the exit status that keeps systemd from starting again, and nothing else does", function() {
+  folder <- deployed_folder()
+  file <- file.path(folder, "app.R")
+  unit <- command("systemd", file)$out
+  status <- as.integer(sub("^RestartPreventExitStatus=", "", grep("^RestartPreventExitStatus=", unit, value = TRUE)))
+  ends <- function(expected, ..., env = NULL, app = file) {
+    ran <- run_to_end(command_of(app, ...), env = env)
+    expect(identical(ran$status == status, expected), toString(ran$status), ": ", paste(ran$log, collapse = "\n"))
+  }
+  ends(TRUE, max_body = "much")
+  ends(TRUE, env = c(DROVER_TIMEOUT = "long"))
+  ends(TRUE, trusted_proxies = "nobody")
+  ends(TRUE, tls_cert = "none.pem", tls_key = "none.pem")
+  ends(FALSE, app = write_app("stop('no table yet')"))
+  ends(FALSE, app = "none.R")
+  taken <- serve(file)
+  ends(FALSE, port = taken$port)
+  writeLines("max_bdoy = 1", file.path(folder, "drover.toml"))
+  ends(TRUE)
+}, ways = 1)
+
+test("a service is found in the folder that systemd makes for it", function() {
+  folder <- sprintf("/run/drover/test-%d", Sys.getpid())
+  made <- suppressWarnings(dir.create(folder, recursive = TRUE, mode = "0700"))
+  if (!made) skip("only root makes folders in /run")
+  on.exit({
+    unlink(folder, recursive = TRUE)
+    if (!length(list.files("/run/drover"))) unlink("/run/drover", recursive = TRUE)
+  })
+  # others pass through
+  Sys.chmod("/run/drover", "0755")
+  server <- launch(command_of(file.path(deployed_folder(), "app.R")), env = c(DROVER_SOCKETS = folder))
+  expect(!is.null(server$url), "it does not listen")
+  shows(command("status", server$pid), 0L, paste0("^process ", server$pid, ","))
+  shows(command("stop", server$pid), 0L, "^stopped")
 }, ways = 1)
 
 test("systemd is told when it serves and when it ends", function() {

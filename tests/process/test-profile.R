@@ -98,7 +98,7 @@ test("profile --memory shows the largest objects, and runs no code of the app", 
 
 test("profile says what is wrong", function() {
   runtime <- runtime_folder()
-  shows(command("profile", env = runtime), 4L, NULL, "no server of this user runs")
+  shows(command("profile", env = runtime), 4L, NULL, "no server (of this user )?runs")
   server <- launch(command_of(profiled_app(), workers = 1), env = runtime)
   pid <- workers(server)
   shows(command("profile", "--worker", "1", env = runtime), 4L, NULL, c("no worker with process id 1", pid))

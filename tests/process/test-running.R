@@ -61,7 +61,7 @@ test("status says how a server is, reload brings the new code before it ends, an
   expect(identical(stop$get_exit_status(), 0L) && grepl(paste0("^stopped ", server$url), said), said)
   expect(have_ended(server$pid), "its process is still there")
   expect(identical(exit_status(server), 0L) && !length(sockets(runtime)), "another end, or something is left")
-  shows(command("status", env = runtime), 4L, NULL, "^drover: no server of this user runs that the program has started")
+  shows(command("status", env = runtime), 4L, NULL, "^drover: no server (of this user )?runs that the program has started")
   shows(command("stop", env = runtime), 4L, NULL, "no server")
 }, ways = 1)
 
@@ -153,4 +153,28 @@ test("reloads that are asked for at once are as many as are needed, and each is 
     expect(identical(client$get_exit_status(), 0L), client$read_all_output())
   }
   expect(ask(server, "/version")$body == "2", "another version")
+}, ways = 1)
+
+test("root finds servers of other users, whose they are, and has to name those that it reloads or stops", function() {
+  if (Sys.info()[["effective_user"]] != "root") skip("only root finds servers of others")
+  if (!nzchar(Sys.which("setpriv"))) skip("there is no setpriv")
+  # that user may not enter R's own temporary folder
+  folder <- tempfile("others-", dirname(tempdir()))
+  dir.create(folder, mode = "0755")
+  on.exit(unlink(c(folder, "/tmp/drover-65534"), recursive = TRUE))
+  file <- file.path(folder, "app.R")
+  writeLines("drover::dr_get(drover::dr_app(), '/', function(req) 'x')", file)
+  as_nobody <- c("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+  server <- launch(c(as_nobody, command_of(file, workers = 1)), env = c(XDG_RUNTIME_DIR = "", TMPDIR = "/tmp"))
+  expect(!is.null(server$url), paste(server$log(), collapse = "\n"))
+  nobody <- Filter(function(user) user[[3L]] == "65534", strsplit(readLines("/etc/passwd"), ":"))[[1L]][[1L]]
+  shows(command("status"), 0L, paste0("^process ", server$pid, " of ", nobody, ", drover "))
+  told <- jsonlite::fromJSON(command("status", "--json", server$pid)$out)
+  expect(identical(told$user, nobody), "JSON says nothing of the user")
+  # alone in its folder, so that no server of another test is meant
+  alone <- c(DROVER_SOCKETS = "/tmp/drover-65534")
+  for (name in c("reload", "stop")) shows(command(name, env = alone), 2L, NULL, "runs?: say which by its port")
+  shows(command("reload", server$pid), 0L, paste0("^reloaded: generation 2 of .*process ", server$pid, " of ", nobody))
+  shows(command("stop", server$pid), 0L, "^stopped")
+  expect(identical(exit_status(server), 0L), "another end")
 }, ways = 1)

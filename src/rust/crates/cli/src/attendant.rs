@@ -222,6 +222,7 @@ impl Attendant {
         Status {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
+            user: None,
             file: self.recipe.app().to_string_lossy().into_owned(),
             url: self.url.clone(),
             generation: self.generation,

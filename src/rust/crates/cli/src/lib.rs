@@ -6,8 +6,8 @@
 //! package; `serve` starts everything, on a socket that may be `inherited`, the `attendant` passes on what happens and
 //! what `signals` and `control` ask for, and the `banner` says where it serves; `dev` and `watch` are for who works on
 //! an app; `exit` has the exit codes. `manage` asks servers that run, `profiling` looks into their workers, `bench`
-//! loads one, `unit` writes a service, `openapi` is a command of R, `install` makes a link and completions, `password`
-//! hashes one. What the processes do is the business of `supervisor`.
+//! loads one, `unit` writes a service, `users` have names, `openapi` is a command of R, `install` makes a link and
+//! completions, `password` hashes one. What the processes do is the business of `supervisor`.
 #![forbid(unsafe_code)]
 
 mod attendant;
@@ -44,6 +44,7 @@ mod table;
 mod tell;
 mod tls;
 mod unit;
+mod users;
 mod values;
 mod watch;
 mod words;

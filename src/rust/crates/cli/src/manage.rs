@@ -7,6 +7,7 @@ use crate::monitor;
 use crate::shown;
 use crate::tell::print;
 use clap::Args;
+use rustix::process::geteuid;
 use std::fmt::Write as _;
 use std::io;
 use std::path::PathBuf;
@@ -14,7 +15,7 @@ use std::time::Duration;
 
 const EXAMPLES_OF_STATUS: &str = "\
 Examples:
-  drover status            all servers of this user
+  drover status            all servers of this user, or for root those of all users
   drover status 8080       the one on this port
   drover status --json     for programs: an array with an object for each
   drover status --watch    the one server that runs, each second, until q or Ctrl-C
@@ -104,11 +105,16 @@ impl Which {
         Ok(found)
     }
 
-    /// The one server that is meant.
+    /// The one server that is meant. That of another user is, when it is named.
     pub(crate) fn one(&self) -> Result<Found, Error> {
         let mut found = self.all()?;
-        if found.len() > 1 {
-            let mut text = format!("{} servers run: say which by its port, file or process id", found.len());
+        if self.server.is_none() && found.iter().any(Found::is_own) {
+            found.retain(Found::is_own);
+        }
+        if found.len() > 1 || (self.server.is_none() && !found[0].is_own()) {
+            let run =
+                if found.len() > 1 { format!("{} servers run", found.len()) } else { "one server runs".to_owned() };
+            let mut text = format!("{run}: say which by its port, file or process id");
             for server in &found {
                 let _ = write!(text, "\n    {}", name(&server.status));
             }
@@ -119,6 +125,7 @@ impl Which {
 
     fn nothing(&self) -> String {
         match &self.server {
+            None if geteuid().is_root() => "no server runs that the program has started".to_owned(),
             None => "no server of this user runs that the program has started".to_owned(),
             Some(which) => {
                 let others = find(self.sockets.folder.as_deref(), None);
@@ -135,7 +142,8 @@ impl Which {
 /// `http://127.0.0.1:8080 (app.R, process 4711)`
 pub(crate) fn name(status: &Status) -> String {
     let url = status.url.as_deref().unwrap_or("one that starts");
-    format!("{url} ({}, process {})", status.file, status.pid)
+    let user = status.user.as_ref().map_or_else(String::new, |user| format!(" of {}", shown::plain(user)));
+    format!("{} ({}, process {}{user})", shown::plain(url), shown::plain(&status.file), status.pid)
 }
 
 /// Shows how servers are.

@@ -71,9 +71,10 @@ pub(crate) fn server_since(status: &Status, before: Option<(&Status, f64)>) -> S
 
 fn head(status: &Status) -> String {
     let Status { file, pid, version, generation, .. } = status;
-    let place = status.url.as_deref().unwrap_or("starting");
-    let age = age(status.age);
-    format!("{place}: {file}\nprocess {pid}, drover {version}, up {age}, generation {generation}\n")
+    let place = plain(status.url.as_deref().unwrap_or("starting"));
+    let (file, version, age) = (plain(file), plain(version), age(status.age));
+    let user = status.user.as_ref().map_or_else(String::new, |user| format!(" of {}", plain(user)));
+    format!("{place}: {file}\nprocess {pid}{user}, drover {version}, up {age}, generation {generation}\n")
 }
 
 fn rates(figures: &Figures, seconds: f64) -> String {
@@ -248,7 +249,8 @@ mod tests {
         let status = Status {
             version: String::new(),
             pid: 1,
-            file: "app.R".into(),
+            user: None,
+            file: "a\u{1b}[2J.R".into(),
             url: None,
             generation: 1,
             age: 1.0,
@@ -257,6 +259,7 @@ mod tests {
         let text = server_since(&status, None);
         assert!(text.contains("GET /\u{fffd}[2J\u{fffd}x for 2.0 s"), "{text}");
         assert!(text.contains("1970-01-01T00:00:00Z bad\u{fffd}31m\n") && !text.contains("forged"), "{text}");
+        assert!(text.starts_with("starting: a\u{fffd}[2J.R\n"), "{text}");
         assert!(text.contains("counted with --metrics or --admin"), "{text}");
     }
 
@@ -265,6 +268,7 @@ mod tests {
         let mut status = Status {
             version: String::new(),
             pid: 1,
+            user: None,
             file: "app.R".into(),
             url: None,
             generation: 1,

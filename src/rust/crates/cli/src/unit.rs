@@ -5,6 +5,7 @@ use crate::exit::{Code, Error};
 use crate::given::Origin;
 use crate::options::{self, Asked, Told};
 use crate::tell;
+use crate::users;
 use clap::Args;
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -18,8 +19,21 @@ const UNIT: &str = include_str!("../../../../../inst/deploy/drover.service");
 const SOCKET: &str = include_str!("../../../../../inst/deploy/drover.socket");
 
 /// What is filled in, in the order of [`print`] and of [`socket`].
-const FIELDS: [&str; 7] = ["{name}", "{start}", "{program}", "{folder}", "{user}", "{start_timeout}", "{stop_timeout}"];
+const FIELDS: [&str; 9] = [
+    "{name}",
+    "{environment}",
+    "{start}",
+    "{program}",
+    "{folder}",
+    "{user}",
+    "{start_timeout}",
+    "{stop_timeout}",
+    "{usage}",
+];
 const SOCKET_FIELDS: [&str; 3] = ["{name}", "{address}", "{access}"];
+
+/// Where R looks for packages, as whoever prints the unit has it.
+const LIBRARIES: [&str; 3] = ["R_LIBS", "R_LIBS_USER", "R_LIBS_SITE"];
 
 /// What systemd waits beyond the times of the settings, in seconds: for what comes before and after them, and so that
 /// it is the server that says what took too long.
@@ -122,7 +136,7 @@ pub(crate) fn print(args: &UnitArgs) -> Result<(), Error> {
             return Err(Error::new(Code::Usage, format!("--user must be the name of a user, not '{user}'")))
         }
         (None, 0) => None,
-        (None, uid) => Some(user_name(uid)),
+        (None, uid) => Some(users::name(uid)),
     };
     if let Some(address) = &args.socket {
         return tell::print(&socket(&name, address, user.as_deref())?);
@@ -136,8 +150,36 @@ pub(crate) fn print(args: &UnitArgs) -> Result<(), Error> {
     }
     // a path is the rest of the line, and stands for itself but for its percent signs
     let folder = one_line(&folder.to_string_lossy())?.replace('%', "%%");
-    let values = [name, start.join(" "), program, folder, user, start_timeout, stop_timeout];
+    let environment = environment(&name, |variable| env::var_os(variable))?;
+    let usage = (Code::Usage as u8).to_string();
+    let values = [name, environment, start.join(" "), program, folder, user, start_timeout, stop_timeout, usage];
     tell::print(&filled(UNIT, &FIELDS, &values))
+}
+
+/// The variables of the service: the folder of its socket, which is its own below `/run`, and where R finds packages.
+fn environment(name: &str, variable: impl Fn(&str) -> Option<OsString>) -> Result<String, Error> {
+    // systemd has `/run` there, or the folder of the user whose services it runs
+    let mut lines = vec![format!("Environment=DROVER_SOCKETS=%t/drover/{name}")];
+    for library in LIBRARIES {
+        let Some(paths) = variable(library).filter(|paths| !paths.is_empty()) else { continue };
+        lines.push(format!("Environment={}", assignment(library, &absolute(&paths.to_string_lossy()))?));
+    }
+    Ok(lines.join("\n"))
+}
+
+/// A list of folders, of which none depends on where it is read. What is no folder here may be one of R's patterns.
+fn absolute(paths: &str) -> String {
+    let absolute = |path: &str| match Path::new(path).is_dir().then(|| std::path::absolute(path)) {
+        Some(Ok(absolute)) => absolute.to_string_lossy().into_owned(),
+        _ => path.to_owned(),
+    };
+    paths.split(':').map(absolute).collect::<Vec<_>>().join(":")
+}
+
+/// A variable and its value as systemd reads them (systemd.exec(5), "Environment="): a dollar is one.
+fn assignment(name: &str, value: &str) -> Result<String, Error> {
+    let value = one_line(value)?.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
+    Ok(format!("\"{name}={value}\""))
 }
 
 fn filled(unit: &str, fields: &[&str], values: &[String]) -> String {
@@ -192,17 +234,7 @@ fn service_name(folder: &Path) -> String {
 
 fn is_service_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
-    !name.is_empty() && name.len() < 200 && !name.starts_with('-') && name.chars().all(allowed)
-}
-
-/// By `/etc/passwd`; the number where it is not there, which systemd takes, too.
-fn user_name(uid: u32) -> String {
-    let known = fs::read_to_string("/etc/passwd").unwrap_or_default();
-    let line = known
-        .lines()
-        .map(|line| line.split(':').collect::<Vec<_>>())
-        .find(|line| line.get(2).is_some_and(|number| number.parse() == Ok(uid)));
-    line.map_or_else(|| uid.to_string(), |line| line[0].to_owned())
+    !name.is_empty() && name.len() < 200 && !name.starts_with(['-', '.']) && name.chars().all(allowed)
 }
 
 fn one_line(text: &str) -> Result<&str, Error> {
@@ -244,13 +276,37 @@ mod tests {
     #[test]
     fn names_are_those_of_services_and_users() {
         assert!(
-            is_service_name("shop-1") && !is_service_name("a b") && !is_service_name("") && !is_service_name("a/b")
+            is_service_name("shop-1")
+                && !is_service_name("a b")
+                && !is_service_name("")
+                && !is_service_name("a/b")
+                && !is_service_name("..")
         );
         assert_eq!(
             (service_name(Path::new("/srv/shop")), service_name(Path::new("/"))),
             ("shop".into(), "drover".into())
         );
-        assert_eq!((user_name(0), user_name(4_000_000_000)), ("root".into(), "4000000000".into()));
+    }
+
+    #[test]
+    fn a_service_finds_packages_where_they_are_found_now() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().display().to_string();
+        let paths = |variable: &str| match variable {
+            "R_LIBS" => Some(format!("{library}:src:/50% of \"x\"$").into()),
+            "R_LIBS_USER" => Some("%p-library/%v".into()),
+            "R_LIBS_SITE" => Some("".into()),
+            _ => None,
+        };
+        let here = env::current_dir().unwrap();
+        let expected = format!(
+            "Environment=DROVER_SOCKETS=%t/drover/shop\n\
+             Environment=\"R_LIBS={library}:{}/src:/50%% of \\\"x\\\"$\"\n\
+             Environment=\"R_LIBS_USER=%%p-library/%%v\"",
+            here.display()
+        );
+        assert_eq!(environment("shop", paths).unwrap(), expected);
+        assert!(environment("shop", |_| Some("/a\nUser=root".into())).is_err());
     }
 
     #[test]

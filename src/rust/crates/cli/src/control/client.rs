@@ -1,15 +1,19 @@
 //! The commands' side: finding the servers that run, and asking them.
 
 use super::{place, Request, Status};
+use crate::users;
+use rustix::process::geteuid;
 use serde::de::DeserializeOwned;
 use std::fs;
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a server may take to say how it is: its main thread waits for nothing but the system, which counts memory.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Far longer than what a server says of itself: root asks those of other users, who may say anything.
+const LONGEST_STATUS: usize = 16 << 20;
 
 /// Which server is meant.
 #[derive(Clone, Debug)]
@@ -37,6 +41,11 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// Whether it is a server of the user who asks.
+    pub(crate) fn is_own(&self) -> bool {
+        self.status.user.is_none()
+    }
+
     /// Asks, and waits for the answer; `None` for as long as that takes.
     ///
     /// # Errors
@@ -64,26 +73,50 @@ impl Asked {
 
 fn ask<T: DeserializeOwned>(socket: &Path, request: Request, wait: Option<Duration>) -> io::Result<(T, Asked)> {
     let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(wait)?;
     writeln!(stream, "{}", request.words())?;
     let mut asked = Asked(BufReader::new(stream));
-    let mut line = String::new();
-    asked.0.read_line(&mut line)?;
+    let most = if request == Request::Status { LONGEST_STATUS } else { usize::MAX };
+    let line = line(&mut asked.0, wait, most)?;
     if line.is_empty() {
         return Err(io::Error::new(ErrorKind::UnexpectedEof, "it has ended without an answer"));
     }
-    Ok((sonic_rs::from_str(&line).map_err(io::Error::other)?, asked))
+    Ok((sonic_rs::from_slice(&line).map_err(io::Error::other)?, asked))
 }
 
-/// The servers of this user that run, with their sockets in this folder or in the usual ones, or those of them that are
-/// meant.
+/// A line of at most so many bytes, which is there within the time, however it comes.
+fn line(stream: &mut BufReader<UnixStream>, wait: Option<Duration>, most: usize) -> io::Result<Vec<u8>> {
+    let until = wait.map(|wait| Instant::now() + wait);
+    let mut line = Vec::new();
+    loop {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        stream.get_ref().set_read_timeout(left)?;
+        let bytes = stream.fill_buf()?;
+        let end = bytes.iter().position(|byte| *byte == b'\n');
+        line.extend_from_slice(&bytes[..end.unwrap_or(bytes.len())]);
+        let (read, is_over) = (end.map_or(bytes.len(), |end| end + 1), end.is_some() || bytes.is_empty());
+        stream.consume(read);
+        if line.len() > most {
+            return Err(io::Error::new(ErrorKind::InvalidData, "it says too much"));
+        }
+        if is_over {
+            return Ok(line);
+        }
+    }
+}
+
+/// The servers of this user that run, or for root those of all users, with their sockets in this folder or in the usual
+/// ones; or those of them that are meant.
 pub(crate) fn find(folder: Option<&Path>, wanted: Option<&Wanted>) -> Vec<Found> {
     place::sweep(folder);
     let mut found = Vec::new();
     for socket in place::sockets(folder) {
         // one that does not answer ends at this moment, or its main thread is stuck
-        if let Ok((status, _)) = ask(&socket, Request::Status, Some(PATIENCE)) {
-            found.push(Found { socket, status });
+        if let Ok((status, _)) = ask::<Status>(&socket.path, Request::Status, Some(PATIENCE)) {
+            let user = (socket.owner != geteuid().as_raw()).then(|| users::name(socket.owner));
+            found.push(Found { socket: socket.path, status: Status { user, ..status } });
         }
     }
     found.retain(|server| wanted.is_none_or(|wanted| wanted.is(&server.status)));
@@ -99,12 +132,38 @@ mod tests {
         Status {
             version: String::new(),
             pid: 4711,
+            user: None,
             file: file.display().to_string(),
             url: Some(url.to_owned()),
             generation: 1,
             age: 0.0,
             snapshot: Default::default(),
         }
+    }
+
+    #[test]
+    fn a_line_is_bounded_in_length_and_time_however_it_comes() {
+        let read = |text: &'static [u8], stays: bool, most| {
+            let (mut server, client) = UnixStream::pair().unwrap();
+            server.write_all(text).unwrap();
+            let open = stays.then_some(server);
+            let read = line(&mut BufReader::new(client), Some(Duration::from_millis(300)), most);
+            drop(open);
+            read.map_err(|e| e.kind())
+        };
+        assert_eq!(read(b"abc\nd", true, 3).unwrap(), b"abc");
+        assert_eq!(read(b"abc", false, 9).unwrap(), b"abc");
+        assert_eq!(read(b"abcd", true, 3), Err(ErrorKind::InvalidData));
+        // each byte is within the time, and all of them are not
+        let (mut server, client) = UnixStream::pair().unwrap();
+        let drips = std::thread::spawn(move || {
+            while server.write_all(b"a").is_ok() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let dripped = line(&mut BufReader::new(client), Some(Duration::from_millis(100)), usize::MAX);
+        assert!(matches!(dripped.unwrap_err().kind(), ErrorKind::TimedOut | ErrorKind::WouldBlock));
+        drips.join().unwrap();
     }
 
     #[test]

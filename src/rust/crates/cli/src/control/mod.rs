@@ -71,6 +71,9 @@ pub(crate) struct Status {
     pub(crate) version: String,
     /// its process, as it sees itself
     pub(crate) pid: u32,
+    /// whose it is, when that is not who asks: for who asks to say
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) user: Option<String>,
     /// its app: a path, or a call
     pub(crate) file: String,
     /// where it is reached; none while its first workers start

@@ -1,5 +1,6 @@
 //! The folder with the sockets of a user's servers: one that was named, or else `drover` in `XDG_RUNTIME_DIR`, or
-//! `/tmp/drover-UID` where there is none, as for services and in containers. Only its owner may enter it.
+//! `/tmp/drover-UID` where there is none, as for services and in containers. Only its owner may enter it, and root, who
+//! finds the servers of all users; services of systemd have one each in `/run/drover`.
 
 use rustix::process::geteuid;
 use std::fs::{self, DirBuilder};
@@ -11,6 +12,18 @@ use std::path::{Path, PathBuf};
 /// What the names of sockets end in that somebody may listen on. While one is made it is called otherwise.
 const SUFFIX: &str = "sock";
 
+/// What the folders of users are called: in the runtime folder of each, and with the user's number among temporary ones.
+const NAME: &str = "drover";
+const TEMPORARY: &str = "drover-";
+
+/// A socket that somebody may listen on.
+#[derive(Debug)]
+pub(super) struct Socket {
+    pub(super) path: PathBuf,
+    /// the user whose folder it is in
+    pub(super) owner: u32,
+}
+
 /// The folders in which a server of this user may have its socket, the best first; the one that was named alone.
 fn folders(named: Option<&Path>) -> Vec<PathBuf> {
     if let Some(named) = named {
@@ -18,8 +31,34 @@ fn folders(named: Option<&Path>) -> Vec<PathBuf> {
     }
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
     // not TMPDIR: who asks may have another one than the server
-    let temporary = PathBuf::from(format!("/tmp/drover-{}", geteuid().as_raw()));
-    runtime.into_iter().map(|folder| folder.join("drover")).chain([temporary]).collect()
+    let temporary = PathBuf::from(format!("/tmp/{TEMPORARY}{}", geteuid().as_raw()));
+    runtime.into_iter().map(|folder| folder.join(NAME)).chain([temporary]).collect()
+}
+
+/// A folder in which somebody else's server may be found, and whose it is by its name.
+type Elsewhere = (PathBuf, Option<u32>);
+
+/// Those of services, and of all users if `all`.
+fn elsewhere(run: &Path, temporary: &Path, all: bool) -> Vec<Elsewhere> {
+    let services = entries(&run.join(NAME)).into_iter().map(|(_, path)| (path, None));
+    if !all {
+        return services.collect();
+    }
+    let users = entries(&run.join("user")).into_iter().filter_map(|(name, path)| {
+        let uid = name.parse().ok()?;
+        Some((path.join(NAME), Some(uid)))
+    });
+    let others = entries(temporary).into_iter().filter_map(|(name, path)| {
+        let uid = name.strip_prefix(TEMPORARY)?.parse().ok()?;
+        Some((path, Some(uid)))
+    });
+    services.chain(users).chain(others).collect()
+}
+
+/// What is in a folder, by name.
+fn entries(folder: &Path) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect()
 }
 
 /// The first of them that can be used, made if it is not there.
@@ -49,29 +88,55 @@ fn make_one(folder: &Path) -> io::Result<()> {
 /// # Errors
 /// What is wrong with it.
 fn is_private(folder: &Path) -> io::Result<()> {
-    let found = fs::symlink_metadata(folder)?;
-    if !found.is_dir() || found.uid() != geteuid().as_raw() || found.mode() & 0o077 != 0 {
-        return Err(io::Error::other("not a folder that only this user may enter"));
+    if owner(folder)? != geteuid().as_raw() {
+        return Err(io::Error::other(NOT_PRIVATE));
     }
     Ok(())
 }
 
-/// The sockets in the folders.
-pub(super) fn sockets(named: Option<&Path>) -> Vec<PathBuf> {
-    let private = folders(named).into_iter().filter(|folder| is_private(folder).is_ok());
-    let entries = private.filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
-    let mut sockets: Vec<_> =
-        entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == SUFFIX)).collect();
-    sockets.sort();
+const NOT_PRIVATE: &str = "not a folder that only this user may enter";
+
+/// The only user, beside root, who may enter this folder.
+///
+/// # Errors
+/// When there is none, or others may.
+fn owner(folder: &Path) -> io::Result<u32> {
+    let found = fs::symlink_metadata(folder)?;
+    if !found.is_dir() || found.mode() & 0o077 != 0 {
+        return Err(io::Error::other(NOT_PRIVATE));
+    }
+    Ok(found.uid())
+}
+
+/// The sockets in the folders where this user may find servers.
+pub(super) fn sockets(named: Option<&Path>) -> Vec<Socket> {
+    let mut places: Vec<Elsewhere> = folders(named).into_iter().map(|folder| (folder, None)).collect();
+    if named.is_none() {
+        places.extend(elsewhere(Path::new("/run"), Path::new("/tmp"), geteuid().is_root()));
+    }
+    let mut sockets = Vec::new();
+    for (folder, said) in places {
+        let Ok(owner) = owner(&folder) else { continue };
+        let may_be_asked = geteuid().is_root() || owner == geteuid().as_raw();
+        if may_be_asked && said.is_none_or(|said| said == owner) {
+            let paths = entries(&folder).into_iter().map(|(_, path)| path);
+            let here = paths.filter(|path| path.extension().is_some_and(|e| e == SUFFIX));
+            sockets.extend(here.map(|path| Socket { path, owner }));
+        }
+    }
+    sockets.sort_by(|a, b| a.path.cmp(&b.path));
+    // a folder of root's may be found in two ways
+    sockets.dedup_by(|a, b| a.path == b.path);
     sockets
 }
 
-/// Removes sockets that nobody listens on: their servers were killed.
+/// Removes sockets of this user that nobody listens on: their servers were killed. Root leaves those of others: what is
+/// in a folder of theirs may be another file a moment later.
 pub(super) fn sweep(named: Option<&Path>) {
-    for socket in sockets(named) {
-        if UnixStream::connect(&socket).is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused) {
+    for socket in sockets(named).into_iter().filter(|socket| socket.owner == geteuid().as_raw()) {
+        if UnixStream::connect(&socket.path).is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused) {
             // another one may have been faster
-            let _ = fs::remove_file(&socket);
+            let _ = fs::remove_file(&socket.path);
         }
     }
 }
@@ -99,5 +164,20 @@ mod tests {
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o770)).unwrap();
         assert!(make_one(&folder).is_err());
         assert!(make_one(&base.path().join("none/drover")).is_err());
+    }
+
+    #[test]
+    fn root_looks_where_the_servers_of_all_users_are_and_others_where_services_are() {
+        let base = tempfile::tempdir().unwrap();
+        let (run, temporary) = (base.path().join("run"), base.path().join("tmp"));
+        for folder in ["run/drover/shop", "run/user/1000/drover", "run/user/x", "tmp/drover-7", "tmp/drover-x", "tmp/a"]
+        {
+            fs::create_dir_all(base.path().join(folder)).unwrap();
+        }
+        let service = (run.join("drover/shop"), None);
+        assert_eq!(elsewhere(&run, &temporary, false), std::slice::from_ref(&service));
+        let of_users = [(run.join("user/1000/drover"), Some(1000)), (temporary.join("drover-7"), Some(7))];
+        assert_eq!(elsewhere(&run, &temporary, true), [&[service][..], &of_users].concat());
+        assert!(elsewhere(&base.path().join("none"), &base.path().join("none"), true).is_empty());
     }
 }
