@@ -39,6 +39,15 @@ load_file <- function(given, kind = "auto", arguments = NULL) {
   loading$file <- found$path %||% "the expression"
   on.exit(rm(list = setdiff(ls(loading), "trace"), envir = loading))
   if (!is.null(arguments)) be_started_for(found, arguments)
+  if (is.null(found$path) || identical(normalizePath(given), found$path)) return(load_found(found))
+  # who has named a folder, or a _server.yml, is to know which file fails
+  withCallingHandlers(load_found(found), drover_error_load = function(error) {
+    stop_load(basename(found$path), ": ", conditionMessage(error))
+  })
+}
+
+# The same, of what find_app() has found.
+load_found <- function(found) {
   if (!is.null(found$path)) enter_folder(found$path)
   before <- ls(globalenv(), all.names = TRUE)
   value <- switch(found$kind,

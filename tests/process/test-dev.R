@@ -105,13 +105,85 @@ test("a change of what is sourced, or beside, counts; a picture's has pages load
   server <- develop(folder)
   writeLines("greeting <- 'second'", shared)
   comes(server, "second ")
-  writeLines("{}", file.path(folder, "data.json"))
   before <- c(generation(server), ask(server, "/")$body)
   writeLines("p {}", file.path(folder, "site.css"))
   expect(within(function() generation(server) != before[[1L]]), "pages are not loaded again")
   expect(ask(server, "/")$body == before[[2L]], "the app was loaded again for a picture")
   expect(logged(server, "site.css changed: pages that are open are loaded again"), "not told")
-  expect(!any(grepl("data.json", server$log())), "data that the app may write has it loaded again")
+}, ways = 1)
+
+test("an error is a page for a browser, which is loaded again when the app is mended", function() {
+  folder <- page_folder("one")
+  file <- file.path(folder, "app.R")
+  write_app(c("app <- dr_get(dr_app(), '/', function(req) stop('<not> yet'))",
+    "dr_get(app, '/own', function(req) dr_json(list(a = 1), status = 500))"), file)
+  server <- develop(file)
+  for (path in c("/", "/own", "/nowhere")) {
+    shown <- browse(server, path)
+    expect(as.integer(shown$status) >= 404L && grepl("^text/html", field(shown, "content-type")), path)
+    script <- paste0("refresh.js\" data-generation=\"", generation(server), "\"></script>")
+    expect(grepl(script, shown$body, fixed = TRUE), shown$body)
+    expect(!grepl("refresh", ask(server, path)$body), path, " is a page for who asks for data")
+  }
+  expect(grepl("&lt;not&gt; yet", browse(server)$body, fixed = TRUE), browse(server)$body)
+  before <- generation(server)
+  write_page("mended", file)
+  comes(server, "<p>mended</p>")
+  expect(generation(server) != before, "the page of the error would not be loaded again")
+}, ways = 1)
+
+test("who names a folder is told which of its files does not load, at the terminal and in the browser", function() {
+  folder <- page_folder("one")
+  writeLines(c("library(drover)", "x <- (1 +"), file.path(folder, "app.R"))
+  there <- paste("cd", shQuote(folder), "&& exec", shQuote(drover_program()), "dev . --port 0")
+  server <- launch(c("sh", "-c", there), env = runtime_folder())
+  shown <- browse(server)$body
+  title <- paste0("<h1>", normalizePath(folder), " does not load</h1>")
+  expect(grepl(title, shown, fixed = TRUE) && grepl("<pre>app.R: line 3, column 0: ", shown, fixed = TRUE), shown)
+  expect(logged(server, "does not load: app.R: line 3, column 0"), "not told")
+  writeLines(c("engine: drover", "file: other.R"), file.path(folder, "_server.yml"))
+  writeLines("stop('elsewhere')", file.path(folder, "other.R"))
+  comes(server, "other.R: line 1: elsewhere")
+}, ways = 1)
+
+test("a change of data beside the app has it loaded again, and what programs write has not", function() {
+  folder <- page_folder("one")
+  write_app(c("data <- readLines('data.csv')", "dr_get(dr_app(), '/', function(req) paste(data, Sys.getpid()))"),
+    file.path(folder, "app.R"))
+  writeLines("first", file.path(folder, "data.csv"))
+  dir.create(file.path(folder, "made"))
+  server <- develop(folder, "--ignore", file.path(folder, "made"), "--access-log", file.path(folder, "asked.txt"))
+  comes(server, "first")
+  for (name in c("a.log", "db.sqlite", "db.sqlite-wal", "Rplots.pdf", "made/a.csv")) {
+    writeLines("x", file.path(folder, name))
+  }
+  writeLines("second", file.path(folder, "data.csv"))
+  comes(server, "second")
+  # all of them were there with the data
+  expect(logged(server, "drover: data.csv changed: loading anew"), server$log())
+  expect(!any(grepl("(a.log|db.sqlite|Rplots|made|asked).* changed", server$log())), server$log())
+}, ways = 1)
+
+test("an app that writes a file whenever it is loaded is not loaded for ever", function() {
+  folder <- page_folder("one")
+  write_app(c("saveRDS(Sys.time(), 'cache.rds')", "dr_get(dr_app(), '/', function(req) 'x')"), file.path(folder, "app.R"))
+  server <- develop(folder)
+  expect(logged(server, "cache.rds changes whenever the app is loaded or asked, and is not watched"), server$log())
+  before <- generation(server)
+  write_page("another", file.path(folder, "app.R"))
+  comes(server, "<p>another</p>")
+  expect(generation(server) != before, "it is not loaded again for its own file")
+  # a page that is loaded again, and whose handler then writes
+  write_app(c("app <- dr_get(dr_app(), '/', function(req) {", "  for (name in c('a.json', 'b.png')) writeLines('x', name)",
+    "  'x'", "})", "app"), file.path(folder, "app.R"))
+  shown <- ""
+  ends <- function() {
+    now <- generation(server)
+    if (now != shown) browse(server)
+    shown <<- now
+    all(vapply(c("a.json changes whenever", "b.png changes whenever"), grepl, NA, paste(server$log(), collapse = "\n")))
+  }
+  expect(within(ends), paste(server$log(), collapse = "\n"))
 }, ways = 1)
 
 test("a page of another site reads nothing under a name that its owner has pointed here", function() {

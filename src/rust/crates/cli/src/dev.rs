@@ -6,15 +6,17 @@ use crate::options::{self, DevArgs, Told};
 use crate::tell::{say, write};
 use crate::watch::{Change, Need, Watch};
 use crate::words;
+use crate::written::Habits;
 use engine::Development;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, Write as _};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
 /// The programs that open an address in a browser: that of the user, Linux's, and macOS's.
 const OPENERS: [&str; 2] = ["xdg-open", "open"];
@@ -27,21 +29,32 @@ pub(crate) struct Dev {
     /// what the browser sees
     pub(crate) state: Arc<Development>,
     file: String,
+    habits: Habits,
     opener: Option<Child>,
 }
 
 impl Dev {
     /// For this app. Before the program gives up rights: a browser may need them.
-    pub(crate) fn new(args: &DevArgs, file: String) -> Dev {
-        Dev { state: Arc::new(Development::new()), file, opener: args.open.then(opener).flatten() }
+    pub(crate) fn new(args: &DevArgs, file: &Path) -> Dev {
+        // of a folder such as `.` the name
+        let name = file.canonicalize().ok().filter(|path| path.is_dir()).unwrap_or_else(|| file.to_owned());
+        let (state, habits) = (Arc::new(Development::new()), Habits::default());
+        Dev { state, file: name.display().to_string(), habits, opener: args.open.then(opener).flatten() }
     }
 
     /// Watches the app from now on.
     ///
     /// # Errors
     /// When the system has no thread.
-    pub(crate) fn watch(told: &Told, args: &DevArgs, tell: impl Fn(Change) -> bool + Send + 'static) -> io::Result<()> {
-        Watch::new(&told.file, told.config.clone(), args.watch.clone()).start(tell)
+    pub(crate) fn watch(
+        &self,
+        told: &Told,
+        args: &DevArgs,
+        tell: impl Fn(Change) -> bool + Send + 'static,
+    ) -> io::Result<()> {
+        let less = args.ignore.iter().cloned().chain(told.written()).collect();
+        let watch = Watch::new(&told.file, told.config.clone()).with(args.watch.clone()).without(less);
+        watch.knowing(self.habits.clone()).start(tell)
     }
 
     /// It listens there.
@@ -67,6 +80,7 @@ impl Dev {
         say(&format!("{first}{more} changed: {what}"));
         if change.need == Need::Refresh {
             self.state.refresh();
+            self.habits.has_loaded(Instant::now());
             return None;
         }
         if change.need == Need::Restart {
@@ -77,12 +91,14 @@ impl Dev {
                 return None;
             }
         }
+        self.habits.loads();
         Some(change.need)
     }
 
     /// The app has been loaded, and serves.
     pub(crate) fn has_loaded(&self) {
         self.state.has_changed();
+        self.habits.has_loaded(Instant::now());
     }
 
     /// It could not be loaded.
@@ -91,6 +107,7 @@ impl Dev {
         write(&format!("drover: {title}: {}", why.replace('\n', "\n    ")));
         say("it is tried again when a file changes; until then this is what browsers see");
         self.state.has_failed(&title, why);
+        self.habits.has_loaded(Instant::now());
     }
 }
 

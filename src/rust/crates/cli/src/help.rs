@@ -14,7 +14,8 @@ pub(crate) const DEV_EXAMPLES: &str = "\
 Examples:
   drover dev app.R --open            and a browser shows it
   drover dev . --port 8000           the app in this folder
-  drover dev app.R --watch model.rds what else it is made of
+  drover dev app.R --watch ../shared what else it is made of
+  drover dev app.R --ignore out      what it writes itself
 All options of drover serve are understood; --debug and one worker are the defaults here.";
 
 /// Of whatever takes settings.

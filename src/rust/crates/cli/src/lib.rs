@@ -4,10 +4,10 @@
 //! and `values` what these may be; `words` completes what people write in short, `tell` is how it speaks,
 //! `surroundings` tells what of it was taken for what, `blame` where a wrong value comes from; `r` finds R and the
 //! package; `serve` starts everything, on a socket that may be `inherited`, the `attendant` passes on what happens and
-//! what `signals` and `control` ask for, and the `banner` says where it serves; `dev` and `watch` are for who works on
-//! an app; `exit` has the exit codes. `manage` asks servers that run, `profiling` looks into their workers, `bench`
-//! loads one, `unit` writes a service, `users` have names, `openapi` is a command of R, `install` makes a link and
-//! completions, `password` hashes one. What the processes do is the business of `supervisor`.
+//! what `signals` and `control` ask for, and the `banner` says where it serves; `dev`, `watch` and `written` are for
+//! who works on an app; `exit` has the exit codes. `manage` asks servers that run, `profiling` looks into their
+//! workers, `bench` loads one, `unit` writes a service, `users` have names, `openapi` is a command of R, `install`
+//! makes a link and completions, `password` hashes one. What the processes do is the business of `supervisor`.
 #![forbid(unsafe_code)]
 
 mod attendant;
@@ -48,6 +48,7 @@ mod users;
 mod values;
 mod watch;
 mod words;
+mod written;
 
 use attendant::Ended;
 use options::{Asked, Own};
@@ -71,7 +72,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     for note in &told.notes {
         tell::say(note);
     }
-    let dev = told.dev.as_ref().map(|args| dev::Dev::new(args, told.file.display().to_string()));
+    let dev = told.dev.as_ref().map(|args| dev::Dev::new(args, &told.file));
     modesty::be_modest();
     match serve::serve(&told, dev) {
         Ok(Ended::Told) => ExitCode::SUCCESS,

@@ -114,6 +114,9 @@ pub struct DevArgs {
     /// A file or folder that the app is made of, too; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) watch: Vec<PathBuf>,
+    /// A file or folder that the app writes: its changes count for nothing; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub(crate) ignore: Vec<PathBuf>,
 }
 
 /// The app of a command that asks about it.
@@ -401,6 +404,11 @@ impl Told {
     /// Where the value of a setting comes from.
     pub(crate) fn origin(&self, name: &str) -> Origin {
         self.given.origin(name)
+    }
+
+    /// What the server itself writes.
+    pub(crate) fn written(&self) -> impl Iterator<Item = PathBuf> + '_ {
+        ["log", "access_log", "upload_path"].iter().filter_map(|name| self.given.text(name).map(PathBuf::from))
     }
 
     /// An error about settings, with the places of those that it names.

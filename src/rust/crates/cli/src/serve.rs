@@ -67,9 +67,9 @@ pub fn serve(options: &Told, dev: Option<Dev>) -> Result<Ended, Error> {
         if let Err(e) = &listening {
             say(&format!("drover status, reload, stop and profile will not find this server: {e}"));
         }
-        if let Some(args) = options.dev.as_ref().filter(|_| dev.is_some()) {
+        if let (Some(dev), Some(args)) = (&dev, &options.dev) {
             let changed = notes.clone();
-            Dev::watch(options, args, move |change| changed.send(Note::Changed(change)).is_ok()).map_err(system)?;
+            dev.watch(options, args, move |change| changed.send(Note::Changed(change)).is_ok()).map_err(system)?;
         }
         let bell = Doorbell(notes);
         let wake = Arc::new(move || drop(bell.0.send(Note::Event)));

@@ -1,15 +1,17 @@
 //! What `drover dev` watches: the app's file, what is beside and below it, what R files there `source()`, the settings
 //! file, and what it was told to. Looked at twice a second: a few thousand files cost less than a millisecond of each
 //! look's half second, and nothing has to be told by the system, which on shared and remote folders it is not.
-//! Neighbour: `dev`, which acts on it.
+//! Neighbours: `dev`, which acts on it; `written`, which knows what is not the developer's.
 
+use crate::tell::say;
+use crate::written::{is_output, Habits};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Between two looks.
 const EACH: Duration = Duration::from_millis(500);
@@ -18,18 +20,22 @@ const SETTLED: Duration = Duration::from_millis(100);
 /// What never settles counts after so many looks.
 const MOST_LOOKS: usize = 20;
 
-/// Bounds, for who has an app in a folder with everything else.
+/// Bounds, for who has an app in a folder with everything else. There may be as many files of data as of sources.
 const MOST_FILES: usize = 2_000;
 const MOST_ENTRIES: usize = 10_000;
 const DEEPEST: usize = 8;
 
 /// Libraries of packages, which an app does not change.
 const OTHERS: [&str; 4] = ["renv", "packrat", "node_modules", "__pycache__"];
-/// What the app is made of. Not what it may write itself, such as logs and tables: that would have it loaded for ever.
+/// What the app is made of.
 const SOURCES: [&str; 6] = ["r", "yml", "yaml", "rmd", "html", "htm"];
 /// What is sent as it is: a page is to be loaded again, and not the app.
 const ASSETS: [&str; 13] =
     ["css", "js", "mjs", "map", "svg", "png", "jpg", "jpeg", "gif", "webp", "ico", "woff", "woff2"];
+/// Assets that people write. Pictures may be the app's.
+const TYPED: [&str; 3] = ["css", "js", "mjs"];
+/// What R and packages read at their start, though its name is hidden.
+const HIDDEN: [&str; 3] = [".Renviron", ".Rprofile", ".env"];
 
 /// What a change asks for, the least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -61,6 +67,9 @@ pub(crate) struct Watch {
     settings: PathBuf,
     /// whatever is in these, too
     more: Vec<PathBuf>,
+    /// nothing of these
+    less: Vec<PathBuf>,
+    habits: Habits,
     /// what R files had as their sources, and what they were then
     sourced: HashMap<PathBuf, (Stamp, Vec<PathBuf>)>,
 }
@@ -82,19 +91,33 @@ impl Stamp {
 }
 
 impl Watch {
-    /// For the app in this file or folder, with these settings; `more` are files and folders in which everything
-    /// counts.
-    pub(crate) fn new(app: &Path, settings: PathBuf, more: Vec<PathBuf>) -> Watch {
+    /// For the app in this file or folder, with these settings.
+    pub(crate) fn new(app: &Path, settings: PathBuf) -> Watch {
         // one file has one name
-        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         let file = absolute(app.to_owned());
         let folder = match fs::metadata(app) {
             Ok(found) if found.is_dir() => Some(file.clone()),
             Ok(_) => file.parent().map(Path::to_owned),
             Err(_) => None,
         };
-        let more = more.into_iter().map(absolute).collect();
-        Watch { folder, file, settings: absolute(settings), more, sourced: HashMap::new() }
+        let (more, less) = (Vec::new(), Vec::new());
+        let (settings, habits) = (absolute(settings), Habits::default());
+        Watch { folder, file, settings, more, less, habits, sourced: HashMap::new() }
+    }
+
+    /// The same, and of these files and folders everything counts.
+    pub(crate) fn with(self, more: Vec<PathBuf>) -> Watch {
+        Watch { more: more.into_iter().map(absolute).collect(), ..self }
+    }
+
+    /// The same, and of these files and folders nothing does.
+    pub(crate) fn without(self, less: Vec<PathBuf>) -> Watch {
+        Watch { less: less.into_iter().map(absolute).collect(), ..self }
+    }
+
+    /// The same, with what is known of files by what they do.
+    pub(crate) fn knowing(self, habits: Habits) -> Watch {
+        Watch { habits, ..self }
     }
 
     /// Calls `tell` for each change from now on, in a thread of its own, until it answers `false`.
@@ -127,23 +150,56 @@ impl Watch {
 
     /// All that is watched, as it is now.
     fn look(&mut self) -> Stamps {
-        let mut stamps = Stamps::new();
+        let (mut stamps, mut data) = (Stamps::new(), Stamps::new());
         let mut entries = 0;
         for path in [&self.file, &self.settings] {
             add(path, &mut stamps);
         }
         if let Some(folder) = &self.folder {
-            below(folder, &mut stamps, &mut entries, &|path| need_of(path).is_some());
+            below(folder, &mut entries, &mut |path| {
+                let found = match self.kind(path) {
+                    // it would keep all others from settling
+                    Some(_) if self.habits.know(path) => return,
+                    Some(Kind::Data) => &mut data,
+                    Some(_) => &mut stamps,
+                    None => return,
+                };
+                if found.len() < MOST_FILES {
+                    add(path, found);
+                }
+            });
         }
         for path in &self.more {
             if path.is_dir() {
-                below(path, &mut stamps, &mut entries, &|_| true);
+                below(path, &mut entries, &mut |path| {
+                    if stamps.len() < MOST_FILES {
+                        add(path, &mut stamps);
+                    }
+                });
             } else {
                 add(path, &mut stamps);
             }
         }
+        stamps.extend(data);
         self.add_sourced(&mut stamps);
         stamps
+    }
+
+    /// What a file is that is beside the app or below; `None` when it is nothing to the app.
+    fn kind(&self, path: &Path) -> Option<Kind> {
+        if self.less.iter().any(|less| path.starts_with(less)) {
+            return None;
+        }
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let extension = extension.to_ascii_lowercase();
+        if SOURCES.contains(&&*extension) {
+            Some(Kind::Source)
+        } else if ASSETS.contains(&&*extension) {
+            Some(if TYPED.contains(&&*extension) { Kind::Text } else { Kind::Picture })
+        } else {
+            let below = self.folder.as_ref().and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path);
+            (!is_output(below)).then_some(Kind::Data)
+        }
     }
 
     /// What R files source, and what that sources.
@@ -165,33 +221,48 @@ impl Watch {
                 }
             };
             for source in sources {
-                if !stamps.contains_key(&source) && add(&source, stamps) {
+                let is_wanted = !self.less.iter().any(|less| source.starts_with(less));
+                if is_wanted && !stamps.contains_key(&source) && add(&source, stamps) {
                     files.push(source);
                 }
             }
         }
     }
 
-    /// What is another one now than it was, if anything is.
+    /// What is another one now than it was, if anything is that the app has not written itself.
     fn change(&self, before: &Stamps, now: &Stamps) -> Option<Change> {
         let gone = before.keys().filter(|path| !now.contains_key(*path));
         let new = now.iter().filter(|(path, stamp)| before.get(*path) != Some(stamp)).map(|(path, _)| path);
-        let changed: Vec<&PathBuf> = new.chain(gone).collect();
+        let (mut doubtful, mut changed): (Vec<PathBuf>, Vec<PathBuf>) =
+            new.chain(gone).cloned().partition(|path| self.may_be_written(path));
+        for own in self.habits.sift(&mut doubtful, Instant::now()) {
+            let (name, path) = (self.name(&own), own.display());
+            say(&format!(
+                "{name} changes whenever the app is loaded or asked, and is not watched: --watch {path} has it so"
+            ));
+        }
+        changed.append(&mut doubtful);
         let need = changed.iter().map(|path| self.need(path)).max()?;
         let names = changed.iter().map(|path| self.name(path)).collect();
         Some(Change { names, need })
     }
 
+    /// Whether what was asked for, or is the app itself: that is the app's whatever its name.
+    fn is_named(&self, path: &Path) -> bool {
+        let is_below = self.folder.as_ref().is_some_and(|folder| path.starts_with(folder));
+        !is_below || path == self.file || self.more.iter().any(|more| path.starts_with(more))
+    }
+
+    /// Whether the app may have written it, and not a person.
+    fn may_be_written(&self, path: &Path) -> bool {
+        path != self.settings && !self.is_named(path) && matches!(self.kind(path), Some(Kind::Data | Kind::Picture))
+    }
+
     fn need(&self, path: &Path) -> Need {
-        if path == self.settings {
-            return Need::Restart;
-        }
-        // what was asked for, or is the app itself, is the app's whatever its name
-        let is_beside = self.folder.as_ref().is_some_and(|folder| path.starts_with(folder)) && path != self.file;
-        if is_beside && !self.more.iter().any(|more| path.starts_with(more)) {
-            need_of(path).unwrap_or(Need::Reload)
-        } else {
-            Need::Reload
+        match self.kind(path) {
+            _ if path == self.settings => Need::Restart,
+            Some(Kind::Text | Kind::Picture) if !self.is_named(path) => Need::Refresh,
+            _ => Need::Reload,
         }
     }
 
@@ -201,14 +272,21 @@ impl Watch {
     }
 }
 
-/// What a change of a file of this name asks for; `None` when it is nothing to an app.
-fn need_of(path: &Path) -> Option<Need> {
-    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
-    if SOURCES.contains(&&*extension) {
-        Some(Need::Reload)
-    } else {
-        ASSETS.contains(&&*extension).then_some(Need::Refresh)
-    }
+/// What a file is to an app.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// it is made of it
+    Source,
+    /// sent as it is, and written by a person
+    Text,
+    /// sent as it is
+    Picture,
+    /// anything else
+    Data,
+}
+
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
 }
 
 fn is_r(path: &Path) -> bool {
@@ -222,24 +300,26 @@ fn add(path: &Path, stamps: &mut Stamps) -> bool {
     true
 }
 
-/// The files in a folder and in those below it, the nearest first, within the bounds. Names that begin with a point are
-/// those of editors and of version control.
-fn below(folder: &Path, stamps: &mut Stamps, entries: &mut usize, counts: &dyn Fn(&Path) -> bool) {
+/// Calls `found` for the files in a folder and in those below it, the nearest first, within the bounds. Most names that
+/// begin with a point are those of editors and of version control.
+fn below(folder: &Path, entries: &mut usize, found: &mut dyn FnMut(&Path)) {
     let mut folders = VecDeque::from([(folder.to_owned(), 0)]);
     while let Some((folder, depth)) = folders.pop_front() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             *entries += 1;
-            if *entries > MOST_ENTRIES || stamps.len() >= MOST_FILES {
+            if *entries > MOST_ENTRIES {
                 return;
             }
             let (name, path) = (entry.file_name(), entry.path());
-            let Some(name) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+            let Some(name) = name.to_str().filter(|name| !name.starts_with('.') || HIDDEN.contains(name)) else {
+                continue;
+            };
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 if depth < DEEPEST && !OTHERS.contains(&name) {
                     folders.push_back((path, depth + 1));
                 }
-            } else if counts(&path) {
-                add(&path, stamps);
+            } else {
+                found(&path);
             }
         }
     }
@@ -276,6 +356,10 @@ mod tests {
             ("app/www/site.css", ""),
             ("app/www/deep/page.html", ""),
             ("app/data.sqlite", ""),
+            ("app/data.csv", ""),
+            ("app/made/a.csv", ""),
+            ("app/logs/a.json", ""),
+            ("app/.Renviron", ""),
             ("app/.hidden.R", ""),
             ("app/renv/library/x.R", ""),
             ("shared/a.R", "sys.source(\"../shared/b.R\", globalenv())"),
@@ -292,7 +376,9 @@ mod tests {
 
     fn watch(folder: &Path) -> Watch {
         let app = folder.join("app/app.R");
-        Watch::new(&app, app.with_file_name("drover.toml"), vec![folder.join("model")])
+        Watch::new(&app, app.with_file_name("drover.toml"))
+            .with(vec![folder.join("model")])
+            .without(vec![folder.join("app/made")])
     }
 
     #[test]
@@ -304,7 +390,9 @@ mod tests {
         let expected = [
             "app/../shared/a.R",
             "app/../shared/b.R",
+            "app/.Renviron",
             "app/app.R",
+            "app/data.csv",
             "app/www/deep/page.html",
             "app/www/site.css",
             "model/weights.bin",
@@ -323,6 +411,8 @@ mod tests {
             ("app/new.R", "1", "new.R", Need::Reload),
             ("app/www/deep/page.html", "<p>", "www/deep/page.html", Need::Reload),
             ("model/weights.bin", "1", "", Need::Reload),
+            ("app/data.csv", "a,b", "data.csv", Need::Reload),
+            ("app/new.rds", "1", "new.rds", Need::Reload),
             ("app/drover.toml", "port = 0", "drover.toml", Need::Restart),
         ] {
             fs::write(folder.path().join(name), text).unwrap();
@@ -335,9 +425,29 @@ mod tests {
         fs::remove_file(folder.path().join("app/new.R")).unwrap();
         let now = watch.look();
         assert_eq!(watch.change(&seen, &now).unwrap().names, ["new.R"]);
-        fs::write(folder.path().join("app/data.sqlite"), "x").unwrap();
+        for name in ["app/data.sqlite", "app/data.sqlite-wal", "app/made/a.csv", "app/made/b.R", "app/logs/a.json"] {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
         let later = watch.look();
         assert_eq!(watch.change(&now, &later), None);
+    }
+
+    #[test]
+    fn what_the_app_writes_each_time_ends_to_count_unless_it_is_named() {
+        let folder = folder();
+        let counted = |name: &str| {
+            let mut watch = watch(folder.path());
+            let mut changes = 0;
+            for i in 0..6 {
+                let seen = watch.look();
+                fs::write(folder.path().join(name), "x".repeat(i + 1)).unwrap();
+                let now = watch.look();
+                changes += usize::from(watch.change(&seen, &now).is_some());
+            }
+            changes
+        };
+        assert_eq!(["app/made.rds", "app/www/plot.png", "app/data.csv"].map(counted), [2; 3]);
+        assert_eq!(["app/app.R", "app/www/site.css", "model/weights.bin"].map(counted), [6; 3]);
     }
 
     #[test]
@@ -352,8 +462,11 @@ mod tests {
         for i in 0..=MOST_FILES {
             fs::write(folder.path().join(format!("{i}.R")), "").unwrap();
         }
+        for i in 0..10 {
+            fs::write(folder.path().join(format!("{i}.csv")), "").unwrap();
+        }
         let app = folder.path().join("0.R");
-        assert_eq!(Watch::new(&app, app.with_extension("toml"), Vec::new()).look().len(), MOST_FILES);
+        assert_eq!(Watch::new(&app, app.with_extension("toml")).look().len(), MOST_FILES + 10);
     }
 
     #[test]

@@ -1,15 +1,16 @@
 //! What the server does beside serving for somebody who works on the app (`drover dev`): an app that does not load is a
-//! page that says why, in the place of all others, and open pages are loaded again when there is something new.
+//! page that says why, in the place of all others, an error is a page, too, to a browser, and open pages are loaded
+//! again when there is something new.
 //! Neighbours: `pipeline`, which asks here first and last; the program, which says what became of each loading.
 //!
 //! Without WebSockets: a script, which is put into HTML as it goes out, asks for the number of the present state each
 //! second.
 
-use crate::respond::{text, unstored};
+use crate::respond::{is_json, text, unstored};
 use bytes::{Bytes, BytesMut};
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, LAST_MODIFIED};
 use http::{HeaderValue, Method, StatusCode};
-use httpd::{ascii, Body, Fields, Head, Response};
+use httpd::{ascii, phrase_or_class, Body, Fields, Head, Response};
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -32,6 +33,8 @@ const REFRESH: &str = r#"(() => {
   setTimeout(ask, 1000);
 })();
 "#;
+
+const HTML: &str = "text/html; charset=utf-8";
 
 /// Longest page that gets the script: it is held in memory for that.
 const LONGEST: u64 = 4 << 20;
@@ -107,33 +110,55 @@ impl Development {
         let problem = self.lock().problem.clone()?;
         let (status, is_page) = (StatusCode::INTERNAL_SERVER_ERROR, wants_html(&head.fields));
         Some(if is_page {
-            unstored(status, "text/html; charset=utf-8", page(&problem))
+            unstored(status, HTML, page(&problem))
         } else {
             text(status, format!("{}\n\n{}\n", problem.title, problem.text))
         })
     }
 
-    /// Puts the script into a whole page of HTML. It is not to be kept by the browser: without the script of another
-    /// time.
-    pub(crate) fn add_script(&self, method: &Method, response: &mut Response) {
-        let fields = &response.fields;
-        let is_html = fields.get(&CONTENT_TYPE).is_some_and(|kind| {
-            kind.len() >= 9
-                && kind[..9].eq_ignore_ascii_case(b"text/html")
-                && matches!(kind.get(9), None | Some(b';' | b' '))
-        });
-        let is_part = response.status == StatusCode::PARTIAL_CONTENT || fields.get(&CONTENT_ENCODING).is_some();
-        if !is_html || is_part || *method == Method::HEAD {
+    /// Has a page of a browser loaded again after a change, be it one of the app or the text of an error.
+    pub(crate) fn keep_new(&self, method: &Method, request: &Fields, response: &mut Response) {
+        let is_part =
+            response.status == StatusCode::PARTIAL_CONTENT || response.fields.get(&CONTENT_ENCODING).is_some();
+        if is_part || *method == Method::HEAD {
             return;
         }
+        if media_type(response).is_some_and(|kind| kind.eq_ignore_ascii_case("text/html")) {
+            self.add_script(response, |bytes| bytes);
+        } else if is_text_of_error(response) && wants_html(request) {
+            let status = response.status;
+            let title = format!("{} {}", status.as_u16(), phrase_or_class(status.as_u16()));
+            self.add_script(response, |bytes| {
+                page(&Problem { title, text: String::from_utf8_lossy(&bytes).into_owned() }).into()
+            });
+        }
+    }
+
+    /// Makes a page of the body, with the script. It is not to be kept by the browser: without the script of another
+    /// time.
+    fn add_script(&self, response: &mut Response, page_of: impl FnOnce(Bytes) -> Bytes) {
         let Some(bytes) = response.body.read(LONGEST) else { return };
         let script = format!("<script src=\"{SCRIPT}\" data-generation=\"{}\"></script>", self.generation());
-        response.body = Body::bytes(with_script(bytes, &script));
+        response.body = Body::bytes(with_script(page_of(bytes), &script));
+        response.fields.set(&CONTENT_TYPE, HeaderValue::from_static(HTML));
         response.fields.length = None;
         response.fields.remove(&ETAG);
         response.fields.remove(&LAST_MODIFIED);
         response.fields.set(&CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
+}
+
+/// Without its parameters.
+fn media_type(response: &Response) -> Option<&str> {
+    let kind = std::str::from_utf8(response.fields.get(&CONTENT_TYPE)?).ok()?;
+    Some(kind.split(';').next().unwrap_or_default().trim())
+}
+
+/// Whether a person who reads it has something to mend. Whoever asked for another host gets no page of this one.
+fn is_text_of_error(response: &Response) -> bool {
+    let status = response.status;
+    let is_text = media_type(response).is_none_or(|kind| kind.eq_ignore_ascii_case("text/plain") || is_json(kind));
+    (status.is_client_error() || status.is_server_error()) && status != StatusCode::MISDIRECTED_REQUEST && is_text
 }
 
 /// A browser names it; what asks for data does not.
@@ -152,8 +177,10 @@ fn with_script(page: Bytes, script: &str) -> Bytes {
 }
 
 fn page(problem: &Problem) -> String {
-    let mut page = String::from(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>The app does not load</title>\n\
+    let mut page = String::from("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>");
+    escape(&problem.title, &mut page);
+    page.push_str(
+        "</title>\n\
          <style>body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 3rem auto; padding: 0 1rem }\n\
          pre { background: #f4f4f4; color: #111; padding: 1rem; overflow-x: auto; border-left: 4px solid #c00 }\n\
          small { color: #666 }</style></head>\n<body><h1>",
@@ -161,9 +188,7 @@ fn page(problem: &Problem) -> String {
     escape(&problem.title, &mut page);
     page.push_str("</h1>\n<pre>");
     escape(&problem.text, &mut page);
-    page.push_str(
-        "</pre>\n<small>drover dev: this page goes away with the next file that loads.</small>\n</body></html>\n",
-    );
+    page.push_str("</pre>\n<small>drover dev: this page refreshes when a file changes.</small>\n</body></html>\n");
     page
 }
 
@@ -187,22 +212,28 @@ mod tests {
     use super::*;
 
     fn html(body: &str) -> Response {
-        unstored(StatusCode::OK, "text/html; charset=utf-8", body.to_owned())
+        unstored(StatusCode::OK, HTML, body.to_owned())
     }
 
-    fn sent(development: &Development, mut response: Response, method: &Method) -> String {
-        development.add_script(method, &mut response);
+    fn asked(accept: &'static str) -> Fields {
+        Fields::from_iter([(ACCEPT, accept)])
+    }
+
+    fn sent(development: &Development, mut response: Response, method: &Method, accept: &'static str) -> String {
+        development.keep_new(method, &asked(accept), &mut response);
         String::from_utf8(response.body.take_bytes().unwrap().to_vec()).unwrap()
     }
+
+    const BROWSER: &str = "text/html,*/*;q=0.8";
 
     #[test]
     fn pages_get_the_script_and_nothing_else_does() {
         let development = Development::new();
         let script = format!("<script src=\"{SCRIPT}\" data-generation=\"{}\"></script>", development.generation());
-        let get = |response| sent(&development, response, &Method::GET);
+        let get = |response| sent(&development, response, &Method::GET, BROWSER);
         assert_eq!(get(html("<p>a</p></BODY></html>")), format!("<p>a</p>{script}</BODY></html>"));
         assert_eq!(get(html("a")), format!("a{script}"));
-        assert_eq!(sent(&development, html("a"), &Method::HEAD), "a");
+        assert_eq!(sent(&development, html("a"), &Method::HEAD, BROWSER), "a");
         assert_eq!(get(unstored(StatusCode::OK, "text/html5", "a")), "a");
         assert_eq!(get(unstored(StatusCode::OK, "application/json", "{}")), "{}");
         assert_eq!(get(unstored(StatusCode::PARTIAL_CONTENT, "text/html", "a")), "a");
@@ -212,12 +243,31 @@ mod tests {
     }
 
     #[test]
+    fn an_error_is_a_page_to_a_browser_and_to_nobody_else() {
+        let development = Development::new();
+        let error = |status, kind| unstored(StatusCode::from_u16(status).unwrap(), kind, "why: a<b");
+        let get = |response| sent(&development, response, &Method::GET, BROWSER);
+        for kind in ["text/plain; charset=utf-8", "application/problem+json", "application/json"] {
+            let page = get(error(500, kind));
+            assert!(page.contains("<h1>500 Internal Server Error</h1>\n<pre>why: a&lt;b</pre>"), "{page}");
+            assert!(page.contains(SCRIPT) && get(error(404, kind)).contains(SCRIPT), "{page}");
+            assert_eq!(get(error(200, kind)), "why: a<b");
+            assert_eq!(sent(&development, error(500, kind), &Method::GET, "application/json"), "why: a<b");
+        }
+        assert_eq!(get(error(421, "text/plain")), "why: a<b");
+        assert_eq!(get(error(500, "image/png")), "why: a<b");
+        let mut response = error(500, "text/plain");
+        development.keep_new(&Method::GET, &asked(BROWSER), &mut response);
+        assert_eq!(response.fields.get(&CONTENT_TYPE), Some(HTML.as_bytes()));
+    }
+
+    #[test]
     fn a_page_with_the_script_is_not_kept() {
         let mut response = html("a");
         response.fields.set(&ETAG, HeaderValue::from_static("\"1\""));
         response.fields.set(&CACHE_CONTROL, HeaderValue::from_static("max-age=60"));
         response.fields.length = Some(1);
-        Development::new().add_script(&Method::GET, &mut response);
+        Development::new().keep_new(&Method::GET, &asked(BROWSER), &mut response);
         assert_eq!((response.fields.get(&ETAG), response.fields.length), (None, None));
         assert_eq!(response.fields.get(&CACHE_CONTROL), Some(&b"no-store"[..]));
     }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// What the names of sockets end in that somebody may listen on. While one is made it is called otherwise.
 const SUFFIX: &str = "sock";
 
-/// What the folders of users are called: in the runtime folder of each, and with the user's number among temporary ones.
+/// What folders are called in that of a user, and, before the user's number, among temporary ones.
 const NAME: &str = "drover";
 const TEMPORARY: &str = "drover-";
 

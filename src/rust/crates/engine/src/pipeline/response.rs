@@ -53,7 +53,7 @@ pub fn finish(state: &mut State, mut answer: Answer, body: Incoming, context: &C
     };
     policies::dress(state, is_failure, &mut response, context);
     if let Some(development) = &context.development {
-        development.add_script(&state.head.method, &mut response);
+        development.keep_new(&state.head.method, &state.head.fields, &mut response);
     }
     if !may_have_content(response.status) && !response.body.is_socket() {
         response.body = Body::empty();
