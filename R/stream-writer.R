@@ -12,6 +12,7 @@
 #'   data frame as a line for each row. It returns when the client has taken most of what was sent before: a slow client
 #'   slows the function down, and memory holds what is written at a time and at most 256 kB.
 #' - `out$event(data, event, id, retry, comment)` writes a Server-Sent Event, with the fields of [dr_stream_sse()].
+#'   How a browser hears that there is no more is told there, too.
 #' - `out$is_open()` says whether somebody still reads.
 #' - `out$trailers(fields)` sends header fields after the complete body: see `trailers` of [dr_stream()]. A later call
 #'   replaces an earlier one.

@@ -12,7 +12,8 @@
 #'   line of JSON, and a data frame as a line for each row (`application/x-ndjson`). An empty one, or none, sends
 #'   nothing; the function is called again, but not before 10 milliseconds have passed.
 #' - `state`: what the next call gets as `state`. Without it, or with `NULL`, the state stays as it is.
-#' - `done`: `TRUE` when the body is complete with this chunk. `FALSE` or nothing: there is more to come.
+#' - `done`: `TRUE` when the body is complete with this chunk. `FALSE` or nothing: there is more to come. What it means
+#'   to `EventSource` in a browser, [dr_stream_sse()] says.
 #' - `trailers`: with `done`, header fields that are sent behind the body, for what is known only then, such as a
 #'   checksum: a named list of strings, as for [dr_response()]. Those that a client needs before the body, such as
 #'   `Content-Type` and `Set-Cookie`, are an error. `headers = list(Trailer = "Digest")` announces them.
@@ -81,6 +82,11 @@ dr_stream <- function(next_chunk, state = NULL, content_type = "text/event-strea
 #' - `retry`: a number of milliseconds after which a browser is to come back.
 #' - `comment`: text that clients ignore.
 #'
+#' `done = TRUE` ends the response, and not yet the stream in a browser: `EventSource` comes back, as after a connection
+#' that was lost, and a stream without `id` begins anew. It stays away when its page calls `close()` at the last event,
+#' or when the handler answers with `dr_response(status = 204)` as `req$headers$"last-event-id"` is the `id` of the last
+#' one: see the example.
+#'
 #' `Cache-Control: no-cache` and `X-Accel-Buffering: no` are sent unless `headers` has other values for them.
 #'
 #' @param generator A function of two arguments, `state` and `cancelled`, see Details.
@@ -95,6 +101,14 @@ dr_stream <- function(next_chunk, state = NULL, content_type = "text/event-strea
 #' dr_get(app, "/clock", function(req) {
 #'   dr_stream_sse(function(state, cancelled) {
 #'     list(data = format(Sys.time()), event = "tick", id = state, state = state + 1)
+#'   }, state = 1, min_interval = 1)
+#' })
+#'
+#' # a stream that ends for good: a browser that comes back has seen the last event
+#' dr_get(app, "/three", function(req) {
+#'   if (identical(req$headers$"last-event-id", "3")) return(dr_response(status = 204))
+#'   dr_stream_sse(function(state, cancelled) {
+#'     list(data = state, id = state, state = state + 1, done = state == 3)
 #'   }, state = 1, min_interval = 1)
 #' })
 #' @export

@@ -281,3 +281,52 @@ test("a generator that does not return ends with its worker, once a request has 
   expect(within(function() ask(server, "/text")$status == "200"), "nobody answers")
   expect(logged(server, "for a stream or a promise, did not return"), "the log does not say why")
 })
+
+# The first block of a page of documentation in this language that has `text`.
+block_of_page <- function(page, language, text) {
+  lines <- readLines(file.path(root, "docs", page), encoding = "UTF-8")
+  fences <- grep("^```", lines)
+  starts <- fences[lines[fences] == paste0("```", language)]
+  blocks <- lapply(starts, function(start) lines[seq(start + 1L, fences[fences > start][[1L]] - 1L)])
+  Filter(function(block) any(grepl(text, block, fixed = TRUE)), blocks)[[1L]]
+}
+
+# A program of a page, for EventSource as browsers have it: the process.
+start_page <- function(lines) {
+  node <- Sys.which("node")
+  flags <- "--experimental-eventsource"
+  there <- nzchar(node) && processx::run(node, c(flags, "-e", "EventSource"), error_on_status = FALSE)$status == 0L
+  if (!there) skip("there is no node with EventSource")
+  file <- tempfile("page-", fileext = ".mjs")
+  writeLines(lines, file)
+  start_client(node, c(flags, "--no-warnings", file), stdout = "|", stderr = "2>&1")
+}
+
+test("the stream of the documentation ends for good: by the handler, and by the page", function() {
+  log <- tempfile("access-")
+  sample <- write_app(c("app <- dr_app()", block_of_page("streams.md", "r", "\"/progress\""), "app"))
+  server <- serve(sample, access_log = log)
+  asked <- function() sum(grepl("GET /progress", readLines(log)))
+  page <- start_page(c(
+    sprintf("const source = new EventSource('%s/progress');", server$url), "const seen = [];",
+    "source.addEventListener('progress', (event) => seen.push(event.lastEventId));",
+    # node would end while it waits to come back
+    "const stays = setInterval(() => {", "  if (source.readyState !== EventSource.CLOSED) return;",
+    "  console.log('closed after ' + seen);", "  clearInterval(stays);", "}, 100);"
+  ))
+  page$wait(patience() * 1000)
+  expect(!page$is_alive(), "a browser comes back for ever")
+  said <- trimws(page$read_all_output())
+  expect(said == "closed after 1,2", said)
+  expect(within(function() asked() == 2L), asked(), " requests")
+  page <- start_page(c(
+    "const document = {};", "const Source = globalThis.EventSource;", "globalThis.EventSource = class extends Source {",
+    sprintf("  constructor(path) { super('%s' + path); }", server$url), "};",
+    block_of_page("streams.md", "js", "EventSource"), "const stays = setInterval(() => {",
+    "  if (source.readyState !== EventSource.CLOSED) return;", "  console.log(document.title);", "  clearInterval(stays);",
+    "}, 100);"
+  ))
+  page$wait(patience() * 1000)
+  expect(!page$is_alive() && trimws(page$read_all_output()) == "100 %", "the page does not end")
+  expect(within(function() asked() == 3L) && never(function() asked() > 3L, 0.5), "it has come back")
+}, ways = 1)
