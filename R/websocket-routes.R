@@ -1,5 +1,5 @@
 # Registering handlers of WebSockets, and what becomes of them when the app is compiled. The sockets are the engine's:
-# R is called for what happens on them. Neighbours: websocket.R, what a handler can do; compile.R.
+# R is called for what happens on them. Neighbours: websocket.R, what a handler can do; websocket-conn.R; compile.R.
 
 #' Serve WebSockets
 #'
@@ -9,7 +9,8 @@
 #' worker dies, is replaced, or the app is reloaded.
 #'
 #' @section Handlers: All get `conn`, the connection: an object with `conn$id`, a number that no other connection of the
-#'   server ever has; `conn$params`, the params of the path; and `conn$state`, which is the app's to set.
+#'   server ever has; `conn$params`, the params of the path; and `conn$state`, which is the app's to set. It is that
+#'   number itself, with a class: `as.character(unclass(conn))` is the same string in all handlers of a connection.
 #'
 #'   `on_connect(conn)` is called before the client is connected, after middleware. `conn$request` is the request then,
 #'   with its header fields, cookies and address, and `conn$protocol` the sub-protocol, if one was chosen. A response

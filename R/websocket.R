@@ -1,5 +1,5 @@
 # What a handler, or anybody in the session, can do with WebSockets: send, close, rooms. Neighbours: websocket-routes.R,
-# src/channels.c.
+# websocket-conn.R, src/channels.c.
 
 #' Send to WebSockets, and close them
 #'
@@ -107,15 +107,6 @@ dr_ws_members <- function(room) {
 dr_ws_rooms <- function() {
   answer <- .Call(C_ws_rooms)
   data.frame(room = answer[[2L]], members = as.integer(answer[[1L]]))
-}
-
-#' @export
-format.dr_ws_conn <- function(x, ...) sprintf("<dr_ws_conn> connection %.0f", x$id)
-
-#' @export
-print.dr_ws_conn <- function(x, ...) {
-  writeLines(format(x))
-  invisible(x)
 }
 
 # ---- called from C -----------------------------------------------------------------------------------------------

@@ -25,9 +25,9 @@ static SEXP symbol(SEXP *kept, const char *name) {
   return *kept;
 }
 
-static SEXP id_symbol(void) {
+static SEXP fields_symbol(void) {
   static SEXP kept = NULL;
-  return symbol(&kept, "id");
+  return symbol(&kept, "fields");
 }
 
 static SEXP state_symbol(void) {
@@ -57,15 +57,21 @@ static SEXP state_of(drv_str bytes) {
 /* What the server is to keep, a raw vector. */
 static SEXP kept_of(SEXP value) { return drv_call_package("serialized_state", value); }
 
+/* The number of the connection, whose other fields are in an environment beside it: see R/websocket-conn.R. */
 static SEXP conn_new(double id, SEXP state) {
   static SEXP class = NULL;
   if (!class) class = drv_constant(Rf_mkString("dr_ws_conn"));
-  SEXP conn = PROTECT(R_NewEnv(R_EmptyEnv, FALSE, 0));
-  Rf_defineVar(id_symbol(), Rf_ScalarReal(id), conn);
-  Rf_defineVar(state_symbol(), state, conn);
+  SEXP conn = PROTECT(Rf_ScalarReal(id));
+  SEXP fields = PROTECT(R_NewEnv(R_EmptyEnv, FALSE, 0));
+  Rf_defineVar(state_symbol(), state, fields);
+  Rf_setAttrib(conn, fields_symbol(), fields);
   Rf_setAttrib(conn, R_ClassSymbol, class);
-  UNPROTECT(1);
+  UNPROTECT(2);
   return conn;
+}
+
+static void put_field(SEXP conn, const char *name, SEXP value) {
+  Rf_defineVar(Rf_install(name), value, Rf_getAttrib(conn, fields_symbol()));
 }
 
 static SEXP text_of(drv_str text) { return Rf_ScalarString(drv_mkchar(text)); }
@@ -74,8 +80,11 @@ SEXP drv_channels_connection(SEXP cell) {
   drv_event event;
   if (TYPEOF(cell) != EXTPTRSXP || !drv_cell_event(drv_request_cell(cell), &event)) return R_NilValue;
   SEXP conn = PROTECT(conn_new(event.connection, R_NilValue));
-  if (event.text.len) Rf_defineVar(Rf_install("protocol"), PROTECT(text_of(event.text)), conn);
-  UNPROTECT(event.text.len ? 2 : 1);
+  if (event.text.len) {
+    put_field(conn, "protocol", PROTECT(text_of(event.text)));
+    UNPROTECT(1);
+  }
+  UNPROTECT(1);
   return conn;
 }
 
@@ -119,7 +128,7 @@ SEXP drv_channels_event(SEXP handlers, SEXP cell, SEXP params) {
   if (call == R_NilValue) return R_NilValue;
   SEXP before = PROTECT(state_of(event.state));
   SEXP conn = PROTECT(conn_new(event.connection, before));
-  if (params != R_NilValue) Rf_defineVar(Rf_install("params"), params, conn);
+  if (params != R_NilValue) put_field(conn, "params", params);
   SEXP first = PROTECT(is_close ? Rf_ScalarInteger(event.code) : message_of(cell));
   SEXP second = PROTECT(is_close ? text_of(event.text) : Rf_ScalarLogical(event.kind == BINARY));
   SEXP value = PROTECT(call_handler(VECTOR_ELT(handlers, 0), call, is_close, conn, first, second));
@@ -131,7 +140,7 @@ SEXP drv_channels_event(SEXP handlers, SEXP cell, SEXP params) {
     reply = drv_call_package("state_after", both);
     UNPROTECT(1);
   } else {
-    SEXP after = Rf_findVarInFrame(conn, state_symbol());
+    SEXP after = Rf_findVarInFrame(Rf_getAttrib(conn, fields_symbol()), state_symbol());
     if (after != before && after != R_UnboundValue) reply = kept_of(after);
   }
   UNPROTECT(5);
@@ -148,16 +157,11 @@ static void refuse(const char *argument, SEXP value) {
   Rf_error("unreachable");
 }
 
-/* The number of a connection: that of a `conn`, or a number. */
-static double id_of(SEXP connection) {
-  SEXP id = connection;
-  if (TYPEOF(connection) == ENVSXP) {
-    id = Rf_findVarInFrame(connection, id_symbol());
-    if (id == R_UnboundValue) id = R_NilValue;
-  }
+/* The number of a connection: a `conn` is one. */
+static double id_of(SEXP id) {
   if (TYPEOF(id) == INTSXP && XLENGTH(id) == 1 && INTEGER(id)[0] > 0) return INTEGER(id)[0];
   if (TYPEOF(id) != REALSXP || XLENGTH(id) != 1 || !(REAL(id)[0] >= 1 && REAL(id)[0] < 9007199254740992.0))
-    refuse("conn", connection);
+    refuse("conn", id);
   return REAL(id)[0];
 }
 

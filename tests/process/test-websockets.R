@@ -72,6 +72,22 @@ test_every_way("handlers get what they name", function(start) {
   expect(identical(ws_ask(ws(server, "/own"), "hello"), "own hello"), "not from the left")
 })
 
+test_every_way("a connection is a number, which is a key", function(start) {
+  server <- start(write_app(c(
+    "app <- dr_app()", "key <- function(conn) as.character(unclass(conn))", "kept <- new.env()",
+    "dr_ws(app, '/keys',", "  on_connect = function(conn) {", "    conn$state <- key(conn)",
+    "    kept[[key(conn)]] <- conn", "  },", "  on_message = function(conn, msg) {",
+    "    dr_ws_send(c(conn), list(unclass(conn), key = key(conn), state = conn$state, id = conn$id))", "  },",
+    "  on_close = function(conn) rm(list = intersect(key(conn), ls(kept)), envir = kept)", ")", "app"
+  )))
+  client <- ws(server, "/keys")
+  first <- json(ws_ask(client, "a"))
+  expect(identical(json(ws_ask(client, "b")), first), "it changes")
+  expect(first$key == first$id && first$state == first$id && first[[1L]] == first$id, "another key: ", toString(first))
+  other <- json(ws_ask(ws(server, "/keys"), "a"))
+  expect(other$key != first$key, "two connections have one key")
+})
+
 test("a request for a WebSocket has no body, be it empty", function() {
   server <- serve(sockets_app)
   wants <- c("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",

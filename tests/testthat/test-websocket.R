@@ -28,8 +28,3 @@ test_that("a state that is too large is refused, and an empty one is none", {
   expect_identical(unserialize(serialized_state(list(a = 1))), list(a = 1))
   expect_error(serialized_state(strrep("x", 1e5)), "conn$state takes", fixed = TRUE)
 })
-
-test_that("a connection is shown by its number", {
-  conn <- structure(list2env(list(id = 12)), class = "dr_ws_conn")
-  expect_output(print(conn), "<dr_ws_conn> connection 12", fixed = TRUE)
-})
