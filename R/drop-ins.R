@@ -1,17 +1,18 @@
-# What programs written for plumber and valve call to serve, with their arguments. Neighbours: serve.R and run.R, which
-# do it; plumber-app.R.
+# What programs written for plumber, drogonR and valve call to serve, with their arguments. Neighbours: serve.R and run.R,
+# which do it; plumber-app.R.
 
 #' Serve as plumber and valve do
 #'
-#' Drop-ins for programs that were written for the packages 'plumber' and 'valve': the same names, arguments and
-#' defaults, and this server. Both block until the server is stopped.
+#' Drop-ins for programs that were written for the packages 'plumber', 'drogonR' and 'valve': the same names, arguments
+#' and defaults, and this server. Both block until the server is stopped.
 #'
 #' `pr_run()` is [dr_serve()] for a router, and `valve_run()` is [dr_run()] for its file.
 #'
 #' @param pr A router of the package 'plumber'.
 #' @param host The address to listen on: a single string, as in [dr_serve()].
-#' @param port The TCP port: a single integer. For `pr_run()` also `NULL`, for the option `plumber.port`, the variable
-#'   `PLUMBER_PORT`, or else a free one.
+#' @param port The TCP port: a single integer, 0 for a free one. For `pr_run()` also `NULL`, for the option
+#'   `plumber.port`, the variable `PLUMBER_PORT`, or else 8080, as drogonR's `pr_run()` and [dr_serve()] have it, where
+#'   plumber takes a port at random.
 #' @param ... Further arguments of [dr_serve()] or [dr_run()], by name, such as `workers`.
 #' @param debug `TRUE` or `FALSE`: whether plumber's own answers to errors have their messages. `NULL` for what the
 #'   router says, and otherwise `TRUE` in an interactive session.
@@ -47,16 +48,17 @@ pr_run <- function(pr, host = "127.0.0.1", port = getOption("plumber.port", NULL
   app <- as_app(pr)
   app$run <- list(debug = debug, docs = docs)
   settings <- utils::modifyList(list(block = TRUE), list(...))
-  port <- port %||% as.integer(Sys.getenv("PLUMBER_PORT", "0"))
   announced <- function(message) {
     if (!startsWith(conditionMessage(message), "drover listening on ")) return()
     if (!is.null(swaggerCallback) && has_docs(pr, docs)) swaggerCallback(paste0(server$url, "/__docs__/"))
     if (quiet) tryInvokeRestart("muffleMessage")
   }
-  arguments <- c(list(app, port = port, host = host), settings)
+  arguments <- c(list(app, port = plumber_port(port), host = host), settings)
   withCallingHandlers(do.call(dr_serve, arguments, quote = TRUE), message = announced)
   invisible()
 }
+
+plumber_port <- function(port) port %||% as.integer(Sys.getenv("PLUMBER_PORT", "8080"))
 
 has_docs <- function(pr, docs) isTRUE(docs_of(pr, docs)$enabled)
 

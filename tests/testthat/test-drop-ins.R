@@ -25,6 +25,18 @@ test_that("the port is the option's or the variable's, and docs and debug may be
   expect_identical(fetch(script, "/openapi.json")$status, 404L)
 })
 
+test_that("the port of pr_run() is the argument's, the option's, the variable's, or else 8080", {
+  port_of <- function(port = eval(formals(pr_run)$port)) drover:::plumber_port(port)
+  withr::local_options(plumber.port = NULL)
+  withr::local_envvar(PLUMBER_PORT = NA)
+  expect_identical(port_of(), 8080L)
+  withr::local_envvar(PLUMBER_PORT = "9001")
+  expect_identical(port_of(), 9001L)
+  withr::local_options(plumber.port = 9002)
+  expect_identical(port_of(), 9002)
+  expect_identical(port_of(port = 0), 0)
+})
+
 test_that("valve_run() serves a file with valve's arguments", {
   skip_if_not_installed("plumber")
   folder <- withr::local_tempdir()
