@@ -1,5 +1,5 @@
-# What programs written for plumber, drogonR and valve call to serve, with their arguments. Neighbours: serve.R and run.R,
-# which do it; plumber-app.R.
+# What programs written for plumber, drogonR and valve call to serve, with their arguments. Neighbours: serve.R and
+# run.R, which do it; plumber-app.R.
 
 #' Serve as plumber and valve do
 #'
