@@ -1,5 +1,5 @@
-# What an object is that somebody wants served, told by what it can do. Neighbours: rook-app.R, rserve-app.R and
-# plumber-app.R, which make apps of others; load-app.R, which finds objects in files.
+# What an object is that somebody wants served, told by what it can do. Neighbours: rook-app.R, rook-rhttpd.R,
+# rserve-app.R and plumber-app.R, which make apps of others; load-app.R, which finds objects in files.
 
 # What is served, in words.
 servable <- "an app (see dr_app()), a router of 'plumber', or an app of httpuv, Rook or Rserve (see dr_rook())"
@@ -12,6 +12,8 @@ as_app <- function(x, arg = "app", call = sys.call(-1L)) {
   }
   app <- if (is_plumber(x)) {
     plumber_app(x)
+  } else if (is_rhttpd(x)) {
+    rhttpd_app(list(x))
   } else if (is_rserve_function(x)) {
     catch_all(rserve_handler(x))
   } else if (is_request_function(x)) {
@@ -25,7 +27,7 @@ as_app <- function(x, arg = "app", call = sys.call(-1L)) {
 }
 
 is_servable <- function(x) {
-  inherits(x, "dr_app") || is_plumber(x) || is_rserve_function(x) || is_request_function(x) ||
+  inherits(x, "dr_app") || is_plumber(x) || is_rhttpd(x) || is_rserve_function(x) || is_request_function(x) ||
     is.function(member(x, "call"))
 }
 

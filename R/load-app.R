@@ -1,8 +1,9 @@
 # Loading an app from a file, in a process of its own: never in the session that serves it. Neighbours: app-kind.R (what
 # the file is), load-plumber.R, zygote.R, run.R.
 
-# While a file is loaded: `file`, and what a dr_serve() in it was given. `trace`: errors are told with the calls that
-# led to them, for a person who works on the file.
+# While a file is loaded: `file`, and what a dr_serve() in it was given (`registered`). `ahead`: of its expressions, the
+# one that is evaluated and those after it; `rook`: servers of Rook that it has. `trace`: errors are told with the calls
+# that led to them, for a person who works on the file.
 loading <- new.env(parent = emptyenv())
 loading$trace <- FALSE
 
@@ -37,7 +38,10 @@ load_file <- function(given, kind = "auto", arguments = NULL) {
   if (!"package:drover" %in% search()) attachNamespace("drover")
   found <- find_app(given, kind)
   loading$file <- found$path %||% "the expression"
-  on.exit(rm(list = setdiff(ls(loading), "trace"), envir = loading))
+  on.exit({
+    rm(list = setdiff(ls(loading), "trace"), envir = loading)
+    clear_before_base()
+  })
   if (!is.null(arguments)) be_started_for(found, arguments)
   if (is.null(found$path) || identical(normalizePath(given), found$path)) return(load_found(found))
   # who has named a folder, or a _server.yml, is to know which file fails
@@ -54,6 +58,7 @@ load_found <- function(found) {
     plumber = load_plumber(found$path), annotations = annotated_app(found$path), rds = load_rds(found$path),
     expression = load_expression(found$text), load_script(found$path)
   )
+  register_rook()
   if (!is.null(loading$registered)) return(loading$registered)
   if (found$kind == "script") {
     value <- app_of_script(value, setdiff(ls(globalenv(), all.names = TRUE), before), found$path)
@@ -149,6 +154,7 @@ evaluate_file <- function(file) {
   below <- sys.nframe()
   value <- NULL
   for (i in seq_along(expressions)) {
+    loading$ahead <- expressions[seq(i, length(expressions))]
     value <- until_registered(tryCatch(
       withCallingHandlers(eval(expressions[[i]], globalenv()), warning = function(warning) {
         tell_warning(sprintf("%s, line %d: %s", basename(file), starts[[i]], load_problem(warning)), warning)
@@ -162,6 +168,7 @@ evaluate_file <- function(file) {
       }
     ))
     came_from(file, starts[[i]])
+    settle_rook(expressions[-seq_len(i)])
     if (!is.null(loading$registered)) break
   }
   value

@@ -1,5 +1,5 @@
 # Scripts that would serve by themselves: a router, an app of httpuv, the function of Rserve. While a file is loaded,
-# what they call only says which app it is. Neighbour: load-app.R.
+# what they call only says which app it is. Neighbours: load-app.R; load-rook.R, the same for programs of Rook.
 
 # From now on, in this process, what would serve a router, an app of httpuv or the functions of Rserve registers it.
 note_runs <- function() {
@@ -9,6 +9,7 @@ note_runs <- function() {
   when_loaded("httpuv", function() {
     for (name in c("runServer", "startServer")) stand_in("httpuv", name, run_httpuv(paste0(name, "()")))
   })
+  when_loaded("Rook", note_rook)
   when_loaded("Rserve", function() stand_in("Rserve", "run.Rserve", run_rserve))
 }
 
@@ -21,6 +22,17 @@ stand_in <- function(package, name, fun) {
   unlockBinding(name, where)
   assign(name, fun, where)
 }
+
+# Until the file is loaded, its code finds these functions before those of R that they stand in for, unless it names the
+# package. What other packages call is not touched.
+put_before_base <- function(functions) {
+  if (!loading_place %in% search()) base::attach(NULL, name = loading_place, warn.conflicts = FALSE)
+  list2env(functions, as.environment(loading_place))
+}
+
+loading_place <- "drover:loading"
+
+clear_before_base <- function() if (loading_place %in% search()) detach(loading_place, character.only = TRUE)
 
 when_loaded <- function(package, action) {
   if (isNamespaceLoaded(package)) return(action())

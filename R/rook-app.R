@@ -1,6 +1,6 @@
 # Apps written for httpuv or Rook, served as they are: one route for all paths and methods. Neighbours: rook-request.R
-# and rook-response.R, what such an app is given and answers; rook-static.R, its folders; rserve-app.R; plumber-app.R;
-# as-app.R, which tells what an object is.
+# and rook-response.R, what such an app is given and answers; rook-static.R, its folders; rook-rhttpd.R, several apps of
+# Rook; rserve-app.R; plumber-app.R; as-app.R, which tells what an object is.
 
 #' Serve an app that was written for httpuv, Rook or Rserve
 #'
@@ -13,7 +13,8 @@
 #' client has asked for, by its field `Host`. `REMOTE_USER` is who asks, where that is known, see [dr_auth_basic()].
 #'
 #' Apps that are put together from the parts of the package Rook (`Builder`, `URLMap`, `App`, `Brewery`, `File`,
-#' `Static`, `Request`, `Response`) run as they are. While Rook is loaded, `QUERY_STRING` has no question mark, and a
+#' `Static`, `Request`, `Response`) run as they are. An `Rhttpd` of Rook answers as its apps do, each below
+#' `/custom/NAME`. While Rook is loaded, `QUERY_STRING` has no question mark, and a
 #' body of several strings is one, both as in Rook's own server.
 #'
 #' The answer is `list(status = , headers = , body = )`, or a promise of one. Header fields may come several times, and
@@ -28,7 +29,8 @@
 #' @param app One of: a function of one argument, the request; a list, environment or object with such a function as
 #'   `call`, and maybe `onHeaders` (called before; what it answers, if that is not `NULL`, is the answer), `staticPaths`
 #'   and `staticPathOptions` as for httpuv; a function of `url`, `query`, `body` and `headers`, as Rserve calls
-#'   `.http.request`; a router of the package 'plumber'; an app of this package, which is returned as it is.
+#'   `.http.request`; a router of the package 'plumber'; an `Rhttpd` of the package 'Rook'; an app of this
+#'   package, which is returned as it is.
 #' @returns An app, see [dr_app()]: add routes, C handlers, static folders, middleware and hooks to it as to any other.
 #'   What is added so goes before what `app` answers.
 #' @section Errors: `drover_error_argument` when `app` is none of these.
@@ -55,9 +57,10 @@ catch_all <- function(handler) {
 }
 
 # `app` has `call`, and maybe `onHeaders` and `staticPaths`. Its functions are looked up for each request, as by httpuv:
-# an object may change them.
-rook_handler <- function(app) {
+# an object may change them. `adapt`: what else is done to the environment of a request, with that and the depth.
+rook_handler <- function(app, adapt = NULL) {
   force(app)
+  force(adapt)
   constants <- rook_constants()
   static <- rook_static(app)
   for_rook <- is_for_rook(app)
@@ -66,6 +69,7 @@ rook_handler <- function(app) {
   function(req, depth = mount_depth(req$route)) {
     env <- rook_request(req, depth, constants)
     if (for_rook) env$QUERY_STRING <- sub("^[?]", "", env$QUERY_STRING)
+    if (!is.null(adapt)) adapt(env, req, depth)
     if (length(static)) {
       answer <- static_answer(static, env)
       if (!is.null(answer)) return(answer)

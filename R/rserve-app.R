@@ -25,10 +25,14 @@ rserve_handler <- function(request) {
 # The path below the one where the app is mounted, decoded as Rserve does.
 rserve_url <- function(req) {
   rest <- split_target(req$url, mount_depth(req$route))$rest
-  # the engine has seen that it can be decoded
-  url <- utils::URLdecode(chartr("+", " ", rest))
-  Encoding(url) <- "UTF-8"
-  url
+  httpd_path(rest)
+}
+
+# Paths, decoded as Rserve and R's own web server do. The engine has seen that they can be.
+httpd_path <- function(paths) {
+  decoded <- vapply(chartr("+", " ", paths), utils::URLdecode, "", USE.NAMES = FALSE)
+  Encoding(decoded) <- "UTF-8"
+  decoded
 }
 
 # A named character vector, NULL where there is no "?". The engine counts the fields of a form as well, after these.

@@ -67,6 +67,7 @@ static const R_CallMethodDef calls[] = {
     CALL("json_reply", drv_call_json_reply, 5),
     CALL("json_write", drv_call_json_write, 3),
     CALL("natives_resolve", drv_natives_resolve, 2),
+    CALL("no_httpd", drv_no_httpd, 2),
     CALL("opened_descriptor", drv_call_opened_descriptor, 1),
     CALL("opened_open", drv_call_opened_open, 2),
     CALL("pattern_parse", drv_pattern, 1),

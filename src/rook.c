@@ -303,3 +303,12 @@ SEXP drv_rook_response(SEXP value) {
   UNPROTECT(2);
   return out;
 }
+
+/* ---- programs of Rook ------------------------------------------------------------------------------------------- */
+
+/* In the place of the routine that starts R's own web server: nothing is started, and nothing is wrong. */
+SEXP drv_no_httpd(SEXP host, SEXP port) {
+  (void)host;
+  (void)port;
+  return Rf_ScalarInteger(0);
+}

@@ -11,5 +11,7 @@ SEXP drv_rook_target(SEXP url, SEXP depth);
 SEXP drv_rook_host(SEXP host);
 /* .Call: the response of what a Rook app usually answers, NULL for anything else. */
 SEXP drv_rook_response(SEXP value);
+/* .Call, of R/load-rook.R: the status of a start of the web server of R, 0. */
+SEXP drv_no_httpd(SEXP host, SEXP port);
 
 #endif

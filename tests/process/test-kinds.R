@@ -106,6 +106,40 @@ test("a program that serves by Rserve, with arguments of its own", function() {
   expect(told_by(file.path(folder, "program.R"), "/y") == "200 /y", "Rserve's")
 }, ways = 1)
 
+test("programs that start a server of the package Rook", function() {
+  if (!requireNamespace("Rook", quietly = TRUE)) skip("the package 'Rook' is not installed")
+  app_of <- function(name) {
+    sprintf("function(env) list(status = 200L, headers = list(), body = paste('%s', env$SCRIPT_NAME, env$PATH_INFO))", name)
+  }
+  told <- function(path, ...) told_by(file.path(folder_of(program.R = c(...)), "program.R"), path)
+  loop <- "while (TRUE) Sys.sleep(24 * 60 * 60)"
+  # as most are written: what follows the start is not evaluated
+  begun <- c("library(Rook)", "s <- Rhttpd$new()")
+  added <- sprintf("s$add(app = %s, name = 'x')", app_of("x"))
+  served <- "200 x /custom/x /a b"
+  expect(told("/custom/x/a%20b", begun, added, "s$start(port = 1, quiet = TRUE)", "stop('not reached')") == served, "start()")
+  expect(told("/custom/x", begun, added, "s$start()", "s$browse('x')", loop) == "200 x /custom/x ", "with a loop")
+  expect(told("/custom/x/a%20b", begun, "s$start(quiet = TRUE)", added, "s$browse(1)", loop) == served, "start() before add()")
+  expect(told("/custom/x/a%20b", "rm(list = ls())", begun, "s$start()", added, "suspend_console()") == served, "suspend_console()")
+  block <- c("local({", added, "s$start()", sprintf("s$add(app = %s, name = 'y')", app_of("y")), loop, "})")
+  expect(told("/custom/y/", begun, block) == "200 y /custom/y /", "in a block that goes on")
+  launched <- sprintf("Rook::Rhttpd$new()$launch(name = 'x', app = %s)", app_of("x"))
+  expect(told("/custom/x/a%20b", launched, "stop('not reached')") == served, "launch(), without library(Rook)")
+  # the way to listen elsewhere
+  port <- free_ports(1L)
+  direct <- sprintf("stopifnot(.Call(tools:::C_startHTTPD, '127.0.0.1', %dL) == 0L)", port)
+  server <- launch(c(drover_program(), write_app(c(begun, direct, added, loop)), "--port", "0", "--workers", "1"))
+  expect(ask(server, "/custom/x")$status == "200", "C_startHTTPD")
+  second <- tryCatch(suppressWarnings(socketConnection("127.0.0.1", port)), error = function(error) NULL)
+  if (!is.null(second)) close(second)
+  expect(is.null(second), "R's own server is there, too")
+  # for Apache
+  file <- c(sprintf("test <- %s", app_of("test")), "Rook::Server$call(test)", "stop('not reached')")
+  expect(told("/a", file) == "200 test  /a", "Rook::Server")
+  ended <- run_to_end(c(drover_program(), write_app(c(begun, "s$start()", loop)), "--port", "0"))
+  expect(ended$status == 1L && any(grepl("line [0-9]+: the server of Rook has no app", ended$log)), paste(ended$log, collapse = "\n"))
+}, ways = 1)
+
 test("a Rook app, a script of Rserve, a saved object and a call", function() {
   folder <- folder_of(
     rook.R = "function(req) list(status = 201L, headers = list(), body = req$PATH_INFO)",
