@@ -1,5 +1,6 @@
 # A plumber.R read without the package 'plumber': endpoints, their serializers and parsers, as far as annotated-app.R
-# serves them. What needs plumber is an error with its line. Neighbour: load-plumber.R, for when it is installed.
+# serves them. What needs plumber is an error with its line. Neighbours: load-plumber.R, for when it is installed;
+# without-plumber.R.
 
 # list(endpoints, hooks) of a file: what endpoints_of() gives, in order, and worker_hooks_in(). Its code is evaluated in
 # an environment of its own.
@@ -8,7 +9,11 @@ read_annotations <- function(file) {
   lines <- readLines(file, warn = FALSE, encoding = "UTF-8")
   unknown <- unknown_annotations(lines, expressions)
   if (nrow(unknown)) stop_at_line(unknown$line[[1L]], unknown$problem[[1L]])
+  warn_of_plumber(expressions, file)
   envir <- new.env(parent = globalenv())
+  skipped <- FALSE
+  put_before_base(loaders_without_plumber(function() skipped <<- TRUE))
+  on.exit(clear_before_base())
   endpoints <- list()
   for (i in seq_along(expressions)) {
     starts_at <- attr(expressions, "srcref")[[i]][[1L]]
@@ -17,7 +22,9 @@ read_annotations <- function(file) {
       withCallingHandlers(eval(expressions[[i]], envir), warning = function(warning) {
         tell_warning(sprintf("%s, line %d: %s", basename(file), starts_at, load_problem(warning)), warning)
       }),
-      error = function(error) stop_load(sprintf("line %d: %s", starts_at, load_problem(error)))
+      error = function(error) {
+        stop_load(sprintf("line %d: ", starts_at), load_problem(error), plumber_hint(error, skipped, envir))
+      }
     )
     came_from(file, starts_at)
     endpoints <- c(endpoints, endpoints_of(block, value, envir))
@@ -45,11 +52,7 @@ annotated_verbs <- list(
 stop_at_line <- function(line, ...) stop_load(sprintf("line %d: ", line), ...)
 
 needs_plumber <- function(line, what) {
-  stop_at_line(line, what, " needs the package 'plumber', ", if (is_installed("plumber")) {
-    "without which the kind \"annotations\" reads the file: serve it as the kind \"plumber\""
-  } else {
-    "which is not installed: install.packages(\"plumber\")"
-  })
+  stop_at_line(line, what, " needs ", how_to_have_plumber())
 }
 
 # What is in none of plumber's lists may be the file's own, which needs plumber as well.

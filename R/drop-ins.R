@@ -47,6 +47,10 @@ pr_run <- function(pr, host = "127.0.0.1", port = getOption("plumber.port", NULL
   check_function(swaggerCallback, "swaggerCallback", null = TRUE, call = call)
   app <- as_app(pr)
   app$run <- list(debug = debug, docs = docs)
+  if (is_loading()) {
+    given <- setdiff(names(match.call()), c("pr", "debug", "docs", "swaggerCallback", "quiet"))
+    return(register_app(app, list(...)$on_worker_start, list(...)$on_worker_stop, given, "pr_run()"))
+  }
   settings <- utils::modifyList(list(block = TRUE), list(...))
   announced <- function(message) {
     if (!startsWith(conditionMessage(message), "drover listening on ")) return()

@@ -6,6 +6,8 @@ note_runs <- function() {
   when_loaded("plumber", function() {
     get("Plumber", asNamespace("plumber"))$set("public", "run", run_router, overwrite = TRUE)
   })
+  # its pr_run() is in front of this package's, and attaching it says so: to nobody who has asked for this package
+  when_attached("plumber", function() replace_attached("drover", "pr_run", plumber::pr_run))
   when_loaded("httpuv", function() {
     for (name in c("runServer", "startServer")) stand_in("httpuv", name, run_httpuv(paste0(name, "()")))
   })
@@ -16,6 +18,10 @@ note_runs <- function() {
 # Puts a function in the place of one of another package, also where that is attached already.
 stand_in <- function(package, name, fun) {
   utils::assignInNamespace(name, fun, package)
+  replace_attached(package, name, fun)
+}
+
+replace_attached <- function(package, name, fun) {
   attached <- paste0("package:", package)
   if (!attached %in% search()) return()
   where <- as.environment(attached)
@@ -37,6 +43,12 @@ clear_before_base <- function() if (loading_place %in% search()) detach(loading_
 when_loaded <- function(package, action) {
   if (isNamespaceLoaded(package)) return(action())
   setHook(packageEvent(package, "onLoad"), function(...) action())
+}
+
+# R asks for conflicts after these hooks, and takes two names of the same thing for none.
+when_attached <- function(package, action) {
+  if (paste0("package:", package) %in% search()) return(action())
+  setHook(packageEvent(package, "attach"), function(...) action())
 }
 
 # In the place of a router's run(). R6 gives a method the environment of its object: what it needs of this package it

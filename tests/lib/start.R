@@ -9,9 +9,11 @@
 # they are; url, port, those that the log names, or NULL).
 start_program <- function(command, env = character(), library = NULL, out = NULL, ready = listens, ...) {
   file <- tempfile("server-", fileext = ".log")
-  libraries <- paste(c(library, .libPaths()), collapse = .Platform$path.sep)
+  libraries <- c(R_LIBS = paste(c(library, .libPaths()), collapse = .Platform$path.sep))
+  # of two values of a variable the first would count
+  libraries <- libraries[!names(libraries) %in% names(env)]
   process <- processx::process$new(command[[1L]], command[-1L], stdout = if (is.null(out)) file else out,
-    stderr = if (is.null(out)) "2>&1" else file, env = c("current", R_LIBS = libraries, env), ...)
+    stderr = if (is.null(out)) "2>&1" else file, env = c("current", libraries, env), ...)
   log <- function() readLines(file, warn = FALSE, encoding = "UTF-8")
   if (!is.null(ready)) within(function() ready(log()) || !process$is_alive(), 60)
   url <- url_of(log())

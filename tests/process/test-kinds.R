@@ -80,6 +80,11 @@ test("programs that run a router, or an app of httpuv, themselves", function() {
   folder <- folder_of(program.R = c("library(plumber)", "pr() |> pr_get('/', function() stop('hidden')) |> pr_run(port = 8000)"))
   expect(!grepl("hidden", told_by(file.path(folder, "program.R"))), "not in debug mode")
   expect(grepl("^200", told_by(file.path(folder, "program.R"), "/openapi.json")), "the docs")
+  said <- launch(c(drover_program(), file.path(folder, "program.R"), "--port", "0", "--workers", "1"))$log()
+  expect(!any(grepl("masked", said)), paste(said, collapse = "\n"))
+  folder <- folder_of(program.R = "pr_run(plumber::pr(), docs = FALSE, quiet = TRUE)")
+  said <- launch(c(drover_program(), file.path(folder, "program.R"), "--port", "0", "--workers", "1"))$log()
+  expect(!any(grepl("not used", said)), "drover's own pr_run(): ", paste(said, collapse = "\n"))
   folder <- folder_of(program.R = "plumber::pr()$run()")
   expect(grepl("^307", told_by(file.path(folder, "program.R"))), "$run(), and the way to the docs page")
   folder <- folder_of(program.R = "httpuv::runServer('127.0.0.1', 1, list(call = function(req) list(status = 200L, body = 'httpuv')))")
@@ -190,6 +195,43 @@ test("a file of plumber, read without the package", function() {
   # what only the package can do is said with its line
   ended <- run_to_end(c(drover_program(), folder_of(plumber.R = c("#* @png", annotated)), "--kind", "annotations", "--port", "0"))
   expect(ended$status == 1L && any(grepl("line 1", ended$log)), paste(ended$log, collapse = "\n"))
+}, ways = 1)
+
+# The environment of an R that has all packages of this one but for `package`, which must be in none of R's own folders.
+env_without <- function(package) {
+  library <- tempfile("library-")
+  dir.create(library)
+  for (folder in setdiff(.libPaths(), .Library)) {
+    names <- setdiff(list.files(folder), c(package, list.files(library)))
+    if (length(names)) file.symlink(file.path(folder, names), file.path(library, names))
+  }
+  c(R_LIBS = library, R_LIBS_SITE = library, R_LIBS_USER = "none")
+}
+
+test("where plumber is not installed, what loads it does nothing, and what needs it is told", function() {
+  env <- env_without("plumber")
+  starts <- function(...) launch(c(drover_program(), folder_of(plumber.R = c(...)), "--port", "0", "--workers", "1"), env)
+  server <- starts(
+    "rm(list = ls())", "if (!require(plumber)) stop('install it')",
+    "suppressPackageStartupMessages({ library('plumber', warn.conflicts = FALSE); library(stats4) })",
+    "loaded <- lapply(c('plumber', 'splines'), library, character.only = TRUE)",
+    "stopifnot(requireNamespace('plumber', quietly = TRUE), c('package:stats4', 'package:splines') %in% search())",
+    "#* @get /", "#* @serializer text", "function() paste('served,', 'plumber' %in% loadedNamespaces(), exists('last', mode = 'function'))",
+    "last <- function() 1", "#* @get /with", "function(res) plumber::as_attachment('x', 'y')",
+    "#* @get /library", "#* @serializer text", "function() environmentName(environment(library))"
+  )
+  expect(ask(server, "/")$body == "served, FALSE TRUE", paste(server$log(), collapse = "\n"))
+  expect(ask(server, "/library")$body == "base", "handlers have another library()")
+  expect(any(grepl("line 11: `plumber::` needs the package 'plumber', which is not installed", server$log())), "no warning")
+  ends <- function(pattern, ...) {
+    ended <- run_to_end(c(drover_program(), folder_of(plumber.R = c(...)), "--port", "0"), env = env)
+    expect(ended$status == 1L && any(grepl(pattern, ended$log)), paste(ended$log, collapse = "\n"))
+  }
+  hint <- ".*functions of plumber need the package 'plumber', which is not installed: install.packages"
+  ends(paste0("line 2: could not find function .options_plumber.", hint), "library(plumber)", "options_plumber(docs = FALSE)", annotated)
+  ends(paste0("line 1: there is no package called .plumber.", hint), "plumber::options_plumber(docs = FALSE)", annotated)
+  ends("line 2: there is no package called .no.such.package.[^;:]*$", "library(plumber)", "library(no.such.package)", annotated)
+  ends("line 1: there is no package called .plumber.", "library(plumber)", "pr_run(pr())")
 }, ways = 1)
 
 test("an app that needs plumber starts with the heap that it comes to, others with R's", function() {
