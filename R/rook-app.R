@@ -14,13 +14,13 @@
 #'
 #' Apps that are put together from the parts of the package Rook (`Builder`, `URLMap`, `App`, `Brewery`, `File`,
 #' `Static`, `Request`, `Response`) run as they are. An `Rhttpd` of Rook answers as its apps do, each below
-#' `/custom/NAME`. While Rook is loaded, `QUERY_STRING` has no question mark, and a
-#' body of several strings is one, both as in Rook's own server.
+#' `/custom/NAME`. While Rook is loaded, `QUERY_STRING` has no question mark, and a body of several strings is one, both
+#' as in Rook's own server.
 #'
 #' The answer is `list(status = , headers = , body = )`, or a promise of one. Header fields may come several times, and
-#' be numbers. The body is a string, a raw vector, `NULL`, or `c(file = path)`, which the engine reads. What handlers of
-#' this package answer, see [dr_response()], may be answered as well. Answers of a function of `url`, `query`, `body`
-#' and `headers` are those of Rserve: `list(payload, content_type, header_lines, status)`.
+#' be numbers. The body is a string, a raw vector, `NULL` for none, or `c(file = path)`, which the engine reads. What
+#' handlers of this package answer, see [dr_response()], may be answered as well. Answers of a function of `url`,
+#' `query`, `body` and `headers` are those of Rserve: `list(payload, content_type, header_lines, status)`.
 #'
 #' An error is answered with 500 and without its message, which is in the log: httpuv and Rserve would send it.
 #' `onHeaders` is called when the body has come: what is too large is refused before, see [dr_limits()]. `onWSOpen` is

@@ -29,14 +29,15 @@ rook_headers <- function(headers) {
   lapply(headers, function(value) if (is.character(value) && !anyNA(value)) value else paste(value))
 }
 
-# The bytes as they are, whatever the encoding of a string.
+# The bytes as they are, whatever the encoding of a string. A vector without any string is no body, but most often a
+# mistake: httpuv answers it with 500, too.
 rook_body <- function(body) {
   if (is.null(body) || is.raw(body)) return(body)
-  if (is.character(body)) {
+  if (is.character(body) && length(body)) {
     if (length(body) > 1L) {
       warning("the app's answer has a body of several strings: only the first is sent", call. = FALSE)
     }
-    return(if (length(body)) charToRaw(as.character(body[[1L]])) else raw())
+    return(charToRaw(as.character(body[[1L]])))
   }
   stop_answer("its body must be a string, a raw vector, c(file = path) or NULL, not ", describe(body))
 }

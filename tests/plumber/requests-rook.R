@@ -1,6 +1,7 @@
 # For apps/rook.
 
 safe <- "an error's text is for the log: httpuv sends it, or closes the connection"
+words <- "the engine's own words"
 files <- "the engine sends the file, with its type, validators and ranges"
 ours <- "folders of files: the engine's own words, types, validators and ranges"
 fields <- c("content-type", "etag", "last-modified", "accept-ranges")
@@ -16,7 +17,7 @@ list(
   ask("/text"), ask("/text", "HEAD"), ask("/text", "POST", body = "abc"), ask("/raw"), ask("/utf8"), ask("/latin1"), ask("/double"),
   ask("/repeated"), ask("/vector-headers"), ask("/dates"), ask("/no-headers"), ask("/empty"), ask("/no-body"), ask("/na"),
   ask("/file", differs = files, only = fields), ask("/file", "HEAD", differs = files, only = fields), ask("/file-list", differs = files, only = fields),
-  ask("/owned", differs = files, only = fields), ask("/missing-file", differs = safe), ask("/stop", differs = safe),
+  ask("/owned", differs = files, only = fields), ask("/missing-file", differs = safe), ask("/no-string", differs = words, only = c("content-type", "cache-control", "body")), ask("/stop", differs = safe),
   ask("/null", differs = safe, silent = TRUE), ask("/rejected", differs = safe), ask("/teapot"), ask("/redirect"), ask("/promise"), ask("/large"),
   ask("/read", "POST", body = "first line\nsecond line\n"), ask("/read", "POST", body = "no end"), ask("/read", "POST", body = "dos\r\nlines\r\n"),
   ask("/read", "POST", body = "\n\nx"), ask("/read", "POST", body = "h\u00e9llo\nw\u00f6rld"), ask("/read"), ask("/count", "POST", body = raw(300000)),

@@ -25,6 +25,7 @@ answers <- list(
     list(status = 200L, headers = list("Content-Type" = "text/plain"), body = list(file = file, owned = TRUE))
   },
   "/missing-file" = function(req) list(status = 200L, headers = list("Content-Type" = "a/b"), body = c(file = "files/none")),
+  "/no-string" = function(req) list(status = 200L, headers = list("Content-Type" = "text/plain"), body = character()),
   "/stop" = function(req) stop("a secret reason"),
   "/null" = function(req) NULL,
   "/teapot" = function(req) list(status = 418L, headers = list("Content-Type" = "text/plain"), body = "teapot"),
