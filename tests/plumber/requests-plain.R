@@ -37,6 +37,9 @@ c(list(
   ask("/verbs", "PATCH"), other("/verbs", "PROPFIND"), other("/ping", "HEAD"), other("/ping", "POST"), other("/ping", "DELETE"), other("/ping", "OPTIONS"),
   other("/ping", "PROPFIND"), other("/two/x/and/3", "POST"), ask("/none", "POST"), ask("/ping", "GET", c("Content-Type" = "application/json"), "{\"a\":"),
   ask("/ping-text", "GET", c("Content-Type" = "application/json"), "{\"a\":1}"),
+  # what matches OPTIONS is a path, though it be a catch-all
+  ask("/preflight/x", "OPTIONS"), other("/preflight/x", "GET"), other("/preflight/x/y", "POST"), ask("/preflight/orders", "POST"),
+  other("/preflight/orders", "GET"), ask("/preflight", "GET"),
   # status, headers, whole responses
   ask("/status/201"), ask("/status/204"), ask("/status/304"), ask("/status/404"), ask("/status/500"), ask("/status/299"), ask("/whole"), other("/whole", "HEAD"),
   # bodies

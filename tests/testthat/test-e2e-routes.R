@@ -107,3 +107,31 @@ test_that("a not-found handler answers what nothing else does", {
   expect_identical(answer$headers[["x-seen"]], "/nowhere")
   expect_identical(http(server, "/x")$status, 405L)
 })
+
+test_that("a catch-all for OPTIONS makes no path: what is not there is 404, a file, or the description", {
+  folder <- withr::local_tempdir()
+  writeLines("a file", file.path(folder, "a.txt"))
+  lines <- c(
+    "app <- dr_app()",
+    "dr_options(app, '/*path', function(req) dr_text('', 204L, headers = list('X-Preflight' = 'yes')))",
+    "dr_post(app, '/orders', function(req) 'made')",
+    "dr_options(app, '/named', function(req) 'asked')",
+    "dr_static(app, '/files', Sys.getenv('FOLDER'))"
+  )
+  server <- local_server(lines, docs = TRUE, env = c(FOLDER = folder))
+  of <- function(path, method = "GET") http(server, path, "-X", method)
+  for (method in c("GET", "POST", "DELETE")) expect_identical(of("/nowhere", method)$status, 404L, info = method)
+  expect_identical(of("/nowhere", "OPTIONS")$headers[["x-preflight"]], "yes")
+  # a real route, whatever its methods are
+  expect_identical(of("/orders")$status, 405L)
+  expect_identical(of("/orders")$headers[["allow"]], "POST, OPTIONS")
+  expect_identical(of("/orders", "OPTIONS")$headers[["x-preflight"]], "yes")
+  expect_identical(of("/named")$status, 405L)
+  expect_identical(of("/files/a.txt")$body, "a file\n")
+  expect_identical(of("/files/none.txt")$status, 404L)
+  expect_identical(of("/openapi.json")$status, 200L)
+
+  lines <- c(lines, "dr_not_found(app, function(req) paste('nothing at', req$path))")
+  server <- local_server(lines, env = c(FOLDER = folder))
+  expect_identical(of("/nowhere")$body, "nothing at /nowhere")
+})

@@ -14,6 +14,12 @@ function() "the point is any character"
 #* @get /dottedxjson
 function() "never reached"
 
+#* @options /preflight/.*
+function() "a catch-all for OPTIONS"
+
+#* @post /preflight/orders
+function() "made"
+
 #* @get /word/<w>
 function(w) list(w = w)
 

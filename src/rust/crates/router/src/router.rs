@@ -30,7 +30,8 @@ pub enum Match {
     },
     /// Routes match the path but none takes the method: 405 with this set as `Allow`, or the answer to `OPTIONS`.
     MethodNotAllowed(MethodSet),
-    /// No route matches the path.
+    /// No route matches the path, or catch-alls for `OPTIONS` alone: whoever answers pre-flights of all paths does not
+    /// say that there are all paths.
     NotFound,
     /// The path cannot be read, whatever routes there are: 400.
     BadPath(PathError),
@@ -138,7 +139,7 @@ impl Router {
     fn try_find<'p>(&self, method: Method, raw_path: &'p str, params: &mut Params<'p>) -> Result<Match, PathError> {
         let mut search = Search::new(method);
         if let Some(ends) = self.literals.get(raw_path) {
-            search.consider(ends);
+            search.consider(ends, false);
             return Ok(self.answer(search.outcome()));
         }
         let path = raw_path.strip_prefix('/').ok_or(PathError::NoLeadingSlash)?;
@@ -342,6 +343,38 @@ mod tests {
         assert_eq!(find(&routes, "BREW", "/b"), "POST, PUT, DELETE, OPTIONS");
         assert_eq!(find(&routes, "BREW", "/any"), "3");
         assert_eq!(find(&routes, "DELETE", "/x/y"), "-");
+    }
+
+    #[test]
+    fn a_catch_all_for_options_makes_no_path() {
+        let routes = router(&[
+            ("OPTIONS", "/*path"),
+            ("POST", "/a"),
+            ("OPTIONS", "/b"),
+            ("OPTIONS", "/c/<x>"),
+            ("PUT OPTIONS", "/d/*"),
+            ("GET", "/e/*"),
+            ("OPTIONS", "/e/*"),
+        ]);
+        for (method, path, answer) in [
+            ("OPTIONS", "/x", "0 x"),
+            ("GET", "/x", "-"),
+            ("BREW", "/x/y", "-"),
+            ("GET", "/", "-"),
+            // a route with another method is one, and so is one for OPTIONS that names its paths
+            ("GET", "/a", "POST, OPTIONS"),
+            ("OPTIONS", "/a", "0 a"),
+            ("GET", "/b", "OPTIONS"),
+            ("GET", "/c/1", "OPTIONS"),
+            ("GET", "/c/1/2", "-"),
+            ("GET", "/d/x", "PUT, OPTIONS"),
+            ("HEAD", "/e/x", "5 x"),
+            ("POST", "/e/x", "GET, HEAD, OPTIONS"),
+        ] {
+            assert_eq!(find(&routes, method, path), answer, "{method} {path}");
+        }
+        // the short way, where nothing but literals matches
+        assert_eq!(find(&router(&[("OPTIONS", "/a/*"), ("OPTIONS", "/b")]), "GET", "/b"), "OPTIONS");
     }
 
     #[test]

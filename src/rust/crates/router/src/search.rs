@@ -12,6 +12,18 @@ pub(crate) struct End {
     pub(crate) methods: MethodSet,
 }
 
+impl End {
+    /// What a route for these methods has at paths that it matches. One for `OPTIONS` alone that is a `catch_all`
+    /// answers pre-flights, and says nothing of which paths there are: none.
+    fn methods_there(&self, catch_all: bool) -> MethodSet {
+        if catch_all && self.methods == Method::Options.into() {
+            MethodSet::NONE
+        } else {
+            self.methods
+        }
+    }
+}
+
 /// What the routes that match a path come to.
 pub(crate) enum Found {
     /// the first registered one that takes the method
@@ -36,10 +48,10 @@ impl Search {
         Search { method, best: NONE, get: NONE, methods: MethodSet::NONE }
     }
 
-    /// Takes note of routes that match.
-    pub(crate) fn consider(&mut self, ends: &[End]) {
+    /// Takes note of routes that match, as catch-alls or without.
+    pub(crate) fn consider(&mut self, ends: &[End], catch_all: bool) {
         for end in ends {
-            self.methods |= end.methods;
+            self.methods |= end.methods_there(catch_all);
             if end.methods.contains(self.method) {
                 self.best = self.best.min(end.route);
             } else if self.method == Method::Head && end.methods.contains(Method::Get) {

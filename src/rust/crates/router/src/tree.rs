@@ -83,10 +83,10 @@ impl Tree {
             return;
         }
         let Some((segment, path)) = path.split_first() else {
-            return search.consider(&node.ends);
+            return search.consider(&node.ends, false);
         };
         let segment = segment.as_ref();
-        search.consider(&node.rests);
+        search.consider(&node.rests, true);
         if let Ok(found) = node.search(segment, self.case_sensitive) {
             self.visit(node.literals[found].1, path, search);
         }
