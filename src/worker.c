@@ -107,7 +107,7 @@ void drv_worker_asks(void) {
   if (!told) {
     told = 1;
     REprintf("drover: a handler asks here (Q leaves browser()). Other requests wait, and clients that have waited for "
-             "`timeout` get 504 or 503; with dr_serve(timeout = 0) they wait on.\n");
+             "`timeout` get 504 or 503; with dr_serve(timeouts = dr_timeouts(timeout = 0)) they wait on.\n");
   }
   w.asks = 1;
 }

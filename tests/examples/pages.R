@@ -29,6 +29,25 @@ page_script <- function(blocks) {
   gsub("admin = \"127.0.0.1:9901\"", "admin = \"127.0.0.1:0\"", code, fixed = TRUE)
 }
 
+# Settings that a page gives to dr_serve() or dr_run() themselves, in its blocks or in a sentence, and that belong to a
+# group by now.
+moved_settings <- function(page, blocks) {
+  lines <- readLines(page, encoding = "UTF-8")
+  outside <- !Reduce(xor, grepl("^```", lines), accumulate = TRUE)
+  code <- regmatches(lines[outside], gregexpr("`[^`]+`", lines[outside]))
+  texts <- c(gsub("`", "", unlist(code), fixed = TRUE), vapply(
+    Filter(function(block) grepl("^r( |$)", block$info), blocks), function(block) paste(block$lines, collapse = "\n"), ""
+  ))
+  table <- drover:::settings_table()
+  moved <- table$Name[table$Group %in% names(drover:::group_makers) & table$Name != "workers"]
+  found <- function(code) {
+    if (!is.call(code)) return(if (is.expression(code)) unlist(lapply(code, found)))
+    named <- if (deparse(code[[1L]])[[1L]] %in% c("dr_serve", "dr_run")) intersect(names(code), moved)
+    c(if (length(named)) paste0("`", named, "` in ", deparse(code)[[1L]]), unlist(lapply(as.list(code), found)))
+  }
+  unlist(lapply(texts, function(text) found(tryCatch(parse(text = text), error = function(error) NULL))))
+}
+
 # Writes the blocks that are files below a folder.
 write_files <- function(blocks, folder) {
   for (block in blocks) {

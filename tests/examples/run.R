@@ -78,6 +78,7 @@ run_page <- function(page) {
     parsed <- tryCatch(parse(text = block$lines), error = function(error) error)
     report(paste(page, "parses"), if (inherits(parsed, "error")) conditionMessage(parsed))
   }
+  report(paste(page, "recommends nothing that is deprecated"), moved_settings(page, blocks))
   script <- page_script(blocks)
   if (is.null(script)) return(invisible())
   folder <- tempfile("page-")

@@ -42,7 +42,8 @@ test_that("a handler is looked at with browser() and debug(), and asks with read
     console <- local_console()
     server <- console$serve(browsing, arguments)
     expect_identical(asked(console, server, "/", "x <- 1\n", "c\n")$text, "2", info = arguments)
-    expect_match(console$screen(), "drover: a handler asks here")
+    # it says how to have clients wait on, and in no way that is deprecated
+    expect_match(console$screen(), "drover: a handler asks here.*dr_serve\\(timeouts = dr_timeouts\\(timeout = 0\\)\\)")
     expect_identical(asked(console, server, "/", "n\n", "x\n", "c\n")$text, "42", info = arguments)
     expect_identical(asked(console, server, "/name", "ada\n", prompt = "name\\? ")$text, "Hello ada", info = arguments)
     # left, the handler has no answer, and the server stays
