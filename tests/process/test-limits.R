@@ -34,9 +34,15 @@ test("a refusal for a limit names its setting and value in the log", function() 
     max_header_size = 400, max_headers = 5, header_timeout = "2s", body_timeout = "2s", access_log_format = "json",
     access_log = access <- tempfile("access-"))
   head <- "HTTP/1.1\r\nHost: localhost\r\n"
-  expect_refused(server, "413", post_bytes(server, "/x", 1001), "413 .*over `max_body` = 1000")
-  expect_refused(server, "413", post_bytes(server, "/x", 1001, "-H", "Transfer-Encoding: chunked"),
-    "413 the chunks .*over `max_body` = 1000")
+  # in one wording, in whatever form the body comes
+  bodies <- list(character(), c("-H", "Transfer-Encoding: chunked"), "--http2-prior-knowledge")
+  too_large <- "413 the body may have at most 1000 bytes: over `max_body` = 1000"
+  for (n in seq_along(bodies)) {
+    came <- post_bytes(server, "/x", 1001, bodies[[n]])
+    # curl may give up a stream of HTTP/2 that is reset before it has read its answer
+    expect(came == "413" || (came == "000" && n == 3L), toString(bodies[[n]]), ": status ", came)
+    expect(within(function() sum(grepl(too_large, server$log(), fixed = TRUE)) == n), "not in the log: ", too_large)
+  }
   line <- paste0("GET /x?", strrep("a", 300), " ", head, "\r\n")
   expect_refused(server, "414", send_bytes(server, line), "414 .*over `max_request_line` = 200")
   field <- paste0("GET /x ", head, "A: ", strrep("a", 400), "\r\n\r\n")

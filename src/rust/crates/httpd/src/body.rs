@@ -1,6 +1,6 @@
 //! Receiving a request's body: within its limits, in memory while small, in a temporary file when not.
 
-use super::h1::BodyReader;
+use super::h1::{self, BodyReader};
 use super::transfer::Transfer;
 use crate::budget::{BodyRoom, FilePlace};
 use crate::connection::Connection;
@@ -215,8 +215,7 @@ fn too_slow(limits: &Limits) -> Failure {
 
 /// The answer to a longer body.
 pub fn too_large(max_body: u64) -> Failure {
-    let detail = format!("the body may have at most {max_body} bytes");
-    Failure::new(StatusCode::PAYLOAD_TOO_LARGE, detail).over("max_body", max_body).closing()
+    h1::too_large(max_body).into()
 }
 
 struct Store<'a> {

@@ -1,7 +1,7 @@
 //! Strict reading of a request's body: of a known length, or in chunks (RFC 9112 section 7.1).
 
 use super::head::{BodyLength, Framing};
-use super::{refuse, refuse_over, Refusal};
+use super::{refuse, too_large, Refusal};
 use grammar::bytes::{is_tchar, is_token, is_value};
 use memchr::memchr;
 
@@ -167,7 +167,7 @@ impl BodyReader {
             line[..digits].iter().fold(0, |n: u64, b| n << 4 | u64::from((*b as char).to_digit(16).unwrap_or(0)));
         self.announced = self.announced.saturating_add(size);
         if self.announced > max_body {
-            return Err(refuse_over(413, "the chunks are longer than a body may be", "max_body", max_body));
+            return Err(too_large(max_body));
         }
         Ok(size)
     }

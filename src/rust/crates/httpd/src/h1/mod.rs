@@ -20,25 +20,32 @@ pub use target::{is_host, is_target};
 
 use crate::response::Failure;
 use http::StatusCode;
+use std::borrow::Cow;
 
 /// Why bytes are refused: an HTTP status and words for the log and the client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// 4xx or 5xx
     pub status: u16,
     /// what was wrong
-    pub why: &'static str,
+    pub why: Cow<'static, str>,
     /// the setting that it is over, and its value
     pub over: Option<(&'static str, u64)>,
 }
 
 const fn refuse(status: u16, why: &'static str) -> Refusal {
-    Refusal { status, why, over: None }
+    Refusal { status, why: Cow::Borrowed(why), over: None }
 }
 
 /// The same of what is over a setting, which the log names.
 const fn refuse_over(status: u16, why: &'static str, setting: &'static str, most: u64) -> Refusal {
-    Refusal { status, why, over: Some((setting, most)) }
+    Refusal { status, why: Cow::Borrowed(why), over: Some((setting, most)) }
+}
+
+/// A body is longer than it may be, in whatever form it comes.
+pub fn too_large(max_body: u64) -> Refusal {
+    let why = Cow::Owned(format!("the body may have at most {max_body} bytes"));
+    Refusal { status: 413, why, over: Some(("max_body", max_body)) }
 }
 
 impl From<Refusal> for Failure {
