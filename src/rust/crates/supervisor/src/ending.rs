@@ -69,7 +69,7 @@ impl Supervisor {
 
     /// It cannot be started.
     pub(crate) fn fail(&mut self, kind: Failure, message: String, now: Instant) {
-        self.kill_workers();
+        self.kill_workers("the server cannot start");
         for zygote in self.zygotes.values_mut() {
             zygote.give_up(now, true);
         }
@@ -99,7 +99,7 @@ impl Supervisor {
         if matches!(self.stage, Stage::Over(_)) {
             return;
         }
-        self.kill_workers();
+        self.kill_workers("the server ends at once");
         for zygote in self.zygotes.values_mut() {
             zygote.kill();
         }
@@ -110,9 +110,9 @@ impl Supervisor {
         self.stage = Stage::Killing(now + KILLING, told);
     }
 
-    fn kill_workers(&mut self) {
+    fn kill_workers(&mut self, why: &'static str) {
         for worker in self.workers.values_mut() {
-            worker.kill();
+            worker.kill(why);
         }
     }
 
@@ -121,7 +121,7 @@ impl Supervisor {
         let last = self.last_worker();
         for (&id, worker) in &mut self.workers {
             match worker.phase {
-                Phase::Starting => worker.kill(),
+                Phase::Starting => worker.kill("the server ends"),
                 Phase::Serving | Phase::Retiring if Some(id) != last => worker.stop(deadline, false),
                 Phase::Serving | Phase::Retiring | Phase::Stopping(_) => {}
             }

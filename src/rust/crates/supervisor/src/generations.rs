@@ -97,7 +97,7 @@ impl Supervisor {
     /// A fresh worker has loaded another app than the others of its generation.
     pub(crate) fn app_differs(&mut self, id: u32, now: Instant) {
         let Some(worker) = self.workers.get_mut(&id) else { return };
-        worker.kill();
+        worker.kill("it has loaded another app than those before it");
         let number = worker.generation;
         if self.generations.get(&number).is_some_and(Generation::is_preparing) {
             let why = "the app changed while it was loaded".to_owned();
@@ -189,7 +189,7 @@ impl Supervisor {
         }
         for worker in self.workers.values_mut().filter(|w| Some(w.generation) == old) {
             match worker.phase {
-                Phase::Starting => worker.kill(),
+                Phase::Starting => worker.kill("the app was reloaded before it was ready"),
                 // the pool retires them as they run dry
                 Phase::Serving => worker.phase = Phase::Retiring,
                 _ => {}
@@ -206,7 +206,7 @@ impl Supervisor {
             generation.stage = GenerationStage::Draining { dry: true };
         }
         for worker in self.workers.values_mut().filter(|w| w.generation == number && w.phase == Phase::Starting) {
-            worker.kill();
+            worker.kill("its app is not served any more");
         }
         self.settle(Instant::now());
     }
@@ -247,7 +247,7 @@ impl Supervisor {
         }
         self.pool.drop_generation(number);
         for worker in self.workers.values_mut().filter(|worker| worker.generation == number) {
-            worker.kill();
+            worker.kill("its app cannot be served");
         }
         for zygote in self.zygotes.values_mut().filter(|zygote| zygote.generation == number) {
             zygote.give_up(now, false);
@@ -269,6 +269,10 @@ impl Supervisor {
                     self.take_over(number, now);
                 } else {
                     let why = format!("no worker was ready within {} s (start_timeout)", self.options.start_timeout);
+                    if self.stage.is_starting() {
+                        // a reload's failure is told anyway; before what becomes of its workers
+                        self.error(&why);
+                    }
                     self.generation_failed(number, Failure::WorkerStart, why, now);
                 }
                 continue;

@@ -21,6 +21,8 @@ const EXPLANATION: Duration = Duration::from_millis(500);
 const LEAVING: Duration = Duration::from_secs(1);
 /// How long a worker may take to end after SIGTERM.
 const TERMINATION: Duration = Duration::from_secs(2);
+/// Why a worker is terminated that was asked to end.
+const LATE: &str = "it did not end in time when it was asked to";
 /// Messages that are read from one worker at a time, so that one that talks without end does not keep others waiting.
 const AT_A_TIME: usize = 64;
 
@@ -31,6 +33,7 @@ pub struct Ended {
     name: String,
     generation: u32,
     expected: bool,
+    because: Option<&'static str>,
     failure: Option<String>,
     hung: bool,
     /// when nobody will tell any more
@@ -155,7 +158,7 @@ impl Supervisor {
     /// A worker cannot be made: neither the zygote nor the system is to be tried too often.
     pub(crate) fn fork_failed(&mut self, generation: u32, worker: Option<u32>, why: &str, now: Instant) {
         if let Some(mut worker) = worker.and_then(|worker| self.workers.remove(&worker)) {
-            worker.kill();
+            worker.kill("it could not be started");
         }
         if self.generations.get(&generation).is_some_and(|g| g.is_preparing()) {
             return self.generation_failed(generation, Failure::System, why.to_owned(), now);
@@ -179,7 +182,7 @@ impl Supervisor {
                 worker.process = Some(process);
                 match worker.phase {
                     // it was not wanted any more before it was there
-                    Phase::Stopping(Pressed::Killed) => worker.kill(),
+                    Phase::Stopping(Pressed::Killed) => worker.kill("it is not needed any more"),
                     _ => self.seat(id, now),
                 }
             }
@@ -294,7 +297,9 @@ impl Supervisor {
         }
         let Some(process) = &worker.process else { return };
         match self.generations.get(&worker.generation).map(|g| g.stage) {
-            None | Some(GenerationStage::Draining { dry: true }) => return worker.kill(),
+            None | Some(GenerationStage::Draining { dry: true }) => {
+                return worker.kill("its app is not served any more");
+            }
             _ => {}
         }
         let Some(end) = worker.end.take() else { return };
@@ -343,6 +348,7 @@ impl Supervisor {
             name: worker.name(),
             generation: worker.generation,
             expected: worker.is_stopping(),
+            because: worker.ended_because,
             failure: worker.failure,
             hung: worker.hung,
             deadline: now + EXPLANATION,
@@ -389,9 +395,13 @@ impl Supervisor {
 
     /// Says what became of a worker.
     fn conclude(&mut self, ended: Ended, exit: Exit, now: Instant) {
-        let Ended { name, generation, expected, failure, hung, .. } = ended;
+        let Ended { name, generation, expected, because, failure, hung, .. } = ended;
         if expected {
-            return self.info(&format!("{name} {exit}"));
+            return self.info(&match (exit, because) {
+                // the signal is the server's own
+                (Exit::Signal(_) | Exit::Unknown, Some(why)) => format!("{name} was ended: {why}"),
+                _ => format!("{name} {exit}"),
+            });
         }
         self.count_restart(match exit {
             _ if hung => Restart::Hung,
@@ -434,8 +444,8 @@ impl Supervisor {
                 continue;
             }
             match worker.phase {
-                Phase::Stopping(Pressed::Asked) => worker.terminate(now + termination),
-                Phase::Stopping(_) => worker.kill(),
+                Phase::Stopping(Pressed::Asked) => worker.terminate(now + termination, LATE),
+                Phase::Stopping(_) => worker.kill(LATE),
                 Phase::Starting | Phase::Serving | Phase::Retiring => {
                     worker.deadline = None;
                     worker.failure.get_or_insert_with(|| match (worker.phase, worker.open) {

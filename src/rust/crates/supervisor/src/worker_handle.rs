@@ -50,6 +50,8 @@ pub struct WorkerHandle {
     pub failure: Option<String>,
     /// the engine has killed it, as it did not answer
     pub hung: bool,
+    /// why the server has ended it by a signal
+    pub ended_because: Option<&'static str>,
     /// what it was asked to look at, until it has reported
     pub inspection: Option<UnderWay>,
 }
@@ -99,6 +101,7 @@ impl WorkerHandle {
             wear: None,
             failure: None,
             hung: false,
+            ended_because: None,
             inspection: None,
         }
     }
@@ -132,7 +135,8 @@ impl WorkerHandle {
     }
 
     /// Has the system end it by `deadline`.
-    pub fn terminate(&mut self, deadline: Instant) {
+    pub fn terminate(&mut self, deadline: Instant, why: &'static str) {
+        self.ended_because.get_or_insert(why);
         self.phase = Phase::Stopping(Pressed::Terminated);
         self.deadline = Some(deadline);
         if let Some(process) = &self.process {
@@ -140,8 +144,9 @@ impl WorkerHandle {
         }
     }
 
-    /// Ends it and all that it has started.
-    pub fn kill(&mut self) {
+    /// Ends it and all that it has started. The log says why, unless it has been told to end for another reason before.
+    pub fn kill(&mut self, why: &'static str) {
+        self.ended_because.get_or_insert(why);
         self.phase = Phase::Stopping(Pressed::Killed);
         self.deadline = None;
         // one whose process is not known yet ends when it finds its channel closed

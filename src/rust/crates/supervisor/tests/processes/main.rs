@@ -134,11 +134,19 @@ fn a_worker_that_fails_before_its_zygote_has_told_of_it_has_its_number_in_the_lo
     assert!(number.parse::<u32>().is_ok(), "{log}");
 }
 
+/// The first that the log says of workers is the reason, and none that the server has ended is said to be killed.
+fn assert_opens_with_reason(log: &str, reason: &str) {
+    let first = log.lines().find(|line| line.contains(" ERROR ") || line.contains(" INFO worker "));
+    assert!(first.is_some_and(|line| line.contains(" ERROR ") && line.ends_with(reason)), "{log}");
+    assert!(!log.contains("was killed by signal"), "{log}");
+}
+
 #[test]
 fn workers_that_do_not_start_are_told_and_nothing_is_left() {
     let folder = Folder::new();
     folder.set("start", "fail");
     assert_eq!(failure(&folder, fixed(3)), (Failure::WorkerStart, "on_worker_start failed: no database".into()));
+    assert_opens_with_reason(&folder.log(), "cannot start: on_worker_start failed: no database");
     folder.set("start", "exit");
     let (kind, message) = failure(&folder, fixed(3));
     assert!(
@@ -146,9 +154,13 @@ fn workers_that_do_not_start_are_told_and_nothing_is_left() {
         "{kind:?} {message}"
     );
     folder.set("start", "hang");
+    let before = folder.log().len();
     let (kind, message) = failure(&folder, |o| o.start_timeout = 0.5);
     assert_eq!(kind, Failure::WorkerStart);
     assert!(message.ends_with("within 0.5 s (start_timeout)"), "{message}");
+    let log = folder.log().split_off(before);
+    assert_opens_with_reason(&log, "no worker was ready within 0.5 s (start_timeout)");
+    assert!(log.contains("was ended: the server cannot start"), "{log}");
     folder.set("start", "ready");
     folder.set("no-fork", "");
     let (kind, message) = failure(&folder, fixed(1));
