@@ -18,7 +18,7 @@ run_command <- function(command, arguments) {
   switch(command,
     routes = command_routes(arguments), check = command_check(arguments), doctor = command_doctor(),
     openapi = command_openapi(arguments),
-    new = command_new(arguments[[1L]]), docker = command_docker(arguments), version = command_version(),
+    new = command_new(arguments), docker = command_docker(arguments), version = command_version(),
     compress = command_compress(arguments[[1L]])
   )
 }

@@ -33,7 +33,7 @@ compiler() {
 # shellcheck disable=SC2016 # $ is R's
 r_code() {
   Rscript --vanilla -e '
-    files <- list.files(c("R", "inst/examples"), "\\.R$", recursive = TRUE, full.names = TRUE)
+    files <- list.files(c("R", "inst/examples", "inst/templates"), "\\.R$", recursive = TRUE, full.names = TRUE)
     for (file in files) {
       for (lint in lintr::lint(file)) {
         cat(sprintf("%s:%d: %s\n", file, lint$line_number, lint$message))

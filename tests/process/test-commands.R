@@ -88,18 +88,65 @@ test("drover check loads an app and says what is wrong with it, without serving 
   shows(command("check"), 2L, NULL, "required arguments were not provided")
 }, ways = 1)
 
-test("drover new makes a project that passes its own tests, and never writes over one", function() {
+# Makes a project, and runs its tests as its README says: the folder. `change`: what is done to it before they are run.
+new_project <- function(kind, change = NULL) {
   within <- tempfile("new-")
   dir.create(within)
-  shows(command("new", "shop", wd = within), 0L, c("made shop with app.R", "drover serve shop"))
-  shows(command("check", "shop", wd = within), 0L, "2 routes")
-  tested <- processx::run("Rscript", "tests/test-app.R", wd = file.path(within, "shop"), error_on_status = FALSE,
-    env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)), timeout = 120)
-  expect(tested$status == 0L && grepl("all tests passed", tested$stdout), tested$stderr)
-  server <- launch(c(drover_program(), "serve", file.path(within, "shop"), "--port", "0"))
-  expect(grepl("^Hello from shop", ask(server, "/")$body), "another answer")
+  shows(command("new", "shop", if (!is.null(kind)) c("--kind", kind), wd = within), 0L, c("made shop with .*test-", "drover serve shop"))
+  folder <- file.path(within, "shop")
+  if (!is.null(change)) change(folder)
+  line <- grep("test_dir", readLines(file.path(folder, "README.md")), value = TRUE)
+  tested <- processx::run("sh", c("-c", gsub(".*[|] `|` [|]$", "", line)), wd = folder, error_on_status = FALSE,
+    env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)), timeout = patience(120))
+  list(folder = folder, status = tested$status, said = paste0(tested$stdout, tested$stderr))
+}
+
+test("drover new makes a project of each kind that passes its own tests and serves", function() {
+  of_kind <- list(
+    api = function(server) ask(server, "/mean", "--json", '{"numbers":[1,2,6]}')$body == '{"mean":3}',
+    plumber = function(server) ask(server, "/mean", "--json", '{"numbers":[1,2,6]}')$body == '{"mean":3}',
+    websocket = function(server) ask(server, "/rooms/one/members")$body == '{"members":0}'
+  )
+  kinds <- list.files(system.file("templates", package = "drover"))
+  expect(setequal(kinds, c(names(of_kind), "shared")), "templates of other kinds: ", toString(kinds))
+  for (kind in names(of_kind)) {
+    project <- new_project(kind)
+    passed <- project$status == 0L && grepl("FAIL 0 [|] WARN 0 [|] SKIP 0 [|] PASS ([3-9]|1[0-9])", project$said)
+    expect(passed, kind, ": its tests: ", project$said)
+    shows(command("check", project$folder), 0L, "it loads in")
+    server <- launch(c(drover_program(), "serve", project$folder, "--port", "0"))
+    expect(grepl("shop", ask(server, "/")$body), kind, ": no name at /")
+    expect(of_kind[[kind]](server), kind, ": another answer")
+  }
+}, ways = 1)
+
+test("the tests of a new project fail when its app is wrong", function() {
+  break_it <- function(file, from, to) function(folder) {
+    path <- file.path(folder, file)
+    lines <- readLines(path)
+    expect(any(grepl(from, lines, fixed = TRUE)), file, " has no ", from)
+    writeLines(sub(from, to, lines, fixed = TRUE), path)
+  }
+  changes <- list(
+    api = break_it("app.R", "n^2", "n^3"), plumber = break_it("plumber.R", "n^2", "n^3"),
+    websocket = break_it("app.R", "dr_ws_broadcast(conn$params$room, msg)", "dr_ws_broadcast('one', toupper(msg))")
+  )
+  for (kind in names(changes)) {
+    project <- new_project(kind, changes[[kind]])
+    expect(project$status != 0L && grepl("FAIL [1-9]", project$said), kind, ": ", project$said)
+  }
+}, ways = 1)
+
+test("drover new makes an API unless told otherwise, names the kinds, and never writes over a project", function() {
+  project <- new_project(NULL)
+  expect(project$status == 0L && file.exists(file.path(project$folder, "app.R")), project$said)
+  within <- dirname(project$folder)
+  shows(command("routes", "shop", wd = within), 0L, c("^GET +/square/<n:int>", "^POST +/mean"))
   shows(command("new", "shop", wd = within), 1L, NULL, "shop exists already")
   shows(command("new", "a b", wd = within), 1L, NULL, "the name must begin with")
+  shows(command("new", "other", "--kind", "shiny", wd = within), 2L, NULL, "possible values: api, plumber, websocket")
+  expect(!file.exists(file.path(within, "other")), "a project of no kind")
+  shows(command("new", "--help"), 0L, "possible values: api, plumber, websocket")
 }, ways = 1)
 
 test("drover doctor and version say what is there", function() {

@@ -18,6 +18,14 @@ Examples:
   drover dev app.R --ignore out      what it writes itself
 All options of drover serve are understood; --debug and one worker are the defaults here.";
 
+/// Of `drover new`.
+pub(crate) const NEW_EXAMPLES: &str = "\
+Examples:
+  drover new shop                    routes with types, settings and tests
+  drover new shop --kind plumber     the same as a plumber.R
+  drover new chat --kind websocket   rooms over WebSockets, and a page for them
+  cd shop && Rscript -e 'testthat::test_dir(\"tests\")'";
+
 /// Of whatever takes settings.
 pub(crate) const UNITS: &str =
     "Sizes and times take units: 10MB, 128kB, 1GiB; 500ms, 30s, 2m, 1h. Without one they are bytes and seconds.";

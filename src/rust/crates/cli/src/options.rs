@@ -7,7 +7,7 @@ use crate::blame;
 use crate::docker::DockerArgs;
 use crate::file;
 use crate::given::{Given, Origin};
-use crate::help::{AFTER_HELP, DEV_EXAMPLES, UNITS};
+use crate::help::{AFTER_HELP, DEV_EXAMPLES, NEW_EXAMPLES, UNITS};
 use crate::install::{CompletionsArgs, InstallArgs};
 use crate::manage::{ReloadArgs, Sockets, StatusArgs, StopArgs};
 use crate::openapi::OpenApiArgs;
@@ -134,12 +134,27 @@ pub(crate) struct AppOfTool {
     args: Vec<OsString>,
 }
 
+/// What projects there are to begin with: a folder of `inst/templates` each.
+const PROJECTS: [&str; 3] = ["api", "plumber", "websocket"];
+
 #[derive(Debug, Args)]
+#[command(after_help = NEW_EXAMPLES)]
 struct NewProject {
     /// The folder to make
     name: PathBuf,
+    /// What it serves: JSON by routes with types, a file of plumber, or WebSockets with a page
+    #[arg(long, value_parser = PROJECTS, default_value = PROJECTS[0])]
+    kind: String,
     #[command(flatten)]
     program: Program,
+}
+
+impl NewProject {
+    /// The command for R.
+    fn tool(self) -> Asked {
+        let words = vec!["new".into(), self.name.into(), "--kind".into(), self.kind.into()];
+        Asked::Tool(Tool { words, app: None, r: self.program.r })
+    }
 }
 
 #[derive(Debug, Args)]
@@ -346,7 +361,7 @@ fn read_with(
         What::Check(app) => return Ok(about("check", app, Vec::new())),
         What::Openapi(openapi) => return Ok(openapi.tool()),
         What::Doctor(program) => return Ok(tool("doctor", None, program)),
-        What::New(project) => return Ok(tool("new", Some(project.name), project.program)),
+        What::New(project) => return Ok(project.tool()),
         What::Compress(files) => return Ok(tool("compress", Some(files.folder), files.program)),
         What::Version(program) => return Ok(tool("version", None, program)),
     };
@@ -497,7 +512,10 @@ mod tests {
         };
         assert_eq!(words(&["routes", "app.R"]), ["routes", "app.R"]);
         assert_eq!(words(&["check", "a", "--kind", "plumber"]), ["check", "a", "--kind", "plumber"]);
-        assert_eq!(words(&["new", "shop"]), ["new", "shop"]);
+        assert_eq!(words(&["new", "shop"]), ["new", "shop", "--kind", "api"]);
+        assert_eq!(words(&["new", "--kind", "websocket", "x"]), ["new", "x", "--kind", "websocket"]);
+        let unknown = ask(&["new", "shop", "--kind", "shiny"]).unwrap_err().to_string();
+        assert!(unknown.contains("possible values: api, plumber, websocket"), "{unknown}");
         assert_eq!(words(&["doctor"]), ["doctor"]);
         assert!(
             ask(&["routes"]).is_err() && ask(&["doctor", "x"]).is_err() && ask(&["check", "a", "--port", "1"]).is_err()
