@@ -6,7 +6,8 @@
 #' Drop-ins for programs that were written for the packages 'plumber', 'drogonR' and 'valve': the same names, arguments
 #' and defaults, and this server. Both block until the server is stopped.
 #'
-#' `pr_run()` is [dr_serve()] for a router, and `valve_run()` is [dr_run()] for its file.
+#' `pr_run()` is [dr_serve()] for a router, and `valve_run()` is [dr_run()] for its file. Both say where the page of
+#' documentation is once the server listens.
 #'
 #' @param pr A router of the package 'plumber'.
 #' @param host The address to listen on: a single string, as in [dr_serve()].
@@ -52,19 +53,29 @@ pr_run <- function(pr, host = "127.0.0.1", port = getOption("plumber.port", NULL
     return(register_app(app, list(...)$on_worker_start, list(...)$on_worker_stop, given, "pr_run()"))
   }
   settings <- utils::modifyList(list(block = TRUE), list(...))
-  announced <- function(message) {
-    if (!startsWith(conditionMessage(message), "drover listening on ")) return()
-    if (!is.null(swaggerCallback) && has_docs(pr, docs)) swaggerCallback(paste0(server$url, "/__docs__/"))
-    if (quiet) tryInvokeRestart("muffleMessage")
-  }
   arguments <- c(list(app, port = plumber_port(port), host = host), settings)
-  withCallingHandlers(do.call(dr_serve, arguments, quote = TRUE), message = announced)
-  invisible()
+  has_docs <- isTRUE(docs_of(pr, docs)$enabled)
+  telling_docs(do.call(dr_serve, arguments, quote = TRUE), has_docs, quiet, swaggerCallback)
 }
 
 plumber_port <- function(port) port %||% as.integer(Sys.getenv("PLUMBER_PORT", "8080"))
 
-has_docs <- function(pr, docs) isTRUE(docs_of(pr, docs)$enabled)
+# Serves by `code`, and says where the page of documentation is, if there is one, when it is said where the server
+# listens; `tell` is called with its address.
+telling_docs <- function(code, has_docs, quiet = FALSE, tell = NULL) {
+  announced <- function(message) {
+    if (!startsWith(conditionMessage(message), "drover listening on ")) return()
+    docs <- if (has_docs && startsWith(server$url, "http")) paste0(server$url, "/__docs__/")
+    if (!is.null(docs) && !is.null(tell)) tell(docs)
+    if (!quiet) {
+      message(conditionMessage(message), appendLF = FALSE)
+      if (!is.null(docs)) message("drover: documentation at ", docs)
+    }
+    tryInvokeRestart("muffleMessage")
+  }
+  withCallingHandlers(code, message = announced)
+  invisible()
+}
 
 #' @rdname drop_ins
 #' @export
@@ -72,8 +83,8 @@ valve_run <- function(filepath = "plumber.R", host = "127.0.0.1", port = 3000, n
                       check_unused = 10, max_age = 300, ...) {
   check_count(n_min, "n_min")
   check_count(n_max, "n_max", n_min)
-  dr_run(
+  telling_docs(dr_run(
     filepath, host = host, port = port, threads = workers, workers = c(n_min, n_max),
     pool = dr_pool(check_unused = check_unused, max_age = max_age), ...
-  )
+  ), has_docs = !isFALSE(list(...)$docs))
 }

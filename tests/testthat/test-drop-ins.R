@@ -1,5 +1,12 @@
 # Programs written for plumber and valve, as scripts of their own.
 
+# Where the page of documentation is, once, behind the line that the server listens.
+expect_said_once <- function(script, docs) {
+  at <- function(pattern) grep(pattern, script$log(), fixed = TRUE)
+  expect_true(within(function() length(at("drover: documentation at")) > 0L))
+  expect_identical(at(paste("drover: documentation at", docs)), at("drover listening on") + 1L)
+}
+
 router <- "plumber::pr_get(plumber::pr(), '/', function() stop('shown'))"
 
 test_that("pr_run() serves with plumber's arguments, and with those of dr_serve()", {
@@ -10,7 +17,9 @@ test_that("pr_run() serves with plumber's arguments, and with those of dr_serve(
   ))
   expect_match(fetch(script, "/")$text, "shown")
   expect_identical(fetch(script, "/openapi.json")$status, 200L)
-  expect_true(within(function() any(grepl(paste0("http://127.0.0.1:", script$port, "/__docs__/"), script$out()))))
+  docs <- paste0("http://127.0.0.1:", script$port, "/__docs__/")
+  expect_true(within(function() any(grepl(docs, script$out(), fixed = TRUE))))
+  expect_said_once(script, docs)
   tools::pskill(script$process$get_pid(), tools::SIGINT)
   script$process$wait(1000 * patience())
   expect_identical(script$process$get_exit_status(), 0L)
@@ -46,6 +55,12 @@ test_that("valve_run() serves a file with valve's arguments", {
   ))
   expect_identical(fetch(script, "/")$text, "[\"by valve\"]")
   expect_match(grep("listening", script$log(), value = TRUE), "threads=2, workers=1-2", fixed = TRUE)
+  # where its documentation is, which is there
+  docs <- paste0("http://127.0.0.1:", script$port, "/__docs__/")
+  expect_said_once(script, docs)
+  expect_identical(fetch(script, "/__docs__/")$status, 200L)
+  script <- local_script(c(sprintf("setwd('%s')", folder), "valve_run(port = 0, docs = FALSE)"))
+  expect_false(any(grepl("documentation at", script$log())))
 })
 
 test_that("wrong arguments are named", {
