@@ -14,6 +14,7 @@ help:
 	@echo "make soak    mixed requests and faults for MINUTES=10, and a table of what grew"
 	@echo "make fuzz    look for inputs that break the fuzz targets, for 10 minutes (MINUTES=60; MERGE=1 keeps what was found)"
 	@echo "make bench   measure against nginx and other R servers; results in benchmarks/results/"
+	@echo "make bench PROFILE=/ping  where the time of one route goes, by perf (of another app: APP=shop/app.R)"
 	@echo "make check   R CMD check, without the manual"
 	@echo "make clean   remove what was built"
 
@@ -49,8 +50,9 @@ fuzz:
 	@tools/setup.sh test
 	@MINUTES=$(or $(MINUTES),10) MERGE=$(MERGE) tools/fuzz.sh $(TARGETS)
 
+# Where the time of one route goes, by perf: make bench PROFILE=/ping, or PROFILE=/orders/7 APP=shop/app.R
 bench:
-	@tools/bench.sh
+	@PROFILE="$(PROFILE)" APP="$(APP)" tools/bench.sh
 
 check:
 	@tools/check.sh

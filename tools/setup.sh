@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that are missing for a purpose: tools/setup.sh [run|test|browser|site|bench].
+# Installs the Debian packages that are missing for a purpose: tools/setup.sh [run|test|browser|site|bench|profile].
 # Quiet and quick when nothing is missing. Not for building the package: tools/install.sh.
 
 . "$(dirname "$0")/lib.sh"
@@ -16,7 +16,8 @@ case "$purpose" in
   browser) packages="$packages chromium python3-venv" ;;
   site) packages="$packages r-cran-pkgdown pandoc" ;;
   bench) packages="$packages r-cran-httpuv r-cran-plumber r-cran-rserve r-cran-processx curl nginx-light wrk" ;;
-  *) fail "unknown purpose '$purpose': run, test, browser, site or bench" ;;
+  profile) packages="$packages linux-perf" ;;
+  *) fail "unknown purpose '$purpose': run, test, browser, site, bench or profile" ;;
 esac
 
 # h2spec, a stage of the tests, is built by Go: by the one that is there, or by Debian's

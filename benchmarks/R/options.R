@@ -8,9 +8,11 @@ usage <- function() sub("TRIALS", toString(trial_names), fixed = TRUE, x = "usag
   --rounds N               measured rounds (default 5; at least 1)
   --duration SECONDS       length of a round, whole seconds (default 4; 1 to 60)
   --connections N          keep-alive connections of the client (default 50; 1 to 1000)
+  --profile PATH           where the time of GET PATH goes, by perf, and nothing else; --duration as above
+  --app FILE               the app that has PATH (default: trials/own.R, which has /ping)
   --no-idle                leave out CPU and memory of the idle server
   --out DIR                where to write the results (default: benchmarks/results for a run of everything;
-                           a run of a part, and a quick one, prints only)
+                           a run of a part, and a quick one, prints only; a profile goes to the folder it is run in)
   --help
 
 With --scenario and no --trial there are no trials; with --trial and no --scenario, trials only.
@@ -19,7 +21,7 @@ QUICK=1 in the environment: 2 rounds of 1 second.")
 parse_options <- function(arguments, quick = nzchar(Sys.getenv("QUICK"))) {
   options <- list(
     scenarios = NULL, trials = NULL, peers = NULL, rounds = if (quick) 2L else 5L, duration = if (quick) 1L else 4L,
-    connections = 50L, idle = TRUE, out = NULL, quick = quick
+    connections = 50L, idle = TRUE, out = NULL, quick = quick, profile = NULL, app = NULL
   )
   while (length(arguments) > 0L) {
     flag <- arguments[1]
@@ -41,6 +43,8 @@ parse_options <- function(arguments, quick = nzchar(Sys.getenv("QUICK"))) {
       "--duration" = options$duration <- whole(value, flag, 1L, 60L),
       "--connections" = options$connections <- whole(value, flag, 1L, 1000L),
       "--out" = options$out <- value,
+      "--profile" = options$profile <- value,
+      "--app" = options$app <- value,
       fail("'", flag, "' is no option\n", usage())
     )
     arguments <- arguments[-(1:2)]

@@ -40,8 +40,9 @@ by_case <- function(rows, figure) {
   tapply(rows$value, factor(rows$case, unique(rows$case)), stats::median)
 }
 
-# Starts `drover serve` with trials/app.R: start_drover(bench, workers = 4, model_mb = 500). Other arguments are flags.
-start_drover <- function(bench, ..., model_mb = 0, wait = TRUE) {
+# Starts `drover serve` with trials/app.R, or another app: start_drover(bench, workers = 4, model_mb = 500). Other
+# arguments are flags.
+start_drover <- function(bench, ..., model_mb = 0, wait = TRUE, app = file.path(bench$root, "trials", "app.R")) {
   program <- system.file("bin", "drover", package = "drover")
   if (!nzchar(program)) fail("this drover was installed without its program")
   flags <- list(threads = 1L, ...)
@@ -49,8 +50,7 @@ start_drover <- function(bench, ..., model_mb = 0, wait = TRUE) {
     c(paste0("--", gsub("_", "-", name)), format(flags[[name]], scientific = FALSE))
   }))
   launch_peer(bench, "drover", wait = wait, env = c(MODEL_MB = format(model_mb), BUSY = busy_rounds(bench)),
-    command = function(port, run_dir) c(program, "serve", file.path(bench$root, "trials", "app.R"), "--port", port,
-      words))
+    command = function(port, run_dir) c(program, "serve", app, "--port", port, words))
 }
 
 # How many rounds of the loop of /busy take 2 ms in a process that has a core for itself.
