@@ -38,7 +38,8 @@
 #'   | `"failed"` | it jumped to top level, or its value takes more than 64 MB | 500 |
 #' @section Errors: `drover_error_argument` when an argument is not as described, or takes more than 64 MB;
 #'   `drover_error_state` where no worker runs: in a session without a server, and in one whose workers are processes.
-#' @seealso `vignette("async", package = "drover")`
+#' @seealso `vignette("async", package = "drover")`, where the package was installed from what `make tarball` builds;
+#'   the same page is `docs/async.md` of its sources.
 #' @examples
 #' app <- dr_app()
 #'

@@ -16,7 +16,7 @@
 #' as by `docker run --env-file .env`.
 #'
 #' Unless drover is in `renv.lock`, the image needs its source package beside the `Dockerfile`:
-#' `drover_VERSION.tar.gz`, as `R CMD build` makes it.
+#' `drover_VERSION.tar.gz`, as `make tarball` builds it from drover's sources.
 #'
 #' @param file The app: the path of an R file, or of a folder with one, as [dr_run()] takes it; a single string.
 #' @param port The port in the container where the variable `PORT` names no other: a single integer.

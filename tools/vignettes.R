@@ -1,16 +1,18 @@
 # Makes vignettes of the pages in docs/: Rscript tools/vignettes.R FOLDER writes them into FOLDER/vignettes, and changes
 # the links of FOLDER/README.md so that they lead to them. FOLDER is a copy of the package that is built or made a site
-# of. Code in vignettes is shown and not run: tests/examples runs it, on a server. Not for how pages look: that is
-# pkgdown's.
+# of. Rscript tools/vignettes.R --installed LIBRARY says whether the package there has them all. Code in vignettes is
+# shown and not run: tests/examples runs it, on a server. Not for how pages look: that is pkgdown's.
 
-folder <- commandArgs(trailingOnly = TRUE)[[1L]]
+given <- commandArgs(trailingOnly = TRUE)
+folder <- given[[length(given)]]
 pages <- c(Sys.glob("docs/*.md"), "ARCHITECTURE.md")
 # beside the vignettes as they are beside the pages
 pictures <- Sys.glob("docs/images/*.png")
 
-# The vignette of a page, by the page's path.
+# The vignette of a page, by the page's path. The first page is the one that is called as the package.
 vignette_name <- function(path) {
-  if (path == "ARCHITECTURE.md") "architecture" else sub("\\.md$", "", basename(path))
+  names <- c("ARCHITECTURE.md" = "architecture", "docs/getting-started.md" = "drover")
+  if (path %in% names(names)) names[[path]] else sub("\\.md$", "", basename(path))
 }
 
 # Links to pages lead to vignettes, with `before` in front; pictures stay; links to files that are not in the package
@@ -55,6 +57,20 @@ vignette <- function(page) {
     sprintf("  %%\\VignetteIndexEntry{%s}", title), "  %\\VignetteEngine{knitr::rmarkdown}",
     "  %\\VignetteEncoding{UTF-8}", "---", body
   )
+}
+
+made <- vapply(pages, vignette_name, "")
+
+# What help pages and pages name has to be there.
+texts <- unlist(lapply(c(pages, "README.md", Sys.glob("R/*.R")), readLines, encoding = "UTF-8"))
+named <- unlist(regmatches(texts, gregexpr("vignette\\(\"[^\"]+\"", texts)))
+unknown <- setdiff(gsub("vignette\\(|\"", "", named), made)
+if (length(unknown)) stop("there is no page for vignette(\"", unknown[[1L]], "\")")
+
+if (given[[1L]] == "--installed") {
+  missing <- setdiff(made, utils::vignette(package = "drover", lib.loc = folder)$results[, "Item"])
+  cat(sprintf("%d vignettes, %d missing: %s\n", length(pages), length(missing), toString(missing)))
+  quit(status = length(missing) > 0L)
 }
 
 dir.create(file.path(folder, "vignettes"), showWarnings = FALSE)
