@@ -4,7 +4,9 @@ between_app <- function() {
   write_app(c(
     "app <- dr_app()",
     "dr_get(app, '/leave/:name', function(req) {",
-    "  name <- req$params$name", "  later::later(function() stand_at(name))", "  Sys.getpid()", "})",
+    "  name <- req$params$name", "  later::later(function() stand_at(name))", "  Sys.getpid()",
+    # loading 'later' may take long
+    "}, timeout = 600)",
     "dr_get(app, '/pid', function(req) Sys.getpid())", "app"
   ))
 }
