@@ -21,7 +21,7 @@ keep_cookies <- function(jar, headers) {
   }
 }
 
-not_compared <- c("date", "server", "connection", "keep-alive", "x-content-type-options")
+not_compared <- c("date", "server", "connection", "keep-alive", "x-content-type-options", "x-request-id")
 
 # The fields of an answer by name, each with its values in order.
 fields_of <- function(response) {
