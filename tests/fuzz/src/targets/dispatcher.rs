@@ -215,6 +215,7 @@ impl World {
             times_handler: kind & 8 != 0,
             ends_with_client: kind & 16 != 0,
             counts: true,
+            peer: None,
             process: (kind & 192 == 64).then_some(1),
         };
         let (outstanding, most) = (self.thread.left().outstanding, self.thread.most());
@@ -339,6 +340,7 @@ impl World {
                         Outcome::Reply(message, _) => is_its_own(asked.number, &message),
                         Outcome::Stream(_, reader) => streams.push(reader),
                         Outcome::Ending => panic!("the server does not end"),
+                        Outcome::OfItself(_) => panic!("no request comes from a socket"),
                         Outcome::Late(..) | Outcome::WorkerDied(_) | Outcome::Stale | Outcome::Full => {}
                     }
                     false

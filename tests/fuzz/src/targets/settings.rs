@@ -55,7 +55,8 @@ fn refused(error: &clap::Error) {
         _ => {
             assert_eq!(error.exit_code(), 2);
             let named = text.contains("--") || text.contains("'") || text.contains("FILE") || text.contains("n_min");
-            let named = named || text.contains("cannot read ") || text.contains("variable PORT");
+            let variables = ["variable PORT", "variable DROVER_"];
+            let named = named || text.contains("cannot read ") || variables.iter().any(|name| text.contains(name));
             assert!(named, "{text}");
         }
     }
