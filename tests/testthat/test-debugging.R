@@ -11,12 +11,14 @@ browsing <- c(
   "dr_get(app, '/plain', function(req) 'plain')"
 )
 
-# Asks, waits until the console shows `prompt`, types, and gives the answer.
+# Asks, waits until the console shows `prompt`, types, and gives the answer, once all prompts are there that lines were
+# typed at: one that came later would be taken for that of the next request.
 asked <- function(console, server, path, ..., prompt = "Browse\\[1\\]> ") {
   before <- nchar(console$screen())
-  shows <- function(pattern) within(function() {
+  shows <- function(pattern, times = 1L) within(function() {
     console$shows("")
-    grepl(pattern, substring(console$screen(), before + 1L))
+    found <- gregexpr(pattern, substring(console$screen(), before + 1L))[[1L]]
+    sum(found > 0L) >= times
   })
   client <- raw_client(server$port)
   client_send(client, request_bytes(path))
@@ -26,7 +28,10 @@ asked <- function(console, server, path, ..., prompt = "Browse\\[1\\]> ") {
     # lines wait in the terminal until R reads them; Ctrl-C, which shows nothing, is to come before the next one
     if (line == "\003") let_pass(0.3)
   }
-  client_response(client)
+  response <- client_response(client)
+  # Ctrl-C shows nothing, and is not typed at a prompt of its own
+  expect_true(shows("Browse\\[[0-9]+\\]> |name\\? ", sum(c(...) != "\003")), info = console$screen())
+  response
 }
 
 # The prompt is R's again: what was typed is not run there, and it takes the next line.

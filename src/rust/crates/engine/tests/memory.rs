@@ -33,10 +33,27 @@ fn resident() -> usize {
     line.trim().strip_suffix(" kB").unwrap().parse::<usize>().unwrap() * 1024
 }
 
+/// The same, once it falls no more: what the crowd before has left behind would be filled, or go, while the next one
+/// comes, whose own would not be seen.
+fn at_rest() -> usize {
+    let (mut least, mut since) = (resident(), Instant::now());
+    while since.elapsed() < REST {
+        std::thread::sleep(REST / 20);
+        let now = resident();
+        if now < least {
+            (least, since) = (now, Instant::now());
+        }
+    }
+    least
+}
+
+/// Memory is given back every few seconds, by the server's clock.
+const REST: Duration = Duration::from_secs(4);
+
 /// Has a crowd of `size` send this each, wait for an answer or not, and go, when it needs `expected` bytes at least.
 /// Gives by how much memory had grown, and by how much in the end.
 fn crowd(service: &Service, size: usize, text: &str, has_answer: bool, expected: usize) -> (usize, usize) {
-    let before = resident();
+    let before = at_rest();
     let grown = || resident().saturating_sub(before);
     let mut clients: Vec<_> = (0..size).map(|_| service.connect()).collect();
     for client in &mut clients {
