@@ -15,7 +15,7 @@ note_trace <- function(condition) {
   bottom <- 1L
   # below the handler: the guard; above the error: the machinery of conditions and this function
   while (bottom <= top && !is_bottom_call(calls[[bottom]])) bottom <- bottom + 1L
-  if (top > 0L && identical(calls[[top]][[1L]], quote(.handleSimpleError))) top <- top - 1L
+  if (top > 0L && is_call_to(calls[[top]], ".handleSimpleError")) top <- top - 1L
   frames <- seq_along(calls)
   own <- are_own_frames(calls)
   ours <- are_calls_of_ours(own)

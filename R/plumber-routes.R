@@ -173,10 +173,9 @@ endpoint_reason <- function(endpoint) {
 mentions_forward <- function(fn, seen = character()) {
   names <- all.names(body(fn))
   if ("forward" %in% names) return(TRUE)
-  home <- environment(fn)
-  if (is.null(home) || isNamespace(topenv(home))) return(FALSE)
+  if (!is_of_app(fn)) return(FALSE)
   for (name in setdiff(names, seen)) {
-    called <- get0(name, home, mode = "function", inherits = FALSE)
+    called <- get0(name, environment(fn), mode = "function", inherits = FALSE)
     if (is.null(called) || is.primitive(called)) next
     seen <- c(seen, name)
     if (mentions_forward(called, seen)) return(TRUE)

@@ -17,7 +17,7 @@ use crate::node::{Kind, Node, Str};
 use crate::shield::{shield, Error};
 use crate::strings;
 use answer::Answer;
-use engine::{with_request_id, with_trace};
+use engine::with_names;
 use exchange::Trace;
 use fault::Fault;
 use std::borrow::Cow;
@@ -174,12 +174,8 @@ impl Cell {
     /// A line of the log about the request; `None` when there is none.
     pub(crate) fn line(&self, text: &str) -> Option<String> {
         self.request()?;
-        let (line, trace) = (format!("{}{text}", self.describe()), self.trace());
-        let line = if trace.parent_id().is_some() { with_trace(line, &trace.id()) } else { line };
-        Some(match self.given_id() {
-            Some(given) => with_request_id(line, &given),
-            None => line,
-        })
+        let line = format!("{}{text}", self.describe());
+        Some(with_names(line, &self.trace(), self.given_id().as_deref()))
     }
 
     /// What a trusted proxy calls it.

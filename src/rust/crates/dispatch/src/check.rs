@@ -6,7 +6,7 @@ use crate::dispatcher::Dispatcher;
 use crate::lane::Lane;
 use crate::outcome::Outcome;
 use crate::pool::PoolEvent;
-use crate::request::{Key, Place};
+use crate::request::{Entry, Key, Place};
 use crate::runs::{Of, Runs};
 use crate::wakes::watch;
 use crate::worker::Worker;
@@ -109,12 +109,8 @@ impl Dispatcher {
             .entries
             .unanswered()
             .filter_map(|(key, e)| {
-                let late = e.late(now, self.queue_timeout, || self.has_begun(e))?;
-                let worker = match e.place {
-                    Place::Lane(at, ..) if self.has_begun(e) => self.workers.get(at),
-                    _ => None,
-                };
-                Some((key, Outcome::Late(late, worker.and_then(Worker::pid))))
+                let late = e.late(now, self.queue_timeout, || self.begun_by(e).is_some())?;
+                Some((key, Outcome::Late(late, self.begun_by(e).and_then(Worker::pid))))
             })
             .collect();
         for (key, outcome) in over {
@@ -125,6 +121,12 @@ impl Dispatcher {
         self.enforce(now);
         self.release_retired();
         !self.entries.is_empty() || self.workers.iter().any(|(_, s)| s.has_deadlines())
+    }
+
+    /// The worker that has begun with it.
+    pub(crate) fn begun_by(&self, entry: &Entry) -> Option<&Worker> {
+        let Place::Lane(at, of, id) = entry.place else { return None };
+        self.workers.get(at).filter(|worker| worker.lane(of).is_some_and(|lane| lane.has_begun(id)))
     }
 
     /// Interrupts what is over its deadline, and kills what did not heed that.

@@ -6,7 +6,7 @@
 
 use crate::dispatcher::Dispatcher;
 use crate::outcome::Outcome;
-use crate::request::{Entry, Key, Place};
+use crate::request::Key;
 use std::collections::{HashMap, HashSet};
 use std::fs::{read_dir, read_link, read_to_string};
 use std::net::{IpAddr, SocketAddr};
@@ -24,8 +24,11 @@ impl Dispatcher {
         let waiting: Vec<(Key, SocketAddr, u32)> = self
             .entries
             .unanswered()
-            .filter(|(_, e)| now.saturating_sub(e.since) >= LOOK_AFTER && !self.has_begun(e))
-            .filter_map(|(key, e)| Some((key, e.submission.peer?, e.submission.generation)))
+            .filter_map(|(key, e)| {
+                let peer = e.submission.peer?;
+                let waits = now.saturating_sub(e.since) >= LOOK_AFTER && self.begun_by(e).is_none();
+                waits.then_some((key, peer, e.submission.generation))
+            })
             .collect();
         if waiting.is_empty() {
             return;
@@ -50,16 +53,6 @@ impl Dispatcher {
             if owners.get(&generation).is_some_and(HashSet::is_empty) {
                 self.leave(key, now, true);
                 self.settle(key, Outcome::OfItself(pid.cast_signed()));
-            }
-        }
-    }
-
-    /// Whether a worker has begun with it.
-    pub(crate) fn has_begun(&self, entry: &Entry) -> bool {
-        match entry.place {
-            Place::Queue => false,
-            Place::Lane(at, of, id) => {
-                self.workers.get(at).and_then(|worker| worker.lane(of)).is_some_and(|lane| lane.has_begun(id))
             }
         }
     }

@@ -52,9 +52,7 @@ pub use httpd::phrase_or_class as status_phrase;
 pub use httpd::{make_room, Address, Fields, Uploads};
 pub use httpd::{self_signed, ClientAuth, MinVersion, SelfSigned, TlsSettings};
 pub use observe::metrics::{Figures, Metrics, Restart};
-pub use observe::{
-    about_no_request, json_line, printed, with_lost, with_request_id, with_trace, Console, Format, Level, Log,
-};
+pub use observe::{about_no_request, json_line, printed, with_lost, with_names, Console, Format, Level, Log};
 pub use observe::{RecentError, RunningRequest, WorkerState, WorkerStatus};
 pub use pipeline::NOT_FOUND_ROUTE;
 pub use pool::Pool;

@@ -16,6 +16,6 @@ pub use json::quote;
 pub use log::{Log, Manner, Screen};
 pub use look::{json_line, Format};
 pub use recent::RecentError;
-pub use record::{about_no_request, printed, with_lost, with_request_id, with_trace, Level};
+pub use record::{about_no_request, printed, with_lost, with_names, Level};
 pub use root::{is_root_of_the_machine, WARNING};
 pub use status::{RunningRequest, WorkerState, WorkerStatus};

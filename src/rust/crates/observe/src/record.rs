@@ -1,5 +1,6 @@
 //! One event of the log, how bad it is, and what its text is made of.
 
+use exchange::Trace;
 use serde::{Deserialize, Serialize};
 use std::time::SystemTime;
 
@@ -97,14 +98,19 @@ fn is_literal(text: &str) -> bool {
     matches!(text, "true" | "false" | "null") || (looks && text.parse::<f64>().is_ok_and(f64::is_finite))
 }
 
-/// The same text, which says that the request that it is about belongs to this trace.
-pub fn with_trace(text: String, trace: &str) -> String {
-    with_field(text, &format!("{TRACE}:{trace}"))
+/// The same text about a request, with the trace that it came with, and with what a proxy calls it.
+pub fn with_names(mut text: String, trace: &Trace, request_id: Option<&str>) -> String {
+    if trace.parent_id().is_some() {
+        text = with_trace(text, &trace.id());
+    }
+    match request_id {
+        Some(id) => with_field(text, &format!("request_id:{id}")),
+        None => text,
+    }
 }
 
-/// The same text, which says what a proxy calls the request that it is about.
-pub fn with_request_id(text: String, id: &str) -> String {
-    with_field(text, &format!("request_id:{id}"))
+fn with_trace(text: String, trace: &str) -> String {
+    with_field(text, &format!("{TRACE}:{trace}"))
 }
 
 /// The same text, which says that so many records before it were lost.

@@ -12,7 +12,7 @@ use http::StatusCode;
 use httpd::{Client, Connection, Decoding, Forwarded, Head, OpenRequest, Received, Role};
 use identity::Who;
 use observe::metrics as counted;
-use observe::{with_request_id, with_trace, Level};
+use observe::{with_names, Level};
 use std::sync::{Arc, OnceLock};
 
 /// See the module. One that is dropped before it was answered belongs to a client that has left.
@@ -170,12 +170,7 @@ impl State {
         let (method, path) = (&self.head.method, self.head.path());
         let (id, client) = (self.id, &self.client().address);
         let line = format!("id={id:016x} {client} {method} {path} {} {text}", status.as_u16());
-        let trace = Trace::new(id, self.head.trace_parent());
-        let line = if trace.parent_id().is_some() { with_trace(line, &trace.id()) } else { line };
-        match self.given_id() {
-            Some(given) => with_request_id(line, given),
-            None => line,
-        }
+        with_names(line, &Trace::new(id, self.head.trace_parent()), self.given_id())
     }
 
     /// What it asks for, as far as that is known.
