@@ -15,7 +15,8 @@ test_that("a session that asks itself is told so, and serves on", {
   close(asked)
   expect_match(answer, "^HTTP/1.1 503 ")
   expect_match(answer, why, fixed = TRUE)
-  expect_true(any(grepl("make it from another process, or serve with more `workers`", readLines(log), fixed = TRUE)))
+  told <- "make it from another process, or serve with more `workers`"
+  expect_true(within(function() any(grepl(told, readLines(log), fixed = TRUE))), info = readLines(log))
   other <- processx::process$new("curl", c("-s", "--max-time", "60", dr_url()), stdout = "|")
   expect_true(idle_until(function() !other$is_alive()))
   expect_identical(other$read_all_output(), "fine")
