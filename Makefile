@@ -23,7 +23,7 @@ help:
 demo:
 	@tools/demo.sh "$(or $(EXAMPLE),hello)" "$(or $(PORT),8080)"
 
-# Some stages only: make test STAGES="architecture examples"
+# Some stages only: make test STAGES="architecture examples". The build that users have: make test BUILD=release
 test:
 	@tools/test.sh $(STAGES)
 

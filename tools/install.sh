@@ -1,13 +1,25 @@
 #!/bin/sh
-# Builds the package from this tree and installs it into .Rlib, inside the tree.
-# Arguments are passed on to R CMD INSTALL. With BUILD=dev in the environment the engine is built within seconds after a
-# change, and is slower: without optimisation across crates, in a folder of its own, for the library .Rlib/dev.
+# Builds the package from this tree and installs it into .Rlib, inside the tree. Arguments are passed on to R CMD
+# INSTALL. BUILD in the environment says how the engine is built:
+#   release  as users have it, the default
+#   test     without optimisation across crates, which takes half of the time: what `make test` tests, in .Rlib/test
+#   dev      within seconds after a change, and slower, in .Rlib/dev
 
 . "$(dirname "$0")/lib.sh"
-if [ "${BUILD:-release}" = dev ]; then
-  export CARGO_TARGET_DIR="$root/src/rust/target/dev" CARGO_PROFILE_RELEASE_INCREMENTAL=true
-  export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_OPT_LEVEL=1
-  set -- --no-docs --no-test-load "$@"
+case $build in
+  release) ;;
+  test)
+    export CARGO_PROFILE_RELEASE_DEBUG=false
+    ;;
+  dev)
+    export CARGO_PROFILE_RELEASE_INCREMENTAL=true CARGO_PROFILE_RELEASE_OPT_LEVEL=1
+    set -- --no-docs --no-test-load "$@"
+    ;;
+  *) fail "BUILD is release, test or dev, not '$build'" ;;
+esac
+if [ "$build" != release ]; then
+  export CARGO_TARGET_DIR="$root/src/rust/target/$build"
+  export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
 fi
 tools/web.sh
 # a build that was killed has left it, and R would wait for somebody to remove it

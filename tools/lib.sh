@@ -9,10 +9,11 @@ root=$PWD
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 command -v cargo > /dev/null 2>&1 || PATH="$PATH:$cargo_home/bin"
 
-# Inside the tree, so that nothing is changed in the user's own library.
-# BUILD=dev in the environment names the library of builds that are made in a hurry: see install.sh.
+# Inside the tree, so that nothing is changed in the user's own library. BUILD in the environment says how the engine is
+# built (install.sh), each in a folder of its own.
+build=${BUILD:-release}
 library="$root/.Rlib"
-if [ "${BUILD:-release}" = dev ]; then library="$library/dev"; fi
+if [ "$build" != release ]; then library="$library/$build"; fi
 mkdir -p "$library"
 export R_LIBS="$library${R_LIBS:+:$R_LIBS}"
 

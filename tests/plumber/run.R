@@ -1,4 +1,4 @@
-# The same requests to plumber or httpuv and to drover: R_LIBS=.Rlib Rscript tests/plumber/run.R [APP...], from the
+# The same requests to plumber or httpuv and to drover: R_LIBS=.Rlib/test Rscript tests/plumber/run.R [APP...], from the
 # root. See README.md. Each request is a test. Ends with "N passed, N failed".
 
 here <- file.path("tests", "plumber")

@@ -7,7 +7,7 @@
 #
 # WAYS in the environment says how tests start their servers (server.R): "1", the default, is `drover serve` for all;
 # "2", "3" and "4" are the other ways, from an R session; "others" takes one of these for each test in turn, and "all"
-# runs each test in all ways.
+# runs each test in all ways, those of test_every_worker() in all five.
 #
 # Neighbours: family.R finds and ends processes, server.R starts servers, client.R sends requests, websocket.R messages,
 # storm.R has clients that leave, checks.R is what tests say, app.R is the app, faults.c what an app does wrong in C,
@@ -33,19 +33,23 @@ tests <- list()
 
 # Registers a test: a function without arguments that calls expect(). `ways`: those of styles that it is for; one about
 # zygotes is not for spawned workers, one about a file that changes not for apps of a session, one about the program for
-# it alone.
-test <- function(name, body, ways = seq_along(styles)) {
-  tests[[length(tests) + 1L]] <<- list(name = name, body = body, file = current_file, ways = ways)
+# it alone. `only_all`: whether it is left to WAYS=all.
+test <- function(name, body, ways = seq_along(styles), only_all = FALSE) {
+  tests[[length(tests) + 1L]] <<- list(
+    name = name, body = body, file = current_file, ways = ways, only_all = only_all
+  )
 }
 
-# The tests as they are to be run: each with the way to start servers.
+# The tests as they are to be run: each with the way to start servers. One that does not call serve() says itself how it
+# starts what it needs.
 with_ways <- function(tests, ways) {
-  if (ways == "1") return(lapply(tests, function(test) c(test, style = styles[[1L]])))
-  # the others say themselves how they start what they need
-  tests <- Filter(function(test) "serve" %in% all.names(body(test$body)), tests)
-  numbers <- switch(ways, others = as.list(2L + seq_along(tests) %% 3L), all = list(1:4), list(as.integer(ways)))
-  runs <- Map(function(test, numbers) lapply(styles[numbers], function(style) c(test, style = style)), tests, numbers)
-  Filter(function(test) test$style %in% styles[test$ways], unlist(runs, recursive = FALSE))
+  if (ways != "all") tests <- Filter(function(test) !test$only_all, tests)
+  runs_of <- function(test, i) {
+    wanted <- switch(ways, all = seq_along(styles), others = 2L + i %% 3L, as.integer(ways))
+    has <- if ("serve" %in% all.names(body(test$body))) test$ways else 1L
+    lapply(styles[intersect(wanted, has)], function(style) c(test, style = style))
+  }
+  unlist(Map(runs_of, tests, seq_along(tests)), recursive = FALSE)
 }
 
 # Runs one test, for as long as it may take (may_take()); what comes after it has no limit. list(how, "passed", "failed"

@@ -118,11 +118,27 @@ starts <- list(
 # A program that runs a command in a terminal: a `wrapper`.
 terminal <- function() compile(file.path(here, "terminal.c"))
 
-# Registers a test for each way of starting; `body` is a function of one of `starts`.
-test_every_way <- function(name, body, of = names(starts)) {
-  for (way in of) local({
+# Where handlers run: in the session, in its forks, or in processes that were spawned; and the ways that come to each.
+same_workers <- list(c("the session", "dr_run()"), c("forks of the session", "drover serve"), "spawned workers")
+
+# Registers a test for each place that handlers run in; `body` is a function of one of `starts`, those of `of`. Where
+# two ways come to the same place the tests take turns with them; WAYS=all runs those that are left out, too.
+test_every_worker <- function(name, body, of = names(starts)) {
+  turn <- length(tests)
+  for (ways in lapply(same_workers, intersect, of)) {
+    mine <- seq_along(ways) == 1L + turn %% length(ways)
+    test_ways(name, body, ways[mine])
+    test_ways(name, body, ways[!mine], only_all = TRUE)
+  }
+}
+
+# Registers a test for each way of starting, where that is what it is about.
+test_every_way <- function(name, body, of = names(starts)) test_ways(name, body, of)
+
+test_ways <- function(name, body, ways, ...) {
+  for (way in ways) local({
     start <- starts[[way]]
-    test(paste0(name, " (", way, ")"), function() body(start))
+    test(paste0(name, " (", way, ")"), function() body(start), ...)
   })
 }
 

@@ -35,7 +35,7 @@ begin_endless <- function(server) {
   asked
 }
 
-test_every_way("200 promises are under way at once, and each answers its own request", function(start) {
+test_every_worker("200 promises are under way at once, and each answers its own request", function(start) {
   server <- start_async(start, max_streams = 250L)
   expect(ask(server, "/text")$body == "text", "no answer")
   # each is kept when all have come
@@ -58,7 +58,7 @@ test_every_way("200 promises are under way at once, and each answers its own req
   }
 })
 
-test_every_way("promises hold up no plain request, and a worker that waits for them sleeps", function(start) {
+test_every_worker("promises hold up no plain request, and a worker that waits for them sleeps", function(start) {
   server <- start_async(start)
   pid <- as.integer(ask(server, "/pid")$body)
   asked <- lapply(1:30, function(n) ask_later(server, paste0("/asleep/", n, "?q=", n)))
@@ -76,7 +76,7 @@ test_every_way("promises hold up no plain request, and a worker that waits for t
   expect(identical(vapply(answers, field, "", "x-query"), as.character(1:30)), "another request's query")
 })
 
-test_every_way("requests have their turn between callbacks that are due at the same moment", function(start) {
+test_every_worker("requests have their turn between callbacks that are due at the same moment", function(start) {
   server <- start_async(start, metrics = TRUE)
   ask(server, "/crowd/100")
   expect(marked(server, "crowd"), "none was called")
@@ -90,7 +90,7 @@ test_every_way("requests have their turn between callbacks that are due at the s
   expect(max(which(turns == "request")) < 103L, "they were all called before")
 })
 
-test_every_way("a promise reads its request's body after others were served", function(start) {
+test_every_worker("a promise reads its request's body after others were served", function(start) {
   server <- start_async(start)
   asked <- lapply(1:5, function(n) ask_later(server, "/body", "-d", paste("body", n)))
   expect(within(function() noted(server, "begun") == 5L), "they were not begun")
@@ -100,7 +100,7 @@ test_every_way("a promise reads its request's body after others were served", fu
   expect(identical(vapply(asked, function(answer) answer()$body, ""), paste("body", 1:5)), "another body")
 })
 
-test_every_way("a client that leaves costs its own answer and no other", function(start) {
+test_every_worker("a client that leaves costs its own answer and no other", function(start) {
   server <- start_async(start, metrics = TRUE)
   pid <- ask(server, "/pid")$body
   left <- open_stream(server, "/held/go/left")
@@ -115,7 +115,7 @@ test_every_way("a client that leaves costs its own answer and no other", functio
   expect(ask(server, "/pid")$body == pid, "the worker was replaced")
 })
 
-test_every_way("a promise that is over its time gets 504, and harms no other", function(start) {
+test_every_worker("a promise that is over its time gets 504, and harms no other", function(start) {
   server <- start_async(start)
   pid <- ask(server, "/pid")$body
   ask(server, "/later/10/first")
@@ -132,7 +132,7 @@ test_every_way("a promise that is over its time gets 504, and harms no other", f
   expect(ask(server, "/pid")$body == pid, "the worker was replaced")
 })
 
-test_every_way("a promise that is rejected is answered and logged like a handler that fails", function(start) {
+test_every_worker("a promise that is rejected is answered and logged like a handler that fails", function(start) {
   server <- start_async(start)
   answer <- ask(server, "/reject/50")
   expect(answer$status == "500" && !grepl("on purpose", answer$body), answer$status, ": ", answer$body)
@@ -145,7 +145,7 @@ test_every_way("a promise that is rejected is answered and logged like a handler
   expect(ask(server, "/stream/50")$body == "xxxxx", "a promise of a stream")
 })
 
-test_every_way("a worker that is killed: requests of its promises get 502, others go to the next", function(start) {
+test_every_worker("a worker that is killed: requests of its promises get 502, others go to the next", function(start) {
   server <- start_async(start)
   pid <- as.integer(ask(server, "/pid")$body)
   asked <- lapply(1:4, function(n) ask_later(server, paste0("/held/go/", n)))
@@ -155,7 +155,7 @@ test_every_way("a worker that is killed: requests of its promises get 502, other
   expect(within(function() ask(server, "/later/50/next")$body == "next"), "nobody answers")
 }, of = setdiff(names(starts), "the session"))
 
-test_every_way("a reload and the server's end wait for promises under way", function(start) {
+test_every_worker("a reload and the server's end wait for promises under way", function(start) {
   server <- start_async(start)
   first <- ask_later(server, "/held/first/first")
   expect(within(function() noted(server, "begun") == 1L), "it was not begun")
@@ -180,7 +180,7 @@ test_every_way("a reload and the server's end wait for promises under way", func
   expect(identical(exit_status(server), 0L), "status ", exit_status(server))
 })
 
-test_every_way("a promise that has no end keeps no worker from ending, once its time is over", function(start) {
+test_every_worker("a promise that has no end keeps no worker from ending, once its time is over", function(start) {
   # nothing else ends the worker
   server <- start_async(start, graceful_timeout = 600)
   pid <- as.integer(ask(server, "/pid")$body)
@@ -192,7 +192,7 @@ test_every_way("a promise that has no end keeps no worker from ending, once its 
   expect(!any(grepl(paste0("worker ", pid, " .*killed"), server$log())), "it had to be killed")
 }, of = setdiff(names(starts), "the session"))
 
-test_every_way("max_async: more wait in the queue, without an error", function(start) {
+test_every_worker("max_async: more wait in the queue, without an error", function(start) {
   server <- start_async(start, max_async = 3L, metrics = TRUE)
   asked <- lapply(1:12, function(i) ask_later(server, "/counted"))
   expect_figure(server, 9, "drover_queue_requests")
@@ -210,7 +210,7 @@ test_every_way("max_async: more wait in the queue, without an error", function(s
   expect(within(function() sum(note_lines(server, "ended") == "left") == 3L), "they do not go on")
 })
 
-test_every_way("max_async: a promise that is over its time gives its place back", function(start) {
+test_every_worker("max_async: a promise that is over its time gives its place back", function(start) {
   server <- start_async(start, max_async = 2L)
   endless <- lapply(1:2, function(i) begin_endless(server))
   answer <- ask(server, "/text")
@@ -221,7 +221,7 @@ test_every_way("max_async: a promise that is over its time gives its place back"
 for (threads in 1:2) local({
   threads <- threads
   name <- paste0("promises under way take no place in the queue (", threads, " threads)")
-  test_every_way(name, function(start) {
+  test_every_worker(name, function(start) {
     server <- start_async(start, max_queue = 2L, threads = threads)
     asked <- list()
     for (n in 1:20) {
@@ -235,7 +235,7 @@ for (threads in 1:2) local({
   }, of = c("the session", "drover serve"))
 })
 
-test_every_way("max_requests: a worker is replaced when its promises have ended", function(start) {
+test_every_worker("max_requests: a worker is replaced when its promises have ended", function(start) {
   server <- start_async(start, max_requests = 10L)
   pid <- ask(server, "/pid")$body
   account <- load(server, "/later/100/{n}", echo = TRUE, connections = 20, requests = 200)
@@ -244,7 +244,7 @@ test_every_way("max_requests: a worker is replaced when its promises have ended"
   expect(within(function() ask(server, "/pid")$body != pid), "it was not replaced")
 }, of = setdiff(names(starts), "the session"))
 
-test_every_way("a thread of compiled code resolves a promise, and need not wait for another request", function(start) {
+test_every_worker("a thread of compiled code resolves a promise, and need not wait for another request", function(start) {
   # there is none
   answer <- ask(start_async(start), "/thread/300")
   expect(answer$body == "by a thread", "it got ", answer$status)

@@ -68,7 +68,7 @@ bearer <- function(token) c("-H", paste("Authorization: Bearer", token))
 
 right_claims <- "{\"iss\":\"me\",\"aud\":\"app\",\"sub\":\"ann\",\"exp\":9999999999,\"scope\":\"read\",\"n\":[1,2]}"
 
-test_every_way("only those who may get to a handler, which reads who it is", function(start) {
+test_every_worker("only those who may get to a handler, which reads who it is", function(start) {
   server <- start(auth_app(auth_secrets()))
   ran <- file.path(server$marks, "ran")
   for (case in list(
@@ -105,7 +105,7 @@ test_every_way("only those who may get to a handler, which reads who it is", fun
   }
 })
 
-test_every_way("files and WebSockets are for those who may as well", function(start) {
+test_every_worker("files and WebSockets are for those who may as well", function(start) {
   server <- start(auth_app(auth_secrets()))
   upgrade <- c("-H", "Connection: Upgrade", "-H", "Upgrade: websocket", "-H", "Sec-WebSocket-Version: 13", "-H",
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
@@ -118,7 +118,7 @@ test_every_way("files and WebSockets are for those who may as well", function(st
   expect(ask(server, "/app/bearer/ws", upgrade, right)$body == "ci", "on_connect() does not know who it is")
 })
 
-test_every_way("forged tokens are refused", function(start) {
+test_every_worker("forged tokens are refused", function(start) {
   server <- start(auth_app(auth_secrets()))
   status <- function(token) ask(server, "/app/jwt/who", bearer(token))$status
   right <- hs256(right_claims)
@@ -230,7 +230,7 @@ test("apps of httpuv and plumber know who asks", function() {
   }
 }, ways = 1L)
 
-test_every_way("a session is kept with the client, and nobody can make one", function(start) {
+test_every_worker("a session is kept with the client, and nobody can make one", function(start) {
   server <- start(auth_app(auth_secrets()))
   count <- function(cookie) ask(server, "/app/count", "-H", paste("Cookie: other=1;", cookie))
   first <- count("")
@@ -310,7 +310,7 @@ test("sessions hold in all workers, and outlive a reload and a change of keys", 
   expect(is.null(read()), "another key opens it")
 }, ways = 1:2)
 
-test_every_way("a cache keeps nothing of somebody known for others", function(start) {
+test_every_worker("a cache keeps nothing of somebody known for others", function(start) {
   server <- start(write_app(c(
     "app <- dr_app()",
     "said <- function(req) list(user = req$auth$user, n = runif(1))",
@@ -375,7 +375,7 @@ test("what is wrong with secrets is told before a server listens, and an app tha
   expect(ask(server, "/app/basic/who", "-u", "ada:correct horse")$status == "200", "the app from before is gone")
 }, ways = 1L)
 
-test_every_way("C handlers know who asks, and how", function(start) {
+test_every_worker("C handlers know who asks, and how", function(start) {
   c_app()
   lines <- c(
     "app <- dr_app()",

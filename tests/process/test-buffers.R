@@ -40,7 +40,7 @@ expect_small_again <- function(server, use) {
   expect(identical(as.integer(ask(server, "/pid")$body), pid), "another process has taken its place")
 }
 
-test_every_way("a worker that has answered 200 MB is soon as small as before", function(start) {
+test_every_worker("a worker that has answered 200 MB is soon as small as before", function(start) {
   server <- start(large_app(), timeout = 600)
   expect_small_again(server, function() {
     expect(identical(bytes_of(server, "/text"), 2e8), "the text is not whole")

@@ -52,7 +52,7 @@ expect_told <- function(answer, says, what) {
   expect(identical(got, paste0("drover; ", says)), what, " is told as ", told(answer))
 }
 
-test_every_way("a response is kept, and given again without R", function(start) {
+test_every_worker("a response is kept, and given again without R", function(start) {
   server <- start(cache_app("dr_cache(app, '1h', etag = TRUE)"))
   first <- ask(server, "/now")
   expect_told(first, "fwd=miss; stored", "the first one")
@@ -81,7 +81,7 @@ test_every_way("a response is kept, and given again without R", function(start) 
   expect(is.na(told(ask(server, "/now", "-H", "Range: bytes=0-1"))), "a part is from the cache")
 })
 
-test_every_way("what belongs to one client is nobody else's", function(start) {
+test_every_worker("what belongs to one client is nobody else's", function(start) {
   server <- start(cache_app("dr_cache(app, '1h')"))
   for (private in c("Set-Cookie=a%3D1", "Cache-Control=private", "Cache-Control=no-store", "Vary=*")) {
     for (i in 1:2) {
@@ -100,7 +100,7 @@ test_every_way("what belongs to one client is nobody else's", function(start) {
   expect_told(ask(server, public, known), "hit", "what is public, for one with a cookie")
 })
 
-test_every_way("many who want the same cost one call", function(start) {
+test_every_worker("many who want the same cost one call", function(start) {
   server <- start(cache_app("dr_cache(app, '1h')"), timeout = 600, metrics = TRUE)
   all <- lapply(1:40, function(i) ask_later(server, "/slow?gate=one"))
   # with the one that asks for it
@@ -150,7 +150,7 @@ test("one that waits for another has a time of its own", function() {
   expect(all(statuses %in% c("504", "503")), "statuses ", toString(statuses))
 })
 
-test_every_way("a stale response is given while a new one is made", function(start) {
+test_every_worker("a stale response is given while a new one is made", function(start) {
   server <- start(cache_app("dr_cache(app, 1, stale_while_revalidate = 60)"))
   open_gate(server, "made")
   first <- ask(server, "/slow?gate=made")$body
@@ -183,7 +183,7 @@ test("a stale response stands in for an error", function() {
   expect(within(function() grepl("stored", told(ask(server, "/fails")))), "it is not made again")
 })
 
-test_every_way("what has changed is not kept any more", function(start) {
+test_every_worker("what has changed is not kept any more", function(start) {
   server <- start(cache_app("dr_cache(app, '1h')"))
   is_kept <- function(path) {
     identical(ask(server, path)$body, ask(server, path)$body) && grepl("hit", told(ask(server, path)))
@@ -223,7 +223,7 @@ test("what is being made when it changes is given to those that wait, and not ke
   expect_told(ask(server, path), "fwd=miss; stored", "the next one")
 })
 
-test_every_way("requests that differ in what a response varies by have one each", function(start) {
+test_every_worker("requests that differ in what a response varies by have one each", function(start) {
   server <- start(cache_app("dr_cache(app, '1h')"))
   for (language in c("de", "fr", "de", "fr")) {
     answer <- ask(server, "/greet", "-H", paste("Accept-Language:", language))
@@ -270,7 +270,7 @@ test("clients are obeyed where the app says so, and nowhere else", function() {
   expect(ask(server, "/item/2", only)$status == "504", "what is not there is made")
 })
 
-test_every_way("responses of C handlers are kept as those of R are", function(start) {
+test_every_worker("responses of C handlers are kept as those of R are", function(start) {
   file <- tempfile("app-", fileext = ".R")
   writeLines(c(sprintf("app <- source('%s')$value", c_app()), "dr_cache(app, '1h')", "app"), file)
   server <- start(file)
@@ -284,7 +284,7 @@ test_every_way("responses of C handlers are kept as those of R are", function(st
   for (i in 1:2) expect_told(ask(server, "/c/stream"), "fwd=miss", "a stream")
 })
 
-test_every_way("whoever runs the server has responses forgotten, and nobody else", function(start) {
+test_every_worker("whoever runs the server has responses forgotten, and nobody else", function(start) {
   server <- start(cache_app("dr_cache(app, '1h')"), admin = "127.0.0.1:0")
   admin <- places_of(server)[[2L]]
   purge <- function(query, ...) ask(admin, paste0("/cache/purge", query), "-X", "POST", ...)
@@ -346,7 +346,7 @@ attacked_app <- function() write_app(c(
   "app"
 ))
 
-test_every_way("a client cannot poison what others get from the cache", function(start) {
+test_every_worker("a client cannot poison what others get from the cache", function(start) {
   server <- start(attacked_app())
   host <- sub("http://", "", server$url)
   clean <- function(path) paste("GET http", host, path, "127.0.0.1")
@@ -385,7 +385,7 @@ test_every_way("a client cannot poison what others get from the cache", function
   expect(is.na(field(ask(server, "/missing"), "age")), "a 404 is kept")
 })
 
-test_every_way("a client cannot be led to put what is its own into the cache", function(start) {
+test_every_worker("a client cannot be led to put what is its own into the cache", function(start) {
   server <- start(attacked_app())
   paths <- c("/account", "/account/style.css", "/account/a/../style.css", "/account%2Fstyle.css", "/account;style.css",
     "/account/%2e%2e/style.css", "/account%23style.css", "/account%3Fstyle.css", "/account%0Astyle.css", "/account.css",

@@ -47,7 +47,7 @@ expect_left <- function(server, expected) {
   }
 }
 
-test_every_way("a client leaves: GET and HEAD are interrupted, others finish, unless a route says otherwise", function(start) {
+test_every_worker("a client leaves: GET and HEAD are interrupted, others finish, unless a route says otherwise", function(start) {
   server <- start(leaving_app(), timeout = 600)
   pid <- ask(server, "/pid")$body
   expect_left(server, c(
@@ -59,14 +59,14 @@ test_every_way("a client leaves: GET and HEAD are interrupted, others finish, un
     ", not ", pid)
 })
 
-test_every_way("on_client_gone of the server holds for every method", function(start) {
+test_every_worker("on_client_gone of the server holds for every method", function(start) {
   server <- start(leaving_app(), on_client_gone = "finish")
   expect_left(server, c("GET /plain" = "finished", "POST /interrupt" = "interrupted"))
   server <- start(leaving_app(), on_client_gone = "interrupt")
   expect_left(server, c("POST /plain" = "interrupted", "GET /finish" = "finished"))
 }, of = c("the session", "drover serve"))
 
-test_every_way("a request whose client leaves while it waits is never run, whatever its method", function(start) {
+test_every_worker("a request whose client leaves while it waits is never run, whatever its method", function(start) {
   server <- start(leaving_app(), timeout = 600, metrics = TRUE)
   running <- ask_later(server, "/finish")
   expect(marked(server, "finish-get"), "it does not begin")
@@ -147,7 +147,7 @@ leaving_router <- function(mounted) write_app(c(
   }
 ))
 
-test_every_way("a router's endpoints finish, as they do with plumber, unless the server was told otherwise", function(start) {
+test_every_worker("a router's endpoints finish, as they do with plumber, unless the server was told otherwise", function(start) {
   if (!requireNamespace("plumber", quietly = TRUE)) return(skip("plumber is not installed"))
   server <- start(leaving_router(mounted = FALSE), timeout = 600)
   expect_left(server, c("GET /routed" = "finished", "POST /routed" = "finished"))

@@ -72,7 +72,7 @@ gzip_file <- function(text) {
   file
 }
 
-test_every_way("what R answers is compressed where its client takes that", function(start) {
+test_every_worker("what R answers is compressed where its client takes that", function(start) {
   server <- start(compressed_app())
   cases <- expand.grid(path = paste0("/api/", c("data", "later", "own", "long")), stringsAsFactors = FALSE,
     version = c("--http1.1", "--http2-prior-knowledge"))
@@ -107,7 +107,7 @@ test_every_way("what R answers is compressed where its client takes that", funct
   }
 })
 
-test_every_way("events of compressed streams are with their clients at once", function(start) {
+test_every_worker("events of compressed streams are with their clients at once", function(start) {
   server <- start(compressed_app())
   events <- ask_raw(server, "/api/events", accepts("zstd, gzip"))
   expect(identical(field(events, "content-encoding"), "gzip"), "coding ", field(events, "content-encoding"))
@@ -119,7 +119,7 @@ test_every_way("events of compressed streams are with their clients at once", fu
   expect(identical(gunzip(answer$end()$raw), "first last"), "another body")
 })
 
-test_every_way("handlers see what clients have compressed as it was", function(start) {
+test_every_worker("handlers see what clients have compressed as it was", function(start) {
   server <- start(compressed_app(), max_body = 2e6, spool_above = 1e5)
   post <- function(path, file, ..., encoding = "gzip") {
     ask(server, path, "--data-binary", paste0("@", file), "-H", paste("Content-Encoding:", encoding), ...)
@@ -243,7 +243,7 @@ test("drover compress writes compressed files beside others, and says which", fu
   expect(any(grepl("`dir` must be the path of a folder that exists", wrong$log)), toString(wrong$log))
 })
 
-test_every_way("what a key guards is compressed only where the app says so", function(start) {
+test_every_worker("what a key guards is compressed only where the app says so", function(start) {
   server <- start(write_app(c(
     "app <- dr_app()",
     "for (path in c('/open', '/key/data', '/key/told')) dr_get(app, path, function(req) strrep('text ', 2000))",

@@ -48,7 +48,7 @@ post <- function(admin, path, token = NULL, ...) {
   ask(admin, paste0("/__drover__/", path), "-X", "POST", fields, ...)
 }
 
-test_every_way("the server tells how it is, on the address for whoever runs it and nowhere else", function(start) {
+test_every_worker("the server tells how it is, on the address for whoever runs it and nowhere else", function(start) {
   server <- start(dashboard_app(), admin = "127.0.0.1:0")
   admin <- admin_of(server)
   for (path in c("/__drover__/", "/__drover__/events", "/__drover__/reload")) {
@@ -126,7 +126,7 @@ test("a worker that dies is replaced, and both are told", function() {
   expect(any(vapply(message$snapshot$errors, function(error) grepl(before, error$message), NA)), "no error is told")
 }, ways = 1)
 
-test_every_way("actions need the token, POST, and no other site", function(start) {
+test_every_worker("actions need the token, POST, and no other site", function(start) {
   token <- "correct-horse-battery"
   server <- start(dashboard_app(), admin = "127.0.0.1:0", admin_token = token_file(token))
   admin <- admin_of(server)

@@ -11,14 +11,14 @@ deadline_app <- function() write_app(c(
   "app"
 ))
 
-test_every_way("three clients on a handler of 4 seconds get three answers, with one worker and nothing set", function(start) {
+test_every_worker("three clients on a handler of 4 seconds get three answers, with one worker and nothing set", function(start) {
   server <- start(deadline_app())
   answers <- lapply(1:3, function(i) ask_later(server, "/sleep/4"))
   status <- vapply(answers, function(wait) wait()$status, "")
   expect(all(status == "200"), "statuses ", toString(status))
 }, of = c("the session", "drover serve"))
 
-test_every_way("timeout = 0 is never, and the log names what was exceeded", function(start) {
+test_every_worker("timeout = 0 is never, and the log names what was exceeded", function(start) {
   server <- start(deadline_app(), timeout = 1, kill_after = 20)
   # what waits for all of its time has not begun: it may be sent again
   running <- ask_later(server, "/patient/go")
@@ -35,7 +35,7 @@ test_every_way("timeout = 0 is never, and the log names what was exceeded", func
   expect(logged(server, "GET /impatient/late 504 the handler took too long: over `timeout` = 0.5 s"), "it is not in the log")
 })
 
-test_every_way("queue_timeout shortens the wait, and timeout = 0 holds for the server", function(start) {
+test_every_worker("queue_timeout shortens the wait, and timeout = 0 holds for the server", function(start) {
   server <- start(deadline_app(), timeout = 0, queue_timeout = 0.5)
   running <- ask_until_begun(server, "/held/go", "go")
   answer <- ask(server, "/sleep/0")

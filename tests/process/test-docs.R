@@ -10,7 +10,7 @@ docs_app <- function(...) write_app(c(
 # The document that a server has, as R lists.
 described_by <- function(answer) jsonlite::fromJSON(answer$body, simplifyVector = FALSE)
 
-test_every_way("an app is described, and shown by a page, without R", function(start) {
+test_every_worker("an app is described, and shown by a page, without R", function(start) {
   server <- start(docs_app())
   json <- ask(server, "/openapi.json")
   expect(json$status == "200" && field(json, "content-type") == "application/json", "JSON: ", json$status)
@@ -38,7 +38,7 @@ test_every_way("an app is described, and shown by a page, without R", function(s
   }
 })
 
-test_every_way("the app's own goes first, and what covers a path covers the description", function(start) {
+test_every_worker("the app's own goes first, and what covers a path covers the description", function(start) {
   server <- start(docs_app(
     "dr_get(app, '/openapi.json', function(req) 'of the app')", "dr_post(app, '/openapi.yaml', function(req) 'posted')",
     "dr_auth_bearer(app, c(ada = '0123456789abcdef0123456789abcdef'), routes = '/__docs__')",
@@ -52,7 +52,7 @@ test_every_way("the app's own goes first, and what covers a path covers the desc
   expect(ask(server, "/__docs", as_ada)$body == "nothing here", "another path is taken")
 }, of = c("the session", "drover serve"))
 
-test_every_way("docs says who gets the description", function(start) {
+test_every_worker("docs says who gets the description", function(start) {
   file <- docs_app()
   gets <- function(server, ...) ask(server, "/openapi.json", ...)$status == "200"
   server <- start(file, admin = "127.0.0.1:0", docs = FALSE)
@@ -71,7 +71,7 @@ test_every_way("docs says who gets the description", function(start) {
   }
 }, of = c("the session", "drover serve"))
 
-test_every_way("a reload has the description of the app as it is then", function(start) {
+test_every_worker("a reload has the description of the app as it is then", function(start) {
   file <- write_app("dr_get(dr_app(), readLines(Sys.getenv('APP_PATH')), function(req) 'x')")
   path <- tempfile("path-")
   writeLines("/before", path)

@@ -48,7 +48,7 @@ expect_cors <- function(answer, status, reads, what) {
   expect(!any(grepl("evil", answer$head)), what, " says the origin")
 }
 
-test_every_way("pages of other origins are told the same, wherever the answer comes from", function(start) {
+test_every_worker("pages of other origins are told the same, wherever the answer comes from", function(start) {
   server <- start(edge_app(), max_body = 1000)
   for (case in list(
     list("/api/own", "200"), list("/api/own", "200", "-I"), list("/api/files/a.txt", "200"), list("/api/stream", "200"),
@@ -70,7 +70,7 @@ test_every_way("pages of other origins are told the same, wherever the answer co
   expect(identical(field(ask(server, "/api/nothing"), "x-frame-options"), "SAMEORIGIN"), "404 has no such field")
 })
 
-test_every_way("a pre-flight is answered while R is busy", function(start) {
+test_every_worker("a pre-flight is answered while R is busy", function(start) {
   server <- start(edge_app(), timeout = 600)
   busy <- ask_later(server, "/api/held/busy")
   expect(marked(server, "busy"), "R is not busy")
@@ -94,7 +94,7 @@ test_every_way("a pre-flight is answered while R is busy", function(start) {
   expect(busy()$status == "200", "another status")
 })
 
-test_every_way("a limit refuses in the app's form, and by what it is told to only", function(start) {
+test_every_worker("a limit refuses in the app's form, and by what it is told to only", function(start) {
   server <- start(edge_app(capacity = 2))
   key <- function(value, ...) ask(server, "/api/pid", "-H", paste0("X-Key: ", value), ...)
   expect(identical(field(key("a"), "ratelimit"), "\"limit-3\";r=1;t=60"), "the first: ", field(key("b"), "ratelimit"))
@@ -115,7 +115,7 @@ test_every_way("a limit refuses in the app's form, and by what it is told to onl
   expect(keyed() == "429", "it is forgotten after ", account[["s200"]], " others")
 })
 
-test_every_way("a request for a WebSocket counts", function(start) {
+test_every_worker("a request for a WebSocket counts", function(start) {
   server <- start(edge_app())
   asks <- function() ws_open(server, "/api/ws", "Origin: null")$status
   expect(asks() == 101L, "the first is refused")

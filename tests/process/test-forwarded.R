@@ -49,7 +49,7 @@ test("the table of what is believed", function() {
   }
 }, ways = 1L)
 
-test_every_way("what a trusted proxy says is what handlers, logs, limits and guards know", function(start) {
+test_every_worker("what a trusted proxy says is what handlers, logs, limits and guards know", function(start) {
   log <- tempfile("access-", fileext = ".log")
   server <- start(forwarded_app(), trusted_proxies = c("10.0.0.0/8", "127.0.0.1"), access_log = log)
   client <- function(address, ...) {
@@ -76,7 +76,7 @@ test_every_way("what a trusted proxy says is what handlers, logs, limits and gua
   expect(identical(ws_ask(socket, "who"), "192.0.2.9"), "a WebSocket is another's")
 })
 
-test_every_way("whoever is not trusted may say what it likes", function(start) {
+test_every_worker("whoever is not trusted may say what it likes", function(start) {
   server <- start(forwarded_app(), trusted_proxies = c("10.0.0.0/8", "unix"))
   spoofed <- sending("X-Forwarded-For: 10.0.0.1", "X-Forwarded-Proto: https", "X-Forwarded-Host: evil.example",
     "X-Forwarded-Port: 1", "Forwarded: for=10.0.0.1;proto=https;host=evil.example", "X-Real-IP: 10.0.0.1")

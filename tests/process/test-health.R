@@ -15,7 +15,7 @@ expect_unready <- function(server, reason) {
   expect(live$status == "200", "/livez: ", live$status)
 }
 
-test_every_way("a server says that it lives, and whether it is ready, however busy R is", function(start) {
+test_every_worker("a server says that it lives, and whether it is ready, however busy R is", function(start) {
   server <- start(health_app(), health = TRUE, max_queue = 1L, timeout = 600)
   for (path in c("/livez", "/readyz")) {
     answer <- ask(server, path)
@@ -37,13 +37,13 @@ test_every_way("a server says that it lives, and whether it is ready, however bu
   expect(ask(server, "/readyz")$status == "200", "it is not ready any more")
 })
 
-test_every_way("the paths are the app's unless the setting says otherwise", function(start) {
+test_every_worker("the paths are the app's unless the setting says otherwise", function(start) {
   server <- start(health_app())
   expect(ask(server, "/livez")$status == "404", "/livez is answered")
   expect(ask(server, "/readyz")$body == "of the app", "/readyz is not the app's")
 }, of = c("the session", "drover serve"))
 
-test_every_way("for drain_delay seconds only /readyz changes, and a second signal ends that", function(start) {
+test_every_worker("for drain_delay seconds only /readyz changes, and a second signal ends that", function(start) {
   server <- start(health_app(), drain_delay = 1)
   began <- Sys.time()
   send_signal(server$pid, tools::SIGTERM)

@@ -4,7 +4,7 @@
 itself_app <- file.path(here, "itself-app.R")
 is_told <- function(text) grepl("the R process that would answer has made this request, and waits", text, fixed = TRUE)
 
-test_every_way("a worker that asks itself is told so, and serves on", function(start) {
+test_every_worker("a worker that asks itself is told so, and serves on", function(start) {
   server <- start(itself_app)
   answer <- ask(server, "/self/a")
   expect(answer$status == "200" && grepl("503", answer$body) && is_told(answer$body), "another answer: ", answer$body)

@@ -148,7 +148,7 @@ sized_router <- function(most) write_app(c(
   "dr_mount(app, '/pr', pr)", "app"
 ))
 
-test_every_way("maxRequestSize of options_plumber() is the limit of a router's routes, unless max_body was given", function(start) {
+test_every_worker("maxRequestSize of options_plumber() is the limit of a router's routes, unless max_body was given", function(start) {
   if (!requireNamespace("plumber", quietly = TRUE)) return(skip("plumber is not installed"))
   router <- sized_router("3e6")
   server <- start(router)

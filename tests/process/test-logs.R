@@ -57,7 +57,7 @@ expect_schema <- function(file, schema) {
   expect(result$status == 0 && !nzchar(result$stdout), result$stdout, result$stderr)
 }
 
-test_every_way("dr_log() writes lines with fields and the request, above log_level", function(start) {
+test_every_worker("dr_log() writes lines with fields and the request, above log_level", function(start) {
   file <- log_file()
   server <- start(logs_app(), log = file)
   id <- ask(server, "/log")$body
@@ -90,7 +90,7 @@ test_every_way("dr_log() writes lines with fields and the request, above log_lev
   expect(!any(grepl("drover (INFO|WARN)", read_log(file))), "lines below the level are written")
 })
 
-test_every_way("hostile text stays text, in the log and in the access log", function(start) {
+test_every_worker("hostile text stays text, in the log and in the access log", function(start) {
   for (format in c("text", "json")) {
     file <- log_file()
     access <- log_file()
@@ -153,7 +153,7 @@ test("with JSON on standard error the program writes JSON, too", function() {
   expect(last$level == "error" && grepl("broken", last$message), last$message)
 }, ways = 1L)
 
-test_every_way("a request goes on with the trace of its client, or begins one", function(start) {
+test_every_worker("a request goes on with the trace of its client, or begins one", function(start) {
   file <- log_file()
   access <- log_file()
   server <- start(logs_app(), log = file, log_format = "json", access_log = access, access_log_format = "json")

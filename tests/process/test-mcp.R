@@ -66,7 +66,7 @@ mcp_app <- function() {
   file
 }
 
-test_every_way("values of calls have their types, and errors tell no more than they may", function(start) {
+test_every_worker("values of calls have their types, and errors tell no more than they may", function(start) {
   server <- start(mcp_app())
   listed <- tell(server, list(jsonrpc = "2.0", id = "a", method = "tools/list"))
   names <- vapply(listed$json$result$tools, `[[`, "", "name")
@@ -163,7 +163,7 @@ test("version 2026-07-28: what a message says and its header fields must agree",
   expect(gone$status == "404" && identical(gone$json$error$code, -32601L), gone$body)
 }, ways = 1L)
 
-test_every_way("progress comes as a stream, and a client that leaves it frees the worker", function(start) {
+test_every_worker("progress comes as a stream, and a client that leaves it frees the worker", function(start) {
   # nothing but the end of the client ends the call
   server <- start(mcp_app(), timeout = 600)
   call <- drover::dr_to_json(call_of("slow", `_meta` = list(progressToken = "p")), auto_unbox = TRUE)

@@ -66,7 +66,7 @@ python_parser <- function() {
   Find(has_it, c("/usr/bin/python3", "python3"))
 }
 
-test_every_way("every request is counted once, whatever came of it", function(start) {
+test_every_worker("every request is counted once, whatever came of it", function(start) {
   server <- start(metrics_app(), metrics = TRUE, max_queue = 1L, max_body = 1000L, timeout = 600)
   sent <- 0L
   expect_answer <- function(status, path, ...) {

@@ -49,7 +49,7 @@ expect_form <- function(answer, status, body) {
   expect(is.na(field(answer, "set-cookie")), status, " has a cookie for everybody")
 }
 
-test_every_way("errors of the engine have the form of dr_on_error()", function(start) {
+test_every_worker("errors of the engine have the form of dr_on_error()", function(start) {
   server <- start(own_app(), max_queue = 1L, max_body = 1000, log = "stderr", timeout = 600)
   expect_own(server, "/nothing", "404")
   expect(identical(field(expect_own(server, "/p", "405"), "allow"), "POST, OPTIONS"), "405 has not the methods of its path")
@@ -78,7 +78,7 @@ test_every_way("errors of the engine have the form of dr_on_error()", function(s
   expect(!any(grepl("dr_on_error", server$log())), "the log complains")
 })
 
-test_every_way("where dr_on_error() has no answer, the standard one is sent, and the log says so once", function(start) {
+test_every_worker("where dr_on_error() has no answer, the standard one is sent, and the log says so once", function(start) {
   app <- write_app(c(
     "app <- dr_app()",
     "dr_on_error(app, function(req, err) {",
@@ -108,7 +108,7 @@ test("a worker that crashes: 502 has the form of dr_on_error()", function() {
   expect(answer$status == "502" && answer$body == "{\"error\":502}", answer$status, " ", answer$body)
 })
 
-test_every_way("what dr_on_error() takes for the client's fault is logged with its status, as a warning", function(start) {
+test_every_worker("what dr_on_error() takes for the client's fault is logged with its status, as a warning", function(start) {
   app <- write_app(c(
     "app <- dr_app()",
     "dr_on_error(app, function(req, err) {",
@@ -124,7 +124,7 @@ test_every_way("what dr_on_error() takes for the client's fault is logged with i
   expect(logged(server, "ERROR .*GET /other 503 something else"), "not as an error with 503")
 })
 
-test_every_way("header fields of all responses are on those of the engine, too", function(start) {
+test_every_worker("header fields of all responses are on those of the engine, too", function(start) {
   app <- write_app(c(
     "app <- dr_app()", "dr_get(app, '/plain', function(req) 'plain')",
     "dr_get(app, '/own', function(req) dr_text('own', headers = list('X-All' = 'its own')))",

@@ -155,7 +155,7 @@ agent_line <- function(server) {
   readLines(con, warn = FALSE)
 }
 
-test_every_way("a balancer that asks how much a server can take gets a line", function(start) {
+test_every_worker("a balancer that asks how much a server can take gets a line", function(start) {
   server <- start(proxied_app(), agent_check = "0", max_queue = 4L, drain_delay = 600, timeout = 600)
   expect(identical(agent_line(server), "up ready 100%"), "idle: ", agent_line(server))
   running <- ask_later(server, "/held")

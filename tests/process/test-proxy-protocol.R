@@ -37,7 +37,7 @@ get_who <- "GET /who HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 expect_body <- function(text, body, what) expect(endsWith(text, paste0("\r\n\r\n", body)), what, ": ", encodeString(text))
 
-test_every_way("a balancer says whom a connection is from", function(start) {
+test_every_worker("a balancer says whom a connection is from", function(start) {
   server <- start(announced_app(), proxy_protocol = c("10.0.0.0/8", "127.0.0.1"))
   expect_body(raw_answer(server, v1_from("192.0.2.7"), get_who), "192.0.2.7 http", "v1")
   expect_body(raw_answer(server, c(v2_from("192.0.2.8"), charToRaw(get_who))), "192.0.2.8 http", "v2")
@@ -146,7 +146,7 @@ closed_of <- function(connections) {
   }, NA))
 }
 
-test_every_way("an address has as many connections as it may, and others have theirs", function(start) {
+test_every_worker("an address has as many connections as it may, and others have theirs", function(start) {
   server <- start(announced_app(), host = c("127.0.0.1", "[::1]:0"), max_connections_per_address = 3L,
     header_timeout = 600, keep_alive = 600)
   open <- opened(8L, server$port)

@@ -12,7 +12,7 @@ request_id_app <- function() write_app(c(
 
 named <- function(id) c("-H", paste0("X-Request-Id: ", id))
 
-test_every_way("every response has the id of the log, whatever a client sends", function(start) {
+test_every_worker("every response has the id of the log, whatever a client sends", function(start) {
   server <- start(request_id_app())
   for (version in c("--http1.1", "--http2-prior-knowledge")) {
     answer <- ask(server, "/id", version, named("of-the-client"))
@@ -29,7 +29,7 @@ test_every_way("every response has the id of the log, whatever a client sends", 
     "bytes that are no request: ", refused$status, " ", field(refused, "x-request-id"))
 })
 
-test_every_way("what a trusted proxy calls a request is sent back, and stands in all logs", function(start) {
+test_every_worker("what a trusted proxy calls a request is sent back, and stands in all logs", function(start) {
   log <- tempfile("access-", fileext = ".log")
   server <- start(
     request_id_app(), trusted_proxies = "127.0.0.1", access_log = log, access_log_format = "json", log_level = "info"

@@ -1,6 +1,6 @@
 # Streams that functions write, in every way of starting: they hold their worker, and nothing that they do not need.
 
-test_every_way("what a function writes arrives whole, over both versions of HTTP", function(start) {
+test_every_worker("what a function writes arrives whole, over both versions of HTTP", function(start) {
   server <- start(streams_app)
   lines <- "h\u00e9\n{\"n\":1,\"text\":\"a\\nb\"}\n{\"a\":1,\"b\":\"x\"}\n{\"a\":2,\"b\":null}\n"
   wanted <- c(charToRaw(enc2utf8(lines)), rep(as.raw(1:250), 4e4), charToRaw("event: tick\nid: 7\ndata: {\"n\":2}\n\n"))
@@ -18,7 +18,7 @@ test_every_way("what a function writes arrives whole, over both versions of HTTP
   expect(noted(server, "written") == 4L, "not each function was left once")
 })
 
-test_every_way("a function that writes is slowed by its client, in bounded memory", function(start) {
+test_every_worker("a function that writes is slowed by its client, in bounded memory", function(start) {
   server <- start(streams_app)
   pids <- c(server$pid, as.integer(ask(server, "/pid")$body))
   for (version in versions) {
@@ -36,7 +36,7 @@ test_every_way("a function that writes is slowed by its client, in bounded memor
   expect(ask(server, "/pid")$body == pids[2L], "another worker")
 })
 
-test_every_way("a function that writes ends when its client has gone, whatever it catches", function(start) {
+test_every_worker("a function that writes ends when its client has gone, whatever it catches", function(start) {
   server <- start(streams_app)
   for (path in c("/write/endless", "/write/open")) {
     stream <- read_stream(server, path)
@@ -50,7 +50,7 @@ test_every_way("a function that writes ends when its client has gone, whatever i
   expect(!any(grepl("broken off", server$log())), "the log complains")
 })
 
-test_every_way("requests and other streams go on when the function has returned", function(start) {
+test_every_worker("requests and other streams go on when the function has returned", function(start) {
   server <- start(streams_app, timeout = 600)
   pid <- ask(server, "/pid")$body
   other <- read_stream(server, "/count/20000")
@@ -73,7 +73,7 @@ test_every_way("requests and other streams go on when the function has returned"
   events$process$kill()
 })
 
-test_every_way("a function that fails while it writes breaks off its stream, and says why in the log", function(start) {
+test_every_worker("a function that fails while it writes breaks off its stream, and says why in the log", function(start) {
   server <- start(streams_app)
   pid <- ask(server, "/pid")$body
   for (how in c("stop", "type", "event", "jump")) {
@@ -93,7 +93,7 @@ test_every_way("a function that fails while it writes breaks off its stream, and
   expect(ask(server, "/pid")$body == pid, "the worker was replaced")
 })
 
-test_every_way("a server that ends: a function that writes events ends, another finishes", function(start) {
+test_every_worker("a server that ends: a function that writes events ends, another finishes", function(start) {
   server <- start(streams_app, threads = 2L)
   for (i in seq_along(versions)) {
     server <- if (i == 1L) server else start(streams_app)
@@ -114,7 +114,7 @@ test_every_way("a server that ends: a function that writes events ends, another 
   expect(identical(exit_status(server), 0L), "status ", exit_status(server))
 })
 
-test_every_way("a server that ends: a function without an end is broken off after graceful_timeout", function(start) {
+test_every_worker("a server that ends: a function without an end is broken off after graceful_timeout", function(start) {
   server <- start(streams_app, graceful_timeout = 1)
   stream <- read_stream(server, "/write/endless")
   expect(within(function() nchar(stream$body()) > 2L), "it does not begin")

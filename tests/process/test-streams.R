@@ -25,7 +25,7 @@ open_stream <- function(server, path, method = "GET") {
   connection
 }
 
-test_every_way("streams arrive whole, over both versions of HTTP, with status and fields of the handler", function(start) {
+test_every_worker("streams arrive whole, over both versions of HTTP, with status and fields of the handler", function(start) {
   server <- start(streams_app)
   answer <- ask(server, "/count/2000")
   expect(answer$body == paste(1:2000, collapse = "\n"), "another body")
@@ -46,7 +46,7 @@ test_every_way("streams arrive whole, over both versions of HTTP, with status an
   beats$process$kill()
 })
 
-test_every_way("fields are sent behind the body, and none that a client needs before it", function(start) {
+test_every_worker("fields are sent behind the body, and none that a client needs before it", function(start) {
   server <- start(streams_app)
   # after the empty line behind the head: the body and what follows it
   behind <- function(path, ...) {
@@ -75,7 +75,7 @@ test_every_way("fields are sent behind the body, and none that a client needs be
   expect(ask(server, "/text")$body == "text", "it does not go on")
 })
 
-test_every_way("many streams and requests share one worker", function(start) {
+test_every_worker("many streams and requests share one worker", function(start) {
   server <- start(streams_app)
   pid <- ask(server, "/pid")$body
   streams <- lapply(1:40, function(i) open_stream(server, "/tick"))
@@ -89,7 +89,7 @@ test_every_way("many streams and requests share one worker", function(start) {
   }
 })
 
-test_every_way("a client that leaves is told to the generator, once", function(start) {
+test_every_worker("a client that leaves is told to the generator, once", function(start) {
   server <- start(streams_app)
   stream <- open_stream(server, "/tick")
   readBin(stream, "raw", 300L)
@@ -125,7 +125,7 @@ calls_until_blocked <- function(server, since = 0L) {
   before - since
 }
 
-test_every_way("a slow client slows its own stream, and memory stays bounded", function(start) {
+test_every_worker("a slow client slows its own stream, and memory stays bounded", function(start) {
   server <- start(streams_app)
   pids <- c(server$pid, as.integer(ask(server, "/pid")$body))
   ask(server, "/count/2000")
@@ -148,7 +148,7 @@ test_every_way("a slow client slows its own stream, and memory stays bounded", f
   expect(within(function() noted(server, "flood") > before + 50L), "it does not go on")
 })
 
-test_every_way("a generator that fails ends its own stream, and nothing else", function(start) {
+test_every_worker("a generator that fails ends its own stream, and nothing else", function(start) {
   server <- start(streams_app)
   pid <- ask(server, "/pid")$body
   other <- read_stream(server, "/count/60000")
@@ -194,7 +194,7 @@ expect_both_end <- function(server, streams) {
   }
 }
 
-test_every_way("a field that no stream has is an error that names it, not an empty body", function(start) {
+test_every_worker("a field that no stream has is an error that names it, not an empty body", function(start) {
   server <- start(write_app(c(
     "app <- dr_app()",
     "dr_get(app, '/chunk', function(req) dr_stream(function(state, cancelled) list(chnk = 'x', done = TRUE)))",
@@ -209,7 +209,7 @@ test_every_way("a field that no stream has is an error that names it, not an emp
   }
 })
 
-test_every_way("a server that ends: events end whole, other streams are finished", function(start) {
+test_every_worker("a server that ends: events end whole, other streams are finished", function(start) {
   server <- start(streams_app, graceful_timeout = 600)
   streams <- open_both(server)
   send_signal(server$pid, tools::SIGTERM)
@@ -218,7 +218,7 @@ test_every_way("a server that ends: events end whole, other streams are finished
   expect(noted(server, "cancelled") == 2L, "not the two generators of events were told")
 })
 
-test_every_way("a server that ends: what has no end is broken off after graceful_timeout, and told", function(start) {
+test_every_worker("a server that ends: what has no end is broken off after graceful_timeout, and told", function(start) {
   server <- start(streams_app, graceful_timeout = 1)
   stream <- read_stream(server, "/endless")
   expect(within(function() nchar(stream$body()) > 2L), "it does not begin")
@@ -228,7 +228,7 @@ test_every_way("a server that ends: what has no end is broken off after graceful
   expect(noted(server, "cancelled") == 1L, "its generator was told ", noted(server, "cancelled"), " times")
 })
 
-test_every_way("a reload ends events, which come back to the new app, and finishes other streams", function(start) {
+test_every_worker("a reload ends events, which come back to the new app, and finishes other streams", function(start) {
   server <- start(streams_app, graceful_timeout = 600)
   streams <- open_both(server)
   send_signal(server$pid, 1L)
@@ -236,7 +236,7 @@ test_every_way("a reload ends events, which come back to the new app, and finish
   expect(ask(server, "/count/3")$body == "1\n2\n3", "the new app does not stream")
 })
 
-test_every_way("a worker that is killed breaks off its own streams", function(start) {
+test_every_worker("a worker that is killed breaks off its own streams", function(start) {
   server <- start(streams_app)
   streams <- lapply(c("--http1.1", "--http2-prior-knowledge"), function(flag) read_stream(server, "/endless", flag))
   expect(within(function() all(vapply(streams, function(s) nchar(s$body()) > 2L, NA))), "they do not begin")
@@ -246,7 +246,7 @@ test_every_way("a worker that is killed breaks off its own streams", function(st
   expect(within(function() ask(server, "/count/3")$body == "1\n2\n3"), "the next worker does not stream")
 }, of = setdiff(names(starts), "the session"))
 
-test_every_way("a thousand streams opened at once, and left at once", function(start) {
+test_every_worker("a thousand streams opened at once, and left at once", function(start) {
   server <- start(streams_app)
   many <- lapply(1:4, function(i) {
     start_client("curl", c("-s", "--parallel", "--parallel-immediate", "--parallel-max", "250", "-o", "/dev/null",

@@ -9,7 +9,7 @@ value_of <- function(server, path, ...) {
   json(answer$body)
 }
 
-test_every_way("a task gives its value, its error, and why there is none", function(start) {
+test_every_worker("a task gives its value, its error, and why there is none", function(start) {
   server <- start(tasks_app)
   expect(value_of(server, "/closure/21") == 42, "another value")
   answer <- ask(server, "/req?x=1")$body
@@ -35,7 +35,7 @@ test_every_way("a task gives its value, its error, and why there is none", funct
   expect(ask(server, "/text")$body == "text", "it does not go on")
 })
 
-test_every_way("long arguments and values pass", function(start) {
+test_every_worker("long arguments and values pass", function(start) {
   server <- start(tasks_app, max_body = "32MB")
   file <- tempfile("bytes-")
   bytes <- as.raw(sample(0:255, 20e6, TRUE))
@@ -48,7 +48,7 @@ test_every_way("long arguments and values pass", function(start) {
 }, of = c("the session", "spawned workers"))
 
 # a session is nobody's to interrupt for being late
-test_every_way("a task may give a response with a file, whoever's that is", function(start) {
+test_every_worker("a task may give a response with a file, whoever's that is", function(start) {
   server <- start(tasks_app)
   for (which in c("named", "removed", "listed")) {
     answer <- ask(server, paste0("/file/", which))
@@ -61,7 +61,7 @@ test_every_way("a task may give a response with a file, whoever's that is", func
   expect(answer$status == "200" && field(answer, "content-type") == "image/png", "plot: ", answer$status)
 })
 
-test_every_way("a task is interrupted at its own deadline and at that of its request", function(start) {
+test_every_worker("a task is interrupted at its own deadline and at that of its request", function(start) {
   server <- start(tasks_app)
   for (path in c("/limited", "/short", "/why/late")) {
     # one whose time is over before a worker has begun it is not interrupted: then it is asked for again
@@ -82,7 +82,7 @@ test_every_way("a task is interrupted at its own deadline and at that of its req
   expect(ask(server, "/text")$body == "text", "it does not go on")
 }, of = c("forks of the session", "drover serve"))
 
-test_every_way("tasks end when the client of their request leaves, and when it is answered", function(start) {
+test_every_worker("tasks end when the client of their request leaves, and when it is answered", function(start) {
   server <- start(tasks_app)
   expect(ask(server, "/unwaited")$body == "answered", "no answer")
   gone <- start_client("curl", c("-s", paste0(server$url, "/held/gone")))
@@ -100,7 +100,7 @@ test_every_way("tasks end when the client of their request leaves, and when it i
   expect(!any(grepl(" ERROR ", server$log())), "an error is logged")
 })
 
-test_every_way("there is a limit to how many tasks a worker has under way", function(start) {
+test_every_worker("there is a limit to how many tasks a worker has under way", function(start) {
   server <- start(tasks_app, max_async = 5L)
   answer <- value_of(server, "/many/8")
   expect(identical(answer, list(character = 3L, integer = 5L)), "others: ", toString(answer))

@@ -113,7 +113,7 @@ test("plain HTTP at the port is told where to come", function() {
   expect(answer$status == "200", answer$status)
 })
 
-test_every_way("a server with a certificate ends in peace, with its word on each connection", function(start) {
+test_every_worker("a server with a certificate ends in peace, with its word on each connection", function(start) {
   files <- tls_flags(workers = 1L)
   app <- tls_app()
   server <- if (identical(start, starts[["drover serve"]])) {

@@ -43,7 +43,7 @@ test("a failing on_worker_start is logged as what it is, and before the end of t
   expect(!any(grepl("killed by signal", ran$log)), shown)
 })
 
-test_every_way("the start line names what is bound where that is more than the address to click", function(start) {
+test_every_worker("the start line names what is bound where that is more than the address to click", function(start) {
   server <- start(file.path(here, "app.R"), host = "0.0.0.0")
   line <- grep("drover listening on", server$log(), value = TRUE)
   expect(grepl(sprintf("on http://127.0.0.1:%d (bound=0.0.0.0:%d, ", server$port, server$port), line, fixed = TRUE), line)
@@ -52,7 +52,7 @@ test_every_way("the start line names what is bound where that is more than the a
   expect(!any(grepl("bound=", server$log())), "what is bound is named twice")
 })
 
-test_every_way("a line about a C handler names its request and what it did", function(start) {
+test_every_worker("a line about a C handler names its request and what it did", function(start) {
   server <- start(c_app())
   answer <- ask(server, "/c/throw", "-H", "Accept: text/plain")
   expect(answer$status == "500", "status ", answer$status)

@@ -30,7 +30,7 @@ rows <- function(n, bad = character()) {
   paste0("[", paste(c(rep("{\"n\":1,\"f\":\"b\",\"day\":\"2026-02-28\"}", n), bad), collapse = ","), "]")
 }
 
-test_every_way("what fits comes with its types, and what does not is refused without R", function(start) {
+test_every_worker("what fits comes with its types, and what does not is refused without R", function(start) {
   server <- start(types_app())
   rolled <- ask(server, "/roll/7?n=3")
   expect(rolled$body == "integer double integer 7 3 6", "got ", rolled$status, " ", rolled$body)

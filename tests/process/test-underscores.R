@@ -26,7 +26,7 @@ expect_seen <- function(server, expected, ...) {
   expect(seen == expected, toString(c(...)), ": ", seen, ", not ", expected)
 }
 
-test_every_way("fields such as api_key reach handlers where no proxy stands before the server", function(start) {
+test_every_worker("fields such as api_key reach handlers where no proxy stands before the server", function(start) {
   server <- start(named_app())
   expect(ask(server, "/own", "-H", "api_key: 1")$body == "1/", "a handler does not get it")
   expect_seen(server, "key=1", "api_key: 1")

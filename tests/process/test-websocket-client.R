@@ -35,7 +35,7 @@ feed_app <- function() {
   ))
 }
 
-test_every_way("a worker has a connection to another server, and tells its own clients what comes", function(start) {
+test_every_worker("a worker has a connection to another server, and tells its own clients what comes", function(start) {
   feed <- serve(feed_app(), workers = "1-1")
   # a session has no workers that could start
   in_session <- identical(start, starts[["the session"]])

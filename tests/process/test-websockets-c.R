@@ -7,7 +7,7 @@ talk <- function(server, name = "Ann", ...) {
   client
 }
 
-test_every_way("a handler in C hears of a connect, of messages in order, and of the close", function(start) {
+test_every_worker("a handler in C hears of a connect, of messages in order, and of the close", function(start) {
   server <- start(c_app())
   client <- ws(server, "/c/talk/a%20b", "Sec-WebSocket-Protocol: v1")
   expect(client$fields[["sec-websocket-protocol"]] == "v1", "another protocol")
@@ -32,7 +32,7 @@ test_every_way("a handler in C hears of a connect, of messages in order, and of 
   expect(noted_line(server, "^closed Ann 4002 as you wish after 1 code 1$"), "the close: ", toString(notes(server)))
 })
 
-test_every_way("a handler in C refuses clients, in its own words", function(start) {
+test_every_worker("a handler in C refuses clients, in its own words", function(start) {
   server <- start(c_app())
   refused <- function(todo) ws_open(server, "/c/talk/x", paste("X-Do:", todo))
   answer <- refused("respond")
@@ -50,7 +50,7 @@ test_every_way("a handler in C refuses clients, in its own words", function(star
   expect(ws_ask(talk(server), "there") == "there", "nobody is there any more")
 })
 
-test_every_way("rooms are those of R, and threads send when they like", function(start) {
+test_every_worker("rooms are those of R, and threads send when they like", function(start) {
   server <- start(c_app())
   clients <- lapply(c("Ann", "Bob", "Cem"), function(name) talk(server, name))
   for (client in clients) {
@@ -80,7 +80,7 @@ test_every_way("rooms are those of R, and threads send when they like", function
   expect(!any(grepl(" ERROR ", server$log())), paste(server$log(), collapse = "\n"))
 })
 
-test_every_way("a handler that was written for drogonR", function(start) {
+test_every_worker("a handler that was written for drogonR", function(start) {
   server <- start(c_app())
   client <- ws(server, "/c/old")
   expect(ws_next(client) == "hello", "no hello")

@@ -3,7 +3,7 @@
 
 sockets_app <- file.path(here, "websockets-app.R")
 
-test_every_way("messages are answered in order, text and bytes", function(start) {
+test_every_worker("messages are answered in order, text and bytes", function(start) {
   server <- start(sockets_app)
   client <- ws(server, "/echo")
   sent <- list("hello", "", "h\u00e9\u20ac", as.raw(0:255), raw(), strrep("x", 70000), raw(2e5))
@@ -22,7 +22,7 @@ test_every_way("messages are answered in order, text and bytes", function(start)
   expect(ws_open(server, "/nothing")$status == 404L, "no WebSocket is there")
 })
 
-test_every_way("a connection has a state, params and the request that it began with", function(start) {
+test_every_worker("a connection has a state, params and the request that it began with", function(start) {
   server <- start(sockets_app)
   protocol <- "Sec-WebSocket-Protocol: v1, v2"
   client <- ws(server, "/state/a%20b/7", c("Cookie: name=Ann", protocol))
@@ -49,7 +49,7 @@ test_every_way("a connection has a state, params and the request that it began w
   expect(ws_open(server, "/state/x/no")$status == 404L, "a param of another type")
 })
 
-test_every_way("a page of another site gets no WebSocket with the cookies of this one", function(start) {
+test_every_worker("a page of another site gets no WebSocket with the cookies of this one", function(start) {
   server <- start(sockets_app)
   other <- "Origin: https://evil.example"
   expect(ws_open(server, "/echo", c(other, "Cookie: a=1"))$status == 403L, "it has one")
@@ -63,7 +63,7 @@ test_every_way("a page of another site gets no WebSocket with the cookies of thi
   expect(ws_open(server, "/own", c("Origin: https://app.example.com", "Cookie: a=1"))$status == 101L, "it is")
 })
 
-test_every_way("handlers get what they name", function(start) {
+test_every_worker("handlers get what they name", function(start) {
   server <- start(write_app(c(
     "app <- dr_app()", "dr_ws(app, '/named', function(msg, conn) dr_ws_send(conn, toupper(msg)))",
     "dr_ws(app, '/own', function(a, b) dr_ws_send(a, paste('own', b)))", "app"
@@ -72,7 +72,7 @@ test_every_way("handlers get what they name", function(start) {
   expect(identical(ws_ask(ws(server, "/own"), "hello"), "own hello"), "not from the left")
 })
 
-test_every_way("a connection is a number, which is a key", function(start) {
+test_every_worker("a connection is a number, which is a key", function(start) {
   server <- start(write_app(c(
     "app <- dr_app()", "key <- function(conn) as.character(unclass(conn))", "kept <- new.env()",
     "dr_ws(app, '/keys',", "  on_connect = function(conn) {", "    conn$state <- key(conn)",
@@ -97,7 +97,7 @@ test("a request for a WebSocket has no body, be it empty", function() {
   expect(answer$status == "400", "its status is ", answer$status)
 })
 
-test_every_way("rooms are the server's, and can be read and sent to from any handler", function(start) {
+test_every_worker("rooms are the server's, and can be read and sent to from any handler", function(start) {
   server <- start(sockets_app)
   a <- ws(server, "/room/x?name=Ann")
   b <- ws(server, "/room/x?name=B%20%C3%A9")
@@ -121,7 +121,7 @@ test_every_way("rooms are the server's, and can be read and sent to from any han
   expect(json(ask(server, "/tell/none", "-H", "Content-Type: text/plain", "-d", "x")$body)$told == 0L, "nobody")
 })
 
-test_every_way("names that were built to collide in R's strings are refused to those who chose them", function(start) {
+test_every_worker("names that were built to collide in R's strings are refused to those who chose them", function(start) {
   server <- start(sockets_app)
   # of each pair of letters one or the other: they have the same hash in R
   names <- do.call(paste0, expand.grid(rep(list(c("Ab", "BA")), 6)))
@@ -136,7 +136,7 @@ test_every_way("names that were built to collide in R's strings are refused to t
   expect(within(function() setequal(json(ask(server, "/members/x")$body)$name, c(names[1:32], "Ann"))), "other members")
 })
 
-test_every_way("an error is logged, and the connection goes on", function(start) {
+test_every_worker("an error is logged, and the connection goes on", function(start) {
   server <- start(sockets_app)
   client <- ws(server, "/does")
   ws_send(client, "fail")
@@ -159,7 +159,7 @@ test_every_way("an error is logged, and the connection goes on", function(start)
   expect(json(ws_ask(much, "x"))$state$n == 2L, "the state before it is lost")
 })
 
-test_every_way("a message that is sent while a handler runs is not kept until it ends", function(start) {
+test_every_worker("a message that is sent while a handler runs is not kept until it ends", function(start) {
   server <- start(sockets_app)
   client <- ws(server, "/patient")
   # many quick ones first: their messages are told along with their replies
@@ -171,7 +171,7 @@ test_every_way("a message that is sent while a handler runs is not kept until it
   expect(ws_next(client) == "done", "the handler does not go on")
 })
 
-test_every_way("the messages of a connection wait for a promise, others do not", function(start) {
+test_every_worker("the messages of a connection wait for a promise, others do not", function(start) {
   server <- start(sockets_app)
   client <- ws(server, "/patient")
   other <- ws(server, "/patient")
@@ -184,7 +184,7 @@ test_every_way("the messages of a connection wait for a promise, others do not",
   expect(ws_next(client) == "later" && ws_next(client) == pid, "another order")
 })
 
-test_every_way("connections end with a code that says why", function(start) {
+test_every_worker("connections end with a code that says why", function(start) {
   server <- start(sockets_app)
   client <- ws(server, "/does")
   ws_send(client, "close")
@@ -210,7 +210,7 @@ test_every_way("connections end with a code that says why", function(start) {
   expect(ws_code(short) == 1001, "one that has had its time")
 })
 
-test_every_way("a client that has gone without a word is found out, one that answers is kept", function(start) {
+test_every_worker("a client that has gone without a word is found out, one that answers is kept", function(start) {
   server <- start(sockets_app)
   mute <- ws(server, "/pings")
   mute$answers <- FALSE
@@ -240,7 +240,7 @@ test("a client that is not heard, as its messages wait for a handler, is not tak
   for (n in 1:100) expect(grepl("^[0-9]+$", ws_next(client)), "message ", n, " has no answer")
 })
 
-test_every_way("a client that does not read is given up, in bounded memory", function(start) {
+test_every_worker("a client that does not read is given up, in bounded memory", function(start) {
   server <- start(sockets_app)
   pids <- c(server$pid, as.integer(ask(server, "/pid")$body))
   client <- ws(server, "/does")
@@ -268,7 +268,7 @@ test("clients that do not read are given up, those first that hold most, before 
   expect(length(notes(server)) < 60L, "all are given up")
 })
 
-test_every_way("the end of the server is told to all, and their handlers hear of it", function(start) {
+test_every_worker("the end of the server is told to all, and their handlers hear of it", function(start) {
   server <- start(sockets_app)
   clients <- lapply(1:20, function(i) ws(server, "/does"))
   send_signal(server$pid, tools::SIGTERM)
@@ -319,7 +319,7 @@ test("nothing that C holds is collected, however often R collects", function() {
   expect(grepl("`conn` must be", ws_ask(does, "wrong", long)), "no errors")
 })
 
-test_every_way("long messages of several clients are all handled, one behind the other", function(start) {
+test_every_worker("long messages of several clients are all handled, one behind the other", function(start) {
   server <- start(sockets_app)
   clients <- lapply(1:4, function(i) ws(server, "/size"))
   # each is longer than what the queue hands a worker in one piece
@@ -334,7 +334,7 @@ connections_to <- function(server) {
   sum(grepl(open, readLines("/proc/net/tcp")))
 }
 
-test_every_way("messages of clients that have gone are not handled, and their handlers hear of the close", function(start) {
+test_every_worker("messages of clients that have gone are not handled, and their handlers hear of the close", function(start) {
   server <- start(sockets_app)
   gone <- lapply(1:30, function(i) ws(server, "/does"))
   client <- ws(server, "/patient")
@@ -351,7 +351,7 @@ test_every_way("messages of clients that have gone are not handled, and their ha
   expect(ws_ask(client, "x") == "no character", "it does not go on")
 })
 
-test_every_way("messages wait in the queue, and where that is full in their connections", function(start) {
+test_every_worker("messages wait in the queue, and where that is full in their connections", function(start) {
   server <- start(sockets_app, max_queue = 3L)
   clients <- lapply(1:20, function(i) ws(server, "/patient"))
   holder <- ws(server, "/patient")
