@@ -26,9 +26,9 @@ dr_get(app, "/later/<ms>/<n>", function(req) {
   })
 })
 
-# Kept when the test opens that gate.
+# Kept when the test opens that gate. Noted when the handler has returned: a client that leaves before interrupts it.
 dr_get(app, "/held/<gate>/<n>", function(req) {
-  note("begun", req$params$n)
+  later::later(function() note("begun", req$params$n))
   once_open(req$params$gate, function() {
     note("ended", req$params$n)
     req$params$n
