@@ -7,7 +7,7 @@ leave_by_signal <- function() {
   if (interactive()) return()
   .Call(C_leave_when_waiting, end_script)
   # the script may load it for its loop only
-  if (requireNamespace("later", quietly = TRUE)) later::later(end_script)
+  when_loaded("later", function() later::later(end_script))
 }
 
 # Unless it serves again.

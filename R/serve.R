@@ -283,7 +283,14 @@ and_list <- function(x) {
 go_on <- function(block, announce) {
   if (block) return(suspendInterrupts(block_until_stopped(announce)))
   announce()
-  if (service_running()) service_go_idle()
+  go_idle()
+}
+
+# The session is left to itself: events come as callbacks, and so do requests where it is the worker. The package
+# 'later' takes longer to load than a worker to start, so it is loaded where it is needed, and when the server listens.
+go_idle <- function() {
+  loadNamespace("later")
+  if (service_running()) .Call(C_service_go_idle) else .Call(C_session_go_idle)
 }
 
 # Until dr_stop(), Ctrl-C, or a signal that says so; then all is stopped.

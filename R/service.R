@@ -125,13 +125,6 @@ service_reload <- function(call) {
   if (!is.null(problem)) stop_drover("reload", problem, call = call)
 }
 
-# The session is left to itself: events come as callbacks. The package 'later' takes longer to load than a worker to
-# start, so it is loaded where it is needed, and when the server listens already.
-service_go_idle <- function() {
-  loadNamespace("later")
-  .Call(C_service_go_idle)
-}
-
 # Called from C, as a callback of 'later', when there are events and the session is idle.
 service_idle <- function(unused) {
   while (!is.null(event <- service_news())) {

@@ -45,8 +45,8 @@ fetch_functions <- function() {
   home <- topenv()
   all <- c(ls(home, all.names = TRUE), ls(baseenv(), all.names = TRUE))
   waiting <- c(
-    "serve", "guard", "note_trace", "log_warning", "fail_request", "interrupt_request", "reply_failure", "await",
-    "stop_field", "as_response"
+    "serve", "run_callbacks", "callbacks_due_in", "guard", "note_trace", "log_warning", "fail_request",
+    "interrupt_request", "reply_failure", "await", "stop_field", "as_response"
   )
   fetched <- character()
   while (length(waiting)) {
@@ -59,6 +59,9 @@ fetch_functions <- function() {
   }
   invisible(fetched)
 }
+
+# The same of another package, all of it.
+fetch_package <- function(package) invisible(eapply(asNamespace(package), identity, all.names = TRUE))
 
 # Functions of packages are byte code already, this one's among them. Those that compile_app() has put around a handler
 # have it in their environment, some in a list or a call. `note` is called with the environment of each that is

@@ -4,7 +4,7 @@
 #include "clients.h"
 #include "build.h"
 #include "drover_rust.h"
-#include "session.h"
+#include "later.h"
 #include "values.h"
 #include "worker.h"
 #include <string.h>
@@ -28,7 +28,6 @@ SEXP drv_clients_wake(void) {
 }
 
 SEXP drv_clients_connect(SEXP texts, SEXP numbers) {
-  drv_prepare_later();
   const void *before = vmaxget();
   SEXP headers = VECTOR_ELT(texts, 1), protocols = VECTOR_ELT(texts, 2);
   const double *n = REAL(numbers);

@@ -4,7 +4,7 @@
  */
 #include "console.h"
 #include "drover_rust.h"
-#include "session.h"
+#include "later.h"
 #include <R_ext/Print.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -47,7 +47,6 @@ static void wake(void) {
 }
 
 SEXP drv_console_open(void) {
-  drv_prepare_later();
   owner = getpid();
   drv_console_start(wake);
   return R_NilValue;

@@ -6,6 +6,7 @@
 #include "exchange.h"
 #include "fork_safety.h"
 #include "inspection.h"
+#include "later.h"
 #include "leave.h"
 #include "json.h"
 #include "natives.h"
@@ -102,10 +103,12 @@ static const R_CallMethodDef calls[] = {
     CALL("session_drain", drv_session_begin_drain, 0),
     CALL("session_forget", drv_session_forget, 0),
     CALL("session_interrupted", drv_session_interrupted, 0),
+    CALL("session_go_idle", drv_session_go_idle, 0),
     CALL("session_open", drv_session_open, 2),
     CALL("session_renew", drv_session_renew_app, 2),
     CALL("session_renewed", drv_session_renewed, 1),
     CALL("session_reopen", drv_session_reopen, 0),
+    CALL("later_loaded", drv_later_loaded, 0),
     CALL("leave_when_waiting", drv_leave_when_waiting, 1),
     CALL("signals_catch", drv_signals_catch, 0),
     CALL("signals_release", drv_signals_release, 0),

@@ -7,6 +7,7 @@
 #include "service.h"
 #include "build.h"
 #include "console.h"
+#include "later.h"
 #include "session.h"
 #include "signals.h"
 #include "worker.h"
@@ -69,7 +70,6 @@ SEXP drv_service_open(SEXP settings, SEXP options, SEXP source) {
 
 /* .Call: events are heard of while the session is idle, from now on; those that there are already, soon. */
 SEXP drv_service_go_idle(void) {
-  drv_prepare_later();
   atomic_store(&by_callback, 1);
   if (!atomic_exchange(&called, 1)) drv_call_later(idle_callback, 0);
   return R_NilValue;

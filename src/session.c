@@ -14,6 +14,7 @@
 #include "console.h"
 #include "heap.h"
 #include "intercept.h"
+#include "later.h"
 #include "natives.h"
 #include "process.h"
 #include "rest.h"
@@ -22,7 +23,6 @@
 #include "worker.h"
 /* R_interrupts_pending; after Rinternals.h, whose types it uses */
 #include <R_ext/GraphicsEngine.h>
-#include <R_ext/Rdynload.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -36,8 +36,6 @@ static drv_session *session;
 static SEXP natives;
 /* Whether the main thread sleeps in poll() or has to be called through 'later'. */
 static atomic_int polls;
-static uint64_t (*later_exec)(void (*)(void *), void *, double, int);
-static pthread_mutex_t later_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void drv_prepare(void) {
   static int prepared = 0;
@@ -45,23 +43,6 @@ void drv_prepare(void) {
   pthread_atfork(NULL, NULL, drv_worker_on_fork);
   drv_intercept();
   prepared = 1;
-}
-
-void drv_prepare_later(void) {
-  if (later_exec) return;
-  /* by way of void (*)(void), which the compiler knows to be any function */
-  later_exec =
-      (uint64_t(*)(void (*)(void *), void *, double, int))(void (*)(void))R_GetCCallable("later", "execLaterNative2");
-}
-
-void drv_later_lock(void) { pthread_mutex_lock(&later_lock); }
-
-void drv_later_unlock(void) { pthread_mutex_unlock(&later_lock); }
-
-void drv_call_later(void (*f)(void *), double seconds) {
-  drv_later_lock();
-  later_exec(f, NULL, seconds, 0);
-  drv_later_unlock();
 }
 
 static void idle_callback(void *);
@@ -175,7 +156,6 @@ SEXP drv_session_interrupted(void) { return Rf_ScalarLogical(drv_session_take_in
  * list(kind, message) when it cannot be started. */
 SEXP drv_session_open(SEXP json, SEXP handlers) {
   drv_prepare();
-  drv_prepare_later();
   if (drv_worker_link()) Rf_error("a server is running");
   drv_str text = drv_text(json);
   drv_error error;
@@ -197,6 +177,12 @@ SEXP drv_session_open(SEXP json, SEXP handlers) {
   /* from here on a request rings; one that came before is found now */
   if (!drv_link_doze(link)) drv_call_later(idle_callback, 0);
   return Rf_ScalarString(drv_mkchar(drv_session_urls(session)));
+}
+
+/* .Call: 'later' calls the loop while the session is idle, from now on; soon, when requests wait already. */
+SEXP drv_session_go_idle(void) {
+  if (session && !drv_link_doze(drv_worker_link())) drv_call_later(idle_callback, 0);
+  return R_NilValue;
 }
 
 /* What the C handlers of the app that takes over need. */

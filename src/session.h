@@ -7,13 +7,6 @@
 
 /* What of this package has to be in place before anything is served or forked. */
 void drv_prepare(void);
-/* The same for drv_call_later(); 'later' has to be loaded. Only a session that is called while it is idle needs it. */
-void drv_prepare_later(void);
-/* Has 'later' call `f` on the main thread when R is at top level, after `seconds`. From any thread. */
-void drv_call_later(void (*f)(void *), double seconds);
-/* Around a fork: no other thread is inside 'later' then, whose locks the child would find taken. */
-void drv_later_lock(void);
-void drv_later_unlock(void);
 
 /* The main thread sleeps in poll(): the bell's descriptor wakes it. */
 void drv_session_polls(void);
@@ -40,6 +33,7 @@ void drv_session_minds_time(void);
 
 SEXP drv_session_interrupted(void);
 SEXP drv_session_open(SEXP json, SEXP handlers);
+SEXP drv_session_go_idle(void);
 /* .Call, in this order: requests from now on are for another app, and wait (NULL, or list(kind, message)); whether the
  * one before has nothing left to do; its link and app are forgotten, and requests come to the link of the new one. */
 SEXP drv_session_renew_app(SEXP json, SEXP handlers);

@@ -9,6 +9,7 @@
 #define _GNU_SOURCE /* SOCK_CLOEXEC, O_CLOEXEC and the like */
 #include "zygote.h"
 #include "build.h"
+#include "later.h"
 #include "process.h"
 #include "service.h"
 #include "session.h"

@@ -377,6 +377,27 @@ test_that("a script whose server was ended by a signal ends when it waits, after
   }
 })
 
+test_that("a server that blocks does without 'later', whose load takes as long as all else, until code has it", {
+  for (workers in 1:2) {
+    server <- local_script(c(
+      "app <- dr_app()", "dr_get(app, '/loaded', function(req) format(isNamespaceLoaded('later')))",
+      "dr_get(app, '/promise', function(req) {",
+      "  promises::promise(function(resolve, reject) later::later(function() resolve('kept'), 0.01))", "})",
+      "dr_get(app, '/nested', function(req) {",
+      "  done <- FALSE", "  later::later(function() done <<- TRUE, 0.01)", "  while (!done) later::run_now(1)", "  'nested'",
+      "})",
+      sprintf("dr_serve(app, port = 0L, workers = %dL)", workers), "writeLines(format(isNamespaceLoaded('later')))"
+    ))
+    expect_identical(fetch(server, "/loaded")$text, "FALSE")
+    if (workers == 1L) for (path in c("/promise", "/nested", "/promise", "/loaded")) {
+      expect_identical(fetch(server, path)$text, c("/promise" = "kept", "/nested" = "nested", "/loaded" = "TRUE")[[path]])
+    }
+    tools::pskill(server$pid, tools::SIGTERM)
+    expect_true(within(function() !server$process$is_alive()))
+    expect_identical(tail(server$out(), 1L), format(workers == 1L))
+  }
+})
+
 test_that("a script that was told dr_stop(), or serves again, goes on", {
   server <- local_script(c(
     "app <- dr_app()", "dr_get(app, '/', function(req) 'ok')",

@@ -108,6 +108,16 @@ test_that("a stop hook that fails is a warning, and the others run", {
   expect_warning(dr_stop(), "stop hook failed: oops")
   expect_true(stopped)
   expect_false(dr_running())
+  # also where a request has just come, for which the session will be called
+  for (round in 1:5) {
+    serve(app)
+    client <- raw_client(server$places$port)
+    client_send(client, "GET /x HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    # nothing tells that it is in the queue
+    let_pass(0.05)
+    expect_warning(dr_stop(), "stop hook failed: oops")
+    expect_identical(client_response(client)$status, 200L)
+  }
 })
 
 test_that("`-` is standard error for logs, as for other programs", {
