@@ -4,7 +4,7 @@ profiled_app <- function(...) {
   write_app(c(
     "spin <- function(seconds) {", "  end <- proc.time()[[1]] + seconds", "  n <- 0",
     "  while (proc.time()[[1]] < end) n <- n + sum(runif(1000))", "  'done'", "}", "app <- dr_app()",
-    "dr_get(app, '/spin/<id>', function(req) spin(0.03))", "dr_get(app, '/quick', function(req) 'quick')",
+    "dr_get(app, '/spin/<id>', function(req) spin(0.2))", "dr_get(app, '/quick', function(req) 'quick')",
     "dr_get(app, '/frame', function(req) data.frame(a = seq(0.1, 1e5, by = 1)))", ..., "app"
   ))
 }

@@ -158,9 +158,9 @@ fn workers_that_do_not_start_are_told_and_nothing_is_left() {
     let (kind, message) = failure(&folder, |o| o.start_timeout = 0.5);
     assert_eq!(kind, Failure::WorkerStart);
     assert!(message.ends_with("within 0.5 s (start_timeout)"), "{message}");
-    let log = folder.log().split_off(before);
-    assert_opens_with_reason(&log, "no worker was ready within 0.5 s (start_timeout)");
-    assert!(log.contains("was ended: the server cannot start"), "{log}");
+    let log = || folder.log().split_off(before);
+    until("the worker's end is logged", || log().contains("was ended: the server cannot start"));
+    assert_opens_with_reason(&log(), "no worker was ready within 0.5 s (start_timeout)");
     folder.set("start", "ready");
     folder.set("no-fork", "");
     let (kind, message) = failure(&folder, fixed(1));
