@@ -15,6 +15,8 @@ SITE="$site" Rscript -e '
   options(pkgdown.internet = FALSE, warn = 1)
   # it would ask CRAN where the pages of packages are that are named in the text
   utils::assignInNamespace("CRAN_urls", function() data.frame(Package = character(), URL = character()), "downlit")
+  # an R of its own for each page, none of which has code to run, takes most of the time
+  utils::assignInNamespace("r_safe", function(func, args, ...) do.call(func, args), "callr")
   package <- pkgdown::as_pkgdown(commandArgs(TRUE), override = list(destination = Sys.getenv("SITE")))
   pkgdown::check_pkgdown(package)
   pkgdown::build_site(package, examples = FALSE, new_process = FALSE, install = FALSE, preview = FALSE, devel = FALSE)
