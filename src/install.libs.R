@@ -10,10 +10,11 @@ if (!all(file.copy(c(objects, symbols), libs, overwrite = TRUE))) stop("cannot c
 
 # as in Makevars.in
 target <- Sys.getenv("CARGO_TARGET_DIR", file.path("rust", "target"))
+folder <- sub("^dev$", "debug", Sys.getenv("ENGINE_PROFILE", "release"))
 bin <- file.path(R_PACKAGE_DIR, "bin")
 dir.create(bin, showWarnings = FALSE)
 program <- file.path(bin, "drover")
 # an earlier one may be running: it keeps its file, as the name is given to a new one
 unlink(program)
-if (!file.copy(file.path(target, "release", "drover"), program)) stop("cannot copy the program to ", bin)
+if (!file.copy(file.path(target, folder, "drover"), program)) stop("cannot copy the program to ", bin)
 Sys.chmod(program, "755", use_umask = FALSE)

@@ -2,7 +2,7 @@
 # Builds the tree quickly and serves an app with it: tools/dev.sh FILE [OPTION...], options as of `drover serve`.
 # Not for measuring: the engine is not optimised as it is for users; see install.sh.
 
-export BUILD=dev
+export BUILD=test
 file=$(realpath "${1:?which file? make dev FILE=app.R}")
 shift
 . "$(dirname "$0")/lib.sh"

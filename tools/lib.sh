@@ -12,8 +12,14 @@ command -v cargo > /dev/null 2>&1 || PATH="$PATH:$cargo_home/bin"
 # Inside the tree, so that nothing is changed in the user's own library. BUILD in the environment says how the engine is
 # built (install.sh), each in a folder of its own.
 build=${BUILD:-release}
-library="$root/.Rlib"
-if [ "$build" != release ]; then library="$library/$build"; fi
+case $build in
+  release) library="$root/.Rlib" ;;
+  test) library="$root/.Rlib/test" ;;
+  *)
+    echo "BUILD is release or test, not '$build'" >&2
+    exit 1
+    ;;
+esac
 mkdir -p "$library"
 export R_LIBS="$library${R_LIBS:+:$R_LIBS}"
 

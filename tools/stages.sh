@@ -52,7 +52,7 @@ full_stage engine site 400 tools/site.sh "$work/site"
 compiler=()
 if has clippy-driver --version; then
   compiler=(env RUSTC_WORKSPACE_WRAPPER=clippy-driver)
-  stage engine clippy 900 "${compiler[@]}" tools/clippy.sh "${manifest[@]}" --workspace --all-targets
+  stage engine clippy 900 "${compiler[@]}" tools/cargo-test.sh "${manifest[@]}" --workspace --all-targets --no-run
 else
   skipped engine clippy "this Rust toolchain has no clippy"
 fi
@@ -72,10 +72,6 @@ stage install install 1000 env R_MAKEVARS_USER="$root/tools/Makevars.strict" too
 # The lanes of the installed package. Tests of R code wait more than they compute; JOBS is how many are run at once. In
 # a hurry the longest are left out.
 full_package_stage process process 2000 env JOBS=2 Rscript tests/process/run.R
-# Each test of processes once more, in one of the other ways to start a server: all of them are WAYS=all. Beside the
-# others only where there is room for both.
-if [ "$(nproc)" -ge 4 ]; then ways_lane=ways; else ways_lane=process; fi
-full_package_stage "$ways_lane" process-ways 600 env WAYS=others JOBS=2 Rscript tests/process/run.R
 if [ "$quick" = yes ]; then
   package_stage package testthat 300 env JOBS=2 \
     Rscript tests/testthat-run.R '^(?!faults|json-read|.*-(faults|floods|later|times)$)'

@@ -1,11 +1,11 @@
 #!/bin/bash
 # Runs everything that must pass and counts: tools/test.sh [STAGE...]; all stages without arguments. With --quick only
-# what finds most mistakes within three minutes, against a build that is made in a hurry. BUILD=release tests the build
-# that users have, which takes longer to make (install.sh). The last line is "N passed, N
-# failed" over all stages, and the exit status is 1 when anything failed. A stage that fails does not keep later ones
-# from running. Each stage has a time that it is sure of, and may take longer, as long as those after it in its lane
-# keep theirs: then it is ended, and counts as failed. What failed is run once more when all else is through
-# (second-pass.sh); with STRICT=1 in the environment it counts as failed if it passes then, too.
+# what finds most mistakes within three minutes. BUILD=release tests the build that users have, which takes longer to
+# make (install.sh). The last line is "N passed, N failed" over all stages, and the exit status is 1 when anything
+# failed. A stage that fails does not keep later ones from running. Each stage has a time that it is sure of, and may
+# take longer, as long as those after it in its lane keep theirs: then it is ended, and counts as failed. What failed is
+# run once more when all else is through (second-pass.sh); with STRICT=1 in the environment it counts as failed if it
+# passes then, too.
 #
 # Stages stand in lanes, which run side by side: compilers keep one core busy while the tests of processes wait for most
 # of their time. Compilers stand back for these, by a lower priority. What a stage prints is shown when it ends, or as
@@ -20,7 +20,6 @@ export BUILD=${BUILD:-test}
 if [ "${1:-}" = --quick ]; then
   shift
   quick=yes
-  BUILD=dev
 fi
 . "$(dirname "$0")/lib.sh"
 
@@ -137,7 +136,7 @@ end_stage() {
 }
 
 # Whether the stages of a lane test the installed package.
-needs_package() { [ "$1" = package ] || [ "$1" = process ] || [ "$1" = ways ]; }
+needs_package() { [ "$1" = package ] || [ "$1" = process ]; }
 
 # run_lane NAME: its stages, one after the other. `left` is what is sure for those that come after one.
 run_lane() {

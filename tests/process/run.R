@@ -5,9 +5,9 @@
 #
 # JOBS in the environment is how many tests are run at once (../jobs.R); 1 is the default.
 #
-# WAYS in the environment says how tests start their servers (server.R): "1", the default, is `drover serve` for all;
-# "2", "3" and "4" are the other ways, from an R session; "others" takes one of these for each test in turn, and "all"
-# runs each test in all ways, those of test_every_worker() in all five.
+# WAYS in the environment says how tests start their servers (server.R): "turns", the default, takes one of the ways
+# that a test is for, always the same one; "1" is `drover serve` for all; "2", "3" and "4" are the other ways, from an R
+# session; "all" runs each test in all ways, those of test_every_worker() in all five.
 #
 # Neighbours: family.R finds and ends processes, server.R starts servers, client.R sends requests, websocket.R messages,
 # storm.R has clients that leave, checks.R is what tests say, app.R is the app, faults.c what an app does wrong in C,
@@ -33,8 +33,9 @@ tests <- list()
 
 # Registers a test: a function without arguments that calls expect(). `ways`: those of styles that it is for; one about
 # zygotes is not for spawned workers, one about a file that changes not for apps of a session, one about the program for
-# it alone. `only_all`: whether it is left to WAYS=all.
-test <- function(name, body, ways = seq_along(styles), only_all = FALSE) {
+# it alone. `only_all`: those of them that are left to WAYS=all, such as spawned workers for a test that replaces a
+# hundred: each is an R that starts.
+test <- function(name, body, ways = seq_along(styles), only_all = NULL) {
   tests[[length(tests) + 1L]] <<- list(
     name = name, body = body, file = current_file, ways = ways, only_all = only_all
   )
@@ -43,19 +44,22 @@ test <- function(name, body, ways = seq_along(styles), only_all = FALSE) {
 # The tests as they are to be run: each with the way to start servers. One that does not call serve() says itself how it
 # starts what it needs.
 with_ways <- function(tests, ways) {
-  if (ways != "all") tests <- Filter(function(test) !test$only_all, tests)
-  runs_of <- function(test, i) {
-    wanted <- switch(ways, all = seq_along(styles), others = 2L + i %% 3L, as.integer(ways))
+  runs_of <- function(test) {
     has <- if ("serve" %in% all.names(body(test$body))) test$ways else 1L
-    lapply(styles[intersect(wanted, has)], function(style) c(test, style = style))
+    usual <- setdiff(has, test$only_all)
+    taken <- switch(ways, all = has, turns = one_of(usual, test$name), intersect(as.integer(ways), usual))
+    lapply(styles[taken], function(style) c(test, style = style))
   }
-  unlist(Map(runs_of, tests, seq_along(tests)), recursive = FALSE)
+  unlist(lapply(tests, runs_of), recursive = FALSE)
 }
 
+# One of these, if there are any, for a name: another for another name, and the same one whatever else is tested.
+one_of <- function(x, name) if (length(x)) x[[1L + sum(utf8ToInt(name)) %% length(x)]]
+
 # Runs one test, for as long as it may take (may_take()); what comes after it has no limit. list(how, "passed", "failed"
-# or "skipped"; message; seconds).
+# or "skipped"; message; seconds; cpu: seconds of processor time, those of the processes that it started included).
 run_test <- function(test) {
-  begun <- Sys.time()
+  begun <- proc.time()
   begin_family()
   style <<- test$style
   result <- tryCatch({
@@ -71,10 +75,11 @@ run_test <- function(test) {
   if (is.null(result) && length(left)) {
     result <- structure(class = c("error", "condition"), list(message = paste(left, collapse = "\n    ")))
   }
+  took <- proc.time() - begun
   list(
     how = if (is.null(result)) "passed" else if (inherits(result, "skipped")) "skipped" else "failed",
     message = if (!is.null(result)) paste(c(conditionMessage(result), logs), collapse = "\n    "),
-    seconds = as.numeric(Sys.time() - begun, units = "secs")
+    seconds = took[["elapsed"]], cpu = sum(took[c("user.self", "sys.self", "user.child", "sys.child")])
   )
 }
 
@@ -84,7 +89,7 @@ main <- function(pattern, jobs) {
     source(file.path(here, file))
   }
   chosen <- Filter(function(test) grepl(pattern, paste(test$file, test$name)), tests)
-  chosen <- with_ways(chosen, Sys.getenv("WAYS", "1"))
+  chosen <- with_ways(chosen, Sys.getenv("WAYS", "turns"))
   title <- function(test) paste0(test$name, if (test$style != styles[[1L]]) paste(" by", test$style))
   label <- function(test) paste(test$file, "|", title(test))
   chosen <- chosen[to_be_run(vapply(chosen, label, ""))]
@@ -95,13 +100,15 @@ main <- function(pattern, jobs) {
   how <- rep("failed", length(chosen))
   report <- function(i, result) {
     how[[i]] <<- result$how
-    cat(sprintf("%s %s (%.1f s)\n", c(passed = "ok  ", failed = "FAIL", skipped = "skip")[[result$how]],
-      title(chosen[[i]]), result$seconds))
+    cat(sprintf("%s %s (%.1f s, %.1f s of CPU)\n", c(passed = "ok  ", failed = "FAIL", skipped = "skip")[[result$how]],
+      title(chosen[[i]]), result$seconds, result$cpu))
     if (!is.null(result$message)) cat("    ", result$message, "\n", sep = "")
     if (result$how == "failed") note_failure(label(chosen[[i]]), result$message)
   }
   if (jobs > 1L) {
-    lost <- list(how = "failed", message = "the job that had it has ended before it was done", seconds = NA_real_)
+    lost <- list(
+      how = "failed", message = "the job that had it has ended before it was done", seconds = NA_real_, cpu = NA_real_
+    )
     run_in_jobs(length(chosen), jobs, file.path(here, "run.R"), pattern, function(i, result) {
       report(i, if (is.null(result)) lost else result)
     })

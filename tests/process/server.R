@@ -118,18 +118,14 @@ starts <- list(
 # A program that runs a command in a terminal: a `wrapper`.
 terminal <- function() compile(file.path(here, "terminal.c"))
 
-# Where handlers run: in the session, in its forks, or in processes that were spawned; and the ways that come to each.
-same_workers <- list(c("the session", "dr_run()"), c("forks of the session", "drover serve"), "spawned workers")
-
-# Registers a test for each place that handlers run in; `body` is a function of one of `starts`, those of `of`. Where
-# two ways come to the same place the tests take turns with them; WAYS=all runs those that are left out, too.
+# Registers a test for both places that handlers run in: the session, and a worker process; `body` is a function of one
+# of `starts`, those of `of`. Several ways come to processes, and tests take turns with them; WAYS=all runs those that
+# are left out, too.
 test_every_worker <- function(name, body, of = names(starts)) {
-  turn <- length(tests)
-  for (ways in lapply(same_workers, intersect, of)) {
-    mine <- seq_along(ways) == 1L + turn %% length(ways)
-    test_ways(name, body, ways[mine])
-    test_ways(name, body, ways[!mine], only_all = TRUE)
-  }
+  processes <- setdiff(of, "the session")
+  now <- c(intersect(of, "the session"), one_of(processes, name))
+  test_ways(name, body, now)
+  test_ways(name, body, setdiff(processes, now), only_all = 1L)
 }
 
 # Registers a test for each way of starting, where that is what it is about.

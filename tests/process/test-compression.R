@@ -10,8 +10,9 @@ compressed_app <- function() {
     "  later::later(function() resolve(list(x = rep('some text', 2000))), 0.05)",
     "}))",
     # longer than what goes through shared memory, even when compressed
-    "noise <- function(n) { set.seed(1); paste(as.hexmode(sample.int(255, n, TRUE)), collapse = '') }",
-    "dr_get(api, '/long', function(req) noise(3e6))",
+    "set.seed(1)",
+    "noise <- rawToChar(as.raw(sample(33:126, 6e6, TRUE)))",
+    "dr_get(api, '/long', function(req) noise)",
     "dr_get(api, '/cookie', function(req) dr_set_cookie(dr_text(strrep('x', 5000)), 'a', '1'))",
     "dr_get(api, '/short', function(req) 'short')",
     "dr_get(api, '/own', function(req) dr_json(list(x = 1:5000), headers = list(ETag = '\"1\"', Vary = 'Accept')))",

@@ -34,7 +34,7 @@ test("workers replaced over and over, by kills, wear and reloads: the server sta
     !is.null(stat) && stat$state == "Z" && stat$parent %in% c(server$pid, zygotes(server))
   }, NA)
   expect(!any(zombies), "processes that nobody has waited for")
-})
+}, only_all = 4L)
 
 test("starts and stops over and over in one session: nothing is left of any", function() {
   server <- launch(c(file.path(R.home("bin"), "Rscript"), "--vanilla", write_app(c(
