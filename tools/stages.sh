@@ -69,8 +69,8 @@ full_stage engine fuzz-replay 400 tools/cargo-test.sh --manifest-path tests/fuzz
 # The lane `install`. Warnings of the C compiler are errors here, not at the user's.
 stage install install 1000 env R_MAKEVARS_USER="$root/tools/Makevars.strict" tools/install.sh
 
-# The lanes of the installed package. Tests of R code wait more than they compute; JOBS is how many are run at once. In
-# a hurry the longest are left out.
+# The lanes of the installed package, one as long as the other. Tests of R code wait more than they compute; JOBS is
+# how many are run at once. In a hurry the longest are left out.
 full_package_stage process process 2000 env JOBS=2 Rscript tests/process/run.R
 if [ "$quick" = yes ]; then
   package_stage package testthat 300 env JOBS=2 \
@@ -81,11 +81,11 @@ fi
 full_package_stage package examples 260 Rscript tests/examples/run.R
 full_package_stage package conformance 600 Rscript tests/conformance/run.R
 # Messages and frames of WebSockets, as a client sends them that may break every rule.
-full_package_stage package websocket 360 Rscript tests/websocket/run.R
-full_package_stage package h2spec 120 tools/h2spec.sh
+full_package_stage process websocket 360 Rscript tests/websocket/run.R
+full_package_stage process h2spec 120 tools/h2spec.sh
 # The same requests to plumber or httpuv, and to drover.
-full_package_stage package plumber 240 Rscript tests/plumber/run.R
+full_package_stage process plumber 240 Rscript tests/plumber/run.R
 # Public programs judge and use the descriptions of the examples.
-full_package_stage package openapi 220 tools/python-tests.sh openapi
-full_package_stage package browser 300 tools/python-tests.sh browser
-full_package_stage package fuzz-json 60 Rscript tests/fuzz/json.R
+full_package_stage process openapi 220 tools/python-tests.sh openapi
+full_package_stage process browser 300 tools/python-tests.sh browser
+full_package_stage process fuzz-json 60 Rscript tests/fuzz/json.R

@@ -60,6 +60,8 @@ test_that("a handler is looked at with browser() and debug(), and asks with read
     } else {
       expect_prompt(console)
       console$write("debug(add)")
+      # a request that is there before R has read the line is answered before
+      expect_prompt(console)
       expect_identical(asked(console, server, "/add", "x\n", "c\n", prompt = "Browse\\[2\\]> ")$text, "2")
       console$write("undebug(add)")
     }
