@@ -3,10 +3,8 @@
 
 # What handlers need to be called: scope (an environment with the handlers by name), on_error, debug, plumber (how its
 # endpoints are answered), max_body_given (plumber's own limit does not count then) and json_limits. And interrupted:
-# whether Ctrl-C was pressed where nothing could be done about it, see serve_idle(); stopping: whether engine_stop() is
-# at it, which calls what is due.
+# whether Ctrl-C was pressed where nothing could be done about it, see serve_idle().
 engine <- new.env(parent = emptyenv())
-engine$stopping <- FALSE
 
 # Whether requests are served: here, or by the worker processes of this session.
 engine_running <- function() .Call(C_worker_state)[[1L]] || service_running()
@@ -235,8 +233,6 @@ serve_for <- function(seconds) {
 # Ends the server when the requests in flight are answered, or after `graceful_timeout` seconds. For `drain_delay`
 # seconds before, it goes on as it did.
 engine_stop <- function(graceful_timeout, drain_delay) {
-  engine$stopping <- TRUE
-  on.exit(engine$stopping <- FALSE)
   engine$interrupted <- FALSE
   .Call(C_session_leave)
   told_again <- identical(serve_for(drain_delay), interrupted)

@@ -380,7 +380,9 @@ static SEXP run(enum mode mode) {
   drv_inspection_attend();
   int64_t began = drv_now_ns(), looked = began;
   for (unsigned n = 1;; n++) {
-    if (!w.link || ((w.stop || drv_signals_waiting()) && mode != DRAIN)) return Rf_ScalarInteger(STOPPED);
+    /* while the server ends the loop may be called for a session that is idle: who ends it is looking already */
+    int ends = (w.stop && mode == BLOCK) || (drv_signals_waiting() && mode != DRAIN);
+    if (!w.link || ends) return Rf_ScalarInteger(STOPPED);
     ensure_request();
     int32_t traits = 0;
     uint32_t handler = drv_link_next(w.link, drv_request_cell(w.cell), &traits);
