@@ -1,12 +1,14 @@
 /* The package 'later', which calls a function on the main thread when R has nothing else to do. It takes longer to load
- * than all else that a server needs, so nothing here loads it: a session that is left to itself does (R/engine.R,
- * R/service.R), and so does code that uses it. As long as it is not there, nobody runs callbacks and none is missed. */
+ * than all else that a server needs, so nothing here loads it: go_idle() of R/serve.R does, for a session that is left
+ * to itself, and code that uses it. R/zzz.R tells of it. Until then nobody runs callbacks, and none is missed. */
 #include "later.h"
 #include <R_ext/Rdynload.h>
 #include <pthread.h>
 #include <stdint.h>
 
-static uint64_t (*exec)(void (*)(void *), void *, double, int);
+typedef uint64_t (*call_native)(void (*)(void *), void *, double, int);
+
+static call_native exec;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void drv_later_lock(void) { pthread_mutex_lock(&lock); }
@@ -22,8 +24,7 @@ void drv_call_later(void (*f)(void *), double seconds) {
 /* .Call: 'later' has been loaded. */
 SEXP drv_later_loaded(void) {
   /* by way of void (*)(void), which the compiler knows to be any function */
-  uint64_t (*found)(void (*)(void *), void *, double, int) =
-      (uint64_t(*)(void (*)(void *), void *, double, int))(void (*)(void))R_GetCCallable("later", "execLaterNative2");
+  call_native found = (call_native)(void (*)(void))R_GetCCallable("later", "execLaterNative2");
   drv_later_lock();
   exec = found;
   drv_later_unlock();

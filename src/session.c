@@ -49,11 +49,16 @@ static void idle_callback(void *);
 
 void drv_session_polls(void) { atomic_store(&polls, 1); }
 
+/* From here on a request rings; one that came before is found now. */
+static void doze(void) {
+  if (!drv_link_doze(drv_worker_link())) drv_call_later(idle_callback, 0);
+}
+
 void drv_session_polled(void) {
   /* inside the loop that will go on to sleep by itself */
   if (!session || drv_worker_is_serving()) return;
   atomic_store(&polls, 0);
-  if (!drv_link_doze(drv_worker_link())) drv_call_later(idle_callback, 0);
+  doze();
 }
 
 const drv_node *drv_session_worker(void) { return session ? drv_session_status(session) : NULL; }
@@ -174,14 +179,13 @@ SEXP drv_session_open(SEXP json, SEXP handlers) {
   catch_urgent();
   drv_worker_open(link);
   if (drv_session_wants_heap(session)) drv_heap_watch();
-  /* from here on a request rings; one that came before is found now */
-  if (!drv_link_doze(link)) drv_call_later(idle_callback, 0);
+  doze();
   return Rf_ScalarString(drv_mkchar(drv_session_urls(session)));
 }
 
 /* .Call: 'later' calls the loop while the session is idle, from now on; soon, when requests wait already. */
 SEXP drv_session_go_idle(void) {
-  if (session && !drv_link_doze(drv_worker_link())) drv_call_later(idle_callback, 0);
+  if (session) doze();
   return R_NilValue;
 }
 
@@ -222,7 +226,7 @@ SEXP drv_session_reopen(void) {
   if (!link) return drv_start_error(&error);
   drv_worker_open(link);
   drv_signals_ring(drv_link_bell(link));
-  if (!drv_link_doze(link)) drv_call_later(idle_callback, 0);
+  doze();
   return R_NilValue;
 }
 

@@ -9,27 +9,24 @@ root=$PWD
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 command -v cargo > /dev/null 2>&1 || PATH="$PATH:$cargo_home/bin"
 
+fail() {
+  echo "$0: $*" >&2
+  exit 1
+}
+
 # Inside the tree, so that nothing is changed in the user's own library. BUILD in the environment says how the engine is
 # built (install.sh), each in a folder of its own.
 build=${BUILD:-release}
 case $build in
   release) library="$root/.Rlib" ;;
   test) library="$root/.Rlib/test" ;;
-  *)
-    echo "BUILD is release or test, not '$build'" >&2
-    exit 1
-    ;;
+  *) fail "BUILD is release or test, not '$build'" ;;
 esac
 mkdir -p "$library"
 export R_LIBS="$library${R_LIBS:+:$R_LIBS}"
 
 # Errors of the tests compare texts, so messages must be in one language, and text must be UTF-8.
 export LC_ALL=C.UTF-8 LANGUAGE=en
-
-fail() {
-  echo "$0: $*" >&2
-  exit 1
-}
 
 # Builds and installs the package; what that prints is in the file $log. `$1` is told first.
 install_quietly() {
