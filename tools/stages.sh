@@ -58,8 +58,8 @@ else
 fi
 stage engine cargo-test 1200 "${compiler[@]}" tools/cargo-test.sh "${manifest[@]}" --workspace
 # In a folder of its own: the flag is for all crates, and would have the others built anew each time.
-full_stage engine loom 200 env RUSTFLAGS="--cfg loom" CARGO_PROFILE_RELEASE_LTO=off tools/cargo-test.sh \
-  "${manifest[@]}" --package shm --lib --release --target-dir src/rust/target/loom
+full_stage engine loom 200 env RUSTFLAGS="--cfg loom" tools/cargo-test.sh "${manifest[@]}" --package shm --lib \
+  --target-dir src/rust/target/loom
 full_stage engine sanitize 400 tools/sanitize.sh
 # The corpora of the fuzz targets; looking for more is `make fuzz`. Built where the engine's tests are: most of what it
 # takes is there already.
@@ -67,7 +67,9 @@ full_stage engine fuzz-replay 400 tools/cargo-test.sh --manifest-path tests/fuzz
   --target-dir src/rust/target
 
 # The lane `install`. Warnings of the C compiler are errors here, not at the user's.
-stage install install 1000 env R_MAKEVARS_USER="$root/tools/Makevars.strict" tools/install.sh
+# The compiler is that of the engine's tests, which then find the crates that they have in common with the package.
+[ "$BUILD" = test ] || compiler=()
+stage install install 1000 "${compiler[@]}" env R_MAKEVARS_USER="$root/tools/Makevars.strict" tools/install.sh
 
 # The lanes of the installed package, one as long as the other. Tests of R code wait more than they compute; JOBS is
 # how many are run at once. In a hurry the longest are left out.

@@ -5,6 +5,8 @@ live_through <- function(server) {
   old <- wait_for_workers(server, 2)
   send_signal(old[[1L]], tools::SIGTERM)
   newer <- wait_for_workers(server, 2, but = old[[1L]])
+  # one that is not ready yet would be ended by the reload, and has no hooks
+  for (pid in newer) expect(logged(server, sprintf("worker %d is ready", pid)), "worker ", pid, " is not ready")
   send_signal(server$pid, 1L)
   wait_for_workers(server, 2, but = c(old, newer))
   expect(logged(server, "reloaded: generation 2 serves"), "it does not reload")
@@ -69,7 +71,7 @@ test("the hook `exit` of a router runs once, and takes its folder with it only t
 test("timers that are set while the app is loaded run in one process, also when that is replaced", function() {
   server <- serve(write_app(c(
     "tick <- function() {", "  note('ticks', Sys.getpid())", "  later::later(tick, 0.02)", "}",
-    "later::later(tick, 0.02)", "app <- dr_app()",
+    "later::later(tick, 0.02)", "app <- dr_app()", "note('loaded', Sys.getpid())",
     "dr_on_worker_start(app, function() later::later(function() note('own', Sys.getpid())))",
     "dr_get(app, '/pid', function(req) Sys.getpid())", "app"
   )), workers = 2)
@@ -77,16 +79,19 @@ test("timers that are set while the app is loaded run in one process, also when 
   # a worker's own timers run in it
   expect(within(function() setequal(note_lines(server, "own"), all)), "own timers: ", toString(note_lines(server, "own")))
   expect(within(function() length(note_lines(server, "ticks")) >= 20L), "no ticks")
-  has_them <- unique(note_lines(server, "ticks"))
+  in_session <- style %in% styles[3:4]
+  # one that is due before the app is loaded runs where that is done
+  ticking <- function() setdiff(note_lines(server, "ticks"), if (!in_session) note_lines(server, "loaded"))
+  has_them <- ticking()
   expect(length(has_them) == 1L, "timers run in ", toString(has_them))
-  if (style %in% styles[3:4]) return(expect(has_them == server$pid, "not in the session"))
+  if (in_session) return(expect(has_them == server$pid, "not in the session"))
   expect(has_them %in% all, "in no worker")
   expect(logged(server, "1 timer of the app, set by later\\(\\) while it was loaded: this worker has it"), "the log")
   send_signal(as.integer(has_them), tools::SIGKILL)
-  expect(within(function() length(setdiff(note_lines(server, "ticks"), has_them)) == 1L), "they do not go on")
+  expect(within(function() length(setdiff(ticking(), has_them)) == 1L), "they do not go on")
   ticks <- length(note_lines(server, "ticks"))
   expect(within(function() length(note_lines(server, "ticks")) >= ticks + 20L), "no more ticks")
-  expect(length(unique(note_lines(server, "ticks"))) == 2L, "timers run in ", toString(unique(note_lines(server, "ticks"))))
+  expect(length(ticking()) == 2L, "timers run in ", toString(ticking()))
 })
 
 test("what is due when the app is loaded has run before there are workers", function() {

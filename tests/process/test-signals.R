@@ -101,7 +101,8 @@ test("code that does not load, or whose workers do not start, leaves the old cod
   # of which its own start and that of good code have to take less
   server <- serve(file, workers = 2, start_timeout = patience(3))
   pids <- wait_for_workers(server, 2)
-  load <- start_load(server, "/n/{n}", echo = TRUE, connections = 4)
+  # most of the time it waits for code that never loads
+  load <- start_load(server, "/n/{n}", echo = TRUE, connections = 4, rate = 200)
   broken <- list(
     "app <- dr_app(", "stop('no such table')",
     c("app <- dr_app()", "dr_on_worker_start(app, function() stop('no database'))", "app"), "stand_at('never')"

@@ -22,7 +22,7 @@ mod unread;
 pub use answer::{Answer, Head, Response};
 pub use channels::Channels;
 pub use clock::now;
-#[cfg(feature = "told-time")]
+#[cfg(debug_assertions)]
 pub use clock::set_now;
 pub use handlers::Handlers;
 pub use life::{Life, OnCancel, Stage, Uncalled};
