@@ -180,7 +180,6 @@ serve_idle <- function(unused) {
   repeat {
     outcome <- serve(modes$idle)
     if (outcome %in% c(failed, outcomes$aborted)) next
-    if (identical(outcome, outcomes$stopped)) dr_stop()
     # a session that blocks is to end; at a console Ctrl-C has ended the handler, and that is all
     engine$interrupted <- identical(outcome, interrupted)
     return(as.integer(identical(outcome, outcomes$events)))

@@ -380,8 +380,8 @@ static SEXP run(enum mode mode) {
   drv_inspection_attend();
   int64_t began = drv_now_ns(), looked = began;
   for (unsigned n = 1;; n++) {
-    /* while the server ends the loop may be called for a session that is idle: who ends it is looking already */
-    int ends = (w.stop && mode == BLOCK) || (drv_signals_waiting() && mode != DRAIN);
+    /* who waits for something else, as a reload or the server's end does, goes on until that is there */
+    int ends = mode == BLOCK && (w.stop || drv_signals_waiting());
     if (!w.link || ends) return Rf_ScalarInteger(STOPPED);
     ensure_request();
     int32_t traits = 0;

@@ -179,13 +179,14 @@ open_both <- function(server) {
   streams
 }
 
-# The events end whole, while the others go on; these are finished.
-expect_both_end <- function(server, streams) {
+# The events end whole, while the others go on; these are finished, after `between()`.
+expect_both_end <- function(server, streams, between = function() NULL) {
   for (i in seq_along(versions)) {
     events <- streams$events[[i]]
     expect(identical(events$end(), 0L), versions[i], ": the events end with ", events$end(0))
     expect(is.na(streams$steady[[i]]$end(0)), versions[i], ": the other has ended with ", streams$steady[[i]]$end(0))
   }
+  between()
   open_gate(server, "steady")
   for (i in seq_along(versions)) {
     steady <- streams$steady[[i]]
@@ -234,6 +235,15 @@ test_every_worker("a reload ends events, which come back to the new app, and fin
   send_signal(server$pid, 1L)
   expect_both_end(server, streams)
   expect(ask(server, "/count/3")$body == "1\n2\n3", "the new app does not stream")
+})
+
+test_every_worker("TERM while a reload waits for a stream: it is whole, and then the server ends", function(start) {
+  server <- start(streams_app, graceful_timeout = 600)
+  streams <- open_both(server)
+  send_signal(server$pid, 1L)
+  expect_both_end(server, streams, function() send_signal(server$pid, tools::SIGTERM))
+  status <- exit_status(server)
+  expect(identical(status, 0L), "exit status ", status)
 })
 
 test_every_worker("a worker that is killed breaks off its own streams", function(start) {
