@@ -18,8 +18,8 @@ thread_local! {
     static TOLD: std::cell::Cell<Option<u64>> = const { std::cell::Cell::new(None) };
 }
 
-/// From now on this is what [`now`] gives in this thread. For tests and fuzz targets, which need not wait then: there is
-/// no such thing in the builds that users have. Not a feature, for which every crate above would be built once more.
+/// From now on this is what [`now`] gives in this thread. For tests and fuzz targets, which need not wait then; the
+/// builds that users have are without it. Not a feature, for which every crate above would be built once more.
 #[cfg(debug_assertions)]
 pub fn set_now(ms: u64) {
     TOLD.set(Some(ms));
