@@ -365,7 +365,8 @@ impl Supervisor {
         let zygote = self.generations.get(&ended.generation).and_then(|g| g.zygote);
         match known {
             Some(exit) => self.conclude(ended, exit, now),
-            None if zygote.is_some() => self.unexplained.push(ended),
+            // one that was told to leave may have gone first
+            None if zygote.is_some_and(|key| self.zygotes.contains_key(&key)) => self.unexplained.push(ended),
             None => self.conclude(ended, Exit::Unknown, now),
         }
         self.settle(now);
