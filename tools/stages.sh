@@ -86,7 +86,7 @@ full_package_stage package conformance 600 Rscript tests/conformance/run.R
 full_package_stage process websocket 360 Rscript tests/websocket/run.R
 full_package_stage process h2spec 120 tools/h2spec.sh
 # The same requests to plumber or httpuv, and to drover.
-full_package_stage process plumber 240 Rscript tests/plumber/run.R
+full_package_stage package plumber 240 Rscript tests/plumber/run.R
 # Public programs judge and use the descriptions of the examples.
 full_package_stage process openapi 220 tools/python-tests.sh openapi
 full_package_stage process browser 300 tools/python-tests.sh browser
