@@ -249,7 +249,10 @@ int drv_process_patience_is_over(int longest) {
   if (drv_inspection_due_in(longest) <= 0) return 1;
   if (!must_ask()) return 1;
   if (p.stale || drv_worker_is_waiting_for_promises()) ask();
-  return until_due(longest) <= 0;
+  if (until_due(longest) > 0) return 0;
+  /* what is due is called now, and then there is another time to ask for */
+  p.stale = 2;
+  return 1;
 }
 
 /* ---- .Call ---------------------------------------------------------------------------------------------------- */

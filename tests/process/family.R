@@ -19,7 +19,11 @@ process_stat <- function(pid) {
   line <- read_proc(pid, "stat")
   if (!length(line)) return(NULL)
   fields <- strsplit(sub("^.*\\) ", "", paste(line, collapse = " ")), " ", fixed = TRUE)[[1]]
-  list(pid = as.integer(pid), state = fields[1], parent = as.integer(fields[2]), group = as.integer(fields[3]))
+  list(
+    pid = as.integer(pid), state = fields[1], parent = as.integer(fields[2]), group = as.integer(fields[3]),
+    # seconds of processor time, of which the kernel counts hundredths
+    cpu = sum(as.numeric(fields[12:13])) / 100
+  )
 }
 
 # The living processes of the family: a data frame with pid, parent, group, state and command.

@@ -40,3 +40,18 @@ test("a callback that does not return ends with its worker, once a request has w
   expect(within(function() ask(server, "/pid")$status == "200"), "nobody answers")
   expect(logged(server, "a callback, such as one of later\\(\\), did not return"), "the log does not say why")
 })
+
+test("a worker sleeps once what was due has been called", function() {
+  server <- serve(write_app(c(
+    "app <- dr_app()",
+    "dr_on_worker_start(app, function() later::later(function() note('called', Sys.getpid()), 0.2))",
+    "dr_get(app, '/pid', function(req) Sys.getpid())", "app"
+  )), workers = 2)
+  pids <- wait_for_workers(server, 2)
+  expect(within(function() setequal(note_lines(server, "called"), pids)), "not called: ", toString(pids))
+  used <- function() sum(vapply(pids, function(pid) process_stat(pid)$cpu, 0))
+  before <- used()
+  let_pass(1.5)
+  # two that look again and again use three seconds; that it is less on a busy machine can only hide it
+  expect(used() - before < 0.5, "they have used ", used() - before, " s of processor time")
+})
