@@ -185,8 +185,11 @@ test_that("a pool grows while requests wait and shrinks when workers are unused"
 test_that("a worker is replaced after max_requests, and no request is lost", {
   server <- serve_workers(pid_app(), 2L, max_requests = 20L)
   before <- dr_status()$pid
-  for (i in 1:4) expect_identical(fetch_many(server, "/pid", 50L), rep(200L, 50L))
-  expect_true(within(function() !any(before %in% dr_status()$pid)))
+  # where nobody is slow, one worker may get nearly all of them
+  expect_true(within(function() {
+    expect_identical(fetch_many(server, "/pid", 50L), rep(200L, 50L))
+    !any(before %in% dr_status()$pid)
+  }))
 })
 
 test_that("callbacks of 'later' and promises run in workers", {
