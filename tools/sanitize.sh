@@ -18,15 +18,17 @@ name_in_std() {
 
 # Compiles std-sync.c; prints the linker's flags for it. Fails when the standard library names its functions otherwise.
 std_sync() {
-  local lock wait timeout once symbol
+  local lock read write wait timeout once symbol
   lock=$(name_in_std '3sys4sync5mutex5futex.*5Mutex14lock_contended$') || return 1
+  read=$(name_in_std '3sys4sync6rwlock5futex.*6RwLock14read_contended$') || return 1
+  write=$(name_in_std '3sys4sync6rwlock5futex.*6RwLock15write_contended$') || return 1
   wait=$(name_in_std '3sys4sync7condvar5futex.*7Condvar4wait$') || return 1
   timeout=$(name_in_std '3sys4sync7condvar5futex.*7Condvar12wait_timeout$') || return 1
   once=$(name_in_std '3sys4sync4once5futex.*4Once4call$') || return 1
-  cc -c -O1 "-DLOCK=$lock" "-DWAIT=$wait" "-DWAIT_TIMEOUT=$timeout" "-DONCE=$once" \
+  cc -c -O1 "-DLOCK=$lock" "-DREAD=$read" "-DWRITE=$write" "-DWAIT=$wait" "-DWAIT_TIMEOUT=$timeout" "-DONCE=$once" \
     tools/sanitize/std-sync.c -o "$folder/std-sync.o" || return 1
   printf -- '-Clink-arg=%s' "$folder/std-sync.o"
-  for symbol in "$lock" "$wait" "$timeout" "$once" __tsan_atomic64_fetch_sub; do
+  for symbol in "$lock" "$read" "$write" "$wait" "$timeout" "$once" __tsan_atomic64_fetch_sub; do
     printf -- ' -Clink-arg=-Wl,--wrap=%s' "$symbol"
   done
 }

@@ -2,8 +2,8 @@
  * For ThreadSanitizer, what it cannot see of Rust's standard library, which comes compiled without it: that a thread
  * which got a lock comes after the thread that gave it up. Without this it takes every contended lock for a race.
  *
- * The linker's --wrap sends calls of these functions here; tools/sanitize.sh finds their mangled names (LOCK, WAIT,
- * WAIT_TIMEOUT, ONCE). All arguments are words or fit in one, so Rust's calling convention for them is C's. What is
+ * The linker's --wrap sends calls of these functions here; tools/sanitize.sh finds their mangled names (LOCK, READ,
+ * WRITE, WAIT, WAIT_TIMEOUT, ONCE). All arguments are words or fit in one, so Rust's calling convention for them is C's. What is
  * inlined into instrumented code (locks that are free, atomics) it sees by itself. Nothing is suppressed here: only
  * order that there is, is told.
  */
@@ -21,6 +21,24 @@ void REAL(LOCK)(void *mutex);
 void WRAP(LOCK)(void *mutex) {
   REAL(LOCK)(mutex);
   __tsan_acquire(mutex);
+}
+
+/* RwLock::read_contended(&self), RwLock::write_contended(&self). Of its two words, one is what a thread gives up. */
+static void acquire_either(char *rwlock) {
+  __tsan_acquire(rwlock);
+  __tsan_acquire(rwlock + sizeof(uint32_t));
+}
+
+void REAL(READ)(void *rwlock);
+void WRAP(READ)(void *rwlock) {
+  REAL(READ)(rwlock);
+  acquire_either(rwlock);
+}
+
+void REAL(WRITE)(void *rwlock);
+void WRAP(WRITE)(void *rwlock) {
+  REAL(WRITE)(rwlock);
+  acquire_either(rwlock);
 }
 
 /* Condvar::wait(&self, &Mutex): gives the lock up, and gets it again */

@@ -2,7 +2,8 @@
 
 use crate::app::{spec, App, Ask, How};
 use crate::client::Client;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, RwLock};
+use std::thread;
 
 const NAMES: [&str; 9] = [
     "h_echo",
@@ -28,7 +29,7 @@ fn call_them(app: &App, first: u32) {
         let only_cancelled = NAMES[number as usize - 1] == "h_later_on_cancel";
         if i % 4 == 0 || only_cancelled {
             let leaving = client.clone();
-            std::thread::spawn(move || leaving.cancel()).join().unwrap();
+            thread::spawn(move || leaving.cancel()).join().unwrap();
         }
         client.wait("end of any kind", |seen| seen.cancelled || seen.answer.is_some() || seen.end.is_some());
     }
@@ -41,7 +42,7 @@ fn answers_and_cancellations_race() {
     // not scoped threads: what those wait for is not compiled for ThreadSanitizer
     let threads = [0, 1].map(|first| {
         let app = app.clone();
-        std::thread::spawn(move || call_them(&app, first))
+        thread::spawn(move || call_them(&app, first))
     });
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     assert!(app.natives.stop(std::time::Duration::from_secs(60)));
@@ -57,9 +58,35 @@ fn cancelled_while_it_is_answered() {
     for i in 0..200_u64 {
         let client = app.call(How::Pool, &Ask::query("/x?ms=1"));
         // about when it is answered
-        std::thread::sleep(std::time::Duration::from_micros(900 + i));
+        thread::sleep(std::time::Duration::from_micros(900 + i));
         client.cancel();
         client.wait("end", |seen| seen.dropped);
     }
     assert_eq!(app.log(), []);
+}
+
+/// That there is nothing to see is for ThreadSanitizer to say: `tools/sanitize.sh` tells it of the order that locks make
+/// where they are waited for.
+#[test]
+fn locks_that_are_waited_for_make_an_order() {
+    let (many, one) = (RwLock::new([0_u32; 16]), Mutex::new([0_u32; 16]));
+    let add = |numbers: &mut [u32; 16]| {
+        numbers.iter_mut().for_each(|n| *n += 1);
+        // others come to wait
+        thread::yield_now();
+    };
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    add(&mut many.write().unwrap());
+                    add(&mut one.lock().unwrap());
+                    let numbers = many.read().unwrap();
+                    thread::yield_now();
+                    assert!(numbers.iter().all(|n| *n == numbers[0]));
+                }
+            });
+        }
+    });
+    assert_eq!((*many.read().unwrap(), *one.lock().unwrap()), ([800; 16], [800; 16]));
 }
