@@ -29,7 +29,7 @@ engine_adopt <- function(compiled, config) {
   engine$json_limits <- config$limits[c("max_json_depth", "max_collisions")]
   note_session()
   fetch_functions()
-  .Call(C_worker_app, scope, names, engine$json_limits)
+  .Call(C_serving_app, scope, names, engine$json_limits)
   invisible()
 }
 
@@ -137,7 +137,7 @@ places <- function(lines) {
 engine_block <- function() {
   repeat {
     outcome <- serve(modes$block)
-    signals <- .Call(C_signals_take)
+    signals <- take_signals()
     if (signals[[1L]] || identical(outcome, interrupted)) return(TRUE)
     if (signals[[2L]]) {
       tryCatch(reload_session(), error = function(error) {
@@ -204,7 +204,7 @@ elapsed <- function() proc.time()[["elapsed"]]
 # Whether a server that has begun to end at this time is to end now: it was told to end a second time, by Ctrl-C or
 # a signal. Programs that send a signal both to a process and to its group mean it once.
 told_twice <- function(began, interrupt) {
-  terminate <- .Call(C_signals_take)[[1L]]
+  terminate <- take_signals()[[1L]]
   (interrupt || terminate) && elapsed() - began >= 0.5
 }
 

@@ -296,7 +296,7 @@ go_idle <- function() {
 # Until dr_stop(), Ctrl-C, or a signal that says so; then all is stopped.
 block_until_stopped <- function(announce) {
   engine$interrupted <- FALSE
-  .Call(C_signals_catch)
+  catch_signals()
   on.exit({
     allowInterrupts(dr_stop())
     .Call(C_signals_release)

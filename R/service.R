@@ -145,7 +145,7 @@ service_over <- function() {
 service_block <- function() {
   while (service_running()) {
     service_idle()
-    signals <- .Call(C_signals_take)
+    signals <- take_signals()
     if (signals[[1L]]) return(TRUE)
     if (signals[[2L]]) {
       tryCatch(service_reload(NULL), error = function(error) message("drover: not reloaded: ", conditionMessage(error)))

@@ -4,13 +4,13 @@
 #include "channels.h"
 #include "build.h"
 #include "clock.h"
-#include "json.h"
+#include "r.h"
 #include "request.h"
 #include "service.h"
 #include "session.h"
+#include "state.h"
 #include "strings.h"
 #include "values.h"
-#include "worker.h"
 #include <poll.h>
 #include <string.h>
 
@@ -93,7 +93,7 @@ SEXP drv_channels_connection(SEXP cell) {
 /* The message: a string or, when it is not one that R could have, a raw vector. */
 static SEXP message_of(SEXP cell) {
   drv_error error;
-  drv_link *link = drv_worker_link();
+  drv_link *link = drv_here.link;
   const drv_node *node = link ? drv_cell_field(link, drv_request_cell(cell), DRV_MESSAGE_FIELD, &error) : NULL;
   if (!node) {
     if (link) drv_stop_field(error.status, error.message);
@@ -199,16 +199,16 @@ static drv_str message_argument(SEXP *message, SEXP binary, int *is_binary) {
 
 /* Has something done. What the server answers, if it does, is the result: list(numbers, texts). */
 static SEXP say(const drv_command *command) {
-  drv_link *link = drv_worker_link();
-  if (link && drv_worker_is_forked()) Rf_error("a fork of a worker cannot reach its server: leave it to the worker");
+  drv_link *link = drv_here.link;
+  if (link && drv_here.is_stray) Rf_error("a fork of a worker cannot reach its server: leave it to the worker");
   int said = drv_channel_say(link, link ? NULL : drv_service_here(), command);
   if (said < 0) refuse("msg", R_NilValue);
   if (!said) drv_call_package("stop_no_server", R_NilValue);
   if (said == 1) return R_NilValue;
   int64_t until = drv_now_ms() + ANSWER_MS;
   const drv_node *answer = NULL;
-  while ((link = drv_worker_link(), answer = drv_channel_answer(link)) == NULL && link && drv_now_ms() < until) {
-    drv_session_polls();
+  while ((link = drv_here.link, answer = drv_channel_answer(link)) == NULL && link && drv_now_ms() < until) {
+    drv_here.polls = 1;
     if (!drv_stream_doze(link)) continue;
     struct pollfd bell = {drv_link_bell(link), POLLIN, 0};
     poll(&bell, 1, 1000);

@@ -5,8 +5,8 @@
 #include "build.h"
 #include "drover_rust.h"
 #include "later.h"
-#include "values.h"
-#include "worker.h"
+#include "r.h"
+#include "state.h"
 #include <string.h>
 
 /* How soon it is looked again when a handler runs, which waits in later::run_now(). */
@@ -15,7 +15,7 @@
 static void hear(void *unused) {
   (void)unused;
   /* a callback is not called inside a handler */
-  if (drv_worker_in_handler()) drv_call_later(hear, SOON_S);
+  if (drv_here_in_handler()) drv_call_later(hear, SOON_S);
   else drv_call_package("hear_clients", R_NilValue);
 }
 

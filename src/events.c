@@ -5,8 +5,8 @@
 #include "build.h"
 #include "clock.h"
 #include "drover_rust.h"
+#include "r.h"
 #include "values.h"
-#include "worker.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "exchange.h"
 #include "build.h"
 #include "drover_rust.h"
-#include "worker.h"
+#include "r.h"
 #include <string.h>
 
 static void finalize(SEXP pointer) {

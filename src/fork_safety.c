@@ -3,8 +3,8 @@
 #include "fork_safety.h"
 #include "build.h"
 #include "drover_rust.h"
+#include "r.h"
 #include "threads.h"
-#include "worker.h"
 
 /* .Call: what is there already does not count. */
 SEXP drv_fork_safety_watch(void) {

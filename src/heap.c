@@ -1,12 +1,12 @@
 /* R's garbage collections, for metrics: how many there were, how long they took, and what is allocated. R has no hook
  * for them. So an object that nobody holds is made, whose finalizer runs with the next collection, counts it, and makes
  * another: microseconds, where a collection takes milliseconds. Neighbours: worker.c (the loop), process.c and
- * session.c, which tell the server. */
+ * session.c, whose servers are told. */
 #include "heap.h"
 #include "clock.h"
-#include "process.h"
-#include "session.h"
 #include <stdlib.h>
+#define R_NO_REMAP
+#include <Rinternals.h>
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || __GLIBC_MINOR__ >= 33)
 #include <malloc.h>
 #define HAS_MALLINFO 1
@@ -16,7 +16,7 @@
 #define EVERY_NS 1000000000
 
 static struct {
-  int watches;
+  heap_teller *tell;    /* NULL while nobody wants to know */
   uint32_t collections; /* since the last report */
   double seconds;       /* that collections had taken, all in all, when that was made */
   int64_t reported;     /* when that was, in ns */
@@ -44,7 +44,7 @@ static void await_collection(void);
 
 static void was_collected(SEXP pointer) {
   (void)pointer;
-  if (!h.watches) return;
+  if (!h.tell) return;
   h.collections++;
   await_collection();
 }
@@ -55,27 +55,26 @@ static void await_collection(void) {
   UNPROTECT(1);
 }
 
-void drv_heap_watch(void) {
-  int watched = h.watches;
-  h.watches = 1;
+void drv_heap_watch(heap_teller *tell) {
+  int watched = h.tell != NULL;
+  h.tell = tell;
   h.collections = 0;
   h.seconds = seconds_spent();
   h.reported = 0;
   if (!watched) await_collection();
 }
 
-void drv_heap_forget(void) { h.watches = 0; }
+void drv_heap_forget(void) { h.tell = NULL; }
 
 void drv_heap_look(int64_t now_ns) {
-  if (!h.collections || now_ns - h.reported < EVERY_NS) return;
+  if (!h.tell || !h.collections || now_ns - h.reported < EVERY_NS) return;
   h.reported = now_ns;
   double spent = seconds_spent();
   uint32_t micros = spent > h.seconds ? (uint32_t)((spent - h.seconds) * 1e6) : 0;
   uint32_t collections = h.collections;
   uint64_t bytes = allocated();
   /* what cannot be told now is told with the next */
-  int told = drv_process_tells_heap(collections, micros, bytes) || drv_session_tells_heap(collections, micros, bytes);
-  if (!told) return;
+  if (!h.tell(collections, micros, bytes)) return;
   h.collections = 0;
   h.seconds = spent;
 }

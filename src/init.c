@@ -6,9 +6,9 @@
 #include "exchange.h"
 #include "fork_safety.h"
 #include "inspection.h"
+#include "json.h"
 #include "later.h"
 #include "leave.h"
-#include "json.h"
 #include "natives.h"
 #include "opened.h"
 #include "packed_files.h"
@@ -20,6 +20,7 @@
 #include "schema.h"
 #include "secrets.h"
 #include "service.h"
+#include "serving.h"
 #include "session.h"
 #include "signals.h"
 #include "stream_response.h"
@@ -110,7 +111,10 @@ static const R_CallMethodDef calls[] = {
     CALL("session_reopen", drv_session_reopen, 0),
     CALL("later_loaded", drv_later_loaded, 0),
     CALL("leave_when_waiting", drv_leave_when_waiting, 1),
-    CALL("signals_catch", drv_signals_catch, 0),
+    CALL("session_catch_signals", drv_session_catch_signals, 0),
+    CALL("session_reopen_log", drv_session_reopen_log, 0),
+    CALL("service_catch_signals", drv_service_catch_signals, 0),
+    CALL("service_reopen_log", drv_service_reopen_log, 0),
     CALL("signals_release", drv_signals_release, 0),
     CALL("signals_take", drv_signals_take, 0),
     CALL("status_phrase", drv_phrase, 1),
@@ -133,7 +137,7 @@ static const R_CallMethodDef calls[] = {
     CALL("usable_cores", drv_cores, 0),
     CALL("worker_answer", drv_worker_answer, 1),
     CALL("worker_answer_in_frame", drv_worker_answer_in_frame, 2),
-    CALL("worker_app", drv_worker_app, 3),
+    CALL("serving_app", drv_serving_app, 3),
     CALL("worker_guarded", drv_worker_guarded, 2),
     CALL("worker_log", drv_worker_log, 3),
     CALL("worker_run", drv_worker_run, 1),

@@ -3,7 +3,7 @@
  * worker.c (the loop), process.c (which hears what the server wants). */
 #include "inspection.h"
 #include "clock.h"
-#include "worker.h"
+#include "r.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -5,9 +5,10 @@
  * the shims here, which catch R's jumps. Not for the replies of handlers: they are written by Rust right away. */
 #include "json.h"
 #include "build.h"
+#include "r.h"
+#include "state.h"
 #include "strings.h"
 #include "values.h"
-#include "worker.h"
 #include <R_ext/Memory.h>
 #include <langinfo.h>
 #include <limits.h>
@@ -389,7 +390,7 @@ SEXP drv_call_json_parse(SEXP text, SEXP simplify, SEXP max_depth, SEXP max_coll
     len = (size_t)LENGTH(string);
   }
   /* in a server, all texts that a handler reads count as its request's */
-  if (!drv_worker_link()) drv_strings_begin();
+  if (!drv_here.link) drv_strings_begin();
   SEXP value = drv_json_parse(bytes, len, Rf_asLogical(simplify), (uint32_t)Rf_asInteger(max_depth),
                               (size_t)Rf_asInteger(max_collisions), &error);
   if (!value) return Rf_ScalarString(Rf_mkCharCE(error.message, CE_UTF8));

@@ -1,7 +1,7 @@
 /* Files that are packed ahead of time. Neighbours: rust/crates/binding/src/packed_files.rs, R/compress-files.R. */
 #include "packed_files.h"
 #include "build.h"
-#include "worker.h"
+#include "r.h"
 
 /* .Call: packs a file into another. The size of that in bytes, 0 when it would not be smaller, or why there is none. */
 SEXP drv_packed_files_make(SEXP from, SEXP encoding, SEXP to) {

@@ -2,7 +2,7 @@
 #include "pattern.h"
 #include "build.h"
 #include "drover_rust.h"
-#include "worker.h"
+#include "r.h"
 
 SEXP drv_pattern(SEXP text) {
   drv_str s = drv_text(text);

@@ -1,9 +1,7 @@
 /* What a worker process prints, as lines of the log, which then name the request: with log_format = "json" whoever
  * reads standard error reads JSON and nothing else. Not for what programs and compiled code print past R: that goes
- * where it went. Neighbour: worker.c, which knows the request.
- */
+ * where it went. Neighbour: worker.c, which knows the request. */
 #include "printed.h"
-#include "worker.h"
 #define R_INTERFACE_PTRS
 #include <stdio.h>
 #include <Rinterface.h>
@@ -18,12 +16,13 @@ static struct {
   size_t len;
 } lines[2];
 
-static int is_on;
+/* NULL as long as nothing goes to the log. */
+static printed_line *log_line;
 
 static void end_line(int to_stderr) {
   size_t len = lines[to_stderr].len;
   lines[to_stderr].len = 0;
-  if (len) drv_worker_log_printed((drv_str){lines[to_stderr].text, len}, to_stderr);
+  if (len) log_line((drv_str){lines[to_stderr].text, len}, to_stderr);
 }
 
 /* R's messages go to standard error: what was printed before them comes first. */
@@ -40,16 +39,16 @@ static void on_write(const char *text, int n, int to_stderr) {
   }
 }
 
-void drv_printed_goes_to_log(void) {
+void drv_printed_goes_to(printed_line *line) {
   R_Outputfile = NULL;
   R_Consolefile = NULL;
   ptr_R_WriteConsole = NULL;
   ptr_R_WriteConsoleEx = on_write;
-  is_on = 1;
+  log_line = line;
 }
 
 void drv_printed_flush(void) {
-  if (!is_on) return;
+  if (!log_line) return;
   end_line(0);
   end_line(1);
 }

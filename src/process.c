@@ -12,31 +12,27 @@
  * it with the context, so that what deals with the failure is safe, too. What arrives there is forgotten before the
  * next handler.
  *
- * Neighbours: worker.c (the loop), zygote.c (which forks), rust/crates/binding/src/process.rs (the control channel).
+ * Neighbours: worker.c (the loop), zygote.c (which has it begin), rust/crates/binding/src/process.rs (the control channel).
  */
 #define _GNU_SOURCE /* F_SETSIG and the like */
 #include "process.h"
-#include "printed.h"
 #include "build.h"
 #include "clock.h"
 #include "heap.h"
 #include "hygiene.h"
 #include "inspection.h"
 #include "natives.h"
+#include "r.h"
 #include "rest.h"
 #include "signals.h"
-#include "worker.h"
+#include "state.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#define R_INTERFACE_PTRS
-#include <Rembedded.h> /* R_TempDir */
-#include <Rinterface.h>
 /* after Rinternals.h, whose types it uses */
 #include <R_ext/GraphicsEngine.h>
 
@@ -48,10 +44,7 @@
 
 static struct {
   drv_process *process;
-  int control; /* its channel's descriptor */
   int lifeline;
-  int ours, forked;
-  int asked; /* the server wants it to end: nothing is left */
   int last;  /* the server ends with this process */
   /* a handler runs, or what answers for one that failed: an interrupt may be noted */
   volatile sig_atomic_t handling;
@@ -59,38 +52,7 @@ static struct {
   int64_t due;
   /* R code has run since `due` was asked for; 2: more than a quick handler */
   int stale;
-} p = {.control = -1, .lifeline = -1};
-
-/* R removes its folder of temporary files when it ends, after a crash as well. In a fork that folder is the parent's: R
- * is left with the name, in a copy, and without what it would remove, which is where the name was. */
-static void keep_temporary_files(void) {
-  char *name = strdup(R_TempDir);
-  if (!name) return;
-  R_TempDir[0] = 0;
-  R_TempDir = name;
-}
-
-void drv_process_is_ours(int forked) {
-  p.ours = 1;
-  p.forked |= forked;
-  if (forked) keep_temporary_files();
-}
-
-int drv_process_here(void) { return p.ours; }
-
-int drv_process_forked(void) { return p.forked; }
-
-int drv_process_control(void) { return p.control; }
-
-void drv_process_leave(int status) {
-  /* _exit() by its real name: R CMD check takes the other for the end of the user's session */
-  for (;;) syscall(SYS_exit_group, status);
-}
-
-void drv_process_end_group(void) {
-  /* if it leads none, the group is somebody else's */
-  kill(getpgrp() == getpid() ? 0 : getpid(), SIGKILL);
-}
+} p = {.lifeline = -1};
 
 /* ---- signals -------------------------------------------------------------------------------------------------- */
 
@@ -110,7 +72,7 @@ static void on_lifeline(int signal) {
   int saved = errno;
   char byte;
   ssize_t n = recv(p.lifeline, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) drv_process_end_group();
+  if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) drv_here_end_group();
   errno = saved;
 }
 
@@ -138,23 +100,21 @@ void drv_process_let_go(int channel) {
 void drv_process_on_fork(void) {
   if (!p.process) return;
   p.process = NULL;
-  p.control = -1;
+  drv_here.control = -1;
+  drv_here.is_asked = 0;
   handle_signal(SIGINT, SIG_DFL, 0);
 }
 
-void drv_process_enter(drv_process *process, drv_link *link, int forked) {
+void drv_process_enter(drv_process *process, int bell) {
   p.process = process;
-  p.control = drv_process_fd(process);
   p.due = INT64_MAX;
   p.stale = 2;
-  drv_process_is_ours(forked);
-  drv_worker_open(link);
-  if (drv_process_logs_what_is_printed(process)) drv_printed_goes_to_log();
-  drv_signals_of_worker(drv_link_bell(link));
+  drv_here.control = drv_process_fd(process);
+  drv_signals_of_worker(bell);
   handle_signal(SIGINT, on_interrupt, 0);
   /* handlers rather than SIG_IGN, which programs that a handler starts would inherit */
   handle_signal(SIGHUP, on_hang_up, SA_RESTART);
-  drv_process_hold(p.control);
+  drv_process_hold(drv_here.control);
 }
 
 /* ---- for the loop --------------------------------------------------------------------------------------------- */
@@ -167,27 +127,25 @@ int drv_process_hear(void) {
     case 0:
       return stop;
     case 1:
-      stop = p.asked = 1;
+      stop = drv_here.is_asked = 1;
       p.last = asked[0] != 0;
       break;
     case 3:
       drv_inspection_asked(asked);
       break;
     default:
-      drv_process_end_group();
+      drv_here_end_group();
     }
   }
 }
 
-int drv_process_tells_heap(uint32_t collections, uint32_t micros, uint64_t bytes) {
+static int tell_heap(uint32_t collections, uint32_t micros, uint64_t bytes) {
   return p.process && drv_process_tell_heap(p.process, collections, micros, bytes);
 }
 
-int drv_process_c_is_through(void) { return !p.process || p.asked || drv_process_c_has_ended(p.process); }
+int drv_process_c_is_through(void) { return !p.process || drv_here.is_asked || drv_process_c_has_ended(p.process); }
 
 void drv_process_is_last(void) { p.last = 1; }
-
-int drv_process_is_asked(void) { return p.process && p.asked; }
 
 void drv_process_begins(void) {
   if (!p.process) return;
@@ -216,7 +174,7 @@ void drv_process_handled(int quick) {
 
 /* In a session, and in a process that was not forked, a thread of 'later' makes a descriptor of R's readable in
  * time. */
-static int must_ask(void) { return p.process && p.forked; }
+static int must_ask(void) { return p.process && drv_here.is_forked; }
 
 static void ask(void) {
   double seconds = Rf_asReal(drv_call_package("callbacks_due_in", R_NilValue));
@@ -225,7 +183,7 @@ static void ask(void) {
 }
 
 static int until_due(int longest) {
-  if (drv_worker_is_waiting_for_promises() && longest > PROMISES_MS) longest = PROMISES_MS;
+  if (drv_here.awaiting && longest > PROMISES_MS) longest = PROMISES_MS;
   int64_t left = p.due == INT64_MAX ? longest : p.due - drv_now_ms();
   return left < 0 ? 0 : left < longest ? (int)left : longest;
 }
@@ -248,7 +206,7 @@ int drv_process_patience(int longest) {
 int drv_process_patience_is_over(int longest) {
   if (drv_inspection_due_in(longest) <= 0) return 1;
   if (!must_ask()) return 1;
-  if (p.stale || drv_worker_is_waiting_for_promises()) ask();
+  if (p.stale || drv_here.awaiting) ask();
   if (until_due(longest) > 0) return 0;
   /* what is due is called now, and then there is another time to ask for */
   p.stale = 2;
@@ -274,7 +232,7 @@ SEXP drv_process_ready(SEXP natives) {
   int served = drv_process_serve_c(p.process, described, &error);
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
   if (!served) return Rf_ScalarString(drv_mkchar(error.message));
-  if (drv_process_wants_heap(p.process)) drv_heap_watch();
+  if (drv_process_wants_heap(p.process)) drv_heap_watch(tell_heap);
   drv_process_tell_ready(p.process);
   return R_NilValue;
 }
@@ -295,4 +253,4 @@ SEXP drv_process_reports(SEXP number, SEXP text, SEXP failed) {
 SEXP drv_process_ends_server(void) { return Rf_ScalarLogical(p.last); }
 
 /* Whether this process is a worker or a zygote, and no session. */
-SEXP drv_process_state(void) { return Rf_ScalarLogical(p.ours); }
+SEXP drv_process_state(void) { return Rf_ScalarLogical(drv_here.is_ours); }

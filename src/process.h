@@ -4,32 +4,17 @@
 #define R_NO_REMAP
 #include <Rinternals.h>
 
-/* This process is a worker from now on. `forked`: by a zygote, and so without the threads of packages. */
-void drv_process_enter(drv_process *process, drv_link *link, int forked);
-/* Whether this process is a worker or a zygote, and not somebody's session; whether a fork of another one. */
-void drv_process_is_ours(int forked);
-int drv_process_here(void);
+/* This process is a worker from now on, whose main thread sleeps on `bell`. */
+void drv_process_enter(drv_process *process, int bell);
 /* From now on, or no longer, the end of this channel is the end of this process and all that it has started. */
 void drv_process_hold(int channel);
 void drv_process_let_go(int channel);
 /* In the child of any fork: a worker's child is none. */
 void drv_process_on_fork(void);
-/* Ends this process, a fork, and nothing else: what R does at its end, and the C library, would be done to its parent's
- * files. */
-_Noreturn void drv_process_leave(int status);
-/* Kills this process and all that it has started. */
-void drv_process_end_group(void);
-int drv_process_forked(void);
-
 /* What the loop of worker.c asks of a worker process. In a session they do nothing, or wait as long as they are
  * told. */
-int drv_process_control(void);                /* the control channel's descriptor, or -1 */
 void drv_process_is_last(void);               /* the server ends with this process */
-/* Whether the server wants this process to end, and waits for nothing that it has. */
-int drv_process_is_asked(void);
 int drv_process_c_is_through(void);           /* no C handler runs, or it does not matter */
-/* Tells the server of R's garbage collections: how many, how long they took, bytes that are allocated. 0: not told. */
-int drv_process_tells_heap(uint32_t collections, uint32_t micros, uint64_t bytes);
 int drv_process_hear(void);                   /* reads it: 1 when this worker is to stop */
 void drv_process_begins(void);                /* a handler is about to run: it can be interrupted */
 void drv_process_is_between(void);            /* no handler runs: nothing can be */

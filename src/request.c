@@ -6,10 +6,10 @@
  * nothing.
  */
 #include "request.h"
-#include "build.h"
 #include "json.h"
+#include "r.h"
+#include "state.h"
 #include "strings.h"
-#include "worker.h"
 #include "values.h"
 #include <stdlib.h>
 #include <string.h>
@@ -72,20 +72,28 @@ static SEXP keep(SEXP pointer, int i, SEXP value) {
   return value;
 }
 
+/* Within the limits of the server. What is malformed is a condition with status 400. */
+static SEXP parse_json(const uint8_t *text, size_t len) {
+  drv_json_error error;
+  SEXP value = drv_json_parse(text, len, 1, drv_here.max_json_depth, drv_here.max_collisions, &error);
+  if (!value) drv_stop_field(400, (drv_str){error.message, strlen(error.message)});
+  return value;
+}
+
 static SEXP read_json(cell *c) {
   drv_error error;
   size_t len = 0;
   const uint8_t *body = drv_cell_body(c->engine, &len, &error);
   if (!body) drv_stop_field(error.status, error.message);
   if (!len) return R_NilValue;
-  return drv_worker_parse_json(body, len);
+  return parse_json(body, len);
 }
 
 /* What the server says of a client, as JSON. */
 static SEXP read_told(cell *c, int i) {
   size_t len = 0;
   const uint8_t *json = drv_cell_json(c->engine, (uint32_t)i, &len);
-  return json ? drv_worker_parse_json(json, len) : R_NilValue;
+  return json ? parse_json(json, len) : R_NilValue;
 }
 
 static SEXP fields_class(void) {
@@ -100,7 +108,7 @@ static int is_named_by_client(int i) { return i == 3 || i == 5 || i == 6 || i ==
 static SEXP field(SEXP pointer, int i) {
   cell *c = cell_of(pointer);
   if (c->known & (1u << i)) return VECTOR_ELT(R_ExternalPtrProtected(pointer), i);
-  drv_link *link = drv_worker_link();
+  drv_link *link = drv_here.link;
   if (!link) Rf_error("the server of this request has stopped: read the fields that are needed while it runs");
   if (i == JSON_FIELD) return keep(pointer, i, read_json(c));
   if (i == AUTH_FIELD || i == SESSION_FIELD) return keep(pointer, i, read_told(c, i));

@@ -6,10 +6,11 @@
 #include "rest.h"
 #include "clock.h"
 #include "drover_rust.h"
-#include "values.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
+#define R_NO_REMAP
+#include <Rinternals.h>
 
 /* Requests that come one after the other do not wait for it. */
 #define AFTER_NS 1000000000

@@ -2,9 +2,9 @@
  * took a tenth of a request of plumber. What an app answers otherwise is left to R/rook-response.R. Neighbours:
  * request.c, whose fields these are; values.c. */
 #include "rook.h"
+#include "r.h"
 #include "request.h"
 #include "values.h"
-#include "worker.h"
 #include <ctype.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "schema.h"
 #include "build.h"
 #include "drover_rust.h"
-#include "worker.h"
+#include "r.h"
 
 /* .Call: what is wrong with the text of a schema, or with a value's text for it unless that is NA; NULL for nothing. */
 SEXP drv_call_schema_problem(SEXP schema, SEXP value) {

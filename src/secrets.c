@@ -1,7 +1,7 @@
 /* Hashes of passwords and tokens. Neighbours: rust/crates/binding/src/secrets.rs, R/password.R. */
 #include "secrets.h"
 #include "build.h"
-#include "worker.h"
+#include "r.h"
 
 /* .Call: the hash of a password or a token, a string; or why there is none, a list of that. */
 SEXP drv_call_secret_hash(SEXP secret, SEXP is_token) {

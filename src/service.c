@@ -7,10 +7,12 @@
 #include "service.h"
 #include "build.h"
 #include "console.h"
+#include "intercept.h"
 #include "later.h"
+#include "r.h"
 #include "session.h"
 #include "signals.h"
-#include "worker.h"
+#include "wait.h"
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
@@ -22,12 +24,6 @@ static int bell = -1;
 static atomic_int by_callback, called;
 
 const drv_service *drv_service_here(void) { return service; }
-
-int drv_service_bell(void) { return service ? bell : -1; }
-
-void drv_service_reopen_log(void) {
-  if (service) drv_service_reopens_log(service);
-}
 
 void drv_service_is_not_ours(void) { service = NULL; }
 
@@ -55,7 +51,7 @@ static drv_source source_of(SEXP source) {
 
 /* .Call: starts it. Its URLs, a line each, or list(kind, message) when it cannot be started. */
 SEXP drv_service_open(SEXP settings, SEXP options, SEXP source) {
-  drv_prepare();
+  drv_intercept();
   if (service) Rf_error("a server is running");
   if (bell < 0) bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   drv_source from = source_of(source);
@@ -72,6 +68,18 @@ SEXP drv_service_open(SEXP settings, SEXP options, SEXP source) {
 SEXP drv_service_go_idle(void) {
   atomic_store(&by_callback, 1);
   if (!atomic_exchange(&called, 1)) drv_call_later(idle_callback, 0);
+  return R_NilValue;
+}
+
+/* .Call: signals are noted from now on. */
+SEXP drv_service_catch_signals(void) {
+  drv_signals_catch(service ? bell : -1);
+  return R_NilValue;
+}
+
+/* .Call: has its log file opened again, if there is one. */
+SEXP drv_service_reopen_log(void) {
+  if (service) drv_service_reopens_log(service);
   return R_NilValue;
 }
 

@@ -4,17 +4,15 @@
 #define R_NO_REMAP
 #include <Rinternals.h>
 
-/* The descriptor that ends the main thread's sleep, or -1. */
 /* The server of this session whose workers are processes, or NULL. */
 const drv_service *drv_service_here(void);
-int drv_service_bell(void);
-/* Has its log file opened again, if there is one. */
-void drv_service_reopen_log(void);
 /* In a fork of the session: the service is its parent's. */
 void drv_service_is_not_ours(void);
 
 SEXP drv_service_open(SEXP settings, SEXP options, SEXP source);
 SEXP drv_service_go_idle(void);
+SEXP drv_service_catch_signals(void);
+SEXP drv_service_reopen_log(void);
 SEXP drv_service_running(void);
 SEXP drv_service_wait(SEXP timeout);
 SEXP drv_service_news(void);

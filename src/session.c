@@ -17,16 +17,17 @@
 #include "later.h"
 #include "natives.h"
 #include "process.h"
+#include "r.h"
 #include "rest.h"
+#include "serving.h"
 #include "signals.h"
+#include "state.h"
 #include "streams.h"
-#include "worker.h"
 /* R_interrupts_pending; after Rinternals.h, whose types it uses */
 #include <R_ext/GraphicsEngine.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 
 /* A stream that is due later than this is looked at again before: about a day. */
 #define LONGEST_MS 86400000
@@ -34,30 +35,17 @@
 static drv_session *session;
 /* The list that keeps what its C handlers need. */
 static SEXP natives;
-/* Whether the main thread sleeps in poll() or has to be called through 'later'. */
-static atomic_int polls;
-
-void drv_prepare(void) {
-  static int prepared = 0;
-  if (prepared) return;
-  pthread_atfork(NULL, NULL, drv_worker_on_fork);
-  drv_intercept();
-  prepared = 1;
-}
-
 static void idle_callback(void *);
-
-void drv_session_polls(void) { atomic_store(&polls, 1); }
 
 /* From here on a request rings; one that came before is found now. */
 static void doze(void) {
-  if (!drv_link_doze(drv_worker_link())) drv_call_later(idle_callback, 0);
+  if (!drv_link_doze(drv_here.link)) drv_call_later(idle_callback, 0);
 }
 
 void drv_session_polled(void) {
   /* inside the loop that will go on to sleep by itself */
-  if (!session || drv_worker_is_serving()) return;
-  atomic_store(&polls, 0);
+  if (!session || drv_here_is_serving()) return;
+  drv_here.polls = 0;
   doze();
 }
 
@@ -66,22 +54,22 @@ const drv_node *drv_session_worker(void) { return session ? drv_session_status(s
 int drv_session_is_drained(void) {
   if (session) return drv_session_drained(session);
   /* a promise that the server does not wait for any more may never come to its end */
-  int awaits = drv_worker_is_waiting_for_promises() && !drv_process_is_asked();
-  return !awaits && !drv_streams_are_open(drv_worker_link()) && drv_process_c_is_through();
+  int awaits = drv_here.awaiting && !drv_here.is_asked;
+  return !awaits && !drv_streams_are_open(drv_here.link) && drv_process_c_is_through();
 }
 
 static void idle_callback(void *unused) {
   (void)unused;
   if (!session) return;
-  if (drv_worker_in_handler()) {
+  if (drv_here_in_handler()) {
     /* a handler runs later::run_now(): one request at a time */
     drv_call_later(idle_callback, 0.01);
     return;
   }
   int again = Rf_asInteger(drv_call_package("serve_idle", R_NilValue));
   if (!session) return;
-  atomic_store(&polls, 0);
-  if (again || !drv_link_doze(drv_worker_link())) drv_call_later(idle_callback, 0);
+  drv_here.polls = 0;
+  if (again || !drv_link_doze(drv_here.link)) drv_call_later(idle_callback, 0);
   else drv_session_minds_time();
 }
 
@@ -98,7 +86,7 @@ static void timed_callback(void *unused) {
 void drv_session_minds_time(void) {
   if (!session) return;
   int due = drv_rest_due_in(LONGEST_MS);
-  if (drv_streams_are_open(drv_worker_link())) due = drv_streams_due_in(drv_worker_link(), due);
+  if (drv_streams_are_open(drv_here.link)) due = drv_streams_due_in(drv_here.link, due);
   if (due >= LONGEST_MS) return;
   int64_t at = drv_now_ms() + due;
   if (at >= asked_for) return;
@@ -109,7 +97,7 @@ void drv_session_minds_time(void) {
 
 /* From I/O threads. */
 static int32_t ring(void) {
-  if (atomic_load(&polls)) return 0;
+  if (drv_here.polls) return 0;
   drv_call_later(idle_callback, 0);
   return 1;
 }
@@ -125,7 +113,7 @@ static void interrupt(void) { pthread_kill(main_thread, SIGURG); }
 static void on_urgent(int signal) {
   (void)signal;
   if (!session || !pthread_equal(pthread_self(), main_thread)) return;
-  if (!drv_worker_in_handler() || drv_worker_has_asked() || !drv_session_is_interrupted(session)) return;
+  if (!drv_here_in_handler() || drv_here.asks || !drv_session_is_interrupted(session)) return;
   interrupted = 1;
   R_interrupts_pending = 1;
 }
@@ -145,7 +133,7 @@ int drv_session_take_interrupt(void) {
   return was;
 }
 
-int drv_session_tells_heap(uint32_t collections, uint32_t micros, uint64_t bytes) {
+static int tell_heap(uint32_t collections, uint32_t micros, uint64_t bytes) {
   if (session) drv_session_heap(session, collections, micros, bytes);
   return session != NULL;
 }
@@ -160,12 +148,12 @@ SEXP drv_session_interrupted(void) { return Rf_ScalarLogical(drv_session_take_in
 /* Starts a server for the app given last, with its C handlers, see natives.h. Its URLs, a line each, or
  * list(kind, message) when it cannot be started. */
 SEXP drv_session_open(SEXP json, SEXP handlers) {
-  drv_prepare();
-  if (drv_worker_link()) Rf_error("a server is running");
+  drv_intercept();
+  if (drv_here.link) Rf_error("a server is running");
   drv_str text = drv_text(json);
   drv_error error;
   drv_link *link = NULL;
-  atomic_store(&polls, 0);
+  drv_here.polls = 0;
   drv_natives described = drv_natives_of(handlers);
   R_PreserveObject(natives = handlers);
   drv_signals_hold();
@@ -173,12 +161,12 @@ SEXP drv_session_open(SEXP json, SEXP handlers) {
   drv_signals_let_go();
   if (!session) {
     R_ReleaseObject(natives);
-    drv_worker_forget_app();
+    drv_serving_forget_app();
     return drv_start_error(&error);
   }
   catch_urgent();
-  drv_worker_open(link);
-  if (drv_session_wants_heap(session)) drv_heap_watch();
+  drv_serving_open(link);
+  if (drv_session_wants_heap(session)) drv_heap_watch(tell_heap);
   doze();
   return Rf_ScalarString(drv_mkchar(drv_session_urls(session)));
 }
@@ -211,7 +199,7 @@ SEXP drv_session_renewed(SEXP force) {
 }
 
 SEXP drv_session_forget(void) {
-  drv_worker_close();
+  drv_serving_close();
   return R_NilValue;
 }
 
@@ -219,19 +207,26 @@ SEXP drv_session_reopen(void) {
   if (!session) return R_NilValue;
   drv_error error;
   int32_t ended = 0;
-  atomic_store(&polls, 0);
+  drv_here.polls = 0;
   drv_link *link = drv_session_take_over(session, &ended, &error);
   if (ended) R_ReleaseObject(natives);
   natives = next_natives;
   if (!link) return drv_start_error(&error);
-  drv_worker_open(link);
+  drv_serving_open(link);
   drv_signals_ring(drv_link_bell(link));
   doze();
   return R_NilValue;
 }
 
-void drv_session_reopen_log(void) {
+SEXP drv_session_reopen_log(void) {
   if (session) drv_session_reopens_log(session);
+  return R_NilValue;
+}
+
+/* .Call: signals are noted from now on. */
+SEXP drv_session_catch_signals(void) {
+  drv_signals_catch(drv_here.link ? drv_link_bell(drv_here.link) : -1);
+  return R_NilValue;
 }
 
 SEXP drv_session_begin_leave(void) {
@@ -240,7 +235,7 @@ SEXP drv_session_begin_leave(void) {
 }
 
 SEXP drv_session_begin_drain(void) {
-  drv_worker_stop();
+  drv_here.stops = 1;
   if (session) drv_session_drain(session);
   return R_NilValue;
 }
@@ -253,7 +248,7 @@ SEXP drv_session_close(void) {
   drv_heap_forget();
   /* a C handler that does not come to its end keeps what it was given */
   if (drv_session_free(ending)) R_ReleaseObject(natives);
-  drv_worker_close();
+  drv_serving_close();
   drv_console_flush();
   return R_NilValue;
 }

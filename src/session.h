@@ -5,12 +5,8 @@
 #define R_NO_REMAP
 #include <Rinternals.h>
 
-/* What of this package has to be in place before anything is served or forked. */
-void drv_prepare(void);
-
-/* The main thread sleeps in poll(): the bell's descriptor wakes it. */
-void drv_session_polls(void);
-/* And does so no more, while the session is idle: has the loop called for what came meanwhile. */
+/* The main thread does not sleep in poll() any more, while the session is idle: has the loop called for what came
+ * meanwhile. */
 void drv_session_polled(void);
 /* Whether nobody waits for an answer: this session's own server has no connections left, or, in a worker process, all
  * promises have come to their end. */
@@ -21,17 +17,15 @@ const drv_node *drv_session_worker(void);
 
 /* Whether the server has interrupted the handler that runs; asking forgets it. */
 int drv_session_take_interrupt(void);
-/* Has a log file opened again, if this session has a server of its own. */
-void drv_session_reopen_log(void);
 /* A handler has returned: an interrupt of the server's that R has not heeded is forgotten. */
 void drv_session_handled(void);
-/* The same as drv_process_tells_heap(), of a session. */
-int drv_session_tells_heap(uint32_t collections, uint32_t micros, uint64_t bytes);
-
 /* Streams may be due while the session is idle, or its rest: has the loop called in time. */
 void drv_session_minds_time(void);
 
 SEXP drv_session_interrupted(void);
+SEXP drv_session_catch_signals(void);
+/* .Call: has a log file opened again, if this session has a server of its own. */
+SEXP drv_session_reopen_log(void);
 SEXP drv_session_open(SEXP json, SEXP handlers);
 SEXP drv_session_go_idle(void);
 /* .Call, in this order: requests from now on are for another app, and wait (NULL, or list(kind, message)); whether the

@@ -7,9 +7,6 @@
  * start, and is not there now. A process for which SIGHUP was ignored, as by nohup, goes on ignoring it.
  */
 #include "signals.h"
-#include "service.h"
-#include "session.h"
-#include "worker.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -81,18 +78,16 @@ void drv_signals_ring(int its_bell) {
   if (caught) bell = its_bell;
 }
 
-/* .Call: from now on they are noted. */
-SEXP drv_signals_catch(void) {
+void drv_signals_catch(int its_bell) {
   forget();
-  bell = drv_worker_link() ? drv_link_bell(drv_worker_link()) : drv_service_bell();
-  if (caught) return R_NilValue;
+  bell = its_bell;
+  if (caught) return;
   had_terminal = has_terminal();
   for (int i = 0; i < N; i++) {
     install(signals[i], &before[i]);
     if (signals[i] == SIGHUP && before[i].sa_handler == SIG_IGN) sigaction(SIGHUP, &before[i], NULL);
   }
   caught = 1;
-  return R_NilValue;
 }
 
 /* .Call: they mean again what they meant before. */
@@ -104,17 +99,13 @@ SEXP drv_signals_release(void) {
   return R_NilValue;
 }
 
-/* .Call: c(end, reload, other), logical, and forgets them. What is to be done about logs is done. */
+/* .Call: c(end, reload, logs are to be opened again), logical, and forgets them. */
 SEXP drv_signals_take(void) {
   int gone = hang_up && had_terminal && !has_terminal();
   SEXP out = Rf_allocVector(LGLSXP, 3);
   LOGICAL(out)[0] = terminate || gone;
   LOGICAL(out)[1] = hang_up && !gone;
   LOGICAL(out)[2] = reopen;
-  if (reopen) {
-    drv_session_reopen_log();
-    drv_service_reopen_log();
-  }
   forget();
   return out;
 }

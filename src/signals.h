@@ -11,7 +11,8 @@ int drv_signals_end(void);
  * process. */
 void drv_signals_of_worker(int bell);
 
-/* Where they are noted, they ring this one from now on. */
+/* All four are noted from now on, and ring this bell, or -1. Where they are noted, they ring another one from now on. */
+void drv_signals_catch(int bell);
 void drv_signals_ring(int bell);
 
 /* In the child of any fork: signals mean there what they would without us. */
@@ -22,7 +23,6 @@ void drv_signals_on_fork(void);
 void drv_signals_hold(void);
 void drv_signals_let_go(void);
 
-SEXP drv_signals_catch(void);
 SEXP drv_signals_release(void);
 SEXP drv_signals_take(void);
 

@@ -2,8 +2,8 @@
  * response takes from end to end. Arguments that are wrong, or only unusual, are left to R/stream.R: then these answer
  * NULL. Neighbours: streams.c, where the streams are; events.c; values.c, which makes plain responses so. */
 #include "stream_response.h"
+#include "r.h"
 #include "values.h"
-#include "worker.h"
 #include <math.h>
 #include <string.h>
 

@@ -7,15 +7,17 @@
  * drv_streams_failed().
  */
 #include "streams.h"
+#include "after_handler.h"
 #include "clock.h"
+#include "printed.h"
 #include "process.h"
+#include "r.h"
 #include "request.h"
-#include "session.h"
+#include "rest.h"
 #include "signals.h"
+#include "state.h"
 #include "values.h"
-#include "worker.h"
 #include <poll.h>
-#include <string.h>
 
 /* Of drv_stream_write(). */
 enum { SENT = 0, WAITS = 1 };
@@ -26,7 +28,7 @@ enum { SENT = 0, WAITS = 1 };
 static struct {
   SEXP all;        /* list, by the numbers of streams: an environment, or NULL */
   R_xlen_t open;   /* how many of those are environments */
-  uint32_t called; /* the stream whose generator runs, or 0 */
+  int64_t began;   /* when the generator that runs was called, in ns */
   int64_t ends_at; /* when those that write are broken off, in ms, as the server is to end; or 0 */
 } s;
 
@@ -82,7 +84,7 @@ void drv_streams_open(drv_link *link, SEXP cell, SEXP response) {
 
 /* The generator that ran has given its last chunk, or never will. */
 static void over(drv_link *link, uint32_t number, const uint8_t *bytes, size_t len, int done, int is_last) {
-  s.called = 0;
+  drv_here.stream = 0;
   if ((done || is_last) && number <= XLENGTH(s.all)) keep(number, R_NilValue);
   drv_stream_called(link, number, bytes, len, done);
 }
@@ -116,7 +118,7 @@ static int bytes_of(SEXP chunk, drv_str *bytes) {
 /* Fields behind the body: given before drv_stream_called() says that it is whole. */
 static void set_trailers(uint32_t number, SEXP trailers) {
   SEXP text = PROTECT(drv_call_package("trailer_text", trailers));
-  drv_link *link = drv_worker_link();
+  drv_link *link = drv_here.link;
   if (link) {
     drv_str wrong = drv_stream_trailers(link, number, drv_text(text));
     if (wrong.ptr)
@@ -145,9 +147,9 @@ static void take(uint32_t number, SEXP scope, SEXP value) {
   SEXP trailers = drv_first(value, "trailers");
   if (done && trailers != R_NilValue) set_trailers(number, trailers);
   /* the generator, or an ALTREP chunk, may have ended the server */
-  drv_link *link = drv_worker_link();
+  drv_link *link = drv_here.link;
   if (link) over(link, number, (const uint8_t *)bytes.ptr, bytes.len, done, 0);
-  s.called = 0;
+  drv_here.stream = 0;
   vmaxset(before);
   UNPROTECT(2);
 }
@@ -156,18 +158,18 @@ static void take(uint32_t number, SEXP scope, SEXP value) {
  * is its own server and is to end cannot begin with that: streams that end by it do so here, and those that go on until
  * they are done have the time that they would have. */
 static void look_up(drv_link *link) {
-  if (drv_process_hear()) drv_worker_stop();
+  if (drv_process_hear()) drv_here.stops = 1;
   int64_t now = drv_now_ms();
   if (drv_signals_end() && !s.ends_at)
     s.ends_at = now + (int64_t)(1000 * Rf_asReal(drv_call_package("seconds_to_finish", R_NilValue)));
   int is_late = s.ends_at && now >= s.ends_at;
-  if (s.ends_at || drv_process_is_asked()) drv_stream_end_early(link, is_late || drv_process_is_asked());
+  if (s.ends_at || drv_here.is_asked) drv_stream_end_early(link, is_late || drv_here.is_asked);
 }
 
 static void wait_for_client(drv_link *link) {
-  drv_session_polls();
+  drv_here.polls = 1;
   if (!drv_stream_doze(link)) return;
-  struct pollfd fds[2] = {{drv_link_bell(link), POLLIN, 0}, {drv_process_control(), POLLIN, 0}};
+  struct pollfd fds[2] = {{drv_link_bell(link), POLLIN, 0}, {drv_here.control, POLLIN, 0}};
   poll(fds, 2, LOOK_UP_MS);
   drv_link_awake(link);
 }
@@ -178,12 +180,12 @@ SEXP drv_streams_write(SEXP chunk) {
   PROTECT(chunk = as_chunk(chunk));
   if (!bytes_of(chunk, &bytes)) Rf_error("a stream takes a string, a raw vector or a list");
   /* what a fork has of the link is the worker's, too */
-  if (!drv_worker_is_serving()) Rf_error("a stream is written by its own process, and not by a fork of it");
+  if (!drv_here_is_serving()) Rf_error("a stream is written by its own process, and not by a fork of it");
   int how = WAITS;
   /* what runs meanwhile, as an interrupt does, may end the server or this stream */
-  for (drv_link *link; how == WAITS && (link = drv_worker_link()) && s.called;) {
+  for (drv_link *link; how == WAITS && (link = drv_here.link) && drv_here.stream;) {
     look_up(link);
-    how = drv_stream_write(link, s.called, (const uint8_t *)bytes.ptr, bytes.len);
+    how = drv_stream_write(link, drv_here.stream, (const uint8_t *)bytes.ptr, bytes.len);
     if (how == WAITS) wait_for_client(link);
     bytes.len = 0;
     R_CheckUserInterrupt();
@@ -191,6 +193,14 @@ SEXP drv_streams_write(SEXP chunk) {
   vmaxset(before);
   UNPROTECT(1);
   return Rf_ScalarLogical(how == SENT);
+}
+
+static void after_generator(void) {
+  drv_rest_is_over();
+  drv_printed_flush();
+  drv_only_parent();
+  drv_forget_answers();
+  if (drv_here.link) drv_after_call((uint64_t)(drv_now_ns() - s.began));
 }
 
 int drv_streams_call(drv_link *link) {
@@ -207,20 +217,19 @@ int drv_streams_call(drv_link *link) {
     UNPROTECT(1);
     return 1;
   }
-  s.called = number;
+  drv_here.stream = number;
   s.ends_at = 0;
   if (is_last) Rf_defineVar(cancelled(), Rf_ScalarLogical(1), scope);
-  drv_worker_begins_stream();
+  drv_before_call();
+  s.began = drv_now_ns();
   SEXP value = PROTECT(R_forceAndCall(call, 2, scope));
   if (!is_last) take(number, scope, value);
-  else if (drv_worker_link()) over(drv_worker_link(), number, NULL, 0, 0, 1);
+  else if (drv_here.link) over(drv_here.link, number, NULL, 0, 0, 1);
   UNPROTECT(2);
-  s.called = 0;
-  drv_worker_ended_stream();
+  drv_here.stream = 0;
+  after_generator();
   return 1;
 }
-
-int drv_streams_are_called(void) { return s.called != 0; }
 
 int drv_streams_due_in(drv_link *link, int longest) {
   return link && s.open ? drv_stream_due_in(link, longest) : longest;
@@ -236,26 +245,26 @@ void drv_streams_forget(void) {
   if (s.all) R_ReleaseObject(s.all);
   s.all = NULL;
   s.open = 0;
-  s.called = 0;
+  drv_here.stream = 0;
 }
 
 SEXP drv_streams_failed(SEXP text) {
-  uint32_t number = s.called;
-  drv_link *link = drv_worker_link();
+  uint32_t number = drv_here.stream;
+  drv_link *link = drv_here.link;
   if (!number) return Rf_ScalarLogical(0);
-  s.called = 0;
+  drv_here.stream = 0;
   if (link) {
     drv_stream_log(link, number, drv_text(text));
     over(link, number, NULL, 0, -1, 1);
   }
-  drv_worker_ended_stream();
+  after_generator();
   return Rf_ScalarLogical(1);
 }
 
-SEXP drv_streams_state(void) { return Rf_ScalarLogical(s.called != 0); }
+SEXP drv_streams_state(void) { return Rf_ScalarLogical(drv_here.stream != 0); }
 
 SEXP drv_streams_end(void) {
-  drv_link *link = drv_worker_link();
+  drv_link *link = drv_here.link;
   drv_streams_end_early(link, 1);
   return Rf_ScalarLogical(drv_streams_are_open(link));
 }

@@ -9,8 +9,6 @@
 void drv_streams_open(drv_link *link, SEXP cell, SEXP response);
 /* Calls the generator that is due, if there is one: 1 when it was. `link` may be NULL. */
 int drv_streams_call(drv_link *link);
-/* Whether a generator runs. */
-int drv_streams_are_called(void);
 /* Milliseconds until a generator is due, at most `longest`. */
 int drv_streams_due_in(drv_link *link, int longest);
 /* Whether streams are open. Those without an end of their own are to end; with `all`, each. */

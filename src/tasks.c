@@ -3,12 +3,12 @@
 #include "tasks.h"
 #include "drover_rust.h"
 #include "request.h"
-#include "worker.h"
+#include "state.h"
 
 SEXP drv_tasks_say(SEXP cell, SEXP timeout, SEXP call) {
-  drv_link *link = drv_worker_link();
+  drv_link *link = drv_here.link;
   if (!link) return Rf_ScalarReal(0);
-  if (drv_worker_is_forked()) Rf_error("a fork of a worker cannot reach its server: leave it to the worker");
+  if (drv_here.is_stray) Rf_error("a fork of a worker cannot reach its server: leave it to the worker");
   const drv_cell *of = TYPEOF(cell) == EXTPTRSXP ? drv_request_cell(cell) : NULL;
   drv_str bytes = {(const char *)RAW(call), (size_t)XLENGTH(call)};
   return Rf_ScalarReal(drv_task_say(link, of, Rf_asReal(timeout), bytes));

@@ -1,7 +1,7 @@
 /* A certificate for development. Neighbours: rust/crates/binding/src/tls.rs, R/tls.R. */
 #include "tls.h"
 #include "build.h"
-#include "worker.h"
+#include "r.h"
 
 /* .Call: has one in this folder. NULL, or why there is none. */
 SEXP drv_tls_make(SEXP folder) {

@@ -3,7 +3,7 @@
  * rust/crates/engine/src/uploads.rs, R/serve-settings.R. */
 #include "uploads.h"
 #include "build.h"
-#include "worker.h"
+#include "r.h"
 #include <sys/types.h>
 #include <unistd.h>
 

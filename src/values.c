@@ -2,9 +2,10 @@
  * one named value, and looking at the names of arguments. What is not the usual case is left to R (R/response.R,
  * R/request.R): these answer NULL. Not for requests and responses on the wire. */
 #include "values.h"
+#include "build.h"
 #include "drover_rust.h"
 #include "opened.h"
-#include "worker.h"
+#include "r.h"
 #include <string.h>
 
 SEXP drv_constant(SEXP value) {
@@ -148,6 +149,10 @@ SEXP drv_pointer_is_live(SEXP pointer) {
 
 SEXP drv_units(SEXP text, SEXP time) {
   return Rf_ScalarReal(drv_units_read(drv_text(text), Rf_asLogical(time)));
+}
+
+SEXP drv_phrase(SEXP status) {
+  return Rf_ScalarString(drv_mkchar(drv_status_phrase(Rf_asInteger(status))));
 }
 
 SEXP drv_cores(void) { return Rf_ScalarInteger(drv_usable_cores()); }

@@ -22,6 +22,8 @@ int drv_has_only(SEXP list, const char *const *names);
 SEXP drv_pointer_is_live(SEXP pointer);
 /* .Call: bytes or, with `time`, seconds of a string such as "10MB" or "30s"; NaN for what is neither. */
 SEXP drv_units(SEXP text, SEXP time);
+/* .Call: what a status is called. */
+SEXP drv_phrase(SEXP status);
 /* .Call: how many workers run at a time on this machine. */
 SEXP drv_cores(void);
 

@@ -1,7 +1,7 @@
 /* YAML of JSON documents. Neighbour: rust/crates/binding/src/yaml.rs. */
 #include "yaml.h"
 #include "build.h"
-#include "worker.h"
+#include "r.h"
 
 SEXP drv_yaml(SEXP json) {
   drv_error problem;

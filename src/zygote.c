@@ -9,10 +9,14 @@
 #define _GNU_SOURCE /* SOCK_CLOEXEC, O_CLOEXEC and the like */
 #include "zygote.h"
 #include "build.h"
+#include "intercept.h"
 #include "later.h"
+#include "printed.h"
 #include "process.h"
+#include "r.h"
 #include "service.h"
-#include "session.h"
+#include "serving.h"
+#include "state.h"
 #include "threads.h"
 #include "worker.h"
 #include <R_ext/Print.h>
@@ -43,7 +47,6 @@ struct child {
 
 static struct {
   drv_zygote *zygote;
-  int loading;
   int signals; /* readable when a child has ended */
   struct child *children;
   size_t n, room;
@@ -51,10 +54,11 @@ static struct {
   struct sigaction on_end; /* what SIGCHLD did then */
 } z = {.signals = -1};
 
-void drv_zygote_is_ending(void) {
+/* The app is being loaded, and R ends. */
+static void tell_of_end(void) {
   static const char why[] = "it ended R, by quit() or by a jump to top level";
-  if (z.loading && z.zygote) drv_zygote_load_failed(z.zygote, (drv_str){why, sizeof why - 1});
-  z.loading = 0;
+  if (z.zygote) drv_zygote_load_failed(z.zygote, (drv_str){why, sizeof why - 1});
+  drv_here.at_end = NULL;
 }
 
 static void ignore(int signal) { (void)signal; }
@@ -120,7 +124,7 @@ static void run_and_exit(SEXP body, SEXP value) {
   body_call call = {body, PROTECT(value), 1};
   if (!R_ToplevelExec(call_body, &call)) call.status = 1;
   fflush(NULL);
-  drv_process_leave(call.status);
+  drv_here_leave(call.status);
 }
 
 /* What the process before waits for is its own: a window, a console, a socket. The first handler is R's, and static. */
@@ -134,7 +138,7 @@ static void drop_input_handlers(void) {
  * the other end, process id), or a string: why not. */
 SEXP drv_zygote_fork(SEXP body) {
   int fds[2];
-  drv_prepare();
+  drv_intercept();
   if (!drv_zygote_channel(fds)) return Rf_mkString(strerror(errno));
   fflush(NULL);
   drv_later_lock();
@@ -150,8 +154,8 @@ SEXP drv_zygote_fork(SEXP body) {
     drv_service_is_not_ours();
     drv_held_close_later(fds[1]);
     drv_held_drop();
-    drv_worker_is_meant();
-    drv_process_is_ours(1);
+    drv_here.is_stray = 0;
+    drv_here_is_ours(1);
     be_modest();
     go_before(OOM_ZYGOTE);
     R_isForkedChild = TRUE;
@@ -197,7 +201,7 @@ SEXP drv_zygote_arguments(SEXP arguments) {
 /* .Call, in a fresh process: standard input is the control channel. NULL, or a string: what is wrong with the
  * settings. */
 SEXP drv_zygote_adopt(SEXP settings) {
-  drv_prepare();
+  drv_intercept();
   int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
   if (fd < 0) return Rf_mkString("standard input is not a control channel");
   no_stdin();
@@ -208,10 +212,10 @@ SEXP drv_zygote_adopt(SEXP settings) {
   sigprocmask(SIG_SETMASK, &none, NULL);
   be_modest();
   go_before(OOM_ZYGOTE);
-  drv_process_is_ours(0);
+  drv_here_is_ours(0);
   /* until there is a loop that sees the channel's end */
   drv_process_hold(fd);
-  z.loading = 1;
+  drv_here.at_end = tell_of_end;
   return drv_zygote_enter(Rf_ScalarInteger(fd), settings);
 }
 
@@ -225,7 +229,7 @@ SEXP drv_zygote_enter(SEXP fd, SEXP settings) {
 /* .Call: the app cannot be loaded. */
 SEXP drv_zygote_fail(SEXP why) {
   if (z.zygote) drv_zygote_load_failed(z.zygote, drv_text(why));
-  z.loading = 0;
+  drv_here.at_end = NULL;
   return R_NilValue;
 }
 
@@ -234,7 +238,7 @@ SEXP drv_zygote_fail(SEXP why) {
 SEXP drv_zygote_tell(SEXP app, SEXP unshared) {
   drv_str text = drv_text(app);
   drv_error error;
-  z.loading = 0;
+  drv_here.at_end = NULL;
   drv_process_let_go(drv_zygote_fd(z.zygote));
   drv_zygote_holds(z.zygote, drv_text(unshared));
   if (drv_zygote_loaded(z.zygote, text.ptr, text.len, &error)) return R_NilValue;
@@ -299,6 +303,13 @@ static SEXP described(const uint32_t order[2]) {
   return out;
 }
 
+static void serve(drv_process *process, drv_link *link) {
+  drv_serving_open(link);
+  if (drv_process_logs_what_is_printed(process)) drv_printed_goes_to(drv_worker_log_printed);
+  drv_process_enter(process, drv_link_bell(link));
+  sigprocmask(SIG_SETMASK, &z.mask, NULL);
+}
+
 static void fork_worker(const uint32_t order[2], SEXP body) {
   uint32_t number = order[0];
   drv_call_package("advance_random_streams", Rf_ScalarInteger((int)number));
@@ -308,18 +319,17 @@ static void fork_worker(const uint32_t order[2], SEXP body) {
   pid_t pid = fork();
   if (pid == 0) {
     setpgid(0, 0);
-    drv_worker_is_meant();
+    drv_here.is_stray = 0;
     R_isForkedChild = TRUE;
-    drv_process_is_ours(1);
+    drv_here_is_ours(1);
     drv_held_drop();
     drop_input_handlers();
     close(z.signals);
     sigaction(SIGCHLD, &z.on_end, NULL);
     drv_link *link;
     drv_process *process = be_worker(&link);
-    if (!process) drv_process_leave(1);
-    drv_process_enter(process, link, 1);
-    sigprocmask(SIG_SETMASK, &z.mask, NULL);
+    if (!process) drv_here_leave(1);
+    serve(process, link);
     run_and_exit(body, described(order));
   }
   if (pid < 0) {
@@ -370,8 +380,7 @@ SEXP drv_zygote_run(SEXP body) {
       drv_link *link;
       drv_process *process = be_worker(&link);
       if (!process) Rf_error("a worker cannot start");
-      drv_process_enter(process, link, 0);
-      sigprocmask(SIG_SETMASK, &z.mask, NULL);
+      serve(process, link);
       return described(asked);
     }
     case QUIT:
@@ -380,7 +389,7 @@ SEXP drv_zygote_run(SEXP body) {
       break;
     case END:
       kill_workers();
-      drv_process_end_group();
+      drv_here_end_group();
       break;
     case NOTHING:
       return R_NilValue;

@@ -12,7 +12,4 @@ SEXP drv_zygote_arguments(SEXP arguments);
 SEXP drv_zygote_tell(SEXP app, SEXP unshared);
 SEXP drv_zygote_run(SEXP body);
 
-/* R is about to end this process: when an app was being loaded, the server is told. */
-void drv_zygote_is_ending(void);
-
 #endif

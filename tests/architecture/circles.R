@@ -1,4 +1,5 @@
-# Circles of modules inside a crate: sourced by run.R. A module is a file; a folder's mod.rs stands for the folder.
+# Circles of modules, inside a crate and among the C files: sourced by run.R. A module is a file; a folder's mod.rs stands
+# for the folder.
 
 # What the modules of a crate import from each other: list(modules, edges), edges a matrix with the columns from and to.
 # Code that is only built for tests or fuzz targets does not count, nor does what lib.rs makes public.
@@ -47,17 +48,38 @@ longest_module <- function(parts, modules) {
   utils::tail(candidates[candidates %in% modules], 1L)
 }
 
-# The circles: for each set of modules that reach each other, a text with the imports in it.
-circles <- function(folder) {
-  imports <- module_imports(folder)
-  modules <- imports$modules
+# The circles among modules: for each set of them that reach each other, a text with the arrows in it. `edges` is a matrix
+# with the columns from and to.
+circles <- function(modules, edges) {
   reach <- matrix(FALSE, length(modules), length(modules), dimnames = list(modules, modules))
-  reach[imports$edges] <- TRUE
+  reach[edges] <- TRUE
   for (via in modules) reach <- reach | outer(reach[, via], reach[via, ])
   both <- reach & t(reach)
   sets <- unique(lapply(modules[diag(both)], function(module) modules[both[module, ]]))
   vapply(sets, function(set) {
-    inside <- imports$edges[imports$edges[, 1L] %in% set & imports$edges[, 2L] %in% set, , drop = FALSE]
-    paste0(sub(".*/crates/", "", folder), ": ", paste(inside[, 1L], "->", inside[, 2L], collapse = ", "))
+    inside <- edges[edges[, 1L] %in% set & edges[, 2L] %in% set, , drop = FALSE]
+    paste(inside[, 1L], "->", inside[, 2L], collapse = ", ")
   }, "")
+}
+
+# What C files name of each other: the functions and variables that one has for others, as module_imports() gives it.
+# Their names begin with drv_, and a header of the file's own name declares them.
+c_names <- function(folder) {
+  files <- list.files(folder, "\\.c$")
+  texts <- vapply(files, function(file) {
+    lines <- readLines(file.path(folder, file), encoding = "UTF-8", warn = FALSE)
+    gsub("(?s)/[*].*?[*]/", " ", paste(lines, collapse = "\n"), perl = TRUE)
+  }, "")
+  names_in <- function(text) unique(regmatches(text, gregexpr("\\bdrv_\\w+\\b", text))[[1L]])
+  # at the beginning of a line: what is called is not defined there, and what is static is not for others
+  defined <- lapply(texts, function(text) {
+    heads <- regmatches(text, gregexpr("(?m)^(?!static|#|\\s)[^;{}()=]*\\bdrv_\\w+(?=\\(| = |;)", text, perl = TRUE))[[1L]]
+    sub(".*\\b(drv_\\w+)$", "\\1", heads)
+  })
+  home <- unlist(lapply(files, function(file) stats::setNames(rep(file, length(defined[[file]])), defined[[file]])))
+  edges <- lapply(files, function(file) {
+    targets <- setdiff(unique(home[intersect(names_in(texts[[file]]), names(home))]), file)
+    cbind(from = rep(file, length(targets)), to = targets)
+  })
+  list(modules = files, edges = do.call(rbind, c(list(matrix("", 0L, 2L)), edges)))
 }

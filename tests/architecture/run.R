@@ -16,16 +16,22 @@ check <- function(statement, problems) {
   }
 }
 
-# The table under the heading "Crates": a data frame with crate, uses (a list of names) and unsafe (a string).
-read_table <- function(file) {
+# The table under a heading: a list with the cells of each row, without the row of titles.
+cells_under <- function(file, heading) {
   lines <- readLines(file, encoding = "UTF-8")
-  start <- grep("^## Crates", lines)
-  rows <- lines[-seq_len(start)]
+  rows <- lines[-seq_len(match(paste("##", heading), lines))]
   rows <- rows[seq_len(min(grep("^## ", rows), length(rows) + 1L) - 1L)]
   rows <- grep("^\\|", rows, value = TRUE)[-(1:2)]
-  cells <- lapply(strsplit(rows, "|", fixed = TRUE), function(row) trimws(gsub("`", "", row[-1L])))
+  lapply(strsplit(rows, "|", fixed = TRUE), function(row) trimws(gsub("`", "", row[-1L])))
+}
+
+list_in <- function(cell) setdiff(trimws(strsplit(cell, ",")[[1L]]), c("-", ""))
+
+# The crates: a data frame with crate, uses (a list of names) and unsafe (a string).
+read_crates <- function(file) {
+  cells <- cells_under(file, "Crates")
   table <- data.frame(crate = vapply(cells, `[[`, "", 1L), unsafe = vapply(cells, `[[`, "", 4L))
-  table$uses <- lapply(cells, function(row) setdiff(trimws(strsplit(row[[3L]], ",")[[1L]]), c("-", "")))
+  table$uses <- lapply(cells, function(row) list_in(row[[3L]]))
   table
 }
 
@@ -67,7 +73,7 @@ find_code <- function(folder, pattern, tests = TRUE) {
   }))
 }
 
-table <- read_table("ARCHITECTURE.md")
+table <- read_crates("ARCHITECTURE.md")
 workspace <- read_workspace("src/rust")
 
 check("every crate is in the table", setdiff(workspace$crate, table$crate))
@@ -110,8 +116,22 @@ for (i in seq_len(nrow(known))) {
 # Modules that import each other in a circle can only be understood together.
 source("tests/architecture/circles.R")
 for (crate in c("grammar", "router", "admission", "wire", "shm", "exchange", "observe", "fields", "httpd", "dispatch", "engine")) {
-  check(paste("no modules of", crate, "import each other in a circle"), circles(folder_of(crate)))
+  imports <- module_imports(folder_of(crate))
+  check(paste("no modules of", crate, "import each other in a circle"), circles(imports$modules, imports$edges))
 }
+
+# The C files stand on floors, the highest first.
+calls <- c_names("src")
+check("no files of src/*.c name each other in a circle", circles(calls$modules, calls$edges))
+floors <- lapply(cells_under("ARCHITECTURE.md", "C files"), function(row) paste0(list_in(row[[2L]]), ".c"))
+check("every C file is in the table, once", c(
+  setdiff(calls$modules, unlist(floors)), setdiff(unlist(floors), calls$modules), unlist(floors)[duplicated(unlist(floors))]
+))
+check("no C file names one of a floor above", {
+  height <- stats::setNames(rep(length(floors):1L, lengths(floors)), unlist(floors))
+  up <- which(height[calls$edges[, "to"]] > height[calls$edges[, "from"]])
+  sprintf("%s names %s", calls$edges[up, "from"], calls$edges[up, "to"])
+})
 
 # Every unsafe block says why it is sound, on one of the lines of comment before the statement that holds it.
 unexplained <- function(folder) {
