@@ -1,6 +1,6 @@
-# The names of annotations, serializers and parsers that plumber knows, and those that it does not: it passes over an
-# unknown annotation without a word, so that its endpoint is missing. Neighbours: annotations.R (files that are read
-# without the package), compile.R (warns for routers).
+# How annotations are read, the names of annotations, serializers and parsers that plumber knows, and those that it does
+# not: it passes over an unknown annotation without a word, so that its endpoint is missing. Neighbours: annotations.R
+# (files that are read without the package), app-compile.R (warns for routers).
 
 # All that plumber's parser and drover look for. Those that make endpoints come first: of several that are equally near
 # to what was written, the first is suggested.
@@ -70,3 +70,33 @@ misspelt_annotation <- function(file) {
   unknown <- unknown[grepl("did you mean", unknown$problem, fixed = TRUE), ]
   if (nrow(unknown)) sprintf(". Line %d: %s", unknown$line[[1L]], unknown$problem[[1L]]) else ""
 }
+
+annotated_hooks <- c(workerStart = "start", workerStop = "stop")
+
+# A data frame of the annotations right above a line: line, tag ("get"; "" for a comment) and text (what follows).
+block_above <- function(lines, starts_at) {
+  first <- starts_at
+  while (first > 1L && grepl("^\\s*(#|$)", lines[[first - 1L]])) first <- first - 1L
+  numbers <- seq_len(starts_at - first) + first - 1L
+  parts <- regmatches(lines[numbers], regexec("^#['*]\\s*(?:@([A-Za-z]+)\\s*)?(.*?)\\s*$", lines[numbers], perl = TRUE))
+  found <- lengths(parts) > 0L
+  data.frame(
+    line = numbers[found], tag = vapply(parts[found], `[[`, "", 2L), text = vapply(parts[found], `[[`, "", 3L)
+  )
+}
+
+annotated_verbs <- list(
+  get = "GET", post = "POST", put = "PUT", delete = "DELETE", head = "HEAD", options = "OPTIONS", patch = "PATCH",
+  use = c("GET", "PUT", "POST", "DELETE", "HEAD", "OPTIONS", "PATCH")
+)
+
+type_names <- c(
+  bool = "boolean", boolean = "boolean", logical = "boolean", dbl = "number", double = "number", float = "number",
+  number = "number", numeric = "number", int = "integer", integer = "integer", chr = "string", str = "string",
+  character = "string", string = "string"
+)
+
+# Tags that only matter here.
+annotated_docs <- c(
+  "param", "response", "tag", "apiTitle", "apiDescription", "apiTOS", "apiContact", "apiLicense", "apiVersion", "apiTag"
+)

@@ -1,6 +1,6 @@
-# A plumber.R read without the package 'plumber': endpoints, their serializers and parsers, as far as annotated-app.R
+# A plumber.R read without the package 'plumber': endpoints, their serializers and parsers, as far as annotation-app.R
 # serves them. What needs plumber is an error with its line. Neighbours: load-plumber.R, for when it is installed;
-# without-plumber.R.
+# load-without-plumber.R.
 
 # list(endpoints, hooks) of a file: what endpoints_of() gives, in order, and worker_hooks_in(). Its code is evaluated in
 # an environment of its own.
@@ -31,23 +31,6 @@ read_annotations <- function(file) {
   }
   list(endpoints = endpoints, hooks = worker_hooks_in(expressions, lines, envir))
 }
-
-# A data frame of the annotations right above a line: line, tag ("get"; "" for a comment) and text (what follows).
-block_above <- function(lines, starts_at) {
-  first <- starts_at
-  while (first > 1L && grepl("^\\s*(#|$)", lines[[first - 1L]])) first <- first - 1L
-  numbers <- seq_len(starts_at - first) + first - 1L
-  parts <- regmatches(lines[numbers], regexec("^#['*]\\s*(?:@([A-Za-z]+)\\s*)?(.*?)\\s*$", lines[numbers], perl = TRUE))
-  found <- lengths(parts) > 0L
-  data.frame(
-    line = numbers[found], tag = vapply(parts[found], `[[`, "", 2L), text = vapply(parts[found], `[[`, "", 3L)
-  )
-}
-
-annotated_verbs <- list(
-  get = "GET", post = "POST", put = "PUT", delete = "DELETE", head = "HEAD", options = "OPTIONS", patch = "PATCH",
-  use = c("GET", "PUT", "POST", "DELETE", "HEAD", "OPTIONS", "PATCH")
-)
 
 stop_at_line <- function(line, ...) stop_load(sprintf("line %d: ", line), ...)
 
@@ -120,12 +103,6 @@ annotated_types <- list(
   number = list(regex = "-?\\d*\\.?\\d+", read = as.numeric),
   integer = list(regex = "-?\\d+", read = as.integer),
   string = list(regex = "[^/]+", read = as.character)
-)
-
-type_names <- c(
-  bool = "boolean", boolean = "boolean", logical = "boolean", dbl = "number", double = "number", float = "number",
-  number = "number", numeric = "number", int = "integer", integer = "integer", chr = "string", str = "string",
-  character = "string", string = "string"
 )
 
 # list(names, types, areArrays, regex, converters), as a router of plumber has it.

@@ -1,6 +1,6 @@
 # Registering handlers that are functions in C or C++ of other packages. Not for calling them: that is the engine's, or
-# the worker processes'. Neighbours: app-routes.R (handlers in R), compile.R, natives.R (which gives the engine the
-# functions' addresses).
+# the worker processes'. Neighbours: app-routes.R (handlers in R), app-compile.R, worker-natives.R (which gives the
+# engine the functions' addresses).
 
 cpp_interfaces <- c("drover", "drogonR")
 
@@ -71,11 +71,6 @@ check_name <- function(x, arg, call) {
   check_string(x, arg, call = call)
   if (!nzchar(x)) stop_argument(arg, "a name", x, call)
 }
-
-# What `data` may be: what a function of that name returns is checked again where it is called.
-is_native_data <- function(x) is.null(x) || is_pointer(x) || is.raw(x) || is_string(x)
-
-is_pointer <- function(x) typeof(x) == "externalptr"
 
 check_native_data <- function(data, interface, call) {
   if (is.null(data)) return(invisible())

@@ -1,5 +1,5 @@
-# Middleware, the handler of errors and the one of unmatched requests. Not for putting them around handlers: compile.R,
-# middleware-run.R.
+# Middleware, the handler of errors and the one of unmatched requests. Not for putting them around handlers:
+# app-compile.R, app-compose.R.
 
 #' Run code around handlers
 #'

@@ -1,24 +1,5 @@
 # Putting one app below a path of another. Not for folders of files: app-static.R.
-# Neighbours: compile.R, which follows the mounts when the server starts.
-
-# A prefix as it is stored: no slash at its end, "" for the root.
-check_prefix <- function(prefix, arg, call) {
-  check_string(prefix, arg, call = call)
-  if (!startsWith(prefix, "/")) stop_argument(arg, "a path that starts with \"/\"", prefix, call)
-  sub("/+$", "", prefix)
-}
-
-# Every app that serving `app` reaches, itself first, each once.
-app_tree <- function(app) {
-  found <- list()
-  visit <- function(one) {
-    if (any(vapply(found, identical, NA, one))) return()
-    found[[length(found) + 1L]] <<- one
-    for (mount in one$mounts) visit(mount$app)
-  }
-  visit(app)
-  found
-}
+# Neighbours: app-compile.R, which follows the mounts when the server starts.
 
 #' Mount an app below a path of another
 #'

@@ -1,17 +1,9 @@
 # Registering handlers for methods and paths. Not for matching requests: that is the engine's router.
-# Neighbours: app.R (the object), app-mount.R (routes of other apps), compile.R (what the engine is given).
+# Neighbours: app.R (the object), app-mount.R (routes of other apps), app-compile.R (what the engine is given).
 
 # The methods that dr_route() takes; the router knows these by name, and others only for dr_any().
 # CONNECT and TRACE are refused by the engine.
 known_methods <- c("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-
-# Parses a path: the names and types of its params; a path that the router would not take is an error.
-parse_path <- function(path, call, arg = "path") {
-  check_string(path, arg, call = call)
-  parsed <- .Call(C_pattern_parse, enc2utf8(path))
-  if (is.character(parsed)) stop_drover("argument", paste0("`", arg, "`: ", parsed), call = call, argument = arg)
-  parsed
-}
 
 # The lists of an app that hold routes, by who runs them. A method and a path are in one of them.
 route_fields <- c("routes", "cpp_routes", "cpp_stream_routes")

@@ -1,5 +1,5 @@
-# The app: a mutable object that collects routes, middleware and hooks, and how it is printed.
-# Not for serving it (serve.R) nor for what the engine is given (compile.R).
+# The app: a mutable object that collects routes, middleware and hooks.
+# Not for serving it (serve.R) nor for what the engine is given (app-compile.R), nor how it is printed (app-print.R).
 # Neighbours: app-routes.R, app-cpp.R, app-mount.R, app-middleware.R, app-hooks.R, app-static.R, which register into it.
 
 #' Make an app
@@ -33,61 +33,32 @@
 dr_app <- function(list_responses = FALSE) {
   check_flag(list_responses, "list_responses")
   app <- list2env(list(
-    placed = new.env(parent = emptyenv()), routes = list(), ws_routes = list(), cpp_routes = list(),
-    cpp_stream_routes = list(), middleware = list(), static_mounts = list(), mounts = list(), on_error = NULL,
-    not_found = NULL, on_start = list(), on_stop = list(),
-    on_worker_start = list(), on_worker_stop = list(), policies = list(), further_routes = NULL, rest = NULL,
-    usual = NULL,
-    about = list(), list_responses = list_responses, port = NULL, serving = FALSE
+    # for reading, see above; `placed` is where they are in the order of registration
+    placed = new.env(parent = emptyenv()), routes = list(), cpp_routes = list(), cpp_stream_routes = list(),
+    ws_routes = list(), middleware = list(), static_mounts = list(), mounts = list(), on_error = NULL, not_found = NULL,
+    on_start = list(), on_stop = list(), on_worker_start = list(), on_worker_stop = list(), policies = list(),
+    about = list(), list_responses = list_responses, port = NULL, serving = FALSE,
+    # of apps that were not written for this package: what they are made of, and what else answers, see app-compile.R
+    source = NULL, further_routes = NULL, further_statics = NULL, rest = NULL, usual = NULL,
+    # of routers of plumber: what run() was given, and whether their own page of documentation is there
+    run = NULL, has_docs = FALSE,
+    # of a plumber.R that is read without that package, see annotation-app.R
+    annotated = NULL, annotated_endpoints = NULL, annotated_globals = NULL
   ), parent = emptyenv())
   class(app) <- "dr_app"
   app
 }
 
-count_of <- function(n, one, many = paste0(one, "s")) paste(n, if (n == 1L) one else many)
-
-# Where the handler of a C route is: "C: tokens::score [inline]".
-cpp_note <- function(route) {
-  how <- if (!is.null(route$content_type)) " [stream]" else if (isTRUE(route$inline)) " [inline]" else ""
-  paste0("C: ", encodeString(route$package), "::", encodeString(route$callable), how)
+check_app <- function(app, arg = "app", call = sys.call(-1L)) {
+  if (inherits(app, "dr_app")) return(invisible())
+  # of what is no function, which might be anything
+  is_other <- !is.function(app) && is_servable(app)
+  right <- if (is_other) "a dr_app object: dr_rook() makes one of it" else "a dr_app object (see dr_app())"
+  stop_argument(arg, right, app, call, call_it(app))
 }
 
-# The same of a WebSocket; "" when its handlers are in R.
-socket_note <- function(route) if (is.null(route$package)) "" else cpp_note(route)
-
-#' @export
-format.dr_app <- function(x, ...) {
-  routes <- c(app_routes(x), rest_routes(x))
-  cpp <- c(app_cpp_routes(x, "cpp_routes"), app_cpp_routes(x, "cpp_stream_routes"))
-  sockets <- app_sockets(x)
-  statics <- app_statics(x)
-  n <- length(routes) + length(cpp) + length(sockets)
-  head <- sprintf(
-    "<dr_app> %s, %s, %s", count_of(n, "route"), count_of(length(statics), "static mount"),
-    if (x$serving && !is.null(server$url)) paste("serving on", server$url) else "not serving"
-  )
-  methods <- c(vapply(c(routes, cpp), `[[`, "", "method"), rep("WebSocket", length(sockets)))
-  what <- c(methods, rep("static", length(statics)))
-  where <- c(vapply(c(routes, cpp, sockets), `[[`, "", "path"), vapply(statics, `[[`, "", "mount"))
-  behind <- lengths(lapply(routes, `[[`, "middleware"))
-  notes <- c(
-    ifelse(behind > 0L, paste0("[", behind, " middleware]"), ""),
-    vapply(cpp, cpp_note, ""),
-    vapply(sockets, socket_note, ""),
-    vapply(statics, function(static) paste("from", encodeString(static$dir)), "")
-  )
-  rows <- trimws(paste0("  ", format(what), "  ", format(encodeString(where)), "  ", notes, recycle0 = TRUE), "right")
-  hooks <- c(
-    "error handler" = !is.null(x$on_error), "not-found handler" = !is.null(x$not_found),
-    "start hooks" = length(x$on_start) > 0L, "stop hooks" = length(x$on_stop) > 0L,
-    "policies" = length(app_policies(x)) > 0L,
-    "worker hooks" = length(x$on_worker_start) + length(x$on_worker_stop) > 0L
-  )
-  c(head, rows, if (any(hooks)) paste0("  with ", paste(names(hooks)[hooks], collapse = ", ")))
-}
-
-#' @export
-print.dr_app <- function(x, ...) {
-  writeLines(format(x, ...))
-  invisible(x)
+# Registrars call this, which take names of arguments as they are written.
+check_registrar <- function(app, call = sys.call(-1L), fun = if (missing(call)) sys.function(-1L)) {
+  if (!is.null(fun)) check_names(call, fun)
+  check_app(app, call = call)
 }

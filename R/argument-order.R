@@ -78,8 +78,3 @@ check_order <- function(x, arg, values, call = sys.call(-1L)) {
   )
   stop_drover("argument", problem, call = call, argument = arg)
 }
-
-# Whether somebody calls a request so. What has another name may be meant for a value of the request.
-is_request_name <- function(name) {
-  grepl("^[._]*req|request|^env$|^environment$|^ctx$|^context$|^[._]*[rxe]?[._]*$", name, ignore.case = TRUE)
-}

@@ -1,6 +1,6 @@
 # Which request a callback of a promise is for: while handlers and callbacks run, promises are told to remember it. Only
-# where 'promises' is loaded. Neighbours: async-tasks.R, which asks, and worker.R and engine.R, which call handlers and
-# callbacks.
+# where 'promises' is loaded. Neighbours: async-tasks.R, which asks, and worker-loop.R and serve-session.R, which call
+# handlers and callbacks.
 
 callback <- new.env(parent = emptyenv())
 

@@ -1,6 +1,6 @@
 # Functions that another worker runs: what a handler asks for, what the other one does, and what becomes of the promise.
 # The server makes a request of a task, src/rust/crates/dispatch/src/dispatcher/tasks.rs, and another of its outcome.
-# Neighbours: async-requests.R (which request a callback belongs to), worker.R (handlers that return a promise).
+# Neighbours: async-requests.R (which request a callback belongs to), worker-loop.R (handlers that return a promise).
 
 #' Compute in another worker
 #'

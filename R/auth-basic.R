@@ -1,4 +1,4 @@
-# Names and passwords. Neighbours: auth.R; password.R, which makes hashes.
+# Names and passwords. Neighbours: auth.R; auth-password.R, which makes hashes.
 
 #' Let in those who have a password
 #'

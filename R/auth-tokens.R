@@ -1,4 +1,4 @@
-# Tokens and keys that were handed out. Neighbours: auth.R; password.R, which makes hashes of them.
+# Tokens and keys that were handed out. Neighbours: auth.R; auth-password.R, which makes hashes of them.
 
 #' Let in those who have a token or key
 #'

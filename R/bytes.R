@@ -1,6 +1,6 @@
 # Text by its bytes: sets of bytes as tables, and percent-encoding with them. Decoding is the engine's, and is done
-# before R sees anything. Neighbours: header.R, response.R, response-cookie.R, response-file.R, which all come later in
-# the alphabet, as they must to use byte_set() while the package is built.
+# before R sees anything. Neighbours: check-headers.R, response.R, response-cookie.R, response-file.R, which all come
+# later in the alphabet, as they must to use byte_set() while the package is built.
 
 # A table of the 256 bytes: TRUE for those of `text`.
 byte_set <- function(text) is.element(as.raw(0:255), charToRaw(text))

@@ -1,40 +1,6 @@
 # Checks of arguments: each signals a `drover_error_argument` that names the argument and says what would be right.
-# Not for what clients send: the engine judges that. Neighbours: abort.R (how conditions are made), and every
+# Not for what clients send: the engine judges that. Neighbours: conditions.R (how errors are made), and every
 # exported function, which checks here before it does anything else.
-
-# What was given instead, in a few words: "a function", "a character vector of length 2".
-describe <- function(x) {
-  if (is.null(x)) return("NULL")
-  if (is.function(x)) return("a function")
-  if (is.environment(x) && !is.object(x)) return("an environment")
-  if (is.object(x)) return(paste0("an object of class ", paste0("'", class(x), "'", collapse = "/")))
-  if (is.list(x)) return(if (is.null(names(x))) "an unnamed list" else "a named list")
-  if (!is.atomic(x)) return(paste0("an object of type '", typeof(x), "'"))
-  if (length(x) != 1L) return(sprintf("a %s vector of length %d", mode(x), length(x)))
-  if (is.na(x)) return("NA")
-  # cut, since a value may be long and end up in a log line
-  text <- encodeString(substr(as.character(x), 1L, 60L), quote = if (is.character(x)) "\"" else "")
-  if (is.raw(x)) paste("the raw byte", text) else text
-}
-
-stop_argument <- function(arg, right, given, call, hint = "") {
-  problem <- sprintf("`%s` must be %s, not %s%s", arg, right, describe(given), hint)
-  stop_drover("argument", problem, call = call, argument = arg)
-}
-
-check_app <- function(app, arg = "app", call = sys.call(-1L)) {
-  if (inherits(app, "dr_app")) return(invisible())
-  # of what is no function, which might be anything
-  is_other <- !is.function(app) && is_servable(app)
-  right <- if (is_other) "a dr_app object: dr_rook() makes one of it" else "a dr_app object (see dr_app())"
-  stop_argument(arg, right, app, call, call_it(app))
-}
-
-# Registrars call this, which take names of arguments as they are written.
-check_registrar <- function(app, call = sys.call(-1L), fun = if (missing(call)) sys.function(-1L)) {
-  if (!is.null(fun)) check_names(call, fun)
-  check_app(app, call = call)
-}
 
 check_request <- function(req, call = sys.call(-1L)) {
   if (!inherits(req, "dr_request")) stop_argument("req", "a dr_request object, as handlers get it", req, call)
@@ -43,16 +9,6 @@ check_request <- function(req, call = sys.call(-1L)) {
 check_function <- function(x, arg, null = FALSE, call = sys.call(-1L)) {
   if (is.function(x) || (null && is.null(x))) return(invisible())
   stop_argument(arg, if (null) "NULL or a function" else "a function", x, call)
-}
-
-# What a function declares: `required`, the names without a default; `most`, the number it takes by position. NULL for
-# the few primitives that do not say.
-arity <- function(x) {
-  declared <- formals(args(x))
-  if (is.null(args(x))) return(NULL)
-  dots <- names(declared) == "..."
-  is_required <- vapply(declared, function(default) is.symbol(default) && !nzchar(as.character(default)), NA)
-  list(required = names(declared)[is_required & !dots], most = if (any(dots)) Inf else length(declared))
 }
 
 # A function that is called with `n` arguments by position. Found out when it is registered: the first request would be
@@ -80,8 +36,6 @@ check_handler <- function(x, arg = "handler", null = FALSE, call = sys.call(-1L)
 check_hook <- function(x, arg = "fn", null = FALSE, call = sys.call(-1L)) {
   check_takes(x, arg, 0L, "no arguments", null, call = call)
 }
-
-is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
 
 check_string <- function(x, arg, null = FALSE, call = sys.call(-1L)) {
   if (is_string(x) || (null && is.null(x))) return(invisible())
@@ -112,8 +66,6 @@ check_flag <- function(x, arg, call = sys.call(-1L)) {
   if (!isTRUE(x) && !isFALSE(x)) stop_argument(arg, "TRUE or FALSE", x, call)
 }
 
-is_whole <- function(x) is.numeric(x) && !is.object(x) && length(x) == 1L && is.finite(x) && x == trunc(x)
-
 # 2^53: the largest range in which a double still counts one by one.
 check_count <- function(x, arg, min = 1, max = 2^53, call = sys.call(-1L), or = "") {
   if (is_whole(x) && x >= min && x <= max) return(invisible())
@@ -121,7 +73,7 @@ check_count <- function(x, arg, min = 1, max = 2^53, call = sys.call(-1L), or = 
   stop_argument(arg, paste0("a single integer ", range, or), x, call)
 }
 
-# A number of bytes: where it may be given as a string, units.R has read that.
+# A number of bytes: where it may be given as a string, settings-units.R has read that.
 check_size <- function(x, arg, min = 1, max = 2^53, call = sys.call(-1L)) {
   check_count(x, arg, min, max, call, ", or a size such as \"10MB\", \"128kB\" or \"1GiB\"")
 }

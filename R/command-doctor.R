@@ -104,3 +104,15 @@ find_user <- function() {
     "handlers may do whatever that user may: run it as another, such as User= of the service"
   )
 }
+
+#' Where the program is
+#'
+#' The program `drover` serves apps in files from a shell: `drover serve app.R`. It is installed with this package; put
+#' it, or a link to it, where your shell looks for programs.
+#'
+#' @returns The path of the program: a single string, `""` when the package was built without it.
+#' @seealso [dr_run()], which does the same from R.
+#' @examples
+#' dr_cli_path()
+#' @export
+dr_cli_path <- function() system.file("bin", "drover", package = "drover")

@@ -1,6 +1,6 @@
 # Commands of the program that need R: `drover routes FILE` runs R -e 'drover:::command_main()' --args routes FILE. What
 # is asked for goes to standard output, all else to standard error. Neighbours: command-routes.R, command-doctor.R,
-# command-new.R, command-openapi.R, docker.R, compress-files.R; the program's own side is the crate `cli`.
+# command-new.R, command-openapi.R, command-docker.R, command-compress.R; the program's own side is the crate `cli`.
 
 command_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   status <- tryCatch(
@@ -21,27 +21,6 @@ run_command <- function(command, arguments) {
     new = command_new(arguments), docker = command_docker(arguments), version = command_version(),
     compress = command_compress(arguments[[1L]])
   )
-}
-
-# What follows an option, NULL where that was not given.
-option_of <- function(arguments, name) {
-  arguments <- split_arguments(arguments)$own
-  if (name %in% arguments) arguments[[match(name, arguments) + 1L]]
-}
-
-# The app of FILE [--kind KIND] [-- ARGUMENTS], loaded as a server loads it. What the file prints is no answer to the
-# command.
-load_for_command <- function(arguments) {
-  words <- split_arguments(arguments)
-  arguments <- words$own
-  kind <- option_of(arguments, "--kind") %||% "auto"
-  note_runs()
-  .Call(C_fork_safety_watch)
-  sink(stderr())
-  on.exit(sink())
-  tryCatch(load_file(arguments[[1L]], kind, words$app)$app, drover_error = function(error) {
-    stop_drover("load", paste0("cannot load ", arguments[[1L]], ": ", conditionMessage(error)), call = NULL)
-  })
 }
 
 command_version <- function() {

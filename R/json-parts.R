@@ -96,3 +96,21 @@ json_texts <- function(x, context, arguments) {
   arguments <- c(list(x, collapse = FALSE), arguments)
   tryCatch(as.character(do.call(generic, arguments, quote = TRUE)), error = function(e) NULL)
 }
+
+# As many significant digits as jsonlite has: the nearest it comes to the shortest exact form.
+with_digits <- function(arguments) {
+  if (!"digits" %in% names(arguments)) arguments$digits <- I(15)
+  arguments
+}
+
+ask_jsonlite <- function(x, call, ask) {
+  reason <- .Call(C_json_refused, x)
+  if (!is.null(reason)) stop_drover("json", paste("`x`", reason[[1L]]), call = call)
+  text <- tryCatch(as.character(ask()), error = function(e) {
+    stop_drover("json", paste("`x` cannot be written as JSON:", conditionMessage(e)), call = call, parent = e)
+  })
+  if (!all(validUTF8(text))) {
+    stop_drover("json", "`x` cannot be written as JSON: it holds text that is not valid", call = call)
+  }
+  text
+}

@@ -139,24 +139,6 @@ to_json_slowly <- function(x, arguments, call) {
   text
 }
 
-# As many significant digits as jsonlite has: the nearest it comes to the shortest exact form.
-with_digits <- function(arguments) {
-  if (!"digits" %in% names(arguments)) arguments$digits <- I(15)
-  arguments
-}
-
-ask_jsonlite <- function(x, call, ask) {
-  reason <- .Call(C_json_refused, x)
-  if (!is.null(reason)) stop_drover("json", paste("`x`", reason[[1L]]), call = call)
-  text <- tryCatch(as.character(ask()), error = function(e) {
-    stop_drover("json", paste("`x` cannot be written as JSON:", conditionMessage(e)), call = call, parent = e)
-  })
-  if (!all(validUTF8(text))) {
-    stop_drover("json", "`x` cannot be written as JSON: it holds text that is not valid", call = call)
-  }
-  text
-}
-
 # Called from json.c with texts in which a client says `{"$date": text}`: seconds since 1970 as jsonlite reads them,
 # with the name that R gives the time zone.
 read_dates <- function(texts, utc) {

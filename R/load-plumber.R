@@ -1,8 +1,6 @@
 # Files of the package 'plumber', in a process of its own, like load-app.R. Neighbours: plumber-app.R (how a router is
 # served), load-runs.R (scripts that run one themselves).
 
-is_installed <- function(package) requireNamespace(package, quietly = TRUE)
-
 # Files are written for a session that has it attached.
 attach_plumber <- function() suppressPackageStartupMessages(library("plumber", character.only = TRUE))
 

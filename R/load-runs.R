@@ -15,31 +15,6 @@ note_runs <- function() {
   when_loaded("Rserve", function() stand_in("Rserve", "run.Rserve", run_rserve))
 }
 
-# Puts a function in the place of one of another package, also where that is attached already.
-stand_in <- function(package, name, fun) {
-  utils::assignInNamespace(name, fun, package)
-  replace_attached(package, name, fun)
-}
-
-replace_attached <- function(package, name, fun) {
-  attached <- paste0("package:", package)
-  if (!attached %in% search()) return()
-  where <- as.environment(attached)
-  unlockBinding(name, where)
-  assign(name, fun, where)
-}
-
-# Until the file is loaded, its code finds these functions before those of R that they stand in for, unless it names the
-# package. What other packages call is not touched.
-put_before_base <- function(functions) {
-  if (!loading_place %in% search()) base::attach(NULL, name = loading_place, warn.conflicts = FALSE)
-  list2env(functions, as.environment(loading_place))
-}
-
-loading_place <- "drover:loading"
-
-clear_before_base <- function() if (loading_place %in% search()) detach(loading_place, character.only = TRUE)
-
 when_loaded <- function(package, action) {
   if (isNamespaceLoaded(package)) return(action())
   setHook(packageEvent(package, "onLoad"), function(...) action())
@@ -64,13 +39,6 @@ note_run <- function(pr, private, host, port, debug, docs) {
   app$run <- list(debug = told(debug), docs = told(docs))
   unused <- c(if (!is.null(told(host)) && host != "127.0.0.1") "host", if (!is.null(told(port))) "port")
   register_app(app, NULL, NULL, unused, "run()")
-}
-
-# An argument, NULL when it was not given: plumber's pr_run() hands on what it was not given, too, as an empty symbol.
-told <- function(value) {
-  # in a list, as a variable that holds the empty symbol cannot be read
-  given <- tryCatch(list(value), error = function(error) list(NULL))
-  if (!is.symbol(given[[1L]])) given[[1L]]
 }
 
 run_httpuv <- function(by) {

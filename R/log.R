@@ -1,5 +1,5 @@
-# dr_log(), and what becomes of messages: lines of the log. Not for errors and warnings of handlers (failure.R,
-# worker.R), nor for how lines are written (observe, in src/rust).
+# dr_log(), and what becomes of messages: lines of the log. Not for errors and warnings of handlers (error-answer.R,
+# worker-loop.R), nor for how lines are written (observe, in src/rust).
 
 #' Write to the log
 #'
@@ -36,12 +36,6 @@ dr_log <- function(level, message, ...) {
   if (.Call(C_worker_state)[[1L]]) log_line(level, text, request = TRUE) else base::message(shown_line(level, text))
   invisible()
 }
-
-# The number of a level for the engine, plus 1, is its place here.
-log_levels <- c("info", "warn", "error", "debug")
-
-# What a record of the log is made of, observe/record.rs, begins with these characters.
-without_marks <- function(text) gsub("[\x1e\x1f]", " ", valid_text(text), perl = TRUE)
 
 shown_line <- function(level, text) {
   text <- gsub("\x1e([A-Za-z0-9_.]+)[:=]", " \\1=", text, perl = TRUE)

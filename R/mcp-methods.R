@@ -63,3 +63,29 @@ call_tool <- function(offer, req, id, params, is_new) {
   further <- if (is_new) paste0(",", substring(plain_json(new_result(offer)), 2L)) else "}"
   rpc_result(id, paste0(substr(result, 1L, nchar(result) - 1L), further))
 }
+
+# Versions without a handshake, where each request says all about itself, and those with one, the newest first.
+MCP_VERSIONS <- "2026-07-28"
+
+MCP_OLDER_VERSIONS <- c("2025-11-25", "2025-06-18", "2025-03-26")
+
+# Codes of errors: of JSON-RPC, and of MCP.
+MCP_CODES <- c(
+  parse = -32700L, request = -32600L, method = -32601L, params = -32602L, internal = -32603L, header = -32020L,
+  version = -32022L
+)
+
+# Of values that were read without simplification.
+is_object <- function(value) is.list(value) && !is.null(names(value))
+
+# Messages that go out: list(text, code). `result` is text of JSON.
+rpc_result <- function(id, result) {
+  list(text = paste0("{\"jsonrpc\":\"2.0\",\"id\":", plain_json(id), ",\"result\":", result, "}"))
+}
+
+rpc_error <- function(id, code, message, data = NULL) {
+  error <- list(code = MCP_CODES[[code]], message = message)
+  error$data <- data
+  id <- if (is.null(id)) "null" else plain_json(id)
+  list(text = paste0("{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"error\":", plain_json(error), "}"), code = code)
+}

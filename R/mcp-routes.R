@@ -1,5 +1,5 @@
-# Routes of an app as tools of language models. Not for tools that are functions: mcp-tools.R. Neighbours: compile.R,
-# which has this done when the server starts; route-types.R, for what routes declare.
+# Routes of an app as tools of language models. Not for tools that are functions: mcp-tools.R. Neighbours:
+# app-compile.R, which has this done when the server starts; route-types.R, for what routes declare.
 
 check_tool_routes <- function(routes, call) {
   if (isTRUE(routes) || isFALSE(routes)) return(invisible())
@@ -159,8 +159,6 @@ body_of_call <- function(route, parts, arguments) {
   if (!"field" %in% where || (!length(fields) && !route$declared$body$required)) return(raw())
   charToRaw(json_value(if (length(fields)) fields else no_params))
 }
-
-json_value <- function(value) as.character(dr_to_json(value, auto_unbox = TRUE, null = "null"))
 
 # A value as a query, a header field or a path has it; of an array one text for each item.
 texts_of <- function(value) {

@@ -213,3 +213,5 @@ run_tool <- function(tool, arguments, req) {
   if (!is.null(problem)) dr_abort(422L, problem)
   tool$run(arguments, req)
 }
+
+json_value <- function(value) as.character(dr_to_json(value, auto_unbox = TRUE, null = "null"))

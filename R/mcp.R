@@ -88,16 +88,6 @@ dr_mcp <- function(app, path = "/mcp", tools = list(), routes = TRUE, name = "dr
   add_policy(app, list(csrf = list(trusted = trusted)), path, call)
 }
 
-# Versions without a handshake, where each request says all about itself, and those with one, the newest first.
-MCP_VERSIONS <- "2026-07-28"
-MCP_OLDER_VERSIONS <- c("2025-11-25", "2025-06-18", "2025-03-26")
-
-# Codes of errors: of JSON-RPC, and of MCP.
-MCP_CODES <- c(
-  parse = -32700L, request = -32600L, method = -32601L, params = -32602L, internal = -32603L, header = -32020L,
-  version = -32022L
-)
-
 # The response to a POST: to one message, or in version 2025-03-26 to an array of them.
 answer_mcp <- function(offer, req) {
   if (!identical(media_type(req$headers[["content-type"]]), "application/json")) {
@@ -161,9 +151,6 @@ is_id <- function(id) is_string(id) || (is.numeric(id) && length(id) == 1L && is
 
 message_id <- function(message) if (is.list(message) && !is.null(names(message)) && is_id(message$id)) message$id
 
-# Of values that were read without simplification.
-is_object <- function(value) is.list(value) && !is.null(names(value))
-
 # Since 2026 a request says in its header fields and in `_meta` what it is. That they differ is an error, as something
 # in between may have decided by the fields.
 wrong_envelope <- function(message, req) {
@@ -197,18 +184,6 @@ encoded_field <- function(value) {
 
 wrong_version <- function(asked) {
   list(supported = as.list(c(MCP_VERSIONS, MCP_OLDER_VERSIONS)), requested = asked)
-}
-
-# Messages that go out: list(text, code). `result` is text of JSON.
-rpc_result <- function(id, result) {
-  list(text = paste0("{\"jsonrpc\":\"2.0\",\"id\":", plain_json(id), ",\"result\":", result, "}"))
-}
-
-rpc_error <- function(id, code, message, data = NULL) {
-  error <- list(code = MCP_CODES[[code]], message = message)
-  error$data <- data
-  id <- if (is.null(id)) "null" else plain_json(id)
-  list(text = paste0("{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"error\":", plain_json(error), "}"), code = code)
 }
 
 # The HTTP status that the newer versions give to an error.

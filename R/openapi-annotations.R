@@ -1,11 +1,6 @@
 # What annotations of plumber say for documentation, in a file that is read without the package: a description as
 # plumber's own would be. Neighbours: annotations.R, which reads the rest; openapi-plumber.R.
 
-# Tags that only matter here.
-annotated_docs <- c(
-  "param", "response", "tag", "apiTitle", "apiDescription", "apiTOS", "apiContact", "apiLicense", "apiVersion", "apiTag"
-)
-
 # What a block says: comments (the first line is the summary), params (by name: type, array, required, description),
 # responses (descriptions by status) and tags.
 annotated_about <- function(block) {

@@ -1,5 +1,5 @@
 # The errors that operations have beside their own responses. Neighbours: openapi-operations.R; the engine's
-# respond/error.rs, which sends them; own-errors.R, for apps that give them another form.
+# respond/error.rs, which sends them; error-form.R, for apps that give them another form.
 
 # The responses of the description by name, and the status that each stands for.
 error_statuses <- c(

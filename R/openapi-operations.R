@@ -148,12 +148,6 @@ media <- function(schema, examples) {
   })
 }
 
-one_named <- function(name, value) {
-  one <- list(value)
-  names(one) <- name
-  one
-}
-
 # A media type without its parameters.
 bare_type <- function(type) trimws(sub(";.*$", "", type))
 
@@ -217,4 +211,19 @@ renamed <- function(parameters, from, to) {
     if (identical(one$`in`, "path")) one$name <- to[[match(one$name, from)]]
     one
   })
+}
+
+# For each of the paths, which are canonical and may have placeholders, whether it is below one of the patterns.
+covered <- function(patterns, paths) {
+  matches <- lapply(patterns, function(pattern) grepl(prefix_regex(pattern), paths, perl = TRUE, ignore.case = TRUE))
+  Reduce(`|`, matches, logical(length(paths)))
+}
+
+# A pattern as a regular expression for the beginnings of canonical paths.
+prefix_regex <- function(pattern) {
+  canonical <- parse_path(pattern, NULL)$canonical
+  literals <- strsplit(canonical, "<[^>]*>")[[1L]]
+  literals <- gsub("([^A-Za-z0-9/_])", "\\\\\\1", literals, perl = TRUE)
+  ends <- if (endsWith(canonical, ">")) "[^/]+"
+  paste0("^", paste(literals, collapse = "[^/]+"), ends, "(/|$)")
 }

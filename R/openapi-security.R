@@ -1,4 +1,4 @@
-# Who may call an operation, and which refusals cover its path: of the policies of an app, see policies.R. The engine
+# Who may call an operation, and which refusals cover its path: of the policies of an app, see policy.R. The engine
 # decides by the same rules (src/rust/crates/engine/src/edge/policies.rs). Neighbour: openapi-operations.R.
 
 # list(schemes, security, errors): ways to say who asks, by name; and for each operation its alternatives (NULL: anybody

@@ -89,12 +89,6 @@ openapi <- function(app) {
   ))
 }
 
-# Without the elements that are NULL.
-compact <- function(x) x[!vapply(x, is.null, NA)]
-
-# A list that is there only if something is in it.
-some <- function(x) if (length(x)) x
-
 # Of two components of a kind and name, theirs stays.
 merge_components <- function(ours, theirs) {
   kinds <- union(names(theirs), names(ours))
@@ -132,19 +126,4 @@ described <- function(app) {
   }
   for (field in route_fields) visit(app, "", field)
   c(found, list(routes = unlist(routes, recursive = FALSE)))
-}
-
-# For each of the paths, which are canonical and may have placeholders, whether it is below one of the patterns.
-covered <- function(patterns, paths) {
-  matches <- lapply(patterns, function(pattern) grepl(prefix_regex(pattern), paths, perl = TRUE, ignore.case = TRUE))
-  Reduce(`|`, matches, logical(length(paths)))
-}
-
-# A pattern as a regular expression for the beginnings of canonical paths.
-prefix_regex <- function(pattern) {
-  canonical <- parse_path(pattern, NULL)$canonical
-  literals <- strsplit(canonical, "<[^>]*>")[[1L]]
-  literals <- gsub("([^A-Za-z0-9/_])", "\\\\\\1", literals, perl = TRUE)
-  ends <- if (endsWith(canonical, ">")) "[^/]+"
-  paste0("^", paste(literals, collapse = "[^/]+"), ends, "(/|$)")
 }

@@ -50,32 +50,6 @@ to_docs <- function(handler, has_docs) {
   }
 }
 
-private_of <- function(pr) pr$.__enclos_env__$private
-
-is_debugging <- function() isTRUE(if (in_process()) engine$debug else server$config$debug)
-
-# Where a router that is of a file works, NULL for others.
-plumber_folder <- function(pr) {
-  file <- private_of(pr)$filename
-  if (!is.null(file)) normalizePath(dirname(file))
-}
-
-# The folders of the routers that a worker process has, which is in the last of them.
-working <- new.env(parent = emptyenv())
-
-in_folder <- function(handler, folder) {
-  force(handler)
-  if (is.null(folder)) return(handler)
-  function(req) {
-    if (length(working$folders) == 1L) return(handler(req))
-    here <- getwd()
-    if (identical(here, folder)) return(handler(req))
-    setwd(folder)
-    on.exit(setwd(here))
-    handler(req)
-  }
-}
-
 # Does what run() does before it serves; `given` are its arguments. A function that takes it back.
 plumber_prepare <- function(pr, given) {
   plumber <- asNamespace("plumber")
@@ -116,12 +90,4 @@ pass_aborts <- function(pr) {
 # What is known of the docs page; `given`, if it is not NULL, goes before what the router says.
 docs_of <- function(pr, given) {
   if (is.null(given)) private_of(pr)$docs_info else asNamespace("plumber")$upgrade_docs_parameter(given)
-}
-
-# Since 1.3.0 options of plumber may be set as variables of the environment, too.
-plumber_option <- function(name, default) {
-  plumber <- asNamespace("plumber")
-  name <- paste0("plumber.", name)
-  if (exists("get_option_or_env", plumber, inherits = FALSE)) return(plumber$get_option_or_env(name, default))
-  getOption(name, default)
 }

@@ -130,16 +130,6 @@ may_hide <- function(one, verbs, path) {
   startsWith(head, one$head) || startsWith(one$head, head)
 }
 
-# Whether it matches this one.
-matches_before <- function(one, path) {
-  if (is.null(one$regex)) startsWith(path, one$head) else matches_below(one$mount, one$regex, path)
-}
-
-# Whether what follows a mount in a path matches a regular expression.
-matches_below <- function(mount, regex, path) {
-  startsWith(path, mount) && grepl(regex, substring(path, nchar(mount) + 1L), perl = TRUE)
-}
-
 root_reason <- function(pr) {
   hooks <- lengths(private_of(pr)$hooks)
   hooks <- setdiff(names(hooks)[hooks > 0L], "exit")

@@ -2,7 +2,7 @@
 # is a list: fn, formals, dots, takes_args, wants (see handler_shape()), envir, path, mount, regex (where it answers),
 # hidden, parsers and parse (its bodies), serializer and writer (what becomes of its value), fail and fail_last (of its
 # errors, and of those in making the response), new_res, root; and where it is served: constants, depth and prefix.
-# Neighbours: plumber-values.R, what handlers are given; serializers.R.
+# Neighbours: plumber-values.R, what handlers are given; plumber-serializers.R.
 
 # What a handler can be given.
 handler_shape <- function(fn) {
@@ -106,7 +106,7 @@ serialized <- function(value, endpoint, env, res) {
   res$serializer(value, env, res, endpoint$fail_last)
 }
 
-# A function of a request and the error of its handler that gives the response, see failure.R.
+# A function of a request and the error of its handler that gives the response, see error-answer.R.
 endpoint_failure <- function(endpoint) {
   force(endpoint)
   fail <- function(req, condition) {
@@ -136,4 +136,14 @@ bare_request <- function(req, endpoint) {
     query = quietly(query_arguments(asked$query)), path = quietly(path_arguments(endpoint, asked$info)), body = list()
   )
   plumber_request(req, endpoint, asked$info, req$raw, list(), given)
+}
+
+# Whether it matches this one.
+matches_before <- function(one, path) {
+  if (is.null(one$regex)) startsWith(path, one$head) else matches_below(one$mount, one$regex, path)
+}
+
+# Whether what follows a mount in a path matches a regular expression.
+matches_below <- function(mount, regex, path) {
+  startsWith(path, mount) && grepl(regex, substring(path, nchar(mount) + 1L), perl = TRUE)
 }

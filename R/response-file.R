@@ -56,14 +56,6 @@ dr_file <- function(path, content_type = NULL, status = 200L, headers = list(), 
   response
 }
 
-# The contents of such a file, which may have no name any more.
-read_opened <- function(file) {
-  descriptor <- .Call(C_opened_descriptor, file)
-  from <- if (descriptor >= 0L) paste0("/proc/self/fd/", descriptor) else as.character(file)
-  if (!file.exists(from)) stop_drover("file", paste0("dr_file: file not found: ", encodeString(file, quote = "\"")))
-  readBin(from, "raw", file.size(from))
-}
-
 # RFC 8187, section 3.2.1: attr-char
 extended_value_bytes <- byte_set(paste0(alphanumeric, "!#$&+-.^_`|~"))
 

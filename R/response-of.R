@@ -1,11 +1,7 @@
 # What a handler returned, as a response. The engine makes the common kinds (strings, raw, NULL, responses, plain lists)
-# by itself and calls as_response() for the rest; middleware gets everything through it (compile.R). Only what this
+# by itself and calls as_response() for the rest; middleware gets everything through it (app-compile.R). Only what this
 # package made is a response: a list that looks like one may be what a client sent. Not for handlers: they use
 # response.R.
-
-is_promise <- function(value) inherits(value, "promise")
-
-is_response <- function(value) inherits(value, "dr_response")
 
 # A plain list that has the names of a response: list(status =, body =, headers =), at least one of the first two.
 is_response_list <- function(value) {
@@ -48,8 +44,6 @@ read_list_response <- function(value) {
 
 # Vectors and lists have a form in JSON. Connections are integers by type, but hold what is of no use to a client.
 is_sendable <- function(value) (is.atomic(value) || is.list(value)) && !isS4(value) && !inherits(value, "connection")
-
-`%||%` <- function(x, y) if (is.null(x)) y else x
 
 # A condition that was returned counts as signalled; without a status it is an error of the handler.
 stop_returned <- function(condition) {

@@ -1,5 +1,5 @@
-# Making responses, changing them, and how they are printed. Not for what handlers return otherwise (response-of.R), nor
-# for JSON (json.R). Neighbours: header.R; response-file.R; response-cookie.R.
+# Making responses. Not for what handlers return otherwise (response-of.R), nor for JSON (json.R). Neighbours:
+# response-object.R; response-header.R, response-cookie.R, which change them; response-file.R.
 
 #' Make a response
 #'
@@ -61,85 +61,7 @@ dr_redirect <- function(location, status = 302L, headers = list()) {
   response_of(as.integer(status), NULL, c(list(Location = percent_encode(location, url_bytes)), headers))
 }
 
-# The canonical form, of parts that are known to be right.
-response_of <- function(status, body, headers) {
-  response <- list(status = status, body = body, headers = headers)
-  # not structure(), which takes several times as long
-  class(response) <- "dr_response"
-  response
-}
-
-# `type`: the Content-Type that `headers` may replace. Most requests end here, so the usual case is one call.
-new_response <- function(body, status, headers, type, call = sys.call(-1L)) {
-  response <- .Call(C_plain_response, body, status, headers, type)
-  if (!is.null(response)) return(response)
-  body <- check_body(body, call)
-  if (!identical(status, 200L)) {
-    check_count(status, "status", 200, 599, call = call)
-    status <- as.integer(status)
-  }
-  if (is.null(body)) {
-    headers <- check_headers(headers, call)
-  } else if (length(headers)) {
-    headers <- check_headers(headers, call)
-    if (!length(header_at(headers, "content-type"))) headers <- c(list("Content-Type" = type), headers)
-  } else {
-    headers <- list("Content-Type" = type)
-  }
-  response_of(status, body, headers)
-}
-
-check_body <- function(body, call) {
-  if (is.object(body) && is.character(body)) body <- as.character(body)
-  if (is_string(body) || is.raw(body) || is.null(body)) return(body)
-  stop_argument("body", "a single string, a raw vector or NULL", body, call)
-}
-
-#' Set a header field of a response
-#'
-#' @param response A response, or anything else that a handler may return, which is made into one first.
-#' @param name The name of the field: a single string.
-#' @param value Its value: a single string or number; several become several fields; `NULL` removes the field.
-#' @param append `TRUE` to keep fields of that name that are there already.
-#' @returns The response, a `dr_response` as [dr_response()] makes it, with that field.
-#' @section Errors: `drover_error_argument` when an argument is not as described.
-#' @examples
-#' dr_set_header("Hello", "Cache-Control", "max-age=60")
-#' dr_set_header(dr_html("<p>Hello</p>"), "Link", "</style.css>; rel=preload", append = TRUE)
-#' @export
-dr_set_header <- function(response, name, value, append = FALSE) {
-  response <- as_response(response)
-  check_string(name, "name")
-  check_flag(append, "append")
-  headers <- response$headers
-  if (!append) headers[header_at(headers, name)] <- NULL
-  added <- list(value)
-  names(added) <- name
-  response$headers <- c(headers, check_headers(added))
-  response
-}
-
 # Of a response with a file, the body is what is in the file; one that is assigned takes its place, or that of a stream.
-
-#' @export
-`$.dr_response` <- function(x, name) {
-  value <- .subset2(x, name)
-  if (is.null(value) && name == "body" && !is.null(file <- .subset2(x, "file"))) return(read_opened(file))
-  value
-}
-
-#' @export
-`[[.dr_response` <- function(x, i, ...) if (identical(i, "body")) x$body else .subset2(x, i, ...)
-
-#' @export
-`$<-.dr_response` <- function(x, name, value) {
-  kind <- class(x)
-  class(x) <- NULL
-  if (name == "body") x[["file"]] <- x[["stream"]] <- NULL
-  x[[name]] <- value
-  class(x) <- kind
-  x
-}
 
 #' @export
 `[[<-.dr_response` <- function(x, i, value) {

@@ -25,10 +25,6 @@ rook_request <- function(req, depth, constants) .Call(C_rook_request, req, depth
 # Called from C for header fields that middleware has given: several strings for one, too.
 flat_headers <- function(headers) unlist(unclass(headers))
 
-# list(path, query, before, rest) of "/a%20b?c=d", as they were sent; the query has its "?". `before`: so many segments
-# of the path; `rest`: the others, which is never empty.
-split_target <- function(url, depth = 0L) .Call(C_rook_target, url, depth)
-
 # list(name, port), strings, of what the client has asked for.
 split_host <- function(host) .Call(C_rook_host, host)
 
@@ -59,3 +55,7 @@ rook_input <- function(bytes) {
 }
 
 no_input <- rook_input(raw())
+
+is_urlencoded <- function(req) {
+  startsWith(tolower(req$headers[["content-type"]] %||% ""), "application/x-www-form-urlencoded")
+}

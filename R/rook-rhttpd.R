@@ -1,8 +1,6 @@
 # A server of the package Rook (class Rhttpd) as an app: what is installed in it answers below /custom/NAME, as there.
 # Not for programs that start one: load-rook.R. Neighbour: rook-app.R, for what is called.
 
-is_rhttpd <- function(x) inherits(x, "Rhttpd")
-
 rhttpd_app <- function(servers) {
   installed <- unlist(lapply(servers, function(one) one$appList), recursive = FALSE)
   handlers <- lapply(installed, function(one) rook_handler(list(call = installed_call(one)), as_rhttpd_has_path))

@@ -1,6 +1,6 @@
 # What routes of apps that were written for other servers have in place of drover's defaults, as those servers have it.
 # What somebody has told drover itself goes before that. Neighbours: plumber-app.R and rook-app.R, whose apps have the
-# field `usual`; compile.R, which takes it along; engine.R, where the settings are known.
+# field `usual`; app-compile.R, which takes it along; serve-config.R, where the settings are known.
 
 # Of an app, when it is compiled.
 usual_of <- function(app) if (!is.null(app$usual)) Filter(Negate(is.null), app$usual())
@@ -44,4 +44,12 @@ tell_max_body <- function(routes, config) {
   } else if (most[[1L]] > limit) {
     message("drover: ", said, " holds for the router's routes, and `max_body` = ", size(limit), " for others")
   }
+}
+
+# Since 1.3.0 options of plumber may be set as variables of the environment, too.
+plumber_option <- function(name, default) {
+  plumber <- asNamespace("plumber")
+  name <- paste0("plumber.", name)
+  if (exists("get_option_or_env", plumber, inherits = FALSE)) return(plumber$get_option_or_env(name, default))
+  getOption(name, default)
 }

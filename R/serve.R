@@ -1,11 +1,6 @@
-# Starting a server in this session. Not for what the engine does (engine.R calls it), nor for what an app becomes
-# (compile.R). Neighbours: serve-settings.R, pool-settings.R (the arguments), service.R (worker processes), control.R
-# (stopping and asking), run.R (an app in a file).
-
-# What is being served: app, apps (it and all mounted ones), graceful_timeout, places (see places()) and url,
-# the first of them, worker_hooks, and for worker
-# processes those fields that service.R names; empty when nothing is.
-server <- new.env(parent = emptyenv())
+# Starting a server in this session. Not for what the engine does (serve-session.R calls it), nor for what an app
+# becomes (app-compile.R). Neighbours: settings-serve.R, settings-groups.R (the arguments), serve-processes.R (worker
+# processes), serve-control.R (stopping and asking), serve-file.R (an app in a file).
 
 #' Serve an app over HTTP
 #'
@@ -271,69 +266,4 @@ bound_to <- function(host) {
   if (!any(all)) return(NULL)
   ports <- sub(".*:", "", server$places$urls[all])
   paste0(ifelse(grepl("::", host[all], fixed = TRUE), "[::]", "0.0.0.0"), ":", ports, collapse = ", ")
-}
-
-and_list <- function(x) {
-  n <- length(x)
-  if (n == 1L) x else paste(paste(x[-n], collapse = ", "), "and", x[[n]])
-}
-
-# After the start: says so, and serves. Who reads that it listens may press Ctrl-C at once, and that must end it in
-# peace: so signals are caught before it is said, and interrupts are let in where something is done about them.
-go_on <- function(block, announce) {
-  if (block) return(suspendInterrupts(block_until_stopped(announce)))
-  announce()
-  go_idle()
-}
-
-# The session is left to itself: events come as callbacks, and so do requests where it is the worker. The package
-# 'later' takes longer to load than a worker to start, so it is loaded where it is needed, and when the server listens.
-go_idle <- function() {
-  loadNamespace("later")
-  if (service_running()) .Call(C_service_go_idle) else .Call(C_session_go_idle)
-}
-
-# Until dr_stop(), Ctrl-C, or a signal that says so; then all is stopped.
-block_until_stopped <- function(announce) {
-  engine$interrupted <- FALSE
-  catch_signals()
-  on.exit({
-    allowInterrupts(dr_stop())
-    .Call(C_signals_release)
-    if (by_signal) leave_by_signal()
-  })
-  by_signal <- FALSE
-  announce()
-  by_signal <- tryCatch(
-    allowInterrupts(if (service_running()) service_block() else engine_block()),
-    interrupt = function(condition) TRUE
-  )
-  invisible()
-}
-
-run_start_hook <- function(hook, what, call) {
-  withCallingHandlers(hook(), error = function(error) {
-    stop_drover("hook", paste0(what, " failed: ", conditionMessage(error)), call = call, parent = error)
-  })
-}
-
-# The stop hooks, last first, and everything about the last server forgotten.
-end_serving <- function() {
-  apps <- server$apps
-  worker_stop <- server$worker_stop
-  unlink(server$files)
-  options(server$options)
-  .Call(C_uploads_remove)
-  rm(list = ls(server), envir = server)
-  for (one in apps) one$serving <- FALSE
-  for (hook in worker_stop) run_stop_hook(hook, "on_worker_stop")
-  for (one in rev(apps)) {
-    for (hook in rev(one$on_stop)) run_stop_hook(hook, "stop hook")
-  }
-}
-
-run_stop_hook <- function(hook, what) {
-  tryCatch(hook(), error = function(error) {
-    warning(what, " failed: ", conditionMessage(error), call. = FALSE)
-  })
 }

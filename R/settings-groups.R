@@ -1,5 +1,5 @@
 # Settings in groups: the functions that make one, and how dr_serve() and dr_run() take them. What each may be says the
-# table (settings-table.R), and what those may be that are no group's says serve-settings.R.
+# table (settings-table.R), and what those may be that are no group's says settings-serve.R.
 
 #' Limits of sizes and numbers
 #'

@@ -1,6 +1,6 @@
 # The table of settings, inst/settings.dcf: what each may be, and its default. Checks are made of it here; flags,
 # variables and keys of a settings file are by the program, of the same file. Neighbours: check.R (the checks
-# themselves), units.R (sizes and times as strings), settings-groups.R (the functions that have the settings as
+# themselves), settings-units.R (sizes and times as strings), settings-groups.R (the functions that have the settings as
 # arguments).
 
 settings <- new.env(parent = emptyenv())
@@ -61,4 +61,20 @@ check_setting <- function(name, value, call) {
     }
   )
   value
+}
+
+# Also an argument of routes.
+check_client_gone <- function(on_client_gone, call) {
+  check_choice_or_null(on_client_gone, "on_client_gone", c("finish", "interrupt"), call)
+}
+
+# Where lines are written, as the engine takes it.
+check_log <- function(log, arg, call) {
+  right <- "\"stderr\", \"none\", or the path of a file in an existing folder"
+  if (!is_string(log) || !nzchar(log)) stop_argument(arg, right, log, call)
+  # as for other programs
+  if (log == "-") return("stderr")
+  if (log %in% c("stderr", "none")) return(log)
+  if (dir.exists(log) || !dir.exists(dirname(path.expand(log)))) stop_argument(arg, right, log, call)
+  log
 }

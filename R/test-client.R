@@ -2,9 +2,6 @@
 # socket in a temporary folder instead of a port. Not for the checks of answers (test-expectations.R). Neighbours:
 # serve.R, src/exchange.c.
 
-# The client whose server runs now, or NULL.
-testing <- new.env(parent = emptyenv())
-
 #' Ask an app, in tests
 #'
 #' A client for an app that needs no port and no second process: handlers run in this session, where `browser()`,
@@ -121,15 +118,6 @@ begin_testing <- function(client, call) {
     }
   )
   testing$client <- client
-}
-
-# Stops the server of a client, if one runs: the session is for another one.
-end_testing <- function() {
-  if (is.null(testing$client)) return(invisible())
-  rm("client", envir = testing)
-  dr_stop(graceful_timeout = 0)
-  unlink(testing$folder, recursive = TRUE)
-  invisible()
 }
 
 test_request <- function(client, method, path, query, headers, body, json, form, has_json, call) {

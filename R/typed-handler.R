@@ -1,5 +1,5 @@
 # Handlers that take values as arguments, by name. Neighbours: route-types.R (what is declared), typed-values.R (the
-# values), compile.R (which has handlers made when the server starts).
+# values), app-compile.R (which has handlers made when the server starts).
 
 # Which values a handler takes: NULL when it takes the request or nothing, as all handlers without types do.
 # `types`: see route_types(); `placeholders`: names in the path.

@@ -1,5 +1,5 @@
 # Registering a handler of WebSockets that is a function in C or C++ of another package. Neighbours: websocket-routes.R
-# (those in R, and what both have in common), app-cpp.R, natives.R.
+# (those in R, and what both have in common), app-cpp.R, worker-natives.R.
 
 #' Serve WebSockets by a handler in C or C++
 #'

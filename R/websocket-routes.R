@@ -1,5 +1,5 @@
 # Registering handlers of WebSockets, and what becomes of them when the app is compiled. The sockets are the engine's:
-# R is called for what happens on them. Neighbours: websocket.R, what a handler can do; websocket-conn.R; compile.R.
+# R is called for what happens on them. Neighbours: websocket.R, what a handler can do; websocket-conn.R; app-compile.R.
 
 #' Serve WebSockets
 #'

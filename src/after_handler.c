@@ -1,6 +1,6 @@
 /* What is to be done around each call of a handler, or of a stream's generator: what it must not leave to the next one,
  * or to the session. Neighbours: worker.c and streams.c, which call them; hygiene.c, which sees what is left;
- * R/hygiene.R, which puts it right. */
+ * R/worker-hygiene.R, which puts it right. */
 #include "after_handler.h"
 #include "hygiene.h"
 #include "process.h"

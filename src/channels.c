@@ -1,6 +1,6 @@
 /* What R wants the server to do. WebSockets as R has them: `conn` objects, the call of a handler for a message, and
  * what handlers want sent. The sockets are the server's, and so are rooms and the states of connections: a worker has
- * nothing of them that it could take with it. Neighbours: R/websocket*.R, R/cache.R, binding/src/channels.rs. */
+ * nothing of them that it could take with it. Neighbours: R/websocket*.R, R/policy-cache.R, binding/src/channels.rs. */
 #include "channels.h"
 #include "build.h"
 #include "clock.h"
@@ -281,7 +281,7 @@ SEXP drv_channels_members(SEXP room) {
   return say(&command);
 }
 
-/* Responses that the server keeps: R/cache.R has checked what is asked. */
+/* Responses that the server keeps: R/policy-cache.R has checked what is asked. */
 SEXP drv_channels_purge(SEXP by, SEXP text) {
   const void *before = vmaxget();
   drv_command command = {.kind = PURGE, .small = Rf_asInteger(by), .room = drv_text(text)};

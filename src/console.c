@@ -1,6 +1,6 @@
 /* The log of a session at a console, written by R as its own output is: front ends such as RStudio and Jupyter show
- * that, and nothing that threads write to standard error. Records wait in rust/crates/engine/src/observe/console.rs;
- * 'later' has them written when R is at its prompt, and R/engine.R between two requests.
+ * that, and nothing that threads write to standard error. Records wait in rust/crates/observe/src/console.rs;
+ * 'later' has them written when R is at its prompt, and session.c between two requests.
  */
 #include "console.h"
 #include "drover_rust.h"

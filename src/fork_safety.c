@@ -1,5 +1,5 @@
 /* What this process holds that its forks must not share: connections to databases, children, threads. Neighbours:
- * rust/crates/fork_safety (which finds it), threads.c, zygote.c (which forks), R/fork-safety.R. */
+ * rust/crates/fork_safety (which finds it), threads.c, zygote.c (which forks), R/worker-fork-safety.R. */
 #include "fork_safety.h"
 #include "build.h"
 #include "drover_rust.h"

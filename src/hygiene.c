@@ -1,6 +1,6 @@
 /* Whether a handler left the session as it found it: working directory, locale, options that change what errors and
  * warnings do, sinks, graphics devices. Only the look is here, in some hundred nanoseconds; the repair is in
- * R/hygiene.R. */
+ * R/worker-hygiene.R. */
 #include "hygiene.h"
 #include <locale.h>
 #include <math.h>

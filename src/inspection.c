@@ -1,5 +1,5 @@
 /* A process that serves looks at itself: it samples R's stack, or measures what its memory holds. Here is when that
- * begins and ends, which is between requests, and what is counted meanwhile; R/inspection.R does it. Neighbours:
+ * begins and ends, which is between requests, and what is counted meanwhile; R/worker-inspection.R does it. Neighbours:
  * worker.c (the loop), process.c (which hears what the server wants). */
 #include "inspection.h"
 #include "clock.h"

@@ -1,5 +1,5 @@
 /* Ending a script that waits: once its server was ended by a signal, there is nothing left to wait for. R looks at its
- * input handlers while it sleeps; R/leave.R does the same for code that waits in the package 'later'. */
+ * input handlers while it sleeps; R/serve-leave.R does the same for code that waits in the package 'later'. */
 #include "leave.h"
 #include <R_ext/eventloop.h>
 #include <sys/eventfd.h>

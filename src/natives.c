@@ -1,5 +1,5 @@
 /* C handlers of other packages on their way from R to the engine: their addresses, and what R keeps for them. They are
- * not called from here, and not with R: crate `native`. Neighbours: R/natives.R, binding/src/natives.rs. */
+ * not called from here, and not with R: crate `native`. Neighbours: R/worker-natives.R, binding/src/natives.rs. */
 #include "natives.h"
 #include "r.h"
 #include <R_ext/Rdynload.h>

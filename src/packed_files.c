@@ -1,4 +1,4 @@
-/* Files that are packed ahead of time. Neighbours: rust/crates/binding/src/packed_files.rs, R/compress-files.R. */
+/* Files that are packed ahead of time. Neighbours: rust/crates/binding/src/packed_files.rs, R/command-compress.R. */
 #include "packed_files.h"
 #include "build.h"
 #include "r.h"

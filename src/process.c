@@ -12,7 +12,8 @@
  * it with the context, so that what deals with the failure is safe, too. What arrives there is forgotten before the
  * next handler.
  *
- * Neighbours: worker.c (the loop), zygote.c (which has it begin), rust/crates/binding/src/process.rs (the control channel).
+ * Neighbours: worker.c (the loop), zygote.c (which has it begin), rust/crates/binding/src/process.rs (the control
+ * channel).
  */
 #define _GNU_SOURCE /* F_SETSIG and the like */
 #include "process.h"

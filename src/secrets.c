@@ -1,4 +1,4 @@
-/* Hashes of passwords and tokens. Neighbours: rust/crates/binding/src/secrets.rs, R/password.R. */
+/* Hashes of passwords and tokens. Neighbours: rust/crates/binding/src/secrets.rs, R/auth-password.R. */
 #include "secrets.h"
 #include "build.h"
 #include "r.h"

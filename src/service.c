@@ -1,7 +1,7 @@
 /* A session whose handlers run in worker processes: the server and its supervisor, seen from the main thread, which
  * only hears of events. Blocking, it sleeps in poll() on a bell of its own; otherwise it is called through the event
- * loop of 'later'. Neighbours: R/service.R, rust/crates/binding/src/service.rs. Not for a session that is its own
- * worker: session.c.
+ * loop of 'later'. Neighbours: R/serve-processes.R, rust/crates/binding/src/service.rs. Not for a session that is its
+ * own worker: session.c.
  */
 #define _GNU_SOURCE /* eventfd */
 #include "service.h"

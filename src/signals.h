@@ -11,7 +11,7 @@ int drv_signals_end(void);
  * process. */
 void drv_signals_of_worker(int bell);
 
-/* All four are noted from now on, and ring this bell, or -1. Where they are noted, they ring another one from now on. */
+/* All four are noted from now on, and ring this bell, or -1. Where they are noted already, they ring another one. */
 void drv_signals_catch(int bell);
 void drv_signals_ring(int bell);
 

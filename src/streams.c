@@ -3,7 +3,7 @@
  *
  * Rust knows when a generator is due and what its client has taken (worker/src/streams.rs); here is what is called, and
  * what it gives. Of each stream, R keeps an environment with `next_chunk`, `state` and `cancelled`, in which the call
- * is evaluated. A generator that jumps ends in guard() of R/worker.R, as a handler does, which comes back with
+ * is evaluated. A generator that jumps ends in guard() of R/worker-loop.R, as a handler does, which comes back with
  * drv_streams_failed().
  */
 #include "streams.h"

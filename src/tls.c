@@ -1,4 +1,4 @@
-/* A certificate for development. Neighbours: rust/crates/binding/src/tls.rs, R/tls.R. */
+/* A certificate for development. Neighbours: rust/crates/binding/src/tls.rs, R/settings-tls.R. */
 #include "tls.h"
 #include "build.h"
 #include "r.h"

@@ -1,6 +1,6 @@
 /* The folder for large bodies of this session's server, from the start of the server to its end, or to the end of the
  * session. Forks know its path and hold its lock, but it is not theirs to remove. Neighbours:
- * rust/crates/engine/src/uploads.rs, R/serve-settings.R. */
+ * rust/crates/httpd/src/uploads.rs, R/settings-serve.R. */
 #include "uploads.h"
 #include "build.h"
 #include "r.h"

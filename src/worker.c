@@ -38,7 +38,7 @@
 /* R_interrupts_suspended; after Rinternals.h, whose types it uses */
 #include <R_ext/GraphicsEngine.h>
 
-/* What drv_worker_run is to do, and why it returned; R/worker.R has the same numbers. */
+/* What drv_worker_run is to do, and why it returned; R/worker-loop.R has the same numbers. */
 enum mode { IDLE = 0, BLOCK = 1, DRAIN = 2 };
 enum outcome { STOPPED = 0, EVENTS = 1, QUIET = 2, ABORTED = 3 };
 

@@ -4,7 +4,7 @@
  * It is either a fork of the session (drv_zygote_fork), or a fresh R process whose standard input is the control
  * channel (drv_zygote_adopt). It has no threads of ours and runs no handlers. When the server ends, so does it, and so
  * do its workers; each has a lifeline of its own (process.c) for the case that the zygote goes first. Neighbours:
- * R/zygote.R, process.c (what a worker does), rust/crates/binding/src/zygote.rs (the control channel).
+ * R/worker-zygote.R, process.c (what a worker does), rust/crates/binding/src/zygote.rs (the control channel).
  */
 #define _GNU_SOURCE /* SOCK_CLOEXEC, O_CLOEXEC and the like */
 #include "zygote.h"

@@ -1,5 +1,5 @@
-# Circles of modules, inside a crate and among the C files: sourced by run.R. A module is a file; a folder's mod.rs stands
-# for the folder.
+# Circles of modules: in a crate, among the C files and among those of R/. Sourced by run.R. A module is a file; a
+# folder's mod.rs stands for the folder.
 
 # What the modules of a crate import from each other: list(modules, edges), edges a matrix with the columns from and to.
 # Code that is only built for tests or fuzz targets does not count, nor does what lib.rs makes public.
@@ -48,8 +48,8 @@ longest_module <- function(parts, modules) {
   utils::tail(candidates[candidates %in% modules], 1L)
 }
 
-# The circles among modules: for each set of them that reach each other, a text with the arrows in it. `edges` is a matrix
-# with the columns from and to.
+# The circles among modules: for each set of them that reach each other, a text with the arrows in it. `edges` is a
+# matrix with the columns from and to.
 circles <- function(modules, edges) {
   reach <- matrix(FALSE, length(modules), length(modules), dimnames = list(modules, modules))
   reach[edges] <- TRUE
@@ -82,4 +82,20 @@ c_names <- function(folder) {
     cbind(from = rep(file, length(targets)), to = targets)
   })
   list(modules = files, edges = do.call(rbind, c(list(matrix("", 0L, 2L)), edges)))
+}
+
+# What files of R/ use of each other: functions and variables that one defines, by R's own scoping. What is named in a
+# text, as by C, is not seen.
+r_uses <- function(folder) {
+  files <- list.files(folder, "\\.R$")
+  is_definition <- function(one) is.call(one) && identical(one[[1L]], quote(`<-`)) && is.symbol(one[[2L]])
+  code <- lapply(file.path(folder, files), function(file) as.list(parse(file, keep.source = FALSE)))
+  defined <- lapply(code, function(lines) vapply(Filter(is_definition, lines), function(one) as.character(one[[2L]]), ""))
+  home <- stats::setNames(rep(files, lengths(defined)), unlist(defined))
+  edges <- Map(function(file, lines) {
+    used <- codetools::findGlobals(as.function(list(as.call(c(quote(`{`), lines)))))
+    targets <- setdiff(unique(home[intersect(used, names(home))]), file)
+    cbind(from = rep(file, length(targets)), to = targets)
+  }, files, code)
+  list(modules = files, edges = do.call(rbind, unname(edges)))
 }

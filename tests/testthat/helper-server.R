@@ -1,5 +1,5 @@
 # A server in a child R process, and curl to talk to it: what every test over real sockets starts from.
-# Not for tests of an app's compiled form: those need no server (test-compile.R).
+# Not for tests of an app's compiled form: those need no server (test-app-compile.R).
 
 # Writes `app_code` to a file, runs it with Rscript and waits until the server listens.
 #   app_code  a braced R expression, or lines of R code, that leave a dr_app in the variable `app`

@@ -1,5 +1,5 @@
 # Handlers in worker processes: which process runs what, what they share, and how they start and end. Their deaths are
-# in test-workers-faults.R, new generations in test-reload.R, files in test-run.R.
+# in test-workers-faults.R, new generations in test-reload.R, files in test-serve-file.R.
 
 test_that("each worker is a process of its own, and none of them is the session", {
   server <- serve_workers(pid_app(), 3L)

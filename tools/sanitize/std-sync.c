@@ -3,9 +3,9 @@
  * which got a lock comes after the thread that gave it up. Without this it takes every contended lock for a race.
  *
  * The linker's --wrap sends calls of these functions here; tools/sanitize.sh finds their mangled names (LOCK, READ,
- * WRITE, WAIT, WAIT_TIMEOUT, ONCE). All arguments are words or fit in one, so Rust's calling convention for them is C's. What is
- * inlined into instrumented code (locks that are free, atomics) it sees by itself. Nothing is suppressed here: only
- * order that there is, is told.
+ * WRITE, WAIT, WAIT_TIMEOUT, ONCE). All arguments are words or fit in one, so Rust's calling convention for them is
+ * C's. What is inlined into instrumented code (locks that are free, atomics) it sees by itself. Nothing is suppressed
+ * here: only order that there is, is told.
  */
 #include <stdint.h>
 

@@ -35,5 +35,6 @@ mod tasks;
 mod tls;
 mod units;
 mod uploads;
+mod worker_settings;
 mod yaml;
 mod zygote;

@@ -3,7 +3,7 @@
 
 use crate::node::Str;
 use crate::reply;
-use crate::request::{Cell, RouteInfo};
+use crate::request::{Cell, RouteInfo, Rules};
 use crate::shield::shield;
 use crate::strings::with_guard;
 use engine::{AppConfig, Level, RouteConfig, NOT_FOUND_ROUTE};
@@ -19,13 +19,10 @@ pub struct Link {
     pub(crate) worker: Worker,
     /// of each stream, by its number, how lines of the log about it begin
     pub(crate) streams: Vec<Box<str>>,
-    /// those of the app, and after them two for tasks
-    pub(crate) routes: Vec<RouteInfo>,
+    pub(crate) rules: Rules,
     not_found: u32,
     /// tasks that were asked for
     pub(crate) tasks: u64,
-    pub(crate) limits: admission::Limits,
-    pub(crate) upload_path: PathBuf,
     pub(crate) log: LogLine,
     ends_when_broken: bool,
 }
@@ -59,8 +56,8 @@ impl Link {
         log: LogLine,
     ) -> Self {
         let Routes { routes, not_found } = app;
-        let streams = Vec::new();
-        Link { worker, streams, routes, not_found, tasks: 0, limits, upload_path, log, ends_when_broken: false }
+        let rules = Rules { routes, limits, upload_path };
+        Link { worker, streams: Vec::new(), rules, not_found, tasks: 0, log, ends_when_broken: false }
     }
 
     /// The same, in a process of its own.
@@ -142,7 +139,7 @@ pub unsafe extern "C" fn drv_link_next(link: *mut Link, cell: *mut Cell, traits:
         };
         with_guard(fields::guard::CollisionGuard::begin);
         let Some((number, is_event)) = cell.open(job) else { return 0 };
-        let route = link.routes.get(number as usize).filter(|_| number != NOT_FOUND_ROUTE);
+        let route = link.rules.routes.get(number as usize).filter(|_| number != NOT_FOUND_ROUTE);
         let has_params = if route.is_some_and(RouteInfo::has_params) { HAS_PARAMS } else { 0 };
         // SAFETY: the caller's.
         unsafe { traits.write(has_params | if is_event { IS_EVENT } else { 0 }) };

@@ -1,5 +1,5 @@
-//! Files that are packed ahead of time, beside the ones that they are of, for R/compress-files.R. Neighbours: `coding`
-//! (which packs), `engine`'s assets (which send them).
+//! Files that are packed ahead of time, beside the ones that they are of, for R/command-compress.R. Neighbours:
+//! `coding` (which packs), `engine`'s assets (which send them).
 
 use crate::node::Str;
 use crate::shield::{shield, Error};

@@ -7,7 +7,7 @@ use crate::link::{Link, Routes};
 use crate::natives::CNatives;
 use crate::node::Str;
 use crate::shield::{shield, Error};
-use crate::zygote::WorkerSettings;
+use crate::worker_settings::WorkerSettings;
 use engine::{AppConfig, Format, Level, Runs};
 use exchange::Handlers;
 use shm::{Channel, Received, WorkerEnd, FDS};

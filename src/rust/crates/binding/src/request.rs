@@ -3,18 +3,20 @@
 //! A [`Cell`] belongs to one `req` object and is used again for the next request when nothing holds that object any
 //! more, so a request that no field of is read costs no allocation. C asks for fields by number ([`Field`]) and makes R
 //! objects of the answer at once; what the answer points at lives until C says that they are made. `route`, `upload`
-//! and `answer` are its parts, `fault` is why there is none.
+//! and `answer` are its parts, `fault` is why there is none, `rules` is what it is read by; `cells` has the functions
+//! that C calls.
 
 mod answer;
+mod cells;
 mod fault;
 mod route;
+mod rules;
 mod upload;
 
 pub use route::RouteInfo;
+pub(crate) use rules::Rules;
 
-use crate::link::Link;
-use crate::node::{Kind, Node, Str};
-use crate::shield::{shield, Error};
+use crate::node::{Kind, Node};
 use crate::strings;
 use answer::Answer;
 use engine::with_names;
@@ -22,9 +24,10 @@ use exchange::Trace;
 use fault::Fault;
 use std::borrow::Cow;
 use std::ffi::OsStr;
+use std::fmt::Write;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::{fmt::Write, fs, ptr};
 use upload::Upload;
 use wire::socket::{Event, What};
 use wire::{BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_NAMED, FLAG_SOCKET};
@@ -255,43 +258,43 @@ impl Cell {
     }
 
     /// Reads a multipart body, once.
-    fn load_upload(&mut self, link: &Link) -> Result<(), Fault> {
+    fn load_upload(&mut self, rules: &Rules) -> Result<(), Fault> {
         if self.upload.is_none() && self.media() == Media::Multipart {
             let content_type = self.header(b"content-type").unwrap_or_default();
-            self.upload = Some(Upload::read(content_type, self.body(), link)?);
+            self.upload = Some(Upload::read(content_type, self.body(), rules)?);
         }
         Ok(())
     }
 
     /// The answer, which is in use until `reading` is set back.
-    fn ask(&mut self, field: Field, link: &Link) -> Result<&Node, Fault> {
+    fn ask(&mut self, field: Field, rules: &Rules) -> Result<&Node, Fault> {
         if matches!(field, Field::Body | Field::Raw | Field::Form | Field::Files | Field::Query) {
             self.load_body()?;
         }
         if matches!(field, Field::Form | Field::Files) {
-            self.load_upload(link)?;
+            self.load_upload(rules)?;
         }
         if self.answers.len() == self.reading {
             self.answers.push(Answer::default());
         }
         let mut answer = std::mem::take(&mut self.answers[self.reading]);
         answer.clear();
-        let result = self.fill(field, link, &mut answer);
+        let result = self.fill(field, rules, &mut answer);
         let at = self.reading;
         self.answers[at] = answer;
         result?;
         let root = &self.answers[at].root;
         if field.is_of_the_client() {
-            strings::check(root, link.limits.max_collisions)?;
+            strings::check(root, rules.limits.max_collisions)?;
         }
         self.reading += 1;
         Ok(root)
     }
 
-    fn fill(&self, field: Field, link: &Link, answer: &mut Answer) -> Result<(), Fault> {
+    fn fill(&self, field: Field, rules: &Rules, answer: &mut Answer) -> Result<(), Fault> {
         let request = self.request().ok_or(Fault::GONE)?;
         let head = request.head;
-        let Link { routes, limits, .. } = link;
+        let Rules { routes, limits, .. } = rules;
         let route = routes.get(head.route as usize);
         match field {
             Field::Method => answer.string(head.method),
@@ -366,143 +369,4 @@ fn as_text(bytes: &[u8]) -> Cow<'_, [u8]> {
         Ok(_) => Cow::Borrowed(bytes),
         Err(_) => Cow::Owned(bytes.iter().map(|&b| b as char).collect::<String>().into_bytes()),
     }
-}
-
-/// A cell for a `req` object.
-#[no_mangle]
-pub extern "C" fn drv_cell_new() -> *mut Cell {
-    Box::into_raw(Box::default())
-}
-
-/// Ends a cell.
-///
-/// # Safety
-/// `cell` came from `drv_cell_new` and is not used after.
-#[no_mangle]
-pub unsafe extern "C" fn drv_cell_free(cell: *mut Cell) {
-    // SAFETY: the caller's.
-    shield((), || drop(unsafe { Box::from_raw(cell) }));
-}
-
-/// The worker has had nothing to do for a while, and nobody else has the request in `cell`: what was kept of the last
-/// one goes, and what C was shown last.
-///
-/// # Safety
-/// `cell` is live, and C reads nothing that it was shown before.
-#[no_mangle]
-pub unsafe extern "C" fn drv_cell_rest(cell: *mut Cell) {
-    // SAFETY: the caller's.
-    let cell = unsafe { &mut *cell };
-    shield((), || {
-        cell.rest();
-        crate::events::forget();
-        crate::channels::forget();
-        crate::yaml::forget();
-    });
-}
-
-/// The field of this number of the request in `cell`. Null, and an error, when the client's bytes do not give one.
-///
-/// # Safety
-/// `link` and `cell` are live, `error` is valid for writing. The node lives until `drv_cell_built`, which must follow
-/// unless R jumps, or until the cell gets a new request.
-#[no_mangle]
-pub unsafe extern "C" fn drv_cell_field(
-    link: *const Link,
-    cell: *mut Cell,
-    field: u32,
-    error: *mut Error,
-) -> *const Node {
-    // SAFETY: the caller's; C uses both from one thread only.
-    let (link, cell) = unsafe { (&*link, &mut *cell) };
-    let asked = shield(Err(Fault::GONE), || match FIELDS.get(field as usize) {
-        Some(&field) => cell.ask(field, link).map(ptr::from_ref),
-        None => Err(Fault::GONE),
-    });
-    match asked {
-        Ok(node) => node,
-        Err(fault) => {
-            // SAFETY: the caller's.
-            unsafe { Error::put(error, fault.status, fault.message) };
-            ptr::null()
-        }
-    }
-}
-
-/// The node that the cell gave last is not needed any more.
-///
-/// # Safety
-/// `cell` is live.
-#[no_mangle]
-pub unsafe extern "C" fn drv_cell_built(cell: *mut Cell) {
-    // SAFETY: the caller's.
-    let cell = unsafe { &mut *cell };
-    cell.reading = cell.reading.saturating_sub(1);
-}
-
-/// The bytes of the body of the request in `cell`. Null, and an error, when they cannot be read.
-///
-/// # Safety
-/// As [`drv_cell_field`]; `len` is valid for writing.
-#[no_mangle]
-pub unsafe extern "C" fn drv_cell_body(cell: *mut Cell, len: *mut usize, error: *mut Error) -> *const u8 {
-    // SAFETY: the caller's.
-    let cell = unsafe { &mut *cell };
-    match shield(Err(Fault::GONE), || cell.load_body().map(|()| ptr::from_ref(cell.body()))) {
-        Ok(body) => {
-            // SAFETY: the body is the cell's, which C holds.
-            let body: &[u8] = unsafe { &*body };
-            // SAFETY: the caller's.
-            unsafe { len.write(body.len()) };
-            body.as_ptr()
-        }
-        Err(fault) => {
-            // SAFETY: the caller's.
-            unsafe { Error::put(error, fault.status, fault.message) };
-            ptr::null()
-        }
-    }
-}
-
-/// The bytes of the field of this number of the request in `cell`, which is JSON. Null when there is none.
-///
-/// # Safety
-/// `cell` is live, and what is returned is used before it gets a new request; `len` is valid for writing.
-#[no_mangle]
-pub unsafe extern "C" fn drv_cell_json(cell: *const Cell, field: u32, len: *mut usize) -> *const u8 {
-    // SAFETY: the caller's.
-    let cell = unsafe { &*cell };
-    let json = shield(ptr::slice_from_raw_parts(ptr::null(), 0), || {
-        let head = cell.request().map(|request| request.head);
-        let json = head.and_then(|head| match FIELDS.get(field as usize) {
-            Some(Field::Auth) => Some(head.auth),
-            Some(Field::Session) => Some(head.session),
-            _ => None,
-        });
-        json.filter(|json| !json.is_empty()).map_or(ptr::slice_from_raw_parts(ptr::null(), 0), ptr::from_ref)
-    });
-    // SAFETY: the caller's.
-    unsafe { len.write(json.len()) };
-    json.cast()
-}
-
-/// 1 when the request in `cell` has this method, this target and no body.
-///
-/// # Safety
-/// `cell` is live; the texts are C's for the call.
-#[no_mangle]
-pub unsafe extern "C" fn drv_cell_asks_for(cell: *const Cell, method: Str, target: Str) -> i32 {
-    // SAFETY: the caller's.
-    let (cell, method, target) = unsafe { (&*cell, method.as_bytes(), target.as_bytes()) };
-    shield(0, || i32::from(cell.asks_for(method, target)))
-}
-
-/// 1 while the request in `cell` has not been replied to.
-///
-/// # Safety
-/// `cell` is live.
-#[no_mangle]
-pub unsafe extern "C" fn drv_cell_is_open(cell: *const Cell) -> i32 {
-    // SAFETY: the caller's.
-    unsafe { i32::from((*cell).job.is_some()) }
 }

@@ -1,4 +1,4 @@
-//! Hashes of passwords and tokens, made for R. Neighbours: `identity` (which makes them), R/auth.R, R/password.R.
+//! Hashes of passwords and tokens, made for R. Neighbours: `identity` (which makes them), R/auth.R, R/auth-password.R.
 
 use crate::node::Str;
 use crate::shield::{shield, Error};

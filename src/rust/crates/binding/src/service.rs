@@ -1,5 +1,6 @@
 //! The server of a session that runs no handlers itself: processes do, which the supervisor looks after. All functions
-//! are for the main thread; the supervisor's thread calls `wake` only. Neighbours: `src/service.c`, R/service.R.
+//! are for the main thread; the supervisor's thread calls `wake` only. Neighbours: `src/service.c`,
+//! R/serve-processes.R.
 
 use crate::console::console;
 use crate::node::{Kind, Node, Str};

@@ -25,7 +25,7 @@ pub unsafe extern "C" fn drv_task_say(link: *mut Link, cell: *const Cell, timeou
             None => 0,
         };
         link.tasks += 1;
-        let (number, route) = (link.tasks, (link.routes.len() - 2) as u32);
+        let (number, route) = (link.tasks, (link.rules.routes.len() - 2) as u32);
         let mut message = Vec::with_capacity(call.len() + 64);
         Task { number, route, request, timeout: timeout as u64, call }.encode(&mut message);
         if link.worker.say(&message, false) {

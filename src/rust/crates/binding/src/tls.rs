@@ -1,4 +1,4 @@
-//! A certificate for development, made for R. Neighbours: `engine` (which makes it), R/tls.R.
+//! A certificate for development, made for R. Neighbours: `engine` (which makes it), R/settings-tls.R.
 
 use crate::node::Str;
 use crate::shield::{shield, Error};

@@ -6,31 +6,13 @@ use crate::link::Link;
 use crate::node::Str;
 use crate::process::Process;
 use crate::shield::{borrowed, shield, Error};
-use admission::Limits;
-use engine::{AppConfig, Format};
-use serde::Deserialize;
+use crate::worker_settings::WorkerSettings;
+use engine::AppConfig;
 use shm::{Channel, LinkFds, Received};
-use std::collections::BTreeMap;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd};
-use std::path::PathBuf;
 use std::time::Duration;
 use std::{io, ptr};
 use wire::control::{ZygoteNews, ZygoteOrder};
-
-/// What a worker must know of the server's settings.
-#[derive(Deserialize)]
-pub(crate) struct WorkerSettings {
-    pub(crate) limits: Limits,
-    pub(crate) upload_path: PathBuf,
-    pub(crate) cpp_workers: usize,
-    pub(crate) debug: bool,
-    #[serde(default)]
-    pub(crate) log_format: Format,
-    #[serde(default)]
-    pub(crate) metrics: bool,
-    #[serde(default)]
-    pub(crate) otel: BTreeMap<String, String>,
-}
 
 /// The end of the channel, the app, and the order that is being carried out.
 pub struct Zygote {

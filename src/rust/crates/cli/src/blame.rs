@@ -1,14 +1,18 @@
 //! Errors about the value of a setting name where it comes from: a variable of the environment, and not the flag, which
 //! nobody has given; where values only do not fit together, a line of the settings file, too. Neighbours: `options`,
-//! which has the errors; `given`, which knows the places.
+//! which finds the errors; `given`, which knows the places.
 
 use crate::given::Given;
-use crate::options::usage;
 use clap::builder::Resettable;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::Command;
 use std::error::Error as _;
 use std::ffi::OsString;
+
+/// An error about how the program is used.
+pub(crate) fn usage(kind: ErrorKind, text: &str) -> clap::Error {
+    clap::Error::raw(kind, format!("{text}\n"))
+}
 
 /// The error of reading these arguments by this command. One about a value that goes away without a variable names it.
 pub(crate) fn of_variable(error: clap::Error, command: &Command, args: &[OsString]) -> clap::Error {

@@ -2,8 +2,9 @@
 //! the terminal and in the browser, and pages that are open are loaded again. Neighbours: `watch` (what changes),
 //! `serve` (which has it all), and `engine::Development` (what the browser sees).
 
-use crate::options::{self, DevArgs, Told};
+use crate::options;
 use crate::tell::{say, write};
+use crate::told::{DevArgs, Told};
 use crate::watch::{Change, Need, Watch};
 use crate::words;
 use crate::written::Habits;

@@ -1,7 +1,7 @@
-//! `drover docker`, as it is asked for. What it does is R's: R/docker.R.
+//! `drover docker`, as it is asked for. What it does is R's: R/command-docker.R.
 
 use crate::help::DOCKER_EXAMPLES;
-use crate::options::{further, Asked, Program, Tool};
+use crate::tool::{further, Program, Tool};
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,13 +29,13 @@ pub(crate) struct DockerArgs {
 
 impl DockerArgs {
     /// The command for R.
-    pub(crate) fn tool(self) -> Asked {
+    pub(crate) fn tool(self) -> Tool {
         let DockerArgs { file, port, base, force, program, args } = self;
         let mut words: Vec<OsString> =
             vec!["docker".into(), file.clone().into(), "--port".into(), port.to_string().into()];
         words.extend(base.into_iter().flat_map(|base| ["--base".into(), base.into()]));
         words.extend(force.then(|| "--force".into()));
         words.extend(further(args));
-        Asked::Tool(Tool { words, app: Some((file, None)), r: program.r })
+        Tool { words, app: Some((file, None)), r: program.r }
     }
 }

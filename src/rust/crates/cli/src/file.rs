@@ -2,7 +2,7 @@
 //! are the names of settings, at the top or in the table of their group; its values are read as those of flags are.
 //! Errors name file, line and key.
 
-use crate::surroundings::nearest;
+use crate::nearest::nearest;
 use crate::table::{find, settings, Setting, GROUPS};
 use crate::values::Kind;
 use rustix::process::geteuid;

@@ -1,9 +1,8 @@
 //! `drover install` and `drover completions`: the program at hand in a shell.
 
 use crate::exit::{Code, Error};
-use crate::options;
 use crate::tell::print;
-use clap::Args;
+use clap::{Args, Command};
 use clap_complete::{generate, Shell};
 use rustix::process::geteuid;
 use std::env;
@@ -39,18 +38,18 @@ pub struct CompletionsArgs {
     shell: String,
 }
 
-/// Prints what the shell is to read.
+/// Prints what the shell is to read of this command.
 ///
 /// # Errors
 /// When it cannot be written.
-pub(crate) fn completions(args: &CompletionsArgs) -> Result<(), Error> {
+pub(crate) fn completions(args: &CompletionsArgs, mut command: Command) -> Result<(), Error> {
     let shell = match args.shell.as_str() {
         "zsh" => Shell::Zsh,
         "fish" => Shell::Fish,
         _ => Shell::Bash,
     };
     let mut text = Vec::new();
-    generate(shell, &mut options::command(), "drover", &mut text);
+    generate(shell, &mut command, "drover", &mut text);
     print(&String::from_utf8_lossy(&text))
 }
 

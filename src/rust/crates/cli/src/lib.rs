@@ -26,6 +26,7 @@ mod install;
 mod manage;
 mod modesty;
 mod monitor;
+mod nearest;
 mod notify;
 mod openapi;
 #[cfg(not(feature = "fuzzing"))]
@@ -43,6 +44,8 @@ mod surroundings;
 mod table;
 mod tell;
 mod tls;
+mod told;
+mod tool;
 mod unit;
 mod users;
 mod values;
@@ -90,9 +93,9 @@ fn carry_out(own: &Own) -> Result<(), exit::Error> {
         Own::Reload(args) => manage::reload(args),
         Own::Stop(args) => manage::stop(args),
         Own::Profile(args) => profiling::profile(args),
-        Own::Systemd(args) => unit::print(args),
+        Own::Systemd(args) => unit::print(args, options::read_serving),
         Own::Bench(args) => bench::run(args),
-        Own::Completions(args) => install::completions(args),
+        Own::Completions(args) => install::completions(args, options::command()),
         Own::Install(args) => install::link(args),
         Own::HashPassword(args) => password::hash(args),
     }

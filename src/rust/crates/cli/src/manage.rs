@@ -116,7 +116,7 @@ impl Which {
                 if found.len() > 1 { format!("{} servers run", found.len()) } else { "one server runs".to_owned() };
             let mut text = format!("{run}: say which by its port, file or process id");
             for server in &found {
-                let _ = write!(text, "\n    {}", name(&server.status));
+                let _ = write!(text, "\n    {}", shown::name(&server.status));
             }
             return Err(Error::new(Code::Usage, text));
         }
@@ -131,19 +131,12 @@ impl Which {
                 let others = find(self.sockets.folder.as_deref(), None);
                 let mut text = format!("no server runs on port, with process id or for the file {which}");
                 for server in &others {
-                    let _ = write!(text, "\n    there is {}", name(&server.status));
+                    let _ = write!(text, "\n    there is {}", shown::name(&server.status));
                 }
                 text
             }
         }
     }
-}
-
-/// `http://127.0.0.1:8080 (app.R, process 4711)`
-pub(crate) fn name(status: &Status) -> String {
-    let url = status.url.as_deref().unwrap_or("one that starts");
-    let user = status.user.as_ref().map_or_else(String::new, |user| format!(" of {}", shown::plain(user)));
-    format!("{} ({}, process {}{user})", shown::plain(url), shown::plain(&status.file), status.pid)
 }
 
 /// Shows how servers are.
@@ -175,7 +168,9 @@ pub(crate) fn reload(args: &ReloadArgs) -> Result<(), Error> {
     let server = args.which.one()?;
     let (answer, _) = server.ask::<Reloaded>(Request::Reload, None).map_err(|e| gone(&server, &e))?;
     match answer {
-        Ok(generation) => print(&format!("reloaded: generation {generation} of {} serves\n", name(&server.status))),
+        Ok(generation) => {
+            print(&format!("reloaded: generation {generation} of {} serves\n", shown::name(&server.status)))
+        }
         Err(why) => Err(Error::new(Code::App, format!("not reloaded, the workers from before go on: {why}"))),
     }
 }
@@ -191,13 +186,15 @@ pub(crate) fn stop(args: &StopArgs) -> Result<(), Error> {
     let (ending, asked) = server.ask::<Ending>(request, Some(patience)).map_err(|e| gone(&server, &e))?;
     let wait = args.wait.unwrap_or(ending.within + BEYOND);
     if asked.has_ended(Duration::from_secs_f64(wait)) {
-        return print(&format!("stopped {}\n", name(&server.status)));
+        return print(&format!("stopped {}\n", shown::name(&server.status)));
     }
-    let why =
-        format!("{} has not ended within {wait} s: it waits for requests; --now ends it at once", name(&server.status));
+    let why = format!(
+        "{} has not ended within {wait} s: it waits for requests; --now ends it at once",
+        shown::name(&server.status)
+    );
     Err(Error::new(Code::App, why))
 }
 
 pub(crate) fn gone(server: &Found, e: &io::Error) -> Error {
-    Error::new(Code::App, format!("no answer from {}: {e}", name(&server.status)))
+    Error::new(Code::App, format!("no answer from {}: {e}", shown::name(&server.status)))
 }

@@ -5,7 +5,6 @@
 
 use crate::control::{Found, Request, Status};
 use crate::exit::{Code, Error};
-use crate::manage::name;
 use crate::shown;
 use crate::signals::{self, Asked};
 use rustix::termios::{isatty, tcgetattr, tcgetwinsize, tcsetattr, LocalModes, OptionalActions, Termios};
@@ -137,7 +136,7 @@ fn until_key(tell: &UnboundedSender<()>) {
 }
 
 fn ended(server: &Found, e: &io::Error) -> Error {
-    Error::new(Code::App, format!("{} has ended: {e}", name(&server.status)))
+    Error::new(Code::App, format!("{} has ended: {e}", shown::name(&server.status)))
 }
 
 fn system(e: io::Error) -> Error {

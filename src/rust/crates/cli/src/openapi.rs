@@ -1,6 +1,6 @@
 //! `drover openapi`, as it is asked for. What it does is R's: R/command-openapi.R.
 
-use crate::options::{about, AppOfTool, Asked};
+use crate::tool::{about, AppOfTool, Tool};
 use clap::Args;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) struct OpenApiArgs {
 
 impl OpenApiArgs {
     /// The command for R.
-    pub(crate) fn tool(self) -> Asked {
+    pub(crate) fn tool(self) -> Tool {
         let OpenApiArgs { app, format, output } = self;
         let is_json = output.as_deref().and_then(Path::extension).is_some_and(|ending| ending == "json");
         let format = format.unwrap_or_else(|| if is_json { "json" } else { "yaml" }.to_owned());

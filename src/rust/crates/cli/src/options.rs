@@ -3,29 +3,28 @@
 //! (`table`). A flag goes before a variable, a variable before the settings file, the file before the default.
 
 use crate::bench::BenchArgs;
-use crate::blame;
+use crate::blame::{self, usage};
 use crate::docker::DockerArgs;
 use crate::file;
-use crate::given::{Given, Origin};
+use crate::given::Given;
 use crate::help::{AFTER_HELP, DEV_EXAMPLES, NEW_EXAMPLES, UNITS};
 use crate::install::{CompletionsArgs, InstallArgs};
-use crate::manage::{ReloadArgs, Sockets, StatusArgs, StopArgs};
+use crate::manage::{ReloadArgs, StatusArgs, StopArgs};
 use crate::openapi::OpenApiArgs;
 use crate::password::PasswordArgs;
 use crate::profiling::ProfileArgs;
-use crate::r;
 use crate::surroundings;
-use crate::table::{settings, Setting, GROUPS};
-use crate::tls;
+use crate::table::{settings, Setting, GROUPS, SERVING};
+use crate::told::{AppArgs, DevArgs, Told};
+use crate::tool::{about, tool, AppOfTool, Program, Tool};
 use crate::unit::UnitArgs;
 use crate::values::{self, Kind};
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, Args, Command, FromArgMatches, Parser, Subcommand};
-use engine::Settings;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use supervisor::PoolOptions;
 use toml::Value;
 
@@ -103,37 +102,6 @@ enum What {
     Version(Program),
 }
 
-/// What is asked of `drover dev` beside what `drover serve` takes.
-#[derive(Clone, Debug, Args)]
-pub struct DevArgs {
-    #[command(flatten)]
-    app: AppArgs,
-    /// Open the app in a browser
-    #[arg(long)]
-    pub(crate) open: bool,
-    /// A file or folder that the app is made of, too; may be repeated
-    #[arg(long, value_name = "PATH")]
-    pub(crate) watch: Vec<PathBuf>,
-    /// A file or folder that the app writes: its changes count for nothing; may be repeated
-    #[arg(long, value_name = "PATH")]
-    pub(crate) ignore: Vec<PathBuf>,
-}
-
-/// The app of a command that asks about it.
-#[derive(Debug, Args)]
-pub(crate) struct AppOfTool {
-    /// The app: as for serve
-    file: PathBuf,
-    /// What FILE is, when that is not to be found out
-    #[arg(long, env = "DROVER_KIND", value_parser = KINDS)]
-    kind: Option<String>,
-    #[command(flatten)]
-    program: Program,
-    /// Arguments of the app: as for serve
-    #[arg(last = true, value_name = "ARGUMENTS")]
-    args: Vec<OsString>,
-}
-
 /// What projects there are to begin with: a folder of `inst/templates` each.
 const PROJECTS: [&str; 3] = ["api", "plumber", "websocket"];
 
@@ -151,9 +119,9 @@ struct NewProject {
 
 impl NewProject {
     /// The command for R.
-    fn tool(self) -> Asked {
+    fn tool(self) -> Tool {
         let words = vec!["new".into(), self.name.into(), "--kind".into(), self.kind.into()];
-        Asked::Tool(Tool { words, app: None, r: self.program.r })
+        Tool { words, app: None, r: self.program.r }
     }
 }
 
@@ -165,47 +133,11 @@ struct Folder {
     program: Program,
 }
 
-#[derive(Clone, Debug, Args)]
-pub(crate) struct Program {
-    /// The program R: a path, or a name that is looked for on the PATH
-    #[arg(long, value_name = "PROGRAM", env = "DROVER_R", default_value = "R")]
-    pub(crate) r: PathBuf,
-}
-
-/// What a file may be said to be.
-const KINDS: [&str; 5] = ["script", "plumber", "annotations", "rds", "expression"];
-
-#[derive(Clone, Debug, Args)]
-struct AppArgs {
-    /// The app: an R file, a plumber.R, a folder with one, an .rds, or a call such as pkg::make_app()
-    #[arg(required_unless_present = "named")]
-    file: Option<PathBuf>,
-    /// The same as FILE
-    #[arg(id = "named", short = 'f', long = "file", value_name = "FILE", env = "DROVER_FILE")]
-    named: Option<PathBuf>,
-    /// What FILE is, when that is not to be found out
-    #[arg(long, env = "DROVER_KIND", value_parser = KINDS)]
-    kind: Option<String>,
-    /// Settings, in TOML; without it, drover.toml beside the app's file, if it is there
-    #[arg(short = 'c', long, value_name = "FILE", env = "DROVER_CONFIG")]
-    config: Option<PathBuf>,
-    #[command(flatten)]
-    sockets: Sockets,
-    #[command(flatten)]
-    program: Program,
-    /// Arguments of the app, which has them as commandArgs(TRUE)
-    #[arg(last = true, value_name = "ARGUMENTS")]
-    args: Vec<OsString>,
-}
-
 /// The program's arguments, with those of the table.
 pub(crate) fn command() -> Command {
     let command = <Options as clap::CommandFactory>::command();
     SERVING.into_iter().fold(command, |command, name| command.mut_subcommand(name, with_settings))
 }
-
-/// The commands that serve, which take all settings.
-pub(crate) const SERVING: [&str; 2] = ["serve", "dev"];
 
 fn with_settings(mut serve: Command) -> Command {
     for (group, heading) in GROUPS {
@@ -286,41 +218,6 @@ pub enum Own {
     HashPassword(PasswordArgs),
 }
 
-/// A command that R carries out.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Tool {
-    /// the command, and what it is about
-    pub words: Vec<OsString>,
-    /// the app that it is about, and what that is, if it was said
-    pub app: Option<(PathBuf, Option<String>)>,
-    /// the program R
-    pub r: PathBuf,
-}
-
-/// What the program was told.
-#[derive(Debug)]
-pub struct Told {
-    /// the app's file
-    pub file: PathBuf,
-    /// what the file is, if that was said
-    pub kind: Option<String>,
-    /// arguments of the app
-    pub args: Vec<OsString>,
-    /// the program R
-    pub r: PathBuf,
-    /// how many processes, and for how long
-    pub pool: PoolOptions,
-    /// lines for the person who starts it: what was taken for what
-    pub notes: Vec<String>,
-    /// where settings are read from, or would be if there were some
-    pub config: PathBuf,
-    /// where other commands find this server, when that was said
-    pub sockets: Option<PathBuf>,
-    /// for somebody who works on the app
-    pub(crate) dev: Option<DevArgs>,
-    given: Given,
-}
-
 /// Reads arguments, the first of which is the program's name, and this process's variables.
 ///
 /// # Errors
@@ -334,6 +231,17 @@ pub fn read(args: Vec<OsString>) -> Result<Asked, clap::Error> {
         told.notes.extend(kubernetes);
     }
     Ok(asked)
+}
+
+/// The same, of arguments of a server; `None` for those of another command.
+///
+/// # Errors
+/// As for [`read`].
+pub(crate) fn read_serving(args: Vec<OsString>) -> Result<Option<Box<Told>>, clap::Error> {
+    Ok(match read(args)? {
+        Asked::Serve(told) => Some(told),
+        Asked::Tool(_) | Asked::Own(_) => None,
+    })
 }
 
 fn read_with(
@@ -356,14 +264,14 @@ fn read_with(
         What::Completions(args) => return Ok(Asked::Own(Own::Completions(args))),
         What::Install(args) => return Ok(Asked::Own(Own::Install(args))),
         What::HashPassword(args) => return Ok(Asked::Own(Own::HashPassword(args))),
-        What::Docker(docker) => return Ok(docker.tool()),
-        What::Routes(app) => return Ok(about("routes", app, Vec::new())),
-        What::Check(app) => return Ok(about("check", app, Vec::new())),
-        What::Openapi(openapi) => return Ok(openapi.tool()),
-        What::Doctor(program) => return Ok(tool("doctor", None, program)),
-        What::New(project) => return Ok(project.tool()),
-        What::Compress(files) => return Ok(tool("compress", Some(files.folder), files.program)),
-        What::Version(program) => return Ok(tool("version", None, program)),
+        What::Docker(docker) => return Ok(Asked::Tool(docker.tool())),
+        What::Routes(app) => return Ok(Asked::Tool(about("routes", app, Vec::new()))),
+        What::Check(app) => return Ok(Asked::Tool(about("check", app, Vec::new()))),
+        What::Openapi(openapi) => return Ok(Asked::Tool(openapi.tool())),
+        What::Doctor(program) => return Ok(Asked::Tool(tool("doctor", None, program))),
+        What::New(project) => return Ok(Asked::Tool(project.tool())),
+        What::Compress(files) => return Ok(Asked::Tool(tool("compress", Some(files.folder), files.program))),
+        What::Version(program) => return Ok(Asked::Tool(tool("version", None, program))),
     };
     let mut notes = surroundings::unknown_variables(&command(), variables);
     let serving = SERVING.iter().find_map(|name| matches.subcommand_matches(name));
@@ -392,79 +300,6 @@ fn read_with(
     Ok(Asked::Serve(Box::new(told)))
 }
 
-/// A command about an app, with further options.
-pub(crate) fn about(command: &str, app: AppOfTool, options: Vec<OsString>) -> Asked {
-    let kind = app.kind.iter().flat_map(|kind| ["--kind".into(), kind.into()]);
-    let words = [command.into(), app.file.clone().into()].into_iter().chain(kind).chain(options);
-    let words = words.chain(further(app.args)).collect();
-    Asked::Tool(Tool { words, app: Some((app.file, app.kind)), r: app.program.r })
-}
-
-fn tool(command: &str, word: Option<PathBuf>, program: Program) -> Asked {
-    let words = std::iter::once(command.into()).chain(word.map(Into::into)).collect();
-    Asked::Tool(Tool { words, app: None, r: program.r })
-}
-
-/// Arguments of the app, as the words behind all others.
-pub(crate) fn further(args: Vec<OsString>) -> impl Iterator<Item = OsString> {
-    (!args.is_empty()).then(|| "--".into()).into_iter().chain(args)
-}
-
-/// An error about how the program is used.
-pub(crate) fn usage(kind: ErrorKind, text: &str) -> clap::Error {
-    clap::Error::raw(kind, format!("{text}\n"))
-}
-
-impl Told {
-    /// Where the value of a setting comes from.
-    pub(crate) fn origin(&self, name: &str) -> Origin {
-        self.given.origin(name)
-    }
-
-    /// What the server itself writes.
-    pub(crate) fn written(&self) -> impl Iterator<Item = PathBuf> + '_ {
-        ["log", "access_log", "upload_path"].iter().filter_map(|name| self.given.text(name).map(PathBuf::from))
-    }
-
-    /// An error about settings, with the places of those that it names.
-    pub(crate) fn with_places(&self, error: &str) -> String {
-        blame::with_places(error, &self.given)
-    }
-
-    /// Whether a certificate for development was asked for.
-    pub fn wants_dev_tls(&self) -> bool {
-        tls::is_for_development(&self.given)
-    }
-
-    /// The folder for uploads that was asked for.
-    pub fn upload_path(&self) -> Option<&Path> {
-        self.given.text("upload_path").map(Path::new)
-    }
-
-    /// Settings of the server, whose folder for uploads is this one.
-    ///
-    /// # Panics
-    /// Never: [`read`] has looked.
-    pub fn settings(&self, upload_path: PathBuf) -> Settings {
-        self.read_settings(upload_path).expect("they were read before")
-    }
-
-    fn read_settings(&self, upload_path: PathBuf) -> Result<Settings, String> {
-        let mut fields = self.given.fields(&["serving"]);
-        let mut limits = self.given.fields(&["limits", "timeouts"]);
-        let said = limits.keys().filter(|name| self.given.origin(name) != Origin::Default);
-        fields.insert("given".to_owned(), Value::Array(said.cloned().map(Value::String).collect()));
-        limits.extend(fields.remove_entry("max_queue"));
-        fields.insert("limits".to_owned(), Value::Table(limits));
-        fields.extend(tls::fields(&self.given)?.map(|tls| ("tls".to_owned(), Value::Table(tls))));
-        fields.insert("upload_path".to_owned(), Value::String(String::new()));
-        let settings: Settings = fields.try_into().map_err(|e: toml::de::Error| e.message().to_owned())?;
-        let colours = surroundings::has_colours(|name| std::env::var_os(name));
-        let otel = surroundings::of_telemetry(std::env::vars_os());
-        Ok(Settings { upload_path, colours, otel, web: r::web(), ..settings })
-    }
-}
-
 /// Options of the pool.
 fn pool(given: &Given) -> Result<PoolOptions, clap::Error> {
     let usual = PoolOptions::default();
@@ -490,6 +325,7 @@ mod tests {
     use super::*;
     use admission::Limits;
     use engine::OnClientGone;
+    use std::path::Path;
     use supervisor::Start;
 
     fn ask(args: &[&str]) -> Result<Asked, clap::Error> {

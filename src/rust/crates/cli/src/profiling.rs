@@ -3,7 +3,8 @@
 
 use crate::control::{Found, Inspected, Request};
 use crate::exit::{Code, Error};
-use crate::manage::{gone, name, seconds, Which};
+use crate::manage::{gone, seconds, Which};
+use crate::shown;
 use crate::tell::{count, print, say};
 use clap::Args;
 use profile::{Objects, Samples};
@@ -119,12 +120,12 @@ fn chosen(args: &ProfileArgs, server: &Found) -> Result<Vec<i32>, Error> {
             return Ok(vec![pid]);
         }
         let pids: Vec<String> = serving.iter().map(|worker| worker.pid.to_string()).collect();
-        let why = format!("{} has no worker with process id {pid} that serves", name(&server.status));
+        let why = format!("{} has no worker with process id {pid} that serves", shown::name(&server.status));
         return Err(Error::new(Code::Missing, format!("{why}\n    there is {}", pids.join(", "))));
     }
     let busiest = serving.iter().max_by(|a, b| a.busy.total_cmp(&b.busy));
     match busiest {
-        None => Err(Error::new(Code::App, format!("no worker of {} serves yet", name(&server.status)))),
+        None => Err(Error::new(Code::App, format!("no worker of {} serves yet", shown::name(&server.status)))),
         Some(_) if args.all => Ok(serving.iter().map(|worker| worker.pid).collect()),
         Some(busiest) => Ok(vec![busiest.pid]),
     }

@@ -1,7 +1,7 @@
 //! Finding R, the package that this program belongs to, and how R is started with both.
 
 use crate::exit::{Code, Error};
-use crate::options::{further, Tool};
+use crate::tool::{further, Tool};
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

@@ -12,6 +12,13 @@ use std::time::{Duration, UNIX_EPOCH};
 /// Routes and errors that are shown each second.
 const MOST: usize = 5;
 
+/// `http://127.0.0.1:8080 (app.R, process 4711)`
+pub(crate) fn name(status: &Status) -> String {
+    let url = status.url.as_deref().unwrap_or("one that starts");
+    let user = status.user.as_ref().map_or_else(String::new, |user| format!(" of {}", plain(user)));
+    format!("{} ({}, process {}{user})", plain(url), plain(&status.file), status.pid)
+}
+
 /// A server as it is.
 pub(crate) fn server(status: &Status) -> String {
     let snapshot = &status.snapshot;

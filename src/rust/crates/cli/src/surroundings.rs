@@ -2,9 +2,10 @@
 //! (`DROVER_PROT`), and options that valve's users write and mean otherwise. Each is told to the person who starts the
 //! program.
 
+use crate::blame::usage;
 use crate::given::{Given, Origin};
-use crate::options::{usage, SERVING};
-use crate::table::find;
+use crate::nearest::nearest;
+use crate::table::{find, SERVING};
 use crate::values::{workers, Workers};
 use clap::builder::Resettable;
 use clap::error::ErrorKind;
@@ -13,17 +14,6 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use toml::Value;
-
-/// How many letters of a name may be wrong for it to be a slip of the pen: one in three, at most two.
-fn is_slip(distance: usize, name: &str) -> bool {
-    distance <= 2 && distance * 3 <= name.len()
-}
-
-/// The one of `known` that was most likely meant.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let scored = known.map(|known| (strsim::damerau_levenshtein(known, name), known));
-    scored.filter(|(distance, _)| is_slip(*distance, name)).min().map(|(_, known)| known)
-}
 
 /// Lines about variables that begin with `DROVER_` and are not known.
 pub(crate) fn unknown_variables(command: &Command, names: impl Iterator<Item = OsString>) -> Vec<String> {

@@ -4,6 +4,9 @@
 use crate::values::Kind;
 use std::sync::OnceLock;
 
+/// The commands that serve, which take all settings.
+pub(crate) const SERVING: [&str; 2] = ["serve", "dev"];
+
 /// A setting of the server.
 #[derive(Debug)]
 pub(crate) struct Setting {

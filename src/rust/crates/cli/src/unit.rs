@@ -3,8 +3,8 @@
 
 use crate::exit::{Code, Error};
 use crate::given::Origin;
-use crate::options::{self, Asked, Told};
 use crate::tell;
+use crate::told::Told;
 use crate::users;
 use clap::Args;
 use std::env;
@@ -99,15 +99,18 @@ fn seconds(within: f64) -> String {
     format!("{:.0}", (within + BEYOND).ceil())
 }
 
+/// Reads the arguments of a server; `None` for those of another command.
+pub(crate) type Reader = fn(Vec<OsString>) -> Result<Option<Box<Told>>, clap::Error>;
+
 /// How long systemd is to wait for a server that is started with these options.
 ///
 /// # Errors
 /// What is wrong with them, or with the settings file.
-fn waits(file: &Path, given: &[String]) -> Result<Waits, Error> {
+fn waits(file: &Path, given: &[String], read: Reader) -> Result<Waits, Error> {
     let words = ["drover", "serve"].into_iter().map(OsString::from).chain([file.as_os_str().to_owned()]);
-    match options::read(words.chain(given.iter().map(OsString::from)).collect()) {
-        Ok(Asked::Serve(told)) => Ok(Waits::of(&told)),
-        Ok(_) => Err(Error::new(Code::Usage, "what is behind -- must be options of drover serve".to_owned())),
+    match read(words.chain(given.iter().map(OsString::from)).collect()) {
+        Ok(Some(told)) => Ok(Waits::of(&told)),
+        Ok(None) => Err(Error::new(Code::Usage, "what is behind -- must be options of drover serve".to_owned())),
         Err(e) => {
             let why = e.to_string();
             let why = why.strip_prefix("error: ").unwrap_or(&why).trim_end().to_owned();
@@ -120,7 +123,7 @@ fn waits(file: &Path, given: &[String]) -> Result<Waits, Error> {
 ///
 /// # Errors
 /// When there is no such file, or the words cannot stand in a unit.
-pub(crate) fn print(args: &UnitArgs) -> Result<(), Error> {
+pub(crate) fn print(args: &UnitArgs, read: Reader) -> Result<(), Error> {
     let missing = |e| Error::new(Code::Missing, format!("cannot read {}: {e}", args.file.display()));
     let file = fs::canonicalize(&args.file).map_err(missing)?;
     let found = fs::metadata(&file).map_err(missing)?;
@@ -141,7 +144,7 @@ pub(crate) fn print(args: &UnitArgs) -> Result<(), Error> {
     if let Some(address) = &args.socket {
         return tell::print(&socket(&name, address, user.as_deref())?);
     }
-    let Waits { start: start_timeout, stop: stop_timeout } = waits(&file, &args.options)?;
+    let Waits { start: start_timeout, stop: stop_timeout } = waits(&file, &args.options, read)?;
     let user = user.map_or_else(|| "DynamicUser=yes".to_owned(), |user| format!("User={user}"));
     let program = quoted(&program()?.to_string_lossy())?;
     let mut start = vec![program.clone(), "serve".to_owned(), quoted(&file.to_string_lossy())?];

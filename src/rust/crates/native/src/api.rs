@@ -3,15 +3,15 @@
 
 use crate::abi::{Api, Callback, Code, Request, Span, Times};
 use crate::cancel::Call;
-use crate::check::LONGEST_BODY;
+use crate::clock::now_ns;
 use crate::guard::{callback, entered};
 use crate::handle::Handle;
+use crate::lent::{run, text};
 use crate::shared::Shared;
 use crate::socket_api;
 use bytes::Bytes;
-use std::ffi::{c_char, c_int, c_void, CStr};
+use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// `DROVER_API_VERSION`
 const VERSION: u32 = 3;
@@ -91,28 +91,6 @@ where
 unsafe fn read<'a, T: Copy>(req: *mut Request, otherwise: T, f: impl FnOnce(Handle<'a>) -> T) -> T {
     // SAFETY: the caller's promise.
     entered(otherwise, || unsafe { Handle::from_address(req) }.map_or(otherwise, f))
-}
-
-/// A text of C's, without its NUL.
-///
-/// # Safety
-/// It is NULL, or ended by a NUL and unchanged while it is used.
-pub unsafe fn text<'a>(text: *const c_char) -> Option<&'a [u8]> {
-    // SAFETY: the caller's promise.
-    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_bytes())
-}
-
-/// Bytes of C's; `None` when they cannot be.
-///
-/// # Safety
-/// There are so many, and they are unchanged while they are used.
-pub unsafe fn run<'a>(data: *const c_void, len: usize) -> Option<&'a [u8]> {
-    match len {
-        0 => Some(&[]),
-        _ if data.is_null() || len > LONGEST_BODY => None,
-        // SAFETY: the caller's promise; `len` is below `isize::MAX`.
-        _ => Some(unsafe { std::slice::from_raw_parts(data.cast(), len) }),
-    }
 }
 
 unsafe extern "C" fn method(req: *mut Request) -> Span {
@@ -386,19 +364,6 @@ unsafe extern "C" fn is_cancelled(req: *mut Request) -> c_int {
 unsafe extern "C" fn on_cancel(req: *mut Request, function: Option<Callback>, arg: *mut c_void) -> Code {
     // SAFETY: by the header.
     unsafe { with(req, Code::Invalid, |handle| handle.on_cancel(function.map(|function| Call(function, arg)))) }
-}
-
-extern "C" fn now_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    // it counts from the start of the machine: never negative, and 584 years are enough
-    (now.tv_sec as u64) * 1_000_000_000 + now.tv_nsec as u64
-}
-
-/// A moment by the clock of `now_ns()`.
-pub fn instant_ns(at: Instant) -> u64 {
-    let (now, clock) = (Instant::now(), now_ns());
-    let ns = |duration: std::time::Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-    clock.saturating_sub(ns(now.saturating_duration_since(at))).saturating_add(ns(at.saturating_duration_since(now)))
 }
 
 unsafe extern "C" fn times(req: *mut Request, times: *mut Times) -> Code {

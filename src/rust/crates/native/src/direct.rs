@@ -4,14 +4,14 @@
 //! A handler that answers later or piece by piece `opens` it: then the request goes on as a `shared` one, to which
 //! answers through this handle go, too. The request of a WebSocket cannot be opened: it is answered at once, or not.
 
-use crate::abi::{Code, Handler, Request, Times};
+use crate::abi::{Code, Request, Times};
 use crate::body::Mapped;
 use crate::draft::Draft;
-use crate::handle::Form;
+use crate::form::Form;
 use crate::received::Received;
 use crate::registry::{self, Registry};
 use crate::shared::Shared;
-use crate::{api, buffers, guard};
+use crate::{buffers, clock};
 use exchange::{Answer, RequestView, Sink};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::sync::Arc;
@@ -31,21 +31,6 @@ pub struct Direct<'a> {
     answer: RefCell<Option<Answer>>,
     opened: OnceCell<Arc<Shared>>,
     started_at: Cell<Option<Instant>>,
-}
-
-/// Calls the handler `number`, whose function this is. `None` when the answer comes by way of the sink of `later`.
-pub fn call(
-    function: Handler,
-    number: u32,
-    registry: &Arc<Registry>,
-    request: &dyn RequestView,
-    later: &mut dyn FnMut() -> Arc<dyn Sink>,
-) -> Option<Answer> {
-    let Some(entry) = registry.entry(number) else { return Some(registry::unknown()) };
-    let direct = Direct::new(number, registry, request, Some(later));
-    // SAFETY: function and data are those of one spec; the address is good until the call returns.
-    let outcome = unsafe { guard::handler(function, direct.address(), &api::TABLE, entry.data()) };
-    direct.returned(outcome)
 }
 
 impl<'a> Direct<'a> {
@@ -154,11 +139,12 @@ impl<'a> Direct<'a> {
     }
 
     pub fn times(&self) -> Times {
-        let at = api::instant_ns(self.started_at());
+        let at = clock::instant_ns(self.started_at());
         Times { size: size_of::<Times>(), received_ns: at, started_ns: at, deadline_ns: 0 }
     }
 
-    fn returned(self, outcome: Result<(), String>) -> Option<Answer> {
+    /// The handler has returned, or failed. `None` when the answer comes by way of the sink.
+    pub fn returned(self, outcome: Result<(), String>) -> Option<Answer> {
         if let Some(shared) = self.opened() {
             shared.returned(outcome);
             return None;

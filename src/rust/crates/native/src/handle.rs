@@ -4,6 +4,7 @@ use crate::abi::{Code, Request, Times};
 use crate::cancel::Call;
 use crate::direct::Direct;
 use crate::draft::Draft;
+use crate::form::Form;
 use crate::registry::{Entry, Registry};
 use crate::shared::Shared;
 use crate::{check, cookie};
@@ -13,13 +14,6 @@ use grammar::bytes::is_token;
 use std::borrow::Cow;
 use std::ffi::c_int;
 use std::sync::Arc;
-
-/// The first member of what C has an address of: which form it is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    Direct,
-    Shared,
-}
 
 /// See the module.
 #[derive(Clone, Copy)]

@@ -16,12 +16,16 @@ mod buffers;
 mod cancel;
 mod channels;
 mod check;
+mod clock;
 mod cookie;
 mod direct;
 mod draft;
+mod form;
 mod guard;
 mod handle;
 mod hold;
+mod inline;
+mod lent;
 mod pool;
 mod received;
 mod registry;
@@ -85,7 +89,7 @@ impl Handlers for Natives {
             }
             Callee::Drover(function) => {
                 let _turn = turn::must_not_wait();
-                direct::call(function, handler, &self.registry, request, later)
+                inline::call(function, handler, &self.registry, request, later)
             }
             // it waits for its client
             Callee::Stream(_) => {

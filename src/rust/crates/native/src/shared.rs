@@ -11,10 +11,10 @@ use crate::abi::{Code, Request, Times};
 use crate::body::Mapped;
 use crate::cancel::{Call, Cancel};
 use crate::draft::Draft;
-use crate::handle::Form;
+use crate::form::Form;
 use crate::received::Received;
 use crate::registry::{self, Registry};
-use crate::{api, hold, turn};
+use crate::{clock, hold, turn};
 use bytes::Bytes;
 use exchange::{Answer, RequestView, Sent, Sink};
 use std::borrow::Cow;
@@ -282,9 +282,9 @@ impl Shared {
     pub fn times(&self) -> Times {
         Times {
             size: size_of::<Times>(),
-            received_ns: api::instant_ns(self.received_at),
-            started_ns: api::instant_ns(self.started_at),
-            deadline_ns: self.sink.deadline().map_or(0, api::instant_ns),
+            received_ns: clock::instant_ns(self.received_at),
+            started_ns: clock::instant_ns(self.started_at),
+            deadline_ns: self.sink.deadline().map_or(0, clock::instant_ns),
         }
     }
 

@@ -1,9 +1,9 @@
 //! The functions of `drover_api` for WebSockets. They check addresses and lengths, and leave the rest to `channels`.
 
 use crate::abi::{Code, Socket};
-use crate::api::{run, text};
 use crate::channels::{self, name};
 use crate::guard::entered;
+use crate::lent::{run, text};
 use std::ffi::{c_char, c_int, c_void};
 
 pub unsafe extern "C" fn send(socket: *mut Socket, is_binary: c_int, data: *const c_void, len: usize) -> Code {

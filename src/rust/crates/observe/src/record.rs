@@ -4,7 +4,7 @@ use exchange::Trace;
 use serde::{Deserialize, Serialize};
 use std::time::SystemTime;
 
-/// Before each call of a traceback in a record's text, after all else. R's side has the same: `R/failure.R`.
+/// Before each call of a traceback in a record's text, after all else. R's side has the same: `R/error-answer.R`.
 pub const CALL: char = '\u{1f}';
 /// Before each field of a record, after the message: a name, and `:` and text, or `=` and a number, `true`, `false` or
 /// `null`. R's side has the same: `R/log.R`.

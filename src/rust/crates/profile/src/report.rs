@@ -1,4 +1,4 @@
-//! What a worker reports, as R/inspection.R writes it.
+//! What a worker reports, as R/worker-inspection.R writes it.
 
 use serde::{Deserialize, Serialize};
 

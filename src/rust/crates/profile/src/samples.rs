@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// Of samples that no handler was in: between requests, in callbacks of promises, in generators of streams.
 pub(crate) const NO_ROUTE: &str = "(no route)";
-/// The loop that calls handlers, and what is beneath it: R/inspection.R gives it this name.
+/// The loop that calls handlers, and what is beneath it: R/worker-inspection.R gives it this name.
 const BASE: &str = "drover";
 
 /// Samples of R's stack.

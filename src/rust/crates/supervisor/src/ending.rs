@@ -2,6 +2,7 @@
 //! The app's stop hooks run in the process that ends last: the zygote, or the last of the workers that have loaded the
 //! app by themselves.
 
+use crate::stage::{Stage, LAST_GRACE};
 use crate::supervisor::Supervisor;
 use crate::worker_handle::{Phase, WorkerHandle};
 use crate::{Event, Failure};
@@ -9,51 +10,8 @@ use std::time::{Duration, Instant};
 
 /// How often to ask whether the last request has been answered.
 const DRAINING: Duration = Duration::from_millis(10);
-/// What processes are given for each step, asked, terminated, killed, when no time is left.
-const LAST_GRACE: Duration = Duration::from_millis(250);
 /// How long killed processes are waited for. One that hangs in the kernel is left to it.
 const KILLING: Duration = Duration::from_secs(5);
-
-/// Where the server is in its life.
-#[derive(Debug)]
-pub enum Stage {
-    /// it does not listen yet
-    Starting,
-    /// it does
-    Serving,
-    /// it serves as before until this time, and then drains for so many seconds
-    Leaving(Instant, f64),
-    /// no new connections; requests are answered
-    Draining(Instant),
-    /// workers end
-    Dismissing(Instant),
-    /// zygotes end
-    Closing,
-    /// all processes are being killed; then this is told
-    Killing(Instant, Event),
-    /// it has ended, and this is told
-    Over(Event),
-}
-
-impl Stage {
-    pub(crate) fn is_starting(&self) -> bool {
-        matches!(self, Stage::Starting)
-    }
-
-    pub(crate) fn is_serving(&self) -> bool {
-        matches!(self, Stage::Serving)
-    }
-
-    /// Whether workers are wanted.
-    pub(crate) fn needs_staff(&self) -> bool {
-        matches!(self, Stage::Starting | Stage::Serving | Stage::Leaving(..) | Stage::Draining(_))
-    }
-
-    /// How long a worker may take to end after SIGTERM when all is about to end.
-    pub(crate) fn last_grace(&self) -> Option<Duration> {
-        (!self.needs_staff()).then_some(LAST_GRACE)
-    }
-}
 
 impl Supervisor {
     /// The first generation has taken over.

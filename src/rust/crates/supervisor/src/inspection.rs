@@ -3,9 +3,9 @@
 //! Not for what is in a report: that is between the worker and whoever asked (`profile`). Neighbours: `staff` (what
 //! workers say), `service` (who asks).
 
+use crate::asker::{Asker, UnderWay};
 use crate::supervisor::Supervisor;
 use crate::worker_handle::{Phase, WorkerHandle};
-use std::fmt;
 use std::time::{Duration, Instant};
 use wire::control::{Inspection, WorkerOrder};
 
@@ -13,48 +13,6 @@ use wire::control::{Inspection, WorkerOrder};
 const BUSY: Duration = Duration::from_secs(30);
 /// What a worker may report: some thousand stacks of R take a tenth of this.
 const MOST_BYTES: usize = 16 << 20;
-
-/// Whoever waits for a report: called once, with the report, which is the worker's JSON, or with why there is none.
-pub type Tell = Box<dyn FnOnce(Result<String, String>) + Send>;
-
-/// The way back to whoever asked, who hears in any case.
-pub struct Asker(Option<Tell>);
-
-impl Asker {
-    /// The one that is told so.
-    pub fn new(tell: Tell) -> Self {
-        Asker(Some(tell))
-    }
-
-    fn say(mut self, outcome: Result<String, String>) {
-        if let Some(tell) = self.0.take() {
-            tell(outcome);
-        }
-    }
-}
-
-impl Drop for Asker {
-    fn drop(&mut self) {
-        if let Some(tell) = self.0.take() {
-            tell(Err("the worker has ended, or is about to".to_owned()));
-        }
-    }
-}
-
-impl fmt::Debug for Asker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Asker")
-    }
-}
-
-/// An inspection that a worker has been asked for.
-#[derive(Debug)]
-pub struct UnderWay {
-    number: u32,
-    asker: Asker,
-    report: Vec<u8>,
-    deadline: Instant,
-}
 
 impl Supervisor {
     /// Asks the worker with this process id to look at itself.

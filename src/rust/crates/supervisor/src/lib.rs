@@ -6,7 +6,9 @@
 #![forbid(unsafe_code)]
 
 mod alarm;
+mod asker;
 mod board;
+mod ended;
 mod ending;
 mod event;
 mod generation;
@@ -15,23 +17,26 @@ mod inspection;
 mod leftovers;
 mod loader;
 mod options;
+mod outlet;
 mod policy;
 mod process;
 mod scratch;
 mod service;
 mod source;
 mod staff;
+mod stage;
 mod supervisor;
 mod turnover;
 mod worker_handle;
 mod zygote;
 mod zygotes;
 
+pub use asker::Tell;
 pub use board::{quick_status, worker_status};
 pub use engine::{WorkerState, WorkerStatus};
 pub use event::{Event, Failure, Parts};
-pub use inspection::Tell;
 pub use options::{usable_cores, PoolOptions, Start};
-pub use service::{Service, Wake};
+pub use outlet::Wake;
+pub use service::Service;
 pub use source::Source;
 pub use wire::control::Inspection;

@@ -1,10 +1,11 @@
 //! A server with its processes, as whoever started it sees it.
 
 use crate::alarm::Alarm;
+use crate::asker::{Asker, Tell};
 use crate::board::Board;
-use crate::inspection::{Asker, Tell};
+use crate::outlet::{Outlet, Wake};
 use crate::process::check_system;
-use crate::supervisor::{Command, Outlet, Supervisor};
+use crate::supervisor::{Command, Supervisor};
 use crate::{Event, Failure, PoolOptions, Source, Start};
 use engine::{Action, Address, Commands, Gauge, Log, Server, Settings, Snapshot, StartError};
 use std::fmt;
@@ -15,9 +16,6 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use wire::control::Inspection;
-
-/// Called, from the supervisor's thread, after each event.
-pub type Wake = Arc<dyn Fn() + Send + Sync>;
 
 /// A server and the processes that it needs. Dropping it ends them all at once.
 pub struct Service {

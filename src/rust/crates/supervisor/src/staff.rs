@@ -1,6 +1,7 @@
 //! Workers: starting as many as there should be, what they tell, and what follows when one ends.
 
 use crate::board::resident;
+use crate::ended::Ended;
 use crate::generation::{Generation, GenerationStage};
 use crate::policy::Wear;
 use crate::process::{Exit, Process};
@@ -25,20 +26,6 @@ const TERMINATION: Duration = Duration::from_secs(2);
 const LATE: &str = "it did not end in time when it was asked to";
 /// Messages that are read from one worker at a time, so that one that talks without end does not keep others waiting.
 const AT_A_TIME: usize = 64;
-
-/// A worker that has ended, until it is known how.
-#[derive(Debug)]
-pub struct Ended {
-    worker: u32,
-    name: String,
-    generation: u32,
-    expected: bool,
-    because: Option<&'static str>,
-    failure: Option<String>,
-    hung: bool,
-    /// when nobody will tell any more
-    pub deadline: Instant,
-}
 
 impl Supervisor {
     /// Starts workers where there are fewer than there should be.
@@ -88,7 +75,7 @@ impl Supervisor {
     fn start_worker(&mut self, number: u32, now: Instant) -> bool {
         let Some(generation) = self.generations.get(&number) else { return false };
         let spawns = generation.spawns;
-        if !spawns && !generation.zygote.and_then(|z| self.zygotes.get(&z)).is_some_and(|z| z.loader.loaded) {
+        if !spawns && !self.zygote_of(number).is_some_and(|zygote| zygote.loader.loaded) {
             return false;
         }
         let launch = generation.launch.clone();
@@ -362,11 +349,9 @@ impl Supervisor {
             }
         }
         let known = exit.or_else(|| (reaped != Exit::Unknown).then_some(reaped));
-        let zygote = self.generations.get(&ended.generation).and_then(|g| g.zygote);
         match known {
             Some(exit) => self.conclude(ended, exit, now),
-            // one that was told to leave may have gone first
-            None if zygote.is_some_and(|key| self.zygotes.contains_key(&key)) => self.unexplained.push(ended),
+            None if self.zygote_of(ended.generation).is_some() => self.unexplained.push(ended),
             None => self.conclude(ended, Exit::Unknown, now),
         }
         self.settle(now);
@@ -465,8 +450,7 @@ impl Supervisor {
         // a zygote that does not fork is no good
         for (id, number) in unborn {
             self.workers.remove(&id);
-            let zygote = self.generations.get(&number).and_then(|g| g.zygote).and_then(|z| self.zygotes.get(&z));
-            if let Some(zygote) = zygote {
+            if let Some(zygote) = self.zygote_of(number) {
                 zygote.process.kill();
             }
         }

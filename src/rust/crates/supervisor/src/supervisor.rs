@@ -7,15 +7,15 @@
 //! and stop). Decisions that need no process are in `policy`.
 
 use crate::alarm::Alarm;
+use crate::asker::Asker;
 use crate::board::{Board, Note};
-use crate::ending::Stage;
+use crate::ended::Ended;
 use crate::generation::Generation;
-use crate::inspection::Asker;
 use crate::leftovers::Leftovers;
 use crate::options::LONGEST;
+use crate::outlet::Outlet;
 use crate::policy::{Backoff, PoolSize, Reason};
-use crate::service::Wake;
-use crate::staff::Ended;
+use crate::stage::Stage;
 use crate::worker_handle::{Phase, WorkerHandle};
 use crate::zygote::Zygote;
 use crate::{Event, PoolOptions, Source};
@@ -26,7 +26,7 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, Sender};
+use std::sync::mpsc::Receiver;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -50,24 +50,6 @@ pub enum Command {
     Replace(i32),
     /// somebody wants the app loaded anew
     WantReload,
-}
-
-/// Where events go.
-#[derive(Clone)]
-pub struct Outlet {
-    /// the queue
-    pub events: Sender<Event>,
-    /// called after each
-    pub wake: Wake,
-}
-
-impl Outlet {
-    /// Tells an event.
-    pub fn tell(&self, event: Event) {
-        // an owner that listens no more is about to drop the service
-        let _ = self.events.send(event);
-        (self.wake)();
-    }
 }
 
 /// See the module.

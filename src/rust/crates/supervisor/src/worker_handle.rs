@@ -2,7 +2,7 @@
 //!
 //! Starting -> Serving -> Retiring -> Stopping, in this order; some are left out, and it may end in any of them.
 
-use crate::inspection::UnderWay;
+use crate::asker::UnderWay;
 use crate::loader::{receive, Loader};
 use crate::policy::Wear;
 use crate::process::Process;

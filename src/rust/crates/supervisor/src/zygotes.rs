@@ -50,6 +50,12 @@ impl Supervisor {
         }
     }
 
+    /// That of a generation, while it is there.
+    pub(crate) fn zygote_of(&self, generation: u32) -> Option<&Zygote> {
+        let key = self.generations.get(&generation)?.zygote?;
+        self.zygotes.get(&key)
+    }
+
     /// Reads what a zygote has sent.
     pub(crate) fn hear_zygote(&mut self, key: u32, now: Instant) {
         let mut message = Vec::new();
@@ -150,12 +156,12 @@ impl Supervisor {
         zygote.process.kill();
         let exit = zygote.process.reap();
         self.unborn(zygote.generation, now);
-        if zygote.leaving {
-            return;
-        }
         let Some(generation) = self.generations.get_mut(&zygote.generation) else { return };
         if generation.zygote == Some(key) {
             generation.zygote = None;
+        }
+        if zygote.leaving {
+            return;
         }
         // its workers go on, and have their temporary files there
         generation.kept.extend(zygote.loader.scratch);

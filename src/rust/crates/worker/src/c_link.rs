@@ -5,6 +5,7 @@
 //! until then the server may take it back. Neighbours: `sink` (the answer of a request, from any thread), `outbox` (the
 //! ring of replies), `exchange` (what is called).
 
+use crate::log_line::{LogLine, ERROR, WARN};
 use crate::outbox::{failure, Outbox};
 use crate::packed::packed;
 use crate::sink::{is_link, never_wait_here, sink, About, LinkRequest};
@@ -18,13 +19,6 @@ use std::time::{Duration, Instant};
 use wire::socket::{Command, Event, What};
 use wire::stream::Order;
 use wire::{BodyRef, Request, FLAG_SOCKET};
-
-/// Where lines go, with their level as [`wire::control::WorkerNews::Log`] has it.
-pub type LogLine = Arc<dyn Fn(u32, &str) + Send + Sync>;
-
-/// A client's fault, or nobody's; a handler's.
-pub(crate) const WARN: u32 = 1;
-pub(crate) const ERROR: u32 = 2;
 
 /// An inline handler that takes longer is named in the log: whatever else comes through the link waits for it.
 const LONG: Duration = Duration::from_millis(50);

@@ -7,6 +7,7 @@
 
 mod c_link;
 mod commands;
+mod log_line;
 mod outbox;
 mod packed;
 mod sink;
@@ -16,6 +17,7 @@ mod telling;
 mod wait;
 mod worker;
 
-pub use c_link::{CLink, CRest, CRoute, LogLine};
+pub use c_link::{CLink, CRest, CRoute};
+pub use log_line::LogLine;
 pub use streams::{Call, Rhythm};
 pub use worker::{Job, Running, Worker, Written};

@@ -7,7 +7,7 @@
 //! which the thread of the link keeps until the slot is used again, for what the server says of the request. Lock
 //! order: a half's state, then the ring.
 
-use crate::c_link::{LogLine, ERROR};
+use crate::log_line::{LogLine, ERROR};
 use crate::outbox::{encode_head, failure, micros, Outbox};
 use crate::packed::{packed, packed_stream};
 use bytes::Bytes;

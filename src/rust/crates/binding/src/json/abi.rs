@@ -5,9 +5,11 @@ use std::ffi::{c_char, c_void};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::{ptr, slice};
 
+use super::host::{Host, Texts};
 use super::options::{Frame, JsonOptions, Na, Time};
-use super::parse::{parse_for, Host, ParseOptions, Texts, Tree};
-use super::write::{refused, write, write_in_parts, Unsupported};
+use super::parse::{parse_for, ParseOptions, Tree};
+use super::unsupported::Unsupported;
+use super::write::{refused, write, write_in_parts};
 use crate::node::{Node, Str};
 use crate::r::Sexp;
 use crate::strings::with_guard;

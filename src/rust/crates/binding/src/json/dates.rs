@@ -5,10 +5,9 @@
 
 use std::collections::HashMap;
 
-use super::parse::{Counts, Host, JsonError, Limited, Value};
-use super::shape::{element, element_double, Shaper, DATE};
-use super::time;
-use crate::node::{Kind, Node, Str, Time};
+use super::host::{Host, Limited};
+use super::value::{Counts, JsonError, Value, DATE};
+use crate::node::Str;
 
 /// The texts of a body that may have to be read as dates.
 pub(super) struct Dates<'b, 'h> {
@@ -33,7 +32,7 @@ impl<'b, 'h> Dates<'b, 'h> {
     }
 
     /// The seconds since 1970 of each text; NaN where it is no date.
-    fn seconds(&mut self, texts: &[Str], utc: bool) -> Result<Vec<f64>, JsonError> {
+    pub fn seconds(&mut self, texts: &[Str], utc: bool) -> Result<Vec<f64>, JsonError> {
         let known = &mut self.known[usize::from(utc)];
         if known.is_none() {
             let seconds = self.host.read_dates(&self.texts, utc).filter(|seconds| seconds.len() == self.texts.len());
@@ -60,40 +59,5 @@ fn collect<'b>(value: &Value<'b>, dated: bool, texts: &mut Vec<&'b str>) {
             object.keys.iter().zip(object.values).for_each(|(key, value)| collect(value, *key == DATE, texts));
         }
         _ => {}
-    }
-}
-
-impl Shaper<'_, '_> {
-    /// The times that a value of `$date` stands for; `None` when it is neither numbers nor text.
-    ///
-    /// # Errors
-    /// Times that JSON has no text for, as it has a year of four digits.
-    pub fn date(&mut self, value: &Node) -> Result<Option<Node>, JsonError> {
-        let times = match value.kind {
-            _ if value.time != Time::None => return Ok(None),
-            Kind::Int | Kind::Dbl => {
-                // SAFETY: numbers, and `i` is less than their number.
-                let seconds = (0..value.n).map(|i| unsafe { element_double(value, i) } / 1000.0);
-                let seconds: Vec<f64> = seconds.collect();
-                let times = self.build.vector(Kind::Dbl, &seconds);
-                Node { ndim: value.ndim, dim: value.dim, time: Time::Unzoned, ..times }
-            }
-            Kind::Str => {
-                // SAFETY: texts, and `i` is less than their number.
-                let texts: Vec<Str> = (0..value.n).map(|i| unsafe { *element(value, i) }).collect();
-                // SAFETY: they point into the body or the arena, which are still there.
-                let utc = texts.iter().all(|text| unsafe { text.as_bytes() }.ends_with(b"Z"));
-                let seconds = self.dates.seconds(&texts, utc)?;
-                let time = if utc { Time::Utc } else { Time::Local };
-                Node { time, ..self.build.vector(Kind::Dbl, &seconds) }
-            }
-            _ => return Ok(None),
-        };
-        // SAFETY: made here, of doubles.
-        let written = |i| time::in_every_zone(unsafe { *element(&times, i) });
-        match (0..times.n).all(written) {
-            true => Ok(Some(times)),
-            false => Err(JsonError::new("a date is not within the years 1000 to 9999")),
-        }
     }
 }

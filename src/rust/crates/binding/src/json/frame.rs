@@ -5,8 +5,9 @@
 use super::options::{Frame, Na};
 use super::parts::{Answer, Parts};
 use super::text::{self, Keys};
+use super::unsupported::Unsupported;
 use super::view::{self, Cells, Table, Value, Vector};
-use super::write::{axes, Unsupported, Writer};
+use super::write::{axes, Writer};
 use crate::r::{self, List, Sexp};
 
 /// Writes a data frame.

@@ -1,7 +1,8 @@
 //! What the fuzz target `json` of `tests/fuzz` sees of a text: the nodes that C would make R values of, as values that
 //! need no arena. Compiled with the feature `fuzzing` only.
 
-use super::parse::{parse, JsonError, ParseOptions};
+use super::parse::{parse, ParseOptions};
+use super::value::JsonError;
 use crate::node::{Kind, Node, Str};
 use std::slice;
 

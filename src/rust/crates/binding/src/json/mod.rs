@@ -11,6 +11,7 @@ mod frame;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod host;
 mod number;
 mod options;
 mod parse;
@@ -19,11 +20,16 @@ mod records;
 mod shape;
 mod text;
 mod time;
+mod unsupported;
+mod value;
 mod view;
 mod write;
 mod zeros;
 
+pub use host::{Host, WithoutR};
 pub(crate) use number::as_r;
 pub use options::{Frame, JsonOptions, Na, Time};
-pub use parse::{parse, parse_for, Host, JsonError, ParseOptions, Tree, WithoutR};
-pub use write::{refused, write, Unsupported};
+pub use parse::{parse, parse_for, ParseOptions, Tree};
+pub use unsupported::Unsupported;
+pub use value::JsonError;
+pub use write::{refused, write};

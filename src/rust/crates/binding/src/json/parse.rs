@@ -6,15 +6,14 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::ControlFlow;
 
 use bumpalo::Bump;
-use fields::guard::{CollisionGuard, Visit};
-use fields::FieldError;
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
 use super::dates::Dates;
-use super::shape::{self, Shaper, DATE};
+use super::host::{Host, Limited, WithoutR};
+use super::shape::{self, Shaper};
+use super::value::{Counts, JsonError, Object, Value, DATE};
 use super::zeros::Zeros;
 use crate::node::Node;
 
@@ -28,35 +27,8 @@ pub struct ParseOptions {
     pub simplify: bool,
     /// how deep arrays and objects may be nested; at most 250
     pub max_depth: u32,
-    /// how many different strings may share a bucket of R's string cache: see [`CollisionGuard::check`]
+    /// how many different strings may share a bucket of R's string cache: see [`fields::guard::CollisionGuard::check`]
     pub max_collisions: usize,
-}
-
-/// Why a text was refused. The message is fit for the client: it shows nothing of the text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct JsonError {
-    /// what is wrong, without a full stop
-    pub message: String,
-    /// where, in bytes from the start; where that is known
-    pub offset: Option<usize>,
-}
-
-impl fmt::Display for JsonError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.offset {
-            Some(offset) => write!(f, "{} at byte {offset}", self.message),
-            None => f.write_str(&self.message),
-        }
-    }
-}
-
-impl std::error::Error for JsonError {}
-
-impl JsonError {
-    /// An error of no particular place.
-    pub(super) fn new(message: impl Into<String>) -> Self {
-        JsonError { message: message.into(), offset: None }
-    }
 }
 
 /// A parsed text: the nodes that describe it. They point into the arena and into the text.
@@ -71,33 +43,6 @@ impl Tree<'_> {
     /// The root, which lives as long as the tree.
     pub fn root(&self) -> *const Node {
         self.root
-    }
-}
-
-/// What reading asks of the process that makes R values of a text.
-pub trait Host {
-    /// Looks at strings that R is about to make: see [`CollisionGuard::check`].
-    ///
-    /// # Errors
-    /// Strings that are not to be made.
-    fn check(&mut self, max_collisions: usize, strings: &mut Texts) -> Result<(), FieldError>;
-
-    /// Reads texts as dates: seconds since 1970, NaN where one is none; those that name no time zone are in UTC or in
-    /// the session's. `None` when that could not be done at all.
-    fn read_dates(&mut self, texts: &[&str], utc: bool) -> Option<Vec<f64>>;
-}
-
-/// A host without R, for tests: it counts strings, and no text is a date.
-#[derive(Default)]
-pub struct WithoutR(CollisionGuard);
-
-impl Host for WithoutR {
-    fn check(&mut self, max_collisions: usize, strings: &mut Texts) -> Result<(), FieldError> {
-        self.0.check(max_collisions, strings)
-    }
-
-    fn read_dates(&mut self, texts: &[&str], _utc: bool) -> Option<Vec<f64>> {
-        Some(vec![f64::NAN; texts.len()])
     }
 }
 
@@ -129,49 +74,6 @@ pub fn parse_for<'a>(host: &mut dyn Host, text: &'a [u8], options: &ParseOptions
         std::ptr::from_ref(arena.alloc(node))
     };
     Ok(Tree { root, _arena: arena, _text: PhantomData })
-}
-
-/// A host, with the limit that holds for one text.
-pub(super) struct Limited<'h> {
-    pub host: &'h mut dyn Host,
-    max_collisions: usize,
-}
-
-impl Limited<'_> {
-    pub fn check(&mut self, strings: &mut Texts) -> Result<(), JsonError> {
-        self.host.check(self.max_collisions, strings).map_err(|error| JsonError::new(error.to_string()))
-    }
-}
-
-/// Visits all strings of something.
-pub type Texts<'t> = dyn FnMut(&mut Visit) -> ControlFlow<()> + 't;
-
-/// One JSON value. Strings without escapes point into the text, all else into the arena.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Value<'b> {
-    Null,
-    Bool(bool),
-    Int(i32),
-    Double(f64),
-    String(&'b str),
-    Array(&'b [Value<'b>]),
-    Object(&'b Object<'b>),
-}
-
-/// The members of an object, in the order of the text, repeats and all.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Object<'b> {
-    pub keys: &'b [&'b str],
-    pub values: &'b [Value<'b>],
-}
-
-/// What was counted while reading.
-#[derive(Default, Debug)]
-pub(super) struct Counts {
-    /// values of all kinds
-    pub values: usize,
-    /// there is a key `$date`
-    pub dates: bool,
 }
 
 fn read<'b>(text: &'b [u8], arena: &'b Bump, max_depth: u32) -> Result<(Value<'b>, Counts), JsonError> {

@@ -4,7 +4,7 @@
 //! the R side (`json.R`) finds the answers, and the text is written again with them, until nothing is asked.
 
 use super::options::Na;
-use super::write::Unsupported;
+use super::unsupported::Unsupported;
 use crate::r::{self, kind, List, Sexp};
 use std::collections::HashMap;
 

@@ -4,9 +4,9 @@
 
 use std::collections::HashMap;
 
-use super::parse::{JsonError, Object, Value};
-use super::shape::{element, element_double, Shaper, DATE};
+use super::shape::{element, element_double, Shaper};
 use super::text;
+use super::value::{JsonError, Object, Value, DATE};
 use crate::node::{Kind, Node, Str};
 use crate::r::NA_INT;
 

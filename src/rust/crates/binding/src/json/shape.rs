@@ -14,7 +14,8 @@
 use bumpalo::Bump;
 
 use super::dates::Dates;
-use super::parse::{JsonError, Object, Value};
+use super::time;
+use super::value::{JsonError, Object, Value, DATE};
 use crate::node::{Kind, Node, Str, Time};
 use crate::r::{na_double, NA_INT};
 
@@ -24,9 +25,6 @@ const FREE_CELLS: usize = 1_000_000;
 
 /// Cells per value of the text beyond that.
 const CELLS_PER_VALUE: usize = 64;
-
-/// The field whose value is a date, to MongoDB and to jsonlite.
-pub(super) const DATE: &str = "$date";
 
 /// Describes `root` without any of the rules: arrays as lists.
 pub(super) fn plain<'b>(arena: &'b Bump, root: &Value<'b>) -> Node {
@@ -280,6 +278,41 @@ impl<'b, 'd> Shaper<'b, 'd> {
             return;
         };
         nodes.iter_mut().filter(|node| empty(node)).for_each(|node| *node = filling);
+    }
+}
+
+impl Shaper<'_, '_> {
+    /// The times that a value of `$date` stands for; `None` when it is neither numbers nor text.
+    ///
+    /// # Errors
+    /// Times that JSON has no text for, as it has a year of four digits.
+    pub fn date(&mut self, value: &Node) -> Result<Option<Node>, JsonError> {
+        let times = match value.kind {
+            _ if value.time != Time::None => return Ok(None),
+            Kind::Int | Kind::Dbl => {
+                // SAFETY: numbers, and `i` is less than their number.
+                let seconds = (0..value.n).map(|i| unsafe { element_double(value, i) } / 1000.0);
+                let seconds: Vec<f64> = seconds.collect();
+                let times = self.build.vector(Kind::Dbl, &seconds);
+                Node { ndim: value.ndim, dim: value.dim, time: Time::Unzoned, ..times }
+            }
+            Kind::Str => {
+                // SAFETY: texts, and `i` is less than their number.
+                let texts: Vec<Str> = (0..value.n).map(|i| unsafe { *element(value, i) }).collect();
+                // SAFETY: they point into the body or the arena, which are still there.
+                let utc = texts.iter().all(|text| unsafe { text.as_bytes() }.ends_with(b"Z"));
+                let seconds = self.dates.seconds(&texts, utc)?;
+                let time = if utc { Time::Utc } else { Time::Local };
+                Node { time, ..self.build.vector(Kind::Dbl, &seconds) }
+            }
+            _ => return Ok(None),
+        };
+        // SAFETY: made here, of doubles.
+        let written = |i| time::in_every_zone(unsafe { *element(&times, i) });
+        match (0..times.n).all(written) {
+            true => Ok(Some(times)),
+            false => Err(JsonError::new("a date is not within the years 1000 to 9999")),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use base64::engine::general_purpose::STANDARD;
 use base64::Engine;
 
-use super::write::Unsupported;
+use super::unsupported::Unsupported;
 use crate::r::{self, Sexp};
 
 /// Writes a string with its quotes. NA is the caller's.

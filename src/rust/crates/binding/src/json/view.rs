@@ -2,7 +2,7 @@
 //!
 //! Not for writing anything. Whatever is not listed here is `Foreign`, which jsonlite may know, or `Refused`.
 
-use super::write::Unsupported;
+use super::unsupported::Unsupported;
 use crate::r::{self, kind, List, Sexp};
 
 /// An object, ready to be written.

@@ -8,6 +8,7 @@
 use super::options::{JsonOptions, Na, Time};
 use super::parts::{Answer, Parts};
 use super::text::{self, Keys};
+use super::unsupported::Unsupported;
 use super::view::{self, Boxed, Cells, Days, Items, Value, Vector, Zone};
 use super::{frame, number, time};
 use crate::r::{self, kind, List, Sexp};
@@ -15,17 +16,6 @@ use crate::r::{self, kind, List, Sexp};
 /// How deep lists may be nested. A level takes some 300 bytes of stack here, and R's own evaluator, which would be
 /// next to try, stops at a few hundred levels.
 const MAX_DEPTH: u32 = 512;
-
-/// Why a value was not written. What was added to the buffer is the caller's to remove.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Unsupported {
-    /// a class, type or option that jsonlite may know
-    Foreign,
-    /// never written; with the article: "a function"
-    Refused(&'static str),
-    /// nested too deep for JSON's readers
-    TooDeep,
-}
 
 /// Appends `x` as JSON, with the text that `jsonlite::toJSON()` gives for the same arguments, except that numbers are
 /// in their shortest exact form. `x` must be protected for the call.

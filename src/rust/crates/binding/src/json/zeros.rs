@@ -4,7 +4,7 @@
 //! The numbers are looked for in the text, in its order, which is the order in which values are read. Only texts that
 //! may hold such a zero pay for it. Not for any other number.
 
-use super::parse::Value;
+use super::value::Value;
 
 /// What the zeros of a text are that are not written as `0`.
 pub(super) enum Zeros<'t> {

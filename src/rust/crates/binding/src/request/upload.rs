@@ -1,7 +1,7 @@
 //! The parts of a multipart body, and where the bytes of its files are.
 
 use super::fault::Fault;
-use crate::link::Link;
+use super::rules::Rules;
 use fields::multipart;
 use std::ops::Range;
 
@@ -27,13 +27,13 @@ pub(super) enum FileContent {
 }
 
 impl Upload {
-    /// Reads `body`, within the limits of the link.
-    pub(super) fn read(content_type: &[u8], body: &[u8], link: &Link) -> Result<Self, Fault> {
+    /// Reads `body`, within the limits.
+    pub(super) fn read(content_type: &[u8], body: &[u8], rules: &Rules) -> Result<Self, Fault> {
         let limits = multipart::Limits {
-            max_parts: link.limits.max_parts,
-            max_fields: link.limits.max_fields,
-            spool_above: link.limits.spool_above,
-            dir: &link.upload_path,
+            max_parts: rules.limits.max_parts,
+            max_fields: rules.limits.max_fields,
+            spool_above: rules.limits.spool_above,
+            dir: &rules.upload_path,
         };
         let parsed = multipart::parse(content_type, body, limits)?;
         let fields = parsed.fields.into_iter().map(|(n, v)| (n.into_owned(), v.into_owned())).collect();

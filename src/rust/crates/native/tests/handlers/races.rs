@@ -65,8 +65,8 @@ fn cancelled_while_it_is_answered() {
     assert_eq!(app.log(), []);
 }
 
-/// That there is nothing to see is for ThreadSanitizer to say: `tools/sanitize.sh` tells it of the order that locks make
-/// where they are waited for.
+/// That there is nothing to see is for ThreadSanitizer to say: `tools/sanitize.sh` tells it of the order that locks
+/// make where they are waited for.
 #[test]
 fn locks_that_are_waited_for_make_an_order() {
     let (many, one) = (RwLock::new([0_u32; 16]), Mutex::new([0_u32; 16]));

@@ -1,0 +1,84 @@
+# Middleware around handlers: `nxt()`, and what becomes of errors there. Neighbours: app-compile.R, which says what goes
+# around which handler; worker-loop.R, whose guard() is around them all; error-answer.R, which makes a response of an
+# error.
+
+compose <- function(middleware, handler, on_error = NULL) {
+  for (one in rev(middleware)) handler <- wrap(one, handler, on_error)
+  handler
+}
+
+# A handler may have no argument: it is called with one all the same.
+with_request <- function(handler) {
+  force(handler)
+  if (identical(arity(handler)$most, 0L)) function(req) handler() else handler
+}
+
+# Functions of an app whose plain lists may be responses, or as they are. NULL stays NULL.
+reading_lists <- function(app, fn) {
+  if (is.null(fn) || !app$list_responses) return(fn)
+  function(...) read_list_response(fn(...))
+}
+
+# What goes around the handlers of an app: lists of middleware and on_error, of which `outer` goes around the app.
+around_handlers <- function(app, outer) {
+  list(
+    middleware = c(outer$middleware, app_middleware(app)),
+    on_error = if (is.null(app$on_error)) outer$on_error else reading_lists(app, app$on_error)
+  )
+}
+
+app_middleware <- function(app) lapply(app$middleware, function(one) reading_lists(app, one))
+
+# Puts one middleware around what is further in. Lean: it runs for each request.
+wrap <- function(middleware, inner, on_error) {
+  force(middleware)
+  force(inner)
+  force(on_error)
+  function(req) middleware(req, function() respond(inner, req, on_error))
+}
+
+# The response of what is further in, also to an error that no middleware takes: what middleware adds to responses is on
+# those as well.
+respond <- function(inner, req, on_error) {
+  response <- attempt(inner, req)
+  if (inherits(response, "drover_failed")) {
+    condition <- response$condition
+    setTimeLimit()
+    return(with_condition(failure_response(condition, take_trace(), on_error, req), condition))
+  }
+  if (!is_promise(response)) return(response)
+  # the request under way is another one by then
+  about <- attr(req, "cell")
+  response$catch(function(reason) {
+    condition <- as_condition(reason)
+    with_condition(failure_response(condition, NULL, on_error, req, about), condition)
+  })
+}
+
+# The response of what is further in, or the error that nobody took, as failed_with() has it. An error is for the
+# middleware around it first, as for tryCatch(nxt(), error = ): R asks their handlers, from the inside out, and guard()
+# last, which sends it back here by give_up().
+attempt <- function(inner, req) {
+  error <- NULL
+  delayedAssign("leave", return(failed_with(error)))
+  if (!engine_in_handler()) {
+    # a step of a promise takes all errors, and guard() is not around it
+    return(tryCatch(withCallingHandlers(as_response(inner(req)), error = note_trace), error = failed_with))
+  }
+  tryCatch(as_response(inner(req)), CStackOverflowError = signal_again)
+}
+
+failed_with <- function(condition) structure(list(condition = condition), class = "drover_failed")
+
+# Where C's stack was used up R has asked nobody who would have been called there, as guard() is. The calls that led to
+# it are gone: that class says so to note_trace().
+signal_again <- function(condition) {
+  class(condition) <- c("drover_unwound", setdiff(class(condition), "CStackOverflowError"))
+  stop(condition)
+}
+
+# For middleware that wants to know which error it was.
+with_condition <- function(response, condition) {
+  if (!is_promise(response)) attr(response, "condition") <- condition
+  response
+}

@@ -1,0 +1,38 @@
+# Hooks: collected from the apps that are served, and called. Not for registering them: app-hooks.R.
+
+# NULL, or the message of the first that failed. Warnings are logged: nobody would ever see them. Time limits that a
+# hook sets hold, which R sees to where it looks for interrupts.
+run_worker_hooks <- function(hooks) {
+  warn <- function(condition) {
+    log_line("warn", paste("warning:", describe_condition(condition)))
+    tryInvokeRestart("muffleWarning")
+  }
+  tryCatch(
+    {
+      for (hook in hooks) withCallingHandlers(allowInterrupts(hook()), warning = warn)
+      NULL
+    },
+    error = function(error) valid_text(conditionMessage(error))
+  )
+}
+
+# The hooks of all apps that serving `app` reaches, in order, and those given to dr_serve() or dr_run() after them.
+worker_hooks <- function(app, on_worker_start, on_worker_stop) {
+  apps <- app_tree(app)
+  list(
+    start = c(unlist(lapply(apps, `[[`, "on_worker_start"), recursive = FALSE), on_worker_start),
+    stop = c(unlist(lapply(apps, `[[`, "on_worker_stop"), recursive = FALSE), on_worker_stop)
+  )
+}
+
+run_start_hook <- function(hook, what, call) {
+  withCallingHandlers(hook(), error = function(error) {
+    stop_drover("hook", paste0(what, " failed: ", conditionMessage(error)), call = call, parent = error)
+  })
+}
+
+run_stop_hook <- function(hook, what) {
+  tryCatch(hook(), error = function(error) {
+    warning(what, " failed: ", conditionMessage(error), call. = FALSE)
+  })
+}

@@ -1,0 +1,126 @@
+# Sessions: what an app keeps with its clients, in a sealed cookie. Not for other cookies: response-cookie.R.
+# Neighbours: policy.R; the engine's src/rust/crates/engine/src/edge/session.rs, which opens and seals.
+
+#' Keep a session with each client
+#'
+#' `dr_session()` gives an app sessions: a list that a handler sets with `dr_session_set()`, and that all handlers read
+#' in `req$session` when the same client comes again, in whichever worker, also after a reload. It is kept with the
+#' client, in a cookie that is encrypted and signed (AES-256-GCM-SIV): clients can neither read nor change it.
+#'
+#' The engine opens and seals the cookie; the keys are the server's, and no worker has them when they come from a file
+#' or environment variable. A cookie that is forged, broken, sealed with another key, or older than `max_age` is no
+#' session: `req$session` is `NULL`, and there is no error.
+#'
+#' A session lasts for `max_age` from when it was set; set it again to prolong it. The server keeps nothing of it: a
+#' client can send an old cookie again until that is over, and nothing can be taken back from a client that has it. Keep
+#' what must be taken back elsewhere, and a key to it in the session.
+#'
+#' @section Keys: Make one with `openssl rand -hex 32`. The first one seals, all of them open: to change keys, put a new
+#'   one before the old one, and remove the old one after `max_age`. What is said of files and variables of
+#'   [dr_auth_basic()] holds for these, too.
+#'
+#' @param app An app, see [dr_app()].
+#' @param keys The keys, the newest first, of at least 32 bytes each: a character vector, or `NULL`.
+#' @param file A file with a key in each line, the newest first, or `NULL`; `#` begins a comment.
+#' @param env Names of environment variables with a key each, the newest first: a character vector, or `NULL`.
+#' @param name The name of the cookie: a single string. With the prefix `__Host-` browsers take it over TLS and from
+#'   this host only.
+#' @param max_age How long a session lasts: a single number of seconds, or a time such as `"12h"`.
+#' @param same_site `"Lax"`, `"Strict"` or `"None"`: whether requests that other sites cause carry the cookie.
+#' @param secure `FALSE` to have the cookie sent without TLS, too; `name` must not begin with `__Host-` or `__Secure-`
+#'   then. Browsers take secure cookies of `http://localhost`.
+#' @param routes Paths below which there is a session: a character vector, such as `"/app"`, with placeholders as in
+#'   [dr_get()]; `NULL` for all paths of the app. The closest one counts, as for [dr_cors()].
+#' @param response A response, or anything else that a handler may return, which is made into one first.
+#' @param session What to keep: a named list of what JSON can hold, or `NULL` to end the session. As JSON it may have
+#'   2900 bytes: browsers take cookies of 4096 bytes.
+#' @returns `dr_session()`: `app`, invisibly; it is changed in place. `dr_session_set()`: the response, a `dr_response`
+#'   as [dr_response()] makes it, with which the client gets the session.
+#' @section Errors: `drover_error_argument` when an argument is not as described, and when `session` is too long. A
+#'   response with a session for a path that has none gets 500, and the log says why.
+#' @seealso [dr_set_cookie()] for cookies that clients may read, [dr_csrf()], which guards what cookies let in.
+#' @examples
+#' app <- dr_app()
+#' dr_session(app, keys = strrep("0123456789abcdef", 4), max_age = "12h")
+#' dr_get(app, "/count", function(req) {
+#'   n <- if (is.null(req$session)) 1 else req$session$n + 1
+#'   dr_session_set(list(visits = n), list(n = n))
+#' })
+#' dr_post(app, "/leave", function(req) dr_session_set(dr_redirect("/"), NULL))
+#' @export
+dr_session <- function(app, keys = NULL, file = NULL, env = NULL, name = "__Host-session", max_age = "12h",
+                       same_site = "Lax", secure = TRUE, routes = NULL) {
+  check_registrar(app)
+  call <- sys.call()
+  check_session_keys(keys, "keys", call)
+  of_env <- check_variables(env, "env", call, named = FALSE)
+  check_session_keys(of_env, "env", call)
+  file <- check_secret_file(file, call)
+  check_some(list(keys, file, of_env), c("keys", "file", "env"), call)
+  if (!is_string(name) || !is_token(name) || nchar(name) > 64L) {
+    stop_argument("name", "a single string of at most 64 letters, digits and hyphens", name, call)
+  }
+  max_age <- as_seconds(max_age)
+  check_seconds(max_age, "max_age")
+  if (max_age < 1) stop_argument("max_age", "at least one second", max_age, call)
+  same_site <- check_choice(same_site, "same_site", c("Lax", "Strict", "None"))
+  check_flag(secure, "secure")
+  if (!secure && (same_site == "None" || grepl("^__(Host|Secure)-", name, ignore.case = TRUE))) {
+    problem <- paste0(
+      "`secure` must be TRUE when `same_site` is \"None\" or `name` begins with \"__Host-\" or \"__Secure-\": ",
+      "browsers refuse the cookie otherwise"
+    )
+    stop_drover("argument", problem, call = call, argument = "secure")
+  }
+  rule <- list(
+    name = name, max_age = max_age, same_site = same_site, secure = secure,
+    keys = as.list(enc2utf8(as.character(c(keys, unname(of_env)))))
+  )
+  rule <- c(rule, if (!is.null(file)) list(file = file))
+  add_policy(app, list(session = rule), routes, call)
+}
+
+# Keys are not shown.
+check_session_keys <- function(keys, arg, call) {
+  if (is.null(keys)) return(invisible())
+  if (is.character(keys) && length(keys) && !anyNA(keys) && all(nchar(enc2utf8(keys), "bytes") >= 32L)) {
+    return(invisible())
+  }
+  right <- "NULL or keys of at least 32 bytes, such as of `openssl rand -hex 32`: a character vector"
+  stop_drover("argument", sprintf("`%s` must be %s", arg, right), call = call, argument = arg)
+}
+
+# With the longest name and all attributes, sealed, this still is a cookie of less than 4096 bytes.
+longest_session <- 2900L
+
+# The header field by which the engine is told: a name that no field of a message can have, so that nothing that a
+# handler passes on, such as the fields of another server, is taken for a session.
+session_field <- ":session"
+
+#' @rdname dr_session
+#' @export
+dr_session_set <- function(response, session) {
+  response <- as_response(response)
+  call <- sys.call()
+  text <- ""
+  if (!is.null(session)) {
+    named <- is.list(session) && (!length(session) || (!is.null(names(session)) && all(nzchar(names(session)))))
+    if (!named) stop_argument("session", "a named list, or NULL", session, call)
+    if (!length(session)) session <- structure(list(), names = character())
+    text <- to_json(session, list(auto_unbox = TRUE), call)
+    size <- nchar(text, "bytes")
+    if (size > longest_session) {
+      problem <- sprintf(paste0(
+        "`session` must not be longer than %d bytes as JSON, not %d: browsers take cookies of 4096 bytes; keep less ",
+        "in it, such as a key to what is stored elsewhere"
+      ), longest_session, size)
+      stop_drover("argument", problem, call = call, argument = "session")
+    }
+  }
+  headers <- response$headers
+  headers[header_at(headers, session_field)] <- NULL
+  added <- list(text)
+  names(added) <- session_field
+  response$headers <- c(headers, added)
+  response
+}

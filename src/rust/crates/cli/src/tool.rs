@@ -1,0 +1,60 @@
+//! Commands that R carries out. Neighbour: `r`, which has it do so.
+
+use clap::Args;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A command that R carries out.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// the command, and what it is about
+    pub words: Vec<OsString>,
+    /// the app that it is about, and what that is, if it was said
+    pub app: Option<(PathBuf, Option<String>)>,
+    /// the program R
+    pub r: PathBuf,
+}
+
+/// What a file may be said to be.
+pub(crate) const KINDS: [&str; 5] = ["script", "plumber", "annotations", "rds", "expression"];
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Program {
+    /// The program R: a path, or a name that is looked for on the PATH
+    #[arg(long, value_name = "PROGRAM", env = "DROVER_R", default_value = "R")]
+    pub(crate) r: PathBuf,
+}
+
+/// The app of a command that asks about it.
+#[derive(Debug, Args)]
+pub(crate) struct AppOfTool {
+    /// The app: as for serve
+    file: PathBuf,
+    /// What FILE is, when that is not to be found out
+    #[arg(long, env = "DROVER_KIND", value_parser = KINDS)]
+    kind: Option<String>,
+    #[command(flatten)]
+    program: Program,
+    /// Arguments of the app: as for serve
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    args: Vec<OsString>,
+}
+
+/// A command about an app, with further options.
+pub(crate) fn about(command: &str, app: AppOfTool, options: Vec<OsString>) -> Tool {
+    let kind = app.kind.iter().flat_map(|kind| ["--kind".into(), kind.into()]);
+    let words = [command.into(), app.file.clone().into()].into_iter().chain(kind).chain(options);
+    let words = words.chain(further(app.args)).collect();
+    Tool { words, app: Some((app.file, app.kind)), r: app.program.r }
+}
+
+/// A command with one more word, or none.
+pub(crate) fn tool(command: &str, word: Option<PathBuf>, program: Program) -> Tool {
+    let words = std::iter::once(command.into()).chain(word.map(Into::into)).collect();
+    Tool { words, app: None, r: program.r }
+}
+
+/// Arguments of the app, as the words behind all others.
+pub(crate) fn further(args: Vec<OsString>) -> impl Iterator<Item = OsString> {
+    (!args.is_empty()).then(|| "--".into()).into_iter().chain(args)
+}
