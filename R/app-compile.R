@@ -131,7 +131,7 @@ native_field <- function(route, params) {
 }
 
 # The same of a handler of WebSockets.
-native_socket <- function(route, params) {
+native_websocket <- function(route, params) {
   list(
     package = route$package, callable = route$callable, data = route$data, content_type = NULL,
     interface = c(drogonR = "ws", drover = "socket")[[route$interface]],
@@ -177,12 +177,12 @@ compile_app <- function(app, call = sys.call(-1L)) {
   on_error <- lapply(routes, `[[`, "on_error")
   fill_offers(routes, handlers, app_policies(app), call)
   natives <- Map(native_field, cpp, params)
-  sockets <- list()
-  for (route in app_sockets(app)) {
+  websockets <- list()
+  for (route in app_websockets(app)) {
     param_names <- parse_path(route$path, call)$names
     if (!is.null(route$package)) {
-      natives <- c(natives, list(native_socket(route, param_names)))
-      sockets <- c(sockets, list(socket_field(route, length(natives), 0L)))
+      natives <- c(natives, list(native_websocket(route, param_names)))
+      websockets <- c(websockets, list(websocket_field(route, length(natives), 0L)))
       next
     }
     asks <- connecting_handler(route)
@@ -191,7 +191,7 @@ compile_app <- function(app, call = sys.call(-1L)) {
     events <- length(handlers) + 1L
     handlers[[events]] <- event_handlers(route)
     on_error[events] <- list(NULL)
-    sockets <- c(sockets, list(socket_field(route, if (is.null(asks)) 0L else events - 1L, events)))
+    websockets <- c(websockets, list(websocket_field(route, if (is.null(asks)) 0L else events - 1L, events)))
   }
   not_found <- NULL
   if (!is.null(app$not_found)) {
@@ -210,14 +210,14 @@ compile_app <- function(app, call = sys.call(-1L)) {
       lapply(seq_along(first), function(i) route_field(first[[i]], i, "r")),
       lapply(seq_along(cpp), function(i) route_field(cpp[[i]], i, runs[[i]])),
       lapply(seq_along(rest), function(i) route_field(rest[[i]], length(first) + i, "r")),
-      sockets
+      websockets
     ),
     static = static, not_found = not_found, handlers = handlers, on_error = on_error,
     error_form = reading_lists(app, app$on_error),
     natives = natives, policies = app_policies(app), app = app,
     counts = c(
       routes = length(routes), cpp_routes = length(unary), cpp_stream_routes = length(streams),
-      static = length(static), if (length(sockets)) c(ws_routes = length(sockets))
+      static = length(static), if (length(websockets)) c(ws_routes = length(websockets))
     )
   )
 }

@@ -7,27 +7,27 @@ cpp_note <- function(route) {
 }
 
 # The same of a WebSocket; "" when its handlers are in R.
-socket_note <- function(route) if (is.null(route$package)) "" else cpp_note(route)
+websocket_note <- function(route) if (is.null(route$package)) "" else cpp_note(route)
 
 #' @export
 format.dr_app <- function(x, ...) {
   routes <- c(app_routes(x), rest_routes(x))
   cpp <- c(app_cpp_routes(x, "cpp_routes"), app_cpp_routes(x, "cpp_stream_routes"))
-  sockets <- app_sockets(x)
+  websockets <- app_websockets(x)
   statics <- app_statics(x)
-  n <- length(routes) + length(cpp) + length(sockets)
+  n <- length(routes) + length(cpp) + length(websockets)
   head <- sprintf(
     "<dr_app> %s, %s, %s", count_of(n, "route"), count_of(length(statics), "static mount"),
     if (x$serving && !is.null(server$url)) paste("serving on", server$url) else "not serving"
   )
-  methods <- c(vapply(c(routes, cpp), `[[`, "", "method"), rep("WebSocket", length(sockets)))
+  methods <- c(vapply(c(routes, cpp), `[[`, "", "method"), rep("WebSocket", length(websockets)))
   what <- c(methods, rep("static", length(statics)))
-  where <- c(vapply(c(routes, cpp, sockets), `[[`, "", "path"), vapply(statics, `[[`, "", "mount"))
+  where <- c(vapply(c(routes, cpp, websockets), `[[`, "", "path"), vapply(statics, `[[`, "", "mount"))
   behind <- lengths(lapply(routes, `[[`, "middleware"))
   notes <- c(
     ifelse(behind > 0L, paste0("[", behind, " middleware]"), ""),
     vapply(cpp, cpp_note, ""),
-    vapply(sockets, socket_note, ""),
+    vapply(websockets, websocket_note, ""),
     vapply(statics, function(static) paste("from", encodeString(static$dir)), "")
   )
   rows <- trimws(paste0("  ", format(what), "  ", format(encodeString(where)), "  ", notes, recycle0 = TRUE), "right")

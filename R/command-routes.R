@@ -60,7 +60,7 @@ route_table <- function(app, prefix = "") {
     lapply(app$mounts, function(mount) route_table(mount$app, paste0(prefix, mount$prefix))),
     lapply(cpp, function(route) route_row(route$method, join_path(prefix, route$path), cpp_note(route))),
     lapply(unname(app$ws_routes), function(route) {
-      route_row("WebSocket", join_path(prefix, route$path), socket_note(route))
+      route_row("WebSocket", join_path(prefix, route$path), websocket_note(route))
     }),
     lapply(app$static_mounts, function(static) route_row("files", paste0(prefix, static$mount), static$dir)),
     endpoints

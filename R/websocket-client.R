@@ -96,7 +96,7 @@ dr_ws_connect <- function(url, on_message, on_open = NULL, on_close = NULL, ...,
   ca <- ca_file(ca, sys.call())
   loadNamespace("later")
   client <- .Call(
-    C_client_connect, list(enc2utf8(url), fields, enc2utf8(protocols), ca),
+    C_ws_client_connect, list(enc2utf8(url), fields, enc2utf8(protocols), ca),
     c(timeout, max_message, ping_interval, pauses, deflate)
   )
   if (is.list(client)) refuse_connection(client, url, headers, sys.call())
@@ -113,7 +113,7 @@ dr_ws_client_send <- function(client, msg, binary = is.raw(msg)) {
   check_client(client)
   if (!is.raw(msg) && !is_string(msg)) stop_argument("msg", "a single string or a raw vector", msg, sys.call())
   check_flag(binary, "binary", sys.call())
-  sent <- .Call(C_client_send, client, msg, binary)
+  sent <- .Call(C_ws_client_send, client, msg, binary)
   if (sent < 0L) stop_argument("msg", "UTF-8 when it is sent as text (`binary = TRUE` for bytes)", msg, sys.call())
   invisible(sent == 1L)
 }
@@ -125,14 +125,14 @@ dr_ws_client_send <- function(client, msg, binary = is.raw(msg)) {
 dr_ws_client_close <- function(client, code = 1000L, reason = "") {
   check_client(client)
   check_close(code, reason, sys.call())
-  invisible(.Call(C_client_close, client, as.integer(code), reason))
+  invisible(.Call(C_ws_client_close, client, as.integer(code), reason))
 }
 
 #' @rdname dr_ws_connect
 #' @export
 dr_ws_shutdown <- function() {
   rm(list = ls(clients), envir = clients)
-  invisible(.Call(C_client_stop))
+  invisible(.Call(C_ws_client_stop))
 }
 
 #' @export
@@ -191,9 +191,9 @@ refuse_connection <- function(problem, url, headers, call) {
 # Called from C when something has happened, as a callback of 'later'. Not for long: then others have their turn.
 hear_clients <- function(unused) {
   end <- elapsed() + callbacks_at_once
-  while (!is.null(event <- .Call(C_client_next))) {
+  while (!is.null(event <- .Call(C_ws_client_next))) {
     hear_client(event)
-    if (elapsed() >= end) return(.Call(C_client_wake))
+    if (elapsed() >= end) return(.Call(C_ws_client_wake))
   }
 }
 

@@ -1,5 +1,5 @@
 # `conn`, as handlers of dr_ws() have it: the number of the connection, with its other fields in an environment beside
-# it, so that what a handler sets is there for whoever has the same object. src/channels.c makes it. A number, as
+# it, so that what a handler sets is there for whoever has the same object. src/websockets.c makes it. A number, as
 # programs take it for one: as.character(unclass(conn)) is a key, c(conns, conn) a vector of connections. Neighbours:
 # websocket.R, what is done with it; websocket-routes.R.
 

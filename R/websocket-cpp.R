@@ -60,10 +60,10 @@ dr_ws_cpp <- function(app, path, package, callable, max_conns = 0, idle_timeout 
   check_registrar(app)
   check_dots_empty(..., call = sys.call())
   check_interface(interface, sys.call())
-  settings <- socket_settings(
+  settings <- websocket_settings(
     path, protocols, origins, deflate, max_message, max_conns, idle_timeout, max_lifetime, ping_interval, sys.call()
   )
-  interface <- interface_of(package, callable, interface, sys.call(), socket_tag)
+  interface <- interface_of(package, callable, interface, sys.call(), websocket_tag)
   check_native_data(data, interface, sys.call())
   # what is NULL has to stay in the list
   handler <- list(package = package, callable = callable, interface = interface, data = data)

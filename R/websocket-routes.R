@@ -87,7 +87,7 @@ dr_ws <- function(app, path, on_message, on_connect = NULL, on_close = NULL, ...
   check_values_taken(on_message, "on_message", message_values)
   check_values_taken(on_connect, "on_connect", "conn", null = TRUE, hint = "; the request is conn$request")
   check_values_taken(on_close, "on_close", close_values, null = TRUE)
-  settings <- socket_settings(
+  settings <- websocket_settings(
     path, protocols, origins, deflate, max_message, max_conns, idle_timeout, max_lifetime, ping_interval, sys.call()
   )
   handlers <- list(on_message = on_message, on_connect = on_connect, on_close = on_close)
@@ -95,7 +95,7 @@ dr_ws <- function(app, path, on_message, on_connect = NULL, on_close = NULL, ...
 }
 
 # What a route of WebSockets has, whoever handles them: checked, as fields of the route.
-socket_settings <- function(path, protocols, origins, deflate, max_message, max_conns, idle_timeout, max_lifetime,
+websocket_settings <- function(path, protocols, origins, deflate, max_message, max_conns, idle_timeout, max_lifetime,
                             ping_interval, call) {
   parsed <- parse_path(path, call)
   check_protocols(protocols, call)
@@ -147,13 +147,13 @@ check_origins <- function(x, call = sys.call(-1L)) {
 }
 
 # The WebSockets of an app and of all that is mounted in it, as app_routes().
-app_sockets <- function(app, prefix = "", outer = list()) {
+app_websockets <- function(app, prefix = "", outer = list()) {
   around <- around_handlers(app, outer)
   own <- lapply(unname(app$ws_routes), function(route) {
     route$path <- join_path(prefix, route$path)
     c(route, around)
   })
-  mounted <- lapply(app$mounts, function(mount) app_sockets(mount$app, paste0(prefix, mount$prefix), around))
+  mounted <- lapply(app$mounts, function(mount) app_websockets(mount$app, paste0(prefix, mount$prefix), around))
   c(own, unlist(mounted, recursive = FALSE))
 }
 
@@ -183,7 +183,7 @@ connected <- function(conn, value) {
   structure(list(status = 101L, body = kept, headers = list()), class = "dr_response")
 }
 
-# For src/channels.c, in place of a handler: list(scope, the call for a message, the call for a close or NULL).
+# For src/websockets.c, in place of a handler: list(scope, the call for a message, the call for a close or NULL).
 event_handlers <- function(route) {
   scope <- new.env(parent = emptyenv())
   call_of <- function(name, arguments) {
@@ -197,9 +197,9 @@ event_handlers <- function(route) {
 
 # What the engine is told of a route: `asks` is the number of its connecting_handler(), 0 for none, `events` that of its
 # event_handlers(). Of one in C, the one is the number of its handler and the other 0.
-socket_field <- function(route, asks, events) {
+websocket_field <- function(route, asks, events) {
   in_c <- !is.null(route$package)
-  socket <- list(
+  websocket <- list(
     events = events, on_close = in_c || !is.null(route$on_close), protocols = as.list(route$protocols),
     origins = if (!is.null(route$origins)) as.list(route$origins), deflate = route$deflate,
     max_message = route$max_message, max_conns = route$max_conns,
@@ -208,6 +208,6 @@ socket_field <- function(route, asks, events) {
   c(
     list(methods = "GET", pattern = enc2utf8(route$path), handler = asks, runs = if (in_c) "inline" else "r"),
     if (!is.null(route$timeout)) list(timeout = route$timeout),
-    list(socket = Filter(Negate(is.null), socket))
+    list(websocket = Filter(Negate(is.null), websocket))
   )
 }

@@ -1,5 +1,5 @@
 # What a handler, or anybody in the session, can do with WebSockets: send, close, rooms. Neighbours: websocket-routes.R,
-# websocket-conn.R, src/channels.c.
+# websocket-conn.R, src/websockets.c.
 
 #' Send to WebSockets, and close them
 #'

@@ -27,7 +27,7 @@ handler_names <- function(routes, n) {
   for (route in routes) {
     name <- paste(paste(route$methods, collapse = "|"), route$pattern)
     if (route$runs == "r" && route$handler > 0L) names[[route$handler]] <- name
-    if (isTRUE(route$socket$events > 0L)) names[[route$socket$events]] <- paste("WebSocket", route$pattern)
+    if (isTRUE(route$websocket$events > 0L)) names[[route$websocket$events]] <- paste("WebSocket", route$pattern)
   }
   make.unique(names, " #")
 }

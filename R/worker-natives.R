@@ -5,7 +5,7 @@
 # What DROVER_REGISTER() and DROVER_REGISTER_SOCKET() of drover.h put before the names of handlers of drover's
 # interface.
 native_tag <- "drover_handler_t:"
-socket_tag <- "drover_socket_handler_t:"
+websocket_tag <- "drover_socket_handler_t:"
 
 # The function that `package` registers as `callable`: list(pointer (external), tagged (whether it is known to be of
 # drover's interface)); otherwise an error that says what to do. With `interface = "drogonR"` only what has no tag.
@@ -20,23 +20,23 @@ resolve_callable <- function(package, callable, interface, call, tag = native_ta
   }
   tagged <- .Call(C_natives_resolve, package, paste0(tag, callable))
   plain <- .Call(C_natives_resolve, package, callable)
-  macro <- if (tag == socket_tag) "DROVER_REGISTER_SOCKET" else "DROVER_REGISTER"
+  macro <- if (tag == websocket_tag) "DROVER_REGISTER_SOCKET" else "DROVER_REGISTER"
   if (!is.character(tagged) && !identical(interface, "drogonR")) return(list(pointer = tagged, tagged = TRUE))
   if (!is.character(tagged) && is.character(plain)) {
     refuse(
       "callable", package, " registers ", callable, " by ", macro, "(), as a handler of drover's interface: ",
-      if (tag == socket_tag) {
+      if (tag == websocket_tag) {
         "it is not one of drogonR's"
       } else {
         "it is for dr_get_cpp() and its like, not as drogonR's and not as a stream of drogonR's"
       }
     )
   }
-  other <- setdiff(c(native_tag, socket_tag), tag)
+  other <- setdiff(c(native_tag, websocket_tag), tag)
   if (is.character(plain) && !is.character(.Call(C_natives_resolve, package, paste0(other, callable)))) {
     refuse(
       "callable", package, " registers ", callable, " as a handler of ",
-      if (tag == socket_tag) "requests, for dr_get_cpp() and its like" else "WebSockets, for dr_ws_cpp()"
+      if (tag == websocket_tag) "requests, for dr_get_cpp() and its like" else "WebSockets, for dr_ws_cpp()"
     )
   }
   if (is.character(plain)) {
@@ -64,7 +64,7 @@ natives_for_engine <- function(compiled) {
   }
   lapply(compiled$natives, function(native) {
     interface <- if (native$interface %in% c("drover", "socket")) "drover" else "drogonR"
-    tag <- if (native$interface %in% c("ws", "socket")) socket_tag else native_tag
+    tag <- if (native$interface %in% c("ws", "socket")) websocket_tag else native_tag
     found <- tryCatch(resolve_callable(native$package, native$callable, interface, NULL, tag), error = function(error) {
       stop_native("argument", native$route, conditionMessage(error))
     })

@@ -165,7 +165,7 @@ int32_t drv_cell_asks_for(const drv_cell *, drv_str method, drv_str target);
 int32_t drv_cell_is_open(const drv_cell *);
 void drv_cell_rest(drv_cell *);
 
-/* channels.rs */
+/* websockets.rs */
 typedef struct {
   double connection;
   int32_t kind; /* 0 connect, 1 a message of text, 2 of bytes, 3 close */
@@ -174,7 +174,7 @@ typedef struct {
   drv_str text; /* of a connect the sub-protocol, of a close the reason */
 } drv_event;
 typedef struct {
-  int32_t kind;  /* enum in channels.c */
+  int32_t kind;  /* enum in websockets.c */
   int32_t small; /* whether a message is bytes; the code of a close */
   double connection;
   drv_str room;
@@ -184,13 +184,13 @@ typedef struct {
 enum { DRV_MESSAGE_FIELD = 22 };
 int32_t drv_cell_event(const drv_cell *, drv_event *);
 /* 1: said; 2: there is an answer to wait for; 0: nobody is there; -1: a text is not UTF-8 */
-int32_t drv_channel_say(drv_link *, const drv_service *, const drv_command *);
-const drv_node *drv_channel_answer(drv_link *);
+int32_t drv_websocket_say(drv_link *, const drv_service *, const drv_command *);
+const drv_node *drv_websocket_answer(drv_link *);
 
 /* tasks.rs: the number of the task; 0: nobody is there; -1: it is too long; -2: its request has its answer */
 double drv_task_say(drv_link *, const drv_cell *, double timeout, drv_str call);
 
-/* clients.rs: WebSockets to other servers */
+/* websocket_client.rs: WebSockets to other servers */
 typedef struct {
   drv_str url;
   const drv_str *headers; /* names and values in turn, n_headers in all */
@@ -210,12 +210,12 @@ typedef struct {
   drv_str bytes; /* a sub-protocol, a message or a reason */
 } drv_happened;
 /* the connection's number; -1: wrong URL, -2: wrong header field, -3: the system refuses; then `problem` says more */
-double drv_client_connect(const drv_target *, void (*wake)(void), drv_str *problem);
+double drv_websocket_client_connect(const drv_target *, void (*wake)(void), drv_str *problem);
 /* 1: on its way; 0: no such connection, or too much waits; -1: a text is not UTF-8 */
-int32_t drv_client_send(double connection, int32_t is_text, drv_str bytes);
-int32_t drv_client_close(double connection, int32_t code, drv_str reason);
-int32_t drv_client_next(drv_happened *);
-void drv_client_stop(void);
+int32_t drv_websocket_client_send(double connection, int32_t is_text, drv_str bytes);
+int32_t drv_websocket_client_close(double connection, int32_t code, drv_str reason);
+int32_t drv_websocket_client_next(drv_happened *);
+void drv_websocket_client_stop(void);
 
 /* process.rs */
 int32_t drv_process_fd(const drv_process *);

@@ -1,6 +1,6 @@
 /* What R may call, in one table. */
-#include "channels.h"
-#include "clients.h"
+#include "websockets.h"
+#include "websocket_client.h"
 #include "console.h"
 #include "events.h"
 #include "exchange.h"
@@ -40,12 +40,12 @@
 #define CALL(name, function, n) {name, (DL_FUNC)(void (*)(void))(function), n}
 
 static const R_CallMethodDef calls[] = {
-    CALL("client_close", drv_clients_close, 3),
-    CALL("client_connect", drv_clients_connect, 2),
-    CALL("client_next", drv_clients_next, 0),
-    CALL("client_send", drv_clients_send, 3),
-    CALL("client_stop", drv_clients_stop, 0),
-    CALL("client_wake", drv_clients_wake, 0),
+    CALL("ws_client_close", drv_websocket_client_close, 3),
+    CALL("ws_client_connect", drv_websocket_client_connect, 2),
+    CALL("ws_client_next", drv_websocket_client_next, 0),
+    CALL("ws_client_send", drv_websocket_client_send, 3),
+    CALL("ws_client_stop", drv_websocket_client_stop, 0),
+    CALL("ws_client_wake", drv_websocket_client_wake, 0),
     CALL("console_open", drv_console_open, 0),
     CALL("event_chunk", drv_event_chunk, 4),
     CALL("event_clock", drv_event_clock, 0),
@@ -145,15 +145,15 @@ static const R_CallMethodDef calls[] = {
     CALL("worker_leaves_callbacks", drv_worker_leaves_callbacks, 1),
     CALL("worker_state", drv_worker_state, 0),
     CALL("wrong_name", drv_wrong_name, 2),
-    CALL("ws_broadcast", drv_channels_broadcast, 4),
-    CALL("ws_close", drv_channels_close, 3),
-    CALL("ws_connection", drv_channels_connection, 1),
-    CALL("ws_join", drv_channels_join, 3),
-    CALL("ws_leave", drv_channels_leave, 2),
-    CALL("ws_members", drv_channels_members, 1),
-    CALL("ws_rooms", drv_channels_rooms, 0),
-    CALL("cache_purge", drv_channels_purge, 2),
-    CALL("ws_send", drv_channels_send, 3),
+    CALL("ws_broadcast", drv_websocket_broadcast, 4),
+    CALL("ws_close", drv_websocket_close, 3),
+    CALL("ws_connection", drv_websocket_connection, 1),
+    CALL("ws_join", drv_websocket_join, 3),
+    CALL("ws_leave", drv_websocket_leave, 2),
+    CALL("ws_members", drv_websocket_members, 1),
+    CALL("ws_rooms", drv_websocket_rooms, 0),
+    CALL("cache_purge", drv_cache_purge, 2),
+    CALL("ws_send", drv_websocket_send, 3),
     CALL("yaml", drv_yaml, 1),
     CALL("zygote_adopt", drv_zygote_adopt, 1),
     CALL("zygote_enter", drv_zygote_enter, 2),

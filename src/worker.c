@@ -16,7 +16,7 @@
  */
 #include "worker.h"
 #include "after_handler.h"
-#include "channels.h"
+#include "websockets.h"
 #include "clock.h"
 #include "heap.h"
 #include "inspection.h"
@@ -141,7 +141,7 @@ static void handle(uint32_t handler, int traits) {
   SEXP call = VECTOR_ELT(drv_app.calls, (R_xlen_t)handler - 1), value;
   if (traits & DRV_IS_EVENT) {
     SEXP params = PROTECT(traits & DRV_HAS_PARAMS ? drv_request_params(cell) : R_NilValue);
-    value = drv_channels_event(Rf_findVarInFrame(drv_app.scope, CAR(call)), cell, params);
+    value = drv_websocket_event(Rf_findVarInFrame(drv_app.scope, CAR(call)), cell, params);
     UNPROTECT(1);
   } else {
     drv_request_set_params(drv_app.req, cell, traits & DRV_HAS_PARAMS);

@@ -1,4 +1,4 @@
-# What can be done with `conn` beside sending to it, on one as src/channels.c makes it.
+# What can be done with `conn` beside sending to it, on one as src/websockets.c makes it.
 
 conn_of <- function(id) structure(id, fields = new.env(parent = emptyenv()), class = "dr_ws_conn")
 

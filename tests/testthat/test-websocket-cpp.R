@@ -60,7 +60,7 @@ test_that("what the engine and R are told of it: handlers in R keep their names"
   routes <- compiled$routes
   of <- function(pattern) Filter(function(route) route$pattern == pattern, routes)[[1L]]
   expect_identical(of("/in/feed")[c("handler", "runs", "timeout")], list(handler = 2L, runs = "inline", timeout = 2))
-  expect_identical(of("/in/feed")$socket[c("events", "on_close")], list(events = 0L, on_close = TRUE))
+  expect_identical(of("/in/feed")$websocket[c("events", "on_close")], list(events = 0L, on_close = TRUE))
   expect_identical(vapply(compiled$natives, `[[`, "", "route"), c("GET /c", "WebSocket /in/feed"))
   expect_identical(vapply(compiled$natives, `[[`, "", "interface"), c("unary", "ws"))
   expect_identical(drover:::handler_names(routes, length(compiled$handlers)), c("GET /", "WebSocket /r"))

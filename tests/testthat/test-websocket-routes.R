@@ -61,11 +61,11 @@ test_that("WebSockets of mounted apps are below their prefix, behind the middlew
   compiled <- compile_app(app)
   routes <- compiled$routes
   expect_identical(vapply(routes, `[[`, "", "pattern"), c("/own", "/in/:room/x"))
-  expect_identical(lengths(lapply(app_sockets(app), `[[`, "middleware")), 1:2)
-  expect_identical(vapply(routes, function(route) route$socket$on_close, NA), c(FALSE, TRUE))
+  expect_identical(lengths(lapply(app_websockets(app), `[[`, "middleware")), 1:2)
+  expect_identical(vapply(routes, function(route) route$websocket$on_close, NA), c(FALSE, TRUE))
   for (route in routes) {
     expect_type(compiled$handlers[[route$handler]], "closure")
-    expect_length(compiled$handlers[[route$socket$events]], 3L)
+    expect_length(compiled$handlers[[route$websocket$events]], 3L)
   }
   expect_match(format(app), "WebSocket  /in/:room/x", all = FALSE)
 })

@@ -8,8 +8,6 @@
 //! session at a console, `units` reads sizes and times, `packed_files` packs files, `events` writes Server-Sent Events,
 //! `json` reads and writes JSON, `yaml` YAML, `node` describes values that C is to make, `r` reads R's objects.
 
-mod channels;
-mod clients;
 mod console;
 mod events;
 mod exchange;
@@ -35,6 +33,8 @@ mod tasks;
 mod tls;
 mod units;
 mod uploads;
+mod websocket_client;
+mod websockets;
 mod worker_settings;
 mod yaml;
 mod zygote;

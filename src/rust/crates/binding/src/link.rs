@@ -39,7 +39,7 @@ impl Routes {
     /// # Errors
     /// Names the pattern that is wrong.
     pub(crate) fn new(app: &AppConfig) -> Result<Self, String> {
-        let events = |r: &RouteConfig| r.socket.as_ref().map_or(0, |socket| socket.events);
+        let events = |r: &RouteConfig| r.websocket.as_ref().map_or(0, |websocket| websocket.events);
         let of_app = app.routes.iter().map(|r| RouteInfo::new(&r.pattern, r.handler, events(r)));
         let of_tasks = [app.tasks, app.tasks + 1].map(|handler| RouteInfo::new("/", handler, 0));
         let routes = of_app.chain(of_tasks).collect::<Result<_, _>>()?;

@@ -29,8 +29,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use upload::Upload;
-use wire::socket::{Event, What};
-use wire::{BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_NAMED, FLAG_SOCKET};
+use wire::websocket::{Event, What};
+use wire::{BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_NAMED, FLAG_WEBSOCKET};
 use worker::Job;
 
 /// The fields that are computed here, by the numbers that `src/request.c` uses.
@@ -125,7 +125,7 @@ impl Cell {
     pub(crate) fn open(&mut self, job: Job) -> Option<(u32, bool)> {
         self.job = Some(job);
         let head = self.request()?.head;
-        let of_socket = head.flags & FLAG_SOCKET != 0;
+        let of_socket = head.flags & FLAG_WEBSOCKET != 0;
         Some((head.route, of_socket && self.event().is_some_and(|event| !matches!(event.what, What::Connect(_)))))
     }
 
@@ -203,7 +203,7 @@ impl Cell {
     pub(crate) fn event(&self) -> Option<Event<'_>> {
         let head = self.request()?.head;
         match head.body {
-            BodyRef::Inline(bytes) if head.flags & FLAG_SOCKET != 0 => Event::decode(bytes).ok(),
+            BodyRef::Inline(bytes) if head.flags & FLAG_WEBSOCKET != 0 => Event::decode(bytes).ok(),
             _ => None,
         }
     }
@@ -213,7 +213,7 @@ impl Cell {
         match (&self.spooled, self.request()) {
             (Some(bytes), _) => bytes,
             // its body is the event
-            (None, Some(Request { head, .. })) if head.flags & FLAG_SOCKET != 0 => &[],
+            (None, Some(Request { head, .. })) if head.flags & FLAG_WEBSOCKET != 0 => &[],
             (None, Some(Request { head: RequestHead { body: BodyRef::Inline(bytes), .. }, .. })) => bytes,
             _ => &[],
         }

@@ -59,7 +59,7 @@ pub(crate) fn server_since(status: &Status, before: Option<(&Status, f64)>) -> S
                 text,
                 "{}, {}, restarts of workers: {}",
                 count(figures.streams, "open stream"),
-                count(figures.sockets, "open WebSocket"),
+                count(figures.websockets, "open WebSocket"),
                 list(figures.restarts.iter().map(|(reason, n)| format!("{reason} {n}")))
             );
             if let Some((since, seconds)) = &since {

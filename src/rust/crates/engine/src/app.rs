@@ -8,7 +8,7 @@ use crate::edge::policies::Policies;
 use crate::edge::types::{Bounds, Types};
 use crate::natives::Natives;
 use crate::respond::OwnErrors;
-use crate::sockets::{SocketRoute, SocketRoutes};
+use crate::websockets::{WebSocketRoute, WebSocketRoutes};
 use admission::ms_or_never;
 use dispatch::Runs;
 use exchange::Handlers;
@@ -24,7 +24,7 @@ pub struct App {
     pub(crate) generation: u32,
     pub(crate) router: Router,
     /// of WebSockets
-    pub(crate) sockets: SocketRoutes,
+    pub(crate) websockets: WebSocketRoutes,
     pub(crate) mounts: Mounts,
     pub(crate) has_not_found: bool,
     /// the form that the app gives errors which the engine answers by itself
@@ -90,7 +90,7 @@ impl App {
         routes: Option<&Routes>,
     ) -> Result<App, String> {
         let mut builder = RouterBuilder::new(settings.case_sensitive);
-        let mut of_sockets = RouterBuilder::new(settings.case_sensitive);
+        let mut of_websockets = RouterBuilder::new(settings.case_sensitive);
         let mut patterns = Vec::with_capacity(config.routes.len());
         let mut types = Vec::with_capacity(config.routes.len());
         for (i, route) in config.routes.iter().enumerate() {
@@ -100,7 +100,7 @@ impl App {
             types.push(declared.map_err(|why| format!("route {}: {why}", route.name()))?);
             patterns.push((route.name(), pattern.clone()));
             // a route's target is its index
-            if route.socket.is_some() { &mut of_sockets } else { &mut builder }.add(methods, pattern, i as u32);
+            if route.websocket.is_some() { &mut of_websockets } else { &mut builder }.add(methods, pattern, i as u32);
         }
         let own =
             config.mounts.iter().filter(|m| m.types.is_none()).map(|m| (m.mount.clone(), m.dir.clone())).collect();
@@ -122,8 +122,9 @@ impl App {
         let limits = &settings.limits;
         let place = |pattern| routes.map_or(metrics::Route::NONE, |routes: &Routes| routes.place(pattern));
         let targets: Vec<Target> = config.routes.iter().map(|route| target(route, place(&route.pattern))).collect();
-        let sockets = config.routes.iter().zip(&targets).enumerate();
-        let sockets = sockets.filter_map(|(i, (route, target))| SocketRoute::new(i as u32, route, target.timeout));
+        let websockets = config.routes.iter().zip(&targets).enumerate();
+        let websockets =
+            websockets.filter_map(|(i, (route, target))| WebSocketRoute::new(i as u32, route, target.timeout));
         Ok(App {
             generation,
             router: builder.build(),
@@ -140,7 +141,7 @@ impl App {
             description: config.openapi.json.as_deref().map(Description::new),
             natives: natives.map(|handlers| Natives::new(handlers, limits.max_queue)),
             queue_timeout: ms_or_never(limits.queue_timeout),
-            sockets: SocketRoutes::new(of_sockets.build(), sockets.collect()),
+            websockets: WebSocketRoutes::new(of_websockets.build(), websockets.collect()),
             targets,
             types,
             bounds: Bounds {

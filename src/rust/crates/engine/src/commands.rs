@@ -3,23 +3,23 @@
 
 use crate::edge::cache::purge;
 use crate::pool::Caches;
-use crate::sockets::Sockets;
+use crate::websockets::WebSockets;
 use bytes::Bytes;
 use dispatch::Commands;
 use std::sync::{Arc, OnceLock};
-use wire::socket::{Answer, Command, PurgeBy};
+use wire::websocket::{Answer, Command, PurgeBy};
 
 /// See the module.
 pub struct Commander {
-    sockets: Arc<Sockets>,
+    websockets: Arc<WebSockets>,
     /// of the apps, which are made later
     caches: OnceLock<Caches>,
 }
 
 impl Commander {
     /// One that knows of WebSockets only.
-    pub fn new(sockets: Arc<Sockets>) -> Self {
-        Commander { sockets, caches: OnceLock::new() }
+    pub fn new(websockets: Arc<WebSockets>) -> Self {
+        Commander { websockets, caches: OnceLock::new() }
     }
 
     /// From now on it knows of what these apps keep.
@@ -40,7 +40,7 @@ impl Commands for Commander {
         let read = Command::decode(&command).ok()?;
         let answer = match read {
             Command::Purge { by, text } => Some(self.purge(by, text)),
-            read => self.sockets.try_obey(read, |message| command.slice_ref(message)),
+            read => self.websockets.try_obey(read, |message| command.slice_ref(message)),
         };
         if !read.is_answered() {
             return None;
@@ -51,6 +51,6 @@ impl Commands for Commander {
     }
 
     fn has_left(&self, process: i32) {
-        self.sockets.has_left(process);
+        self.websockets.has_left(process);
     }
 }

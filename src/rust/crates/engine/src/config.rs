@@ -295,13 +295,13 @@ pub struct RouteConfig {
     pub types: Option<TypesConfig>,
     /// of a route of WebSockets: `handler` is asked before a client is connected, 0 for nobody
     #[serde(default)]
-    pub socket: Option<SocketConfig>,
+    pub websocket: Option<WebSocketConfig>,
 }
 
 impl RouteConfig {
     /// What people would call it. Of routes that differ, another one.
     pub(crate) fn name(&self) -> String {
-        let kind = if self.socket.is_some() { "WebSocket " } else { "" };
+        let kind = if self.websocket.is_some() { "WebSocket " } else { "" };
         format!("{kind}{} {}", self.methods.join("|"), self.pattern)
     }
 }
@@ -309,7 +309,7 @@ impl RouteConfig {
 /// What is special about a route of WebSockets. Times are in seconds, 0 for no end.
 #[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
-pub struct SocketConfig {
+pub struct WebSocketConfig {
     /// index into the handlers in R, from 1: what happens on one goes there; 0 when the route's handler, in C, has it
     pub events: u32,
     /// whether it wants to know that one is closed

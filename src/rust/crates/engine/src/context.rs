@@ -11,7 +11,7 @@ use crate::edge::metrics::MetricsPage;
 use crate::edge::traces::Traces;
 use crate::pool::{Current, Pool};
 use crate::respond::ErrorBodies;
-use crate::sockets::Sockets;
+use crate::websockets::WebSockets;
 use dispatch::Queue;
 use httpd::this_thread;
 use observe::metrics::Metrics;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct Context {
     pool: Pool,
     pub(crate) queue: Queue,
-    pub(crate) sockets: Arc<Sockets>,
+    pub(crate) websockets: Arc<WebSockets>,
     pub(crate) debug: bool,
     pub(crate) errors: ErrorBodies,
     pub(crate) access_log: Option<Arc<AccessLog>>,
@@ -49,7 +49,7 @@ impl Context {
         pages: Pages,
         pool: Pool,
         queue: Queue,
-        sockets: Arc<Sockets>,
+        websockets: Arc<WebSockets>,
         access_log: Option<AccessLog>,
         metrics: Option<Arc<Metrics>>,
         settings: &Settings,
@@ -67,7 +67,7 @@ impl Context {
         Context {
             pool,
             queue,
-            sockets,
+            websockets,
             debug: settings.debug,
             errors,
             access_log: access_log.map(Arc::new),

@@ -23,12 +23,12 @@ mod pool;
 mod respond;
 mod server;
 mod snapshot;
-mod sockets;
 mod view;
+mod websockets;
 
 pub use config::{
     AppConfig, ErrorFormat, MountConfig, OnClientGone, OwnErrorConfig, OwnErrorsConfig, RouteConfig, Settings,
-    SocketConfig,
+    WebSocketConfig,
 };
 pub use development::Development;
 pub use edge::access_log::AccessLogFormat;

@@ -3,7 +3,7 @@
 
 use crate::app::App;
 use crate::config::{AppConfig, Settings};
-use exchange::{Channels, Handlers};
+use exchange::{Handlers, WebSocketCommands};
 use httpd::Apart;
 use observe::metrics::Routes;
 use observe::{Level, Log};
@@ -29,7 +29,7 @@ struct Apps {
     settings: Settings,
     log: Log,
     /// where C handlers of this process say what they want done with WebSockets
-    channels: Weak<dyn Channels>,
+    commands: Weak<dyn WebSocketCommands>,
     /// what tells routes apart, if somebody wants to know
     routes: Option<Arc<Routes>>,
 }
@@ -76,13 +76,13 @@ impl Pool {
         settings: Settings,
         workers: dispatch::Pool,
         log: Log,
-        channels: Weak<dyn Channels>,
+        commands: Weak<dyn WebSocketCommands>,
         routes: Option<Arc<Routes>>,
     ) -> Result<Pool, String> {
         let nothing = Arc::new(App::new(0, &AppConfig::default(), &settings, None, None, &log, None)?);
         let current = || Apart(RwLock::new(Arc::new(Current(nothing.clone()))));
         let current = (0..settings.threads.max(1)).map(|_| current()).collect();
-        let apps = Apps { current, generations: Mutex::default(), settings, log, channels, routes };
+        let apps = Apps { current, generations: Mutex::default(), settings, log, commands, routes };
         Ok(Pool { apps: Arc::new(apps), workers })
     }
 
@@ -116,7 +116,7 @@ impl Pool {
         natives: Option<Arc<dyn Handlers>>,
     ) -> Result<(), String> {
         if let Some(natives) = &natives {
-            natives.speak_to(self.apps.channels.clone());
+            natives.speak_to(self.apps.commands.clone());
         }
         let before = self.app(0);
         let Apps { settings, routes, log, .. } = &*self.apps;

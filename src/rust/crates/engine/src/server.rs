@@ -12,10 +12,10 @@ use crate::gauge::Gauge;
 use crate::natives;
 use crate::pipeline;
 use crate::pool::Pool;
-use crate::sockets::Sockets;
+use crate::websockets::WebSockets;
 use dispatch::Commands;
 use dispatch::Home;
-use exchange::Channels;
+use exchange::WebSocketCommands;
 use httpd::{
     this_thread, Address, Answering, CommonFields, Connection, Failure, Head, Incoming, Listener, Options, Proxies,
     Role, Service, Tls,
@@ -172,8 +172,8 @@ impl Server {
             fields: settings.forwarded_fields,
             underscores: settings.underscores_in_headers,
         };
-        let sockets = Arc::new(Sockets::default());
-        let commander = Arc::new(Commander::new(sockets.clone()));
+        let websockets = Arc::new(WebSockets::default());
+        let commander = Arc::new(Commander::new(websockets.clone()));
         let (queue, workers, home) = dispatch::create(
             &settings.limits,
             settings.cpp_workers,
@@ -181,7 +181,7 @@ impl Server {
             commander.clone(),
             httpd::watch_closely,
         );
-        let channels = Arc::downgrade(&sockets) as Weak<dyn Channels>;
+        let commands = Arc::downgrade(&websockets) as Weak<dyn WebSocketCommands>;
         // whoever has an address for the dashboard looks at it now and then
         let counts = settings.metrics || settings.admin.is_some();
         let metrics = counts.then(|| Arc::new(Metrics::new(settings.threads.max(1))));
@@ -190,7 +190,7 @@ impl Server {
             .map_err(|e| StartError::Config(format!("otlp_endpoint: {e}")))?;
         let routes = metrics.as_ref().map(|metrics| &metrics.routes).or(traces.as_ref().map(|traces| &traces.routes));
         let routes = routes.cloned();
-        let pool = Pool::new(settings.clone(), workers, log.clone(), channels, routes);
+        let pool = Pool::new(settings.clone(), workers, log.clone(), commands, routes);
         let pool = pool.map_err(StartError::Config)?;
         commander.knows(pool.caches());
         let target = &settings.access_log;
@@ -206,7 +206,7 @@ impl Server {
         let hosts = hosts.map_err(|e| StartError::Config(format!("allowed_hosts: {e}")))?;
         let common = CommonFields::new(&settings.response_headers);
         let common = common.map_err(|e| StartError::Config(format!("response_headers: {e}")))?;
-        let context = Context::new(pages, pool.clone(), queue, sockets, access_log, metrics, &settings);
+        let context = Context::new(pages, pool.clone(), queue, websockets, access_log, metrics, &settings);
         let context = Arc::new(context.tracing(traces).only_for(hosts));
         let service = Answers { context: context.clone(), queue: Mutex::new(Some(home)) };
         let Settings { threads, upload_path, limits, .. } = settings;
@@ -329,6 +329,6 @@ impl Server {
 
     /// Whether all connections have ended, and the handlers of WebSockets have heard of that.
     pub fn is_drained(&self) -> bool {
-        self.http.is_drained() && self.context.sockets.are_left()
+        self.http.is_drained() && self.context.websockets.are_left()
     }
 }

@@ -6,7 +6,7 @@ mod settings;
 
 use admission::Limits;
 use bytes::{Bytes, BytesMut};
-use engine::{AppConfig, RouteConfig, Runs, SocketConfig};
+use engine::{AppConfig, RouteConfig, Runs, WebSocketConfig};
 use h2::client::{Builder, SendRequest};
 use h2::ext::Protocol;
 use h2::{RecvStream, SendStream};
@@ -15,13 +15,13 @@ use patience::{patience, until_async};
 use service::Service;
 use std::future::Future;
 use tokio::time::sleep;
-use wire::socket::{Answer, Command};
+use wire::websocket::{Answer, Command};
 
 /// `/ws`, which everybody may use: R is not asked.
 fn serve(limits: Limits) -> Service {
     let service = Service::new(1, limits);
-    let socket = SocketConfig { events: 1, max_message: 1000.0, ..SocketConfig::default() };
-    let route = RouteConfig { socket: Some(socket), ..settings::route("GET", "/ws", 0, Runs::R) };
+    let socket = WebSocketConfig { events: 1, max_message: 1000.0, ..WebSocketConfig::default() };
+    let route = RouteConfig { websocket: Some(socket), ..settings::route("GET", "/ws", 0, Runs::R) };
     service.server.pool().add_generation(2, &AppConfig { routes: vec![route], ..AppConfig::default() }, None).unwrap();
     service.server.pool().switch_to(2);
     service

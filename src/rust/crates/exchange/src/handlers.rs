@@ -1,9 +1,9 @@
 //! The handlers of an app that are not R, by the numbers that its routes have.
 
-use crate::{Answer, Channels, RequestView, Sink};
+use crate::{Answer, RequestView, Sink, WebSocketCommands};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
-use wire::socket::Event;
+use wire::websocket::Event;
 
 /// See the module. `handler` is the number of one, from 1.
 pub trait Handlers: Send + Sync {
@@ -27,7 +27,7 @@ pub trait Handlers: Send + Sync {
     fn flush(&self);
 
     /// From now on what handlers want done with WebSockets goes there, if it is still there.
-    fn speak_to(&self, _channels: Weak<dyn Channels>) {}
+    fn speak_to(&self, _commands: Weak<dyn WebSocketCommands>) {}
 
     /// Has a handler of WebSockets deal with what has happened on one, on this thread: it has promised not to block.
     /// `request` is that of a connect. `None` when all is well. Otherwise, of a connect: the answer with which the

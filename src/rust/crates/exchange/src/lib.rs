@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod answer;
-mod channels;
 mod clock;
 mod handlers;
 mod life;
@@ -18,9 +17,9 @@ mod sampler;
 mod sink;
 mod trace;
 mod unread;
+mod websocket_commands;
 
 pub use answer::{Answer, Head, Response};
-pub use channels::Channels;
 pub use clock::now;
 #[cfg(debug_assertions)]
 pub use clock::set_now;
@@ -34,3 +33,4 @@ pub use sampler::Sampler;
 pub use sink::{Sent, Sink};
 pub use trace::{is_trace_state, Trace};
 pub use unread::{Promised, Unread};
+pub use websocket_commands::WebSocketCommands;

@@ -300,8 +300,8 @@ fn parse_unix(rest: &str) -> Result<(&Path, u32), String> {
 
 /// Removes the file of a socket that nobody listens on, as a server leaves it that was killed.
 fn remove_leftover(path: &Path, address: &SocketAddrUnix) -> Result<(), String> {
-    let is_socket = lstat(path).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket);
-    if !is_socket {
+    let is_websocket = lstat(path).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket);
+    if !is_websocket {
         return Err("there is a file of that name that is no socket".to_owned());
     }
     let client = socket_with(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None).map_err(|e| e.to_string())?;

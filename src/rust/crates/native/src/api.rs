@@ -8,7 +8,7 @@ use crate::guard::{callback, entered};
 use crate::handle::Handle;
 use crate::lent::{run, text};
 use crate::shared::Shared;
-use crate::socket_api;
+use crate::websocket_api;
 use bytes::Bytes;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
@@ -53,15 +53,15 @@ pub static TABLE: Api = Api {
     times,
     mark,
     log,
-    socket_send: socket_api::send,
-    socket_close: socket_api::close,
-    socket_is_open: socket_api::is_open,
-    socket_id: socket_api::id,
-    socket_set_data: socket_api::set_data,
-    socket_data: socket_api::data,
-    socket_join: socket_api::join,
-    socket_leave: socket_api::leave,
-    broadcast: socket_api::broadcast,
+    socket_send: websocket_api::send,
+    socket_close: websocket_api::close,
+    socket_is_open: websocket_api::is_open,
+    socket_id: websocket_api::id,
+    socket_set_data: websocket_api::set_data,
+    socket_data: websocket_api::data,
+    socket_join: websocket_api::join,
+    socket_leave: websocket_api::leave,
+    broadcast: websocket_api::broadcast,
     is_https,
     tls,
     auth,

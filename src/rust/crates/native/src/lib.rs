@@ -3,8 +3,8 @@
 //! The way of a request: `exchange` gives it to [`Natives`], which either calls the handler here (`inline`) or has a
 //! thread of its `pool` do it. A handler of drover's interface sees a `handle` through the functions in `api`: of a
 //! call that is under way (`direct`) or of a request that outlives it (`shared`). Those of drogonR's signatures are
-//! called by `unary` and `stream`. Those of WebSockets, of both interfaces, are called by `socket`, and what they say
-//! goes through `channels`. Every call of what users wrote goes by way of `guard`.
+//! called by `unary` and `stream`. Those of WebSockets, of both interfaces, are called by `websocket`, and what they
+//! say goes through `open_websockets`. Every call of what users wrote goes by way of `guard`.
 //!
 //! Ownership: a handler's answer becomes an [`exchange::Answer`] without copies where the handler allows it; what it
 //! lends is given back by the answer's drop.
@@ -14,7 +14,6 @@ mod api;
 mod body;
 mod buffers;
 mod cancel;
-mod channels;
 mod check;
 mod clock;
 mod cookie;
@@ -26,27 +25,28 @@ mod handle;
 mod hold;
 mod inline;
 mod lent;
+mod open_websockets;
 mod pool;
 mod received;
 mod registry;
 mod shared;
 mod signals;
-mod socket;
-mod socket_api;
 mod stream;
 mod strings;
 mod turn;
 mod unary;
+mod websocket;
+mod websocket_api;
 
 pub use registry::{Interface, Log, Spec, UserData};
 
-use exchange::{Answer, Channels, Handlers, RequestView, Sink};
+use exchange::{Answer, Handlers, RequestView, Sink, WebSocketCommands};
 use pool::{Job, ThreadPool};
 use registry::{Callee, Registry};
 use std::io;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
-use wire::socket::Event;
+use wire::websocket::Event;
 
 /// The C handlers of an app, ready to be called.
 pub struct Natives {
@@ -115,11 +115,11 @@ impl Handlers for Natives {
         self.pool.flush();
     }
 
-    fn speak_to(&self, channels: Weak<dyn Channels>) {
-        channels::belong_to(channels);
+    fn speak_to(&self, commands: Weak<dyn WebSocketCommands>) {
+        open_websockets::belong_to(commands);
     }
 
     fn event(&self, handler: u32, event: &Event<'_>, request: Option<&dyn RequestView>) -> Option<Answer> {
-        socket::event(handler, &self.registry, event, request)
+        websocket::event(handler, &self.registry, event, request)
     }
 }

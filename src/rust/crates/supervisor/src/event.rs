@@ -17,13 +17,14 @@ pub struct Parts {
 
 impl Parts {
     pub(crate) fn of(app: &AppConfig) -> Self {
-        let count =
-            |is: fn(&Runs) -> bool| app.routes.iter().filter(|route| route.socket.is_none() && is(&route.runs)).count();
+        let count = |is: fn(&Runs) -> bool| {
+            app.routes.iter().filter(|route| route.websocket.is_none() && is(&route.runs)).count()
+        };
         Parts {
             routes: count(|runs| *runs == Runs::R),
             cpp_routes: count(|runs| *runs != Runs::R),
             mounts: app.mounts.len(),
-            ws_routes: app.routes.iter().filter(|route| route.socket.is_some()).count(),
+            ws_routes: app.routes.iter().filter(|route| route.websocket.is_some()).count(),
         }
     }
 }

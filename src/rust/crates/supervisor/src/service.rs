@@ -138,7 +138,7 @@ impl Service {
         &self.gauge
     }
 
-    /// Has something done with its WebSockets, as `wire::socket` has it. The answer, if there is one.
+    /// Has something done with its WebSockets, as `wire::websocket` has it. The answer, if there is one.
     pub fn obey(&self, command: Vec<u8>) -> Option<Vec<u8>> {
         self.commander.obey(command.into())
     }

@@ -16,10 +16,10 @@ pub mod control;
 mod reader;
 mod reply;
 mod request;
-pub mod socket;
 pub mod stream;
 pub mod task;
+pub mod websocket;
 
 pub use reader::WireError;
 pub use reply::{stamp, ContentType, Reply, ReplyBody, ReplyHead, LONGEST_REPLY, LONGEST_SAID};
-pub use request::{tls_facts, BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_NAMED, FLAG_SOCKET};
+pub use request::{tls_facts, BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_NAMED, FLAG_WEBSOCKET};

@@ -68,7 +68,7 @@ const OPENED: u32 = 5;
 /// Longest message of a reply in bytes. The body of a longer one waits in a file.
 pub const LONGEST_REPLY: usize = 4 << 20;
 /// Longest message of a worker of any kind: a command for WebSockets may be longer than a reply.
-pub const LONGEST_SAID: usize = crate::socket::LONGEST_MESSAGE + LONGEST_REPLY;
+pub const LONGEST_SAID: usize = crate::websocket::LONGEST_MESSAGE + LONGEST_REPLY;
 
 /// What a reply carries after its headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

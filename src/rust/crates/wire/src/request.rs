@@ -9,8 +9,8 @@ use crate::WireError;
 
 /// Set in `flags` when the request came over HTTP/2.
 pub const FLAG_HTTP2: u32 = 1;
-/// Set in `flags` when the body is a [`crate::socket::Event`].
-pub const FLAG_SOCKET: u32 = 2;
+/// Set in `flags` when the body is a [`crate::websocket::Event`].
+pub const FLAG_WEBSOCKET: u32 = 2;
 
 /// Set in `flags` when the client came by TLS, here or to a proxy that is trusted.
 pub const FLAG_HTTPS: u32 = 4;

@@ -103,7 +103,7 @@ fn halves(word: u64) -> [u32; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::socket::Command;
+    use crate::websocket::Command;
 
     #[test]
     fn tasks_round_trip_and_are_no_commands() {

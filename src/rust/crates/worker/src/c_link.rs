@@ -11,14 +11,14 @@ use crate::packed::packed;
 use crate::sink::{is_link, never_wait_here, sink, About, LinkRequest};
 use crate::telling::Telling;
 use bytes::Bytes;
-use exchange::{Answer, Channels, Handlers, Head, Response};
+use exchange::{Answer, Handlers, Head, Response, WebSocketCommands};
 use shm::{Assembler, Bell, Consumer, RequestId, WorkerEnd};
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
-use wire::socket::{Command, Event, What};
 use wire::stream::Order;
-use wire::{BodyRef, Request, FLAG_SOCKET};
+use wire::websocket::{Command, Event, What};
+use wire::{BodyRef, Request, FLAG_WEBSOCKET};
 
 /// An inline handler that takes longer is named in the log: whatever else comes through the link waits for it.
 const LONG: Duration = Duration::from_millis(50);
@@ -125,8 +125,8 @@ impl CLink {
     /// Serves on this thread, until something has been written over the link.
     pub fn run(mut self) {
         never_wait_here();
-        let channels: Weak<dyn Channels> = Arc::downgrade(&self.outbox) as _;
-        self.handlers.speak_to(channels);
+        let commands: Weak<dyn WebSocketCommands> = Arc::downgrade(&self.outbox) as _;
+        self.handlers.speak_to(commands);
         loop {
             while self.turn() {}
             if self.requests.is_broken() {
@@ -298,7 +298,7 @@ impl CLink {
 /// What has happened on a WebSocket, if the request is of that kind.
 fn event_of<'r>(request: &Request<'r>) -> Option<Event<'r>> {
     match request.head.body {
-        BodyRef::Inline(body) if request.head.flags & FLAG_SOCKET != 0 => Event::decode(body).ok(),
+        BodyRef::Inline(body) if request.head.flags & FLAG_WEBSOCKET != 0 => Event::decode(body).ok(),
         _ => None,
     }
 }
@@ -312,7 +312,7 @@ fn heard(event: &Event<'_>) -> Answer {
     Answer::Response(Response { head: Head { status, content_type: None, headers: Vec::new() }, body })
 }
 
-impl Channels for Outbox {
+impl WebSocketCommands for Outbox {
     fn say(&self, command: &Command<'_>) -> bool {
         let mut message = Vec::new();
         command.encode(&mut message);

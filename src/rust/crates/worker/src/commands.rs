@@ -1,4 +1,4 @@
-//! What a worker says beside requests, at any time: commands for WebSockets (`wire::socket`), and the answers to them.
+//! What a worker says beside requests, at any time: commands for WebSockets (`wire::websocket`), and their answers.
 
 use crate::worker::{Job, Worker};
 use shm::RequestId;

@@ -35,7 +35,7 @@ pub unsafe extern "C" fn drv_cell_rest(cell: *mut Cell) {
     shield((), || {
         cell.rest();
         crate::events::forget();
-        crate::channels::forget();
+        crate::websockets::forget();
         crate::yaml::forget();
     });
 }

@@ -37,7 +37,7 @@ pub struct Waiting {
 
 /// Looks a request up that goes to the handler of this route.
 pub fn begin(state: &State, route: &Route<'_>) -> Looked {
-    if route.socket.is_some() || state.making.get().is_some() {
+    if route.websocket.is_some() || state.making.get().is_some() {
         return Looked::GoOn;
     }
     let head = &state.head;

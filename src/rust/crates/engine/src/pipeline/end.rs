@@ -83,13 +83,13 @@ pub struct Answered {
     /// why there was no other answer; empty when that needs no reason
     pub reason: String,
     /// its connection is a WebSocket from now on
-    pub is_socket: bool,
+    pub is_websocket: bool,
 }
 
 impl Answered {
     /// Its client left before.
     pub fn not() -> Self {
-        Answered { status: None, reason: "the client left".to_owned(), is_socket: false }
+        Answered { status: None, reason: "the client left".to_owned(), is_websocket: false }
     }
 }
 
@@ -111,18 +111,18 @@ impl Ending {
         from: (Arc<Connection>, Option<Arc<Forwarded>>),
         answered: Answered,
     ) -> Self {
-        count(|cells| cells.sockets.add(u64::from(answered.is_socket)));
+        count(|cells| cells.websockets.add(u64::from(answered.is_websocket)));
         Ending { watch, id, head, from, answered, at: Instant::now() }
     }
 
     fn count(&self, whole: bool, phases: Phases) {
         let route = Route::of_number(self.watch.route.load(Relaxed));
-        let Answered { status, is_socket, .. } = self.answered;
-        let phases = (!is_socket).then_some(phases);
+        let Answered { status, is_websocket, .. } = self.answered;
+        let phases = (!is_websocket).then_some(phases);
         count(|cells| {
             cells.request(&Counted { route, method: self.head.method.as_str(), status, whole, phases });
             cells.ended.add(1);
-            cells.ended_sockets.add(u64::from(is_socket));
+            cells.ended_websockets.add(u64::from(is_websocket));
             cells.ended_streams.add(u64::from(self.watch.streams.load(Relaxed)));
         });
     }

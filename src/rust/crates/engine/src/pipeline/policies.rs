@@ -228,7 +228,7 @@ pub fn vary(state: &State, mut response: Response) -> Response {
 
 fn add_fields(policies: &Policies, route: Option<u32>, state: &State, response: &mut Response) {
     // a WebSocket belongs to the page that has opened it, and to no cache
-    if policies.is_empty() || response.body.is_socket() {
+    if policies.is_empty() || response.body.is_websocket() {
         return;
     }
     let head = &state.head;

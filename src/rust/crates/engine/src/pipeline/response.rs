@@ -55,7 +55,7 @@ pub fn finish(state: &mut State, mut answer: Answer, body: Incoming, context: &C
     if let Some(development) = &context.development {
         development.keep_new(&state.head.method, &state.head.fields, &mut response);
     }
-    if !may_have_content(response.status) && !response.body.is_socket() {
+    if !may_have_content(response.status) && !response.body.is_websocket() {
         response.body = Body::empty();
     }
     if state.head.method == Method::HEAD {
@@ -66,8 +66,8 @@ pub fn finish(state: &mut State, mut answer: Answer, body: Incoming, context: &C
         state.connection().server().common.add_to(&mut response.fields);
         name(state, &mut response);
     }
-    let (status, is_socket) = (Some(response.status.as_u16()), response.body.is_socket());
-    let (open, ending) = state.answered(Answered { status, reason, is_socket });
+    let (status, is_websocket) = (Some(response.status.as_u16()), response.body.is_websocket());
+    let (open, ending) = state.answered(Answered { status, reason, is_websocket });
     // the request ends when its body has been handed over, not when its head is; and an HTTP/2 body that was not read
     // is given up only then, as before it the client might never see the answer
     response.body = response.body.keeping(open, body.into_unread());

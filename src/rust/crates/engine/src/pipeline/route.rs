@@ -12,7 +12,7 @@ use crate::edge::auth::Question;
 use crate::edge::docs::{self, Description};
 use crate::pool::Current;
 use crate::respond::from_asset;
-use crate::sockets::SocketRoute;
+use crate::websockets::WebSocketRoute;
 use ::http::header::ALLOW;
 use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use httpd::{ws, Body, Failure, Response};
@@ -32,7 +32,7 @@ pub struct Route<'p> {
     /// what is at its end
     pub target: Target,
     /// that is a WebSocket
-    pub socket: Option<Arc<SocketRoute>>,
+    pub websocket: Option<Arc<WebSocketRoute>>,
     /// the path, decoded
     pub path: Cow<'p, str>,
 }
@@ -40,9 +40,9 @@ pub struct Route<'p> {
 impl Route<'_> {
     /// The same and its params, for a request that waits for its body.
     pub fn into_owned(self, params: Params<'_>) -> Box<(Route<'static>, Params<'static>)> {
-        let Route { app, number, target, socket, path } = self;
+        let Route { app, number, target, websocket, path } = self;
         let params = params.into_iter().map(|value| Cow::Owned(value.into_owned())).collect();
-        Box::new((Route { app, number, target, socket, path: Cow::Owned(path.into_owned()) }, params))
+        Box::new((Route { app, number, target, websocket, path: Cow::Owned(path.into_owned()) }, params))
     }
 }
 
@@ -60,17 +60,17 @@ pub enum Routed<'p> {
 pub fn find<'p>(state: &'p State, params: &mut Params<'p>, context: &Context) -> Result<Routed<'p>, Failure> {
     let (head, path) = (&state.head, state.head.path());
     let app = context.app();
-    if !app.sockets.is_empty() && ws::is_wanted(head) {
-        if let Some(socket) = app.sockets.find(path, params).map_err(bad_path)?.cloned() {
-            state.goes_to(app.target(socket.number).counts_for);
-            match policies::judge(state, &app, Some(socket.number), params, context, |_| MethodSet::NONE)? {
+    if !app.websockets.is_empty() && ws::is_wanted(head) {
+        if let Some(websocket) = app.websockets.find(path, params).map_err(bad_path)?.cloned() {
+            state.goes_to(app.target(websocket.number).counts_for);
+            match policies::judge(state, &app, Some(websocket.number), params, context, |_| MethodSet::NONE)? {
                 Judged::Passes => {}
                 Judged::Answer(answer) => return Ok(Routed::Answer(answer)),
                 Judged::Ask(question) => return Ok(Routed::Ask(question)),
             }
             let path = router::decode(path).map_err(bad_path)?;
-            let (number, target) = (socket.number, app.target(socket.number));
-            return Ok(Routed::To(Route { app, number, target, socket: Some(socket), path }));
+            let (number, target) = (websocket.number, app.target(websocket.number));
+            return Ok(Routed::To(Route { app, number, target, websocket: Some(websocket), path }));
         }
     }
     if head.method == Method::CONNECT {
@@ -107,7 +107,7 @@ pub fn find<'p>(state: &'p State, params: &mut Params<'p>, context: &Context) ->
                 Match::MethodNotAllowed(set) if head.method == Method::OPTIONS => {
                     return Ok(Routed::Answer(options(set)));
                 }
-                _ if app.sockets.find(path, params).is_ok_and(|found| found.is_some()) => {
+                _ if app.websockets.find(path, params).is_ok_and(|found| found.is_some()) => {
                     return Err(ws::wanting("there is a WebSocket here, and nothing else"));
                 }
                 Match::MethodNotAllowed(set) => return Err(not_allowed(set)),
@@ -121,7 +121,7 @@ pub fn find<'p>(state: &'p State, params: &mut Params<'p>, context: &Context) ->
     };
     let path = router::decode(path).map_err(bad_path)?;
     let target = app.target(number);
-    Ok(Routed::To(Route { app, number, target, socket: None, path }))
+    Ok(Routed::To(Route { app, number, target, websocket: None, path }))
 }
 
 /// The description of the app, if that or a page that shows it is asked for, by somebody who gets it.

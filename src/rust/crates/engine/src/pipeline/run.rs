@@ -10,8 +10,8 @@ use super::Answer;
 use crate::context::Context;
 use crate::natives::{gave, packed, pending, Natives, Pending, Place, Settled, INLINE};
 use crate::respond::{from_head, from_reply};
-use crate::sockets::{self, Begun, Opening, SocketRoute, Whose};
 use crate::view::View;
+use crate::websockets::{self, Begun, Opening, WebSocketRoute, Whose};
 use ::http::StatusCode;
 use dispatch::{Origin, Outcome, Runs, Submission, Ticket};
 use exchange::{now, RequestView as _};
@@ -58,8 +58,8 @@ pub fn begin(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Recei
         auth: state.who().map_or(&[], Who::json),
         session: session.as_deref().unwrap_or_default(),
     };
-    if let Some(socket) = &route.socket {
-        return open(state, socket, route, &view, context);
+    if let Some(websocket) = &route.websocket {
+        return open(state, websocket, route, &view, context);
     }
     match (route.target.runs, &route.app.natives) {
         (Runs::Inline, Some(natives)) => call(state, natives, route, &view, context),
@@ -157,13 +157,13 @@ fn submit(state: &State, natives: &Natives, route: &Route<'_>, view: &View<'_, '
 /// Has a client have its WebSocket, or asks R whether it may.
 fn open(
     state: &State,
-    socket: &Arc<SocketRoute>,
+    websocket: &Arc<WebSocketRoute>,
     route: &Route<'_>,
     view: &View<'_, '_>,
     context: &Arc<Context>,
 ) -> Step {
-    let from = Whose { socket: state.connection().clone(), forwarded: state.forwarded().cloned() };
-    match sockets::begin(view, from, socket, route.app.generation, context) {
+    let from = Whose { connection: state.connection().clone(), forwarded: state.forwarded().cloned() };
+    match websockets::begin(view, from, websocket, route.app.generation, context) {
         Ok(Begun::Open(made)) => Step::Answer(made.map_err(|why| internal(state, context, why))),
         Ok(Begun::Refused(answer)) => Step::Answer(answered(state, answer, context)),
         Ok(Begun::Asked(opening)) => Step::Wait(Waiting::Socket(opening)),

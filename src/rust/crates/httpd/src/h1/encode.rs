@@ -32,7 +32,7 @@ pub enum Framed {
 
 /// How the body of a response will be framed.
 pub fn framing(response: &Response, asked: Asked) -> Framed {
-    if response.body.is_socket() {
+    if response.body.is_websocket() {
         return Framed::Switched;
     }
     if asked.head_only || is_bodiless(response.status) {

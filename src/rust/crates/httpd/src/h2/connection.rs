@@ -4,8 +4,8 @@
 
 use super::io::Io;
 use super::piece::Piece;
-use super::socket_line;
 use super::stream::{self, Stream};
+use super::websocket_line;
 use crate::connection::{Connection, Directive};
 use crate::current_transport;
 use crate::service::Service;
@@ -174,7 +174,7 @@ impl Serving<'_> {
     /// Answers what has come. `false` when that is enough for this turn.
     fn answer(&mut self, began: Instant) -> bool {
         while let Some((request, respond)) = self.arrived.pop_front() {
-            self.begun.extend(stream::begin(request, respond, self.state, self.service, socket_line::spawn));
+            self.begun.extend(stream::begin(request, respond, self.state, self.service, websocket_line::spawn));
             if !self.arrived.is_empty() && began.elapsed() >= SLICE {
                 return false;
             }

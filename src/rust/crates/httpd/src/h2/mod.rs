@@ -11,8 +11,8 @@ mod frames;
 pub mod fuzzing;
 mod io;
 mod piece;
-mod socket_line;
 mod stream;
+mod websocket_line;
 
 pub use connection::serve;
 

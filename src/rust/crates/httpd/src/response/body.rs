@@ -120,7 +120,7 @@ impl Body {
     }
 
     /// Whether it is one.
-    pub fn is_socket(&self) -> bool {
+    pub fn is_websocket(&self) -> bool {
         matches!(self.source, Source::Socket(_))
     }
 

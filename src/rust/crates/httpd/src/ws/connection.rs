@@ -5,7 +5,7 @@
 //!   │ close of the server                ▲
 //!   └─▶ Closing ─the client's answer, or 5 s┘
 //! ```
-//! What is to be sent goes before what is to be read, and a message is read only when the channel takes one: who sends
+//! What is to be sent goes before what is to be read, and a message is read only when the handler takes one: who sends
 //! faster than it is handled waits in its own socket.
 
 use super::line::Line;
@@ -52,7 +52,7 @@ struct Socket<L> {
     closed: u64,
     /// of the message that is coming, when it began and how many bytes of it were here when it was looked at
     coming: Option<(u64, usize)>,
-    /// nothing is read, as the channel takes nothing, or what was written has to be read first: what the client says
+    /// nothing is read, as the handler takes nothing, or what was written has to be read first: what the client says
     /// meanwhile is not known
     is_deaf: bool,
     /// for what is not whole
@@ -134,12 +134,12 @@ impl<L: Line> Socket<L> {
                 return Ok(if self.line.poll_flush(cx)?.is_ready() { Some((self.lost().0, true)) } else { None });
             }
             if !can_write {
-                if let Poll::Ready(close) = self.accepted.channel.poll_given_up(cx) {
+                if let Poll::Ready(close) = self.accepted.handler.poll_given_up(cx) {
                     return Ok(Some((close, false)));
                 }
             }
             // it may end the connection when it learns what came of a message
-            let takes = self.accepted.channel.poll_ready(cx).is_ready();
+            let takes = self.accepted.handler.poll_ready(cx).is_ready();
             self.hear(can_write && (takes || self.closing.is_some()));
             let sent = can_write && self.send(cx);
             let came = !self.is_deaf && self.receive(cx)?;
@@ -185,12 +185,12 @@ impl<L: Line> Socket<L> {
         }
     }
 
-    /// The next thing that the channel has for the client. `false` when there is none.
+    /// The next thing that the handler has for the client. `false` when there is none.
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
         if self.closing.is_some() {
             return false;
         }
-        match self.accepted.channel.poll_next(cx) {
+        match self.accepted.handler.poll_next(cx) {
             Poll::Pending => return false,
             Poll::Ready(ToSend::Message(packet)) => {
                 write::message(&packet, self.accepted.deflate, &mut self.line);
@@ -255,7 +255,7 @@ impl<L: Line> Socket<L> {
                 self.moved = self.heard;
                 // it counts as one that waits from now on
                 self.room.fit(self.reader.held().saturating_sub(FREE));
-                self.accepted.channel.take(message);
+                self.accepted.handler.take(message);
             }
             Came::Ping(payload) if is_open => write::pong(payload, &mut self.line),
             Came::Message(_) | Came::Ping(_) | Came::Pong => {}

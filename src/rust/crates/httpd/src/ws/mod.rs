@@ -1,5 +1,5 @@
 //! WebSockets of a server: what follows when a request was answered with 101, or over HTTP/2 with 200 (RFC 8441). What
-//! frames are is in the crate `websocket`; what a message means is for the [`Channel`].
+//! frames are is in the crate `websocket`; what a message means is for the [`Handler`].
 //!
 //! `handshake` reads what a client asks for; `connection` is the order of things, on a `line`; `write` adds frames to
 //! that.
@@ -19,11 +19,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// What a WebSocket is to whoever has accepted it. All calls come from the task of the connection.
-pub trait Channel: Send {
+pub trait Handler: Send {
     /// Goes on with what came before. Ready when it takes another message.
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<()>;
 
-    /// A message has come, after [`Channel::poll_ready`].
+    /// A message has come, after [`Handler::poll_ready`].
     fn take(&mut self, message: Message);
 
     /// The next thing to be sent.
@@ -40,7 +40,7 @@ pub trait Channel: Send {
 /// A connection that is only closed, for this reason.
 pub struct Refusing(pub Option<Close>);
 
-impl Channel for Refusing {
+impl Handler for Refusing {
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<()> {
         Poll::Pending
     }
@@ -83,7 +83,7 @@ pub struct Bounds {
 /// A WebSocket that was accepted: the body of the response that says so.
 pub struct Accepted {
     /// what it is for
-    pub channel: Box<dyn Channel>,
+    pub handler: Box<dyn Handler>,
     /// how it is compressed, if it is
     pub deflate: Option<Deflate>,
     /// what may come
@@ -93,7 +93,7 @@ pub struct Accepted {
 impl Accepted {
     /// It is over.
     fn end(&mut self, close: Close) {
-        std::mem::replace(&mut self.channel, Box::new(Refusing(None))).end(close);
+        std::mem::replace(&mut self.handler, Box::new(Refusing(None))).end(close);
     }
 }
 

@@ -17,6 +17,6 @@ mod pace;
 mod pool;
 mod races;
 mod requests;
-mod sockets;
 mod streams;
+mod websockets;
 mod wrong;

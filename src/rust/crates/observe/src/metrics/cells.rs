@@ -136,9 +136,9 @@ pub struct Cells {
     /// see `streams`
     pub ended_streams: Count,
     /// WebSockets, and of these those that have ended
-    pub sockets: Count,
+    pub websockets: Count,
     /// see `sockets`
-    pub ended_sockets: Count,
+    pub ended_websockets: Count,
 }
 
 impl Default for Cells {
@@ -156,8 +156,8 @@ impl Default for Cells {
             failed_handshakes: Count::default(),
             streams: Count::default(),
             ended_streams: Count::default(),
-            sockets: Count::default(),
-            ended_sockets: Count::default(),
+            websockets: Count::default(),
+            ended_websockets: Count::default(),
         }
     }
 }

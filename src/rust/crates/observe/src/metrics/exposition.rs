@@ -183,8 +183,8 @@ impl Scrape {
         page.counters("streams", "Responses that handlers make piece by piece.", None, sum(|c| &c.streams))?;
         let open = metrics.open(|c| &c.streams, |c| &c.ended_streams);
         page.gauge("streams_open", "Such responses that have not ended.", None, open)?;
-        page.counters("websockets", "WebSockets that were opened.", None, sum(|c| &c.sockets))?;
-        let open = metrics.open(|c| &c.sockets, |c| &c.ended_sockets);
+        page.counters("websockets", "WebSockets that were opened.", None, sum(|c| &c.websockets))?;
+        let open = metrics.open(|c| &c.websockets, |c| &c.ended_websockets);
         page.gauge("websockets_open", "WebSockets that are open.", None, open)
     }
 

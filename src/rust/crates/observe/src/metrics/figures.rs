@@ -22,7 +22,7 @@ pub struct Figures {
     /// responses that come piece by piece and have not ended
     pub streams: u64,
     /// WebSockets that are open
-    pub sockets: u64,
+    pub websockets: u64,
     /// requests that the server has answered with an error by itself, by cause, where there were any
     pub refusals: BTreeMap<String, u64>,
     /// workers that were replaced or died, by reason, where there were any
@@ -69,7 +69,7 @@ impl Metrics {
         let mut figures = Figures {
             open: self.open(|c| &c.begun, |c| &c.ended),
             streams: self.open(|c| &c.streams, |c| &c.ended_streams),
-            sockets: self.open(|c| &c.sockets, |c| &c.ended_sockets),
+            websockets: self.open(|c| &c.websockets, |c| &c.ended_websockets),
             received: self.sum(|c| &c.received),
             sent: self.sum(|c| &c.sent),
             bounds: BOUNDS.iter().map(|micros| *micros as f64 / 1e6).collect(),
@@ -218,10 +218,10 @@ mod tests {
 
     #[test]
     fn two_in_a_row_give_what_happened_in_between() {
-        let before = Figures { requests: 10, duration: vec![10, 0], sent: 5, sockets: 3, ..Figures::default() };
-        let now = Figures { requests: 14, duration: vec![10, 4], sent: 9, sockets: 2, ..Figures::default() };
+        let before = Figures { requests: 10, duration: vec![10, 0], sent: 5, websockets: 3, ..Figures::default() };
+        let now = Figures { requests: 14, duration: vec![10, 4], sent: 9, websockets: 2, ..Figures::default() };
         let between = now.since(&before);
-        assert_eq!((between.requests, between.sent, between.sockets), (4, 4, 2));
+        assert_eq!((between.requests, between.sent, between.websockets), (4, 4, 2));
         assert_eq!(between.duration, [0, 4]);
     }
 

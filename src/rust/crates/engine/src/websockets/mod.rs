@@ -6,31 +6,31 @@
 //! they have connections of their own.
 //!
 //! `route` is what the app says of them; `opening` the way from the handshake to an open connection; `entered` what
-//! every open connection has; `channel` one whose events go to workers, by `event`; `native` one whose events are dealt
+//! every open connection has; `of_worker` one whose events go to workers, by `event`; `native` one whose events are dealt
 //! with here; `homes` which worker has which; `commands` what handlers want sent, and to whom.
 
-mod channel;
 mod commands;
 mod entered;
 mod event;
 mod homes;
 mod native;
+mod of_worker;
 mod opening;
 mod route;
 
 pub use event::Whose;
 pub use opening::{begin, Begun, Opening};
-pub use route::{SocketRoute, SocketRoutes};
+pub use route::{WebSocketRoute, WebSocketRoutes};
 
-use channels::Local;
 use homes::Homes;
+use rooms::Local;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// All WebSockets of a server.
 #[derive(Default)]
-pub struct Sockets {
+pub struct WebSockets {
     store: Local,
     homes: Homes,
     /// open ones, by the patterns of their routes: they outlive the app that routed them
@@ -39,7 +39,7 @@ pub struct Sockets {
     leaving: Arc<AtomicUsize>,
 }
 
-impl Sockets {
+impl WebSockets {
     /// Counts one more of a route. `None` when there are `most` already; 0 for no limit.
     fn place(&self, pattern: &Arc<str>, most: usize) -> Option<Place> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);

@@ -10,7 +10,7 @@ use crate::context::Context;
 use admission::Late;
 use bytes::Bytes;
 use dispatch::{Outcome, Ticket};
-use httpd::ws::{Channel, Close, Message, ToSend};
+use httpd::ws::{Close, Handler, Message, ToSend};
 use httpd::BodyRoom;
 use observe::Level;
 use std::collections::VecDeque;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::task::{ready, Context as Task, Poll};
 use std::time::Duration;
 use tokio::time::{sleep, Sleep};
-use wire::socket::{What, LONGEST_STATE};
+use wire::websocket::{What, LONGEST_STATE};
 use wire::{ContentType, Reply, ReplyBody};
 
 /// Messages that may wait behind the one that a handler has, and bytes: then the client waits.
@@ -144,7 +144,7 @@ impl Open {
             Some((to, _)) => *to,
             None => {
                 let app = self.context.app();
-                let Some(route) = app.sockets.with_pattern(&self.pattern) else {
+                let Some(route) = app.websockets.with_pattern(&self.pattern) else {
                     self.give_up(Close::new(Close::SERVICE_RESTART, "this path has no WebSocket any more"));
                     return false;
                 };
@@ -159,7 +159,7 @@ impl Open {
         if self.events.ticket.is_some() {
             return true;
         }
-        if self.identity.from.socket.server().is_draining() {
+        if self.identity.from.connection.server().is_draining() {
             self.give_up(Close::new(Close::GOING_AWAY, "the server ends"));
             return false;
         }
@@ -205,7 +205,7 @@ impl Open {
             Outcome::Full | Outcome::OfItself(_) => return self.has_no_place(),
             Outcome::Late(Late::Waiting(over), _) => {
                 let line = || self.line(id, &format!("waited too long for a worker, and waits again: {over}"));
-                self.identity.from.socket.server().log.of_client(line);
+                self.identity.from.connection.server().log.of_client(line);
                 return self.has_no_place();
             }
             Outcome::Late(Late::Running(over), pid) => {
@@ -222,7 +222,7 @@ impl Open {
     }
 
     fn log(&self, id: u64, text: &str) {
-        self.identity.from.socket.server().log.line(Level::Warn, &self.line(id, text));
+        self.identity.from.connection.server().log.line(Level::Warn, &self.line(id, text));
     }
 
     /// What the log says of what is with the workers.
@@ -261,7 +261,7 @@ fn state_of(reply: &Bytes) -> Option<Bytes> {
     }
 }
 
-impl Channel for Open {
+impl Handler for Open {
     fn poll_ready(&mut self, cx: &mut Task<'_>) -> Poll<()> {
         let _ = self.poll(cx);
         let events = &self.events;
@@ -286,7 +286,7 @@ impl Channel for Open {
 
     fn poll_given_up(&mut self, cx: &mut Task<'_>) -> Poll<Close> {
         let entered = self.entered.as_ref();
-        entered.map_or(Poll::Pending, |entered| entered.poll_given_up(&self.identity.from.socket, cx))
+        entered.map_or(Poll::Pending, |entered| entered.poll_given_up(&self.identity.from.connection, cx))
     }
 
     fn end(mut self: Box<Self>, close: Close) {
@@ -304,7 +304,7 @@ impl Channel for Open {
         if self.events.waiting.is_empty() {
             return;
         }
-        let leaves = self.context.sockets.one_leaves();
+        let leaves = self.context.websockets.one_leaves();
         // what came before is handled before, if there is place for it
         tokio::spawn(async move {
             poll_fn(|cx| self.poll(cx)).await;

@@ -3,11 +3,11 @@
 //! interface are given no more than a connection.
 
 use crate::abi::{Code, Socket};
-use exchange::Channels;
+use exchange::WebSocketCommands;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
-use wire::socket::{Command, LONGEST_MESSAGE};
+use wire::websocket::{Command, LONGEST_MESSAGE};
 
 struct Known {
     /// what its handler keeps for it
@@ -24,7 +24,7 @@ unsafe impl Sync for Known {}
 #[derive(Default)]
 struct All {
     /// a process has one server at a time, which names no connection twice
-    server: Option<Weak<dyn Channels>>,
+    server: Option<Weak<dyn WebSocketCommands>>,
     /// by the names of connections; a name is what C has for an address
     known: HashMap<u64, Known>,
 }
@@ -44,7 +44,7 @@ fn write<T>(f: impl FnOnce(&mut All) -> T) -> T {
 }
 
 /// The server of this process.
-pub fn belong_to(server: Weak<dyn Channels>) {
+pub fn belong_to(server: Weak<dyn WebSocketCommands>) {
     write(|all| all.server = Some(server));
 }
 
@@ -90,7 +90,7 @@ pub fn keep(connection: u64, data: *mut c_void) -> Code {
 
 /// Has the server do this.
 fn say(command: &Command<'_>) -> Code {
-    let server: Option<Arc<dyn Channels>> = read(|all| all.server.as_ref()?.upgrade());
+    let server: Option<Arc<dyn WebSocketCommands>> = read(|all| all.server.as_ref()?.upgrade());
     match server {
         // without the lock: it may take its time
         Some(server) if server.say(command) => Code::Ok,

@@ -1,6 +1,5 @@
 //! Connections to servers that behave, and to others: each is a thread with a socket, which does what the test says.
 
-use client::{Clients, Close, Event, Message, Options, Target};
 use patience::patience;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,6 +7,7 @@ use std::sync::mpsc::{channel, Receiver};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use websocket::{derive_accept_key, head, Came, Kind, Reader};
+use websocket_client::{Clients, Close, Event, Message, Options, Target};
 
 /// The clients of a test, and what wakes it.
 struct Test {
@@ -49,7 +49,7 @@ impl Test {
 fn options(port: u16) -> Options {
     Options {
         target: Target::read(&format!("ws://127.0.0.1:{port}/path?query")).unwrap(),
-        headers: client::headers([("X-Key", "value")].into_iter()).unwrap(),
+        headers: websocket_client::headers([("X-Key", "value")].into_iter()).unwrap(),
         protocols: vec!["v2".to_owned(), "v1".to_owned()],
         deflate: true,
         timeout: patience(30),

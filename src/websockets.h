@@ -7,22 +7,22 @@
 /* Calls the handler of what has happened on a WebSocket, the request of `cell`: `handlers` is of R/websocket-routes.R,
  * `params` are those of its path, or NULL. What the reply is to be: the state of the connection as a raw vector, NULL
  * when it is as before, or a promise of it. */
-SEXP drv_channels_event(SEXP handlers, SEXP cell, SEXP params);
+SEXP drv_websocket_event(SEXP handlers, SEXP cell, SEXP params);
 
 /* .Call: the connection that the request of `cell` wants to be; NULL when it wants none. */
-SEXP drv_channels_connection(SEXP cell);
+SEXP drv_websocket_connection(SEXP cell);
 /* .Call: sends a string, a raw vector or a list to a connection, as bytes if `binary`, otherwise as text. */
-SEXP drv_channels_send(SEXP connection, SEXP message, SEXP binary);
-SEXP drv_channels_close(SEXP connection, SEXP code, SEXP reason);
-SEXP drv_channels_join(SEXP connection, SEXP room, SEXP name);
-SEXP drv_channels_leave(SEXP connection, SEXP room);
+SEXP drv_websocket_send(SEXP connection, SEXP message, SEXP binary);
+SEXP drv_websocket_close(SEXP connection, SEXP code, SEXP reason);
+SEXP drv_websocket_join(SEXP connection, SEXP room, SEXP name);
+SEXP drv_websocket_leave(SEXP connection, SEXP room);
 /* .Call: to how many it goes. */
-SEXP drv_channels_broadcast(SEXP room, SEXP message, SEXP binary, SEXP except);
+SEXP drv_websocket_broadcast(SEXP room, SEXP message, SEXP binary, SEXP except);
 /* .Call: list(numbers, texts) of the members of a room, and of all rooms. */
-SEXP drv_channels_members(SEXP room);
-SEXP drv_channels_rooms(void);
+SEXP drv_websocket_members(SEXP room);
+SEXP drv_websocket_rooms(void);
 /* .Call: forgets responses that the server keeps: 0 by what their requests ask for, 1 by how that begins, 2 by tag. How
  * many they were. */
-SEXP drv_channels_purge(SEXP by, SEXP text);
+SEXP drv_cache_purge(SEXP by, SEXP text);
 
 #endif

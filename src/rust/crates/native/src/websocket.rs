@@ -1,14 +1,14 @@
 //! Calls of handlers of WebSockets, of both interfaces.
 
 use crate::abi::{Code, Socket, SocketEvent, SocketHandler, WsHandler};
-use crate::channels::{self, address};
 use crate::direct::Direct;
+use crate::open_websockets::{self, address};
 use crate::registry::{self, Callee, Registry};
-use crate::{api, guard, socket_api, turn};
+use crate::{api, guard, turn, websocket_api};
 use exchange::{Answer, RequestView};
 use std::ffi::{c_char, c_int};
 use std::sync::Arc;
-use wire::socket::{Event, What};
+use wire::websocket::{Event, What};
 
 /// `drover_socket_kind`, and `drogonr_ws_event_t`.
 const CONNECT: c_int = 0;
@@ -25,9 +25,11 @@ pub fn event(
     let Some(entry) = registry.entry(number) else { return Some(registry::unknown()) };
     let connection = event.connection;
     match event.what {
-        What::Connect(_) => channels::enter(connection),
+        What::Connect(_) => open_websockets::enter(connection),
         // as a handler of another process that had it may send what this one cannot know of
-        _ if !channels::is_open(connection) => return Some(registry::failed("its connection is not this process's")),
+        _ if !open_websockets::is_open(connection) => {
+            return Some(registry::failed("its connection is not this process's"))
+        }
         What::Text(_) | What::Binary(_) | What::Close { .. } => {}
     }
     let _turn = turn::must_not_wait();
@@ -40,7 +42,7 @@ pub fn event(
     };
     let is_over = matches!(event.what, What::Close { .. });
     if is_over || (matches!(event.what, What::Connect(_)) && refused.is_some()) {
-        channels::leave(connection);
+        open_websockets::leave(connection);
     }
     refused
 }
@@ -63,7 +65,7 @@ fn call(
     let req = request.as_ref().map_or(std::ptr::null_mut(), Direct::address);
     let told = SocketEvent { size: size_of::<SocketEvent>(), kind, is_binary, code, bytes: bytes.into(), req };
     if kind == CLOSE {
-        channels::closes(event.connection);
+        open_websockets::closes(event.connection);
     }
     // SAFETY: function and data are those of one spec; event and request are good until the call returns.
     let outcome = unsafe { guard::socket(function, address(event.connection), &told, &api::TABLE, entry.data()) };
@@ -78,7 +80,7 @@ fn call_ws(function: WsHandler, event: &Event<'_>) -> Option<Answer> {
         What::Close { .. } => (CLOSE, None),
     };
     if kind == CLOSE {
-        channels::closes(event.connection);
+        open_websockets::closes(event.connection);
     }
     // SAFETY: the function is of a spec with this signature.
     let outcome = unsafe { guard::ws(function, address(event.connection), kind, message, (send, close, is_connected)) };
@@ -88,7 +90,7 @@ fn call_ws(function: WsHandler, event: &Event<'_>) -> Option<Answer> {
 /// `drogonr_ws_send_fn`
 unsafe extern "C" fn send(session: *mut Socket, data: *const c_char, len: usize, binary: c_int) -> c_int {
     // SAFETY: by the header.
-    match unsafe { socket_api::send(session, binary, data.cast(), len) } {
+    match unsafe { websocket_api::send(session, binary, data.cast(), len) } {
         Code::Ok => 0,
         _ => -1,
     }
@@ -97,12 +99,12 @@ unsafe extern "C" fn send(session: *mut Socket, data: *const c_char, len: usize,
 /// `drogonr_ws_close_fn`
 unsafe extern "C" fn close(session: *mut Socket) {
     guard::entered((), || {
-        channels::close(channels::name(session), 1000, b"");
+        open_websockets::close(open_websockets::name(session), 1000, b"");
     });
 }
 
 /// `drogonr_ws_is_connected_fn`
 unsafe extern "C" fn is_connected(session: *mut Socket) -> c_int {
     // SAFETY: by the header.
-    unsafe { socket_api::is_open(session) }
+    unsafe { websocket_api::is_open(session) }
 }

@@ -1,7 +1,8 @@
 /* What R wants the server to do. WebSockets as R has them: `conn` objects, the call of a handler for a message, and
  * what handlers want sent. The sockets are the server's, and so are rooms and the states of connections: a worker has
- * nothing of them that it could take with it. Neighbours: R/websocket*.R, R/policy-cache.R, binding/src/channels.rs. */
-#include "channels.h"
+ * nothing of them that it could take with it. Neighbours: R/websocket*.R, R/policy-cache.R,
+ * rust/crates/binding/src/websockets.rs. */
+#include "websockets.h"
 #include "build.h"
 #include "clock.h"
 #include "r.h"
@@ -76,7 +77,7 @@ static void put_field(SEXP conn, const char *name, SEXP value) {
 
 static SEXP text_of(drv_str text) { return Rf_ScalarString(drv_mkchar(text)); }
 
-SEXP drv_channels_connection(SEXP cell) {
+SEXP drv_websocket_connection(SEXP cell) {
   drv_event event;
   if (TYPEOF(cell) != EXTPTRSXP || !drv_cell_event(drv_request_cell(cell), &event)) return R_NilValue;
   SEXP conn = PROTECT(conn_new(event.connection, R_NilValue));
@@ -120,7 +121,7 @@ static SEXP call_handler(SEXP scope, SEXP call, int is_close, SEXP conn, SEXP fi
   return value;
 }
 
-SEXP drv_channels_event(SEXP handlers, SEXP cell, SEXP params) {
+SEXP drv_websocket_event(SEXP handlers, SEXP cell, SEXP params) {
   drv_event event;
   if (!drv_cell_event(drv_request_cell(cell), &event)) Rf_error("a request for a WebSocket that is none");
   int is_close = event.kind == CLOSED;
@@ -201,13 +202,13 @@ static drv_str message_argument(SEXP *message, SEXP binary, int *is_binary) {
 static SEXP say(const drv_command *command) {
   drv_link *link = drv_here.link;
   if (link && drv_here.is_stray) Rf_error("a fork of a worker cannot reach its server: leave it to the worker");
-  int said = drv_channel_say(link, link ? NULL : drv_service_here(), command);
+  int said = drv_websocket_say(link, link ? NULL : drv_service_here(), command);
   if (said < 0) refuse("msg", R_NilValue);
   if (!said) drv_call_package("stop_no_server", R_NilValue);
   if (said == 1) return R_NilValue;
   int64_t until = drv_now_ms() + ANSWER_MS;
   const drv_node *answer = NULL;
-  while ((link = drv_here.link, answer = drv_channel_answer(link)) == NULL && link && drv_now_ms() < until) {
+  while ((link = drv_here.link, answer = drv_websocket_answer(link)) == NULL && link && drv_now_ms() < until) {
     drv_here.polls = 1;
     if (!drv_stream_doze(link)) continue;
     struct pollfd bell = {drv_link_bell(link), POLLIN, 0};
@@ -221,7 +222,7 @@ static SEXP say(const drv_command *command) {
   return value;
 }
 
-SEXP drv_channels_send(SEXP connection, SEXP message, SEXP binary) {
+SEXP drv_websocket_send(SEXP connection, SEXP message, SEXP binary) {
   const void *before = vmaxget();
   drv_command command = {.kind = SEND, .connection = id_of(connection)};
   PROTECT_INDEX at;
@@ -234,14 +235,14 @@ SEXP drv_channels_send(SEXP connection, SEXP message, SEXP binary) {
   return R_NilValue;
 }
 
-SEXP drv_channels_close(SEXP connection, SEXP code, SEXP reason) {
+SEXP drv_websocket_close(SEXP connection, SEXP code, SEXP reason) {
   drv_command command = {.kind = CLOSE, .small = Rf_asInteger(code), .connection = id_of(connection)};
   command.bytes = text_argument("reason", reason);
   say(&command);
   return R_NilValue;
 }
 
-SEXP drv_channels_join(SEXP connection, SEXP room, SEXP name) {
+SEXP drv_websocket_join(SEXP connection, SEXP room, SEXP name) {
   drv_command command = {.kind = JOIN, .connection = id_of(connection)};
   command.room = room_argument(room);
   command.bytes = text_argument("name", name);
@@ -249,7 +250,7 @@ SEXP drv_channels_join(SEXP connection, SEXP room, SEXP name) {
   return R_NilValue;
 }
 
-SEXP drv_channels_leave(SEXP connection, SEXP room) {
+SEXP drv_websocket_leave(SEXP connection, SEXP room) {
   drv_command command = {.kind = LEAVE, .connection = id_of(connection)};
   command.room = room_argument(room);
   say(&command);
@@ -262,7 +263,7 @@ static SEXP count_of(SEXP answer) {
   return Rf_ScalarInteger(XLENGTH(numbers) ? (int)REAL(numbers)[0] : 0);
 }
 
-SEXP drv_channels_broadcast(SEXP room, SEXP message, SEXP binary, SEXP except) {
+SEXP drv_websocket_broadcast(SEXP room, SEXP message, SEXP binary, SEXP except) {
   const void *before = vmaxget();
   drv_command command = {.kind = BROADCAST, .room = room_argument(room)};
   if (except != R_NilValue) command.connection = id_of(except);
@@ -276,13 +277,13 @@ SEXP drv_channels_broadcast(SEXP room, SEXP message, SEXP binary, SEXP except) {
   return count;
 }
 
-SEXP drv_channels_members(SEXP room) {
+SEXP drv_websocket_members(SEXP room) {
   drv_command command = {.kind = MEMBERS, .room = room_argument(room)};
   return say(&command);
 }
 
 /* Responses that the server keeps: R/policy-cache.R has checked what is asked. */
-SEXP drv_channels_purge(SEXP by, SEXP text) {
+SEXP drv_cache_purge(SEXP by, SEXP text) {
   const void *before = vmaxget();
   drv_command command = {.kind = PURGE, .small = Rf_asInteger(by), .room = drv_text(text)};
   SEXP count = count_of(PROTECT(say(&command)));
@@ -291,7 +292,7 @@ SEXP drv_channels_purge(SEXP by, SEXP text) {
   return count;
 }
 
-SEXP drv_channels_rooms(void) {
+SEXP drv_websocket_rooms(void) {
   drv_command command = {.kind = ROOMS};
   return say(&command);
 }

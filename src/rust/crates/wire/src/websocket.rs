@@ -1,7 +1,7 @@
 //! WebSockets: what happens on one, which the worker is told as a request of its own kind, and what workers want done
 //! with connections and rooms, which they say at any time.
 //!
-//! Server to worker: a [`Request`](crate::Request) with [`FLAG_SOCKET`](crate::FLAG_SOCKET), whose body is an
+//! Server to worker: a [`Request`](crate::Request) with [`FLAG_WEBSOCKET`](crate::FLAG_WEBSOCKET), whose body is an
 //! [`Event`]. Its reply has the connection's state in its body, when that has changed.
 //!
 //! Worker to server: a [`Command`] under nobody's name. Some are answered, by an [`Answer`] under the same name, in

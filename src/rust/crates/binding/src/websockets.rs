@@ -1,4 +1,4 @@
-//! WebSockets: what has happened on one, and what R wants done with them. `src/channels.c` calls this.
+//! WebSockets: what has happened on one, and what R wants done with them. `src/websockets.c` calls this.
 
 use crate::link::Link;
 use crate::node::{Kind, Node, Str};
@@ -8,7 +8,7 @@ use crate::shield::shield;
 use crate::strings::with_guard;
 use std::cell::RefCell;
 use std::ptr;
-use wire::socket::{Answer, Command, Event, PurgeBy, What};
+use wire::websocket::{Answer, Command, Event, PurgeBy, What};
 
 /// `drv_event` in `drover_rust.h`.
 #[repr(C)]
@@ -132,12 +132,12 @@ pub unsafe extern "C" fn drv_cell_event(cell: *const Cell, event: *mut CEvent) -
 }
 
 /// Has something done: by the server of this link or, without one, of this service. 1 when it is said, 2 when an answer
-/// is to be had by [`drv_channel_answer`], 0 when nobody is there, -1 when a text is not UTF-8.
+/// is to be had by [`drv_websocket_answer`], 0 when nobody is there, -1 when a text is not UTF-8.
 ///
 /// # Safety
 /// `link` and `service` are live or null; the command's texts are C's for the call.
 #[no_mangle]
-pub unsafe extern "C" fn drv_channel_say(
+pub unsafe extern "C" fn drv_websocket_say(
     link: *mut Link,
     service: *const RunningService,
     command: *const CCommand,
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn drv_channel_say(
 /// # Safety
 /// `link` is live or null. The node lives until something else is said.
 #[no_mangle]
-pub unsafe extern "C" fn drv_channel_answer(link: *mut Link) -> *const Node {
+pub unsafe extern "C" fn drv_websocket_answer(link: *mut Link) -> *const Node {
     // SAFETY: the caller's.
     let link = unsafe { link.as_mut() };
     shield(ptr::null(), || {

@@ -1,6 +1,5 @@
 //! Servers with TLS, and the authorities that are trusted.
 
-use client::{headers, Clients, Event, Options, Target};
 use patience::patience;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
@@ -11,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::sync::Arc;
 use websocket::derive_accept_key;
+use websocket_client::{headers, Clients, Event, Options, Target};
 
 /// An authority, in a file, and a server with a certificate of it for `name`, for one connection. The file and the
 /// port.

@@ -5,11 +5,11 @@ use super::entered::Entered;
 use super::event::Identity;
 use super::Place;
 use crate::context::Context;
-use httpd::ws::{Channel, Close, Message, ToSend};
+use httpd::ws::{Close, Handler, Message, ToSend};
 use observe::Level;
 use std::sync::Arc;
 use std::task::{Context as Task, Poll};
-use wire::socket::{Event, What};
+use wire::websocket::{Event, What};
 
 /// See the module.
 pub struct Here {
@@ -31,21 +31,21 @@ impl Here {
 
     fn happens(&mut self, what: What<'_>) {
         let app = self.context.app();
-        let route = app.sockets.with_pattern(&self.pattern).filter(|route| route.runs != dispatch::Runs::R);
+        let route = app.websockets.with_pattern(&self.pattern).filter(|route| route.runs != dispatch::Runs::R);
         let (Some(route), Some(natives)) = (route, &app.natives) else {
             self.close = Some(Close::new(Close::SERVICE_RESTART, "this path has no such WebSocket any more"));
             return;
         };
         let event = Event { connection: self.identity.connection, state: &[], what };
         if let Some(exchange::Answer::Failure { why, .. }) = natives.handlers.event(route.asks, &event, None) {
-            let server = self.identity.from.socket.server();
+            let server = self.identity.from.connection.server();
             let id = server.next_id();
             server.log.line(Level::Error, &self.identity.line(id, &what, &why));
         }
     }
 }
 
-impl Channel for Here {
+impl Handler for Here {
     fn poll_ready(&mut self, _: &mut Task<'_>) -> Poll<()> {
         Poll::Ready(())
     }
@@ -64,7 +64,7 @@ impl Channel for Here {
 
     fn poll_given_up(&mut self, cx: &mut Task<'_>) -> Poll<Close> {
         let entered = self.entered.as_ref();
-        entered.map_or(Poll::Pending, |entered| entered.poll_given_up(&self.identity.from.socket, cx))
+        entered.map_or(Poll::Pending, |entered| entered.poll_given_up(&self.identity.from.connection, cx))
     }
 
     fn end(mut self: Box<Self>, close: Close) {

@@ -2,11 +2,11 @@
 //! the same middleware: a response of the handler refuses the client, and one of status 101 takes it. Handlers in C are
 //! always asked.
 
-use super::channel::{Events, Open};
 use super::entered::{AtHome, Entered};
 use super::event::{Identity, To, Whose};
 use super::native::Here;
-use super::route::SocketRoute;
+use super::of_worker::{Events, Open};
+use super::route::WebSocketRoute;
 use crate::context::Context;
 use crate::respond::fields_of;
 use crate::view::View;
@@ -15,7 +15,7 @@ use dispatch::{Outcome, Runs, Ticket};
 use exchange::{Answer, RequestView as _};
 use http::header::TRANSFER_ENCODING;
 use http::StatusCode;
-use httpd::ws::{Accepted, Channel, Close, Handshake, Refusing};
+use httpd::ws::{Accepted, Close, Handler, Handshake, Refusing};
 use httpd::{watch_closely, Body, Failure, Received, Response, ResponseFields};
 use std::future::{poll_fn, Future as _};
 use std::pin::Pin;
@@ -23,8 +23,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
 use std::task::Poll;
 use tokio::runtime::Handle;
-use wire::socket::{Event, What};
-use wire::{BodyRef, Reply, ReplyBody, FLAG_SOCKET};
+use wire::websocket::{Event, What};
+use wire::{BodyRef, Reply, ReplyBody, FLAG_WEBSOCKET};
 
 /// Connections that have ended and whose handlers have still to hear of it: with more, nobody gets a new one. So who
 /// connects and leaves, faster than handlers hear of it, is not remembered without end.
@@ -55,7 +55,7 @@ struct Waiting {
     ticket: Ticket,
     handshake: Handshake,
     open: Box<Open>,
-    route: Arc<SocketRoute>,
+    route: Arc<WebSocketRoute>,
     to: To,
 }
 
@@ -66,7 +66,7 @@ struct Waiting {
 pub fn begin(
     view: &View<'_, '_>,
     from: Whose,
-    route: &Arc<SocketRoute>,
+    route: &Arc<WebSocketRoute>,
     generation: u32,
     context: &Arc<Context>,
 ) -> Result<Begun, Failure> {
@@ -77,14 +77,14 @@ pub fn begin(
     if !matches!(view.body, Received::Empty) || view.head.fields.get(&TRANSFER_ENCODING).is_some() {
         return Err(Failure::new(StatusCode::BAD_REQUEST, "the request for a WebSocket has a body").closing());
     }
-    let sockets = &context.sockets;
-    let place = sockets.place(&route.pattern, config.max_conns as usize);
-    let Some(place) = place.filter(|_| sockets.leaving.load(Relaxed) < MOST_LEAVING) else {
+    let websockets = &context.websockets;
+    let place = websockets.place(&route.pattern, config.max_conns as usize);
+    let Some(place) = place.filter(|_| websockets.leaving.load(Relaxed) < MOST_LEAVING) else {
         // a browser tells its page the code of a close, but not the status of a response
         let close = Close::new(Close::TRY_AGAIN_LATER, "server at capacity");
         return Ok(Begun::Open(accept(handshake, Box::new(Refusing(Some(close))), route, None)));
     };
-    let entered = Entered::new(sockets.clone(), route.bounds.max_message);
+    let entered = Entered::new(websockets.clone(), route.bounds.max_message);
     let connection = entered.connection();
     let protocol = handshake.protocol.clone().unwrap_or_default();
     let connect = Event { connection, state: &[], what: What::Connect(protocol.as_bytes()) };
@@ -109,7 +109,7 @@ pub fn begin(
         state: Bytes::new(),
         context: context.clone(),
         place,
-        events: Events::new(from.socket.server().budget.messages()),
+        events: Events::new(from.connection.server().budget.messages()),
     });
     if route.asks == 0 {
         return Ok(Begun::Open(accept(handshake, open, route, None)));
@@ -118,7 +118,7 @@ pub fn begin(
     let mut event = Vec::new();
     connect.encode(&mut event);
     let submission = to.submission(view.id(), &from, true);
-    let ticket = context.queue.submit(submission, |out| view.encode_with(FLAG_SOCKET, BodyRef::Inline(&event), out));
+    let ticket = context.queue.submit(submission, |out| view.encode_with(FLAG_WEBSOCKET, BodyRef::Inline(&event), out));
     let Some(ticket) = ticket else { return Ok(Begun::Full) };
     watch_closely();
     Ok(Begun::Asked(Box::new(Opening(Some(Waiting { ticket, handshake, open, route: route.clone(), to })))))
@@ -149,7 +149,7 @@ impl Drop for Opening {
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 let outcome = (&mut waiting.ticket).await;
-                // what becomes of it is dropped: its channel is told of the end
+                // what becomes of it is dropped: its handler is told of the end
                 let _ = waiting.came(outcome);
             });
         }
@@ -173,7 +173,7 @@ impl Waiting {
 /// The worker process that a connection with a handler in C belongs to: it says so itself. `None` when it has left.
 fn home(said: &Bytes, to: To, open: &Open) -> Option<(To, AtHome)> {
     let process = i32::from_le_bytes((&said[..]).try_into().ok()?);
-    let home = AtHome::new(open.context.sockets.clone(), process, open.identity.connection)?;
+    let home = AtHome::new(open.context.websockets.clone(), process, open.identity.connection)?;
     Some((to.only(process), home))
 }
 
@@ -187,7 +187,7 @@ fn consent(message: &Bytes) -> Option<Bytes> {
 }
 
 /// The response that makes a WebSocket of the connection, with the header fields of the handler's reply.
-fn accept(handshake: Handshake, channel: Box<dyn Channel>, route: &SocketRoute, reply: Option<&Bytes>) -> Made {
+fn accept(handshake: Handshake, handler: Box<dyn Handler>, route: &WebSocketRoute, reply: Option<&Bytes>) -> Made {
     let mut fields = match reply.and_then(|reply| Reply::decode(reply).ok()) {
         Some(reply) => fields_of(None, &reply)?,
         None => ResponseFields::of_handler(None, std::iter::empty)?,
@@ -195,6 +195,6 @@ fn accept(handshake: Handshake, channel: Box<dyn Channel>, route: &SocketRoute, 
     for (name, value) in &handshake.fields() {
         fields.set(name, value);
     }
-    let accepted = Accepted { channel, deflate: handshake.deflate, bounds: route.bounds };
+    let accepted = Accepted { handler, deflate: handshake.deflate, bounds: route.bounds };
     Ok(Response::new(handshake.status(), fields, Body::socket(accepted)))
 }

@@ -1,11 +1,11 @@
-//! WebSockets to other servers, for R's main thread. `src/clients.c` calls this. A fork has none of its parent's:
+//! WebSockets to other servers, for R's main thread. `src/websocket_client.c` calls this. A fork has none of its parent's:
 //! their thread is not there.
 
 use crate::node::Str;
 use crate::shield::shield;
-use client::{headers, Clients, Close, Event, Message, Options, Target};
 use std::cell::RefCell;
 use std::time::Duration;
+use websocket_client::{headers, Clients, Close, Event, Message, Options, Target};
 
 /// What R asks for: `drv_target` in `drover_rust.h`. Times are in seconds, 0 for none.
 #[repr(C)]
@@ -111,12 +111,16 @@ impl CTarget {
 
 /// Begins to connect. The connection's number, from 1; `-1` when the URL is wrong, `-2` when a header field is, `-3`
 /// when the system has no thread left: then `problem` is what would be right, until the next call. `wake` is called
-/// from another thread when there is something for [`drv_client_next`].
+/// from another thread when there is something for [`drv_websocket_client_next`].
 ///
 /// # Safety
 /// What `target` points at is there for the call, `problem` is valid for writing.
 #[no_mangle]
-pub unsafe extern "C" fn drv_client_connect(target: *const CTarget, wake: extern "C" fn(), problem: *mut Str) -> f64 {
+pub unsafe extern "C" fn drv_websocket_client_connect(
+    target: *const CTarget,
+    wake: extern "C" fn(),
+    problem: *mut Str,
+) -> f64 {
     // SAFETY: the caller's.
     let options = unsafe { (*target).read() };
     shield(-3.0, || {
@@ -148,7 +152,7 @@ pub unsafe extern "C" fn drv_client_connect(target: *const CTarget, wake: extern
 /// # Safety
 /// The bytes are C's for the call.
 #[no_mangle]
-pub unsafe extern "C" fn drv_client_send(connection: f64, is_text: i32, bytes: Str) -> i32 {
+pub unsafe extern "C" fn drv_websocket_client_send(connection: f64, is_text: i32, bytes: Str) -> i32 {
     // SAFETY: the caller's.
     let bytes = unsafe { bytes.as_bytes() };
     shield(0, || {
@@ -167,7 +171,7 @@ pub unsafe extern "C" fn drv_client_send(connection: f64, is_text: i32, bytes: S
 /// # Safety
 /// The text is C's for the call.
 #[no_mangle]
-pub unsafe extern "C" fn drv_client_close(connection: f64, code: i32, reason: Str) -> i32 {
+pub unsafe extern "C" fn drv_websocket_client_close(connection: f64, code: i32, reason: Str) -> i32 {
     // SAFETY: the caller's.
     let reason = String::from_utf8_lossy(unsafe { reason.as_bytes() });
     shield(0, || {
@@ -181,7 +185,7 @@ pub unsafe extern "C" fn drv_client_close(connection: f64, code: i32, reason: St
 /// # Safety
 /// `happened` is valid for writing.
 #[no_mangle]
-pub unsafe extern "C" fn drv_client_next(happened: *mut CHappened) -> i32 {
+pub unsafe extern "C" fn drv_websocket_client_next(happened: *mut CHappened) -> i32 {
     shield(0, || {
         OF_THIS_PROCESS.with_borrow_mut(|of| {
             let Some((number, event)) = of.mine().and_then(Clients::take) else { return 0 };
@@ -204,7 +208,7 @@ pub unsafe extern "C" fn drv_client_next(happened: *mut CHappened) -> i32 {
 
 /// Ends all connections.
 #[no_mangle]
-pub extern "C" fn drv_client_stop() {
+pub extern "C" fn drv_websocket_client_stop() {
     shield((), || {
         let clients = OF_THIS_PROCESS.with_borrow_mut(|of| {
             of.mine();

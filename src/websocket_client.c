@@ -1,7 +1,7 @@
 /* WebSockets to other servers: what R wants of them, and what has happened on them. The sockets are on a thread of
  * their own, which has 'later' call hear_clients() on the main thread, when R has nothing else to do. Neighbours:
- * R/websocket-client.R, rust/crates/binding/src/clients.rs. */
-#include "clients.h"
+ * R/websocket-client.R, rust/crates/binding/src/websocket_client.rs. */
+#include "websocket_client.h"
 #include "build.h"
 #include "drover_rust.h"
 #include "later.h"
@@ -22,12 +22,12 @@ static void hear(void *unused) {
 /* From any thread. */
 static void wake(void) { drv_call_later(hear, 0); }
 
-SEXP drv_clients_wake(void) {
+SEXP drv_websocket_client_wake(void) {
   wake();
   return R_NilValue;
 }
 
-SEXP drv_clients_connect(SEXP texts, SEXP numbers) {
+SEXP drv_websocket_client_connect(SEXP texts, SEXP numbers) {
   const void *before = vmaxget();
   SEXP headers = VECTOR_ELT(texts, 1), protocols = VECTOR_ELT(texts, 2);
   const double *n = REAL(numbers);
@@ -45,7 +45,7 @@ SEXP drv_clients_connect(SEXP texts, SEXP numbers) {
       .deflate = n[5] != 0,
   };
   drv_str problem = {"", 0};
-  double number = drv_client_connect(&target, wake, &problem);
+  double number = drv_websocket_client_connect(&target, wake, &problem);
   vmaxset(before);
   if (number > 0) return Rf_ScalarReal(number);
   SEXP out = PROTECT(Rf_allocVector(VECSXP, 2));
@@ -55,18 +55,18 @@ SEXP drv_clients_connect(SEXP texts, SEXP numbers) {
   return out;
 }
 
-SEXP drv_clients_send(SEXP connection, SEXP message, SEXP binary) {
+SEXP drv_websocket_client_send(SEXP connection, SEXP message, SEXP binary) {
   const void *before = vmaxget();
   int is_text = Rf_asLogical(binary) == FALSE;
   drv_str bytes = TYPEOF(message) == RAWSXP ? (drv_str){(const char *)RAW(message), (size_t)XLENGTH(message)}
                                             : drv_text(message);
-  int sent = drv_client_send(Rf_asReal(connection), is_text, bytes);
+  int sent = drv_websocket_client_send(Rf_asReal(connection), is_text, bytes);
   vmaxset(before);
   return Rf_ScalarInteger(sent);
 }
 
-SEXP drv_clients_close(SEXP connection, SEXP code, SEXP reason) {
-  return Rf_ScalarLogical(drv_client_close(Rf_asReal(connection), Rf_asInteger(code), drv_text(reason)));
+SEXP drv_websocket_client_close(SEXP connection, SEXP code, SEXP reason) {
+  return Rf_ScalarLogical(drv_websocket_client_close(Rf_asReal(connection), Rf_asInteger(code), drv_text(reason)));
 }
 
 static SEXP raw_of(drv_str bytes) {
@@ -75,10 +75,10 @@ static SEXP raw_of(drv_str bytes) {
   return raw;
 }
 
-SEXP drv_clients_next(void) {
+SEXP drv_websocket_client_next(void) {
   enum { BINARY = 2 };
   drv_happened happened;
-  if (!drv_client_next(&happened)) return R_NilValue;
+  if (!drv_websocket_client_next(&happened)) return R_NilValue;
   /* a text with a NUL in it is none that R could have */
   int is_raw = happened.kind == BINARY || memchr(happened.bytes.ptr, 0, happened.bytes.len);
   SEXP out = PROTECT(Rf_allocVector(VECSXP, 5));
@@ -91,7 +91,7 @@ SEXP drv_clients_next(void) {
   return out;
 }
 
-SEXP drv_clients_stop(void) {
-  drv_client_stop();
+SEXP drv_websocket_client_stop(void) {
+  drv_websocket_client_stop();
   return R_NilValue;
 }

@@ -1,9 +1,9 @@
 //! What every open WebSocket has: a name in the store, by which handlers know it, and a mailbox, into which they send.
 
-use super::Sockets;
-use channels::{Mailbox, Outgoing, Store as _};
+use super::WebSockets;
 use httpd::ws::{Close, ToSend};
 use httpd::Connection;
+use rooms::{Mailbox, Outgoing, Store as _};
 use std::sync::Arc;
 use std::task::{Context as Task, Poll};
 
@@ -12,24 +12,24 @@ const MAILBOX: usize = 1 << 20;
 
 /// See the module. It can be sent to until it is dropped.
 pub struct Entered {
-    sockets: Arc<Sockets>,
+    websockets: Arc<WebSockets>,
     connection: u64,
     mailbox: Arc<Mailbox>,
 }
 
 impl Entered {
     /// One on which messages are so long at most.
-    pub fn new(sockets: Arc<Sockets>, max_message: usize) -> Self {
+    pub fn new(websockets: Arc<WebSockets>, max_message: usize) -> Self {
         let mailbox = Arc::new(Mailbox::new(MAILBOX.max(2 * max_message)));
-        let connection = sockets.store.enter(mailbox.clone());
-        Entered { sockets, connection, mailbox }
+        let connection = websockets.store.enter(mailbox.clone());
+        Entered { websockets, connection, mailbox }
     }
 
     pub fn connection(&self) -> u64 {
         self.connection
     }
 
-    /// As [`httpd::ws::Channel::poll_next`].
+    /// As [`httpd::ws::Handler::poll_next`].
     pub fn poll_next(&self, cx: &mut Task<'_>) -> Poll<ToSend> {
         self.mailbox.poll(cx).map(|next| match next {
             Outgoing::Message(packet) => ToSend::Message(packet),
@@ -37,7 +37,7 @@ impl Entered {
         })
     }
 
-    /// As [`httpd::ws::Channel::poll_given_up`].
+    /// As [`httpd::ws::Handler::poll_given_up`].
     pub fn poll_given_up(&self, socket: &Connection, cx: &mut Task<'_>) -> Poll<Close> {
         self.mailbox.poll_over(cx).map(|()| {
             let line = format!("{} WebSocket: too much waits to be read", socket.remote_addr());
@@ -49,26 +49,26 @@ impl Entered {
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        self.sockets.store.leave(self.connection);
+        self.websockets.store.leave(self.connection);
     }
 }
 
 /// That a connection is a worker process's, until dropped.
 pub struct AtHome {
-    sockets: Arc<Sockets>,
+    websockets: Arc<WebSockets>,
     process: i32,
     connection: u64,
 }
 
 impl AtHome {
     /// `None` when that process has left.
-    pub fn new(sockets: Arc<Sockets>, process: i32, connection: u64) -> Option<Self> {
-        sockets.homes.enter(process, connection).then_some(AtHome { sockets, process, connection })
+    pub fn new(websockets: Arc<WebSockets>, process: i32, connection: u64) -> Option<Self> {
+        websockets.homes.enter(process, connection).then_some(AtHome { websockets, process, connection })
     }
 }
 
 impl Drop for AtHome {
     fn drop(&mut self) {
-        self.sockets.homes.leave(self.process, self.connection);
+        self.websockets.homes.leave(self.process, self.connection);
     }
 }

@@ -2,19 +2,19 @@
 
 use crate::app::Ask;
 use crate::library;
-use exchange::{Answer, Channels, Handlers};
+use exchange::{Answer, Handlers, WebSocketCommands};
 use native::{Interface, Natives, Spec, UserData};
 use patience::until;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
-use wire::socket::{Command, Event, What};
+use wire::websocket::{Command, Event, What};
 use wire::Request;
 
 /// A server that writes down what is to be done.
 #[derive(Default)]
 struct Server(Mutex<Vec<String>>);
 
-impl Channels for Server {
+impl WebSocketCommands for Server {
     fn say(&self, command: &Command<'_>) -> bool {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let said = match *command {
@@ -55,8 +55,8 @@ impl Bench {
         // SAFETY: the functions are of these types, and the library stays loaded.
         let natives = unsafe { Natives::new(specs, 1, Arc::new(|_, _: &str| {})) }.unwrap();
         let server = Arc::<Server>::default();
-        let channels: Arc<dyn Channels> = server.clone();
-        natives.speak_to(Arc::downgrade(&channels));
+        let commands: Arc<dyn WebSocketCommands> = server.clone();
+        natives.speak_to(Arc::downgrade(&commands));
         Bench { natives, server }
     }
 
@@ -167,7 +167,7 @@ fn threads_send_until_the_close_and_after_it_in_vain() {
     });
     // nor is a server that has gone spoken to
     assert_eq!(bench.connect(2, 32, &ask), None);
-    let gone: Weak<dyn Channels> = Arc::downgrade(&(Arc::<Server>::default() as Arc<dyn Channels>));
+    let gone: Weak<dyn WebSocketCommands> = Arc::downgrade(&(Arc::<Server>::default() as Arc<dyn WebSocketCommands>));
     bench.said();
     bench.natives.speak_to(gone);
     bench.says(2, 32, "back");

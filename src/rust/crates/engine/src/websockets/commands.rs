@@ -1,23 +1,23 @@
 //! What handlers want done with WebSockets and rooms. How workers say it: `commands.rs` of the engine.
 
-use super::Sockets;
+use super::WebSockets;
 use bytes::Bytes;
-use channels::Store as _;
-use exchange::{Channels, Packet};
+use exchange::{Packet, WebSocketCommands};
 use httpd::ws::Close;
+use rooms::Store as _;
 use std::str::from_utf8;
 use std::sync::Arc;
-use wire::socket::{Answer, Command};
+use wire::websocket::{Answer, Command};
 
 /// What handlers in C say that run in this process.
-impl Channels for Sockets {
+impl WebSocketCommands for WebSockets {
     fn say(&self, command: &Command<'_>) -> bool {
         self.try_obey(*command, Bytes::copy_from_slice);
         true
     }
 }
 
-impl Sockets {
+impl WebSockets {
     /// This worker process is given nothing any more.
     pub fn has_left(&self, process: i32) {
         self.homes.has_left(process).into_iter().for_each(|connection| {

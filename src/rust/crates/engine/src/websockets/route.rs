@@ -1,6 +1,6 @@
 //! What an app says of its WebSockets. They have a router of their own: a path may have a page, and a WebSocket for it.
 
-use crate::config::{RouteConfig, SocketConfig};
+use crate::config::{RouteConfig, WebSocketConfig};
 use admission::ms_or_never;
 use dispatch::Runs;
 use httpd::ws::Bounds;
@@ -8,13 +8,13 @@ use router::{Match, Method, Params, PathError, Router};
 use std::sync::Arc;
 
 /// A route of WebSockets.
-pub struct SocketRoute {
+pub struct WebSocketRoute {
     /// its index among the routes of the app
     pub number: u32,
     /// names it in any app
     pub pattern: Arc<str>,
     /// as it was registered
-    pub config: SocketConfig,
+    pub config: WebSocketConfig,
     /// what may come on one
     pub bounds: Bounds,
     /// longest time that a handler may take for one thing that happens, in ms
@@ -25,31 +25,31 @@ pub struct SocketRoute {
     pub asks: u32,
 }
 
-impl SocketRoute {
+impl WebSocketRoute {
     /// Of a route that has one.
     pub fn new(number: u32, route: &RouteConfig, timeout: u64) -> Option<Self> {
-        let config = route.socket.clone()?;
+        let config = route.websocket.clone()?;
         let ms = |seconds: f64| if seconds > 0.0 { ms_or_never(seconds) } else { u64::MAX };
         let bounds = Bounds {
-            max_message: (config.max_message as usize).min(wire::socket::LONGEST_MESSAGE),
+            max_message: (config.max_message as usize).min(wire::websocket::LONGEST_MESSAGE),
             ping_interval: ms(config.ping_interval),
             idle_timeout: ms(config.idle_timeout),
             max_lifetime: ms(config.max_lifetime),
         };
         let (pattern, runs, asks) = (route.pattern.as_str().into(), route.runs, route.handler);
-        Some(SocketRoute { number, pattern, config, bounds, timeout, runs, asks })
+        Some(WebSocketRoute { number, pattern, config, bounds, timeout, runs, asks })
     }
 }
 
 /// Those of an app.
-pub struct SocketRoutes {
+pub struct WebSocketRoutes {
     router: Router,
-    all: Vec<Arc<SocketRoute>>,
+    all: Vec<Arc<WebSocketRoute>>,
 }
 
-impl SocketRoutes {
-    pub fn new(router: Router, all: Vec<SocketRoute>) -> Self {
-        SocketRoutes { router, all: all.into_iter().map(Arc::new).collect() }
+impl WebSocketRoutes {
+    pub fn new(router: Router, all: Vec<WebSocketRoute>) -> Self {
+        WebSocketRoutes { router, all: all.into_iter().map(Arc::new).collect() }
     }
 
     /// Whether there is none.
@@ -61,7 +61,7 @@ impl SocketRoutes {
     ///
     /// # Errors
     /// When the path cannot be decoded.
-    pub fn find<'p>(&self, path: &'p str, params: &mut Params<'p>) -> Result<Option<&Arc<SocketRoute>>, PathError> {
+    pub fn find<'p>(&self, path: &'p str, params: &mut Params<'p>) -> Result<Option<&Arc<WebSocketRoute>>, PathError> {
         match self.router.find(Method::from_name("GET"), path, params) {
             Match::Found { target, .. } => Ok(self.all.iter().find(|route| route.number == target)),
             Match::BadPath(e) => Err(e),
@@ -70,7 +70,7 @@ impl SocketRoutes {
     }
 
     /// The one with this pattern.
-    pub fn with_pattern(&self, pattern: &str) -> Option<&Arc<SocketRoute>> {
+    pub fn with_pattern(&self, pattern: &str) -> Option<&Arc<WebSocketRoute>> {
         self.all.iter().find(|route| *route.pattern == *pattern)
     }
 }

@@ -1,12 +1,12 @@
 //! What has happened on a WebSocket, as a request for a worker.
 
-use super::route::SocketRoute;
+use super::route::WebSocketRoute;
 use crate::context::Context;
 use dispatch::{Origin, Runs, Submission, Ticket};
 use httpd::{watch_closely, Client, Connection, Forwarded};
 use std::sync::Arc;
-use wire::socket::{Event, What};
-use wire::{BodyRef, RequestHead, FLAG_SOCKET};
+use wire::websocket::{Event, What};
+use wire::{BodyRef, RequestHead, FLAG_WEBSOCKET};
 
 /// Where the events of a connection go.
 #[derive(Clone, Copy)]
@@ -22,7 +22,7 @@ pub struct To {
 
 impl To {
     /// To any worker of this generation.
-    pub fn any(route: &SocketRoute, generation: u32) -> Self {
+    pub fn any(route: &WebSocketRoute, generation: u32) -> Self {
         To { route: route.number, generation, runs: route.runs, timeout: route.timeout, process: None }
     }
 
@@ -34,8 +34,10 @@ impl To {
     /// For the queue. `answers`: it is a request, for whose answer the client waits.
     pub fn submission(self, request: u64, whose: &Whose, answers: bool) -> Submission {
         let To { route, generation, runs, timeout, process } = self;
-        let from =
-            Origin { client: whose.client().address.client(), connection: Arc::as_ptr(&whose.socket).addr() as u64 };
+        let from = Origin {
+            client: whose.client().address.client(),
+            connection: Arc::as_ptr(&whose.connection).addr() as u64,
+        };
         Submission {
             request,
             from,
@@ -55,7 +57,7 @@ impl To {
 
 /// Whose WebSocket it is, as every event says.
 pub struct Identity {
-    /// names it, see `channels`
+    /// names it, see `rooms`
     pub connection: u64,
     /// of the request that it began with
     pub path: String,
@@ -67,28 +69,28 @@ pub struct Identity {
 #[derive(Clone)]
 pub struct Whose {
     /// what it runs on
-    pub socket: Arc<Connection>,
+    pub connection: Arc<Connection>,
     /// what a trusted proxy has said of the request
     pub forwarded: Option<Arc<Forwarded>>,
 }
 
 impl Whose {
     fn client(&self) -> &Client {
-        Forwarded::client_of(self.forwarded.as_ref(), &self.socket)
+        Forwarded::client_of(self.forwarded.as_ref(), &self.connection)
     }
 }
 
 impl Identity {
     /// Hands an event to the workers. Gives its name in the log, too. `None` when the queue is full, or has ended.
     pub fn submit(&self, what: What<'_>, state: &[u8], to: To, context: &Context) -> Option<(u64, Ticket)> {
-        let id = self.from.socket.server().next_id();
+        let id = self.from.connection.server().next_id();
         let submission = to.submission(id, &self.from, false);
         let mut body = Vec::new();
         Event { connection: self.connection, state, what }.encode(&mut body);
         let head = RequestHead {
             id,
             route: to.route,
-            flags: FLAG_SOCKET,
+            flags: FLAG_WEBSOCKET,
             remote_port: self.from.client().port,
             method: name(&what).as_bytes(),
             target: self.path.as_bytes(),
