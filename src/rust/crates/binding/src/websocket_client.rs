@@ -1,5 +1,5 @@
-//! WebSockets to other servers, for R's main thread. `src/websocket_client.c` calls this. A fork has none of its parent's:
-//! their thread is not there.
+//! WebSockets to other servers, for R's main thread. `src/websocket_client.c` calls this. A fork has none of its
+//! parent's: their thread is not there.
 
 use crate::node::Str;
 use crate::shield::shield;

@@ -17,7 +17,7 @@ use crate::generation::Generation;
 use crate::lane::{Lane, Said};
 use crate::outcome::Outcome;
 use crate::pool::{PoolEvent, PoolOrder, Seat, Shared, NOBODY};
-use crate::request::{Client, Entries, Key, Place};
+use crate::request::{Entries, Key, Place, Waiter};
 use crate::runs::{Of, Runs};
 use crate::stream::Stream;
 use crate::submission::{Post, Submission};
@@ -122,11 +122,11 @@ impl Dispatcher {
     pub(crate) fn submit(&mut self, submission: Submission, encode: impl FnOnce(&mut Vec<u8>)) -> Key {
         let mut message = self.entries.buffer();
         encode(&mut message);
-        self.enter(submission, message, Client::Here(None))
+        self.enter(submission, message, Waiter::Here(None))
     }
 
-    fn enter(&mut self, submission: Submission, message: Vec<u8>, client: Client) -> Key {
-        let key = self.entries.add(submission, message, now(), client);
+    fn enter(&mut self, submission: Submission, message: Vec<u8>, waiter: Waiter) -> Key {
+        let key = self.entries.add(submission, message, now(), waiter);
         if let Some(process) = submission.process {
             self.hand_to(key, submission, process);
             return key;
@@ -178,7 +178,7 @@ impl Dispatcher {
         worker.last_turn = self.turn;
         let (route, runs, deadline) = (entry.submission.route, entry.submission.runs, entry.deadline());
         let name = entry.submission.request;
-        let is_bound = entry.submission.process.is_some() || matches!(entry.client, Client::Nobody);
+        let is_bound = entry.submission.process.is_some() || matches!(entry.waiter, Waiter::Nobody);
         let request = |id| Assigned { id, request: name, key, route, expected, deadline, is_bound };
         // only workers that have one are chosen
         let Some(lane) = worker.lane_mut(runs.into()) else { return };
@@ -198,7 +198,7 @@ impl Dispatcher {
             return;
         }
         while let Some(key) = self.generations[g].waiting(runs).front() {
-            let live = self.entries.get(key).filter(|e| !matches!(e.client, Client::Answered(_)));
+            let live = self.entries.get(key).filter(|e| !matches!(e.waiter, Waiter::Answered(_)));
             if let Some(submission) = live.map(|e| e.submission) {
                 let Some(choice) = self.worker_for(g, submission) else { break };
                 self.hand(key, choice);
@@ -241,26 +241,26 @@ impl Dispatcher {
     pub(crate) fn settle(&mut self, key: Key, outcome: Outcome) {
         let Some(entry) = self.entries.get(key) else { return };
         let (counts, promised) = (entry.submission.counts, entry.promised);
-        match std::mem::replace(&mut entry.client, Client::Here(None)) {
-            Client::Here(waker) => {
-                entry.client = Client::Answered(outcome);
+        match std::mem::replace(&mut entry.waiter, Waiter::Here(None)) {
+            Waiter::Here(waker) => {
+                entry.waiter = Waiter::Answered(outcome);
                 if let Some(waker) = waker {
                     waker.wake();
                 }
             }
-            Client::Elsewhere(number, client) => {
+            Waiter::Elsewhere(number, client) => {
                 // a client that has gone has posted so, too
                 let _ = client.send(outcome);
                 self.numbers.remove(&number);
                 self.entries.remove(key);
             }
-            Client::Worker(asker) => {
+            Waiter::Worker(asker) => {
                 self.entries.remove(key);
                 self.task_came(key, &asker, outcome);
             }
-            Client::Nobody => drop(self.entries.remove(key)),
-            answered @ Client::Answered(_) => {
-                entry.client = answered;
+            Waiter::Nobody => drop(self.entries.remove(key)),
+            answered @ Waiter::Answered(_) => {
+                entry.waiter = answered;
                 return;
             }
         }
@@ -271,18 +271,18 @@ impl Dispatcher {
     /// What came of a request of this thread, once.
     pub(crate) fn collect(&mut self, key: Key, waker: &Waker) -> Option<Outcome> {
         let entry = self.entries.get(key)?;
-        match &mut entry.client {
-            Client::Here(waiting) => {
+        match &mut entry.waiter {
+            Waiter::Here(waiting) => {
                 if !waiting.as_ref().is_some_and(|w| w.will_wake(waker)) {
                     *waiting = Some(waker.clone());
                 }
                 None
             }
-            Client::Answered(_) => match self.entries.remove(key)?.client {
-                Client::Answered(outcome) => Some(outcome),
+            Waiter::Answered(_) => match self.entries.remove(key)?.waiter {
+                Waiter::Answered(outcome) => Some(outcome),
                 _ => None,
             },
-            Client::Elsewhere(..) | Client::Worker(_) | Client::Nobody => None,
+            Waiter::Elsewhere(..) | Waiter::Worker(_) | Waiter::Nobody => None,
         }
     }
 
@@ -578,7 +578,7 @@ impl Dispatcher {
                     return;
                 }
                 (self.watch_closely)();
-                let key = self.enter(submission, message, Client::Elsewhere(number, client));
+                let key = self.enter(submission, message, Waiter::Elsewhere(number, client));
                 if self.entries.get(key).is_some() {
                     self.numbers.insert(number, key);
                 }

@@ -28,7 +28,7 @@ pub(crate) struct Entry {
     /// when it was handed to a worker last, if its time is its handler's
     pub handed: u64,
     pub place: Place,
-    pub client: Client,
+    pub waiter: Waiter,
     /// its handler has returned a promise: it neither waits for a worker nor runs
     pub promised: bool,
 }
@@ -62,7 +62,7 @@ impl Entry {
 }
 
 /// Who waits for the answer.
-pub(crate) enum Client {
+pub(crate) enum Waiter {
     /// a task of this thread, which has polled if there is a waker
     Here(Option<Waker>),
     /// a task of another I/O thread, by the number that it gave
@@ -104,11 +104,11 @@ impl Entries {
         self.spare.pop().unwrap_or_default()
     }
 
-    pub(crate) fn add(&mut self, submission: Submission, message: Vec<u8>, since: u64, client: Client) -> Key {
+    pub(crate) fn add(&mut self, submission: Submission, message: Vec<u8>, since: u64, waiter: Waiter) -> Key {
         self.serial = self.serial.wrapping_add(1);
         let serial = self.serial;
         let entry =
-            Entry { serial, submission, message, since, handed: since, place: Place::Queue, client, promised: false };
+            Entry { serial, submission, message, since, handed: since, place: Place::Queue, waiter, promised: false };
         Key { index: self.slab.insert(entry) as u32, serial }
     }
 
@@ -130,7 +130,7 @@ impl Entries {
     /// Those whose clients wait.
     pub(crate) fn unanswered(&self) -> impl Iterator<Item = (Key, &Entry)> {
         let all = self.slab.iter().map(|(i, e)| (Key { index: i as u32, serial: e.serial }, e));
-        all.filter(|(_, e)| !matches!(e.client, Client::Answered(_) | Client::Nobody))
+        all.filter(|(_, e)| !matches!(e.waiter, Waiter::Answered(_) | Waiter::Nobody))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -5,7 +5,7 @@
 //! most of those with one request end in that turn. What goes on for longer gets a task (`serve`), as does who lets the
 //! thread wait for its first byte.
 
-use super::h1::{Client, Ended};
+use super::h1::{Ended, Http1Connection};
 use super::serve::{end, spawn};
 use super::socket::Socket;
 use super::stream::Stream;
@@ -51,7 +51,7 @@ struct NewConnections {
 }
 
 impl NewConnections {
-    fn leave(&mut self, key: usize) -> Option<Client> {
+    fn leave(&mut self, key: usize) -> Option<Http1Connection> {
         let Waiting { client, in_rs_way, .. } = self.waiting.try_remove(key)?;
         self.in_rs_way -= usize::from(in_rs_way);
         Some(client)
@@ -59,7 +59,7 @@ impl NewConnections {
 }
 
 struct Waiting {
-    client: Client,
+    client: Http1Connection,
     since: u64,
     in_rs_way: bool,
 }
@@ -155,7 +155,7 @@ pub fn receive(io: OwnedFd, (peer, role): (Peer, Role), open: OpenConnection, se
     let look = EARLY.with(Early::is_worth_a_look);
     let Some(stream) = Stream::new(Socket::new(io, peer.into()), &state) else { return };
     let io = Transport::new(stream, state.clone());
-    let client = Client::new(Box::new(io), state, open, service.clone());
+    let client = Http1Connection::new(Box::new(io), state, open, service.clone());
     if !look {
         return wait(client);
     }
@@ -172,7 +172,7 @@ fn tell(io: &OwnedFd, line: &str) {
 }
 
 /// Has it do what can be done at once. `true` when something of a request was here; otherwise `if_not` gets it.
-fn first_turn(mut client: Client, if_not: impl FnOnce(Client)) -> bool {
+fn first_turn(mut client: Http1Connection, if_not: impl FnOnce(Http1Connection)) -> bool {
     // a panic is one client's
     let turn = catch_unwind(AssertUnwindSafe(|| client.turn(&mut Context::from_waker(&NOBODY))));
     match turn {
@@ -188,7 +188,7 @@ fn first_turn(mut client: Client, if_not: impl FnOnce(Client)) -> bool {
 }
 
 /// Gives it a task, on this thread or on another.
-fn go_on(mut client: Client) {
+fn go_on(mut client: Http1Connection) {
     match client.settle() {
         Some(other) => client.state().server().clone().run_on(other, || spawn(client)),
         None => spawn(client),
@@ -196,7 +196,7 @@ fn go_on(mut client: Client) {
 }
 
 /// Has it wait here for its first bytes.
-fn wait(mut client: Client) {
+fn wait(mut client: Http1Connection) {
     let refused = NEW.with_borrow_mut(|new| {
         let Some(new) = new else { return Some(client) };
         if new.in_rs_way >= IN_RS_WAY / client.state().server().threads() && client.socket().is_in_rs_way() {

@@ -1,7 +1,7 @@
 //! A connection that has a task, to its end: HTTP/1.1, as far as one knows, or HTTP/2, if the client begins with it.
 //! Neighbour: `new_connections`, where it began.
 
-use super::h1::{Client, Ended, Switched};
+use super::h1::{Ended, Http1Connection, Switched};
 use super::h2;
 use super::stream::Stream;
 use crate::connection::Connection;
@@ -22,11 +22,11 @@ use std::time::Duration;
 const TO_REFUSE: Duration = Duration::from_secs(2);
 
 /// Has this thread serve it to its end, in a task of its own.
-pub fn spawn(client: Client) {
+pub fn spawn(client: Http1Connection) {
     tokio::spawn(serve(client));
 }
 
-async fn serve(mut client: Client) {
+async fn serve(mut client: Http1Connection) {
     let registered = registry::register(client.state());
     let mut known = false;
     let ended = poll_fn(|cx| {
@@ -46,7 +46,7 @@ async fn serve(mut client: Client) {
 }
 
 /// What is left to do when it has ended so.
-pub async fn end(client: Client, ended: Ended) {
+pub async fn end(client: Http1Connection, ended: Ended) {
     // and with it the request under way
     let (io, state, _open, service) = client.into_transport();
     match ended {

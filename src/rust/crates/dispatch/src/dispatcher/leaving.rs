@@ -2,7 +2,7 @@
 
 use super::Dispatcher;
 use crate::outcome::Outcome;
-use crate::request::{Client, Key, Place};
+use crate::request::{Key, Place, Waiter};
 use crate::runs::Of;
 use crate::submission::Submission;
 use exchange::now;
@@ -15,7 +15,7 @@ impl Dispatcher {
         let interrupts = self.entries.get(key).is_some_and(|entry| entry.submission.ends_with_client);
         self.leave(key, now(), interrupts);
         if let Some(entry) = self.entries.remove(key) {
-            if !matches!(entry.client, Client::Answered(_)) {
+            if !matches!(entry.waiter, Waiter::Answered(_)) {
                 self.tasks.end_with(key);
                 self.is_out_no_more(entry.submission.counts, entry.promised);
             }
@@ -47,7 +47,7 @@ impl Dispatcher {
     /// The request is taken back from wherever it is. `false` when it has begun, and `true` when it is over.
     fn recall(&mut self, key: Key) -> bool {
         let Some(entry) = self.entries.get(key) else { return true };
-        if matches!(entry.client, Client::Answered(_)) {
+        if matches!(entry.waiter, Waiter::Answered(_)) {
             return true;
         }
         let submission = entry.submission;

@@ -5,7 +5,7 @@
 use super::Dispatcher;
 use crate::generation::Generation;
 use crate::outcome::Outcome;
-use crate::request::{Client, Key};
+use crate::request::{Key, Waiter};
 use crate::submission::Submission;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -16,7 +16,7 @@ impl Dispatcher {
         // what has ended since is in no queue any more, or is answered: then the next one has to go
         while let Some(key) = self.last_of_longest(newcomer) {
             let Some(entry) = self.entries.get(key) else { return false };
-            let (submission, waits) = (entry.submission, !matches!(entry.client, Client::Answered(_)));
+            let (submission, waits) = (entry.submission, !matches!(entry.waiter, Waiter::Answered(_)));
             if !submission.counts {
                 // there would be no more place without it
                 return false;
@@ -60,7 +60,7 @@ impl Dispatcher {
     pub(super) fn is_promised(&mut self, key: Key) {
         let Some(entry) = self.entries.get(key) else { return };
         if !entry.submission.counts
-            || matches!(entry.client, Client::Answered(_))
+            || matches!(entry.waiter, Waiter::Answered(_))
             || std::mem::replace(&mut entry.promised, true)
         {
             return;

@@ -3,7 +3,7 @@
 
 use super::{Choice, Dispatcher};
 use crate::outcome::Outcome;
-use crate::request::{Asker, Client, Key};
+use crate::request::{Asker, Key, Waiter};
 use crate::runs::{Of, Runs};
 use crate::submission::{Origin, Submission};
 use crate::tasks::{Parent, Wanted};
@@ -38,7 +38,7 @@ impl Dispatcher {
 
     fn parent(&mut self, at: usize, id: RequestId) -> Option<Parent> {
         let key = self.workers[at].lane(Of::R)?.key_of(id)?;
-        let entry = self.entries.get(key).filter(|entry| !matches!(entry.client, Client::Answered(_)))?;
+        let entry = self.entries.get(key).filter(|entry| !matches!(entry.waiter, Waiter::Answered(_)))?;
         let Submission { request, from, .. } = entry.submission;
         Some(Parent { key, request, from, deadline: entry.deadline() })
     }
@@ -55,7 +55,7 @@ impl Dispatcher {
         while let Some(key) = self.tasks.unwanted.pop() {
             any = true;
             self.leave(key, now(), true);
-            if let Some(Client::Worker(asker)) = self.entries.remove(key).map(|entry| entry.client) {
+            if let Some(Waiter::Worker(asker)) = self.entries.remove(key).map(|entry| entry.waiter) {
                 self.tell_asker(asker, asker.told(Ended::Over, &[]));
             }
         }
@@ -88,10 +88,10 @@ impl Dispatcher {
         head(submission.request, task.route, task.call).encode(&[] as &[&[u8]], std::iter::empty, &mut message);
         let g = self.index(generation).filter(|&g| !self.generations[g].closing);
         let key = match g.filter(|_| !self.workers[at].retiring) {
-            Some(_) => self.enter(submission, message, Client::Worker(asker)),
+            Some(_) => self.enter(submission, message, Waiter::Worker(asker)),
             // no worker of this generation is given anything, but this one goes on as long as its request does
             None => {
-                let key = self.entries.add(submission, message, now(), Client::Worker(asker));
+                let key = self.entries.add(submission, message, now(), Waiter::Worker(asker));
                 self.hand(key, Choice { at, expected: None });
                 key
             }
@@ -152,7 +152,7 @@ impl Dispatcher {
         };
         let mut encoded = self.entries.buffer();
         head(0, asker.route + 1, &message).encode(&[] as &[&[u8]], std::iter::empty, &mut encoded);
-        let key = self.entries.add(submission, encoded, now(), Client::Nobody);
+        let key = self.entries.add(submission, encoded, now(), Waiter::Nobody);
         self.hand(key, Choice { at, expected: None });
     }
 }

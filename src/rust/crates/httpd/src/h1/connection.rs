@@ -89,7 +89,7 @@ enum Doing {
 }
 
 /// See the module.
-pub struct Client {
+pub struct Http1Connection {
     /// `None` only while it is lent
     io: Option<Box<Transport>>,
     reader: HeadReader,
@@ -116,11 +116,11 @@ fn here(io: &mut Option<Box<Transport>>) -> &mut Transport {
     io.as_deref_mut().expect(BORROWED)
 }
 
-impl Client {
+impl Http1Connection {
     pub fn new(io: Box<Transport>, state: Arc<Connection>, open: OpenConnection, service: Arc<dyn Service>) -> Self {
         let asked = Asked { head_only: false, http10: false, keep_alive: true };
         let (io, reader, doing) = (Some(io), HeadReader::default(), Doing::Reading);
-        Client {
+        Http1Connection {
             io,
             reader,
             doing,

@@ -14,7 +14,7 @@ mod target;
 mod tests;
 
 pub use body::{BodyReader, Piece};
-pub use connection::{Client, Ended, Switched};
+pub use connection::{Ended, Http1Connection, Switched};
 pub use head::{expectations, is_continue, HeadReader};
 pub use target::{is_host, is_target};
 

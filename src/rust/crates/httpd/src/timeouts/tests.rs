@@ -3,7 +3,7 @@
 use super::*;
 use crate::body::{receive, Incoming};
 use crate::connection::OpenRequest;
-use crate::h1::Client;
+use crate::h1::Http1Connection;
 use crate::head::Head;
 use crate::listen::{Peer, Role};
 use crate::response::{Body, Failure, Response};
@@ -102,7 +102,7 @@ impl World {
         let state = Arc::new(Connection::new(peer, Role::App, self.server.clone()));
         let stream = Stream::new(Socket::new(theirs.into(), peer.into()), &state).unwrap();
         let io = Transport::new(stream, state.clone());
-        spawn(Client::new(Box::new(io), state, self.server.enter(Role::App), Arc::new(App)));
+        spawn(Http1Connection::new(Box::new(io), state, self.server.enter(Role::App), Arc::new(App)));
         let visitor = Visitor(mine);
         visitor.sends(bytes).await;
         visitor
