@@ -101,7 +101,7 @@
 #'   `localhost`, names that end in `.localhost` and the name of the machine are always allowed. Other requests get 421:
 #'   otherwise a page of another site, whose name its owner points to this server, can have the browser of somebody who
 #'   reaches the server read what it answers. `NULL`: all, but for `drover dev`, which answers those of the machine.
-#' @param trusted_proxies Proxies that are believed what they say of clients: a character vector of networks such as
+#' @param trusted_proxies Proxies whose forwarding headers are trusted: a character vector of networks such as
 #'   `"10.0.0.0/8"`, of addresses, and `"unix"` for those that come by a unix socket. For their requests, the address of
 #'   the client, the scheme and the host are those of `X-Forwarded-For`, `-Proto`, `-Host` and `-Port`, read from the
 #'   right: for handlers, logs and limits. `NULL`: nobody is believed.

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Linters of what is not Rust, and of comments: tools/lint.sh [c|r|shell|width]...; all without arguments. Clippy has
-# the Rust code, and is a stage of its own. Each linter counts as one test; any finding fails it.
+# Linters of what is not Rust, and of comments: tools/lint.sh [c|r|shell|width|words]...; all without arguments. Clippy
+# has the Rust code, and is a stage of its own. Each linter but `words` counts as one test; any finding fails it.
 
 . "$(dirname "$0")/lib.sh"
 passed=0
@@ -69,7 +69,16 @@ tests_do_not_sleep() {
     }'
 }
 
-if [ $# -eq 0 ]; then set -- c r shell width; fi
+# Comments that are new since the commit SINCE (HEAD) and have words that ours had too many of: to be looked at, and not
+# refused.
+show_words() {
+  git diff --unified=0 "${SINCE:-HEAD}" -- '*.rs' '*.c' '*.h' '*.R' '*.sh' ':!tools/lint.sh' |
+    awk '/^[+][+][+] / { file = substr($2, 3); next } /^[+]/ { print file ": " substr($0, 2) }' |
+    grep --extended-regexp --ignore-case '(//|# |/?[*]).*\b(who|nobody|so many|whatever|be it|be they)\b' ||
+    true # nothing found
+}
+
+if [ $# -eq 0 ]; then set -- c r shell width words; fi
 for what in "$@"; do
   case $what in
     c)
@@ -84,7 +93,8 @@ for what in "$@"; do
       ;;
     shell) check "shell: shellcheck" shell_scripts ;;
     width) check "lines of at most 120 characters" width_is_kept ;;
-    *) fail "unknown code '$what': c, r, shell or width" ;;
+    words) show_words ;;
+    *) fail "unknown code '$what': c, r, shell, width or words" ;;
   esac
 done
 echo "$passed passed, $failed failed"

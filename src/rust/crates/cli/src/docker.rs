@@ -11,13 +11,13 @@ use std::path::PathBuf;
 pub(crate) struct DockerArgs {
     /// The app: an R file, or a folder with one
     file: PathBuf,
-    /// Port that it listens on in the container
+    /// Port to listen on in the container
     #[arg(short, long, default_value_t = 8080, value_parser = clap::value_parser!(u16).range(1..))]
     port: u16,
-    /// The image to begin with [default: rocker/r-ver of this R]
+    /// Base image [default: rocker/r-ver of this R]
     #[arg(long, value_name = "IMAGE")]
     base: Option<String>,
-    /// Write over files that are there
+    /// Overwrite existing files
     #[arg(long)]
     force: bool,
     #[command(flatten)]

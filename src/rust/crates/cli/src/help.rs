@@ -12,27 +12,27 @@ Deploy:   drover check app.R, drover systemd app.R, drover docker app.R";
 /// Of `drover dev`.
 pub(crate) const DEV_EXAMPLES: &str = "\
 Examples:
-  drover dev app.R --open            and a browser shows it
+  drover dev app.R --open            and open it in a browser
   drover dev . --port 8000           the app in this folder
-  drover dev app.R --watch ../shared what else it is made of
-  drover dev app.R --ignore out      what it writes itself
-All options of drover serve are understood; --debug and one worker are the defaults here.";
+  drover dev app.R --watch ../shared with files from elsewhere
+  drover dev app.R --ignore out      except what it writes itself
+Takes all options of drover serve; --debug and one worker are the defaults here.";
 
 /// Of `drover new`.
 pub(crate) const NEW_EXAMPLES: &str = "\
 Examples:
-  drover new shop                    routes with types, settings and tests
+  drover new shop                    typed routes, settings and tests
   drover new shop --kind plumber     the same as a plumber.R
   drover new chat --kind websocket   rooms over WebSockets, and a page for them
   cd shop && Rscript -e 'testthat::test_dir(\"tests\")'";
 
 /// Of whatever takes settings.
 pub(crate) const UNITS: &str =
-    "Sizes and times take units: 10MB, 128kB, 1GiB; 500ms, 30s, 2m, 1h. Without one they are bytes and seconds.";
+    "Sizes and times take units: 10MB, 128kB, 1GiB; 500ms, 30s, 2m, 1h. Without a unit: bytes and seconds.";
 
 /// Of `drover docker`.
 pub(crate) const DOCKER_EXAMPLES: &str = "\
 Examples:
   drover docker app.R                writes Dockerfile and .dockerignore beside it
-  drover docker . --force            in the place of those that are there
+  drover docker . --force            and overwrites existing ones
   docker build -t shop . && docker run --rm -p 8080:8080 shop";

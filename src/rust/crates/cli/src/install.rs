@@ -25,7 +25,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES_OF_INSTALL)]
 pub struct InstallArgs {
-    /// Where to put the link [default: ~/.local/bin; as root /usr/local/bin]
+    /// Where to put the link [default: ~/.local/bin, as root /usr/local/bin]
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
 }

@@ -36,7 +36,7 @@ Examples:
 /// Which server is meant.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// The server, when several run: its port, its app's file or folder, or its process id
+    /// The server, if several run: its port, its app's file or folder, or its process id
     #[arg(value_name = "SERVER")]
     server: Option<String>,
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub struct StatusArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Show one server again each second: rates, times, what each worker runs, errors
+    /// Refresh one server every second: rates, times, what each worker runs, errors
     #[arg(long, conflicts_with = "json")]
     watch: bool,
 }
@@ -76,10 +76,10 @@ pub struct ReloadArgs {
 pub struct StopArgs {
     #[command(flatten)]
     which: Which,
-    /// End at once: requests in flight fail
+    /// Stop at once: requests in flight fail
     #[arg(long)]
     now: bool,
-    /// How long to wait for its end [default: a little longer than its --drain-delay and --graceful-timeout]
+    /// How long to wait until it has stopped [default: a little longer than its --drain-delay and --graceful-timeout]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     wait: Option<f64>,
 }

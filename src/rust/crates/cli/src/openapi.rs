@@ -15,10 +15,10 @@ Examples:
 pub(crate) struct OpenApiArgs {
     #[command(flatten)]
     app: AppOfTool,
-    /// json or yaml [default: as the name of the output says, or yaml]
+    /// json or yaml [default: by the name of the output, otherwise yaml]
     #[arg(long, value_name = "FORMAT", value_parser = ["json", "yaml"])]
     format: Option<String>,
-    /// A file to write it to, in the place of what is in it
+    /// File to write, replaced if it exists
     #[arg(short, long, value_name = "OUTPUT")]
     output: Option<PathBuf>,
 }

@@ -46,57 +46,56 @@ struct Options {
 enum What {
     /// Serve an app from a file
     ///
-    /// Starts R processes that load the app and answer requests, looks after them, and replaces them when they end.
-    /// Ctrl-C and SIGTERM answer the requests in flight and end; a second one ends at once. SIGHUP loads the app anew.
+    /// Starts R processes that load the app and answer requests, and replaces them when they end. Ctrl-C and SIGTERM
+    /// stop the server once requests in flight are answered; a second one stops it at once. SIGHUP reloads the app.
     #[command(after_help = UNITS)]
     Serve(AppArgs),
     /// Serve an app while you work on it
     ///
-    /// What changes beside the app's file, below it, or in what it sources is loaded anew without dropping a
-    /// connection. An app that does not load is told here and in the browser, with what R was about; pages that are
-    /// open are loaded again.
+    /// Reloads the app when a file beside it, below it or sourced by it changes, without dropping a connection. Errors
+    /// while it loads are shown here and in the browser, with R's traceback; open pages reload themselves.
     #[command(after_help = DEV_EXAMPLES)]
     Dev(DevArgs),
-    /// Show how servers are that run
+    /// Show the state of running servers
     Status(StatusArgs),
-    /// Have a server load its app anew, and wait until it serves
+    /// Reload a server's app, and wait until it serves
     Reload(ReloadArgs),
-    /// End a server, and wait for its end
+    /// Stop a server, and wait until it has stopped
     Stop(StopArgs),
-    /// Show what a server that runs spends its time on, or what its memory holds
+    /// Show where a running server spends its time, or what its memory holds
     ///
-    /// Samples what R does in a worker, which goes on serving, and prints who takes the CPU time: routes, functions,
-    /// lines. A flame graph goes to a file.
+    /// Samples R in a worker, which keeps serving, and prints where its CPU time goes: by route, function and line.
+    /// Writes a flame graph to a file.
     Profile(ProfileArgs),
-    /// Show what an app answers: methods and paths
+    /// List the routes of an app
     Routes(AppOfTool),
-    /// Load an app and say what is wrong with it, without serving it
+    /// Load an app and report problems, without serving it
     Check(AppOfTool),
-    /// Print the description of an app by OpenAPI 3.1, without serving it
+    /// Print an app's OpenAPI 3.1 description, without serving it
     Openapi(OpenApiArgs),
-    /// Look for what a server needs of this machine
+    /// Check that this machine has what a server needs
     Doctor(Program),
-    /// Make a project to begin with
+    /// Create a starter project
     New(NewProject),
-    /// Compress the files of a folder ahead of time, so that a server sends them so
+    /// Compress static files ahead of time
     ///
-    /// Beside app.js come app.js.br, app.js.zst and app.js.gz, which static files are sent as to clients that take
-    /// them. Files that would not be smaller are left out, and those that are up to date stay.
+    /// Writes app.js.br, app.js.zst and app.js.gz beside app.js, which the server sends to clients that accept them.
+    /// Skips files that would not get smaller, and those that are up to date.
     Compress(Folder),
     /// Write a Dockerfile for an app
     Docker(DockerArgs),
-    /// Print a service of systemd for an app
+    /// Print a systemd service for an app
     Systemd(UnitArgs),
-    /// Load a server with requests, and measure its answers
+    /// Load-test a server, and measure its answers
     Bench(BenchArgs),
     /// Print the hash of a password, for dr_auth_basic()
     ///
-    /// The password is asked for at the terminal, which does not show it, or read from standard input. The hash is of
-    /// Argon2, with a salt of its own: each call prints another one.
+    /// Asks for the password at the terminal without showing it, or reads it from standard input. The hash is Argon2
+    /// with a random salt: each call prints another one.
     HashPassword(PasswordArgs),
-    /// Print what has a shell complete this program's words
+    /// Print a shell completion script
     Completions(CompletionsArgs),
-    /// Put a link to this program where the shell finds it
+    /// Link this program into a folder on the PATH
     Install(InstallArgs),
     /// Print the versions of the program, the package and R
     Version(Program),
@@ -108,9 +107,9 @@ const PROJECTS: [&str; 3] = ["api", "plumber", "websocket"];
 #[derive(Debug, Args)]
 #[command(after_help = NEW_EXAMPLES)]
 struct NewProject {
-    /// The folder to make
+    /// The folder to create
     name: PathBuf,
-    /// What it serves: JSON by routes with types, a file of plumber, or WebSockets with a page
+    /// What it serves: JSON by typed routes, a plumber.R, or WebSockets with a page
     #[arg(long, value_parser = PROJECTS, default_value = PROJECTS[0])]
     kind: String,
     #[command(flatten)]

@@ -20,7 +20,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct PasswordArgs {
-    /// Print a line of a file of users: this name before the hash
+    /// Print a line for a file of users: this name, then the hash
     #[arg(long, value_name = "NAME", value_parser = name_of_user)]
     user: Option<String>,
 }

@@ -25,22 +25,22 @@ Examples:
 pub struct ProfileArgs {
     #[command(flatten)]
     which: Which,
-    /// The worker, by its process id [default: the one that has been busiest]
+    /// The worker's process id [default: the busiest one]
     #[arg(long, value_name = "PID", conflicts_with = "all")]
     worker: Option<i32>,
     /// All workers, one after the other
     #[arg(long)]
     all: bool,
-    /// How long to look at a worker
+    /// How long to sample a worker
     #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = within)]
     seconds: f64,
     /// CPU time between two samples
     #[arg(long, value_name = "SECONDS", default_value = "10ms", value_parser = interval)]
     interval: f64,
-    /// Where the flame graph goes, an SVG [default: profile.svg]
+    /// File for the flame graph, an SVG [default: profile.svg]
     #[arg(long, value_name = "FILE", conflicts_with = "memory")]
     output: Option<PathBuf>,
-    /// Show the largest objects, and no times
+    /// Show the largest objects instead of times
     #[arg(long)]
     memory: bool,
     /// Print JSON

@@ -19,13 +19,13 @@ pub(crate) struct AppArgs {
     /// The app: an R file, a plumber.R, a folder with one, an .rds, or a call such as pkg::make_app()
     #[arg(required_unless_present = "named")]
     pub(crate) file: Option<PathBuf>,
-    /// The same as FILE
+    /// Same as FILE
     #[arg(id = "named", short = 'f', long = "file", value_name = "FILE", env = "DROVER_FILE")]
     pub(crate) named: Option<PathBuf>,
-    /// What FILE is, when that is not to be found out
+    /// What FILE is, where that cannot be detected
     #[arg(long, env = "DROVER_KIND", value_parser = KINDS)]
     pub(crate) kind: Option<String>,
-    /// Settings, in TOML; without it, drover.toml beside the app's file, if it is there
+    /// Settings file, in TOML [default: drover.toml beside the app's file, if there is one]
     #[arg(short = 'c', long, value_name = "FILE", env = "DROVER_CONFIG")]
     pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
@@ -45,10 +45,10 @@ pub struct DevArgs {
     /// Open the app in a browser
     #[arg(long)]
     pub(crate) open: bool,
-    /// A file or folder that the app is made of, too; may be repeated
+    /// Another file or folder that the app is made of; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) watch: Vec<PathBuf>,
-    /// A file or folder that the app writes: its changes count for nothing; may be repeated
+    /// A file or folder that the app writes, whose changes are ignored; may be repeated
     #[arg(long, value_name = "PATH")]
     pub(crate) ignore: Vec<PathBuf>,
 }

@@ -20,7 +20,7 @@ pub(crate) const KINDS: [&str; 5] = ["script", "plumber", "annotations", "rds", 
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Program {
-    /// The program R: a path, or a name that is looked for on the PATH
+    /// The R program: a path, or a name on the PATH
     #[arg(long, value_name = "PROGRAM", env = "DROVER_R", default_value = "R")]
     pub(crate) r: PathBuf,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Program {
 pub(crate) struct AppOfTool {
     /// The app: as for serve
     file: PathBuf,
-    /// What FILE is, when that is not to be found out
+    /// What FILE is, where that cannot be detected
     #[arg(long, env = "DROVER_KIND", value_parser = KINDS)]
     kind: Option<String>,
     #[command(flatten)]

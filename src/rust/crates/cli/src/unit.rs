@@ -52,14 +52,14 @@ Examples:
 pub struct UnitArgs {
     /// The app: an R file, or a folder with one
     file: PathBuf,
-    /// The user that it runs as [default: the owner of FILE; one made for it when that is root]
+    /// The user to run as [default: the owner of FILE; a user of its own when that is root]
     #[arg(long)]
     user: Option<String>,
-    /// The name of the service [default: that of the app's folder]
+    /// Name of the service [default: that of the app's folder]
     #[arg(long)]
     name: Option<String>,
-    /// Print its socket instead, which systemd listens on for the service: PORT, IP:PORT or a path, or several with
-    /// commas between them
+    /// Print a socket unit instead, on which systemd listens for the service: PORT, IP:PORT or a path, or several
+    /// separated by commas
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = "127.0.0.1:8080", conflicts_with = "options")]
     socket: Option<String>,

@@ -21,9 +21,9 @@ pub(crate) enum Kind {
     Choice(Vec<&'static str>),
     /// see [`workers`]
     Workers,
-    /// files, with commas between them
+    /// files, separated by commas
     Paths,
-    /// words, with commas between them
+    /// words, separated by commas
     List,
     /// texts, each on a line of its own or in a flag of its own
     Lines,
@@ -75,20 +75,20 @@ impl Kind {
             Kind::Choice(words) => Err(format!("must be one of: {}", words.join(", "))),
             Kind::Workers => workers(text).map(|_| Value::String(text.to_owned())),
             Kind::Paths => {
-                list(text).ok_or_else(|| "must be the path of a file, or several with commas between them".to_owned())
+                list(text).ok_or_else(|| "must be the path of a file, or several separated by commas".to_owned())
             }
             Kind::Lines => {
                 let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
                 Ok(Value::Array(lines.map(|line| Value::String(line.to_owned())).collect()))
             }
-            Kind::List => list(text).ok_or_else(|| "must be one value, or several with commas between them".to_owned()),
+            Kind::List => list(text).ok_or_else(|| "must be one value, or several separated by commas".to_owned()),
             Kind::Target if text == "-" => Ok(Value::String("stderr".to_owned())),
             Kind::Target | Kind::Text => Ok(Value::String(text.to_owned())),
         }
     }
 }
 
-/// Strings with commas between them.
+/// Strings separated by commas.
 fn list(text: &str) -> Option<Value> {
     let all: Vec<_> = text.split(',').map(str::trim).collect();
     let is_sound = all.iter().all(|one| !one.is_empty() && !one.contains('\0'));

@@ -73,7 +73,7 @@ pub struct Settings {
     /// what becomes of handlers whose clients have gone; `None`: it depends on the method
     #[serde(default)]
     pub on_client_gone: Option<OnClientGone>,
-    /// networks of proxies that are believed what they say of clients
+    /// networks of proxies whose forwarding headers are trusted
     #[serde(default)]
     pub trusted_proxies: Vec<String>,
     /// networks of balancers that begin each connection with a header of PROXY protocol

@@ -36,7 +36,7 @@ pub struct WorkerStatus {
 }
 
 impl WorkerStatus {
-    /// What it runs as a text: `GET /slow`, several with commas between them; `None` for nothing.
+    /// What it runs as a text: `GET /slow`, several separated by commas; `None` for nothing.
     pub fn shown_runs(&self) -> Option<String> {
         let shown: Vec<String> = self.runs.iter().map(RunningRequest::shown).collect();
         (!shown.is_empty()).then(|| shown.join(", "))

@@ -29,13 +29,13 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct BenchArgs {
-    /// Where to: http://HOST:PORT/PATH
+    /// The URL: http://HOST:PORT/PATH
     url: String,
     /// Connections, each with one request at a time
     #[arg(short, long, value_name = "N", default_value_t = 16,
         value_parser = clap::value_parser!(u16).range(1..=10_000))]
     connections: u16,
-    /// For how long
+    /// How long to run
     #[arg(short, long, value_name = "SECONDS", default_value = "10s", value_parser = positive)]
     duration: f64,
     /// Longest wait for an answer
@@ -47,7 +47,7 @@ pub struct BenchArgs {
     /// A header field, as in 'Name: value'; may be repeated
     #[arg(short = 'H', long = "header", value_name = "FIELD", value_parser = field)]
     headers: Vec<String>,
-    /// The body: a text, or the file behind an @
+    /// The body: text, or @FILE
     #[arg(long)]
     body: Option<String>,
 }
