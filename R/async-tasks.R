@@ -110,7 +110,7 @@ give_up_tasks <- function() {
 
 # The handler of what has come of a task: the value or error as it was serialized, then three words, two of which are
 # the number.
-hear_of_task <- function(req) {
+receive_task_result <- function(req) {
   message <- req$raw
   words <- readBin(utils::tail(message, 12L), "integer", 3L)
   name <- task_name(sum(words[1:2] %% 2^32 * c(1, 2^32)))
@@ -209,4 +209,4 @@ file_of_bytes <- function(file) {
 }
 
 # In their order, as the engine has them after the handlers of the app; named as they appear in tracebacks.
-task_handlers <- list(`dr_async()` = run_task, `a value of dr_async()` = hear_of_task)
+task_handlers <- list(`dr_async()` = run_task, `a value of dr_async()` = receive_task_result)

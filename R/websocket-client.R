@@ -151,7 +151,7 @@ check_client <- function(x, call = sys.call(-1L)) {
   if (!inherits(x, "dr_ws_client")) stop_argument("client", "what dr_ws_connect() has returned", x, call)
 }
 
-# What functions may take, in the order in which hear_client() has it.
+# What functions may take, in the order in which receive_client_event() has it.
 client_values <- list(
   on_message = c("msg", "binary", "client"), on_open = c("client", "protocol"),
   on_close = c("reason", "code", "text", "again")
@@ -189,16 +189,16 @@ refuse_connection <- function(problem, url, headers, call) {
 }
 
 # Called from C when something has happened, as a callback of 'later'. Not for long: then others have their turn.
-hear_clients <- function(unused) {
+receive_client_events <- function(unused) {
   end <- elapsed() + callbacks_at_once
   while (!is.null(event <- .Call(C_ws_client_next))) {
-    hear_client(event)
+    receive_client_event(event)
     if (elapsed() >= end) return(.Call(C_ws_client_wake))
   }
 }
 
 # `event`: list(connection, kind, code, again, value).
-hear_client <- function(event) {
+receive_client_event <- function(event) {
   name <- task_name(event[[1L]])
   handlers <- clients[[name]]
   kind <- event[[2L]]

@@ -40,12 +40,12 @@
 #define CALL(name, function, n) {name, (DL_FUNC)(void (*)(void))(function), n}
 
 static const R_CallMethodDef calls[] = {
-    CALL("ws_client_close", drv_websocket_client_close, 3),
-    CALL("ws_client_connect", drv_websocket_client_connect, 2),
-    CALL("ws_client_next", drv_websocket_client_next, 0),
-    CALL("ws_client_send", drv_websocket_client_send, 3),
-    CALL("ws_client_stop", drv_websocket_client_stop, 0),
-    CALL("ws_client_wake", drv_websocket_client_wake, 0),
+    CALL("ws_client_close", drv_ws_client_close, 3),
+    CALL("ws_client_connect", drv_ws_client_connect, 2),
+    CALL("ws_client_next", drv_ws_client_next, 0),
+    CALL("ws_client_send", drv_ws_client_send, 3),
+    CALL("ws_client_stop", drv_ws_client_stop, 0),
+    CALL("ws_client_wake", drv_ws_client_wake, 0),
     CALL("console_open", drv_console_open, 0),
     CALL("event_chunk", drv_event_chunk, 4),
     CALL("event_clock", drv_event_clock, 0),

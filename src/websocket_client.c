@@ -1,6 +1,6 @@
 /* WebSockets to other servers: what R wants of them, and what has happened on them. The sockets are on a thread of
- * their own, which has 'later' call hear_clients() on the main thread, when R has nothing else to do. Neighbours:
- * R/websocket-client.R, rust/crates/binding/src/websocket_client.rs. */
+ * their own, which has 'later' call receive_client_events() on the main thread, when R has nothing else to do.
+ * Neighbours: R/websocket-client.R, rust/crates/binding/src/websocket_client.rs. */
 #include "websocket_client.h"
 #include "build.h"
 #include "drover_rust.h"
@@ -16,18 +16,18 @@ static void hear(void *unused) {
   (void)unused;
   /* a callback is not called inside a handler */
   if (drv_here_in_handler()) drv_call_later(hear, SOON_S);
-  else drv_call_package("hear_clients", R_NilValue);
+  else drv_call_package("receive_client_events", R_NilValue);
 }
 
 /* From any thread. */
 static void wake(void) { drv_call_later(hear, 0); }
 
-SEXP drv_websocket_client_wake(void) {
+SEXP drv_ws_client_wake(void) {
   wake();
   return R_NilValue;
 }
 
-SEXP drv_websocket_client_connect(SEXP texts, SEXP numbers) {
+SEXP drv_ws_client_connect(SEXP texts, SEXP numbers) {
   const void *before = vmaxget();
   SEXP headers = VECTOR_ELT(texts, 1), protocols = VECTOR_ELT(texts, 2);
   const double *n = REAL(numbers);
@@ -55,7 +55,7 @@ SEXP drv_websocket_client_connect(SEXP texts, SEXP numbers) {
   return out;
 }
 
-SEXP drv_websocket_client_send(SEXP connection, SEXP message, SEXP binary) {
+SEXP drv_ws_client_send(SEXP connection, SEXP message, SEXP binary) {
   const void *before = vmaxget();
   int is_text = Rf_asLogical(binary) == FALSE;
   drv_str bytes = TYPEOF(message) == RAWSXP ? (drv_str){(const char *)RAW(message), (size_t)XLENGTH(message)}
@@ -65,7 +65,7 @@ SEXP drv_websocket_client_send(SEXP connection, SEXP message, SEXP binary) {
   return Rf_ScalarInteger(sent);
 }
 
-SEXP drv_websocket_client_close(SEXP connection, SEXP code, SEXP reason) {
+SEXP drv_ws_client_close(SEXP connection, SEXP code, SEXP reason) {
   return Rf_ScalarLogical(drv_websocket_client_close(Rf_asReal(connection), Rf_asInteger(code), drv_text(reason)));
 }
 
@@ -75,7 +75,7 @@ static SEXP raw_of(drv_str bytes) {
   return raw;
 }
 
-SEXP drv_websocket_client_next(void) {
+SEXP drv_ws_client_next(void) {
   enum { BINARY = 2 };
   drv_happened happened;
   if (!drv_websocket_client_next(&happened)) return R_NilValue;
@@ -91,7 +91,7 @@ SEXP drv_websocket_client_next(void) {
   return out;
 }
 
-SEXP drv_websocket_client_stop(void) {
+SEXP drv_ws_client_stop(void) {
   drv_websocket_client_stop();
   return R_NilValue;
 }

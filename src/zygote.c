@@ -65,7 +65,7 @@ static void ignore(int signal) { (void)signal; }
 
 /* Signals that mean something to a session mean nothing here: the control channel says when to end. Handlers rather
  * than SIG_IGN, which workers' programs would inherit. */
-static void be_deaf(void) {
+static void ignore_session_signals(void) {
   struct sigaction action = {.sa_handler = ignore, .sa_flags = SA_RESTART};
   sigemptyset(&action.sa_mask);
   const int signals[] = {SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2};
@@ -75,7 +75,7 @@ static void be_deaf(void) {
 /* What runs the app's code gets along with less than its session. No program that it starts gains rights (sudo and the
  * like fail). A crash leaves no dump of memory, which holds what clients have sent: a limit of 1 byte, as of 0 a
  * program that takes dumps through a pipe would not hear; the hard limit stays, for who looks for a bug. */
-static void be_modest(void) {
+static void restrict_privileges(void) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   struct rlimit core;
   if (getrlimit(RLIMIT_CORE, &core)) return;
@@ -87,7 +87,7 @@ static void be_modest(void) {
  * worker's end costs a request, a zygote's the next fork, the server's everything. Added, up to the most there is. */
 enum { OOM_ZYGOTE = 300, OOM_WORKER = 200, OOM_MOST = 1000 };
 
-static void go_before(int points) {
+static void raise_oom_score(int points) {
   FILE *file = fopen("/proc/self/oom_score_adj", "r+e");
   if (!file) return;
   int score;
@@ -148,7 +148,7 @@ SEXP drv_zygote_fork(SEXP body) {
   drv_later_unlock();
   if (pid == 0) {
     setpgid(0, 0);
-    be_deaf();
+    ignore_session_signals();
     close(fds[0]);
     no_stdin();
     drv_service_is_not_ours();
@@ -156,8 +156,8 @@ SEXP drv_zygote_fork(SEXP body) {
     drv_held_drop();
     drv_here.is_stray = 0;
     drv_here_is_ours(1);
-    be_modest();
-    go_before(OOM_ZYGOTE);
+    restrict_privileges();
+    raise_oom_score(OOM_ZYGOTE);
     R_isForkedChild = TRUE;
     R_Interactive = FALSE;
     drop_input_handlers();
@@ -205,13 +205,13 @@ SEXP drv_zygote_adopt(SEXP settings) {
   int fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
   if (fd < 0) return Rf_mkString("standard input is not a control channel");
   no_stdin();
-  be_deaf();
+  ignore_session_signals();
   /* it was started by a thread that blocks all signals, and would never be interrupted */
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, NULL);
-  be_modest();
-  go_before(OOM_ZYGOTE);
+  restrict_privileges();
+  raise_oom_score(OOM_ZYGOTE);
   drv_here_is_ours(0);
   /* until there is a loop that sees the channel's end */
   drv_process_hold(fd);
@@ -291,7 +291,7 @@ static drv_process *be_worker(drv_link **link) {
   }
   drv_zygote_free(z.zygote);
   z.zygote = NULL;
-  go_before(OOM_WORKER);
+  raise_oom_score(OOM_WORKER);
   return process;
 }
 

@@ -36,12 +36,12 @@ test_that("what a task comes to is read as it was written", {
     ))
   }
   for (number in c(1, 2, 3, 2^32 + 5)) wait(number)
-  drover:::hear_of_task(told(list(value = NULL), 1, "ran"))
-  drover:::hear_of_task(told(list(error = simpleError("its own")), 2, "ran"))
-  drover:::hear_of_task(told(NULL, 3, "late"))
-  drover:::hear_of_task(told(list(value = 1:3), 2^32 + 5, "ran"))
+  drover:::receive_task_result(told(list(value = NULL), 1, "ran"))
+  drover:::receive_task_result(told(list(error = simpleError("its own")), 2, "ran"))
+  drover:::receive_task_result(told(NULL, 3, "late"))
+  drover:::receive_task_result(told(list(value = 1:3), 2^32 + 5, "ran"))
   # one that nobody waits for
-  expect_identical(drover:::hear_of_task(told(NULL, 77, "ran")), "")
+  expect_identical(drover:::receive_task_result(told(NULL, 77, "ran")), "")
   expect_identical(settled[["1"]], list(value = NULL))
   expect_identical(conditionMessage(settled[["2"]]$error), "its own")
   expect_s3_class(settled[["3"]]$error, "drover_error_async")

@@ -24,8 +24,8 @@ pub struct RunningService {
 
 impl RunningService {
     /// Has something done with its WebSockets.
-    pub(crate) fn obey(&self, command: Vec<u8>) -> Option<Vec<u8>> {
-        self.service.obey(command)
+    pub(crate) fn execute(&self, command: Vec<u8>) -> Option<Vec<u8>> {
+        self.service.execute(command)
     }
 }
 

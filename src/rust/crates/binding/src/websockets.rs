@@ -154,7 +154,7 @@ pub unsafe extern "C" fn drv_websocket_say(
         let said = match (link, service) {
             (Some(link), _) => link.worker.say(&message, command.is_answered()),
             (None, Some(service)) => {
-                if let Some(answer) = service.obey(message) {
+                if let Some(answer) = service.execute(message) {
                     ANSWER.with_borrow_mut(|table| table.fill(&answer));
                 }
                 true

@@ -24,7 +24,7 @@ mod help;
 mod inherited;
 mod install;
 mod manage;
-mod modesty;
+
 mod monitor;
 mod nearest;
 mod notify;
@@ -37,6 +37,7 @@ pub mod options;
 mod password;
 mod profiling;
 mod r;
+mod restrict;
 mod serve;
 mod shown;
 mod signals;
@@ -76,7 +77,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         tell::say(note);
     }
     let dev = told.dev.as_ref().map(|args| dev::Dev::new(args, &told.file));
-    modesty::be_modest();
+    restrict::privileges();
     match serve::serve(&told, dev) {
         Ok(Ended::Told) => ExitCode::SUCCESS,
         Ok(Ended::Again) => {

@@ -138,9 +138,10 @@ impl Dispatcher {
                 let _ = self.shared.events.send(PoolEvent::Blocked { worker: worker.worker, request });
             }
             let may_be_killed = worker.pid().is_some() && !worker.killed;
-            let deaf = worker.lane_mut(Of::R).and_then(|lane| lane.is_deaf(now).then(|| lane.last_left()));
-            if let Some(left_by) = deaf.filter(|_| may_be_killed) {
-                let _ = self.shared.events.send(PoolEvent::Deaf { worker: worker.worker, left_by });
+            let unresponsive =
+                worker.lane_mut(Of::R).and_then(|lane| lane.is_unresponsive(now).then(|| lane.last_left()));
+            if let Some(left_by) = unresponsive.filter(|_| may_be_killed) {
+                let _ = self.shared.events.send(PoolEvent::Unresponsive { worker: worker.worker, left_by });
                 worker.kill();
             }
             match worker.interrupted {

@@ -65,7 +65,7 @@ pub struct Dispatcher {
     numbers: HashMap<u64, Key>,
     turn: u64,
     log: Log,
-    /// obeys what workers say beside requests
+    /// carries out what workers say beside requests
     commands: Arc<dyn Commands>,
     pub(crate) tasks: Tasks,
     max_queue: usize,
@@ -313,7 +313,7 @@ impl Dispatcher {
             left = left.saturating_sub(MESSAGE + len);
             match said {
                 Said::Aside => {}
-                Said::Command(command) => self.obey_worker(at, of, command),
+                Said::Command(command) => self.execute_for_worker(at, of, command),
                 Said::Later(key) if of == Of::R => self.is_promised(key),
                 Said::Later(_) => {}
                 Said::Reply { request, message, file } => {
@@ -340,11 +340,11 @@ impl Dispatcher {
         }
     }
 
-    fn obey_worker(&mut self, at: usize, of: Of, command: Bytes) {
+    fn execute_for_worker(&mut self, at: usize, of: Of, command: Bytes) {
         if Task::is_one(&command) {
             return self.ask_for_task(at, of, command);
         }
-        let answer = self.commands.obey(command);
+        let answer = self.commands.execute(command);
         if let Some((answer, lane)) = answer.zip(self.workers[at].lane_mut(of)) {
             lane.link.answer(&answer);
         }
@@ -533,7 +533,7 @@ impl Dispatcher {
 
     // ---- orders --------------------------------------------------------------------------------------------------
 
-    pub(crate) fn obey(&mut self, order: PoolOrder) {
+    pub(crate) fn apply(&mut self, order: PoolOrder) {
         match order {
             PoolOrder::Add(id) => self.generations.push(Generation::new(id)),
             PoolOrder::Switch(id) => {

@@ -72,7 +72,7 @@ impl Thread {
     pub fn listens(&mut self) {
         let _context = self.runtime.enter();
         while let Ok(order) = self.orders.try_recv() {
-            with(|d| d.obey(order));
+            with(|d| d.apply(order));
         }
         while let Ok(post) = self.posts.try_recv() {
             with(|d| d.receive(post));

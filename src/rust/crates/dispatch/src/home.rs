@@ -56,7 +56,7 @@ pub fn install(home: Home) {
     tokio::spawn(async move {
         loop {
             tokio::select! {
-                Some(order) = orders.recv() => { with(|d| d.obey(order)); }
+                Some(order) = orders.recv() => { with(|d| d.apply(order)); }
                 Some(post) = posts.recv() => { with(|d| d.receive(post)); }
                 else => return,
             }

@@ -48,8 +48,8 @@ pub(crate) struct Lane {
     max_async: Option<usize>,
     /// the name in the log of the last request that left R something to do between requests, if one has
     last_left: Option<u64>,
-    /// of R's lane: when it counts as deaf, in ms: it was given a request, and has said nothing since, nor slept
-    deaf_at: u64,
+    /// of R's lane: when it counts as unresponsive, in ms: given a request, it has said nothing since, nor slept
+    unresponsive_at: u64,
     /// how often what it was given was taken back from between requests, since it last said something, and when last
     missed: u32,
     missed_at: Instant,
@@ -171,7 +171,7 @@ impl Lane {
             left: 0,
             max_async: None,
             last_left: None,
-            deaf_at: u64::MAX,
+            unresponsive_at: u64::MAX,
             missed: 0,
             missed_at: Instant::now(),
             is_away: false,
@@ -280,11 +280,11 @@ impl Lane {
 
     /// Whether it is R's and does not come back from what it does between requests: a piece of a body, a callback. What
     /// it was given meanwhile has had its time, wherever it is now.
-    pub(crate) fn is_deaf(&mut self, now: u64) -> bool {
-        if self.deaf_at != u64::MAX && self.sleeps() {
-            self.deaf_at = u64::MAX;
+    pub(crate) fn is_unresponsive(&mut self, now: u64) -> bool {
+        if self.unresponsive_at != u64::MAX && self.sleeps() {
+            self.unresponsive_at = u64::MAX;
         }
-        now >= self.deaf_at && !self.runs_any()
+        now >= self.unresponsive_at && !self.runs_any()
     }
 
     /// The name in the log of the last request that left R something to do between requests, if one has.
@@ -327,7 +327,7 @@ impl Lane {
         self.load_mut(runs).add(request.expected);
         self.given += 1;
         if self.is_of_r() {
-            self.deaf_at = self.deaf_at.min(request.deadline.saturating_add(kill_after));
+            self.unresponsive_at = self.unresponsive_at.min(request.deadline.saturating_add(kill_after));
         }
         let held = Held {
             due: request.deadline.saturating_add(kill_after),
@@ -543,7 +543,7 @@ impl Lane {
             return None;
         }
         let (id, message) = self.link.receive()?;
-        self.deaf_at = u64::MAX;
+        self.unresponsive_at = u64::MAX;
         self.missed = 0;
         self.is_away = false;
         let len = message.len();
@@ -642,7 +642,7 @@ impl Lane {
 
     /// Whether anything that it has can still become late.
     pub(crate) fn has_deadlines(&self) -> bool {
-        self.deaf_at != u64::MAX || self.all().any(|held| held.due != u64::MAX && !held.stuck)
+        self.unresponsive_at != u64::MAX || self.all().any(|held| held.due != u64::MAX && !held.stuck)
     }
 
     /// Whether handlers that are stuck are all that it has.

@@ -117,7 +117,7 @@ pub enum PoolEvent {
     },
     /// it did not come back from what R does between requests, such as a callback or the making of a piece of a stream,
     /// requests waited for it meanwhile, and it was killed
-    Deaf {
+    Unresponsive {
         /// which
         worker: u32,
         /// the name in the log of the last request that left R such a thing to do, if one has
@@ -180,7 +180,7 @@ pub struct Pool(pub(crate) Arc<Shared>);
 
 impl Pool {
     pub(crate) fn new(cpp_workers: usize, max_queue: usize) -> (Pool, UnboundedReceiver<PoolOrder>) {
-        let (orders, obeyed) = unbounded_channel();
+        let (orders, inbox) = unbounded_channel();
         let (events, receiver) = unbounded_channel();
         let shared = Shared {
             cpp_workers,
@@ -194,7 +194,7 @@ impl Pool {
             longest: AtomicU64::new(NOBODY),
             most: AtomicUsize::new(max_queue + 1),
         };
-        (Pool(Arc::new(shared)), obeyed)
+        (Pool(Arc::new(shared)), inbox)
     }
 
     /// There is a generation of the app. No request goes to it before [`Pool::switch_to`].

@@ -35,12 +35,12 @@ impl Commander {
 }
 
 impl Commands for Commander {
-    fn obey(&self, command: Bytes) -> Option<Vec<u8>> {
+    fn execute(&self, command: Bytes) -> Option<Vec<u8>> {
         // what a worker says that user code has corrupted may be anything
         let read = Command::decode(&command).ok()?;
         let answer = match read {
             Command::Purge { by, text } => Some(self.purge(by, text)),
-            read => self.websockets.try_obey(read, |message| command.slice_ref(message)),
+            read => self.websockets.try_execute(read, |message| command.slice_ref(message)),
         };
         if !read.is_answered() {
             return None;

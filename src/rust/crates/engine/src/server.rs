@@ -292,7 +292,7 @@ impl Server {
         [Some(self.log()), access_log].into_iter().flatten().cloned().collect()
     }
 
-    /// Who obeys what a worker wants done.
+    /// What carries out the commands of workers.
     pub fn commands(&self) -> Arc<dyn Commands> {
         self.commander.clone()
     }

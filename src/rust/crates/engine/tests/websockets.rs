@@ -90,7 +90,7 @@ impl Socket {
 fn say(service: &Service, command: Command<'_>) -> Option<Answer> {
     let mut message = Vec::new();
     command.encode(&mut message);
-    service.server.commands().obey(message.into()).map(|answer| Answer::decode(&answer).unwrap())
+    service.server.commands().execute(message.into()).map(|answer| Answer::decode(&answer).unwrap())
 }
 
 /// The names of the connections that there are, in the order in which they came: of a process, and not of a server.

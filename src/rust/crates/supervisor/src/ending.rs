@@ -19,7 +19,7 @@ impl Supervisor {
         match self.server.listen() {
             Ok(()) => {
                 self.stage = Stage::Serving;
-                self.tell(Event::Listening(self.server.addresses().to_vec()));
+                self.notify(Event::Listening(self.server.addresses().to_vec()));
             }
             Err(e) => self.fail(Failure::Listen, e, now),
         }

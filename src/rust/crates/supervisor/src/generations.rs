@@ -66,7 +66,7 @@ impl Supervisor {
         let parts = Parts::of(&app);
         generation.app = Some(app);
         let seconds = (now - since).as_secs_f64();
-        self.tell(Event::Loaded { generation: number, seconds, parts });
+        self.notify(Event::Loaded { generation: number, seconds, parts });
     }
 
     /// A zygote that was restarted has loaded another app than the one before: it begins a generation.
@@ -136,7 +136,7 @@ impl Supervisor {
         if !self.options.stays {
             self.error(&format!("not reloaded: {message}"));
         }
-        self.tell(Event::ReloadFailed { message });
+        self.notify(Event::ReloadFailed { message });
     }
 
     fn reload_next(&mut self) {
@@ -151,14 +151,14 @@ impl Supervisor {
         let Source::Zygote { channel, pid } = source else { return self.error("a command cannot be adopted") };
         if let Err(e) = self.adopt_zygote(number, Channel::from(channel), pid, now) {
             self.error(&format!("the zygote {pid} cannot be adopted: {e}"));
-            self.tell(Event::ZygoteLost);
+            self.notify(Event::ZygoteLost);
         }
     }
 
     /// A generation that prepares has one more worker.
     pub(crate) fn one_more_ready(&mut self, number: u32, of: usize, now: Instant) {
         let ready = self.ready_of(number);
-        self.tell(Event::WorkerReady { ready, of });
+        self.notify(Event::WorkerReady { ready, of });
         if ready >= of {
             self.take_over(number, now);
         }
@@ -196,7 +196,7 @@ impl Supervisor {
             }
         }
         self.info(&format!("reloaded: generation {number} serves"));
-        self.tell(Event::Reloaded { generation: number });
+        self.notify(Event::Reloaded { generation: number });
         self.reload_next();
     }
 
@@ -258,7 +258,7 @@ impl Supervisor {
 
     /// Restarts zygotes whose time has come, and ends generations that take too long to prepare.
     pub(crate) fn look_at_generations(&mut self, now: Instant) {
-        self.tell_of_slow_starts(now);
+        self.report_slow_starts(now);
         let due: Vec<u32> =
             self.generations.iter().filter(|(_, g)| g.due().is_some_and(|at| at <= now)).map(|(&n, _)| n).collect();
         for number in due {
@@ -292,7 +292,7 @@ impl Supervisor {
     }
 
     /// Says of generations that prepare for long that they still do, and how long they may.
-    fn tell_of_slow_starts(&mut self, now: Instant) {
+    fn report_slow_starts(&mut self, now: Instant) {
         let mut slow = Vec::new();
         for generation in self.generations.values_mut() {
             let Some(took) = generation.has_word(now) else { continue };

@@ -18,7 +18,7 @@ pub struct Outlet {
 
 impl Outlet {
     /// Tells an event.
-    pub fn tell(&self, event: Event) {
+    pub fn send(&self, event: Event) {
         // an owner that listens no more is about to drop the service
         let _ = self.events.send(event);
         (self.wake)();

@@ -63,7 +63,7 @@ impl Service {
             let board = board.clone();
             metrics.workers.watch(move || board.quick());
         }
-        let (commands, obeyed) = channel();
+        let (commands, inbox) = channel();
         let (orders, bell) = (Mutex::new(commands.clone()), alarm.clone());
         server.on_action(move |action| {
             let command = match action {
@@ -77,15 +77,15 @@ impl Service {
         let (tell, events) = channel();
         let outlet = Outlet { events: tell, wake };
         let last_words = outlet.clone();
-        let supervisor = Supervisor::new(server, options, told, obeyed, alarm.clone(), board.clone(), outlet)?;
+        let supervisor = Supervisor::new(server, options, told, inbox, alarm.clone(), board.clone(), outlet)?;
         // processes that are started ask the system to be killed with the thread that starts them: it lasts as long as
         // they
         let thread = std::thread::Builder::new().name("drover-supervisor".into()).spawn(move || {
             if catch_unwind(AssertUnwindSafe(|| supervisor.run(source))).is_err() {
                 // its processes have seen their channels close; the panic hook has printed why
                 let message = "the supervisor has failed, by a bug in drover".to_owned();
-                last_words.tell(Event::Failed { kind: Failure::System, message });
-                last_words.tell(Event::Stopped);
+                last_words.send(Event::Failed { kind: Failure::System, message });
+                last_words.send(Event::Stopped);
             }
         })?;
         Ok(Service {
@@ -139,8 +139,8 @@ impl Service {
     }
 
     /// Has something done with its WebSockets, as `wire::websocket` has it. The answer, if there is one.
-    pub fn obey(&self, command: Vec<u8>) -> Option<Vec<u8>> {
-        self.commander.obey(command.into())
+    pub fn execute(&self, command: Vec<u8>) -> Option<Vec<u8>> {
+        self.commander.execute(command.into())
     }
 
     /// Loads the app anew; when it works, its workers take over. Returns at once: [`Event::Reloaded`] or

@@ -183,7 +183,7 @@ impl Supervisor {
     }
 
     /// Reads what a fresh process has sent before it is a worker.
-    pub(crate) fn hear_loader(&mut self, id: u32, now: Instant) {
+    pub(crate) fn receive_from_loader(&mut self, id: u32, now: Instant) {
         let mut message = Vec::new();
         while let Some(loader) = self.workers.get_mut(&id).and_then(|worker| worker.loader.as_mut()) {
             if !loader.receive(&mut message) {
@@ -228,7 +228,7 @@ impl Supervisor {
     }
 
     /// Reads what a worker has sent.
-    pub(crate) fn hear_worker(&mut self, id: u32, now: Instant) {
+    pub(crate) fn receive_from_worker(&mut self, id: u32, now: Instant) {
         let mut message = Vec::new();
         for _ in 0..AT_A_TIME {
             let Some(worker) = self.workers.get_mut(&id) else { return };
@@ -314,8 +314,8 @@ impl Supervisor {
     /// The process of a worker is gone: `exit` says how, when that is known.
     pub(crate) fn worker_ended(&mut self, id: u32, exit: Option<Exit>, now: Instant) {
         // the last it said
-        self.hear_loader(id, now);
-        self.hear_worker(id, now);
+        self.receive_from_loader(id, now);
+        self.receive_from_worker(id, now);
         let Some(worker) = self.workers.remove(&id) else { return };
         if worker.wear.is_some() {
             self.pool.gone(id);

@@ -163,7 +163,7 @@ impl Supervisor {
         let last = loop {
             self.staff(Instant::now());
             self.write_board();
-            self.untold.drain(..).for_each(|event| self.outlet.tell(event));
+            self.untold.drain(..).for_each(|event| self.outlet.send(event));
             if let Some(event) = self.is_over() {
                 break event;
             }
@@ -173,11 +173,11 @@ impl Supervisor {
         let Supervisor { server, outlet, .. } = self;
         // the port is free when the end is told
         drop(server);
-        outlet.tell(last);
+        outlet.send(last);
     }
 
     /// Tells the owner, once the board has been written: whoever hears of it finds there what it is about.
-    pub(crate) fn tell(&mut self, event: Event) {
+    pub(crate) fn notify(&mut self, event: Event) {
         self.untold.push(event);
     }
 
@@ -254,21 +254,21 @@ impl Supervisor {
             watched.into_iter().zip(&fds).filter(|(_, fd)| !fd.revents().is_empty()).map(|(what, _)| what).collect();
         let now = Instant::now();
         // why the engine has killed a worker, before the end of that worker
-        self.hear_pool(now);
+        self.receive_from_pool(now);
         for what in happened {
             match what {
                 Watched::Alarm => self.alarm.hear(),
-                Watched::ZygoteChannel(key) => self.hear_zygote(key, now),
-                Watched::WorkerLoader(id) => self.hear_loader(id, now),
-                Watched::WorkerChannel(id) => self.hear_worker(id, now),
+                Watched::ZygoteChannel(key) => self.receive_from_zygote(key, now),
+                Watched::WorkerLoader(id) => self.receive_from_loader(id, now),
+                Watched::WorkerChannel(id) => self.receive_from_worker(id, now),
                 Watched::ZygoteEnd(key) => self.zygote_ended(key, now),
                 Watched::WorkerEnd(id) => self.worker_ended(id, None, now),
             }
         }
-        self.obey(now);
+        self.run_commands(now);
     }
 
-    fn obey(&mut self, now: Instant) {
+    fn run_commands(&mut self, now: Instant) {
         while let Ok(command) = self.commands.try_recv() {
             match command {
                 Command::Reload(source) => self.reload(source),
@@ -277,12 +277,12 @@ impl Supervisor {
                 Command::Stop(graceful_timeout) => self.stop(graceful_timeout, now),
                 Command::End => self.stop_now(now),
                 Command::Replace(pid) => self.replace_process(pid),
-                Command::WantReload => self.tell(Event::ReloadWanted),
+                Command::WantReload => self.notify(Event::ReloadWanted),
             }
         }
     }
 
-    fn hear_pool(&mut self, now: Instant) {
+    fn receive_from_pool(&mut self, now: Instant) {
         let waker = self.waker.clone();
         // the waker sounds the alarm when the next event comes
         while let Poll::Ready(Some(event)) = self.pool_events.poll_recv(&mut Context::from_waker(&waker)) {
@@ -296,13 +296,13 @@ impl Supervisor {
                 PoolEvent::Stuck { worker, request } => {
                     self.stuck(worker, format!("request {request:016x} did not answer its interrupt"));
                 }
-                PoolEvent::Deaf { worker, left_by: Some(request) } => {
+                PoolEvent::Unresponsive { worker, left_by: Some(request) } => {
                     self.stuck(
                         worker,
                         format!("what request {request:016x} left to do, for a stream or a promise, did not return"),
                     );
                 }
-                PoolEvent::Deaf { worker, left_by: None } => {
+                PoolEvent::Unresponsive { worker, left_by: None } => {
                     self.stuck(worker, "a callback, such as one of later(), did not return".to_owned());
                 }
                 PoolEvent::GivenUp(worker) => self.stuck(worker, "a C handler did not return".to_owned()),

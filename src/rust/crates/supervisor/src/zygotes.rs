@@ -57,14 +57,14 @@ impl Supervisor {
     }
 
     /// Reads what a zygote has sent.
-    pub(crate) fn hear_zygote(&mut self, key: u32, now: Instant) {
+    pub(crate) fn receive_from_zygote(&mut self, key: u32, now: Instant) {
         let mut message = Vec::new();
         while let Some(zygote) = self.zygotes.get_mut(&key) {
             if !zygote.loader.receive(&mut message) {
                 break;
             }
             match ZygoteNews::decode(&message) {
-                Ok(news) => self.zygote_tells(key, news, now),
+                Ok(news) => self.zygote_reports(key, news, now),
                 Err(e) => {
                     zygote.process.kill();
                     let pid = zygote.process.pid();
@@ -79,7 +79,7 @@ impl Supervisor {
         }
     }
 
-    fn zygote_tells(&mut self, key: u32, news: ZygoteNews<'_>, now: Instant) {
+    fn zygote_reports(&mut self, key: u32, news: ZygoteNews<'_>, now: Instant) {
         let Some(zygote) = self.zygotes.get_mut(&key) else { return };
         let generation = zygote.generation;
         match news {
@@ -151,7 +151,7 @@ impl Supervisor {
     /// The process of a zygote is gone.
     pub(crate) fn zygote_ended(&mut self, key: u32, now: Instant) {
         // the last it said
-        self.hear_zygote(key, now);
+        self.receive_from_zygote(key, now);
         let Some(zygote) = self.zygotes.remove(&key) else { return };
         zygote.process.kill();
         let exit = zygote.process.reap();
@@ -177,7 +177,7 @@ impl Supervisor {
         let serving = generation.stage == GenerationStage::Serving;
         self.error(&format!("the zygote {} {exit}; its workers serve on", zygote.process.pid()));
         if serving && !restarts {
-            self.tell(Event::ZygoteLost);
+            self.notify(Event::ZygoteLost);
         }
     }
 

@@ -104,7 +104,7 @@ pub async fn talk(
                 Ok(n) if n > 0 => if talk.wrote(n) && to.flush().await.is_err() { break },
                 _ => break,
             },
-            command = commands.next(), if talk.takes_commands() => talk.obey(command),
+            command = commands.next(), if talk.takes_commands() => talk.execute(command),
             () = sleep_until(due) => if talk.is_given_up() { break },
         }
     }
@@ -132,7 +132,7 @@ async fn take_room(
                 Ok(n) if n > 0 => if talk.wrote(n) && to.flush().await.is_err() { return None },
                 _ => return None,
             },
-            command = commands.next(), if talk.takes_commands() => talk.obey(command),
+            command = commands.next(), if talk.takes_commands() => talk.execute(command),
             () = sleep_until(due) => {
                 if talk.said.is_some() {
                     return None;
@@ -229,7 +229,7 @@ impl Talk<'_> {
     }
 
     /// R wants something.
-    fn obey(&mut self, command: Command) {
+    fn execute(&mut self, command: Command) {
         match command {
             Command::Send(Message { is_text, bytes }) => {
                 self.lens += bytes.len();

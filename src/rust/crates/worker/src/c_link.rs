@@ -164,7 +164,7 @@ impl CLink {
             Some(order) => {
                 let half = self.sinks.get(id.slot as usize).and_then(Option::as_ref);
                 if let Some(half) = half.filter(|half| half.about.id == id) {
-                    half.obey(order);
+                    half.apply(order);
                 }
             }
             None => self.begin(id),

@@ -16,7 +16,7 @@ impl Worker {
         said
     }
 
-    /// The answer to the command that was said last, if it has come. Orders are obeyed meanwhile; requests wait.
+    /// The answer to the command that was said last, if it has come. Orders are applied meanwhile; requests wait.
     pub fn hear(&mut self) -> Option<Vec<u8>> {
         self.listen();
         self.take_answer()

@@ -117,7 +117,7 @@ impl LinkRequest {
     }
 
     /// What the server says of it.
-    pub(crate) fn obey(&self, order: Order) {
+    pub(crate) fn apply(&self, order: Order) {
         match order {
             Order::Credit(bytes) => {
                 let mut state = self.state();

@@ -209,7 +209,7 @@ impl Streams {
     }
 
     /// What the server says of a stream.
-    pub(crate) fn obey(&mut self, id: RequestId, order: Order, now: Instant) {
+    pub(crate) fn apply(&mut self, id: RequestId, order: Order, now: Instant) {
         let Some(stream) = self.get(id.slot).filter(|stream| stream.id == id) else { return };
         match order {
             Order::Credit(bytes) => stream.credit = (stream.credit + bytes as usize).min(WINDOW),
@@ -362,9 +362,9 @@ mod tests {
         let (first, end) = sent(&mut streams, now);
         assert!(first > FIRST / 2 && first < FIRST && end.is_none(), "{first}");
         assert_eq!(streams.next_due(), None, "what it gave waits");
-        streams.obey(ID, Order::Credit(WINDOW as u32), now);
+        streams.apply(ID, Order::Credit(WINDOW as u32), now);
         let (second, _) = sent(&mut streams, now);
-        streams.obey(ID, Order::Credit(WINDOW as u32), now);
+        streams.apply(ID, Order::Credit(WINDOW as u32), now);
         assert_eq!(first + second + sent(&mut streams, now).0, 2 * WINDOW);
         assert_eq!(streams.call(now + 5 * MS), Some((3, Call::Next)));
         give(&mut streams, 1, Some(true), now);
@@ -383,9 +383,9 @@ mod tests {
         assert!(streams.write(ID.slot, &vec![7; 2 * WINDOW]));
         let (first, _) = sent(&mut streams, now);
         assert_eq!(streams.waits(ID.slot), Some(ID));
-        streams.obey(ID, Order::Credit(WINDOW as u32), now);
+        streams.apply(ID, Order::Credit(WINDOW as u32), now);
         let (second, _) = sent(&mut streams, now);
-        streams.obey(ID, Order::Credit(WINDOW as u32), now);
+        streams.apply(ID, Order::Credit(WINDOW as u32), now);
         assert_eq!(first + second + sent(&mut streams, now).0, 2 * WINDOW);
         assert!(streams.waits(ID.slot).is_none());
         assert_eq!(streams.call(now + 9 * MS), None, "it runs");
@@ -429,7 +429,7 @@ mod tests {
             streams.called(ID.slot, b"more", None, now);
             assert_eq!(take(&mut streams), ((b"some more".to_vec(), false), None));
             if let Some(order) = order {
-                streams.obey(ID, order, now);
+                streams.apply(ID, order, now);
             }
             assert!(streams.call(now + MS).is_some());
             streams.called(ID.slot, b"", Some(true), now);
@@ -443,7 +443,7 @@ mod tests {
             let (mut streams, now) = opened(ends_on_drain);
             streams.call(now);
             streams.write(ID.slot, b"some");
-            streams.obey(ID, order, now);
+            streams.apply(ID, order, now);
             assert!(!streams.write(ID.slot, b"more"));
             give(&mut streams, 0, Some(true), now);
             assert_eq!(sent(&mut streams, now), (if whole { 4 } else { 0 }, Some(whole)));
@@ -472,7 +472,7 @@ mod tests {
                 sent(&mut streams, now);
             }
             for _ in 0..2 {
-                streams.obey(ID, Order::Cancel, now);
+                streams.apply(ID, Order::Cancel, now);
                 assert_eq!(sent(&mut streams, now), (0, None), "{readiness}");
             }
             if readiness == "called" {
@@ -480,7 +480,7 @@ mod tests {
                 assert_eq!(sent(&mut streams, now), (0, None), "nobody reads it");
             }
             assert_eq!(streams.call(now), Some((3, Call::Last)), "{readiness}");
-            streams.obey(ID, Order::Cancel, now);
+            streams.apply(ID, Order::Cancel, now);
             give(&mut streams, 10, None, now);
             assert_eq!(sent(&mut streams, now), (0, Some(false)), "{readiness}");
             assert_eq!((streams.call(now), streams.len()), (None, 0), "{readiness}");
@@ -493,7 +493,7 @@ mod tests {
         streams.call(now);
         give(&mut streams, 2 * WINDOW, Some(true), now);
         assert!(sent(&mut streams, now).1.is_none());
-        streams.obey(ID, Order::Cancel, now);
+        streams.apply(ID, Order::Cancel, now);
         assert_eq!(sent(&mut streams, now), (0, Some(false)));
         assert_eq!(streams.next_due(), None);
     }
@@ -501,12 +501,12 @@ mod tests {
     #[test]
     fn a_drain_ends_whole_what_is_to_end_by_it_and_nothing_else() {
         let (mut streams, now) = opened(false);
-        streams.obey(ID, Order::Drain, now);
+        streams.apply(ID, Order::Drain, now);
         assert_eq!(streams.call(now), Some((3, Call::Next)));
         let (mut streams, now) = opened(true);
         streams.call(now);
         give(&mut streams, 10, None, now);
-        streams.obey(ID, Order::Drain, now);
+        streams.apply(ID, Order::Drain, now);
         assert_eq!(sent(&mut streams, now), (10, None), "what it has said is sent");
         assert_eq!(streams.call(now), Some((3, Call::Last)));
         give(&mut streams, 10, None, now);
@@ -520,7 +520,7 @@ mod tests {
         give(&mut streams, 1, Some(true), now);
         sent(&mut streams, now);
         streams.open(RequestId { generation: 2, ..ID }, Rhythm { min_interval: MS, ends_on_drain: true }, None, now);
-        streams.obey(ID, Order::Cancel, now);
+        streams.apply(ID, Order::Cancel, now);
         assert_eq!(streams.call(now), Some((3, Call::Next)));
     }
 

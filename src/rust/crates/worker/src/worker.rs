@@ -125,7 +125,7 @@ impl Worker {
                 self.tell();
                 return None;
             };
-            if self.obeys(id, message) {
+            if self.applies(id, message) {
                 continue;
             }
             if !self.end.slots.start(id) {
@@ -159,13 +159,13 @@ impl Worker {
     }
 
     /// Does what a message says, if it is an order about a stream, or an answer.
-    fn obeys(&mut self, id: RequestId, message: &[u8]) -> bool {
+    fn applies(&mut self, id: RequestId, message: &[u8]) -> bool {
         if id == RequestId::NOBODY {
             self.answer = Some(message.to_vec());
             return true;
         }
         let Some(order) = Order::decode(message) else { return false };
-        self.streams.obey(id, order, Instant::now());
+        self.streams.apply(id, order, Instant::now());
         self.flush(id.slot);
         true
     }
@@ -278,7 +278,7 @@ impl Worker {
     }
 
     /// The generator of a stream, which runs, writes these bytes, or none, to learn how it is with those before. Orders
-    /// are obeyed meanwhile; requests wait until it has returned.
+    /// are applied meanwhile; requests wait until it has returned.
     pub fn write(&mut self, stream: u32, bytes: &[u8]) -> Written {
         self.listen();
         if !self.streams.write(stream, bytes) {
@@ -294,11 +294,11 @@ impl Worker {
         waits.map_or(Written::Sent, |_| Written::Waits)
     }
 
-    /// Obeys what has come, and keeps requests for later.
+    /// Applies orders that have come, and keeps requests for later.
     pub(crate) fn listen(&mut self) {
         let mut message = Vec::new();
         while let Some(id) = self.receive(&mut message) {
-            if !self.obeys(id, &message) {
+            if !self.applies(id, &message) {
                 self.held.push_back((id, std::mem::take(&mut message)));
             }
         }

@@ -26,7 +26,7 @@ fn dispatcher_with(limits: &Limits) -> (Dispatcher, Pool, UnboundedReceiver<Post
     let (post, posts) = unbounded_channel();
     let log = Log::open("none", observe::Screen::default()).unwrap();
     let mut dispatcher = Dispatcher::new(pool.0.clone(), limits, log, Arc::new(()), post, || {});
-    dispatcher.obey(PoolOrder::Add(1));
+    dispatcher.apply(PoolOrder::Add(1));
     (dispatcher, pool, posts)
 }
 
@@ -58,7 +58,7 @@ async fn what_waits_for_an_app_that_is_replaced_waits_no_more() {
     let (mut dispatcher, pool) = dispatcher();
     let key = ask(&mut dispatcher, 1);
     assert_eq!(pool.waiting(), 1);
-    dispatcher.obey(PoolOrder::Switch(2));
+    dispatcher.apply(PoolOrder::Switch(2));
     assert!(matches!(dispatcher.collect(key, Waker::noop()), Some(Outcome::Stale)));
     assert_eq!(pool.waiting(), 0);
 }
@@ -68,7 +68,7 @@ async fn a_connection_with_many_requests_keeps_others_waiting_for_one() {
     let (mut dispatcher, pool) = dispatcher();
     let (end, mut worker) = shm::pair(None).unwrap();
     let seat = Seat { worker: 1, generation: 1, end, c_end: None, runner: None, stats: Arc::default() };
-    dispatcher.obey(PoolOrder::Attach(Box::new(seat)));
+    dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
     for connection in [1, 1, 1, 1, 2, 1, 3] {
         ask(&mut dispatcher, connection);
     }
@@ -121,7 +121,7 @@ async fn a_worker_that_has_much_to_say_is_not_heard_to_the_end_in_one_turn() {
     let (mut dispatcher, _pool) = dispatcher();
     let (end, mut worker) = shm::pair(None).unwrap();
     let seat = Seat { worker: 1, generation: 1, end, c_end: None, runner: None, stats: Arc::default() };
-    dispatcher.obey(PoolOrder::Attach(Box::new(seat)));
+    dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
     ask(&mut dispatcher, 1);
     let id = worker.requests.receive(&mut Assembler::default(), |word, _| RequestId::from_word(word)).unwrap();
     assert!(worker.slots.start(id));
@@ -148,7 +148,7 @@ impl Fake {
     fn sit(dispatcher: &mut Dispatcher, worker: u32) -> Fake {
         let (end, worker_end) = shm::pair(None).unwrap();
         let seat = Seat { worker, generation: 1, end, c_end: None, runner: None, stats: Arc::default() };
-        dispatcher.obey(PoolOrder::Attach(Box::new(seat)));
+        dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
         Fake { end: worker_end, assembler: Assembler::default() }
     }
 
@@ -157,7 +157,7 @@ impl Fake {
         self.end.requests.receive(&mut self.assembler, |word, bytes| (RequestId::from_word(word), bytes.to_vec()))
     }
 
-    fn hear_order(&mut self) -> Option<(RequestId, Order)> {
+    fn receive_order(&mut self) -> Option<(RequestId, Order)> {
         self.hear().map(|(id, message)| (id, Order::decode(&message).unwrap()))
     }
 
@@ -248,7 +248,7 @@ async fn streams_of_r_hold_no_worker_and_requests_go_on_beside_them() {
     assert!(matches!(read(&readers[1]), Poll::Ready(Some(Err(_)))), "broken off");
     assert!(read(&readers[2]).is_pending());
     // the worker dies
-    dispatcher.obey(PoolOrder::Gone(1));
+    dispatcher.apply(PoolOrder::Gone(1));
     assert!(matches!(read(&readers[2]), Poll::Ready(Some(Err(_)))), "broken off");
 }
 
@@ -267,25 +267,25 @@ async fn a_stream_of_r_is_told_of_credit_of_its_clients_end_and_of_a_drain() {
         others.set(ahead);
         worker.say_part(id, Part::Piece(&piece));
         dispatcher.drain();
-        assert!(worker.hear_order().is_none(), "nobody has read");
+        assert!(worker.receive_order().is_none(), "nobody has read");
         assert!(matches!(read(&its_reader), Poll::Ready(Some(Ok(_)))));
         while let Ok(post) = posts.try_recv() {
             dispatcher.receive(post);
         }
-        assert_eq!(worker.hear_order(), Some((id, Order::Credit(granted as u32))));
+        assert_eq!(worker.receive_order(), Some((id, Order::Credit(granted as u32))));
     }
-    dispatcher.obey(PoolOrder::Drain);
-    assert_eq!(worker.hear_order(), Some((id, Order::Drain)));
+    dispatcher.apply(PoolOrder::Drain);
+    assert_eq!(worker.receive_order(), Some((id, Order::Drain)));
     drop(its_reader);
     while let Ok(post) = posts.try_recv() {
         dispatcher.receive(post);
     }
-    assert_eq!(worker.hear_order(), Some((id, Order::Cancel)));
+    assert_eq!(worker.receive_order(), Some((id, Order::Cancel)));
     // one that begins now hears of the drain at once
     let key = ask(&mut dispatcher, 2);
     let second = worker.stream();
     dispatcher.drain();
-    assert_eq!(worker.hear_order(), Some((second, Order::Drain)));
+    assert_eq!(worker.receive_order(), Some((second, Order::Drain)));
     drop(reader(&mut dispatcher, key));
     // more than it may send
     for _ in 0..2 {
@@ -334,7 +334,7 @@ async fn a_worker_has_max_async_promises_under_way_and_more_wait() {
     dispatcher.drain();
     assert_eq!((worker.promise(), pool.waiting()), (None, 1));
     // its worker dies with all of them
-    dispatcher.obey(PoolOrder::Gone(1));
+    dispatcher.apply(PoolOrder::Gone(1));
     assert!(matches!(dispatcher.collect(keys[1], Waker::noop()), Some(Outcome::WorkerDied(None))));
     assert!(matches!(dispatcher.collect(keys[2], Waker::noop()), Some(Outcome::WorkerDied(None))));
     assert!(dispatcher.collect(keys[3], Waker::noop()).is_none(), "it has not begun, and waits for the next");
@@ -355,7 +355,7 @@ async fn promises_whose_clients_have_left_take_no_place_and_a_worker_that_ends_w
         dispatcher.abandon(key);
     }
     assert_eq!(dispatcher.workers[0].lane(Of::R).map(|lane| (lane.awaited(), lane.room())), Some((5, 2)));
-    dispatcher.obey(PoolOrder::Retire(1));
+    dispatcher.apply(PoolOrder::Retire(1));
     assert!(events.try_recv().is_err(), "they go on");
     under_way.into_iter().for_each(|id| worker.keep(id));
     dispatcher.drain();
@@ -503,7 +503,7 @@ async fn what_is_withdrawn_has_no_place_unless_it_has_begun() {
 struct Left(std::sync::Mutex<Vec<i32>>);
 
 impl Commands for Left {
-    fn obey(&self, _: Bytes) -> Option<Vec<u8>> {
+    fn execute(&self, _: Bytes) -> Option<Vec<u8>> {
         None
     }
 
@@ -524,7 +524,7 @@ async fn what_only_one_worker_may_have_goes_to_no_other() {
         let fd = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).unwrap();
         let runner = Some(Runner::Process { fd: Arc::new(fd), pid });
         let seat = Seat { worker: pid as u32, generation: 1, end, c_end: Some(c_end), runner, stats: Arc::default() };
-        dispatcher.obey(PoolOrder::Attach(Box::new(seat)));
+        dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
         workers.push((r, c));
     }
     let bound = |pid| Submission { runs: Runs::Inline, counts: false, process: Some(pid), ..of(0, 1) };
@@ -538,11 +538,11 @@ async fn what_only_one_worker_may_have_goes_to_no_other() {
     assert!(workers[1].1.slots.start(id));
     std::thread::sleep(std::time::Duration::from_millis(2));
     dispatcher.take_back(Instant::now());
-    dispatcher.obey(PoolOrder::Retire(102));
+    dispatcher.apply(PoolOrder::Retire(102));
     assert!(workers[0].1.requests.is_empty(), "another worker has it");
     let late = submit(&mut dispatcher, 102);
     assert!(left.0.lock().unwrap().is_empty(), "it has something to do");
-    dispatcher.obey(PoolOrder::Gone(102));
+    dispatcher.apply(PoolOrder::Gone(102));
     assert_eq!(*left.0.lock().unwrap(), [102]);
     for key in keys.into_iter().chain([late]) {
         assert!(died(&mut dispatcher, key, 102));
@@ -559,7 +559,7 @@ async fn what_runs_is_told_with_what_its_client_asked_for() {
     let (mut dispatcher, _pool) = dispatcher();
     let (end, mut worker) = shm::pair(None).unwrap();
     let seat = Seat { worker: 1, generation: 1, end, c_end: None, runner: None, stats: Arc::default() };
-    dispatcher.obey(PoolOrder::Attach(Box::new(seat)));
+    dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
     let head = wire::RequestHead {
         id: 7,
         route: 0,
@@ -581,7 +581,7 @@ async fn what_runs_is_told_with_what_its_client_asked_for() {
     let told = Arc::new(std::sync::Mutex::new(Vec::new()));
     let look = |dispatcher: &mut Dispatcher| {
         let to = told.clone();
-        dispatcher.obey(PoolOrder::Look(Box::new(move |running| *to.lock().unwrap() = running)));
+        dispatcher.apply(PoolOrder::Look(Box::new(move |running| *to.lock().unwrap() = running)));
         told.lock().unwrap().clone()
     };
     assert_eq!(look(&mut dispatcher), [], "it has not begun");

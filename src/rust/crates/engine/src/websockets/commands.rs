@@ -12,7 +12,7 @@ use wire::websocket::{Answer, Command};
 /// What handlers in C say that run in this process.
 impl WebSocketCommands for WebSockets {
     fn say(&self, command: &Command<'_>) -> bool {
-        self.try_obey(*command, Bytes::copy_from_slice);
+        self.try_execute(*command, Bytes::copy_from_slice);
         true
     }
 }
@@ -26,7 +26,7 @@ impl WebSockets {
     }
 
     /// `own` makes a message the server's.
-    pub fn try_obey(&self, command: Command<'_>, own: impl FnOnce(&[u8]) -> Bytes) -> Option<Answer> {
+    pub fn try_execute(&self, command: Command<'_>, own: impl FnOnce(&[u8]) -> Bytes) -> Option<Answer> {
         let packet = move |binary: bool, message: &[u8]| {
             // clients end a connection on which a text is none
             if !binary {

@@ -186,7 +186,7 @@ impl Http1Connection {
     pub fn turn(&mut self, cx: &mut Context<'_>) -> Poll<Ended> {
         turn::begin();
         self.sent = 0;
-        if let Some(ended) = self.obey() {
+        if let Some(ended) = self.follow_directive() {
             return Poll::Ready(ended);
         }
         here(&mut self.io).begin();
@@ -196,7 +196,7 @@ impl Http1Connection {
     }
 
     /// What the server wants.
-    fn obey(&mut self) -> Option<Ended> {
+    fn follow_directive(&mut self) -> Option<Ended> {
         match self.state.directive() {
             Directive::None => None,
             Directive::Drain => {

@@ -57,7 +57,7 @@ pub async fn serve(io: Box<Transport>, state: &Arc<Connection>, service: &Arc<dy
     let mut io = Some(io);
     poll_fn(|cx| {
         state.set_waker(cx.waker());
-        if !serving.obey() {
+        if !serving.follow_directive() {
             return Poll::Ready(());
         }
         if let Some(io) = &mut io {
@@ -116,7 +116,7 @@ struct Serving<'a> {
 
 impl Serving<'_> {
     /// Does what the server wants. `false` when that is to end at once.
-    fn obey(&mut self) -> bool {
+    fn follow_directive(&mut self) -> bool {
         let directive = self.state.directive();
         match directive {
             Directive::None => return true,
@@ -190,7 +190,7 @@ impl Serving<'_> {
                     Ok(machine) => {
                         self.machine = Protocol::Open(machine);
                         // a directive may have waited for this
-                        self.obey();
+                        self.follow_directive();
                     }
                     Err(_) => return Poll::Ready(()),
                 },

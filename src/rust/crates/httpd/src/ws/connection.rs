@@ -54,7 +54,7 @@ struct Socket<L> {
     coming: Option<(u64, usize)>,
     /// nothing is read, as the handler takes nothing, or what was written has to be read first: what the client says
     /// meanwhile is not known
-    is_deaf: bool,
+    is_paused: bool,
     /// for what is not whole
     room: BodyRoom,
     timer: Pin<Box<Sleep>>,
@@ -80,7 +80,7 @@ pub async fn serve<L: Line>(line: L, accepted: Accepted, state: &Arc<Connection>
         asked: None,
         closed: 0,
         coming: None,
-        is_deaf: false,
+        is_paused: false,
         room: state.server().budget.messages(),
         timer: Box::pin(sleep(Duration::ZERO)),
     };
@@ -122,7 +122,7 @@ impl<L: Line> Socket<L> {
     /// Goes on until something has to be waited for: then `None`.
     fn turn(&mut self, cx: &mut Context<'_>) -> io::Result<Option<Over>> {
         self.line.set_waker(&self.state, cx.waker());
-        if let Some(over) = self.obey() {
+        if let Some(over) = self.follow_directive() {
             return Ok(Some(over));
         }
         if let Some(over) = self.look_at_clock(cx) {
@@ -140,9 +140,9 @@ impl<L: Line> Socket<L> {
             }
             // it may end the connection when it learns what came of a message
             let takes = self.accepted.handler.poll_ready(cx).is_ready();
-            self.hear(can_write && (takes || self.closing.is_some()));
+            self.read_on(can_write && (takes || self.closing.is_some()));
             let sent = can_write && self.send(cx);
-            let came = !self.is_deaf && self.receive(cx)?;
+            let came = !self.is_paused && self.receive(cx)?;
             if self.is_last.is_none() && !sent && !came {
                 return self.pause(cx);
             }
@@ -159,7 +159,7 @@ impl<L: Line> Socket<L> {
     }
 
     /// What the server wants of the connection.
-    fn obey(&mut self) -> Option<Over> {
+    fn follow_directive(&mut self) -> Option<Over> {
         match self.line.directive(&self.state) {
             Directive::None => None,
             Directive::Drain => {
@@ -236,12 +236,12 @@ impl<L: Line> Socket<L> {
 
     /// Whether the client is heard. Its time begins anew when it is heard again: until then it was the server that let
     /// it wait.
-    fn hear(&mut self, hears: bool) {
-        if self.is_deaf != hears {
+    fn read_on(&mut self, reads: bool) {
+        if self.is_paused != reads {
             return;
         }
-        self.is_deaf = !hears;
-        if hears {
+        self.is_paused = !reads;
+        if reads {
             let now = now();
             (self.heard, self.moved, self.asked) = (now, now, None);
             self.coming = self.coming.map(|_| (now, self.reader.held()));
@@ -303,7 +303,7 @@ impl<L: Line> Socket<L> {
         }
         if now.saturating_sub(self.opened) >= bounds.max_lifetime {
             self.close(Close::new(Close::GOING_AWAY, "the connection has had its time"));
-        } else if self.is_deaf {
+        } else if self.is_paused {
             // what it has not done it may have done
         } else if now.saturating_sub(self.moved) >= bounds.idle_timeout {
             self.close(Close::new(Close::GOING_AWAY, "no message for too long"));
@@ -341,7 +341,7 @@ impl<L: Line> Socket<L> {
         let bounds = self.accepted.bounds;
         let due = if self.closing.is_some() {
             self.closed + TO_ANSWER
-        } else if self.is_deaf {
+        } else if self.is_paused {
             self.opened.saturating_add(bounds.max_lifetime)
         } else {
             [

@@ -31,7 +31,7 @@ impl World {
         let ((end, r), (c_end, c)) = (shm::pair(None).unwrap(), shm::pair(None).unwrap());
         let runner = Some(Runner::Process { pid: 7, fd: ended_process() });
         let seat = Seat { worker: 1, generation: 1, end, c_end: Some(c_end), runner, stats: Arc::default() };
-        dispatcher.obey(PoolOrder::Attach(Box::new(seat)));
+        dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
         let side = |end| Fake { end, assembler: Assembler::default() };
         World { dispatcher, events: pool.events().unwrap(), worker: side(r), c: side(c) }
     }
@@ -212,7 +212,7 @@ async fn a_promise_that_is_not_kept_gives_its_place_back_at_its_deadline() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn r_that_stays_in_a_callback_is_deaf_when_a_request_has_waited_in_vain() {
+async fn r_that_stays_in_a_callback_is_unresponsive_when_a_request_has_waited_in_vain() {
     let mut world = World::new(|_| ());
     world.ask(Runs::R, NEVER);
     world.worker.promise();
@@ -223,11 +223,11 @@ async fn r_that_stays_in_a_callback_is_deaf_when_a_request_has_waited_in_vain() 
     assert!(!world.is_killed(), "it has a millisecond left");
     world.at(START + TIMEOUT + KILL_AFTER);
     assert!(world.is_killed());
-    assert!(world.told().iter().any(|event| matches!(event, PoolEvent::Deaf { worker: 1, left_by: Some(42) })));
+    assert!(world.told().iter().any(|event| matches!(event, PoolEvent::Unresponsive { worker: 1, left_by: Some(42) })));
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn r_is_deaf_that_does_not_begin_a_request_whatever_it_does_but_sleep() {
+async fn r_is_unresponsive_that_does_not_begin_a_request_whatever_it_does_but_sleep() {
     for sleeps in [false, true] {
         let mut world = World::new(|_| ());
         let key = world.ask(Runs::R, TIMEOUT);
@@ -243,13 +243,13 @@ async fn r_is_deaf_that_does_not_begin_a_request_whatever_it_does_but_sleep() {
         world.at(START + TIMEOUT + KILL_AFTER);
         assert_eq!(world.is_killed(), !sleeps);
         let told = world.told();
-        let is_told = told.iter().any(|event| matches!(event, PoolEvent::Deaf { worker: 1, left_by: None }));
+        let is_told = told.iter().any(|event| matches!(event, PoolEvent::Unresponsive { worker: 1, left_by: None }));
         assert_eq!(is_told, !sleeps, "{told:?}");
     }
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn r_that_stays_in_a_callback_is_deaf_though_its_promise_was_given_up_before() {
+async fn r_that_stays_in_a_callback_is_unresponsive_though_its_promise_was_given_up_before() {
     for answers in [false, true] {
         let mut world = World::new(|_| ());
         world.ask(Runs::R, TIMEOUT);

@@ -150,7 +150,7 @@ async fn who_asks_hears_of_a_worker_that_dies_and_of_a_task_that_is_late() {
     asks.asks(2, Some(id), 0);
     dispatcher.drain();
     let _begun = other.takes().unwrap();
-    dispatcher.obey(PoolOrder::Gone(2));
+    dispatcher.apply(PoolOrder::Gone(2));
     let mut ends = Vec::new();
     for _ in 0..9 {
         dispatcher.drain();
@@ -176,7 +176,7 @@ async fn a_worker_that_has_gone_leaves_no_tasks() {
     }
     dispatcher.drain();
     let begun = other.takes().unwrap();
-    dispatcher.obey(PoolOrder::Gone(1));
+    dispatcher.apply(PoolOrder::Gone(1));
     dispatcher.drain();
     assert_eq!((dispatcher.tasks.of_worker(1), pool.waiting()), (0, 0));
     other.replies(begun.0, 200, b"");
@@ -188,7 +188,7 @@ async fn a_worker_that_has_gone_leaves_no_tasks() {
 async fn a_worker_that_is_to_end_runs_its_tasks_itself() {
     let (mut dispatcher, _pool) = dispatcher();
     let (mut asks, mut other, key, id) = two(&mut dispatcher);
-    dispatcher.obey(PoolOrder::Retire(1));
+    dispatcher.apply(PoolOrder::Retire(1));
     asks.asks(1, Some(id), 0);
     dispatcher.drain();
     assert!(other.hear().is_none());

@@ -6,7 +6,7 @@ use rustix::thread::set_no_new_privs;
 
 /// No program gains rights by being started from here, and no dump of memory is left by a crash. For the main thread,
 /// before there are others.
-pub(crate) fn be_modest() {
+pub(crate) fn privileges() {
     // an error means an old or a strange kernel: then there is nothing to be done
     let _ = set_no_new_privs(true);
     let maximum = getrlimit(Resource::Core).maximum;
