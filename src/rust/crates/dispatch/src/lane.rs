@@ -12,17 +12,24 @@
 //! write it. Neighbours: `choose` (which lane a request goes to), `stream` (a body that comes piece by piece), `worker`
 //! (its lanes together).
 
+mod between;
+mod late;
+mod receive;
+mod take_back;
+
 use crate::assigned::Assigned;
 use crate::link::Link;
+use crate::load::Load;
 use crate::request::Key;
 use crate::runs::Runs;
 use crate::stream::Stream;
+use between::Between;
 use bytes::Bytes;
 use shm::{RequestId, ServerEnd};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
-use wire::stream::{Order, Part};
+use wire::stream::Order;
 
 /// See the module.
 pub(crate) struct Lane {
@@ -44,67 +51,14 @@ pub(crate) struct Lane {
     awaited: usize,
     /// of these, those whose clients have left
     left: usize,
-    /// of R's lane: most requests that it may have, promises under way among them
-    max_async: Option<usize>,
-    /// the name in the log of the last request that left R something to do between requests, if one has
-    last_left: Option<u64>,
-    /// of R's lane: when it counts as unresponsive, in ms: given a request, it has said nothing since, nor slept
-    unresponsive_at: u64,
-    /// how often what it was given was taken back from between requests, since it last said something, and when last
-    missed: u32,
-    missed_at: Instant,
-    /// the last that it was given was taken back so, and it has said nothing since
-    is_away: bool,
+    /// of R's lane: what only R has
+    r: Option<Between>,
     /// it has written what is no message
     broken: bool,
 }
 
 /// Promises whose clients have left that are waited for when the worker is to end: of more, the newest.
 const MOST_LEFT: usize = 500;
-
-/// How often the time that R has to come back from between requests is doubled at most.
-const MOST_DOUBLED: u32 = 6;
-
-/// What it did not begin so long ago says nothing of what it does now.
-const FORGOTTEN: Duration = Duration::from_secs(1);
-
-/// What is with one kind of threads.
-#[derive(Debug)]
-pub(crate) struct Load {
-    /// requests
-    pub n: usize,
-    /// microseconds that they are expected to take in all
-    pub micros: u64,
-    /// when a thread of them was last free again, or when the first came if it was idle
-    since: Instant,
-}
-
-/// What is expected of a request that nothing is known of, in microseconds: long.
-const UNKNOWN: u32 = 1_000_000;
-
-impl Load {
-    fn new() -> Self {
-        Load { n: 0, micros: 0, since: Instant::now() }
-    }
-
-    fn add(&mut self, expected: Option<u32>) {
-        if self.n == 0 {
-            self.since = Instant::now();
-        }
-        self.n += 1;
-        self.micros += u64::from(expected.unwrap_or(UNKNOWN));
-    }
-
-    fn remove(&mut self, expected: Option<u32>) {
-        self.n -= 1;
-        self.micros = if self.n == 0 { 0 } else { self.micros.saturating_sub(u64::from(expected.unwrap_or(UNKNOWN))) };
-    }
-
-    /// For how long no thread has become free.
-    pub fn quiet_for(&self, now: Instant) -> Duration {
-        now.saturating_duration_since(self.since)
-    }
-}
 
 struct Held {
     request: Assigned,
@@ -153,7 +107,7 @@ pub(crate) enum Said {
 impl Lane {
     /// R's lane, for up to so many promises under way. In the context of the runtime of this thread.
     pub(crate) fn of_r(end: ServerEnd, max_async: usize) -> io::Result<Self> {
-        Ok(Lane { max_async: Some(max_async), ..Lane::new(end, 1)? })
+        Ok(Lane { r: Some(Between::new(max_async)), ..Lane::new(end, 1)? })
     }
 
     /// A lane of this width. In the context of the runtime of this thread.
@@ -169,12 +123,7 @@ impl Lane {
             streaming: 0,
             awaited: 0,
             left: 0,
-            max_async: None,
-            last_left: None,
-            unresponsive_at: u64::MAX,
-            missed: 0,
-            missed_at: Instant::now(),
-            is_away: false,
+            r: None,
             broken: false,
         })
     }
@@ -194,11 +143,11 @@ impl Lane {
 
     /// How many requests it may have beside the promises that clients wait for: any of them may become one.
     pub(crate) fn room(&self) -> usize {
-        self.max_async.map_or(usize::MAX, |max| max.saturating_sub(self.awaited - self.left))
+        self.r.as_ref().map_or(usize::MAX, |r| r.max_async.saturating_sub(self.awaited - self.left))
     }
 
     fn is_of_r(&self) -> bool {
-        self.max_async.is_some()
+        self.r.is_some()
     }
 
     /// Whether R is known to have other things to do between requests: pieces of bodies, and callbacks of promises.
@@ -255,19 +204,15 @@ impl Lane {
         }
     }
 
-    /// How often in a row it did not begin what it was given.
+    /// How often in a row R did not begin what it was given.
     pub(crate) fn missed(&self) -> u32 {
-        if self.missed > 0 && self.missed_at.elapsed() > FORGOTTEN {
-            0
-        } else {
-            self.missed
-        }
+        self.r.as_ref().map_or(0, Between::missed)
     }
 
     /// Whether R is at something else, as far as is known: it did not begin the last that it was given, and has neither
     /// said anything since nor slept.
     pub(crate) fn is_away(&self) -> bool {
-        self.is_away && !self.sleeps()
+        self.r.as_ref().is_some_and(|r| r.is_away) && !self.sleeps()
     }
 
     /// How many of this run at a time.
@@ -281,15 +226,21 @@ impl Lane {
     /// Whether it is R's and does not come back from what it does between requests: a piece of a body, a callback. What
     /// it was given meanwhile has had its time, wherever it is now.
     pub(crate) fn is_unresponsive(&mut self, now: u64) -> bool {
-        if self.unresponsive_at != u64::MAX && self.sleeps() {
-            self.unresponsive_at = u64::MAX;
+        let sleeps = self.sleeps();
+        let Some(r) = &mut self.r else { return false };
+        if sleeps {
+            r.unresponsive_at = u64::MAX;
         }
-        now >= self.unresponsive_at && !self.runs_any()
+        now >= r.unresponsive_at && !self.runs_any()
     }
 
     /// The name in the log of the last request that left R something to do between requests, if one has.
     pub(crate) fn last_left(&self) -> Option<u64> {
-        self.last_left
+        self.r.as_ref()?.last_left
+    }
+
+    fn leaves(&mut self, request: u64) {
+        self.r.iter_mut().for_each(|r| r.last_left = Some(request));
     }
 
     /// Whether the thread of its link, which hands requests on, is in a handler that has no end.
@@ -326,11 +277,12 @@ impl Lane {
         let request = request(id);
         self.load_mut(runs).add(request.expected);
         self.given += 1;
-        if self.is_of_r() {
-            self.unresponsive_at = self.unresponsive_at.min(request.deadline.saturating_add(kill_after));
+        let due = request.deadline.saturating_add(kill_after);
+        if let Some(r) = &mut self.r {
+            r.unresponsive_at = r.unresponsive_at.min(due);
         }
         let held = Held {
-            due: request.deadline.saturating_add(kill_after),
+            due,
             request,
             runs,
             turn: self.given,
@@ -392,85 +344,9 @@ impl Lane {
         })
     }
 
-    /// A request whose handler is over its deadline; one that streams has none.
-    pub(crate) fn first_late(&self, now: u64) -> Option<RequestId> {
-        let is_late = |held: &&Held| !held.later && held.stream.is_none() && now >= held.request.deadline;
-        self.all().filter(is_late).map(|held| held.request.id).find(|id| self.has_begun(*id))
-    }
-
     /// Whether the thread of its link is in a handler, as far as can be told from here.
     fn runs_inline(&self) -> bool {
         self.inline.n > 0 && self.all().any(|h| h.runs == Runs::Inline && !h.later && self.has_begun(h.request.id))
-    }
-
-    /// What was handed ahead and has not begun, all but `keep` of it: taken back, oldest first. But for what no other
-    /// worker may have.
-    pub(crate) fn revoke_unbegun(&mut self, keep: usize) -> Vec<Assigned> {
-        let mut unbegun: Vec<(u64, RequestId)> = self
-            .all()
-            .filter(|h| !h.request.is_bound && !self.has_begun(h.request.id))
-            .map(|h| (h.turn, h.request.id))
-            .collect();
-        unbegun.sort_unstable_by_key(|&(turn, _)| turn);
-        let mut taken = Vec::new();
-        // from the end, so that the worker does not race us to each of them
-        for &(_, id) in unbegun.iter().skip(keep).rev() {
-            taken.extend(self.revoke(id));
-        }
-        taken.reverse();
-        taken
-    }
-
-    /// Whether something waits here behind others, or may: R has other things to do between requests.
-    pub(crate) fn has_ahead(&self) -> bool {
-        self.main.n > self.width
-            || (self.inline.n > 0 && self.running() > 1)
-            || (self.main.n > 0 && self.works_between())
-    }
-
-    /// What waits here behind what R does between requests, taken back: when that has taken longer than `slow`, or than
-    /// `unknown` where there is no more than the time to tell. For a lane of R.
-    pub(crate) fn take_back_from_between(&mut self, now: Instant, slow: Duration, unknown: Duration) -> Vec<Assigned> {
-        let slow = self.time_to_begin(if self.works_between() { slow } else { unknown });
-        if self.stalled(now, slow) == 0 {
-            return Vec::new();
-        }
-        let taken = self.revoke_unbegun(0);
-        if !taken.is_empty() {
-            self.missed = self.missed() + 1;
-            self.missed_at = now;
-            self.is_away = true;
-        }
-        taken
-    }
-
-    /// What waits here behind handlers that have been at it for longer than `slow`, taken back.
-    pub(crate) fn take_back(&mut self, now: Instant, slow: Duration) -> Vec<Assigned> {
-        if self.inline.n > 0 && self.inline.quiet_for(now) > slow && self.runs_inline() {
-            return self.revoke_unbegun(0);
-        }
-        if self.main.n > self.width && self.main.quiet_for(now) > slow {
-            let begun =
-                self.all().filter(|h| h.runs != Runs::Inline && !h.later && self.has_begun(h.request.id)).count();
-            return self.revoke_unbegun(self.width.saturating_sub(begun) + self.inline.n);
-        }
-        Vec::new()
-    }
-
-    /// What R has to come back from between requests: twice as long each time. A worker that does nothing, and takes a
-    /// while to wake where processors are busy, looks the same from here, and would never have a request for long
-    /// enough.
-    pub(crate) fn time_to_begin(&self, slow: Duration) -> Duration {
-        slow * (1 << self.missed().min(MOST_DOUBLED))
-    }
-
-    /// Takes a request back. `None` when it has begun.
-    pub(crate) fn revoke(&mut self, id: RequestId) -> Option<Assigned> {
-        self.held_mut(id)?;
-        if !self.link.revoke(id) {
-            return None;
-        }
-        self.take(id).map(|held| held.request)
     }
 
     /// Nobody waits for this request any more: its handler is told. At `due`, in ms, it is stuck if it still runs.
@@ -521,7 +397,7 @@ impl Lane {
             self.streaming += usize::from(is_new);
             self.awaited -= usize::from(was_awaited);
             self.left -= usize::from(had_left);
-            self.last_left = Some(name);
+            self.leaves(name);
         }
     }
 
@@ -537,117 +413,10 @@ impl Lane {
         self.link.send(id, &Order::Drain.encode());
     }
 
-    /// The next thing it says, read at `now`, and how many bytes that took.
-    pub(crate) fn receive(&mut self, now: Instant) -> Option<(usize, Said)> {
-        if self.broken {
-            return None;
-        }
-        let (id, message) = self.link.receive()?;
-        self.unresponsive_at = u64::MAX;
-        self.missed = 0;
-        self.is_away = false;
-        let len = message.len();
-        if id == RequestId::NOBODY {
-            return Some((len, Said::Command(message)));
-        }
-        let Some(held) = self.held_mut(id) else {
-            let file = self.link.file_of(id, &message);
-            return Some((len, Said::Reply { request: None, message, file }));
-        };
-        let runs = held.runs;
-        let before = self.load(runs).n;
-        let said = self.understand(id, message);
-        let load = self.load_mut(runs);
-        if load.n < before {
-            // a thread is free again: a piece of a stream is no such thing
-            load.since = now;
-        }
-        self.broken |= said.is_none();
-        said.map(|said| (len, said))
-    }
-
-    /// `None` when that cannot be said.
-    fn understand(&mut self, id: RequestId, message: Bytes) -> Option<Said> {
-        // what was not begun cannot be answered
-        if !self.link.has_begun(id) {
-            return None;
-        }
-        if message.is_empty() {
-            let held = self.held_mut(id)?;
-            if std::mem::replace(&mut held.later, true) {
-                return Some(Said::Aside);
-            }
-            let Assigned { key, request, expected, .. } = held.request;
-            let (runs, is_awaited) = (held.runs, held.is_awaited());
-            self.load_mut(runs).remove(expected);
-            if !is_awaited {
-                return Some(Said::Aside);
-            }
-            self.awaited += 1;
-            self.last_left = Some(request);
-            return Some(Said::Later(key));
-        }
-        let held = self.held_mut(id)?;
-        if let Some(stream) = &mut held.stream {
-            return match Part::decode(&message).ok()? {
-                Part::Piece(_) => stream.take(message.slice(Part::BEFORE..)).then_some(Said::Aside),
-                Part::End { whole, micros, .. } => {
-                    stream.end(whole, message.slice(Part::BEFORE..));
-                    let request = self.free(id)?;
-                    Some(Said::End { request, micros })
-                }
-            };
-        }
-        if Part::decode(&message).is_ok() {
-            return None;
-        }
-        if wire::Reply::is_head(&message) {
-            let request = held.request;
-            return Some(Said::Head { request, message });
-        }
-        let file = self.link.file_of(id, &message);
-        let request = self.free(id);
-        Some(Said::Reply { request, message, file })
-    }
-
     fn free(&mut self, id: RequestId) -> Option<Assigned> {
         let held = self.take(id)?;
         self.link.release(id);
         Some(held.request)
-    }
-
-    /// Forgets what was to be answered later and was not by its deadline: it may never be. A reply that comes after all
-    /// is nobody's, as its id is not used again. Whether there was any.
-    pub(crate) fn forget_late(&mut self, now: u64) -> bool {
-        if self.awaited == 0 {
-            return false;
-        }
-        let late = |held: &&Held| held.is_awaited() && now >= held.request.deadline;
-        let late: Vec<_> = self.all().filter(late).map(|held| held.request.id).collect();
-        for &id in &late {
-            self.free(id);
-        }
-        !late.is_empty()
-    }
-
-    /// Marks what runs long after its deadline as stuck. The last of those that are newly so, by its name in the log.
-    pub(crate) fn mark_stuck(&mut self, now: u64) -> Option<u64> {
-        let over = |held: &&mut Held| !held.later && !held.stuck && now >= held.due;
-        let mark = |held: &mut Held| {
-            held.stuck = true;
-            held.request.request
-        };
-        self.held.iter_mut().flatten().filter(over).map(mark).last()
-    }
-
-    /// Whether anything that it has can still become late.
-    pub(crate) fn has_deadlines(&self) -> bool {
-        self.unresponsive_at != u64::MAX || self.all().any(|held| held.due != u64::MAX && !held.stuck)
-    }
-
-    /// Whether handlers that are stuck are all that it has.
-    pub(crate) fn is_only_stuck(&self) -> bool {
-        self.len > 0 && self.all().all(|held| held.stuck)
     }
 
     /// Its process is dead: what it had not begun, and what it had begun with.

@@ -23,6 +23,7 @@ mod home;
 mod itself;
 mod lane;
 mod link;
+mod load;
 mod outcome;
 mod pool;
 mod queue;

@@ -1,6 +1,7 @@
 //! Requests that one worker process only may have: what is kept of their connection is there.
 
-use super::{Choice, Dispatcher};
+use super::requests::Choice;
+use super::Dispatcher;
 use crate::outcome::Outcome;
 use crate::request::Key;
 use crate::submission::Submission;

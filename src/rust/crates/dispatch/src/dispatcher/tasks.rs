@@ -1,7 +1,8 @@
 //! What becomes of tasks: requests of their own kind, which wait in the one queue for whichever worker is free, with
 //! what is left of the time of the request whose handler asks. They end with that.
 
-use super::{Choice, Dispatcher};
+use super::requests::Choice;
+use super::Dispatcher;
 use crate::outcome::Outcome;
 use crate::request::{Asker, Key, Waiter};
 use crate::runs::{Of, Runs};

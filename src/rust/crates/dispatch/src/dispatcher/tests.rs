@@ -1,12 +1,20 @@
 //! The dispatcher by itself: what waits, who is next, and what a worker says.
 
+use super::workers::{MESSAGE, READ_AT_ONCE};
 use super::*;
+use crate::outcome::Outcome;
 use crate::pool::{Pool, Runner};
+use crate::pool::{PoolEvent, Seat};
+use crate::runs::Runs;
 use crate::submission::Origin;
+use crate::submission::Submission;
+use bytes::Bytes;
 use exchange::PipeReader;
 use shm::{Assembler, RequestId, Sending};
 use std::io;
+use std::task::Waker;
 use std::task::{Context, Poll};
+use std::time::Instant;
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
 use wire::stream::{affordable, Order, Part, FIRST, WINDOW};
 

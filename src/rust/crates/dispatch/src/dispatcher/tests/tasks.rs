@@ -2,6 +2,7 @@
 
 use super::*;
 use wire::task::Ended;
+use wire::task::Task;
 use wire::{BodyRef, ReplyBody, ReplyHead, Request};
 
 /// Routes of tasks, and of what has come of them.

@@ -1,0 +1,211 @@
+//! The way of a request: it waits, gets a worker, and has an outcome, which its client collects.
+
+use super::Dispatcher;
+use crate::assigned::Assigned;
+use crate::choose::choose;
+use crate::generation::Generation;
+use crate::outcome::Outcome;
+use crate::pool::NOBODY;
+use crate::request::{Key, Place, Waiter};
+use crate::runs::Runs;
+use crate::submission::Submission;
+use crate::wakes::watch;
+use exchange::now;
+use std::sync::atomic::Ordering::Relaxed;
+use std::task::Waker;
+
+/// Ring a worker's bell after this many requests, even in the middle of a turn, so that it works alongside.
+const RING_AFTER: u32 = 64;
+
+/// Which worker a request gets, and how many microseconds it is expected to take there.
+#[derive(Clone, Copy)]
+pub(super) struct Choice {
+    pub at: usize,
+    pub expected: Option<u32>,
+}
+
+impl Dispatcher {
+    /// Takes a request of this thread, whose message `encode` writes. It counts as outstanding already.
+    pub(crate) fn submit(&mut self, submission: Submission, encode: impl FnOnce(&mut Vec<u8>)) -> Key {
+        let mut message = self.entries.buffer();
+        encode(&mut message);
+        self.enter(submission, message, Waiter::Here(None))
+    }
+
+    pub(super) fn enter(&mut self, submission: Submission, message: Vec<u8>, waiter: Waiter) -> Key {
+        let key = self.entries.add(submission, message, now(), waiter);
+        if let Some(process) = submission.process {
+            self.hand_to(key, submission, process);
+            return key;
+        }
+        let Some(g) = self.index(submission.generation).filter(|&g| !self.generations[g].closing) else {
+            self.settle(key, Outcome::Stale);
+            return key;
+        };
+        let first = self.generations[g].waiting(submission.runs).is_empty();
+        match if first { self.worker_for(g, submission) } else { None } {
+            Some(choice) => self.hand_and_ring(key, choice),
+            None => {
+                self.generations[g].waiting(submission.runs).push(submission.from, key);
+                self.count_waiting();
+                watch();
+            }
+        }
+        key
+    }
+
+    pub(super) fn hand_and_ring(&mut self, key: Key, choice: Choice) {
+        self.hand(key, choice);
+        if self.workers[choice.at].unrung() >= RING_AFTER {
+            self.ring();
+            self.drain();
+        }
+    }
+
+    /// Where a generation is among those that there are.
+    pub(super) fn index(&self, generation: u32) -> Option<usize> {
+        self.generations.iter().position(|g| g.id == generation)
+    }
+
+    pub(super) fn worker_for(&self, g: usize, submission: Submission) -> Option<Choice> {
+        let generation = &self.generations[g];
+        let expected = generation.expected(submission.route);
+        let at = choose(&self.workers, generation.id, submission.runs, expected)?;
+        Some(Choice { at, expected })
+    }
+
+    pub(super) fn hand(&mut self, key: Key, Choice { at, expected }: Choice) {
+        let has_choice = self.has_choice();
+        let Some(entry) = self.entries.get(key) else { return };
+        if entry.submission.times_handler {
+            entry.handed = now();
+        }
+        self.turn += 1;
+        let worker = &mut self.workers[at];
+        worker.last_turn = self.turn;
+        let (route, runs, deadline) = (entry.submission.route, entry.submission.runs, entry.deadline());
+        let name = entry.submission.request;
+        let is_bound = entry.submission.process.is_some() || matches!(entry.waiter, Waiter::Nobody);
+        let request = |id| Assigned { id, request: name, key, route, expected, deadline, is_bound };
+        // only workers that have one are chosen
+        let Some(lane) = worker.lane_mut(runs.into()) else { return };
+        if let Some(id) = lane.assign(&entry.message, runs, self.kill_after, request) {
+            entry.place = Place::Lane(at, runs.into(), id);
+        }
+        // R that sleeps begins, or is seen not to by `expire`: a clock for each request would cost too much
+        if lane.has_ahead() || (has_choice && !lane.sleeps() && lane.has_begun_nothing()) {
+            watch();
+        }
+        worker.count_in_flight();
+    }
+
+    /// Hands out what waits for these handlers, as long as there is a worker for it.
+    pub(super) fn pump(&mut self, g: usize, runs: Runs) {
+        if self.generations[g].waiting(runs).is_empty() {
+            return;
+        }
+        while let Some(key) = self.generations[g].waiting(runs).front() {
+            let live = self.entries.get(key).filter(|e| !matches!(e.waiter, Waiter::Answered(_)));
+            if let Some(submission) = live.map(|e| e.submission) {
+                let Some(choice) = self.worker_for(g, submission) else { break };
+                self.hand(key, choice);
+            }
+            self.generations[g].waiting(runs).pop();
+        }
+        self.count_waiting();
+    }
+
+    /// The same for all that waits.
+    pub(crate) fn pump_all(&mut self, g: usize) {
+        for runs in [Runs::R, Runs::Inline, Runs::Pool] {
+            self.pump(g, runs);
+        }
+    }
+
+    pub(super) fn count_waiting(&self) {
+        let waiting = self.generations.iter().map(Generation::waits).sum();
+        self.shared.waiting.store(waiting, Relaxed);
+        if waiting == 0 {
+            self.shared.longest.store(NOBODY, Relaxed);
+        }
+    }
+
+    /// Puts requests that a worker gave back before all that wait.
+    pub(crate) fn requeue(&mut self, back: &[Assigned]) {
+        for assigned in back.iter().rev() {
+            let Some(entry) = self.entries.get(assigned.key) else { continue };
+            entry.place = Place::Queue;
+            let Submission { generation, runs, .. } = entry.submission;
+            if let Some(g) = self.generations.iter_mut().find(|g| g.id == generation) {
+                g.waiting(runs).give_back(assigned.key);
+            }
+        }
+        self.count_waiting();
+        watch();
+    }
+
+    /// Gives a request its outcome, and wakes who waits for it.
+    pub(crate) fn settle(&mut self, key: Key, outcome: Outcome) {
+        let Some(entry) = self.entries.get(key) else { return };
+        let (counts, promised) = (entry.submission.counts, entry.promised);
+        match std::mem::replace(&mut entry.waiter, Waiter::Here(None)) {
+            Waiter::Here(waker) => {
+                entry.waiter = Waiter::Answered(outcome);
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+            }
+            Waiter::Elsewhere(number, client) => {
+                // a client that has gone has posted so, too
+                let _ = client.send(outcome);
+                self.numbers.remove(&number);
+                self.entries.remove(key);
+            }
+            Waiter::Worker(asker) => {
+                self.entries.remove(key);
+                self.task_came(key, &asker, outcome);
+            }
+            Waiter::Nobody => drop(self.entries.remove(key)),
+            answered @ Waiter::Answered(_) => {
+                entry.waiter = answered;
+                return;
+            }
+        }
+        self.tasks.end_with(key);
+        self.is_out_no_more(counts, promised);
+    }
+
+    /// What came of a request of this thread, once.
+    pub(crate) fn collect(&mut self, key: Key, waker: &Waker) -> Option<Outcome> {
+        let entry = self.entries.get(key)?;
+        match &mut entry.waiter {
+            Waiter::Here(waiting) => {
+                if !waiting.as_ref().is_some_and(|w| w.will_wake(waker)) {
+                    *waiting = Some(waker.clone());
+                }
+                None
+            }
+            Waiter::Answered(_) => match self.entries.remove(key)?.waiter {
+                Waiter::Answered(outcome) => Some(outcome),
+                _ => None,
+            },
+            Waiter::Elsewhere(..) | Waiter::Worker(_) | Waiter::Nobody => None,
+        }
+    }
+}
+
+#[cfg(any(test, feature = "fuzzing"))]
+impl Dispatcher {
+    /// Whether something waits that a worker could have now. Never after a turn.
+    pub(crate) fn stalls(&mut self) -> bool {
+        let mut fronts = Vec::new();
+        for (g, generation) in self.generations.iter_mut().enumerate() {
+            let first = |runs| Some((g, generation.waiting(runs).front()?));
+            fronts.extend([Runs::R, Runs::Inline, Runs::Pool].into_iter().filter_map(first));
+        }
+        fronts.into_iter().any(|(g, key)| {
+            let submission = self.entries.get(key).map(|entry| entry.submission);
+            submission.is_some_and(|submission| self.worker_for(g, submission).is_some())
+        })
+    }
+}
