@@ -10,11 +10,7 @@ fast_routes <- function(pr, prefix, full, folder) {
 
 # The same of a plan, whoever made it. `private`: an environment with what plumber knows of the router that is served.
 endpoint_routes <- function(plan, prefix, full, folder, private) {
-  is_hindered <- function() {
-    # warnings may be errors to others, but not in plumber
-    getOption("warn") >= 2 || !is.null(getOption("plumber.sharedSecret")) ||
-      (isTRUE(private$maxSize > 0) && !isTRUE(engine$max_body_given))
-  }
+  is_hindered <- function() .Call(C_plumber_is_hindered, private, engine)
   place <- list(
     constants = rook_constants(), prefix = prefix,
     depth = lengths(regmatches(prefix, gregexpr("/", prefix, fixed = TRUE)))
@@ -62,9 +58,9 @@ plain_handler <- function(endpoint, verb, handler, private, folder) {
   if (!is_plain) return(handler)
   writer <- endpoint$writer
   answer <- function(req, value) answer_of(value, endpoint, req, NULL, NULL)
-  plain <- list(
-    verb, paste0(endpoint$prefix, endpoint$path), as.call(list(endpoint$fn)), endpoint$envir, private, engine, working,
-    !is.null(folder), attr(writer, "native") %||% 0L, attr(writer, "type") %||% "", answer
+  plain <- .Call(
+    C_plain_endpoint_new, verb, paste0(endpoint$prefix, endpoint$path), as.call(list(endpoint$fn)), endpoint$envir,
+    private, engine, working, !is.null(folder), attr(writer, "native") %||% 0L, attr(writer, "type") %||% "", answer
   )
   # as the worker has it without calling R, where nothing is around the handler
   structure(function(req) {

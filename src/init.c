@@ -74,6 +74,8 @@ static const R_CallMethodDef calls[] = {
     CALL("opened_open", drv_call_opened_open, 2),
     CALL("pattern_parse", drv_pattern, 1),
     CALL("plain_endpoint", drv_plain_endpoint, 2),
+    CALL("plain_endpoint_new", drv_plain_endpoint_new, 11),
+    CALL("plumber_is_hindered", drv_plumber_is_hindered, 2),
     CALL("plain_response", drv_plain_response, 4),
     CALL("pointer_is_live", drv_pointer_is_live, 1),
     CALL("process_failed", drv_process_failed, 1),

@@ -6,32 +6,54 @@
 #include "values.h"
 #include <string.h>
 
-/* The elements of `endpoint`, as R/plumber-fast.R has them. */
-enum { VERB, ADDRESS, CALL, ENVIR, PRIVATE, ENGINE, WORKING, HAS_FOLDER, WRITER, TYPE, ANSWER };
+/* The elements of an endpoint, as drv_plain_endpoint_new() puts them together. */
+enum { VERB, ADDRESS, CALL, ENVIR, PRIVATE, ENGINE, WORKING, HAS_FOLDER, WRITER, TYPE, ANSWER, ELEMENTS };
 
 /* Who makes the response. */
 enum { BY_R, TEXT, JSON, UNBOXED_JSON };
 
 /* Looked up once, as this is done for each request. */
 static struct {
-  SEXP warn, secret, max_size, plumber, folders;
+  SEXP warn, secret, max_size, max_body_given, plumber, folders;
 } name;
 
 static void know_names(void) {
   if (name.warn) return;
   name.secret = Rf_install("plumber.sharedSecret");
   name.max_size = Rf_install("maxSize");
+  name.max_body_given = Rf_install("max_body_given");
   name.plumber = Rf_install("plumber");
   name.folders = Rf_install("folders");
   name.warn = Rf_install("warn");
 }
 
-/* Warnings are errors to others, but not in plumber, which may also ask for a secret, or look at sizes. */
-static int is_hindered(SEXP private) {
+static int is_true(SEXP value) { return TYPEOF(value) == LGLSXP && XLENGTH(value) == 1 && LOGICAL(value)[0] == 1; }
+
+/* Warnings are errors to others, but not in plumber, which may also ask for a secret, or look at sizes, unless the
+ * server was given a limit for these. */
+static int is_hindered(SEXP private, SEXP engine) {
   if (Rf_asInteger(Rf_GetOption1(name.warn)) >= 2) return 1;
   if (Rf_GetOption1(name.secret) != R_NilValue) return 1;
   SEXP most = Rf_findVarInFrame(private, name.max_size);
-  return Rf_isNumeric(most) && Rf_length(most) == 1 && Rf_asReal(most) > 0;
+  int is_limited = Rf_isNumeric(most) && Rf_length(most) == 1 && Rf_asReal(most) > 0;
+  return is_limited && !is_true(Rf_findVarInFrame(engine, name.max_body_given));
+}
+
+SEXP drv_plumber_is_hindered(SEXP private, SEXP engine) {
+  know_names();
+  return Rf_ScalarLogical(is_hindered(private, engine));
+}
+
+SEXP drv_plain_endpoint_new(SEXP verb, SEXP address, SEXP call, SEXP envir, SEXP private, SEXP engine, SEXP working,
+                            SEXP has_folder, SEXP writer, SEXP type, SEXP answer) {
+  const SEXP elements[ELEMENTS] = {
+    [VERB] = verb, [ADDRESS] = address, [CALL] = call, [ENVIR] = envir, [PRIVATE] = private, [ENGINE] = engine,
+    [WORKING] = working, [HAS_FOLDER] = has_folder, [WRITER] = writer, [TYPE] = type, [ANSWER] = answer,
+  };
+  SEXP endpoint = PROTECT(Rf_allocVector(VECSXP, ELEMENTS));
+  for (int i = 0; i < ELEMENTS; i++) SET_VECTOR_ELT(endpoint, i, elements[i]);
+  UNPROTECT(1);
+  return endpoint;
 }
 
 static int is_plain(SEXP req, SEXP endpoint) {
@@ -39,12 +61,12 @@ static int is_plain(SEXP req, SEXP endpoint) {
   if (!drv_request_asks_for(req, VECTOR_ELT(endpoint, VERB), VECTOR_ELT(endpoint, ADDRESS))) return 0;
   SEXP how = Rf_findVarInFrame(VECTOR_ELT(endpoint, ENGINE), name.plumber);
   if (TYPEOF(how) != STRSXP || strcmp(CHAR(STRING_ELT(how, 0)), "fast")) return 0;
-  if (Rf_asLogical(VECTOR_ELT(endpoint, HAS_FOLDER))) {
+  if (is_true(VECTOR_ELT(endpoint, HAS_FOLDER))) {
     /* a worker process with one router is in its folder already */
     SEXP folders = Rf_findVarInFrame(VECTOR_ELT(endpoint, WORKING), name.folders);
     if (TYPEOF(folders) != STRSXP || XLENGTH(folders) != 1) return 0;
   }
-  return !is_hindered(VECTOR_ELT(endpoint, PRIVATE));
+  return !is_hindered(VECTOR_ELT(endpoint, PRIVATE), VECTOR_ELT(endpoint, ENGINE));
 }
 
 static SEXP response(SEXP value, int writer, SEXP type) {
