@@ -1,11 +1,11 @@
-# deploy/nginx.conf, with a real nginx before a real app. What only the operator can know is put in: names, paths,
+# inst/deploy/nginx.conf, with a real nginx before a real app. What only the operator can know is put in: names, paths,
 # ports and a certificate.
 
 # nginx's configuration for a test: ours as an include, with everything nginx writes below `folder`.
 write_proxy_config <- function(folder, app_port, http_port, https_port) {
   config <- paste(readLines(file.path("deploy", "nginx.conf")), collapse = "\n")
   change <- function(from, to) {
-    if (!grepl(from, config, fixed = TRUE)) stop("deploy/nginx.conf does not have: ", from)
+    if (!grepl(from, config, fixed = TRUE)) stop("inst/deploy/nginx.conf does not have: ", from)
     config <<- gsub(from, to, config, fixed = TRUE)
   }
   change("127.0.0.1:8080", paste0("127.0.0.1:", app_port))
@@ -23,7 +23,7 @@ write_proxy_config <- function(folder, app_port, http_port, https_port) {
 check_proxy <- function(report) {
   nginx <- Sys.which("nginx")
   if (!nzchar(nginx) && file.exists("/usr/sbin/nginx")) nginx <- "/usr/sbin/nginx"
-  if (!nzchar(nginx)) return(cat("skipped: deploy/nginx.conf (there is no nginx)\n"))
+  if (!nzchar(nginx)) return(cat("skipped: inst/deploy/nginx.conf (there is no nginx)\n"))
   folder <- tempfile("proxy-")
   dir.create(file.path(folder, "public"), recursive = TRUE)
   writeLines("from nginx", file.path(folder, "public", "a.txt"))
@@ -50,14 +50,14 @@ check_proxy <- function(report) {
     ), error_on_status = FALSE)$stdout
   }
   up <- within(function() nzchar(curl(url("https", "/"))))
-  report("deploy/nginx.conf: nginx takes it", if (!up) readLines(log))
+  report("inst/deploy/nginx.conf: nginx takes it", if (!up) readLines(log))
   expect <- function(what, got, right) {
     if (!identical(got, right)) report(what, paste("got:", encodeString(got))) else report(what, NULL)
   }
-  expect("deploy/nginx.conf: a request reaches R", curl(url("https", "/hello/Ada")), "Hello, Ada!\n")
+  expect("inst/deploy/nginx.conf: a request reaches R", curl(url("https", "/hello/Ada")), "Hello, Ada!\n")
   expect(
-    "deploy/nginx.conf: plain HTTP is redirected",
+    "inst/deploy/nginx.conf: plain HTTP is redirected",
     curl("-o", "/dev/null", "-w", "%{http_code} %{redirect_url}", url("http", "/x")), "301 https://example.org/x"
   )
-  expect("deploy/nginx.conf: public files come from nginx", curl(url("https", "/public/a.txt")), "from nginx\n")
+  expect("inst/deploy/nginx.conf: public files come from nginx", curl(url("https", "/public/a.txt")), "from nginx\n")
 }

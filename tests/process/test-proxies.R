@@ -1,5 +1,5 @@
-# Real proxies before a server, as deploy/ has them: who the client is, by fields of HTTP and by PROXY protocol. The
-# client comes from another address than the proxy, as all of 127.0.0.0/8 is this machine.
+# Real proxies before a server, as inst/deploy/ has them: who the client is, by fields of HTTP and by PROXY protocol.
+# The client comes from another address than the proxy, as all of 127.0.0.0/8 is this machine.
 
 CLIENT <- "127.0.0.5"
 
@@ -30,10 +30,10 @@ start_proxy <- function(name, lines, url, flags = character()) {
   expect(up, name, " does not serve: ", paste(c(readLines(file), readLines(log)), collapse = "\n"))
 }
 
-# nginx on a port, with what deploy/nginx.conf has of maps and of lines about requests to drover.
+# nginx on a port, with what inst/deploy/nginx.conf has of maps and of lines about requests to drover.
 nginx_before <- function(target, port) {
   temp <- sprintf("%s_temp_path FOLDER;", c("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-  config <- readLines(file.path(root, "deploy/nginx.conf"))
+  config <- readLines(file.path(root, "inst/deploy/nginx.conf"))
   is_map <- cumsum(grepl("^map ", config)) > 0L & cumsum(grepl("^server ", config)) == 0L
   c(
     "daemon off;", "worker_processes 1;", if (Sys.info()[["user"]] == "root") "user root;", "pid FOLDER/pid;",
@@ -118,16 +118,16 @@ test("HAProxy says who the client is by PROXY protocol, version 1 and 2, before 
   expect(!any(grepl("PROXY protocol", c(plain$log(), tls$log()))), "its checks are refused")
 }, ways = 1L)
 
-test("deploy/haproxy.cfg is what HAProxy takes, and says who the client is", function() {
+test("inst/deploy/haproxy.cfg is what HAProxy takes, and says who the client is", function() {
   program("haproxy")
   server <- serve(proxied_app(), trusted_proxies = "127.0.0.1", health = TRUE, agent_check = "0")
   agent <- sub(".*agent_check=127.0.0.1:([0-9]+).*", "\\1", grep("listening on", server$log(), value = TRUE)[1L])
   ports <- free_ports(2L)
   both <- tempfile(fileext = ".pem")
   writeLines(c(readLines(pem("server.pem")), readLines(pem("server.key"))), both)
-  config <- readLines(file.path(root, "deploy/haproxy.cfg"))
+  config <- readLines(file.path(root, "inst/deploy/haproxy.cfg"))
   change <- function(from, to) {
-    expect(any(grepl(from, config, fixed = TRUE)), "deploy/haproxy.cfg does not have: ", from)
+    expect(any(grepl(from, config, fixed = TRUE)), "inst/deploy/haproxy.cfg does not have: ", from)
     config <<- gsub(from, to, config, fixed = TRUE)
   }
   change("bind :80", paste0("bind 127.0.0.1:", ports[[1L]]))
