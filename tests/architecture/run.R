@@ -259,6 +259,12 @@ check("fuzz targets are built with the package's versions of libraries", sprintf
   "tests/fuzz/Cargo.lock has %s %s", names(unlist(others)), unlist(others)
 ))
 
+check("the index of decisions has all of them", {
+  pages <- list.files("docs/decisions", "^[0-9]")
+  lines <- readLines("docs/decisions/README.md", encoding = "UTF-8")
+  setdiff(pages, sub("^- \\[[0-9]{4}\\]\\(([^)]*)\\): .*$", "\\1", lines))
+})
+
 # The files that the opening comments of R and C files name, the folders before them left out where they are known.
 named_files <- function(file) {
   lines <- readLines(file, encoding = "UTF-8", warn = FALSE)
