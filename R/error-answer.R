@@ -8,18 +8,17 @@ note_trace <- function(condition) {
   if (inherits(condition, "drover_unwound")) return()
   calls <- sys.calls()
   top <- length(calls) - 1L
-  bottom <- 1L
   # below the handler: the guard; above the error: the machinery of conditions and this function
-  while (bottom <= top && !is_bottom_call(calls[[bottom]])) bottom <- bottom + 1L
+  bottom <- bottom_of(calls, top)
   if (top > 0L && is_call_to(calls[[top]], ".handleSimpleError")) top <- top - 1L
+  stack <- stack_from(calls, if (bottom <= top) bottom else 1L)
+  note_call(condition, calls[stack$ours])
   frames <- seq_along(calls)
-  own <- are_own_frames(calls)
-  ours <- are_calls_of_ours(own)
-  note_call(condition, calls[ours])
   # where the app is when it fails: in a middleware, unless that has gone further in
-  wrapped <- vapply(calls, function(call) is_call_to(call, "middleware") || is_call_to(call, "inner"), NA)
-  last <- max(0L, which(ours & wrapped & frames <= top))
-  shown <- frames >= max(bottom, last) & frames <= top & !own & !ours
+  made <- which(stack$ours & frames <= top)
+  wrapped <- vapply(calls[made], function(call) is_call_to(call, "middleware") || is_call_to(call, "inner"), NA)
+  last <- max(0L, made[wrapped])
+  shown <- frames >= max(bottom, last) & frames <= top & !stack$own & !stack$ours
   if (last && is_call_to(calls[[last]], "middleware")) {
     shown[[last]] <- TRUE
     calls[[last]] <- quote(middleware(req, nxt))
@@ -36,26 +35,45 @@ note_call <- function(condition, ours) {
   failure$ours <- if (!is.null(call) && any(vapply(ours, is_one, NA))) call
 }
 
-# Which calls on the stack are this package's: what it puts around handlers for middleware and mounts, with what it
-# calls to catch errors. What the app has called of it, it shows.
-are_own_frames <- function(calls) {
+# Of the calls on the stack from `first` on, list(own, ours). `own`: those of this package, for what it puts around
+# handlers, middleware and mounts, with what it calls to catch errors; what the app has called of it, it shows. `ours`:
+# those that these have made of functions that are not this package's: of the app's, and of R's. The app has not written
+# them. All others are FALSE: most are below the handler, and many, and this is done for each error.
+stack_from <- function(calls, first) {
   catching <- c("tryCatch", "tryCatchList", "tryCatchOne", "doTryCatch", "withCallingHandlers")
+  package <- topenv()
   parents <- sys.parents()
-  own <- logical(length(calls))
-  for (frame in seq_along(calls)) {
-    name <- if (is.symbol(calls[[frame]][[1L]])) as.character(calls[[frame]][[1L]]) else ""
-    home <- environment(sys.function(frame))
-    is_ours <- !startsWith(name, "dr_") && !is.null(home) && identical(topenv(home), topenv())
-    own[[frame]] <- is_ours || (name %in% catching && parents[[frame]] > 0L && own[[parents[[frame]]]])
+  known <- rep(NA, length(calls))
+  is_own <- function(frame) {
+    if (is.na(known[[frame]])) {
+      name <- call_names(calls[frame])
+      home <- environment(sys.function(frame))
+      is_ours <- !startsWith(name, "dr_") && !is.null(home) && identical(topenv(home, NULL), package)
+      by <- parents[[frame]]
+      # a promise may be forced further up than it was made: then it is made by none of these
+      known[[frame]] <<- is_ours || (name %in% catching && by > 0L && by < frame && is_own(by))
+    }
+    known[[frame]]
   }
-  own
+  own <- ours <- logical(length(calls))
+  for (frame in seq_along(calls)[seq_along(calls) >= first]) {
+    own[[frame]] <- is_own(frame)
+    by <- parents[[frame]]
+    ours[[frame]] <- !own[[frame]] && by > 0L && is_own(by)
+  }
+  list(own = own, ours = ours)
 }
 
-# Which calls on the stack these functions have made, of functions that are not this package's: of the app's, by what
-# this package puts around them, and of R's. The app has not written these.
-are_calls_of_ours <- function(own) {
-  by <- sys.parents()[seq_along(own)]
-  !own & by > 0L & own[pmax(by, 1L)]
+# The place of the handler's call, the outermost that is one, among the first `top`; one more than these without any.
+bottom_of <- function(calls, top) {
+  bottom <- 1L
+  while (bottom <= top && !is_bottom_call(calls[[bottom]])) bottom <- bottom + 1L
+  bottom
+}
+
+# The names of what is called, "" where that has none.
+call_names <- function(calls) {
+  vapply(calls, function(call) if (is.symbol(call[[1L]])) as.character(call[[1L]]) else "", "")
 }
 
 is_call_to <- function(call, name) is.symbol(call[[1L]]) && identical(as.character(call[[1L]]), name)
@@ -101,7 +119,12 @@ is_abort <- function(condition) inherits(condition, "drover_error_http")
 
 # Signalled on purpose, for the client: dr_abort(), or any condition with a status.
 is_http_error <- function(condition) {
-  status <- tryCatch(condition$status, error = function(e) NULL)
+  status <- if (typeof(condition) == "list") {
+    # most are, and of a list it costs little to ask
+    .subset2(condition, "status")
+  } else {
+    tryCatch(condition$status, error = function(error) NULL)
+  }
   is.numeric(status) && length(status) == 1L && isTRUE(status >= 400 && status <= 599)
 }
 

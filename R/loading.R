@@ -49,11 +49,6 @@ load_trace <- function(calls, below, expression, file, line) {
   c(sprintf("%s at %s:%d", one_line(expression), file, line), if (length(between) > 1L) trace_of(between[-1L]))
 }
 
-# The names of what is called, "" where that has none.
-call_names <- function(calls) {
-  vapply(calls, function(call) if (is.symbol(call[[1L]])) as.character(call[[1L]]) else "", "")
-}
-
 # R shows warnings when it is back at top level, which is when the server has ended: these are shown at once.
 tell_warning <- function(text, warning) {
   # they are to be errors
