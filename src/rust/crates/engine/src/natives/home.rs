@@ -21,7 +21,7 @@ struct Home {
     watched: Option<Watched>,
     /// for the messages that are looked at: their memory goes back and forth between here and the mailbox
     messages: Vec<Message>,
-    /// who was given requests since this thread last looked, and how many
+    /// the handlers that got requests since the last flush, and how many requests
     unflushed: Option<Arc<dyn Handlers>>,
     given: u32,
 }
@@ -72,6 +72,10 @@ pub fn mailbox() -> Arc<Mailbox> {
 pub fn gave(handlers: &Arc<dyn Handlers>) {
     HOME.with_borrow_mut(|home| match home {
         Some(home) => {
+            // those of the app before, around a reload, are flushed first
+            if home.unflushed.as_ref().is_some_and(|unflushed| !Arc::ptr_eq(unflushed, handlers)) {
+                home.flush();
+            }
             home.given += 1;
             home.unflushed.get_or_insert_with(|| handlers.clone());
             if home.given >= FLUSH_AFTER {

@@ -1,14 +1,14 @@
 //! Requests that are answered later, from both sides.
 
-use super::{expire, leave, on_park, on_unpark, pending, Pending, Settled};
+use super::{expire, gave, leave, on_park, on_unpark, pending, turn, Pending, Settled};
 use admission::Late;
 use bytes::Bytes;
-use exchange::{Answer, Head, Sent, Sink};
+use exchange::{Answer, Handlers, Head, RequestView, Sent, Sink};
 use patience::until_async;
 use std::future::Future;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// More ms than any test has.
 const LONG: u64 = 600_000;
@@ -172,5 +172,34 @@ fn a_stream_outlives_its_wait_and_ends_with_its_reader() {
         drop(reader);
         assert!(sink.is_cancelled());
         assert_eq!(sink.send(Bytes::from_static(b"b"), true), Sent::Gone);
+    });
+}
+
+/// Handlers that count how often their threads are to begin.
+#[derive(Default)]
+struct Flushed(AtomicU32);
+
+impl Handlers for Flushed {
+    fn run(&self, _: u32, _: &dyn RequestView, _: &mut dyn FnMut() -> Arc<dyn Sink>) -> Option<Answer> {
+        None
+    }
+
+    fn submit(&self, _: u32, _: Vec<u8>, _: Instant, _: Arc<dyn Sink>) {}
+
+    fn flush(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn around_a_reload_the_threads_of_both_apps_begin() {
+    on_io_thread(async {
+        let _request = begun();
+        let apps = [Arc::new(Flushed::default()), Arc::new(Flushed::default())];
+        for app in &apps {
+            gave(&(app.clone() as Arc<dyn Handlers>));
+        }
+        turn();
+        assert_eq!(apps.each_ref().map(|app| app.0.load(Ordering::Relaxed)), [1, 1]);
     });
 }
