@@ -34,8 +34,8 @@ const RESETS: usize = 20;
 const RESETS_OF_OURS: usize = 1024;
 /// Those that a request has beside its header fields: method, scheme, authority, path and protocol.
 const PSEUDO_FIELDS: usize = 5;
-/// Other connections have their turn after so many rounds of requests, and between two requests after so long: looking
-/// for a file takes ten times as long as to answer from memory.
+/// Other connections have their turn after `ROUNDS` rounds of requests, and between two requests after `SLICE`:
+/// looking for a file takes ten times as long as answering from memory.
 const ROUNDS: usize = 8;
 const SLICE: Duration = Duration::from_micros(20);
 
@@ -154,7 +154,7 @@ impl Serving<'_> {
         turn::begin();
         let began = Instant::now();
         let mut ended = Poll::Pending;
-        for round in 0.. {
+        for round in 1.. {
             ended = current_transport::lend(io, || self.accept(cx));
             if ended.is_ready() || self.arrived.is_empty() {
                 break;
