@@ -41,12 +41,10 @@ run_in_jobs <- function(n, jobs, script, arguments, report) {
   within(function() {
     # asked before the results are looked for: there are none later
     all_ended <- all(file.exists(ended))
-    for (i in waiting) {
-      result <- file.path(folder, i, "result")
-      if (!file.exists(result)) next
-      report(i, readRDS(result))
-      waiting <<- setdiff(waiting, i)
-    }
+    # in one call: it is asked again and again while tests run
+    there <- file.exists(file.path(folder, waiting, "result"))
+    for (i in waiting[there]) report(i, readRDS(file.path(folder, i, "result")))
+    waiting <<- waiting[!there]
     all_ended
   }, Inf)
   for (job in running) close(job)
