@@ -3,8 +3,8 @@
 
 #' Say what an API is called
 #'
-#' What stands at the top of the description of the app, see [dr_openapi()], and of its page of documentation: a title,
-#' a version, who answers for it. Called again, it changes what it is given and keeps the rest.
+#' Sets the title, version and contact that stand at the top of the description of the app, see [dr_openapi()], and of
+#' its page of documentation. A further call changes the arguments that it is given and keeps the rest.
 #'
 #' Of an app that is mounted in another, see [dr_mount()], `tags` and `hide` count; all else is that of the app that is
 #' served. A router of the package 'plumber' has its own description: what is said here goes before it.
@@ -16,7 +16,7 @@
 #' @param ... Must be empty: arguments that follow are given by name.
 #' @param summary The same in a line: a single string.
 #' @param terms The address of its terms of service: a single string.
-#' @param contact Who answers for it: a named character vector with some of `name`, `url` and `email`.
+#' @param contact Contact for the API: a named character vector with some of `name`, `url` and `email`.
 #' @param license Its license: a named character vector with `name`, and one of `url` and `identifier` (of SPDX, such as
 #'   `"MIT"`), or none of them.
 #' @param servers Addresses that it is reached at, the first one by default: a character vector; names are descriptions.

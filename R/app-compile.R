@@ -2,11 +2,11 @@
 # starts. Not for registering (app-*.R) nor for starting (serve.R). Neighbours: app-compose.R;
 # worker-natives.R, for what C handlers need in the process that runs them.
 
-# The routes of an app and of all that is mounted in it, in order: lists of method, path, handler, timeout (seconds or
+# The routes of an app and of all apps mounted in it, in order: lists of method, path, handler, timeout (seconds or
 # NULL), on_client_gone (or NULL), max_body (bytes, or NULL), usual (see route-defaults.R), middleware (a list, the
-# outermost first) and on_error. An app's own routes go before those of the apps mounted in it. Further fields of `app`:
-# further_routes (a function of the prefix that gives routes, tried after its own), rest (a handler for whatever no
-# other route takes) and usual, of all these routes.
+# outermost first) and on_error. An app's own routes precede those of the apps mounted in it. Further fields of `app`:
+# further_routes (a function of the prefix that returns routes, tried after its own), rest (a handler for requests that
+# no other route matches) and usual (the defaults of all these routes).
 app_routes <- function(app, prefix = "", outer = list()) {
   around <- around_handlers(app, outer)
   further <- if (!is.null(app$further_routes)) app$further_routes(prefix)
@@ -69,8 +69,8 @@ app_statics <- function(app, prefix = "") {
   c(own, unlist(mounted, recursive = FALSE))
 }
 
-# The folders of a router, which the engine serves after all other static mounts. Only where nothing of this package
-# could have answered before the router: no middleware around it, no other handler for whatever comes.
+# The folders of a router, which the engine serves after all other static mounts. Only if nothing of this package could
+# answer before the router: no middleware around it, no other catch-all handler.
 router_statics <- function(app) {
   tree <- app_tree(app)
   if (sum(vapply(tree, function(one) !is.null(one$rest), NA)) != 1L) return(list())

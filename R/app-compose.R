@@ -55,9 +55,9 @@ respond <- function(inner, req, on_error) {
   })
 }
 
-# The response of what is further in, or the error that nobody took, as failed_with() has it. An error is for the
-# middleware around it first, as for tryCatch(nxt(), error = ): R asks their handlers, from the inside out, and guard()
-# last, which sends it back here by give_up().
+# The response of the inner handler, or the error that no middleware caught, as failed_with() wraps it. R offers an
+# error first to the middleware around it, as for tryCatch(nxt(), error = ), from the inside out, and last to guard(),
+# which returns it here by give_up().
 attempt <- function(inner, req) {
   error <- NULL
   delayedAssign("leave", return(failed_with(error)))
@@ -70,8 +70,8 @@ attempt <- function(inner, req) {
 
 failed_with <- function(condition) structure(list(condition = condition), class = "drover_failed")
 
-# Where C's stack was used up R has asked nobody who would have been called there, as guard() is. The calls that led to
-# it are gone: that class says so to note_trace().
+# When C's stack is exhausted, R does not run calling handlers, such as guard(). The calls that led to the error are
+# gone: the class tells note_trace() so.
 signal_again <- function(condition) {
   class(condition) <- c("drover_unwound", setdiff(class(condition), "CStackOverflowError"))
   stop(condition)

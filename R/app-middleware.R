@@ -12,17 +12,19 @@
 #' in C ([dr_get_cpp()]), for static files, and for requests that the engine answers by itself (no such route, wrong
 #' method, malformed, too large, too many).
 #'
-#' `nxt()` gives the response in one form, whatever was returned further in: a list of class `dr_response` with `status`
-#' (integer), `body` (a string, a raw vector or `NULL`; that of [dr_file()] is read when it is looked at) and `headers`
-#' (named list). [dr_set_header()] and [dr_set_cookie()] change it. When a handler returns a promise, `nxt()` gives a
-#' promise, which is never rejected: return it, or the result of `promises::then()` on it. What must also run when a
-#' handler is interrupted, because its time is over or its client has gone, belongs in [on.exit()].
+#' `nxt()` returns the response in one form, regardless of what the inner handler returned: a list of class
+#' `dr_response` with `status` (integer), `body` (a string, a raw vector or `NULL`; that of [dr_file()] is read on
+#' access) and `headers` (named list). [dr_set_header()] and [dr_set_cookie()] change it. When a handler returns a
+#' promise, `nxt()` returns a promise, which is never rejected: return it, or the result of `promises::then()` on it.
+#' Code that must also run when a handler is interrupted, because its time is over or its client has gone, belongs in
+#' [on.exit()].
 #'
-#' Errors further in, [dr_abort()] among them, are signalled to middleware around: `tryCatch(nxt(), error = )`, `try()`
-#' and `withCallingHandlers()` work as around any other call; what `tryCatch()` takes is nobody's error any more. One
-#' that no middleware takes is a response to all of them, of [dr_on_error()] or the standard one, so that what a
-#' middleware adds is on those as well; the attribute `condition` of such a response is the error. The reason of a
-#' rejected promise, and an error while a step of a promise calls `nxt()`, are always such responses.
+#' Errors of inner handlers, including those of [dr_abort()], are signalled to the middleware around:
+#' `tryCatch(nxt(), error = )`, `try()` and `withCallingHandlers()` work as around any other call; an error that
+#' `tryCatch()` catches goes no further. An error that no middleware catches reaches all of them as a response, that of
+#' [dr_on_error()] or the standard one, so that header fields that a middleware adds are on error responses as well; the
+#' attribute `condition` of such a response is the error. The reason of a rejected promise, and an error while a step of
+#' a promise calls `nxt()`, are always such responses.
 #'
 #' Fields may be assigned to the request (`req$user <- "ada"`); everything further in sees them.
 #'
@@ -60,14 +62,14 @@ dr_use <- function(app, middleware) {
 #' A body that cannot be read, such as malformed JSON, is an error of class `drover_error_body` and, with its status in
 #' `err$status`, of `drover_error_http`. Errors of C handlers do not come here.
 #'
-#' @section Errors of the engine: 401, 403, 404, 405, 413, 429, 502, 503 and 504 are answered by the engine, which does
-#'   not wait for R: it asks the function of the app that is served (not of one mounted in it) once for each of them,
-#'   when the app is loaded or reloaded and its start hooks have run, and keeps the bodies and header fields that it
-#'   gives. The status stays what it is, whatever the function gives. Errors of this kind are of class
-#'   `drover_error_engine` as well as `drover_error_http`; a function that reports errors somewhere should leave these
-#'   out. As there is no client yet, all that can be read of the request is `req$headers$accept`: `"application/json"`,
-#'   and if the function looks at it, it is asked again for all other clients, with `"text/html"`. Where it fails, reads
-#'   something else or returns a promise, the standard answer is sent, and a line of the log says so.
+#' @section Errors of the engine: The engine answers 401, 403, 404, 405, 413, 429, 502, 503 and 504 without waiting for
+#'   R: it calls the function of the app that is served (not of one mounted in it) once for each of them, when the app
+#'   is loaded or reloaded and its start hooks have run, and keeps the bodies and header fields that the function
+#'   returns. The function cannot change the status. Errors of this kind are of class `drover_error_engine` as well as
+#'   `drover_error_http`; a function that reports errors elsewhere should leave these out. As there is no client yet,
+#'   `req$headers$accept` is all that can be read of the request: `"application/json"`, and if the function reads it, it
+#'   is called again for all other clients, with `"text/html"`. If the function fails, reads another field or returns a
+#'   promise, the engine sends the standard answer and logs this.
 #'
 #' @section Routers of plumber: Errors in their endpoints are plumber's to answer, by `pr_set_error()`. Given a router,
 #'   in a function with `#* @plumber` for example, `dr_on_error()` gives those of the engine the form of the others.

@@ -5,7 +5,7 @@
 # CONNECT and TRACE are refused by the engine.
 known_methods <- c("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
-# The lists of an app that hold routes, by who runs them. A method and a path are in one of them.
+# The lists of an app that hold routes, by the kind of handler. A method and a path are in one of them.
 route_fields <- c("routes", "cpp_routes", "cpp_stream_routes")
 
 # The one way into these lists.
@@ -23,7 +23,7 @@ put_route <- function(app, field, route, call) {
     )
   }
   routes <- app[[field]]
-  # nobody else has it then, so that it grows in place: an app may have thousands
+  # drop the app's reference, so that the list grows in place: an app may have thousands of routes
   assign(field, NULL, envir = app)
   if (identical(before, field)) {
     routes[[key]] <- route
@@ -98,8 +98,8 @@ route_timeout <- function(timeout, call) {
 #' @section What a handler returns: A string (sent as `text/plain`), a raw vector (`application/octet-stream`), a
 #' response ([dr_response()], [dr_json()], [dr_file()], ...), a list, data frame or other vector (sent as JSON, single
 #' values without brackets), `NULL` (204 No Content), a condition that carries a status ([dr_abort()]), or a promise of
-#' one of these. Lists are data, whatever their names are: only [dr_response()] and its like make responses. Anything
-#' else, and any error, is answered with 500, without a reason for the client and with one in the log.
+#' one of these. Lists are data, regardless of their names: only [dr_response()] and its like make responses. Any other
+#' value, and any error, is answered with 500; the log has the reason, the client gets none.
 #'
 #' @param app An app, see [dr_app()].
 #' @param path The path: a single string.

@@ -99,7 +99,7 @@ async_error <- function(why) {
   structure(class = c("drover_error_async", "drover_error", "error", "condition"), fields)
 }
 
-# The server has ended, and nobody will say what has come of them.
+# Rejects the promises of waiting tasks: the server has ended, and no outcome will arrive.
 give_up_tasks <- function() {
   for (name in ls(waiting)) {
     promise <- waiting[[name]]

@@ -1,10 +1,10 @@
 # Names and passwords. Neighbours: auth.R; auth-password.R, which makes hashes.
 
-#' Let in those who have a password
+#' Require a name and password
 #'
-#' Requests below the paths that it covers need a name and a password (`Authorization: Basic`, RFC 7617): browsers ask
-#' for them. The engine refuses all others with 401, before R hears of them; handlers read in `req$auth$user` who it is.
-#' Of passwords only hashes are kept, by Argon2: [dr_password_hash()] makes them.
+#' Requests below the paths that it covers need a name and a password (`Authorization: Basic`, RFC 7617), for which
+#' browsers ask the user. The engine refuses all others with 401, before R hears of them; handlers read the user's name
+#' in `req$auth$user`. Only hashes of passwords are kept, by Argon2: [dr_password_hash()] makes them.
 #'
 #' Use it with TLS ([dr_tls()], or a proxy): names and passwords are sent with each request as they are.
 #'

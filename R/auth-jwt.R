@@ -1,6 +1,6 @@
 # JSON Web Tokens. Neighbours: auth.R; the engine's crate identity, which says what is a right one.
 
-#' Let in those who have a JSON Web Token
+#' Require a JSON Web Token
 #'
 #' Requests below the paths that it covers need a token (`Authorization: Bearer`) that an issuer has signed, such as an
 #' identity provider of OpenID Connect. The engine checks signature and claims and refuses all others with 401, before R
@@ -18,9 +18,9 @@
 #' @inheritParams dr_auth_basic
 #' @param algorithms The algorithms that may be used: a character vector out of `"HS256"`, `"HS384"`, `"HS512"`,
 #'   `"RS256"`, `"RS384"`, `"RS512"`, `"PS256"`, `"PS384"`, `"PS512"`, `"ES256"`, `"ES384"` and `"EdDSA"`.
-#' @param issuer Who may have made a token, the claim `iss`: a character vector, or `NULL` for anybody who has the key.
-#' @param audience Whom it may be meant for, the claim `aud`: a character vector, or `NULL` for tokens that name nobody;
-#'   those that name somebody are refused then.
+#' @param issuer Accepted issuers, the claim `iss`: a character vector, or `NULL` for any issuer that has the key.
+#' @param audience Accepted audiences, the claim `aud`: a character vector, or `NULL` for tokens without an audience;
+#'   tokens with one are refused then.
 #' @param file Files of keys: a character vector, or `NULL`. A public key in PEM, a set of keys in JSON (JWKS, RFC
 #'   7517), or for `HS` algorithms the secret itself, of at least as many bytes as the hash has.
 #' @param env The name of an environment variable with the secret, for `HS` algorithms: a single string, or `NULL`.

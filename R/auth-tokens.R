@@ -1,6 +1,6 @@
 # Tokens and keys that were handed out. Neighbours: auth.R; auth-password.R, which makes hashes of them.
 
-#' Let in those who have a token or key
+#' Require a token or key
 #'
 #' Requests below the paths that it covers need a secret that you have handed out: `dr_auth_bearer()` takes it from
 #' `Authorization: Bearer` (RFC 6750), `dr_auth_key()` from a header field of its own. The engine refuses all others
@@ -11,17 +11,17 @@
 #' too.
 #'
 #' @inheritParams dr_auth_basic
-#' @param tokens,keys The secrets, each of at least 16 bytes: a character vector with the names of those who have them,
-#'   or `NULL`. `"sha256:"` and 64 hexadecimal digits stand for a secret by its hash: `printf %s SECRET | sha256sum`.
+#' @param tokens,keys The secrets, each of at least 16 bytes: a character vector with the names of their holders, or
+#'   `NULL`. `"sha256:"` and 64 hexadecimal digits stand for a secret by its hash: `printf %s SECRET | sha256sum`.
 #' @param file A file of them, or `NULL`: `name:secret` or `name:sha256:hash` in each line; `#` begins a comment.
-#' @param env Names of environment variables that they are in: a character vector with the names of those who have them,
-#'   or `NULL`.
+#' @param env Names of environment variables with the secrets: a character vector with the names of their holders, or
+#'   `NULL`.
 #' @param header The name of the header field: a single string.
 #' @inherit dr_auth_basic return
 #' @inheritSection dr_auth_basic Several ways
 #' @inheritSection dr_auth_basic Secrets
 #' @inheritSection dr_auth_basic Errors
-#' @seealso [dr_auth_jwt()] for tokens that say themselves who their bearer is, [dr_auth_basic()]
+#' @seealso [dr_auth_jwt()] for tokens that name their bearer, [dr_auth_basic()]
 #' @examples
 #' app <- dr_app()
 #' dr_post(app, "/builds", function(req) list(by = req$auth$user))

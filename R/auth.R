@@ -1,5 +1,5 @@
-# Who asks: what the ways to say it have in common. Each has a file: auth-basic.R, auth-tokens.R, auth-jwt.R.
-# Neighbours: policy.R; the engine's src/rust/crates/engine/src/edge/auth, which asks.
+# Authentication: what its schemes have in common. Each has a file: auth-basic.R, auth-tokens.R, auth-jwt.R. Neighbours:
+# policy.R; the engine's src/rust/crates/engine/src/edge/auth, which checks credentials.
 
 # Registers one. `by`: a named list with one element, as the engine reads it.
 add_auth <- function(app, by, realm, optional, routes, call) {

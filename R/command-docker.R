@@ -58,8 +58,8 @@ dr_write_docker <- function(file = "app.R", port = 8080L, base = NULL, force = F
 
 is_file_name <- function(name) !grepl("[\"'\\\\[:cntrl:]]", name)
 
-# What the image does not need, and what would make it another one at each build; and files that people keep passwords
-# and keys in, which are for whoever runs the image to give: everybody who has it could read them.
+# Files that the image does not need or that would change it at each build; and files with passwords and keys, which the
+# user who runs the image supplies: anybody with the image could read them.
 docker_ignored <- c(
   ".git", ".gitignore", ".Rproj.user", ".Rhistory", ".RData", "*.Rproj", "renv/library", "renv/staging", "*.log",
   "Dockerfile", ".dockerignore", paste0("**/", c(
@@ -154,7 +154,7 @@ install_packages <- function(packages, then = NULL) {
   sprintf("RUN Rscript -e '%s'", paste(code, collapse = "; "))
 }
 
-# Of the user that the app runs as: a number, which those who start the image can check.
+# The user id that the app runs as: a number, so that container platforms can check it.
 docker_user <- 10001L
 docker_add_user <- paste("useradd --system --create-home --uid", docker_user, "app")
 

@@ -33,7 +33,7 @@
 #' @export
 dr_abort <- function(status, message = NULL, ..., headers = list()) {
   own <- c("status", "message", "headers")
-  # fields may have any name, but one that nearly is an argument was meant to be it
+  # fields may have any name, but one that is nearly the name of an argument is a misspelling
   for (name in setdiff(names(sys.call())[-1L], c("", own))) {
     if (min(utils::adist(name, own)) == 1L || startsWith("headers", name)) stop_name(name, own, sys.call())
   }

@@ -23,12 +23,12 @@ note_trace <- function(condition) {
     shown[[last]] <- TRUE
     calls[[last]] <- quote(middleware(req, nxt))
   }
-  # the handler, whatever middleware is around it
+  # the handler, with or without middleware around it
   shown[bottom[bottom <= top]] <- TRUE
   failure$trace <- trace_of(calls[shown])
 }
 
-# A call such as fn(...), by which this package calls the app's function, says nothing to those who wrote that.
+# A call such as fn(...), by which this package calls the app's function, tells the author of the app nothing.
 note_call <- function(condition, ours) {
   call <- tryCatch(conditionCall(condition), error = function(error) NULL)
   is_one <- function(one) identical(as.list(one), as.list(call))
@@ -108,7 +108,7 @@ take_trace <- function() {
   trace <- failure$trace
   failure$trace <- NULL
   if (!is.null(trace)) return(trace)
-  # when C's stack is used up, R asks nobody before all calls are gone
+  # when C's stack is exhausted, R calls no handler before it has unwound all calls
   state <- .Call(C_worker_state)
   if (state[[2L]]) c(sprintf("`%s`(req)", engine$names[[state[[3L]]]]), "...")
 }

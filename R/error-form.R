@@ -22,7 +22,7 @@ own_errors <- function(on_error) {
     ours <- if (is_slow) "it took too long" else tryCatch(
       own_error(on_error, status), error = function(error) valid_text(conditionMessage(error))
     )
-    # who has not answered in time once is not asked again
+  # once the function was too slow, it is not called again
     is_slow <- is_slow || elapsed() - began >= own_error_time
     if (is.list(ours)) answers <- c(answers, ours) else problems[[as.character(status)]] <- ours
   }

@@ -1,7 +1,7 @@
 # Hooks: collected from the apps that are served, and called. Not for registering them: app-hooks.R.
 
-# NULL, or the message of the first that failed. Warnings are logged: nobody would ever see them. Time limits that a
-# hook sets hold, which R sees to where it looks for interrupts.
+# NULL, or the message of the first that failed. Warnings are logged: a worker would never show them. Time limits that a
+# hook sets hold, as R checks them where it checks for interrupts.
 run_worker_hooks <- function(hooks) {
   warn <- function(condition) {
     log_line("warn", paste("warning:", describe_condition(condition)))

@@ -1,4 +1,4 @@
-# What a value is, for those who are given any. Neighbour: servable.R, the same of apps.
+# Predicates and properties of values and functions. Neighbour: servable.R, the same for apps.
 
 is_string <- function(x) is.character(x) && length(x) == 1L && !is.na(x)
 

@@ -17,7 +17,7 @@ load_file <- function(given, kind = "auto", arguments = NULL) {
   })
   if (!is.null(arguments)) be_started_for(found, arguments)
   if (is.null(found$path) || identical(normalizePath(given), found$path)) return(load_found(found))
-  # who has named a folder, or a _server.yml, is to know which file fails
+  # for a folder or a _server.yml, the message names the file that fails
   withCallingHandlers(load_found(found), drover_error_load = function(error) {
     stop_load(basename(found$path), ": ", conditionMessage(error))
   })
@@ -60,7 +60,7 @@ split_arguments <- function(words) {
 }
 
 load_script <- function(file) {
-  # as those who plumb() an entrypoint have it
+  # an entrypoint expects plumber attached, as for users of plumb()
   if (grepl("^entrypoint[.]r$", basename(file), ignore.case = TRUE) && is_installed("plumber")) attach_plumber()
   evaluate_file(file)
 }

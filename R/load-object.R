@@ -30,8 +30,8 @@ as_app <- function(x, arg = "app", call = sys.call(-1L)) {
 #'
 #' The request is what httpuv gives: an environment with `REQUEST_METHOD`, `PATH_INFO` and `QUERY_STRING` (both as they
 #' were sent), `HTTP_*`, `HEADERS`, `rook.input` with `read()`, `read_lines()` and `rewind()`, and so on. `SCRIPT_NAME`
-#' is the path where the app is mounted, which `PATH_INFO` leaves out. `SERVER_NAME` and `SERVER_PORT` are what the
-#' client has asked for, by its field `Host`. `REMOTE_USER` is who asks, where that is known, see [dr_auth_basic()].
+#' is the path where the app is mounted, which `PATH_INFO` leaves out. `SERVER_NAME` and `SERVER_PORT` are those of the
+#' client's field `Host`. `REMOTE_USER` is the name of the authenticated user, if there is one, see [dr_auth_basic()].
 #'
 #' Apps that are put together from the parts of the package Rook (`Builder`, `URLMap`, `App`, `Brewery`, `File`,
 #' `Static`, `Request`, `Response`) run as they are. An `Rhttpd` of Rook answers as its apps do, each below

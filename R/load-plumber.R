@@ -23,9 +23,8 @@ load_plumber <- function(file) {
   )
 }
 
-# What an expression opens came from its line. Further, plumber catches the error of an expression, and keeps no more
-# than its message: so the calls that led there are noted inside of what it evaluates, for somebody who works on the
-# file.
+# Records the line of the expression that opens a resource. As plumber catches the error of an expression and keeps only
+# its message, the evaluated code also notes the calls that led to it, for a developer of the file.
 watch_blocks <- function(file) {
   loading$name <- file
   evaluate <- asNamespace("plumber")$evaluateBlock
@@ -35,7 +34,7 @@ watch_blocks <- function(file) {
     line <- srcref[[1L]]
     if (loading$trace) expr <- noting_calls(expr, line)
     evaluate(srcref, file, expr, envir, ...)
-    # here `file` is its text; who calls has the name, also of a file that is read by one
+    # here `file` is the text; the caller has the name, also when one file reads another
     name <- get0("file", parent.frame(), mode = "character")
     if (is_string(name)) came_from(name, line)
   }

@@ -6,7 +6,8 @@ note_runs <- function() {
   when_loaded("plumber", function() {
     get("Plumber", asNamespace("plumber"))$set("public", "run", run_router, overwrite = TRUE)
   })
-  # its pr_run() is in front of this package's, and attaching it says so: to nobody who has asked for this package
+  # plumber's pr_run() masks this package's; with the same function in both places, attaching plumber reports no
+  # conflict
   when_attached("plumber", function() replace_attached("drover", "pr_run", plumber::pr_run))
   when_loaded("httpuv", function() {
     for (name in c("runServer", "startServer")) stand_in("httpuv", name, run_httpuv(paste0(name, "()")))

@@ -1,9 +1,9 @@
 # A file that is being loaded: what is known of it, its text, how its errors and warnings are told, and what its code
 # finds in the place of others' functions. Neighbours: load-app.R, which loads it; annotations.R.
 
-# While a file is loaded: `file`, and what a dr_serve() in it was given (`registered`). `ahead`: of its expressions, the
-# one that is evaluated and those after it; `rook`: servers of Rook that it has. `trace`: errors are told with the calls
-# that led to them, for a person who works on the file.
+# While a file is loaded: `file`, and the arguments of a dr_serve() in it (`registered`). `ahead`: the expression that
+# is evaluated and those after it; `rook`: the Rook servers in the file. `trace`: errors are reported with the calls
+# that led to them, for a developer of the file.
 loading <- list2env(list(trace = FALSE), parent = emptyenv())
 
 is_loading <- function() !is.null(loading$file)
@@ -13,7 +13,7 @@ is_loading <- function() !is.null(loading$file)
 # the file is for the time after the server, or keeps a program alive beside it.
 register_app <- function(app, on_worker_start, on_worker_stop, given, by = "dr_serve()") {
   loading$registered <- list(app = app, on_worker_start = on_worker_start, on_worker_stop = on_worker_stop)
-  # `block` means nothing where nobody waits for it
+  # `block` has no effect here: the call never returns
   unused <- setdiff(given, c("", "app", "on_worker_start", "on_worker_stop", "block"))
   if (length(unused)) {
     message(
@@ -40,8 +40,8 @@ parse_file <- function(file) {
   )
 }
 
-# The line of the file that fails, and the calls from there to the error. The first `below` calls are of those who load
-# it, NA when that is not known; on top are those of the condition.
+# The line of the file that fails, and the calls from there to the error. The first `below` calls are those of the
+# loader, NA when their number is not known; the last ones are those of the condition.
 load_trace <- function(calls, below, expression, file, line) {
   last <- max(which(!call_names(calls) %in% c("", ".handleSimpleError", "h", "stop", "stop_drover")))
   between <- if (!is.na(below) && last > below) calls[seq(below + 1L, last)]

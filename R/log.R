@@ -7,8 +7,8 @@
 #' process, with its process id. Where the server runs no code of yours, as in a test of a handler, the line becomes a
 #' [message()].
 #'
-#' Whatever is in the text and the fields stays text: with `log_format = "text"` line ends and control characters are
-#' written as escapes, with `"json"` as JSON has it. So a client cannot forge a line.
+#' The text and the fields stay text: with `log_format = "text"` line ends and control characters are written as
+#' escapes, with `"json"` as JSON has it. So a client cannot forge a line.
 #'
 #' @param level `"debug"`, `"info"`, `"warn"` or `"error"`. Lines below the setting `log_level` of [dr_serve()] are not
 #'   written.

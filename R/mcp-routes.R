@@ -46,7 +46,7 @@ covers_path <- function(pattern, path) {
   all(wanted == there | wanted == "*" | there == "*")
 }
 
-# Who may ask is decided by the path of the endpoint.
+# The path of the endpoint decides which authentication applies.
 check_as_open <- function(route, endpoint, policies, call) {
   for (policy in policies) {
     if (!identical(names(policy$rule), "auth") || isTRUE(policy$rule$auth$optional)) next

@@ -28,9 +28,10 @@
 #'   rest of the route's own policies do not count for a call of the tool. A route behind [dr_auth_basic()] or its like
 #'   that does not cover the endpoint, too, would be open: it is an error.
 #'
-#' @section Who may call: Pages of other sites may not: as with [dr_csrf()], requests of browsers must come from the
-#'   same site or from `trusted`. Put [dr_auth_bearer()] or [dr_auth_jwt()] in front of it (`routes = "/mcp"`) unless
-#'   everybody who reaches the server may call the tools; `req$auth` says who asks.
+#' @section Access control: Pages of other sites may not call tools: as with [dr_csrf()], requests of browsers must come
+#'   from the same site or from `trusted`. Put [dr_auth_bearer()] or [dr_auth_jwt()] in front of the endpoint
+#'   (`routes = "/mcp"`) unless every client that reaches the server may call the tools; `req$auth` identifies the
+#'   client.
 #'
 #' @param app An app, see [dr_app()].
 #' @param path The path of the endpoint: a single string.
@@ -43,8 +44,7 @@
 #' @inheritParams routes
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described; when the app is served, also when two
-#'   tools have the same name, or a route that becomes a tool is behind a policy of who may ask that does not cover the
-#'   endpoint.
+#'   tools have the same name, or a route that becomes a tool is behind authentication that does not cover the endpoint.
 #' @seealso [dr_tool()], [dr_progress()]
 #' @examples
 #' app <- dr_app()

@@ -1,8 +1,8 @@
-# Who may call an operation, and which refusals cover its path: of the policies of an app, see policy.R. The engine
-# decides by the same rules (src/rust/crates/engine/src/edge/policies.rs). Neighbour: openapi-operations.R.
+# Authentication of operations, and the refusals that cover their paths, from the policies of an app, see policy.R. The
+# engine decides by the same rules (src/rust/crates/engine/src/edge/policies.rs). Neighbour: openapi-operations.R.
 
-# list(schemes, security, errors): ways to say who asks, by name; and for each operation its alternatives (NULL: anybody
-# may ask) and the names of errors.
+# list(schemes, security, errors): security schemes by name; and for each operation its alternatives (NULL: no
+# authentication) and the names of errors.
 guards_of <- function(policies, operations) {
   n <- length(operations)
   canonical <- vapply(operations, `[[`, "", "canonical")

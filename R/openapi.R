@@ -1,12 +1,12 @@
 # The description of an app as an API, by OpenAPI 3.1: one list for all that it answers. Not for serving it: that is the
 # engine's (src/rust/crates/engine/src/edge/docs.rs). Neighbours: about.R (title, version), openapi-operations.R (a
-# route), openapi-security.R (who may ask), openapi-errors.R, openapi-plumber.R (what plumber says of its endpoints).
+# route), openapi-security.R (authentication), openapi-errors.R, openapi-plumber.R (what plumber says of its endpoints).
 
 #' Describe an app by OpenAPI
 #'
-#' The description of what an app answers, by OpenAPI 3.1: paths and methods, params, bodies, responses, who may ask and
-#' which errors there are. It is made of what the app has registered: placeholders of paths, the types, summaries and
-#' tags of [dr_get()] and its kin, [dr_about()], and what covers a path, such as [dr_auth_jwt()] and [dr_rate_limit()].
+#' The description of what an app answers, by OpenAPI 3.1: paths and methods, params, bodies, responses, authentication
+#' and errors. It is made of what the app has registered: placeholders of paths, the types, summaries and tags of
+#' [dr_get()] and its kin, [dr_about()], and policies that cover a path, such as [dr_auth_jwt()] and [dr_rate_limit()].
 #' A server has it at `/openapi.json` and `/openapi.yaml`, and a page of documentation at `/__docs__/`, see `docs` of
 #' [dr_serve()]; `drover openapi FILE` writes it without serving.
 #'
@@ -48,8 +48,8 @@ served_openapi <- function(app, docs) {
   })
 }
 
-# Not where an app takes all paths and nobody knows which it has, nor, unless that was asked for, where a router of
-# plumber has a page of its own, or was run without one.
+# Not for an app that takes all paths and declares none, nor, unless it was asked for, for a router of plumber that has
+# a page of its own or was run without one.
 is_describable <- function(app, docs) {
   is_unknown <- !is.null(app$rest) && !is_plumber(app$source) && is.null(app$annotated)
   if (is_unknown || (docs == "auto" && (isTRUE(app$has_docs) || isFALSE(app$run$docs)))) return(FALSE)

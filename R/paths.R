@@ -27,6 +27,6 @@ mount_depth <- function(route) {
 # By pattern. There are as many as there are routes.
 depths <- new.env(parent = emptyenv())
 
-# list(path, query, before, rest) of "/a%20b?c=d", as they were sent; the query has its "?". `before`: so many segments
-# of the path; `rest`: the others, which is never empty.
+# list(path, query, before, rest) of "/a%20b?c=d", as they were sent; the query has its "?". `before`: the first `depth`
+# segments of the path; `rest`: the others, never empty.
 split_target <- function(url, depth = 0L) .Call(C_rook_target, url, depth)

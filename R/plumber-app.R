@@ -37,7 +37,7 @@ router_hooks <- function(pr) {
   c(own, unlist(lapply(unname(Filter(is_plumber, pr$mounts)), router_hooks), recursive = FALSE))
 }
 
-# Where a router has nothing to say to who asks for its root, as in a browser, that leads to the docs page.
+# Redirects a GET of the root, as from a browser, to the docs page if the router has no answer for it.
 to_docs <- function(handler, has_docs) {
   force(handler)
   force(has_docs)

@@ -3,20 +3,19 @@
 
 #' Keep responses, and give them again without R
 #'
-#' The engine keeps responses of handlers, and answers requests for the same with them: no worker is asked, however busy
-#' all are. Of requests for what is not kept, one goes to the handler; those that come meanwhile wait for its response,
-#' so that a thousand clients who want the same at the same time cost one call of R.
+#' The engine keeps responses of handlers, and answers further requests for the same with them, without a worker,
+#' however busy all are. Of concurrent requests for a response that is not kept, one goes to the handler; the others
+#' wait for its response, so that a thousand clients with the same request at the same time cost one call of R.
 #'
-#' What may be kept follows the rules for shared caches (RFC 9111): of `GET`, complete, and neither `no-store`,
-#' `no-cache` nor `private` in `Cache-Control`, without `Set-Cookie`, and not in answer to a request that says who asks
-#' (`Authorization`, `Cookie`, a client certificate), unless the response says `public` or `s-maxage`. What the response
-#' says of how long it is fresh (`Cache-Control: max-age`, `s-maxage`, `Expires`) goes before `ttl`. Errors are not kept
-#' unless they say for how long, nor are streams. Everything else goes to the handler as ever.
+#' What may be kept follows the rules for shared caches (RFC 9111): responses to `GET`, complete, with neither
+#' `no-store`, `no-cache` nor `private` in `Cache-Control`, without `Set-Cookie`, and not in answer to a request with
+#' credentials (`Authorization`, `Cookie`, a client certificate), unless the response says `public` or `s-maxage`. The
+#' lifetime in a response (`Cache-Control: max-age`, `s-maxage`, `Expires`) takes precedence over `ttl`. Errors are not
+#' kept unless they state a lifetime, nor are streams. All other requests go to the handler as usual.
 #'
-#' A response from the cache has `Age`, in seconds. `Cache-Status` (RFC 9211) says what happened:
-#' `drover; hit; ttl=42` (fresh for 42 seconds more; below 0: stale), `drover; fwd=miss; stored`,
-#' `drover; fwd=miss; collapsed` (it has waited for another request), `drover; fwd=miss` (not kept), or
-#' `drover; fwd=bypass` (it says who asks).
+#' A response from the cache has `Age`, in seconds. `Cache-Status` (RFC 9211) says what happened: `drover; hit; ttl=42`
+#' (fresh for 42 seconds more; below 0: stale), `drover; fwd=miss; stored`, `drover; fwd=miss; collapsed` (it has waited
+#' for another request), `drover; fwd=miss` (not kept), or `drover; fwd=bypass` (the request has credentials).
 #'
 #' @section The same request: scheme, host, path and query as they were sent, and the header fields that the response
 #'   names in `Vary`. **What a handler reads beyond that must be in `vary`**: if it greets by `Accept-Language` without
@@ -42,8 +41,8 @@
 #'   while the handler makes a new one: whole seconds, or a time.
 #' @param stale_if_error For so long after that, it is given when there is an error instead of a new one (a status of
 #'   500 and above: the handler fails, takes too long, or the queue is full): whole seconds, or a time.
-#' @param credentials `TRUE` to treat requests that say who asks like all others. Only where the answer is the same for
-#'   all who may ask, or `vary` has what tells them apart: otherwise one gets what is another's.
+#' @param credentials `TRUE` to treat requests with credentials like all others. Only if the answer is the same for all
+#'   permitted clients, or `vary` names the fields that differ: otherwise a client gets another client's response.
 #' @param etag `TRUE` to give responses an `ETag` that have none: a hash of the body. Clients that have a body already
 #'   get 304 instead, also of responses that are not kept (of up to 1 MB, status 200).
 #' @param max_bytes Most memory for all responses of this cache: bytes, or a size such as `"64MB"`. What is asked for

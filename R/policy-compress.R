@@ -21,11 +21,11 @@
 #'   `Vary: Accept-Encoding` is in every response that is compressed for some clients. A strong `ETag` becomes a weak
 #'   one: compare `If-None-Match` without regard to `W/`.
 #'
-#' @section Secrets: By the length of a compressed response somebody who can make a browser send requests, and listen to
-#'   what comes back, finds out what is in it, if it also repeats a part of the request (the BREACH attack). Therefore
-#'   nothing is compressed for requests with `Cookie`, `Authorization` or a client certificate, nor are responses with
-#'   `Set-Cookie`, unless `credentials` is `TRUE`: for routes whose responses repeat nothing of the request, or have no
-#'   secrets.
+#' @section Secrets: The length of a compressed response reveals its content to an attacker that can make a browser send
+#'   requests, and listen to the responses, if the response also repeats a part of the request (the BREACH attack).
+#'   Therefore nothing is compressed for requests with `Cookie`, `Authorization` or a client certificate, nor are
+#'   responses with `Set-Cookie`, unless `credentials` is `TRUE`: for routes whose responses repeat nothing of the
+#'   request, or have no secrets.
 #'
 #' @section Compressed requests: A body that is not what its field says gets 400; another encoding than those in
 #'   `encodings`, or several, 415 with `Accept-Encoding`. `max_body` of [dr_limits()] holds for the unpacked body, and
@@ -42,7 +42,7 @@
 #'   `"*+json"`. `NULL` for text, JSON, XML, JavaScript, YAML, WebAssembly and streams of events.
 #' @param min_size Shorter bodies are sent as they are: a single number of bytes, or a size such as `"2kB"`.
 #' @param level How hard to try: a named numeric vector, `zstd` from 1 to 19 and `gzip` from 1 to 9.
-#' @param credentials `TRUE` to compress also for clients that show who they are, see Secrets.
+#' @param credentials `TRUE` to compress also for clients with credentials, see Secrets.
 #' @param routes Paths below which it holds: a character vector, such as `"/api"`, with placeholders as in [dr_get()];
 #'   `NULL` for all paths of the app.
 #' @param max_ratio How many times its size a body may unpack to: a single integer.

@@ -15,14 +15,14 @@
 #' A pre-flight is answered with 204 before all else, for a path that is unknown as well: with the methods that the path
 #' has, the fields that may be sent, and how long the answer holds. A page that is not let in is told nothing.
 #'
-#' CORS lets pages in; it keeps nobody out. A request of a page that may not read the response is answered all the same,
-#' the browser only does not hand it on: see [dr_csrf()] for requests that are not to be answered. WebSockets have a
-#' rule of their own, `origins` of [dr_ws()].
+#' CORS admits pages; it blocks no requests. The server also answers a page that may not read the response, and the
+#' browser withholds it: see [dr_csrf()] for refusing requests. WebSockets have a rule of their own, `origins` of
+#' [dr_ws()].
 #'
 #' @section Several policies: A policy covers paths: those of the app, when it is mounted all below its prefix, or those
-#'   below `routes`. It covers whatever is there, also static files and what other apps answer there. When several cover
-#'   a request the closest one counts alone: that of a mounted app goes before that of the app around it, and of one app
-#'   the one that was registered last.
+#'   below `routes`. It covers everything there, including static files and answers of other apps. When several cover a
+#'   request the closest one counts alone: that of a mounted app takes precedence over that of the app around it, and of
+#'   one app the one that was registered last.
 #'
 #' @param app An app, see [dr_app()]. Of a router of plumber or an app of httpuv or Rook, [dr_rook()] makes one.
 #' @param origins Whose pages: a character vector of origins, that is scheme, host and, unless it is the usual one,

@@ -27,12 +27,13 @@
 #'   is not among them, all clients have the proxy's address.
 #'
 #'   `dr_key_header()`, `dr_key_cookie()` and `dr_key_param()` are for what clients send: a field, a cookie, or the
-#'   value of a placeholder of the route, such as the name of an account. Who makes up a new value for each request is a
-#'   new client each time: add a limit by address, or for all clients. Requests without it count together.
+#'   value of a placeholder of the route, such as the name of an account. A client that makes up a new value for each
+#'   request counts as a new client each time: add a limit by address, or for all clients. Requests without the value
+#'   count together.
 #'
-#'   `dr_key_claim()` is for what is known of a client that has said who it is, see [dr_auth_jwt()]: a claim of its
-#'   token that is a string or number, or `"sub"`, which is also the name of a user, token or key. Such a limit counts
-#'   what has passed the others: a request that it refuses has counted there.
+#'   `dr_key_claim()` is for authenticated clients, see [dr_auth_jwt()]: a claim of the token that is a string or
+#'   number, or `"sub"`, which is also the name of a user, token or key. Such a limit counts requests that have passed
+#'   the others: a request that it refuses has counted there.
 #'
 #'   A limit remembers 65,536 clients, in 2 MB. When there are more, those are forgotten first that have used the least
 #'   of their capacity, never one that is refused as long as there are others.

@@ -1,17 +1,17 @@
-# How far a computation is, for whoever waits for it. Neighbour: mcp.R, whose clients may ask to be told.
+# Progress of a computation, for the client that waits for it. Neighbour: mcp.R, whose clients may ask for it.
 
-# `say`: a function(done, total, message), while there is somebody who listens.
+# `say`: a function(done, total, message), while a client listens.
 progress <- new.env(parent = emptyenv())
 
 #' Report how far a computation is
 #'
 #' Tells the client that waits for this computation how far it is: the client of a tool ([dr_mcp()]) that has asked for
-#' it. Where nobody has, it does nothing and costs next to nothing, so functions may report in any case.
+#' it. Without such a client, it does nothing and costs next to nothing, so functions may report in any case.
 #'
 #' @param done How much is done: a single number, which grows from call to call.
 #' @param total How much there is to do: a single number, or `NULL` when that is not known.
 #' @param message What is being done, for people: a single string, or `NULL`.
-#' @returns Whether somebody was told, invisibly: `TRUE` or `FALSE`.
+#' @returns Whether a client was told, invisibly: `TRUE` or `FALSE`.
 #' @section Errors: `drover_error_argument` when an argument is not as described.
 #' @seealso [dr_mcp()], [dr_tool()]
 #' @examples

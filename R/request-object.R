@@ -8,9 +8,9 @@ request_fields <- c(
   "auth", "session", "trace", "json"
 )
 
-# field_functions(cell, routine): a function for each lazy field, which are called by reading the field. All share one
-# frame and are byte code from the start, since an object is made for each request that fails. `params` is not lazy: it
-# is set from C before each handler that has some, who reads them then, and a plain variable is read fastest.
+# field_functions(cell, routine): a function for each lazy field, called when the field is read. All share one frame and
+# are byte code from the start, since an object is made for each request that fails. `params` is not lazy: C sets it
+# before each handler whose route has params, since such handlers read them, and a plain variable is read fastest.
 lazy_fields <- setdiff(request_fields, "params")
 field_functions <- eval(call("function", as.pairlist(alist(cell = , routine = )), call("{", # nolint
   # unforced, they would keep the frame of new_request(), and with it a reference to the object, which could never be

@@ -4,7 +4,7 @@
 #' The request that handlers get
 #'
 #' A handler is called with one argument, the request. Its fields are read with `$`; each is computed when it is first
-#' read. Any field, also a new one, may be assigned: whatever runs later sees the new value.
+#' read. Any field, also a new one, may be assigned: code that runs later sees the new value.
 #'
 #' Fields that have names themselves are read by `$` and `[[` again, which give `NULL` where there is none of a name:
 #' `req$params$id`, `req$query$q`, `req$headers$host`, `req$headers[["user-agent"]]`, `req$cookies$session`,
@@ -44,9 +44,10 @@
 #'     which was checked, `client_subject` and `client_issuer` (as in `"CN=Alice, O=Example"`), `client_serial`,
 #'     `client_fingerprint` (SHA-256, in hexadecimal digits) and `client_not_after` (when it ends, in seconds since
 #'     1970). `NULL` in cleartext.}
-#'   \item{`auth`}{Who asks, where the app wants to know: a list with `scheme` (`"basic"`, `"bearer"`, `"key"` or
-#'     `"jwt"`), `user` (the name of the user, token or key, or the claim `sub`: a string, or `NULL`) and, of a JSON Web
-#'     Token, `claims` (a list, as JSON is read). `NULL` for a client that has not said it. See [dr_auth_basic()].}
+#'   \item{`auth`}{The authenticated client, if the app asks for credentials: a list with `scheme` (`"basic"`,
+#'     `"bearer"`, `"key"` or `"jwt"`), `user` (the name of the user, token or key, or the claim `sub`: a string, or
+#'     `NULL`) and, of a JSON Web Token, `claims` (a list, as JSON is read). `NULL` for a client without credentials.
+#'     See [dr_auth_basic()].}
 #'   \item{`session`}{What the app keeps with this client: the list that was given to [dr_session_set()], as JSON reads
 #'     it again; `NULL` when there is none.}
 #'   \item{`trace`}{The trace that the request belongs to (W3C Trace Context): a list. `trace_id` and `span_id` (what

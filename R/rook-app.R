@@ -2,7 +2,7 @@
 # and rook-response.R, what such an app is given and answers; rook-static.R, its folders; rook-rhttpd.R, several apps of
 # Rook; rook-rserve.R; plumber-app.R; load-object.R, which tells what an object is.
 
-# One handler for whatever comes, unless the app is given other routes and static mounts.
+# One handler for all requests, unless the app is given other routes and static mounts.
 catch_all <- function(handler) {
   app <- dr_app()
   app$rest <- handler

@@ -29,8 +29,8 @@ rook_headers <- function(headers) {
   lapply(headers, function(value) if (is.character(value) && !anyNA(value)) value else paste(value))
 }
 
-# The bytes as they are, whatever the encoding of a string. A vector without any string is no body, but most often a
-# mistake: httpuv answers it with 500, too.
+# The bytes as they are, in any encoding. A vector without any string is no body, but most often a mistake: httpuv
+# answers it with 500, too.
 rook_body <- function(body) {
   if (is.null(body) || is.raw(body)) return(body)
   if (is.character(body) && length(body)) {

@@ -1,8 +1,8 @@
 # Scripts for Rserve's HTTP server, which define .http.request(url, query, body, headers): how that function is called,
 # and what its answers mean. Neighbour: rook-app.R, for apps of httpuv.
 
-# What a script calls .http.request, as Rserve takes it: by its name, whatever its arguments are called. NULL for what
-# cannot be called with four.
+# The function that a script names .http.request, called by position as Rserve does, so that its arguments may have any
+# names. NULL for a function that cannot be called with four.
 as_rserve_function <- function(x) {
   takes <- if (is.function(x)) arity(x)
   if (is.null(takes) || takes$most < 4 || length(takes$required) > 4L) return(NULL)

@@ -5,7 +5,7 @@
 # Of an app, when it is compiled.
 usual_of <- function(app) if (!is.null(app$usual)) Filter(Negate(is.null), app$usual())
 
-# What plumber says of the longest body: bytes, Inf for any, NULL when nobody has said so.
+# plumber's limit for the longest body: bytes, Inf for any, NULL when none is set.
 plumber_max_body <- function() {
   most <- plumber_option("maxRequestSize", NULL)
   if (is.character(most)) most <- suppressWarnings(as.numeric(most))
@@ -23,7 +23,7 @@ with_usual <- function(route, config) {
   route
 }
 
-# Whether somebody has said a limit, in whatever way.
+# Whether the user has set a limit, by any means.
 is_given <- function(name, config) name %in% unlist(config$given)
 
 # A smaller one than the server's is plumber's own to refuse, in its words.

@@ -112,7 +112,7 @@ check_texts_only <- function(fields, call) {
   }
 }
 
-# A schema of whatever `dr_schema()` takes.
+# A schema of any value that `dr_schema()` takes.
 as_schema <- function(x, arg, call = sys.call(-1L)) {
   if (is_schema(x)) return(x)
   if (is.list(x) && !is.object(x) && length(x) && all(vapply(x, is_field, NA))) {

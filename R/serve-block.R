@@ -18,8 +18,8 @@ engine_block <- function() {
   }
 }
 
-# After the start: says so, and serves. Who reads that it listens may press Ctrl-C at once, and that must end it in
-# peace: so signals are caught before it is said, and interrupts are let in where something is done about them.
+# After the start: announces the server, and serves. Ctrl-C may come as soon as it is announced, and must end the server
+# cleanly: so signals are caught before that, and interrupts allowed only where they are handled.
 go_on <- function(block, announce) {
   if (block) return(suspendInterrupts(block_until_stopped(announce)))
   announce()

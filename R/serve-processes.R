@@ -1,6 +1,6 @@
-# A session whose handlers run in worker processes: it hears of what happens to them (src/service.c), lends itself for
-# forks, and otherwise has nothing to do with requests. Neighbours: serve.R and serve-file.R (who start it),
-# worker-zygote.R, worker-spawn.R.
+# A session whose handlers run in worker processes: it receives their events (src/service.c), may be forked for them,
+# and otherwise has nothing to do with requests. Neighbours: serve.R and serve-file.R (which start it), worker-zygote.R,
+# worker-spawn.R.
 #
 # Fields of `server` that are used here: renew (a function that gives the supervisor a new source of workers), adopt
 # (one that gives it another zygote of the present generation), proven (called when a new generation has taken over),

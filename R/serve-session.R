@@ -38,8 +38,8 @@ end_streams <- function() {
   }
 }
 
-# Serves for so many seconds, or until all connections of a server that drains have ended. `interrupted` when the server
-# is told once more to end.
+# Serves for `seconds`, or until all connections of a draining server have ended. `interrupted` when the server is told
+# a second time to end.
 serve_for <- function(seconds) {
   began <- elapsed()
   while (elapsed() - began < seconds) {

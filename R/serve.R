@@ -30,8 +30,8 @@
 #' fails, the server does not start, and after a start hook has run the [dr_on_stop()] hooks run as well.
 #'
 #' While it blocks, Ctrl-C, SIGTERM and SIGQUIT stop the server as [dr_stop()] does, SIGHUP does what [dr_reload()] does
-#' (that of a terminal that was closed stops the server), and SIGUSR1 opens log files again. A script goes on after a
-#' server that was stopped by Ctrl-C or a signal, and ends when it waits for something, be it `repeat later::run_now()`.
+#' (that of a terminal that was closed stops the server), and SIGUSR1 opens log files again. After Ctrl-C or a signal
+#' has stopped the server, a script goes on, and ends when it waits for something, such as in `repeat later::run_now()`.
 #'
 #' @param app An app, see [dr_app()]; or a router of the package 'plumber', or an app of httpuv, Rook or Rserve, see
 #'   [dr_rook()].
@@ -39,15 +39,15 @@
 #'   tells.
 #' @param threads Number of engine threads for connections: a single integer >= 1. One serves tens of thousands of
 #'   requests per second.
-#' @param workers Where handlers run. 1: in this session. A larger integer: in so many worker processes. Two integers,
+#' @param workers Where handlers run. 1: in this session. A larger integer: in this many worker processes. Two integers,
 #'   `c(min, max)`: in worker processes, more of them while requests wait, fewer when they are unused. `"auto"`: as many
 #'   as there are processors that this session may use. At most 1024.
 #' @param on_worker_start,on_worker_stop Functions without arguments, or `NULL`, that each worker calls before its first
 #'   request and at its end; see [dr_on_worker_start()]. With `workers = 1` this session is the worker.
 #' @param max_queue How many requests may wait for handlers or run in them; further ones get 503. Clients take turns,
 #'   by address; when it is full, the one with most in it is refused first.
-#' @param cpp_workers Number of threads for C handlers that are not inline, see [dr_get_cpp()]: a single integer >=
-#'   1. With worker processes, each has so many. They are started when such a handler is first called.
+#' @param cpp_workers Number of threads for C handlers that are not inline ([dr_get_cpp()]): a single integer >= 1. With
+#'   worker processes, each has this many. They are started when such a handler is first called.
 #' @param upload_path A folder in which the server makes one of its own for bodies above `spool_above` and temporary
 #'   files of R processes that it starts, and removes what servers that were killed have left there: a single string, or
 #'   `NULL` for that of temporary files. It is created when missing.
@@ -56,7 +56,7 @@
 #' @param host The addresses to listen on: a character vector. The default is reached from this machine only;
 #'   `"0.0.0.0"` and `"::"` listen on all interfaces. `"127.0.0.1:8000"` and `"[::1]:8000"` have a port of their own.
 #'   `"unix:/run/app.sock"` is a socket in the file system, whose file is removed when the server ends;
-#'   `"unix:/run/app.sock?mode=0666"` sets who may connect (0660 otherwise: user and group of the server). [dr_url()]
+#'   `"unix:/run/app.sock?mode=0666"` sets its permissions (0660 otherwise: user and group of the server). [dr_url()]
 #'   tells the first.
 #' @param block `TRUE` to serve until [dr_stop()] is called by a handler or hook or Ctrl-C is pressed, and only then
 #'   return; `FALSE` to return at once. By default `TRUE` in a script, and `FALSE` at the console.
@@ -82,29 +82,31 @@
 #' @param metrics `TRUE` to count requests, times, connections and workers, and to tell the figures at `/metrics`, as
 #'   OpenMetrics, or in the text format of Prometheus: before the app is asked, for whoever reaches the server, or,
 #'   where there is `admin`, there only.
-#' @param docs Who gets the description of the app, see [dr_openapi()], at `/openapi.json` and `/openapi.yaml`, and the
-#'   page of documentation at `/__docs__/`. They are behind all that the app has at these paths, and what covers them,
-#'   such as [dr_auth_basic()], does so here. `TRUE`: all clients. `FALSE`: nobody. `"auto"`: clients on this machine,
-#'   if `host` has addresses of this machine only and the server knows of no proxy before it (`trusted_proxies`,
-#'   `proxy_protocol`, header fields that proxies add); and whoever reaches `admin`.
+#' @param docs Which clients get the description of the app, see [dr_openapi()], at `/openapi.json` and `/openapi.yaml`,
+#'   and the page of documentation at `/__docs__/`. The app's own answers at these paths take precedence, and policies
+#'   that cover the paths, such as [dr_auth_basic()], apply. `TRUE`: all clients. `FALSE`: none. `"auto"`: clients on
+#'   this machine, if `host` has addresses of this machine only and the server knows of no proxy before it
+#'   (`trusted_proxies`, `proxy_protocol`, header fields that proxies add); and all clients of `admin`.
 #' @param admin Another address, written as those of `host` are, for whoever runs the server: the dashboard,
 #'   `/__drover__/`, `/livez`, `/readyz`, with `metrics`, `/metrics`, and what `docs` says are answered there, and
 #'   nothing of the app is, also when there are as many connections as there may be. It is in cleartext, and not in the
 #'   access log. `NULL`: there is none.
 #' @param admin_token The path of a file with a token, of at least 16 characters in its first line, or `sha256:` and the
-#'   hash of one: who has the token may reload the app and replace workers on the dashboard. `NULL`: nobody may.
+#'   hash of one: with the token, an operator may reload the app and replace workers on the dashboard. `NULL`: neither
+#'   is possible.
 #' @param agent_check An address, or a port of this machine, where balancers ask how much the server can take, as
 #'   HAProxy does with `agent-check`: a single string. They get a line, `up ready 75%` for a queue that is 75 % free,
 #'   `up drain` when the server is told to end, or `down`. `NULL`: there is none.
 #' @param allowed_hosts Hosts that requests may be for, as their `Host` says: a character vector of names such as
 #'   `"example.com"`, of `"*.example.com"` for all names that end so, or `"*"` for all. Numbers (`127.0.0.1`, `[::1]`),
 #'   `localhost`, names that end in `.localhost` and the name of the machine are always allowed. Other requests get 421:
-#'   otherwise a page of another site, whose name its owner points to this server, can have the browser of somebody who
-#'   reaches the server read what it answers. `NULL`: all, but for `drover dev`, which answers those of the machine.
+#'   otherwise a page of another site, whose owner points its name to this server, can have the browser of a user with
+#'   access to the server read the server's answers. `NULL`: all, but for `drover dev`, which answers those of the
+#'   machine.
 #' @param trusted_proxies Proxies whose forwarding headers are trusted: a character vector of networks such as
-#'   `"10.0.0.0/8"`, of addresses, and `"unix"` for those that come by a unix socket. For their requests, the address of
-#'   the client, the scheme and the host are those of `X-Forwarded-For`, `-Proto`, `-Host` and `-Port`, read from the
-#'   right: for handlers, logs and limits. `NULL`: nobody is believed.
+#'   `"10.0.0.0/8"`, of addresses, and `"unix"` for those that connect through a unix socket. For their requests, the
+#'   address of the client, the scheme and the host are those of `X-Forwarded-For`, `-Proto`, `-Host` and `-Port`, read
+#'   from the right: for handlers, logs and limits. `NULL`: no proxy is trusted.
 #' @param forwarded_fields What these proxies write: `"x-forwarded"` for those fields, `"forwarded"` for `Forwarded`
 #'   (RFC 7239). The other kind is not read, as clients can send it through a proxy that does not know it.
 #' @param underscores_in_headers What becomes of header fields with `_` in their names, such as `api_key`, which
@@ -114,8 +116,8 @@
 #'   (`trusted_proxies`, `proxy_protocol`, header fields that proxies add), which may have removed or set such a
 #'   field, and allowed otherwise.
 #' @param proxy_protocol Balancers that begin each connection with a header of PROXY protocol, version 1 or 2: networks
-#'   as for `trusted_proxies`. From them it is required, and the address of the client is the one that it names; from
-#'   others it is not read. `NULL`: from nobody.
+#'   as for `trusted_proxies`. From them the header is required, and names the address of the client; from others it is
+#'   not read. `NULL`: there are none.
 #' @param compress `TRUE` to compress responses for clients that accept it, as `dr_compress(app)` does: see
 #'   [dr_compress()] for what is compressed, and for apps and paths that are to have it otherwise.
 #' @param decompress `TRUE` to unpack compressed bodies of requests, as `dr_decompress(app)` does: see
@@ -209,7 +211,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
   server$config <- config
   server$apps <- app_tree(app)
   server$graceful_timeout <- given$limits$graceful_timeout
-  # at a console, a plot is somebody's who looks at it
+  # at a console, the user looks at plots
   if (!interactive()) server$options <- options(device = null_device)
   hooks <- worker_hooks(app, on_worker_start, on_worker_stop)
   started <- FALSE

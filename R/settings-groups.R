@@ -23,7 +23,7 @@
 #' @param max_connections_per_address Most connections from one address at a time, or from one network of IPv6 (/64);
 #'   further ones are closed at once. 0 for no limit. Those of `trusted_proxies` have none, as they are those of many.
 #' @param max_async Most promises under way in a worker: handlers that have returned one and not answered yet. A worker
-#'   that has so many is given no requests until one of them has come to its end; these wait, or go to other workers. At
+#'   with this many is given no requests until one of them has been settled; requests wait, or go to other workers. At
 #'   most 2000.
 #' @param max_streams Most HTTP/2 streams of a connection at a time.
 #' @returns A list of class `dr_limits`, with sizes in bytes.

@@ -74,5 +74,5 @@ pool_fields <- function(pool) {
   pool
 }
 
-# Whether the terminal has colours, and nobody said that they are not wanted (no-color.org).
+# Whether the terminal has colours, and the user has not turned them off (no-color.org).
 has_colours <- function() !Sys.getenv("TERM") %in% c("", "dumb") && !nzchar(Sys.getenv("NO_COLOR"))

@@ -33,8 +33,9 @@
 #' @param crl Files with lists of certificates that were revoked, in PEM: a character vector, or `NULL`. With some,
 #'   there must be one of each authority on the way to a client's certificate.
 #' @param min_version The oldest version of TLS: `"1.2"` or `"1.3"`.
-#' @param hsts Tell browsers to come to this host by `https://` only, for so many seconds or a time such as `"180d"`, by
-#'   the header field `Strict-Transport-Security` (RFC 6797). 0 for not: begin with little, it cannot be taken back.
+#' @param hsts Tell browsers to come to this host by `https://` only, for this many seconds or a time such as `"180d"`,
+#'   by the header field `Strict-Transport-Security` (RFC 6797). 0 for not: begin with a short time, it cannot be taken
+#'   back.
 #' @returns An object of class `dr_tls`, with paths that are absolute.
 #' @section Errors: `drover_error_argument` when an argument is not as described. What is wrong with the files say
 #'   [dr_serve()] and [dr_run()], by an error of the same class; a certificate that has expired, and a key that

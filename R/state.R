@@ -1,4 +1,4 @@
-# What this process is and what runs in it, for all that has to know; it asks nobody but C. Neighbour: src/state.c.
+# What this process is and what runs in it, for all files that need it; it depends only on C. Neighbour: src/state.c.
 
 # What is being served: app, apps (it and all mounted ones), graceful_timeout, places (see places()), url (the first of
 # them), worker_hooks, and for worker processes those fields that serve-processes.R names; empty when nothing is.

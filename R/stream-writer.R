@@ -17,9 +17,9 @@
 #' - `out$trailers(fields)` sends header fields after the complete body: see `trailers` of [dr_stream()]. A later call
 #'   replaces an earlier one.
 #'
-#' When nobody does, as the client has gone or the server ends, the next `out$write()` does not return: the function
-#' ends there, quietly, and what it has set up with [on.exit()] is done. For [tryCatch()] that is a condition of class
-#' `drover_stream_over`, which is no error.
+#' When the client has gone or the server ends, the next `out$write()` does not return: the function ends there,
+#' quietly, and its [on.exit()] code runs. For [tryCatch()] that is a condition of class `drover_stream_over`, which is
+#' not an error.
 #'
 #' **The function keeps its worker** until it returns, also while it waits for its client: other requests need another
 #' worker, so give the server more than one, or use [dr_stream()], whose worker is free between two pieces. A worker
@@ -57,7 +57,7 @@ dr_stream_writer <- function(writer, content_type = "text/plain", headers = list
 writing <- function(writer) {
   force(writer)
   function(state, cancelled) {
-    # nobody wanted it before it began
+    # cancelled before it began
     if (cancelled) return()
     out <- stream_output()
     on.exit(out$close())

@@ -19,10 +19,10 @@
 #'   `Content-Type` and `Set-Cookie`, are an error. `headers = list(Trailer = "Digest")` announces them.
 #'   Browsers do not show them, and HTTP/1.0 has none.
 #'
-#' It is called when its client has taken most of what was sent, so a slow client slows it down, and memory holds one
-#' chunk and at most 256 kB for each stream; less where many are not read, as 64 MB are for all of them. When nobody
-#' wants more, as the client has gone or the server ends, it is called once more with `cancelled = TRUE`, to close what
-#' it has open; what it returns is not used. It is not called so after it has said `done`, or failed.
+#' It is called when its client has received most of what was sent, so a slow client slows it down, and memory holds one
+#' chunk and at most 256 kB for each stream; less where many are not read, as all streams share 64 MB. When the client
+#' has gone or the server ends, it is called once more with `cancelled = TRUE`, to close what it has open; the result of
+#' that call is not used. There is no such call after it has returned `done`, or failed.
 #'
 #' An error in `next_chunk()` ends the stream in a way that the client can tell from a complete body, and writes a line
 #' to the log. So does the end of the worker process. The status and header fields have been sent by then: check what
@@ -220,8 +220,7 @@ event_line <- function(name, value) {
   paste0(name, ": ", text)
 }
 
-# Called from C for a list of a generator with a field that nobody reads: it would be an empty body, or one without an
-# end.
+# Called from C when a generator returns a list with an unknown field: the body would be empty, or never end.
 stop_chunk_field <- function(chunk) stop_stream_field(chunk, "next_chunk() of a stream", c("chunk", stream_fields))
 
 stop_event_field <- function(event) {

@@ -9,7 +9,7 @@ handler_values <- function(handler, types, placeholders) {
   arguments <- vapply(types$params, `[[`, "", "argument", USE.NAMES = FALSE)
   known <- c(arguments, placeholders, if (!is.null(types$body)) "body")
   declares <- !is.null(types$params) || !is.null(types$body)
-  # what takes one argument gets the request, whatever its name is, unless that is known
+  # a function of one argument gets the request, under any name that is not a known value's
   is_typed <- any(values %in% known) || (declares && length(setdiff(takes, "...")) > 1L)
   if (is_typed) values
 }

@@ -1,5 +1,5 @@
-# Values for handlers, of what the engine has let through: each of exactly the type that is declared. Not for judging
-# them: that has been done, in the server. Neighbours: schema.R (the types), typed-handler.R (who asks).
+# Values for handlers, from input that the engine has accepted: each of exactly the type that is declared. Not for
+# validating them: the server has done that. Neighbours: schema.R (the types), typed-handler.R (the caller).
 
 # A function of a value as dr_from_json(simplify = FALSE) has it, by a type's `r`: see new_schema().
 reader_of <- function(r) {

@@ -47,8 +47,8 @@
 #' @param timeout Seconds for connecting, until the server has agreed.
 #' @param max_message Longest message that is received, in bytes: a single number, or a size such as `"4MB"`, up to 64
 #'   MB.
-#' @param ping_interval A server that has sent nothing for so many seconds is asked whether it is still there, and the
-#'   connection is lost after as long again; 0 for never.
+#' @param ping_interval A server that has sent nothing for this many seconds is pinged, and the connection is lost after
+#'   as long again; 0 for never.
 #' @param ca A file with the certificates of authorities to trust (PEM), instead of those of the system.
 #' @returns `dr_ws_connect()`: a number of class `dr_ws_client`, at once; whether it is open is for `on_open()` to
 #'   know. `dr_ws_client_send()`: `TRUE` when the message is on its way, or will be as soon as the connection is open,

@@ -14,8 +14,8 @@
 #'
 #'   `on_connect(conn)` is called before the client is connected, after middleware. `conn$request` is the request then,
 #'   with its header fields, cookies and address, and `conn$protocol` the sub-protocol, if one was chosen. A response
-#'   that it returns, such as `dr_text("no", 401)`, refuses the client; whatever else it returns is not used. An error
-#'   refuses it with 500.
+#'   that it returns, such as `dr_text("no", 401)`, refuses the client; any other value is ignored. An error refuses it
+#'   with 500.
 #'
 #'   `on_message(conn, msg, binary)` is called for each message. `msg` is a string, or a raw vector if `binary` is
 #'   `TRUE`, or if the text has a character in it that R's strings cannot have (NUL). What it returns is not used: send
@@ -57,10 +57,10 @@
 #'   MB.
 #' @param max_conns Most connections that may be open: a single integer, 0 for no limit of this route. One too many is
 #'   closed at once, with code 1013.
-#' @param idle_timeout,max_lifetime A connection is closed when no message has come or gone for so many seconds, and
-#'   after so many seconds in any case; 0 for never.
-#' @param ping_interval A client that has sent nothing for so many seconds is asked whether it is still there, and the
-#'   connection ends after as long again; 0 for never.
+#' @param idle_timeout,max_lifetime A connection is closed after this many seconds without a message in either
+#'   direction, and after this many seconds in any case; 0 for never.
+#' @param ping_interval A client that has sent nothing for this many seconds is pinged, and the connection ends after as
+#'   long again; 0 for never.
 #' @param timeout Longest time that a handler may take, in seconds: a single number, or `NULL` for that of [dr_serve()].
 #' @returns `app`, invisibly; it is changed in place. Registering the same path again replaces the handlers, with a
 #'   warning of class `drover_warning_overwrite`.
@@ -157,7 +157,7 @@ app_websockets <- function(app, prefix = "", outer = list()) {
   c(own, unlist(mounted, recursive = FALSE))
 }
 
-# What is asked before a client is connected; NULL when nobody is.
+# The handler that is called before a client is connected; NULL without `on_connect` and middleware.
 connecting_handler <- function(route) {
   if (is.null(route$on_connect) && !length(route$middleware)) return()
   compose(route$middleware, asking(route$on_connect), route$on_error)

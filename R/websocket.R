@@ -45,9 +45,8 @@ check_close <- function(code, reason, call) {
 #' Rooms of WebSockets
 #'
 #' A room is a set of connections with a name. `dr_ws_join()` puts a connection into a room, `dr_ws_leave()` takes it
-#' out, `dr_ws_broadcast()` sends a message to all that are in it, `dr_ws_members()` says who they are, and
-#' `dr_ws_rooms()` which rooms there are. A room exists as long as somebody is in it; a connection that is closed leaves
-#' its rooms by itself.
+#' out, `dr_ws_broadcast()` sends a message to all connections in it, `dr_ws_members()` lists them, and `dr_ws_rooms()`
+#' lists the rooms. A room exists as long as a connection is in it; a connection that is closed leaves its rooms.
 #'
 #' Rooms are the server's: they are the same in all workers, and a broadcast reaches all connections, wherever the
 #' handlers ran that joined them.

@@ -29,7 +29,7 @@ callbacks <- function(unused) {
   )
 }
 
-# Requests have their turn after so many seconds of callbacks: of a thousand promises that are resolved at once, say.
+# Seconds of callbacks before requests have their turn: a thousand promises may be resolved at once.
 callbacks_at_once <- 0.005
 
 # Says in the loop whether more are due; when one fails, that is seen the next time.

@@ -1,8 +1,8 @@
 # What this process has opened that its forks must not share: connections to databases, children, threads. It is found
 # by src/fork_safety.c; here is when that looks, and what follows. Neighbour: worker-zygote.R.
 
-# When the package comes into a session. What is there already is of the program that hosts R, such as an editor: unless
-# R may have connections by then, which nobody can tell from those.
+# When the package comes into a session. What is open already belongs to the program that hosts R, such as an editor:
+# unless R may have opened connections by then, which cannot be told from the program's.
 watch_session <- function() {
   open <- showConnections()[, "class"]
   connects <- c("DBI", "redux", "mongolite", "rJava")
@@ -13,7 +13,7 @@ watch_session <- function() {
 # While a file is loaded: what is new since the last call came from this line.
 came_from <- function(file, line) .Call(C_fork_safety_came_from, sprintf("%s, line %d", basename(file), line))
 
-# In words, "" for nothing. To be asked once garbage has been collected, which closes what nobody has any more.
+# In words, "" for nothing. Call it after a garbage collection, which closes what is no longer referenced.
 unshared <- function() .Call(C_fork_safety_found)
 
 # In a worker that is forked from a process that had something of the kind. Futures that go to other sessions would

@@ -34,7 +34,7 @@ inspection_over <- function(unused) {
 
 to_report <- function(found) dr_to_json(found, auto_unbox = TRUE)
 
-# Starts R's profiler: a sample for so many seconds of CPU time.
+# Starts R's profiler: a sample every `interval` seconds of CPU time.
 begin_samples <- function(interval) {
   if (!is.null(inspection$folder)) stop("its stack is being sampled already")
   # forks of one process draw the same names
@@ -94,9 +94,8 @@ counted <- function(stacks) {
   list(stacks = each[fits], counts = counts[fits], left_out = sum(counts[!fits]))
 }
 
-# Objects of the global environment, and of what handlers reach by their environments: the largest first, no more than
-# `most`. Looked for no longer than so many seconds. No code of the app runs for it: promises and active bindings stay
-# as they are.
+# Objects of the global environment, and of environments that handlers reach: the largest first, no more than `most`.
+# The search takes no longer than `seconds`. It runs no code of the app: promises and active bindings stay as they are.
 largest_objects <- function(seconds, most = 50L) {
   end <- elapsed() + seconds
   found <- list(name = character(), where = character(), class = character(), bytes = numeric())

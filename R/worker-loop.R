@@ -105,7 +105,7 @@ await <- function(promise, cell) {
   on_error <- if (state[[2L]]) engine$on_error[[state[[3L]]]]
   req <- state[[4L]]
   fail <- function(reason) {
-    # nobody waits for what this would be the answer to
+    # no client waits for this response any more
     is_over <- inherits(reason, "drover_error_async") && reason$why == "over"
     response <- if (is_over) {
       problem_of(503L, "", list())

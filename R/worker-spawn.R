@@ -21,7 +21,7 @@ heap_for <- function(file, kind) {
   if (identical(found$kind, "plumber")) "--min-nsize=1000k"
 }
 
-# A file of this session's that nobody else may read, gone with the session at the latest.
+# Saves `x` in a file that only this user can read. R removes it when the session ends at the latest.
 private_file <- function(x, pattern) {
   file <- tempfile(pattern, fileext = ".rds")
   mask <- Sys.umask("077")

@@ -1,10 +1,9 @@
 # What every worker would otherwise do for itself at its first requests, done once before there is a worker: then it is
 # quicker with them, and their memory is shared. Called by worker-zygote.R.
 
-# Returns `compiled`, see compile_app(), with its functions as byte code, and has those compiled that are beside them in
-# the file of the app. R does that with each function that it calls for the second time; the compiler alone takes it
-# some 20 ms to get going. An app with thousands of routes is not to wait for all of them: after so many seconds of CPU
-# time the rest is left to R.
+# Returns `compiled`, see compile_app(), with its functions as byte code, and compiles the functions beside them in the
+# app's file. R would compile each function on its second call, and starting the compiler alone takes some 20 ms. An app
+# with thousands of routes must not wait for all of them: after `seconds` of CPU time, the rest is left to R.
 warm_up <- function(compiled, seconds = 0.5) {
   if (compiler::enableJIT(-1L) == 0L) return(compiled)
   until <- proc.time()[[1L]] + seconds

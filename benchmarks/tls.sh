@@ -79,7 +79,7 @@ handshakes() {
   echo "$1 $(((after - before) / count)) ns/handshake $((count / seconds)) handshakes/s"
 }
 
-# idle NAME PID PORT NUMBER: memory of so many connections that have had one request
+# idle NAME PID PORT NUMBER: memory per connection, of NUMBER idle ones after one request each
 idle() { python3 - "$@" <<'PY'
 import socket, ssl, sys, time
 name, pid, port, number = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])

@@ -136,8 +136,8 @@ uint32_t drv_stream_open(drv_link *, drv_cell *, double min_interval, int32_t en
 uint32_t drv_stream_next(drv_link *, int32_t *last);
 /* done: 0 to be called again, 1 whole, -1 broken off */
 void drv_stream_called(drv_link *, uint32_t number, const uint8_t *bytes, size_t len, int32_t done);
-/* 0: the bytes are on their way; 1: some wait for the client; 2: nobody wants them */
 drv_str drv_stream_trailers(drv_link *, uint32_t number, drv_str text); /* the name that cannot be there, or NA */
+/* 0: the bytes are on their way; 1: some wait for the client; 2: the stream takes no more */
 int32_t drv_stream_write(drv_link *, uint32_t number, const uint8_t *bytes, size_t len);
 int32_t drv_stream_doze(drv_link *);
 int32_t drv_stream_due_in(drv_link *, int32_t longest); /* ms */
@@ -183,11 +183,11 @@ typedef struct {
 /* the field of a request that has the message of a WebSocket */
 enum { DRV_MESSAGE_FIELD = 22 };
 int32_t drv_cell_event(const drv_cell *, drv_event *);
-/* 1: said; 2: there is an answer to wait for; 0: nobody is there; -1: a text is not UTF-8 */
+/* 1: sent; 2: sent, drv_websocket_answer() gets the answer; 0: there is no server; -1: a text is not UTF-8 */
 int32_t drv_websocket_say(drv_link *, const drv_service *, const drv_command *);
 const drv_node *drv_websocket_answer(drv_link *);
 
-/* tasks.rs: the number of the task; 0: nobody is there; -1: it is too long; -2: its request has its answer */
+/* tasks.rs: the task's number; 0: there is no server; -1: the call is too long; -2: its request has been answered */
 double drv_task_say(drv_link *, const drv_cell *, double timeout, drv_str call);
 
 /* websocket_client.rs: WebSockets to other servers */

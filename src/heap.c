@@ -1,7 +1,7 @@
-/* R's garbage collections, for metrics: how many there were, how long they took, and what is allocated. R has no hook
- * for them. So an object that nobody holds is made, whose finalizer runs with the next collection, counts it, and makes
+/* R's garbage collections, for metrics: their number, their duration, and the memory allocated. R has no hook for them,
+ * so this makes an object without references, whose finalizer runs with the next collection, counts it, and makes
  * another: microseconds, where a collection takes milliseconds. Neighbours: worker.c (the loop), process.c and
- * session.c, whose servers are told. */
+ * session.c, which pass the reports to their servers. */
 #include "heap.h"
 #include "clock.h"
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #define EVERY_NS 1000000000
 
 static struct {
-  heap_teller *tell;    /* NULL while nobody wants to know */
+  heap_teller *tell;    /* NULL while no reports are wanted */
   uint32_t collections; /* since the last report */
   double seconds;       /* that collections had taken, all in all, when that was made */
   int64_t reported;     /* when that was, in ns */

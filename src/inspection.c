@@ -88,7 +88,7 @@ SEXP drv_inspection_end(void) {
   return out;
 }
 
-/* inspection_over() is called when so many seconds have passed. */
+/* Has inspection_over() called once `seconds` have passed. */
 SEXP drv_inspection_until(SEXP seconds) {
   s.until = drv_now_ms() + (int64_t)(1000 * Rf_asReal(seconds));
   return R_NilValue;

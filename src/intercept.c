@@ -47,7 +47,7 @@ static void ask(void) {
 }
 
 /* browser(), readline() and the like work in handlers of a session at a console. Elsewhere they find the end of input:
- * in a script they would otherwise read the lines after dr_serve(), and a worker process has nobody to ask. */
+ * in a script they would otherwise read the lines after dr_serve(), and a worker process has no user to ask. */
 static int on_read_console(const char *prompt, unsigned char *buffer, int size, int history) {
   if (drv_here.is_ours || drv_here.forgets) return 0;
   if (drv_here_in_handler()) {

@@ -41,7 +41,7 @@ typedef struct {
   size_t refused_len;
 } drv_json_text;
 
-/* `known`: NULL where nobody is to be asked about parts of `x`; otherwise what was answered so far, see json.R. */
+/* `known`: NULL where R is not to be asked about parts of `x`; otherwise its answers so far, see json.R. */
 extern void drv_json_write(SEXP x, const drv_json_options *options, SEXP known, drv_json_text *text);
 extern size_t drv_json_asked(void);
 extern SEXP drv_json_asked_at(size_t at, int32_t *context);
@@ -51,7 +51,7 @@ extern void *drv_json_open(const uint8_t *text, size_t len, int32_t simplify, ui
                            const drv_node **root, drv_json_error *error);
 extern void drv_json_close(void *tree);
 
-/* What Rust calls. R_ToplevelExec: whatever R does, control comes back here. */
+/* Functions that Rust calls. R_ToplevelExec: control returns here even when R jumps. */
 
 typedef struct {
   SEXP x;
@@ -348,7 +348,7 @@ typedef struct {
   double *seconds;
 } dates_call;
 
-/* read_dates() of the package, whatever its users have attached or masked. */
+/* read_dates() of the package, even if a user has masked it. */
 static void read_dates_now(void *data) {
   dates_call *dates = data;
   SEXP texts = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)dates->n));

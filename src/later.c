@@ -1,6 +1,7 @@
 /* The package 'later', which calls a function on the main thread when R has nothing else to do. It takes longer to load
- * than all else that a server needs, so nothing here loads it: go_idle() of R/serve.R does, for a session that is left
- * to itself, and code that uses it. R/zzz.R tells of it. Until then nobody runs callbacks, and none is missed. */
+ * than everything else that a server needs, so nothing here loads it: go_idle() of R/serve-block.R does, for a session
+ * that serves without blocking, and so does code that uses it. R/zzz.R reports when it is loaded; until then no
+ * callbacks run, and none are missed. */
 #include "later.h"
 #include <R_ext/Rdynload.h>
 #include <pthread.h>

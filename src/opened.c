@@ -13,8 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* R knows nothing of descriptors and collects garbage when memory is short: with so many open, it is made to look
- * earlier. */
+/* R collects garbage when memory is short, not descriptors: with this many open, a collection is forced. */
 enum { LOOK_FROM = 64 };
 static int open_now, look_at = LOOK_FROM;
 

@@ -9,7 +9,7 @@
 /* The elements of an endpoint, as drv_plain_endpoint_new() puts them together. */
 enum { VERB, ADDRESS, CALL, ENVIR, PRIVATE, ENGINE, WORKING, HAS_FOLDER, WRITER, TYPE, ANSWER, ELEMENTS };
 
-/* Who makes the response. */
+/* How the response is made. */
 enum { BY_R, TEXT, JSON, UNBOXED_JSON };
 
 /* Looked up once, as this is done for each request. */

@@ -4,8 +4,8 @@
  *   SIGINT   interrupts the handler that runs, if it runs the request that the server named in the link; otherwise
  *            ignored
  *   SIGHUP   ignored
- *   SIGIO    the control channel has something to say: when it is the end of the server, this process's group dies,
- *            whatever R is doing. A zygote that loads its app has the same lifeline
+ *   SIGIO    the control channel has news: if the server has ended, this process kills its own group, even while R is
+ *            busy. A zygote has the same lifeline while it loads its app
  *
  * Interrupts are R's, and a jump: they are let in where a handler runs, and nowhere else. Outside, R holds them back
  * (R_interrupts_suspended); every context that a handler's failure can jump to was begun in that state, and R restores
@@ -37,8 +37,7 @@
 /* after Rinternals.h, whose types it uses */
 #include <R_ext/GraphicsEngine.h>
 
-/* While promises are under way 'later' is asked this often: a thread of a package may resolve one, and it wakes nobody
- * here. */
+/* Ask 'later' this often while promises are pending: a package's thread may resolve one without waking the loop. */
 #define PROMISES_MS 20
 /* After a handler that was too quick to be asked about: how long to sleep before asking 'later' after all. */
 #define SOON_MS 2

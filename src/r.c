@@ -15,7 +15,7 @@ SEXP drv_namespace(void) {
 }
 
 SEXP drv_call_package(const char *name, SEXP argument) {
-  /* the argument is a value, whatever its type: quoted, so that a call among them is not evaluated */
+  /* the argument is a value of any type: quoted, so that a call is not evaluated */
   SEXP quoted = PROTECT(Rf_lang2(R_QuoteSymbol, argument));
   SEXP call = PROTECT(Rf_lang2(Rf_install(name), quoted));
   SEXP value = Rf_eval(call, drv_namespace());

@@ -1,8 +1,8 @@
-/* What a worker gives back when it has had nothing to do for a while. A large answer leaves its R object behind, which
- * stays until R collects garbage the next time, and that is when something else is allocated: for a worker that nobody
- * asks, never. So one that has grown collects by itself: young objects first, which is quick, and all only when that
- * did not help, since it writes to memory that the workers share with their zygote. Neighbours: worker.c (the loop),
- * session.c (a session that nobody blocks). */
+/* Memory that a worker gives back after a while without requests. A large answer leaves its R object behind until the
+ * next garbage collection, which happens when something else is allocated: in an idle worker, never. So a worker that
+ * has grown collects by itself: young objects first, which is quick, and all only when that did not help, since a full
+ * collection writes to memory that the workers share with their zygote. Neighbours: worker.c (the loop), session.c (a
+ * session that serves without blocking). */
 #include "rest.h"
 #include "clock.h"
 #include "drover_rust.h"

@@ -13,7 +13,7 @@
 
 /* ---- the request ---------------------------------------------------------------------------------------------- */
 
-/* A part of a string: so many bytes from `start`. */
+/* A part of a string: `len` bytes from `start`. */
 typedef struct {
   const char *start;
   size_t len;
@@ -57,7 +57,7 @@ static size_t length_of_origin(piece url) {
   return i;
 }
 
-/* `depth`: so many segments of the path are where the app is mounted. The rest is never empty. */
+/* `depth`: the number of segments of the path under which the app is mounted. The rest is never empty. */
 static target target_of(piece url, int depth) {
   target t;
   size_t origin = url.len && url.start[0] == '/' ? 0 : length_of_origin(url);
@@ -198,7 +198,7 @@ static void define_headers(SEXP env, SEXP headers) {
   }
 }
 
-/* REMOTE_USER (RFC 3875, section 4.1.11), when it is known who asks. What clients send under that name is in
+/* REMOTE_USER (RFC 3875, section 4.1.11), when the user is known. A client's header field of that name is in
  * HTTP_REMOTE_USER. */
 static void define_user(SEXP env, SEXP req) {
   SEXP auth = PROTECT(drv_request_auth(req));
@@ -293,7 +293,7 @@ SEXP drv_rook_response(SEXP value) {
     return R_NilValue;
   }
   if (TYPEOF(body) == STRSXP) {
-    /* the bytes as they are, whatever the encoding */
+    /* the bytes as they are, in any encoding */
     SEXP text = STRING_ELT(body, 0);
     body = Rf_allocVector(RAWSXP, LENGTH(text));
     memcpy(RAW(body), CHAR(text), (size_t)LENGTH(text));

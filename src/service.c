@@ -85,12 +85,12 @@ SEXP drv_service_reopen_log(void) {
 
 SEXP drv_service_running(void) { return Rf_ScalarLogical(service != NULL); }
 
-/* .Call: sleeps until there may be an event, a signal or a callback, at most so many seconds. */
+/* .Call: sleeps until there may be an event, a signal or a callback, for at most `timeout` seconds. */
 SEXP drv_service_wait(SEXP timeout) {
   uint64_t rung;
   R_CheckUserInterrupt();
   if (!drv_signals_waiting() && drv_wait_for(bell, -1, (int)(Rf_asReal(timeout) * 1000), 0)) drv_run_input_handlers();
-  if (read(bell, &rung, sizeof rung) < 0) rung = 0; /* nobody has rung */
+  if (read(bell, &rung, sizeof rung) < 0) rung = 0; /* the bell was not rung */
   R_CheckUserInterrupt();
   return R_NilValue;
 }
@@ -124,7 +124,7 @@ SEXP drv_service_end(SEXP graceful_timeout) {
   return R_NilValue;
 }
 
-/* .Call: ends at once whatever is left. */
+/* .Call: ends the server at once, if it still runs. */
 SEXP drv_service_close(void) {
   drv_service *ending = service;
   service = NULL;

@@ -20,7 +20,7 @@ void drv_serving_forget_app(void);
 /* The cell of the request in use, or NULL. A handler can reach `scope`, as its parent.frame(), and take `req` out of
  * it: then the object may be gone, and is not touched. */
 SEXP drv_serving_cell(void);
-/* Has a request object that nobody holds: the one in use, if that is so, or another. */
+/* Provides a request object that no R code holds: the one in use, if possible, or a new one. */
 void drv_serving_ensure_request(void);
 
 SEXP drv_serving_app(SEXP scope, SEXP names, SEXP limits);

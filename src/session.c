@@ -4,10 +4,10 @@
  * loop of the package 'later': the engine's threads ask for that, and idle_callback() runs when R is at top level, or
  * in later::run_now(). Not for worker processes (process.c) nor for the session that only looks after them (service.c).
  *
- * A handler whose client has gone may be interrupted. SIGINT means the whole session, so SIGURG is sent, to the main
- * thread: it does nothing in a program that does not ask for it, and here it makes an interrupt of R's when the request
- * that the server has named still runs, and nobody looks at it in browser(). What R has not heeded when the handler
- * returns is forgotten. */
+ * A handler whose client has gone may be interrupted. SIGINT means the whole session, so the engine sends SIGURG to the
+ * main thread: programs ignore it by default, and here it raises an R interrupt if the request that the server has
+ * named still runs and its handler has not asked at the console (browser()). An interrupt that is still pending when
+ * the handler returns is dropped. */
 #include "session.h"
 #include "build.h"
 #include "clock.h"

@@ -8,8 +8,8 @@
 /* The main thread does not sleep in poll() any more, while the session is idle: has the loop called for what came
  * meanwhile. */
 void drv_session_polled(void);
-/* Whether nobody waits for an answer: this session's own server has no connections left, or, in a worker process, all
- * promises have come to their end. */
+/* Whether no client waits for an answer: this session's own server has no connections left or, in a worker process, no
+ * promise, stream or C handler is pending. */
 int drv_session_is_drained(void);
 
 /* The session as the worker of its own server, or NULL: a data frame of one row. */

@@ -61,7 +61,7 @@ void drv_signals_of_worker(int its_bell) {
   caught = 1;
 }
 
-/* A child that a handler has made (parallel::mclapply) is ended by SIGTERM, and rings nobody's bell. */
+/* In a child that a handler has forked (parallel::mclapply), SIGTERM ends the process and rings no bell. */
 void drv_signals_on_fork(void) { drv_signals_release(); }
 
 static sigset_t held;

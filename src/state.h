@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* This process, as far as more than one file has to know: who writes a field stands behind it. */
+/* State of this process that several files share. A field's comment ends with the files that write it. */
 struct drv_here {
   /* What it is. */
   int is_ours;   /* a worker or a zygote, and not somebody's session: drv_here_is_ours() */
   int is_forked; /* a fork of another one, and so without the threads of packages: the same */
-  int is_stray;  /* a fork that a handler has made (parallel::mcfork), which is nobody's worker: intercept.c */
+  int is_stray;  /* a fork that a handler has made (parallel::mcfork), and not a worker: intercept.c */
   int control;   /* the descriptor of a worker's control channel, or -1: process.c, zygote.c */
   int is_asked;  /* the server wants this worker to end, and waits for nothing that it has: process.c */
   void (*at_end)(void); /* NULL, or what is to be done before R ends: zygote.c */
@@ -32,7 +32,7 @@ struct drv_here {
   volatile sig_atomic_t asks; /* the handler has asked at the console, so somebody is looking at it: intercept.c */
   int forgets;     /* R's reader is to find nothing: after_handler.c */
   uint32_t stream; /* the number of the stream whose generator runs, or 0: streams.c */
-  atomic_int polls; /* the main thread sleeps in poll(), and need not be called by 'later': session.c, who sleeps */
+  atomic_int polls; /* the main thread sleeps in poll(), so 'later' need not call it: session.c, worker.c and others */
 };
 extern struct drv_here drv_here;
 

@@ -20,7 +20,7 @@ void drv_streams_forget(void);
 /* .Call: the generator that ran has failed, with this for the log: its stream is broken off. FALSE when none ran. */
 SEXP drv_streams_failed(SEXP text);
 /* .Call: the generator that runs writes this, a string, a raw vector or a list, and waits until its client has taken
- * enough. FALSE when nobody wants it. */
+ * enough. FALSE when the stream takes no more. */
 SEXP drv_streams_write(SEXP chunk);
 /* .Call: whether a generator runs; has all streams end, and whether any is still open. */
 SEXP drv_streams_state(void);

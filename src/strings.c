@@ -1,5 +1,5 @@
-/* R's string cache: when strings of clients have collided in it so often that R is slowed down, those that nobody holds
- * any more are collected. rust/crates/fields/src/guard.rs has the reasons, and counts. */
+/* R's string cache: when clients' strings have collided in it so often that R slows down, R collects those that are no
+ * longer used. rust/crates/fields/src/guard.rs has the reasons, and counts. */
 #include "strings.h"
 #include "build.h"
 #include "drover_rust.h"

@@ -1,8 +1,9 @@
-/* A fork has one thread, and copies of the locks that all others held. Whoever needs one of these locks in the child
- * waits for ever: callbacks of 'later' did, in one fork of seventy, after its thread had been told of a new timer.
+/* A forked child has one thread, and copies of the locks that all other threads held. Code in the child that needs one
+ * of these locks waits for ever: callbacks of 'later' did, in one fork of seventy, after the thread of 'later' had been
+ * told of a new timer.
  *
- * Nobody can know the locks of other packages. But a thread that sleeps waits for something to do, and holds none as a
- * rule, while one that runs, or was interrupted in running, may. */
+ * The locks of other packages cannot be known. But a sleeping thread waits for work and, as a rule, holds none, while a
+ * thread that runs, or was preempted, may. */
 #define _GNU_SOURCE /* gettid() */
 #include "threads.h"
 #include <dirent.h>

@@ -22,7 +22,7 @@ static int is_plain_string(SEXP x) {
 /* Types of content that are remembered: an app has few. */
 #define REMEMBERED 8
 
-/* list("Content-Type" = type). The same list again for a type that was there before: nobody changes it in place. */
+/* list("Content-Type" = type). Responses of one type share a list, which is marked as not mutable. */
 static SEXP only_header(SEXP type) {
   static SEXP names = NULL, known[REMEMBERED];
   static int n = 0;

@@ -44,7 +44,7 @@ static SEXP raw_of(drv_str bytes) {
   return raw;
 }
 
-/* A value that R has serialized. Who changes it changes a copy, so that it can be seen whether that has happened. */
+/* Unserializes a state. It is marked as not mutable, so a handler changes a copy, by which the change is noticed. */
 static SEXP state_of(drv_str bytes) {
   if (!bytes.len) return R_NilValue;
   SEXP raw = PROTECT(raw_of(bytes));

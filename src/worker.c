@@ -11,8 +11,8 @@
  * A jump out of a handler ends in guard() or drv_worker_guarded(); the request that ran is then answered
  * (drv_worker_answer) and the loop entered again.
  *
- * Two ways to wait. Blocking (`dr_serve(block = TRUE)`, draining, a worker process): in poll(), on the bell and on
- * whatever else R waits for. Idle: not at all; session.c has the loop called when requests wait.
+ * Two ways to wait. Blocking (`dr_serve(block = TRUE)`, draining, a worker process): in poll(), on the bell and on R's
+ * input handlers. Idle: not at all; session.c has the loop called when requests wait.
  */
 #include "worker.h"
 #include "after_handler.h"
@@ -191,7 +191,7 @@ static SEXP run(enum mode mode) {
   drv_inspection_attend();
   int64_t began = drv_now_ns(), looked = began;
   for (unsigned n = 1;; n++) {
-    /* who waits for something else, as a reload or the server's end does, goes on until that is there */
+    /* other modes go on: a reload, or the server's end, waits for a condition of its own */
     int ends = mode == BLOCK && (drv_here.stops || drv_signals_waiting());
     if (!drv_here.link || ends) return Rf_ScalarInteger(STOPPED);
     drv_serving_ensure_request();
@@ -200,7 +200,7 @@ static SEXP run(enum mode mode) {
     if (handler) handle(handler, traits);
     /* in turn, so that neither keeps the other waiting */
     int busy = drv_streams_call(drv_here.link) || handler;
-    /* what was not quick may have used up the time, be it alone */
+    /* a single handler that was not quick may have used up the time */
     if (busy && drv_here.unseen && n % LOOK_AFTER) continue;
     drv_after_quick();
     drv_process_check_events();

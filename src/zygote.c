@@ -72,9 +72,9 @@ static void ignore_session_signals(void) {
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
 }
 
-/* What runs the app's code gets along with less than its session. No program that it starts gains rights (sudo and the
- * like fail). A crash leaves no dump of memory, which holds what clients have sent: a limit of 1 byte, as of 0 a
- * program that takes dumps through a pipe would not hear; the hard limit stays, for who looks for a bug. */
+/* The process that runs the app's code needs fewer privileges than its session. Programs that it starts gain none (sudo
+ * and the like fail). A crash leaves no core dump, which would hold clients' data: the limit is 1 byte, as the kernel
+ * ignores a limit of 0 when it pipes dumps to a program. The hard limit stays, for debugging. */
 static void restrict_privileges(void) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   struct rlimit core;

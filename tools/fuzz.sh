@@ -98,7 +98,7 @@ if [ "$failed" -gt 0 ]; then fail "$failed targets failed: see tests/fuzz/artifa
 if [ "${MERGE:-0}" = 1 ]; then
   for target in "$@"; do
     mkdir "$work/$target"
-    # what somebody gave a name to stays, be it covered by something else
+    # inputs that a developer has named stay, even if others cover the same code
     find "$fuzz/corpus/$target" -type f -not -regex '.*/[0-9a-f]*' -exec cp -t "$work/$target" {} +
     # by edges alone, and not by how often each is passed: that is far fewer files
     (run "$target" -merge=1 -use_counters=0 "$work/$target" "$fuzz/corpus/$target" "$grown/$target") > "$work/$target.log" 2>&1 ||

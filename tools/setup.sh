@@ -42,7 +42,7 @@ echo "installing$missing" >&2
 as_root true
 log="$library/setup.log"
 
-# nginx is run by the tests, not as a service: where nobody else has a say in it, dpkg is told not to start any.
+# The tests run nginx, not as a service: where no policy exists already, dpkg is told not to start any.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   trap 'as_root rm -f "$policy"' EXIT

@@ -6,11 +6,11 @@
  * usage: load [options] PORT PATH [PATH2]
  *   --connections N   keep-alive connections (default 1)
  *   --from N          from the address 127.0.0.N (default 1)
- *   --rate R          open loop: R requests per second fall due whatever became of those before; each takes the next
- *                     free connection, and its latency counts from when it was due. Without it the loop is closed:
+ *   --rate R          open loop: R requests per second fall due, regardless of earlier ones; each takes the next
+ *                     free connection, and its latency counts from its due time. Without --rate the loop is closed:
  *                     each connection sends its next request when it has its answer
- *   --requests N      stop after so many requests
- *   --seconds S       stop after so many seconds
+ *   --requests N      stop after N requests
+ *   --seconds S       stop after S seconds
  *   --share F         share of requests that go to PATH2 (default 0.5), evenly spread
  *   --body TEXT       POST this, as JSON, instead of a GET
  *   --echo            a PATH may have {n}: it becomes the number of the request, and the body of a 200 must be that
@@ -20,13 +20,13 @@
  *   --record FILE     write every request to FILE, as CSV
  * Stops sending also on SIGINT and SIGTERM, then waits for the answers that are due.
  *
- * Prints "sending" when the first request has ended, whatever became of it, and at the end one line per path: path=1
+ * Prints "sending" when the first request has ended, answered or not, and at the end one line per path: path=1
  *   sent=.. answered=.. s200=.. s502=.. reset=.. cut=.. lost=.. hung_up=.. wrong=.. unasked=.. refused=.. seconds=..
  *   mean_us=.. p50_us=.. p99_us=.. max_us=.. sent is answered + reset + cut + lost + hung_up. reset: the connection
  *   ended before the first byte of the answer; cut: within it; wrong: of the answered ones, 200 with another body than
- *   --echo wants; unasked: connections on which came what nobody had asked for, or what is not HTTP; refused: attempts
- *   to connect that failed (nothing was sent, and it is tried again). Latencies are those of answers with 2xx, in
- *   microseconds. */
+ *   --echo wants; unasked: connections that received an answer without a request, or something that is not HTTP;
+ *   refused: attempts to connect that failed (nothing was sent; the client tries again). Latencies are those of answers
+ *   with 2xx, in microseconds. */
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,14 +1,14 @@
-/* Slow clients: so many connections to 127.0.0.1, each of which says a little now and then and never comes to an end.
- * One that the server ends is opened anew, until the time is over. For what they cost others see ../R/trials-crowd.R;
- * for a few of them in every manner, tests/process/test-slow-clients.R.
+/* Slow clients: COUNT connections to 127.0.0.1, each of which sends a little now and then and never completes. One that
+ * the server closes is opened anew, until the time is over. For their cost to other clients see ../R/trials-crowd.R;
+ * for a few slow clients of every kind, tests/process/test-slow-clients.R.
  *
  * usage: slow MODE PORT COUNT SECONDS INTERVAL_MS
  *   headers    a request whose header section grows by a byte in each interval
- *   bodies     a request whose body does
- *   handshake  nothing at all, where a server waits for TLS
+ *   bodies     a request whose body grows by a byte in each interval
+ *   handshake  nothing at all, to a server that waits for a TLS handshake
  * Prints "open" when COUNT are open, and at the end "ended=N shortest_ms=MS longest_ms=MS refused=N lost=N": how many
- * the server has ended and how soon, how many could not connect, and how many of the last ones it has still not ended
- * when LATE_MS more have passed. */
+ * the server has closed and how soon, how many could not connect, and how many of the last ones the server has still
+ * not closed after LATE_MS more. */
 
 #include <arpa/inet.h>
 #include <errno.h>

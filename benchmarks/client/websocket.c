@@ -2,7 +2,7 @@
  *
  *   websocket echo PORT PATH CONNECTIONS SECONDS BYTES   each sends a message, waits for it, and sends the next
  *   websocket idle PORT PATH CONNECTIONS SECONDS         each is opened, and waits
- *   websocket room PORT PATH CONNECTIONS ROUNDS          one sends a message that all get, so many times
+ *   websocket room PORT PATH CONNECTIONS ROUNDS          one sends a message that all receive, ROUNDS times
  *
  * echo prints: messages/s, and the times from a message to its echo in microseconds: median, 99th percentile, longest.
  * idle prints how many are open, at once, and how many of them in the end. room prints for each round the milliseconds
@@ -49,7 +49,7 @@ static void die(const char *what) {
   exit(1);
 }
 
-/* A text message of so many bytes, as a client frames it. */
+/* A text message of `len` bytes, framed as by a client. */
 static void make_message(size_t len) {
   size_t at = 0;
   message[at++] = (char)0x81;

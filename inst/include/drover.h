@@ -63,7 +63,7 @@ typedef struct drover_api drover_api;
 /* What the functions of the table return. Nothing happens in the other cases than DROVER_OK. */
 typedef enum drover_code {
   DROVER_OK = 0,
-  /* nobody waits for the answer: the client has gone, or the request's time is over */
+  /* no client waits for the answer: it has disconnected, or the request's time is over */
   DROVER_GONE = 1,
   /* the client is behind, or another thread is just sending, and this call must not wait: try again later */
   DROVER_FULL = 2,
@@ -148,8 +148,8 @@ struct drover_api {
   /* the first header field of this name, in any case; for cookies, which may come in several, there is cookie() */
   drover_bytes (*header)(drover_request *req, const char *name);
   size_t (*header_count)(drover_request *req);
-  /* header fields in the order in which they came; names are in lower case. Returns 1, or 0 when there are not so
-   * many. */
+  /* header fields in the order in which they came; names are in lower case. Returns 1, or 0 when `at` is past the
+   * last one. */
   int (*header_at)(drover_request *req, size_t at, drover_bytes *name, drover_bytes *value);
   /* the value of a placeholder of the route, percent-decoded */
   drover_bytes (*param)(drover_request *req, const char *name);
@@ -179,8 +179,9 @@ struct drover_api {
   int (*respond)(drover_request *req, int status, const char *content_type, const void *data, size_t len);
   /* Without copying: `data` must stay as it is as long as the process lives. */
   int (*respond_static)(drover_request *req, int status, const char *content_type, const void *data, size_t len);
-  /* Without copying: `data` must stay as it is until release(arg) is called. That happens exactly once, whatever is
-   * returned: when the response was sent or given up, on any thread, perhaps before this returns. It must be quick. */
+  /* Without copying: `data` must not change until the server calls release(arg). It does so exactly once, for every
+   * return code: when the response was sent or given up, on any thread, perhaps before this function returns. release()
+   * must be quick. */
   int (*respond_owned)(drover_request *req, int status, const char *content_type, const void *data, size_t len,
                        void (*release)(void *arg), void *arg);
   /* A header field for the response; call it before the answer. A name may be added several times. DROVER_INVALID:
@@ -220,7 +221,7 @@ struct drover_api {
    * its connection if a response had begun. Only for what defer() returned. */
   void (*release)(drover_request *handle);
 
-  /* --- Cancellation: nobody waits for the answer any more --- */
+  /* --- Cancellation: the client no longer waits for the answer --- */
 
   /* 1 or 0. In an inline handler 0 until defer() or begin(). */
   int (*is_cancelled)(drover_request *req);
@@ -265,20 +266,20 @@ struct drover_api {
    * the list of members. It leaves all of them when it is closed. DROVER_INVALID: not a text, or an empty `room`. */
   int (*socket_join)(drover_socket *socket, const char *room, const char *name);
   int (*socket_leave)(drover_socket *socket, const char *room);
-  /* Sends to all that are in a room, but `except` (or NULL), whatever handles them. DROVER_GONE: this process has no
-   * server. DROVER_INVALID: as for socket_send() and socket_join(). */
+  /* Sends to all WebSockets in a room, those of R handlers included, except `except` (or NULL). DROVER_GONE: this
+   * process has no server. DROVER_INVALID: as for socket_send() and socket_join(). */
   int (*broadcast)(const char *room, drover_socket *except, int is_binary, const void *data, size_t len);
 
-  /* --- Who asks, and how, since version 3. As for the request above. --- */
+  /* --- TLS and the client's identity, since version 3. As for the request above. --- */
 
   /* 1 when the client came by TLS, to the server or to a proxy that is trusted */
   int (*is_https)(drover_request *req);
-  /* What was agreed on in TLS with whoever has connected: "protocol", "cipher", "server_name", and of the client's
+  /* What TLS negotiated with the peer that connected: "protocol", "cipher", "server_name", and of the client's
    * certificate "client_subject", "client_issuer", "client_fingerprint", "client_serial" and "client_not_after", as
-   * req$tls in R. ptr is NULL for what there is not, in cleartext for all. */
+   * req$tls in R. ptr is NULL for a value that is absent, and for all of them in cleartext. */
   drover_bytes (*tls)(drover_request *req, const char *name);
-  /* Who asks, where a policy of the app has found that out, as an object of JSON: {"scheme":"jwt","user":"ada",
-   * "claims":{...}}, as req$auth in R. ptr is NULL when nobody is known. */
+  /* The client's identity, if a policy of the app has established it, as a JSON object: {"scheme":"jwt","user":"ada",
+   * "claims":{...}}, as req$auth in R. Otherwise ptr is NULL. */
   drover_bytes (*auth)(drover_request *req);
 
   /* Later versions add members here. */
@@ -365,7 +366,7 @@ typedef int (*drogonr_send_chunk_fn)(drogonr_stream_session_t *session, const ch
 /* The body is complete. A second time it does nothing. */
 typedef void (*drogonr_close_stream_fn)(drogonr_stream_session_t *session);
 
-/* 1 when nobody reads any more, else 0. */
+/* 1 when the client no longer waits for the stream, else 0. */
 typedef int (*drogonr_is_cancelled_fn)(drogonr_stream_session_t *session);
 
 /*

@@ -51,7 +51,7 @@ static void say(int fd, const char *bytes, size_t length)
     }
 }
 
-/* Up to so many bytes of the answer, for some milliseconds. */
+/* Reads up to `most` bytes of the answer, for at most this many milliseconds. */
 static void hear(int fd, size_t most, int milliseconds)
 {
     static __thread char buffer[65536];

@@ -67,9 +67,8 @@ void WRAP(ONCE)(void *once, _Bool ignore_poisoning, void *closure, void *vtable,
 }
 
 /*
- * The last one who drops an Arc is told to come after the others by a fence, of which ThreadSanitizer knows nothing
- * (its own build of the standard library has a load instead). So what gives up a count also looks at those who did
- * before.
+ * A fence orders the last drop of an Arc after the others, and ThreadSanitizer does not know fences (its own build of
+ * the standard library has a load instead). So each decrement of a count also acquires those before it.
  */
 enum { RELEASE = 3, ACQ_REL = 4 };
 uint64_t __real___tsan_atomic64_fetch_sub(volatile uint64_t *at, uint64_t n, int order);

@@ -21,7 +21,7 @@ impl<'i> Input<'i> {
         u16::from_le_bytes([self.byte(), self.byte()])
     }
 
-    /// So many bytes, or as many as there are.
+    /// The next `n` bytes, or all that are left.
     pub fn bytes(&mut self, n: usize) -> &'i [u8] {
         let (taken, rest) = self.0.split_at(n.min(self.0.len()));
         self.0 = rest;

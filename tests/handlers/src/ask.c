@@ -64,7 +64,7 @@ int stand_at(drover_bytes query) {
   return 1;
 }
 
-/* One writer at a time is assumed by whoever reads them; the atomics are for those who do not care. */
+/* Tests that read the codes have one writer at a time; the atomics are for tests that do not read them. */
 static int codes[16];
 static int codes_n;
 

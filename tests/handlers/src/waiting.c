@@ -30,7 +30,7 @@ int h_spin(drover_request *req, const drover_api *api, void *data) {
   return api->respond(req, 200, "text/plain", "worked", 6);
 }
 
-/* Waits for two minutes at most until nobody waits for it; then it answers, which it is told is too late. */
+/* Waits until its request is cancelled, two minutes at most; then answers too late, and notes the code for that. */
 int h_until_cancelled(drover_request *req, const drover_api *api, void *data) {
   (void)data;
   for (int i = 0; i < 24000 && !api->is_cancelled(req); i++) sleep_ms(5);

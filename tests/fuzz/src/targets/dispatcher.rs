@@ -1,6 +1,5 @@
-//! The queue and its workers: whatever clients and workers do, and in whatever order, each request has one outcome,
-//! which is its own; nobody who waits is forgotten, nor does anything wait that a worker could have; and when all have
-//! gone, nothing is left.
+//! The queue and its workers. For any actions of clients and workers, in any order, each request has one outcome, its
+//! own; no waiting request is forgotten, or waits while a worker could take it; and nothing is left when all have gone.
 //!
 //! Input: steps, a byte each with what it needs.
 
@@ -323,7 +322,7 @@ impl World {
         }
     }
 
-    /// Looks after those who were woken.
+    /// Polls the requests whose wakers were called, or all, and checks their outcomes.
     fn collect(&mut self, woken_only: bool) {
         let mut streams = Vec::new();
         self.asked.retain_mut(|asked| {

@@ -58,7 +58,7 @@ fn reply(input: Input, asked: Asked) {
     check(response, asked, None);
 }
 
-/// A handler's status and fields; its body as a whole, or of a length that nobody knows.
+/// A handler's status and fields; its body as a whole, or of unknown length.
 fn response(mut input: Input, asked: Asked, whole: bool) {
     let Ok(status) = StatusCode::from_u16(200 + input.word() % 400) else { return };
     let sizes = input.cuts();

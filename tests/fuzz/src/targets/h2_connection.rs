@@ -1,6 +1,6 @@
-//! A connection of HTTP/2: whatever a client sends, in whatever pieces, reads or does not read, and however long it
-//! waits, the server answers in frames, ends the connection in time, and then nothing of it is left: no task, no file,
-//! no byte that counts.
+//! A connection of HTTP/2: for any bytes that a client sends, in any pieces, however much it reads and however long it
+//! waits, the server answers in frames and closes the connection in time; then no task, no file and no counted byte of
+//! it is left.
 //!
 //! Input: flags, then steps, a byte each with what it needs. Time is the target's.
 
@@ -35,7 +35,7 @@ const LARGE: usize = 200_000;
 const STREAMS: u32 = 20;
 const MOST_WAITING: usize = STREAMS as usize * (LARGE + (64 << 10));
 
-/// ms that a client may take to be given up whatever it does: all timeouts one after the other, with room.
+/// The server gives up any client within this many ms: all timeouts one after the other, with room.
 const PATIENCE: u64 = 300_000;
 
 /// Answers that others have still to make.
@@ -109,7 +109,7 @@ impl Service for App {
     }
 }
 
-/// Wants to know how a response ends, whose body has so many bytes.
+/// Checks how a response ends whose body has `len` bytes.
 struct Ends {
     of: Arc<Mutex<Promised>>,
     len: Option<u64>,
@@ -196,7 +196,7 @@ impl World {
             assert!(streams <= 2 * STREAMS as usize, "{streams} streams");
         }
         self.turn();
-        // those who make answers are done; what remains is the client's
+        // the app makes no more answers; what remains is up to the client
         self.promised().answers.clear();
         self.promised().pipes.clear();
         if flags & 4 == 0 {
@@ -358,7 +358,7 @@ impl Client {
         self.frame(HEADERS, flags, self.last, &block);
     }
 
-    /// Reads so many bytes, and looks at the frames in them.
+    /// Reads up to `most` bytes, and checks the frames in them.
     fn takes(&mut self, most: usize) {
         let Some(socket) = &mut self.socket else { return };
         // an error is the connection's end

@@ -1,5 +1,5 @@
-//! Who asks: whatever is sent as a password, a token or a cookie, nobody is let in without the secret, and whoever has
-//! it is taken for what the token says, by a second reading of it.
+//! Authentication: no password, token or cookie is accepted without the secret, and an accepted token means what a
+//! second reading of it says.
 //!
 //! Input: a byte that says which, then what is sent; of a JSON Web Token its header, a line break and its claims.
 
@@ -78,7 +78,7 @@ fn made_up(token: &[u8]) {
     assert!(verify(token, &public, &rules(&[Algorithm::EdDSA]), NOW).is_err());
 }
 
-/// A token with this header and these claims, signed with HMAC-SHA-256 whatever the header says.
+/// A token with this header and these claims, signed with HMAC-SHA-256 regardless of the header.
 fn token(header: &[u8], claims: &[u8], secret: &[u8]) -> String {
     let message = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
     let signature = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, secret), message.as_bytes());
@@ -147,7 +147,7 @@ fn are_right_claims(claims: &Map<String, Value>) -> bool {
         && from.is_none_or(|from| from - LEEWAY as f64 <= NOW as f64)
 }
 
-/// A public key is no shared secret, whatever a token says.
+/// A public key is not a shared secret, regardless of a token's header.
 fn confused(mut input: Input<'_>) {
     let header = input.until(b'\n');
     let all = [Algorithm::EdDSA, Algorithm::HS256, Algorithm::HS384, Algorithm::RS256];
@@ -158,7 +158,7 @@ fn confused(mut input: Input<'_>) {
     }
 }
 
-/// What is sealed is opened until its end, and whatever is changed of it is nothing.
+/// A sealed cookie can be opened until it expires, and not after any change to it.
 fn cookie(mut input: Input<'_>) {
     let (at, other, lasts) = (usize::from(input.word()), input.byte(), u64::from(input.byte()));
     let keys: Vec<Vec<u8>> = vec![secret().to_vec(), secret().to_vec()];

@@ -1,5 +1,5 @@
-//! What proxies say: a header of PROXY protocol is part of one until it is whole, what follows it changes nothing, and
-//! the address is the one at its place; whatever a client sends in fields, what a trusted proxy adds counts.
+//! What proxies report. A PROXY protocol header counts as partial until it is complete, bytes behind it change nothing,
+//! and the address is the one at its place. In fields, what a trusted proxy adds counts, for anything a client sends.
 //!
 //! Input: a byte that says which, then bytes of a connection, or fields, a line each.
 

@@ -1,6 +1,5 @@
-//! The ring in shared memory: messages of any size pass in order and whole while both ends keep to the rules; whatever
-//! the other end's code or positions become, nothing panics, nothing is read beyond the limit, and nothing goes on for
-//! ever.
+//! The ring in shared memory: messages of any size arrive in order and whole while both ends keep to the rules. For any
+//! record or position that the other end writes, nothing panics, reads beyond the limit, or loops for ever.
 //!
 //! Input: steps, a byte each with what it needs. The first hostile one ends the time in which what arrives is known.
 

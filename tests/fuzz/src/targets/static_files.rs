@@ -1,5 +1,5 @@
-//! Static files: whatever path is asked for, only files of the mount that are not hidden are served, each with its own
-//! bytes; ranges, conditions and codings choose as RFC 9110 says.
+//! Static files: for any requested path, only files of the mount that are not hidden are served, each with its own
+//! bytes; ranges, conditions and codings work as in RFC 9110.
 //!
 //! Input: flags, the path as a line, then fields as lines `name: value`.
 

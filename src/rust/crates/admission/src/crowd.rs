@@ -10,7 +10,7 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// So many for each client.
+    /// At most `most` for each client.
     pub fn new(most: u32) -> Self {
         Crowd { most, of: HashMap::new() }
     }

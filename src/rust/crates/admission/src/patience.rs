@@ -1,5 +1,5 @@
-//! How long a request may take, and which setting says so: the same for requests that workers have and for those of C
-//! handlers of this process. Who looks at the clock: whoever has the requests.
+//! How long a request may take, and which setting says so: the same for requests of workers and of C handlers in this
+//! process. The owner of the requests watches the clock.
 
 use std::fmt;
 
@@ -35,7 +35,7 @@ impl fmt::Display for Over {
 }
 
 impl Patience {
-    /// What is late after so many ms.
+    /// What is late, if anything, `waited` ms after the request came.
     pub fn late(&self, waited: u64, begun: impl FnOnce() -> bool) -> Option<Late> {
         if waited >= self.in_all {
             let over = Over { setting: "timeout", ms: self.in_all };

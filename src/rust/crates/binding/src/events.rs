@@ -10,7 +10,7 @@ thread_local! {
     static TEXT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Nobody reads the last text any more.
+/// Frees the last text, which C no longer reads.
 pub(crate) fn forget() {
     TEXT.take();
 }

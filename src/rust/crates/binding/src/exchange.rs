@@ -48,7 +48,7 @@ impl Exchange {
     }
 }
 
-/// Begins one over the socket at this path. Null, and an error, when nobody is there.
+/// Begins an exchange over the socket at this path. Null, and an error, when it cannot connect.
 ///
 /// # Safety
 /// C lends the texts for the call; `error` is valid for writing.

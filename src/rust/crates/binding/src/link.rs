@@ -213,7 +213,7 @@ pub unsafe extern "C" fn drv_link_tell(link: *mut Link) {
     unsafe { (*link).worker.tell() };
 }
 
-/// Gives memory that nobody uses back to the system.
+/// Gives unused memory back to the system.
 #[no_mangle]
 pub extern "C" fn drv_give_back() {
     shm::give_back();

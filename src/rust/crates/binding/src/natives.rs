@@ -1,5 +1,5 @@
-//! C handlers of other packages, as C describes them, for the crate that calls them. Neighbours: `src/natives.c` (who
-//! describes), `session` and `process` (where they run).
+//! C handlers of other packages, as C describes them, for the crate that calls them. Neighbours: `src/natives.c` (which
+//! describes them), `session` and `process` (where they run).
 
 use crate::node::Str;
 use engine::Level;
@@ -68,7 +68,7 @@ impl CNative {
 }
 
 impl CNatives {
-    /// Ready to be called, with so many threads; `None` when the app has none.
+    /// Makes the handlers ready to be called, on at most `threads` threads; `None` when the app has none.
     ///
     /// # Safety
     /// C lends the descriptions for the call; functions and data live until [`Natives::stop`] says so.

@@ -100,7 +100,7 @@ impl Field {
 #[derive(Default)]
 pub struct Cell {
     message: Vec<u8>,
-    /// who waits for the reply; `None` once it was sent
+    /// the request that waits for the reply; `None` once it was sent
     job: Option<Job>,
     /// the body, when it came in a file and was asked for
     spooled: Option<Vec<u8>>,
@@ -129,12 +129,12 @@ impl Cell {
         Some((head.route, of_socket && self.event().is_some_and(|event| !matches!(event.what, What::Connect(_)))))
     }
 
-    /// Who waits for the reply, if it was not sent.
+    /// The request that waits for the reply, if it was not sent.
     pub(crate) fn job(&self) -> Option<Job> {
         self.job
     }
 
-    /// Who is to get the reply: once.
+    /// The request that is to get the reply; `None` from the second call on.
     pub(crate) fn take_job(&mut self) -> Option<Job> {
         self.job.take()
     }

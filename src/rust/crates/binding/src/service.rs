@@ -47,7 +47,7 @@ struct Program {
 
 impl CSource {
     /// # Safety
-    /// The descriptor is open and nobody else's, the text is there.
+    /// The descriptor is open and has no other owner, the text is valid.
     unsafe fn take(&self) -> Result<Source, String> {
         if self.pid != 0 {
             // SAFETY: the caller's.
@@ -208,7 +208,7 @@ pub unsafe extern "C" fn drv_service_reopens_log(running: *const RunningService)
     shield((), || unsafe { (*running).service.reopen_log() });
 }
 
-/// Begins the end: in peace within so many seconds, or at once when called again.
+/// Begins the shutdown: graceful within `graceful_timeout` seconds, or at once when called again.
 ///
 /// # Safety
 /// `running` is live.

@@ -1,7 +1,6 @@
-//! Streams that R handlers have returned, for `src/streams.c`: which generator is to be called, and what it gave.
-//! Streams have numbers, from
-//! 1. All functions are for the main thread. Neighbours: `link` (whose worker they belong to), `worker::streams` (when
-//!    they are due).
+//! Streams that R handlers have returned, for `src/streams.c`: which generator to call next, and what it returned.
+//! Streams are numbered from 1. All functions are for the main thread. Neighbours: `link` (whose worker they belong
+//! to), `worker::streams` (when they are due).
 
 use crate::link::{made_message, Link};
 use crate::node::Str;
@@ -12,7 +11,8 @@ use grammar::trailers;
 use std::time::{Duration, Instant};
 use worker::{Call, Rhythm, Written};
 
-/// Begins the stream whose head was made last, for the request of `cell`: its number, or 0 when nobody waits for it.
+/// Begins the stream whose head was made last, for the request of `cell`: its number, or 0 when the request no longer
+/// waits for a reply.
 ///
 /// # Safety
 /// `link` and `cell` are live; no R code ran since the head was made.
@@ -87,8 +87,8 @@ pub unsafe extern "C" fn drv_stream_trailers(link: *mut Link, number: u32, text:
     })
 }
 
-/// The generator of a stream, which runs, writes these bytes, or none, to go on with those before: 0 when they are on
-/// their way, 1 when some wait for the client, 2 when nobody wants them.
+/// The running generator of a stream writes these bytes, or none, to continue with earlier ones: 0 when they are on
+/// their way, 1 when some wait for the client, 2 when the stream takes no more.
 ///
 /// # Safety
 /// `link` is live; C lends the bytes for the call.

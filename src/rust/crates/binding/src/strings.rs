@@ -35,7 +35,7 @@ pub extern "C" fn drv_strings_want_room() -> i32 {
     i32::from(with_guard(|guard| guard.wants_collection()))
 }
 
-/// Garbage was collected, in so many nanoseconds.
+/// Garbage was collected, in `ns` nanoseconds.
 #[no_mangle]
 pub extern "C" fn drv_strings_have_room(ns: u64) {
     with_guard(|guard| guard.collected(Duration::from_nanos(ns)));
@@ -47,7 +47,7 @@ pub extern "C" fn drv_strings_collide() -> i32 {
     i32::from(with_guard(|guard| guard.collides()))
 }
 
-/// They were made, in so many nanoseconds.
+/// R has made the strings, in `ns` nanoseconds.
 #[no_mangle]
 pub extern "C" fn drv_strings_walked(ns: u64) {
     with_guard(|guard| guard.walked(Duration::from_nanos(ns)));

@@ -6,8 +6,8 @@ use crate::request::Cell;
 use crate::shield::shield;
 use wire::task::{Task, LONGEST_TASK};
 
-/// Has a task run for the request of `cell`, or for none. `timeout` in ms; 0 for as long as the request may take. Its
-/// number, from 1; 0 when nobody is there, -1 when the call is too long, -2 when the request has its answer.
+/// Has a task run for the request of `cell`, or for none. `timeout` in ms; 0 for as long as the request may take. The
+/// task's number, from 1; 0 when there is no server, -1 when the call is too long, -2 when the request was answered.
 ///
 /// # Safety
 /// `link` is live, `cell` is live or null; the call is C's for the call.

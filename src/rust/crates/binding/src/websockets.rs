@@ -75,7 +75,7 @@ thread_local! {
     static ANSWER: RefCell<Table> = RefCell::default();
 }
 
-/// Nobody reads the last answer any more.
+/// Frees the last answer, which C no longer reads.
 pub(crate) fn forget() {
     ANSWER.take();
 }
@@ -99,7 +99,7 @@ impl Table {
         self.root = Node::vector(Kind::List, &self.columns);
         if self.texts.iter().any(|text| !text.is_empty()) {
             with_guard(|guard| {
-                // of many clients, and of no request: they are counted, and refused to nobody
+                // texts of many clients, and of no one request: count them, refuse none
                 guard.begin();
                 let _ = guard.check(usize::MAX, |visit| self.root.strings(visit));
                 guard.begin();
@@ -131,8 +131,8 @@ pub unsafe extern "C" fn drv_cell_event(cell: *const Cell, event: *mut CEvent) -
     })
 }
 
-/// Has something done: by the server of this link or, without one, of this service. 1 when it is said, 2 when an answer
-/// is to be had by [`drv_websocket_answer`], 0 when nobody is there, -1 when a text is not UTF-8.
+/// Sends a command to the server of this link or, without one, of this service. 1 when it is sent, 2 when
+/// [`drv_websocket_answer`] gets its answer, 0 when there is no server, -1 when a text is not UTF-8.
 ///
 /// # Safety
 /// `link` and `service` are live or null; the command's texts are C's for the call.

@@ -17,7 +17,7 @@ thread_local! {
     static LAST: RefCell<Box<Made>> = RefCell::default();
 }
 
-/// Nobody reads the last text any more.
+/// Frees the last text, which C no longer reads.
 pub(crate) fn forget() {
     LAST.take();
 }

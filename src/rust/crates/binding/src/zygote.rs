@@ -45,8 +45,7 @@ enum Todo {
 }
 
 impl Zygote {
-    /// Sends news, waiting while the server reads slowly. It never stops reading, unless it is gone; then nobody misses
-    /// them.
+    /// Sends news, waiting while the server reads slowly. The server reads until it ends, and then needs no news.
     fn send(&self, news: ZygoteNews<'_>) {
         let mut message = Vec::new();
         news.encode(&mut message);
@@ -111,7 +110,7 @@ pub unsafe extern "C" fn drv_zygote_channel(fds: *mut i32) -> i32 {
 /// error, when it cannot be read.
 ///
 /// # Safety
-/// `fd` is open and nobody else's; C lends the text for the call; `error` is valid for writing.
+/// `fd` is open and has no other owner; C lends the text for the call; `error` is valid for writing.
 #[no_mangle]
 pub unsafe extern "C" fn drv_zygote_new(fd: i32, settings: Str, error: *mut Error) -> *mut Zygote {
     // SAFETY: the caller's.

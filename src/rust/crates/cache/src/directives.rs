@@ -11,7 +11,7 @@ pub struct Directives {
     pub private: bool,
     /// for all, even where the request had credentials
     pub public: bool,
-    /// must not be used when it is stale, by whatever name
+    /// must not be used when it is stale: `must-revalidate` or `proxy-revalidate`
     pub must_revalidate: bool,
     /// a request wants what is kept, or nothing
     pub only_if_cached: bool,

@@ -45,15 +45,15 @@ pub enum NotKept {
     Private,
     /// it has a cookie in it
     Cookie,
-    /// nobody can know whom it is for
+    /// the requests it is for cannot be known
     Varies,
     /// the request had credentials
     Credentials,
     /// it would never be fresh
     NotFresh,
-    /// its body is too long, or not to be had: who keeps bodies says so
+    /// its body is too long or unavailable: reported by the store of bodies
     Body,
-    /// what it is about has changed while it was made: who hears of changes says so
+    /// its data changed while it was made: reported by the code that hears of changes
     Outdated,
 }
 

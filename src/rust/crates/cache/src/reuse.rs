@@ -11,7 +11,7 @@ pub struct Request {
     pub has_range: bool,
     /// something comes with it
     pub has_content: bool,
-    /// it says who asks: `Authorization`, a cookie, or what the server has made sure of
+    /// it identifies the user: `Authorization`, a cookie, or an identity that the server has verified
     pub has_credentials: bool,
     /// its `Cache-Control`, or `no-cache` for a `Pragma` that says so where there is none
     pub control: Directives,
@@ -33,13 +33,13 @@ pub enum Bypass {
 /// How a kept response stands to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
-    /// it answers it, for so many seconds more
+    /// usable, and fresh for this many more seconds
     Fresh(u64),
-    /// it answers it, and a new one is to be made; fresh until so many seconds ago
+    /// usable while a new response is made; stale for this many seconds
     Stale(u64),
-    /// it may answer it if there is an error instead of a new one
+    /// usable if making a new response fails; stale for this many seconds
     IfError(u64),
-    /// it does not answer it
+    /// not usable
     Useless,
 }
 
@@ -64,7 +64,7 @@ pub fn look(rules: &Rules, request: &Request) -> Result<(), Bypass> {
 }
 
 impl Lifetime {
-    /// How a response stands to a request so many seconds after it came.
+    /// How a response stands to a request, `since` seconds after the response came.
     ///
     /// Clients may want it fresher than the app does only where the rules let them: any client could keep the cache
     /// from being used otherwise.

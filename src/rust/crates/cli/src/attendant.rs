@@ -54,7 +54,7 @@ pub(crate) struct Attendant {
     url: Option<String>,
     /// the one that serves
     generation: u32,
-    /// who waits for the reload that is under way, and for the next: one begins when the one before has ended
+    /// the replies due after the current reload, and after the next, which begins when the current one has ended
     reloading: Option<Vec<Reply>>,
     next: Option<Vec<Reply>>,
     /// since when it ends
@@ -179,7 +179,7 @@ impl Attendant {
     }
 
     fn reloaded(&mut self, outcome: &Reloaded) {
-        // without anybody who waits: the supervisor has found another app by itself
+        // no reply is due when the supervisor has found another app by itself
         self.reloading.take().into_iter().flatten().for_each(|reply| reply.say(outcome));
         self.reload_next();
     }

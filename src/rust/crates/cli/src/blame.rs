@@ -1,6 +1,6 @@
-//! Errors about the value of a setting name where it comes from: a variable of the environment, and not the flag, which
-//! nobody has given; where values only do not fit together, a line of the settings file, too. Neighbours: `options`,
-//! which finds the errors; `given`, which knows the places.
+//! Errors about the value of a setting name its source: an environment variable, and not the flag, which was not given;
+//! where values only do not fit together, a line of the settings file, too. Neighbours: `options`, which finds the
+//! errors; `given`, which knows the sources.
 
 use crate::given::Given;
 use clap::builder::Resettable;

@@ -1,6 +1,6 @@
-//! `drover dev`: `serve` for somebody who works on the app. What changes is loaded anew, what does not load is told in
-//! the terminal and in the browser, and pages that are open are loaded again. Neighbours: `watch` (what changes),
-//! `serve` (which has it all), and `engine::Development` (what the browser sees).
+//! `drover dev`: `serve` for development. It reloads the app and open pages when files change, and reports errors of
+//! loading in the terminal and in the browser. Neighbours: `watch` (what changes), `serve` (which has it all), and
+//! `engine::Development` (what the browser sees).
 
 use crate::options;
 use crate::tell::{say, write};
@@ -62,7 +62,7 @@ impl Dev {
     pub(crate) fn listens(&mut self, url: &str) {
         let Some(mut opener) = self.opener.take() else { return };
         if let Some(mut stdin) = opener.stdin.take() {
-            // one that has ended has nobody to tell
+            // an opener that has ended needs no URL
             let _ = writeln!(stdin, "{url}");
         }
         // it may last as long as the browser

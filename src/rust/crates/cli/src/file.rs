@@ -48,8 +48,8 @@ pub(crate) fn read(named: Option<&Path>, app: &Path) -> Result<File, String> {
     }
 }
 
-/// Settings say where the server listens, what it tells and which files it writes, as whoever starts it: so nobody else
-/// may have written them, but root and whose app it is.
+/// Settings say where the server listens, what it reveals and which files it writes, with its user's rights: so only
+/// that user, root and the owner of the app may have written them.
 fn is_trusted(found: &Metadata, is_named: bool, app: &Path) -> Result<(), String> {
     if found.mode() & 0o002 != 0 {
         return Err("not read, as everybody may write it: chmod o-w takes that from them".to_owned());

@@ -88,8 +88,7 @@ impl Given {
         self.places.remove(name);
     }
 
-    /// What nobody said is as somebody wants it who works on the app: errors in full, and one process to print and to
-    /// stop in.
+    /// Defaults for development, where nothing else is set: errors in full, and one process to print and to stop in.
     pub(crate) fn suit_development(&mut self) {
         if self.origin("debug") == Origin::Default {
             self.set("debug", Value::Boolean(true), Origin::Default);

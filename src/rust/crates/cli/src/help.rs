@@ -26,7 +26,7 @@ Examples:
   drover new chat --kind websocket   rooms over WebSockets, and a page for them
   cd shop && Rscript -e 'testthat::test_dir(\"tests\")'";
 
-/// Of whatever takes settings.
+/// For every command that takes settings.
 pub(crate) const UNITS: &str =
     "Sizes and times take units: 10MB, 128kB, 1GiB; 500ms, 30s, 2m, 1h. Without a unit: bytes and seconds.";
 

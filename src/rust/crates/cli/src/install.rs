@@ -105,7 +105,7 @@ fn make_link(program: &Path, name: &Path) -> io::Result<()> {
     fs::rename(&new, name).inspect_err(|_| drop(fs::remove_file(&new)))
 }
 
-/// Whether it is a link to the program of a package, be it gone by now.
+/// Whether it is a link to the program of a package, even of one that has been removed.
 fn is_ours(name: &Path) -> bool {
     fs::read_link(name).is_ok_and(|target| target.ends_with("drover/bin/drover"))
 }

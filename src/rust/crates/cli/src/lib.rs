@@ -5,7 +5,7 @@
 //! `surroundings` tells what of it was taken for what, `blame` where a wrong value comes from; `r` finds R and the
 //! package; `serve` starts everything, on a socket that may be `inherited`, the `attendant` passes on what happens and
 //! what `signals` and `control` ask for, and the `banner` says where it serves; `dev`, `watch` and `written` are for
-//! who works on an app; `exit` has the exit codes. `manage` asks servers that run, `profiling` looks into their
+//! the developer of an app; `exit` has the exit codes. `manage` asks servers that run, `profiling` looks into their
 //! workers, `bench` loads one, `unit` writes a service, `users` have names, `openapi` is a command of R, `install`
 //! makes a link and completions, `password` hashes one. What the processes do is the business of `supervisor`.
 #![forbid(unsafe_code)]

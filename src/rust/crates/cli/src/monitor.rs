@@ -1,4 +1,4 @@
-//! `drover status --watch`: a server each second, until somebody has seen enough.
+//! `drover status --watch`: a server's state each second, until the user quits.
 //!
 //! At a terminal the screen is drawn anew, and `q` or Ctrl-C ends it; the terminal is then as it was before. Elsewhere,
 //! as in a pipe, a block follows the other. Neighbour: `shown` (what is printed).
@@ -74,10 +74,10 @@ impl Drop for Screen {
     }
 }
 
-/// Shows it until it ends, or nobody wants to see more.
+/// Shows the state of a server until the server ends or the user quits.
 ///
 /// # Errors
-/// When it answers no more.
+/// When the server no longer answers.
 pub(crate) fn watch(server: &Found) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
     let shown = runtime.block_on(async {
@@ -101,7 +101,7 @@ pub(crate) fn watch(server: &Found) -> Result<(), Error> {
                 io::stdout().write_all((text + "\n").as_bytes())
             };
             match written {
-                // nobody reads the pipe any more
+                // the reader of the pipe has gone
                 Err(e) if e.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
                 written => written.map_err(system)?,
             }
@@ -110,7 +110,7 @@ pub(crate) fn watch(server: &Found) -> Result<(), Error> {
             if let Ok(asked) = pause {
                 match asked {
                     Some(()) => return Ok(()),
-                    // nobody can say so any more
+                    // all senders have ended: no key or signal can come any more
                     None => sleep(PAUSE).await,
                 }
             }

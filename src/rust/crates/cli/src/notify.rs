@@ -1,4 +1,4 @@
-//! What systemd is told of a service of `Type=notify`: sd_notify(3). Without `NOTIFY_SOCKET` nobody wants to know.
+//! Reports the state of a service of `Type=notify` to systemd: sd_notify(3). Without `NOTIFY_SOCKET` it sends nothing.
 
 use std::env;
 use std::ffi::OsString;
@@ -15,7 +15,7 @@ pub(crate) const STOPPING: &str = "STOPPING=1";
 /// Tells it.
 pub(crate) fn tell(state: &str) {
     if let Some(place) = env::var_os("NOTIFY_SOCKET") {
-        // who does not listen any more has given up waiting
+        // a listener that has gone has given up waiting
         let _ = send(&place, state);
     }
 }

@@ -465,7 +465,7 @@ mod tests {
         assert_eq!((limits.max_body, limits.max_headers, limits.max_parts), (2_000_000, 9, 100));
         assert_eq!((told.pool.n_min, told.pool.n_max), (2, 8));
         assert_eq!(told.notes, [format!("settings are those of {}", config.display())]);
-        // the number of processes is one setting, in whatever words
+        // the number of processes is one setting, under each of its names
         let told = parse(&[app, "-n", "5"]).unwrap();
         assert_eq!((told.pool.n_min, told.pool.n_max), (1, 5));
         let other = folder.path().join("other.toml");

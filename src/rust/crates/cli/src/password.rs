@@ -72,7 +72,7 @@ fn ask_twice() -> Result<String, Error> {
         let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
         let _silent = Silent::begin().map_err(cannot)?;
         let (answer, answered) = oneshot::channel();
-        // a thread of its own: nothing takes back a read of a terminal that nobody types into
+        // a thread of its own: a blocked read of a terminal cannot be cancelled
         thread::spawn(move || answer.send(ask("Password: ").and_then(|one| Ok((one, ask("Again: ")?)))));
         let interrupted = || Err(Error::new(Code::App, "interrupted"));
         let (one, again) = tokio::select! {

@@ -39,7 +39,7 @@ pub(crate) fn server(status: &Status) -> String {
     text + &workers(&snapshot.workers)
 }
 
-/// The same, with what happened since it was as it was `before`, so many seconds ago.
+/// The same, with what happened since `before`: an earlier status, and the seconds since then.
 pub(crate) fn server_since(status: &Status, before: Option<(&Status, f64)>) -> String {
     let snapshot = &status.snapshot;
     let mut text = head(status);

@@ -1,6 +1,5 @@
-//! What is said around the options: variables that mean something to others (`PORT`), that mean nothing
-//! (`DROVER_PROT`), and options that valve's users write and mean otherwise. Each is told to the person who starts the
-//! program.
+//! What surrounds the options: variables that mean something to other programs (`PORT`), that mean nothing
+//! (`DROVER_PROT`), and options that mean something else in valve. Each is reported to the user at the start.
 
 use crate::blame::usage;
 use crate::given::{Given, Origin};
@@ -55,7 +54,7 @@ pub(crate) fn is_of_service(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.starts_with("DROVER_SERVICE_") || name.starts_with("DROVER_PORT_"))
 }
 
-/// Whether the terminal has colours, and nobody said that they are not wanted (no-color.org).
+/// Whether the terminal has colours, and `NO_COLOR` does not turn them off (no-color.org).
 pub(crate) fn has_colours(variable: impl Fn(&str) -> Option<OsString>) -> bool {
     let has = |name| variable(name).is_some_and(|value| !value.is_empty() && value != "dumb");
     has("TERM") && variable("NO_COLOR").is_none_or(|value| value.is_empty())

@@ -1,5 +1,5 @@
-//! What the program says to whoever started it: on standard error how it goes, on standard output what was asked for. A
-//! terminal may have gone meanwhile: `eprintln!` would panic then.
+//! What the program reports to its user: progress on standard error, results on standard output. A terminal may have
+//! gone meanwhile: `eprintln!` would panic then.
 
 use crate::exit::{Code, Error};
 use engine::{json_line, Level};
@@ -24,7 +24,7 @@ pub(crate) fn fail(text: &str) {
     tell(Level::Error, "drover: ", text);
 }
 
-/// A line that says by itself who speaks.
+/// A line that names its own speaker.
 pub(crate) fn write(line: &str) {
     tell(Level::Info, "", line);
 }
@@ -35,7 +35,7 @@ fn tell(level: Level, speaker: &str, text: &str) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-/// To standard output, which may be a pipe that nobody reads.
+/// Prints to standard output, which may be a pipe without a reader.
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     match io::stdout().write_all(text.as_bytes()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Error::new(Code::System, e.to_string())),

@@ -66,13 +66,13 @@ pub struct Told {
     pub r: PathBuf,
     /// how many processes, and for how long
     pub pool: PoolOptions,
-    /// lines for the person who starts it: what was taken for what
+    /// lines for the user: how settings were understood
     pub notes: Vec<String>,
     /// where settings are read from, or would be if there were some
     pub config: PathBuf,
     /// where other commands find this server, when that was said
     pub sockets: Option<PathBuf>,
-    /// for somebody who works on the app
+    /// of `drover dev`, for the developer of the app
     pub(crate) dev: Option<DevArgs>,
     pub(crate) given: Given,
 }
@@ -106,7 +106,7 @@ impl Told {
     /// Settings of the server, whose folder for uploads is this one.
     ///
     /// # Panics
-    /// Never: whoever made it has looked.
+    /// Never: the settings were checked when this was made.
     pub fn settings(&self, upload_path: PathBuf) -> Settings {
         self.read_settings(upload_path).expect("they were read before")
     }

@@ -32,7 +32,7 @@ const FIELDS: [&str; 9] = [
 ];
 const SOCKET_FIELDS: [&str; 3] = ["{name}", "{address}", "{access}"];
 
-/// Where R looks for packages, as whoever prints the unit has it.
+/// Where R looks for packages, from the environment of the command that prints the unit.
 const LIBRARIES: [&str; 3] = ["R_LIBS", "R_LIBS_USER", "R_LIBS_SITE"];
 
 /// What systemd waits beyond the times of the settings, in seconds: for what comes before and after them, and so that
@@ -203,7 +203,7 @@ fn socket(name: &str, addresses: &str, user: Option<&str>) -> Result<String, Err
     Ok(filled(SOCKET, &SOCKET_FIELDS, &values))
 }
 
-/// One of them, and who may connect to it; one in the file system is the user's.
+/// One of the addresses, and the access to it; a socket in the file system belongs to the user.
 fn place(address: &str, user: Option<&str>) -> Result<(String, String), Error> {
     let path = address.strip_prefix("unix:").unwrap_or(address);
     if path.starts_with('/') {

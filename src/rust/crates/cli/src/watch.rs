@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 
 /// Between two looks.
 const EACH: Duration = Duration::from_millis(500);
-/// A change counts when nothing has changed for so long: editors write more than once.
+/// A change counts when nothing else has changed for this long: editors write more than once.
 const SETTLED: Duration = Duration::from_millis(100);
-/// What never settles counts after so many looks.
+/// After this many looks, a change that never settles counts.
 const MOST_LOOKS: usize = 20;
 
-/// Bounds, for who has an app in a folder with everything else. There may be as many files of data as of sources.
+/// Bounds, for an app in a folder with everything else. There may be as many data files as sources.
 const MOST_FILES: usize = 2_000;
 const MOST_ENTRIES: usize = 10_000;
 const DEEPEST: usize = 8;
@@ -62,12 +62,12 @@ pub(crate) struct Change {
 pub(crate) struct Watch {
     /// the folder of the app, in which R runs; none for a call
     folder: Option<PathBuf>,
-    /// the app's file, whatever its name
+    /// the app's file, under any name
     file: PathBuf,
     settings: PathBuf,
-    /// whatever is in these, too
+    /// everything in these, too
     more: Vec<PathBuf>,
-    /// nothing of these
+    /// nothing in these
     less: Vec<PathBuf>,
     habits: Habits,
     /// what R files had as their sources, and what they were then
@@ -212,7 +212,7 @@ impl Watch {
                 Some((_, sources)) => sources.clone(),
                 None => {
                     let text = fs::read(&file).unwrap_or_default();
-                    // R runs in the app's folder, whatever file says it
+                    // R runs in the app's folder, so paths are relative to that, not to the file
                     let place = self.folder.as_deref().unwrap_or(Path::new("."));
                     let sources: Vec<PathBuf> =
                         sources_in(&String::from_utf8_lossy(&text)).iter().map(|name| place.join(name)).collect();
@@ -247,7 +247,7 @@ impl Watch {
         Some(Change { names, need })
     }
 
-    /// Whether what was asked for, or is the app itself: that is the app's whatever its name.
+    /// Whether the path was asked for or is the app's file: such a path is watched under any name.
     fn is_named(&self, path: &Path) -> bool {
         let is_below = self.folder.as_ref().is_some_and(|folder| path.starts_with(folder));
         !is_below || path == self.file || self.more.iter().any(|more| path.starts_with(more))

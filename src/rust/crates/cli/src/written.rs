@@ -54,7 +54,7 @@ struct State {
 
 impl Habits {
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        // nobody panics while holding it
+        // no thread panics while holding the lock
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -141,7 +141,7 @@ mod tests {
         habits.has_loaded(soon(3));
         assert_eq!(sift(&[&cache], soon(4)), (vec![], vec![cache.clone()]));
         assert_eq!(sift(&[&data, &cache], soon(4)), (vec![data.clone()], vec![]), "it stays so, and is told once");
-        // somebody at work: in a row, but not as soon as the app is there
+        // a developer at work: changes in a row, but not as soon as the app is there
         for n in [20, 30, 40, 50, 60] {
             habits.has_loaded(soon(n));
             assert_eq!(sift(&[&data], soon(n + 6)).0, std::slice::from_ref(&data));

@@ -103,7 +103,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against what the RFC says in so many words, without sorting and without a table.
+        /// Against the RFC's rules as written, without sorting and without a table.
         #[test]
         fn what_is_chosen_is_what_a_simple_model_chooses(
             weights in proptest::collection::vec((0usize..6, 0u16..=10), 0..7)

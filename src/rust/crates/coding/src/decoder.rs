@@ -10,12 +10,12 @@ use zstd::stream::raw::{DParameter, Decoder as Zstd, Operation};
 pub const WINDOW: usize = 1 << WINDOW_BITS;
 const WINDOW_BITS: u32 = 23;
 
-/// What comes out is not measured against what went in before it has so many bytes: a client could as well have sent
-/// them as they are.
+/// The ratio of output to input is checked only beyond this many bytes of output: a client could as well have sent
+/// them uncompressed.
 const FREE: u64 = 1 << 20;
 
-/// To begin another part takes as long as to unpack so many bytes: they count as if they had come out, or a client
-/// could send a hundred thousand empty parts.
+/// To begin another part takes as long as to unpack this many bytes, so each counts as this much output: otherwise a
+/// client could send a hundred thousand empty parts.
 const PART: u64 = 4 << 10;
 
 /// Why bytes cannot be unpacked.

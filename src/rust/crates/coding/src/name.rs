@@ -9,7 +9,7 @@ pub enum Coding {
     Zstd,
     /// RFC 1952
     Gzip,
-    /// RFC 1950: the format of zlib, whatever the name says
+    /// RFC 1950: the format of zlib, despite the name
     Deflate,
 }
 

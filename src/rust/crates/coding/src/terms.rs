@@ -1,6 +1,6 @@
 //! Which responses of a route may be packed, and how: the rules of a policy, and what is made of them for one request.
 //!
-//! The server makes [`Terms`] by the head of a request and sends them along with it; who has the answer judges by them.
+//! The server makes [`Terms`] from the head of a request and sends them along; the side with the response applies them.
 //! As bytes: coding for whole bodies, whether streams are packed, levels of zstd and gzip, whether cookies may be set
 //! (a byte each) · least size (u32) · patterns of types, a line each; none for the usual types.
 

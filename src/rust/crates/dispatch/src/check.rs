@@ -27,7 +27,7 @@ impl Dispatcher {
     /// One look; how long until the next one, or `None` when there is nothing more to look after.
     pub(crate) fn look(&mut self) -> Option<Duration> {
         self.take_back(Instant::now());
-        // nothing may wait for a worker that is free, whoever forgot to say that it is
+        // no request may wait while a worker is free, even if that was never reported
         (0..self.generations.len()).for_each(|g| self.pump_all(g));
         self.tell_pressure();
         let waits = self.generations.iter().any(|g| g.waits() > 0);
@@ -39,7 +39,7 @@ impl Dispatcher {
         (self.has_choice() && self.workers.iter().any(|(_, s)| s.has_begun_nothing())).then_some(LATER)
     }
 
-    /// Whether a request may go to another worker, be it one that is started for it.
+    /// Whether a request may go to another worker, even one yet to be started.
     pub(crate) fn has_choice(&self) -> bool {
         self.workers.len() > 1 || self.shared.growable.load(Relaxed)
     }
@@ -87,7 +87,7 @@ impl Dispatcher {
         let entries = &mut self.entries;
         let since = current.oldest().filter_map(|key| Some(entries.get(key)?.since)).min();
         let waited_ms = since.map_or(0, |since| now().saturating_sub(since));
-        // a request that waits for R to come back from between requests is nobody else's while no other is free
+        // a request that waits for an R busy between requests stays there while no other worker is free: it counts
         let clock = Instant::now();
         let lanes = self.workers.iter().filter(|(_, w)| w.generation == id).filter_map(|(_, w)| w.lane(Of::R));
         let stalled: usize = lanes.map(|lane| lane.stalled(clock, LATER)).sum();
@@ -146,7 +146,7 @@ impl Dispatcher {
             }
             match worker.interrupted {
                 Some(i) if now >= i.kill_at && !worker.killed => {
-                    // told first, so that whoever sees its end knows why
+                    // reported first, so that the supervisor, which sees the worker end, knows why
                     let _ = self.shared.events.send(PoolEvent::Stuck { worker: worker.worker, request: i.request });
                     worker.kill();
                 }

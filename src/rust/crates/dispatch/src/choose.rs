@@ -31,14 +31,14 @@ const MOST: usize = 256;
 /// A handler that is expected to take more, in microseconds, has none handed ahead behind it, and is not handed ahead
 /// itself.
 const LONG: u32 = 10_000;
-/// A request that has run so long is slow, whatever was expected: nothing is added behind it.
+/// A request that has run this long is slow, even if expected to be quick: nothing is added behind it.
 pub(crate) const SLOW: Duration = Duration::from_micros(500);
 
 /// Of lanes with a thread to spare the greatest: one that is not away; with the fewest requests; that begins what it is
 /// given; with least under way; used last.
 type Rank = (bool, usize, u32, usize, u64);
 
-/// The worker for a request of `generation` that is expected to take so many microseconds, if one is to have it now.
+/// The worker for a request of `generation` that should take `expected` microseconds, if one is to have it now.
 pub(crate) fn choose(workers: &Slab<Worker>, generation: u32, runs: Runs, expected: Option<u32>) -> Option<usize> {
     // the clock is read only when a worker that is busy may get it
     let clock = OnceCell::new();

@@ -1,6 +1,6 @@
 //! Requests that wait, in fair order: clients take turns, and so do the connections of a client. A client with many
-//! connections, or with a hundred requests on one, as HTTP/2 allows, keeps nobody else waiting for all of them. Clients
-//! with one request at a time wait in the order of coming.
+//! connections, or with a hundred requests on one, as HTTP/2 allows, does not keep others waiting for all of them.
+//! Clients with one request at a time wait in the order of arrival.
 
 use crate::request::Key;
 use crate::submission::Origin;
@@ -116,22 +116,22 @@ impl Waiting {
     }
 }
 
-/// Those who take turns, by their names, each with what it has.
+/// Clients or connections that take turns, by their names, each with its own requests.
 #[derive(Default)]
 struct Turns<T> {
     order: VecDeque<u64>,
     /// hashed quickly, which requests that wait pay for several times, and with keys of this process: a client names
     /// itself by its address
     of: AHashMap<u64, T>,
-    /// what belonged to those who have nothing any more, for the next ones: most come with one request and go with it
+    /// emptied entries, for the next ones: most come with one request and go with it
     spare: Vec<T>,
 }
 
-/// So many are kept.
+/// At most this many are kept.
 const SPARE: usize = 16;
 
 impl<T: Default> Turns<T> {
-    /// What this one has; who is new comes last.
+    /// The requests of this one; a new one comes last.
     fn of(&mut self, name: u64) -> &mut T {
         self.of.entry(name).or_insert_with(|| {
             self.order.push_back(name);
@@ -143,7 +143,7 @@ impl<T: Default> Turns<T> {
         self.of.get_mut(&name)
     }
 
-    /// What the next one has.
+    /// The requests of the next one.
     fn first(&self) -> Option<&T> {
         self.of.get(self.order.front()?)
     }
@@ -152,7 +152,7 @@ impl<T: Default> Turns<T> {
         self.of.iter().map(|(&name, own)| (name, own))
     }
 
-    /// Takes something from the next one, who then has the last turn, or none when that was all.
+    /// Takes a request from the next one, which then has the last turn, or none when that was all.
     fn take<R>(&mut self, take: impl FnOnce(&mut T) -> Option<R>, is_empty: impl FnOnce(&T) -> bool) -> Option<R> {
         let name = self.order.pop_front()?;
         let own = self.of.get_mut(&name)?;
@@ -165,7 +165,7 @@ impl<T: Default> Turns<T> {
         taken
     }
 
-    /// Who has nothing left has no turn any more.
+    /// Ends the turns of this one if it has nothing left.
     fn settle(&mut self, name: u64, is_empty: impl FnOnce(&T) -> bool) {
         if self.of.get(&name).is_some_and(is_empty) {
             self.order.retain(|other| *other != name);

@@ -20,7 +20,7 @@ pub struct Left {
     pub outstanding: usize,
     /// of these, those that no worker has
     pub waiting: usize,
-    /// requests that are known, be they answered
+    /// requests that are known, answered ones included
     pub entries: usize,
     /// of these, those of other threads
     pub numbers: usize,

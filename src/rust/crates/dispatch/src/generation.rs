@@ -21,7 +21,7 @@ impl Generation {
         Generation { id, waiting: Default::default(), closing: false, pace: Vec::new() }
     }
 
-    /// The requests that wait for who runs them: what waits for a thread does not hold up what waits for R.
+    /// The waiting requests for one kind of handler: those that wait for a thread do not hold up those that wait for R.
     pub(crate) fn waiting(&mut self, runs: Runs) -> &mut Waiting {
         &mut self.waiting[runs as usize]
     }

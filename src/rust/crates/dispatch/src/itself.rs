@@ -1,8 +1,8 @@
-//! Requests that R has made to itself: a handler, or somebody at the console, asks the server that only this R could
-//! answer, and waits for it. Nothing would come of them but a timeout, so they are told at once.
+//! Requests that R has made to itself: a handler, or a user at the console, sends a request that only this R could
+//! answer, and waits for the response. Such a request could only time out, so it is answered early.
 //!
-//! Who has made a request is known by its socket, which is one of the process. To look at that costs some milliseconds,
-//! so only what comes from this machine is looked at, when it has waited for a while, and not more than once a second.
+//! The socket of a request shows which process has made it. To look that up costs some milliseconds, so only requests
+//! from this machine are looked up, when they have waited for a while, and not more than once a second.
 
 use crate::dispatcher::Dispatcher;
 use crate::outcome::Outcome;

@@ -1,5 +1,5 @@
-//! Handlers of a worker that run so many at a time, behind one link: R is a lane of width 1, a pool of C handlers one
-//! of as many threads as it has. Inline C handlers run on the thread of a pool's link, one after the other. A lane
+//! Handlers of a worker behind one link, and how many run at a time: R is a lane of width 1, a pool of C handlers one
+//! as wide as it has threads. Inline C handlers run on the thread of a pool's link, one after the other. A lane
 //! answers in any order.
 //!
 //! ```text
@@ -66,7 +66,7 @@ struct Held {
     turn: u64,
     /// its handler has returned and answers later: it holds no thread
     later: bool,
-    /// it was told that nobody waits
+    /// its handler was told that nothing waits for it
     cancelled: bool,
     /// its client has left, and it goes on as a promise
     left: bool,
@@ -96,7 +96,7 @@ pub(crate) enum Said {
     Head { request: Assigned, message: Bytes },
     /// the handler of this request has returned and answers later
     Later(Key),
-    /// a stream has ended, after so many microseconds
+    /// a stream has ended, after `micros` microseconds
     End { request: Assigned, micros: u32 },
     /// nothing that matters to others
     Aside,
@@ -105,7 +105,7 @@ pub(crate) enum Said {
 }
 
 impl Lane {
-    /// R's lane, for up to so many promises under way. In the context of the runtime of this thread.
+    /// R's lane, for up to `max_async` promises under way. In the context of the runtime of this thread.
     pub(crate) fn of_r(end: ServerEnd, max_async: usize) -> io::Result<Self> {
         Ok(Lane { r: Some(Between::new(max_async)), ..Lane::new(end, 1)? })
     }
@@ -160,8 +160,8 @@ impl Lane {
         self.link.sleeps()
     }
 
-    /// Whether R has begun none of the requests that it was given. It wakes up, or is at something that nobody knows of
-    /// here: a callback of a timer, a collection of garbage.
+    /// Whether R has begun none of the requests that it was given. It is waking up, or at something that the dispatcher
+    /// cannot see: a callback of a timer, a garbage collection.
     pub(crate) fn has_begun_nothing(&self) -> bool {
         self.is_of_r() && self.main.n > 0 && !self.runs_any()
     }
@@ -349,7 +349,7 @@ impl Lane {
         self.inline.n > 0 && self.all().any(|h| h.runs == Runs::Inline && !h.later && self.has_begun(h.request.id))
     }
 
-    /// Nobody waits for this request any more: its handler is told. At `due`, in ms, it is stuck if it still runs.
+    /// Nothing waits for this request any more: tells its handler, which is stuck if it still runs at `due`, in ms.
     pub(crate) fn cancel(&mut self, id: RequestId, due: u64) {
         let Some(held) = self.held_mut(id) else { return };
         held.stream.iter_mut().for_each(Stream::cut);
@@ -372,7 +372,7 @@ impl Lane {
         true
     }
 
-    /// The client has taken pieces of the body worth so many bytes.
+    /// The client has taken pieces of the body worth this many bytes.
     pub(crate) fn credit(&mut self, id: RequestId, bytes: usize) {
         let Some(held) = self.held_mut(id).filter(|held| !held.cancelled) else { return };
         if let Some(granted) = held.stream.as_mut().and_then(|stream| stream.grant(bytes)) {

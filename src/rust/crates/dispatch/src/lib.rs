@@ -54,9 +54,9 @@ use observe::Log;
 use std::sync::Arc;
 use tokio::sync::mpsc::unbounded_channel;
 
-/// A queue without workers: where requests are submitted, the handle of those who bring workers, and what one I/O
-/// thread is to [`install`]. Each process has `cpp_workers` threads for C handlers. `commands` carries out what workers
-/// say beside requests. `watch_closely` is called when requests are out: then [`expire`] is to be called often.
+/// A queue without workers: the handle to submit requests, the handle to attach workers, and what one I/O thread is to
+/// [`install`]. Each process has `cpp_workers` threads for C handlers. `commands` carries out what workers ask for
+/// beside requests. `watch_closely` is called when requests are out: then [`expire`] is to be called often.
 pub fn create(
     limits: &Limits,
     cpp_workers: usize,

@@ -1,7 +1,7 @@
 //! The server's end of a link, as lanes of all kinds use it: slots that name requests, messages that may have to wait
 //! for room in the ring, and the bells.
 //!
-//! The slot of a request is freed by who knows that the worker will not write it any more: see `lane`.
+//! A `lane` frees the slot of a request when it knows that the worker will not write it any more.
 
 use crate::wakes::watch;
 use bytes::Bytes;
@@ -71,7 +71,7 @@ impl Link {
             None => return None,
         };
         let generation = &mut self.uses[slot as usize];
-        // 0 is skipped: the word of slot 0 would be nobody's
+        // 0 is skipped: in slot 0 it is the id of messages that belong to no request
         *generation = generation.wrapping_add(1).max(1);
         Some(RequestId { slot, generation: *generation })
     }

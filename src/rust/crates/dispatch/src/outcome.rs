@@ -17,7 +17,7 @@ pub enum Outcome {
     OfItself(i32),
     /// the queue has no place for it: it is full, and others have waited for less; or it was withdrawn
     Full,
-    /// the server ends, and nobody will answer
+    /// the server ends, and no worker will answer
     Ending,
     /// its worker, the process of this number, died
     WorkerDied(Option<i32>),

@@ -1,5 +1,5 @@
-//! The workers as the server sees them: attached when they are ready, given requests, retired, gone. Who starts them,
-//! and when, is not decided here.
+//! The workers as the server sees them: attached when they are ready, given requests, retired, gone. How they are
+//! started, and when, is not decided here.
 //!
 //! A [`Pool`] is a handle for other threads; what it orders is done by the dispatcher in its own thread (`dispatch`).
 
@@ -22,13 +22,13 @@ pub struct Seat {
     pub end: ServerEnd,
     /// the same of a second one, for C handlers that run in it; `None` when it has none
     pub c_end: Option<ServerEnd>,
-    /// who runs its handlers; `None` for one that is never interrupted
+    /// what runs its handlers; `None` for one that is never interrupted
     pub runner: Option<Runner>,
-    /// counted for whoever asks
+    /// its counters
     pub stats: Arc<WorkerStats>,
 }
 
-/// Who runs the handlers of a worker, as interrupts reach it.
+/// What runs the handlers of a worker, and how interrupts reach it.
 pub enum Runner {
     /// a process: it gets SIGINT, and is killed when it does not heed that
     Process {
@@ -38,7 +38,7 @@ pub enum Runner {
         fd: Arc<OwnedFd>,
     },
     /// a thread of this process, which this call has look at the name in the link. It is interrupted when its client
-    /// has gone, and not at its deadline: it may be somebody's session.
+    /// has gone, and not at its deadline: it may be a user's session.
     Thread(Box<dyn Fn() + Send + Sync>),
 }
 
@@ -70,13 +70,13 @@ pub struct WorkerStats {
     pub promises: AtomicU64,
     /// bytes that it has allocated, as it said last; 0 before it did
     pub heap: AtomicU64,
-    /// set before it is attached: after so many requests it is worn out; 0 for never
+    /// set before the worker is attached: after this many requests it is worn out; 0 for never
     pub max_requests: AtomicU64,
 }
 
 impl WorkerStats {
-    /// One more request was answered, with this status, after so many microseconds. `true` when that was the last one
-    /// that it should.
+    /// Counts a request answered with this status, after this many microseconds. `true` when it was the last of
+    /// `max_requests`.
     pub(crate) fn count(&self, micros: u32, status: u32) -> bool {
         self.errors.fetch_add(u64::from(status >= 500), Ordering::Relaxed);
         self.busy_us.fetch_add(u64::from(micros), Ordering::Relaxed);
@@ -98,8 +98,8 @@ pub enum PoolEvent {
     Retired(u32),
     /// a generation that is not the current one has no worker and no request left
     Drained(u32),
-    /// it was interrupted at the deadline of a request and has answered since; whatever state that left, a fresh one is
-    /// better
+    /// it was interrupted at the deadline of a request and has answered since: its state is unknown, and a fresh worker
+    /// is better
     Late {
         /// which
         worker: u32,
@@ -150,7 +150,7 @@ pub(crate) enum PoolOrder {
 /// Told what runs in workers.
 pub(crate) type Look = Box<dyn FnOnce(Vec<Running>) + Send>;
 
-/// No address of a client, see [`crate::Origin`]: the network of IPv6 with this number is none that anybody has.
+/// No address of a client, see [`crate::Origin`]: no client has the IPv6 network of this number.
 pub(crate) const NOBODY: u64 = u64::MAX;
 
 /// What the threads of a server and the owners of its pool share.
@@ -167,7 +167,7 @@ pub(crate) struct Shared {
     pub(crate) outstanding: AtomicUsize,
     /// of these, requests that no worker has begun with
     pub(crate) waiting: AtomicUsize,
-    /// the client of which most waited when the queue was last full; [`NOBODY`] when nothing has waited since
+    /// the client with the most waiting requests when the queue was last full; [`NOBODY`] when none has waited since
     pub(crate) longest: AtomicU64,
     /// most that may be outstanding: `max_queue`, one for each worker and for each thread of C handlers, and the
     /// promises that clients wait for, which `max_async` bounds

@@ -61,7 +61,7 @@ impl Entry {
     }
 }
 
-/// Who waits for the answer.
+/// What waits for the answer.
 pub(crate) enum Waiter {
     /// a task of this thread, which has polled if there is a waker
     Here(Option<Waker>),
@@ -71,7 +71,7 @@ pub(crate) enum Waiter {
     Answered(Outcome),
     /// a worker, which has another one run a function
     Worker(Asker),
-    /// nobody: a worker is told something
+    /// nothing: the request only tells a worker something
     Nobody,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Who runs a handler.
+/// What runs a handler.
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub enum Runs {

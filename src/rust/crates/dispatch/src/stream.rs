@@ -19,7 +19,7 @@ const PART: usize = 4;
 
 /// The dispatcher's side of one.
 pub(crate) struct Stream {
-    /// `None` when nobody reads
+    /// `None` when the client no longer reads
     writer: Option<PipeWriter>,
     /// what the worker may still send
     credit: Promised,
@@ -65,7 +65,7 @@ impl Stream {
         true
     }
 
-    /// Nobody reads any more: what the worker still sends goes nowhere.
+    /// The client no longer reads: what the worker still sends is dropped.
     pub(crate) fn cut(&mut self) {
         self.writer = None;
     }

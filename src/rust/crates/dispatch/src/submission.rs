@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 /// Where a request comes from: those that wait take turns by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
-    /// names who sent it, by its address
+    /// names the client, by its address
     pub client: u64,
     /// names the connection that it comes on
     pub connection: u64,
@@ -26,17 +26,17 @@ pub struct Submission {
     pub generation: u32,
     /// the route's target
     pub route: u32,
-    /// who runs its handler: R, or in C, inline or a pool, in a worker process
+    /// what runs its handler, in a worker process: R, or C, inline or in a pool
     pub runs: Runs,
     /// ms, from when it came
     pub timeout: u64,
-    /// the timeout is its handler's alone, from when a worker has it: nobody waits for an answer
+    /// the timeout is its handler's alone, from when a worker has it: no client waits for an answer
     pub times_handler: bool,
     /// whether its handler is interrupted when its client goes
     pub ends_with_client: bool,
     /// whether it takes a place in the queue, which may be full; what does not is bounded in another way
     pub counts: bool,
-    /// whom it comes from, if that is a process of this machine, for which nobody else speaks
+    /// the peer, if that is a process of this machine and no proxy for another client
     pub peer: Option<SocketAddr>,
     /// the one worker process that it may go to: without it, its outcome is [`Outcome::WorkerDied`]
     pub process: Option<i32>,
@@ -54,16 +54,16 @@ pub(crate) enum Post {
         submission: Submission,
         /// for the worker
         message: Vec<u8>,
-        /// who waits
+        /// the way back to the waiting task
         client: oneshot::Sender<Outcome>,
     },
     /// its client has gone
     Abandon(u64),
     /// it is not wanted any more if it has not begun
     Withdraw(u64),
-    /// the client of a streamed body has taken pieces worth so many bytes
+    /// the client of a streamed body has taken pieces worth `bytes` bytes
     Taken {
-        /// who streams
+        /// the worker that streams
         worker: u32,
         /// in which of its lanes
         of: Of,
@@ -72,9 +72,9 @@ pub(crate) enum Post {
         /// as `wire` counts them
         bytes: usize,
     },
-    /// nobody reads a streamed body any more, if it has not ended
+    /// the client no longer reads a streamed body, which may have ended
     Left {
-        /// who streams
+        /// the worker that streams
         worker: u32,
         /// in which of its lanes
         of: Of,

@@ -1,5 +1,4 @@
-//! Tasks that workers have others run: who asked, and for which request. What is done with them is in
-//! `dispatcher/tasks.rs`.
+//! Tasks that workers have others run: which worker asked, and for which request. `dispatcher/tasks.rs` acts on them.
 
 use crate::request::{Asker, Key};
 use crate::submission::Origin;
@@ -46,9 +45,9 @@ pub(crate) struct Tasks {
     under_way: Vec<UnderWay>,
     /// asked for, and not begun
     pub wanted: Vec<Wanted>,
-    /// nobody wants them any more
+    /// no longer wanted
     pub unwanted: Vec<Key>,
-    /// what could not be told to who asked, for want of a slot
+    /// messages that could not be sent to the worker that asked, for want of a slot
     pub untold: Vec<(Asker, Vec<u8>)>,
 }
 
@@ -73,7 +72,7 @@ impl Tasks {
         self.under_way.iter().filter(|task| task.worker == worker).count()
     }
 
-    /// A request has its answer, or nobody waits for it any more: its tasks end with it.
+    /// A request has its answer, or nothing waits for it any more: its tasks end with it.
     pub fn end_with(&mut self, parent: Key) {
         if self.under_way.is_empty() && self.wanted.is_empty() {
             return;
@@ -83,7 +82,7 @@ impl Tasks {
         self.untold.extend(not_begun.map(|wanted| (wanted.asker, wanted.asker.told(Ended::Over, &[]))));
     }
 
-    /// A worker has gone, and with it whoever waits.
+    /// A worker has gone, and with it the handlers that wait for its tasks.
     pub fn end_with_worker(&mut self, worker: u32) {
         self.end(|task| task.worker == worker);
         self.wanted.retain(|wanted| wanted.asker.worker != worker);

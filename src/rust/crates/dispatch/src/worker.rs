@@ -43,7 +43,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Takes a seat; its C handlers have so many threads, and R so many promises under way. In the context
+    /// Takes a seat; C handlers have `threads` threads, and R has up to `max_async` promises under way. In the context
     /// of the runtime of this thread.
     pub(crate) fn new(seat: Seat, threads: usize, max_async: usize) -> io::Result<Self> {
         seat.stats.last_used_ms.store(now(), Relaxed);

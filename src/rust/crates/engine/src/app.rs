@@ -50,7 +50,7 @@ pub struct App {
 pub(crate) struct Target {
     /// index into the handlers of its kind, from 1
     pub handler: u32,
-    /// who runs it
+    /// what runs it
     pub runs: Runs,
     /// longest time to the answer in ms
     pub timeout: u64,

@@ -29,7 +29,7 @@ pub struct Settings {
     /// sockets that the program was started with; host and port count for nothing then
     #[serde(skip)]
     pub sockets: Vec<Arc<OwnedFd>>,
-    /// where whoever runs the server asks how it is
+    /// where the operator asks how the server is
     #[serde(default)]
     pub admin: Option<String>,
     /// the file with the token that the dashboard's actions ask for; without one they are off
@@ -64,7 +64,7 @@ pub struct Settings {
     /// whether bodies of requests are unpacked where no policy of the app says how
     #[serde(default)]
     pub decompress: bool,
-    /// who gets the description of the app and the page that shows it
+    /// which clients get the description of the app and the page that shows it
     #[serde(default)]
     pub docs: DocsWanted,
     /// whether figures are counted, and told at `/metrics`
@@ -88,7 +88,7 @@ pub struct Settings {
     /// what trusted proxies write
     #[serde(default)]
     pub forwarded_fields: proxies::Fields,
-    /// what becomes of header fields with `_` in their names; `None`: it depends on who stands before the server
+    /// what becomes of header fields with `_` in their names; `None`: it depends on whether there is a proxy
     #[serde(default)]
     pub underscores_in_headers: Option<Underscores>,
     /// `stderr`, `none`, or a file
@@ -108,7 +108,7 @@ pub struct Settings {
     /// where spans of requests are sent: a collector of OpenTelemetry
     #[serde(default)]
     pub otlp_endpoint: Option<String>,
-    /// the variables of OpenTelemetry, whose names begin with `OTEL_`, of whoever starts the server
+    /// the variables of OpenTelemetry, whose names begin with `OTEL_`, at the start of the server
     #[serde(default)]
     pub otel: BTreeMap<String, String>,
     /// what takes the place of standard error in an interactive session
@@ -117,14 +117,13 @@ pub struct Settings {
     /// whether the log has colours at a terminal
     #[serde(default)]
     pub colours: bool,
-    /// for somebody who works on the app
+    /// for the developer of the app
     #[serde(skip)]
     pub development: Option<Arc<Development>>,
     /// where the package has the pages of the server itself, as tools/web.sh made them; `None`: they are nowhere
     #[serde(default)]
     pub web: Option<PathBuf>,
-    /// names of limits that somebody has said, in whatever way: an app may have others than the defaults, but not than
-    /// these
+    /// names of the limits that are set in any way: an app may change the defaults of the others, but not these
     #[serde(default)]
     pub given: Vec<String>,
     /// where spooled bodies and uploads wait
@@ -145,17 +144,17 @@ impl Settings {
     }
 }
 
-/// Who gets what documents the app.
+/// Which clients get the documentation of the app.
 #[derive(Debug, Clone, Copy, Default, Deserialize, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum DocsWanted {
-    /// whoever runs the server, and clients on this machine when no others can be there
+    /// the operator, and clients on this machine when no others can connect
     #[default]
     Auto,
     /// all clients
     #[serde(rename = "true")]
     Yes,
-    /// nobody
+    /// neither the operator nor any client
     #[serde(rename = "false")]
     No,
 }
@@ -275,7 +274,7 @@ pub struct RouteConfig {
     pub pattern: String,
     /// index into the app's handlers of its kind, from 1
     pub handler: u32,
-    /// who runs it
+    /// what runs it
     #[serde(default)]
     pub runs: Runs,
     /// longest time to the answer in seconds, when it is not the server's
@@ -293,7 +292,7 @@ pub struct RouteConfig {
     /// what requests have to be like, where the route says so
     #[serde(default)]
     pub types: Option<TypesConfig>,
-    /// of a route of WebSockets: `handler` is asked before a client is connected, 0 for nobody
+    /// of a route of WebSockets: `handler` is asked before a client is connected, 0 for none
     #[serde(default)]
     pub websocket: Option<WebSocketConfig>,
 }

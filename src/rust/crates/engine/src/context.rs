@@ -28,13 +28,13 @@ pub struct Context {
     pub(crate) health: Health,
     /// `None` when nothing is counted
     pub(crate) metrics: Option<MetricsPage>,
-    /// where spans go, if somebody wants them
+    /// where spans go; `None` when traces are off
     pub(crate) traces: Option<Arc<Traces>>,
     pub(crate) development: Option<Arc<Development>>,
     /// which may be asked for
     pub(crate) hosts: Hosts,
     pub(crate) docs: Docs,
-    /// `None` where nobody has an address of their own for it
+    /// `None` without an admin address
     pub(crate) dashboard: Option<Dashboard>,
 }
 

@@ -1,7 +1,6 @@
-//! What the server does beside serving for somebody who works on the app (`drover dev`): an app that does not load is a
-//! page that says why, in the place of all others, an error is a page, too, to a browser, and open pages are loaded
-//! again when there is something new.
-//! Neighbours: `pipeline`, which asks here first and last; the program, which says what became of each loading.
+//! What the server adds for a developer of the app (`drover dev`): when the app does not load, every request gets a
+//! page that says why; browsers get errors as pages; and open pages reload after a change.
+//! Neighbours: `pipeline`, which asks here first and last; the program, which reports the result of each load.
 //!
 //! Without WebSockets: a script, which is put into HTML as it goes out, asks for the number of the present state each
 //! second.
@@ -91,7 +90,7 @@ impl Development {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        // nobody panics while holding it
+        // no code panics while holding this lock
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -116,7 +115,7 @@ impl Development {
         })
     }
 
-    /// Has a page of a browser loaded again after a change, be it one of the app or the text of an error.
+    /// Makes browsers reload this page after a change, whether it is a page of the app or the text of an error.
     pub(crate) fn keep_new(&self, method: &Method, request: &Fields, response: &mut Response) {
         let is_part =
             response.status == StatusCode::PARTIAL_CONTENT || response.fields.get(&CONTENT_ENCODING).is_some();
@@ -154,14 +153,14 @@ fn media_type(response: &Response) -> Option<&str> {
     Some(kind.split(';').next().unwrap_or_default().trim())
 }
 
-/// Whether a person who reads it has something to mend. Whoever asked for another host gets no page of this one.
+/// Whether it is an error that its reader can mend. A request for another host (421) gets no page of this one.
 fn is_text_of_error(response: &Response) -> bool {
     let status = response.status;
     let is_text = media_type(response).is_none_or(|kind| kind.eq_ignore_ascii_case("text/plain") || is_json(kind));
     (status.is_client_error() || status.is_server_error()) && status != StatusCode::MISDIRECTED_REQUEST && is_text
 }
 
-/// A browser names it; what asks for data does not.
+/// Browsers name it in `Accept`; clients that ask for data do not.
 fn wants_html(request: &Fields) -> bool {
     request.all(&ACCEPT).filter_map(ascii).any(|value| value.to_ascii_lowercase().contains("text/html"))
 }

@@ -3,7 +3,7 @@
 //! `server` starts and ends it all; `pipeline` is the way of a request: router, `assets`, `natives` or `dispatch`, then
 //! `respond`; `pool` is how its workers come and go.
 #![forbid(unsafe_code)]
-// what fuzz targets see is documented for those who work on it
+// items that only fuzz targets see are documented for contributors
 #![cfg_attr(feature = "fuzzing", allow(missing_docs))]
 
 mod app;

@@ -1,5 +1,5 @@
-//! The app and its workers, as those who bring them know them: generations of the app are added, switched to and
-//! dropped; workers come and go as `dispatch` has it.
+//! The app and its workers, for the program that loads and starts them: it adds generations of the app, switches to
+//! them and drops them; workers come and go as `dispatch` has it.
 
 use crate::app::App;
 use crate::config::{AppConfig, Settings};
@@ -30,13 +30,13 @@ struct Apps {
     log: Log,
     /// where C handlers of this process say what they want done with WebSockets
     commands: Weak<dyn WebSocketCommands>,
-    /// what tells routes apart, if somebody wants to know
+    /// what tells routes apart, if metrics or traces are on
     routes: Option<Arc<Routes>>,
 }
 
 impl Apps {
     fn generations(&self) -> MutexGuard<'_, Vec<Arc<App>>> {
-        // nobody panics while holding it
+        // no code panics while holding this lock
         self.generations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -118,7 +118,7 @@ fn listeners(settings: &mut Settings) -> Result<Vec<Listener>, StartError> {
     let listeners: Result<Vec<Listener>, String> = if sockets.is_empty() {
         settings.host.iter().map(|place| Listener::bind(place, settings.port)).collect()
     } else {
-        // nobody else is to keep them open
+        // no other reference is to keep them open
         sockets.into_iter().filter_map(Arc::into_inner).map(Listener::inherited).collect()
     };
     let mut listeners = listeners.map_err(StartError::Listen)?;
@@ -182,7 +182,7 @@ impl Server {
             httpd::watch_closely,
         );
         let commands = Arc::downgrade(&websockets) as Weak<dyn WebSocketCommands>;
-        // whoever has an address for the dashboard looks at it now and then
+        // an admin address has the dashboard, which shows the counts
         let counts = settings.metrics || settings.admin.is_some();
         let metrics = counts.then(|| Arc::new(Metrics::new(settings.threads.max(1))));
         let otlp = settings.otlp_endpoint.as_deref();
@@ -198,7 +198,7 @@ impl Server {
             .map_err(|e| StartError::Config(format!("access_log: {target}: {e}")))?;
         let dashboard = settings.admin.is_some().then(|| Dashboard::new(&settings)).transpose();
         let dashboard = dashboard.map_err(StartError::Config)?;
-        // a socket in the file system is somebody's who speaks for others
+        // a socket in the file system belongs to a proxy, which speaks for others
         let loopback = |listener: &Listener| listener.address().inet().is_some() && listener.address().is_local();
         let is_local = listeners.iter().filter(|listener| listener.role() == Role::App).all(loopback);
         let pages = Pages { docs: Docs::new(&settings, is_local), dashboard };

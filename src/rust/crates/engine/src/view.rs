@@ -13,7 +13,7 @@ pub struct View<'a, 'p> {
     pub id: u64,
     pub route: u32,
     pub head: &'a Head,
-    /// whom it is from
+    /// the client that sent it
     pub client: &'a Client,
     /// whether the client came by TLS
     pub https: bool,
@@ -27,7 +27,7 @@ pub struct View<'a, 'p> {
     /// by which the answer is packed, if it is to be
     pub terms: &'a [u8],
     pub body: &'a Received,
-    /// who asks, as `wire` has it
+    /// the authenticated client, as `wire` has it
     pub auth: &'a [u8],
     /// what the app keeps with the client, as `wire` has it
     pub session: &'a [u8],

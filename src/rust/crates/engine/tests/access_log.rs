@@ -50,7 +50,7 @@ fn logged(format: AccessLogFormat) -> (Service, Arc<Three>) {
     (service, three)
 }
 
-/// The lines of its log, once there are so many.
+/// The lines of the service's access log, once it has `n`.
 fn lines_of(service: &Service, n: usize) -> Vec<String> {
     lines(&service.folder.path().join("access.log"), n)
 }

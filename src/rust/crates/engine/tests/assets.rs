@@ -399,7 +399,7 @@ fn files_chosen_by_a_handler() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is asked for in whatever spelling, a secret is never in the answer.
+    /// No path, in any spelling, gets a secret in the response.
     #[test]
     fn no_path_leads_to_a_secret(
         paths in prop::collection::vec(

@@ -1,5 +1,5 @@
-//! Who asks, over sockets: what is refused, wherever the answer would come from, and what clients are told. What is a
-//! right token or password is tested in `identity`; what handlers read, in tests/process.
+//! Authentication over sockets: what is refused, wherever the response would come from, and what clients are told.
+//! `identity` tests which tokens and passwords are right; tests/process, what handlers read.
 
 mod service;
 mod settings;
@@ -292,7 +292,7 @@ fn limits_on_somebody_count_when_it_is_known_who_that_is() {
             assert_eq!(status_of(&answer), right);
             assert!(value(&answer, "ratelimit").is_some());
         }
-        // of somebody else it does not, and what is not known counts for nobody
+        // another user has a limit of their own, and a request without credentials counts for no user
         let expected = if other.is_empty() { "401" } else { "200" };
         for _ in 0..2 {
             assert_eq!(status(&service, "GET /hello", &other), expected);

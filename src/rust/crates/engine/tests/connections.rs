@@ -26,7 +26,7 @@ fn a_connection_ends_with_the_answer_to_the_last_request_that_its_client_announc
         let mut client = service.connect();
         send(&mut client, request);
         assert!(rest(&mut client).starts_with("HTTP/1."));
-        // the client has not closed its side: nobody waits for that
+        // the client has not closed its side: the server does not wait for that
         service.until_open(0);
     }
 }
@@ -69,7 +69,7 @@ fn clients_that_take_turns_get_their_own_answers() {
         for client in &mut clients {
             assert!(answer(client).starts_with("HTTP/1.1 404"));
         }
-        // an empty line between two requests is nobody's
+        // an empty line between two requests belongs to neither
         for client in clients.iter_mut().skip(round).step_by(3) {
             send(client, "\r\n");
         }
@@ -171,7 +171,7 @@ fn connections_do_not_wait_for_acknowledgements() {
     answer(&mut client);
     let mine = client.local_addr().unwrap();
     let accepted = descriptors().into_iter().find(|&fd| peer(fd) == Some(mine)).expect("the server's end");
-    // SAFETY: it is open as long as the connection is, which nobody ends here.
+    // SAFETY: it is open as long as the connection is, which nothing ends here.
     let accepted = unsafe { BorrowedFd::borrow_raw(accepted) };
     assert!(sockopt::tcp_nodelay(accepted).unwrap());
 }
@@ -289,8 +289,7 @@ fn silent_connections_end_in_time() {
 
 #[test]
 fn a_silent_connection_ends_whenever_it_came() {
-    // a server of which nobody wants anything looks less often, and then not at all: that begins a second after its
-    // start
+    // an idle server checks timeouts less often, and then not at all: that begins a second after its start
     let late = |after: u64| {
         std::thread::spawn(move || {
             let service = Service::new(1, Limits { keep_alive: 0.4, header_timeout: 0.4, ..Limits::default() });

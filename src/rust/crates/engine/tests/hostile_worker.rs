@@ -1,5 +1,5 @@
-//! A worker that user code has corrupted writes whatever it likes into its link, wherever it likes. The server lives,
-//! and those whose requests go to another worker notice nothing.
+//! A worker that user code has corrupted writes arbitrary bytes anywhere in its link. The server survives, and clients
+//! whose requests go to another worker notice nothing.
 
 mod settings;
 
@@ -82,7 +82,7 @@ fn worker(
                         act(&mut mine, &memory, id);
                     }
                 }
-                // nobody wakes it: it looks now and then
+                // nothing wakes this thread: it polls
                 None => std::thread::sleep(Duration::from_micros(100)),
             }
         }
@@ -188,7 +188,8 @@ fn a_worker_that_writes_for_ever_does_not_keep_the_thread() {
             }
         }
     });
-    // 504: its own request is never answered. One that it does not begin with in time is another one's, or nobody's.
+    // 504: the worker never answers the request that it began. One that it does not begin in time goes to another
+    // worker, or to none.
     until("its request is late", || ask(&server, "/late").0 == 504);
     assert!(talking.load(Ordering::Relaxed));
     let good = worker(&server, 2, &stop, |end, _, id| reply(end, id, ReplyBody::Bytes(b"good")));

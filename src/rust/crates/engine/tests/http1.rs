@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 /// `/echo` answers with its body; `/later` never, but keeps its sink; `/pieces` with two pieces and no end; `/reset`
-/// with content that its status cannot have; `/fields` with so many fields as its body says.
+/// with content that its status cannot have; `/fields` with as many fields as its body says.
 #[derive(Default)]
 struct Fake {
     kept: Mutex<Vec<Arc<dyn Sink>>>,
@@ -119,7 +119,7 @@ fn a_client_is_told_to_send_its_body_when_it_is_wanted() {
     let (service, _) = serve();
     let mut client = service.connect();
     let ask = |path| format!("POST {path} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
-    // behind an answer that nobody has read yet
+    // behind a response that the client has not read yet
     send(&mut client, &format!("{GET}{}", ask("/echo")));
     assert!(answer(&mut client).starts_with("HTTP/1.1 404"));
     let mut told = [0; 25];

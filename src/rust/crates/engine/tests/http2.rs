@@ -1,4 +1,4 @@
-//! HTTP/2 over sockets: clients that let the server wait, each within its own limits and at nobody else's cost.
+//! HTTP/2 over sockets: clients that let the server wait, each within its own limits and at no other client's cost.
 //! `tests/conformance` has what is refused frame by frame.
 
 mod service;
@@ -63,7 +63,7 @@ struct Client {
 }
 
 impl Client {
-    /// With a window of so many bytes for each response.
+    /// With a window of this many bytes for each response.
     async fn new(service: &Service, window: u32) -> Client {
         let io = tokio::net::TcpStream::connect(service.server.address().inet().unwrap()).await.unwrap();
         io.set_nodelay(true).unwrap();
@@ -333,7 +333,7 @@ fn frames_that_ask_for_nothing_end_with_the_connection() {
 
 #[test]
 fn those_who_let_much_wait_have_less_time() {
-    // far more than the fifth of it that those have who let most wait, also on a machine that is busy
+    // far more than the fifth of it that stalled clients get, even on a busy machine
     let whole_time = patience(12);
     let write_timeout = whole_time.as_secs_f64();
     let (service, _files) =

@@ -1,5 +1,5 @@
-//! Memory that a crowd of connections needed goes back to the system when the crowd has gone, though nobody comes after
-//! it. Alone in its process, which it measures.
+//! Memory that a crowd of connections needed goes back to the system when the crowd has gone, even if no client comes
+//! after it. Alone in its process, which it measures.
 
 mod service;
 mod settings;

@@ -48,7 +48,7 @@ impl Fake {
                     Err(TryRecvError::Empty) => {}
                     Err(TryRecvError::Disconnected) => return,
                 }
-                // nobody wakes it: it looks now and then
+                // nothing wakes this thread: it polls
                 std::thread::sleep(Duration::from_micros(200));
                 continue;
             };
@@ -279,7 +279,7 @@ fn waiting_ends_in_time() {
     });
     assert_eq!(service.ask("/quick").answer().0, 503);
     assert_eq!(late.answer().0, 504);
-    // its reply, when it comes, is nobody's
+    // its late reply is discarded
     worker.go.send(()).unwrap();
     until("it is free", || service.ask("/quick").answer() == (200, "1".into()));
 }

@@ -44,7 +44,7 @@ fn files_that_nobody_reads_lock_nobody_out() {
     setrlimit(Resource::Nofile, Rlimit { current: Some(DESCRIPTORS), maximum: Some(DESCRIPTORS) }).unwrap();
     let files = tempfile::tempdir().unwrap();
     std::fs::write(files.path().join("large"), vec![b'x'; 300_000]).unwrap();
-    // far more than the fifth of it that those have who stall, also on a machine that is busy
+    // far more than the fifth of it that stalled clients get, even on a busy machine
     let whole = patience(12);
     let service = Service::new(1, Limits { write_timeout: whole.as_secs_f64(), ..Limits::default() });
     let mount = MountConfig { mount: "/f".into(), dir: files.path().to_str().unwrap().into(), types: None };
@@ -74,7 +74,7 @@ fn files_that_nobody_reads_lock_nobody_out() {
                 send(other, GET);
                 assert!(answer(other).starts_with("HTTP/1.1 404"));
             }
-            // and those who stall have less time, until files are not scarce any more
+            // and stalled clients have less time, until files are no longer scarce
             until("half of the files are closed", || open_files(files.path()) <= 25);
         })
         .await

@@ -80,8 +80,8 @@ fn a_client_that_does_not_read_its_answer_is_let_go() {
 #[test]
 fn a_client_that_is_refused_and_does_not_read_is_let_go() {
     let service = small_service(Limits { write_timeout: 1.0, ..Limits::default() });
-    // Answers that it does not read fill all that is between it and the server, up to some byte. Whether there is room
-    // for the refusal behind them is chance: so many try it, each with a few more answers.
+    // Unread responses fill all buffers between the client and the server, up to some byte. Whether there is room for
+    // the refusal behind them is chance: so 200 clients try it, each with one more response than the last.
     let mut clients: Vec<_> = (0..200).map(|i| (i, small_client(&service))).collect();
     for (i, client) in &mut clients {
         send_some(client, &format!("{}BAD\r\n{}", GET.repeat(*i), "x".repeat(1000)));
@@ -173,7 +173,7 @@ fn streams_that_nobody_reads_are_held_in_all_no_more_than_there_is_room_for() {
         held == before
     });
     assert!(held < MOST, "{held} bytes");
-    // who reads goes on, however little it may have ahead
+    // a client that reads goes on, however little its stream may have ahead
     let mut reader = clients.pop().unwrap();
     reader.set_nonblocking(false).unwrap();
     reader.set_read_timeout(Some(patience(30))).unwrap();

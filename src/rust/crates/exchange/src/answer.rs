@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use std::borrow::Cow;
 
-/// Status and header fields of a response, as the handler gave them: who sends them checks them.
+/// Status and header fields of a response, as the handler gave them: the sender checks them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// a final status, 200 to 599

@@ -2,7 +2,7 @@
 //! where the engine has the request at hand, or in a worker process, where it is a message of `wire`. And the clock
 //! that all go by, and the trace that a request belongs to.
 //!
-//! Who calls ([`Handlers`]) and who is called meet only here: `engine` and `worker` call, `native` is called.
+//! Callers (of [`Handlers`]) and callees meet only here: `engine` and `worker` call, `native` is called.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -1,13 +1,13 @@
-//! The life of an answer: where a request stands whose handler answers later, and what is called when nobody wants the
-//! answer any more. All sinks go through it in the same way.
+//! The life of an answer: the stage of a request whose handler answers later, and the function to call when the answer
+//! is no longer wanted. All sinks go through it in the same way.
 //!
 //! ```text
 //! Waiting ─start▶ Running ─answer▶ Over
 //!    │               └─begin▶ Streaming ─end▶ Over
 //!    └─its handler is never to run─────▶ Over
 //! ```
-//! It can be cancelled at any time, which moves it nowhere: who runs it has to come to an end. Functions of a handler's
-//! are given back, to be called or dropped without the lock that a life is under: they may use the sink.
+//! It can be cancelled at any time, which leaves the stage as it is: the running handler still has to end. Functions of
+//! handlers are returned, for the caller to call or drop without the lock that guards the life: they may use the sink.
 
 /// What a handler wants called when its request is cancelled.
 pub type OnCancel = Box<dyn FnOnce() + Send>;
@@ -48,7 +48,7 @@ impl Life {
         self.stage
     }
 
-    /// Whether nobody wants the answer.
+    /// Whether the answer is no longer wanted.
     pub fn is_cancelled(&self) -> bool {
         self.is_cancelled
     }
@@ -58,7 +58,7 @@ impl Life {
         self.moves(Stage::Waiting, Stage::Running)
     }
 
-    /// A response begins that comes piece by piece. `false` when it cannot, or nobody wants it.
+    /// A streamed response begins. `false` when it cannot, or is no longer wanted.
     pub fn begin(&mut self) -> bool {
         !self.is_cancelled && self.moves(Stage::Running, Stage::Streaming)
     }
@@ -68,7 +68,7 @@ impl Life {
         self.moves(from, Stage::Over).then(|| Uncalled(self.on_cancel.take()))
     }
 
-    /// Nobody wants the answer. Gives what is to be called.
+    /// The answer is no longer wanted. Returns the function to call.
     #[must_use]
     pub fn cancel(&mut self) -> Option<OnCancel> {
         self.is_cancelled = true;

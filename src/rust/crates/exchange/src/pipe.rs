@@ -1,5 +1,5 @@
-//! A body that comes piece by piece: who makes it writes at one end, on any thread; the response reads at the other, on
-//! the I/O thread of its connection. Neighbours: the response (whose body reads), C handlers and workers (who write).
+//! A streamed body: its producer writes at one end, on any thread; the response reads at the other, on the I/O thread
+//! of its connection. Neighbours: the response (whose body reads), C handlers and workers (which write).
 //!
 //! The reader is woken for the first piece and for the end; a writer that waits is woken when enough has been taken.
 //! Dropping the writer without an end breaks the response off, so that a client never takes a part for the whole.
@@ -33,12 +33,12 @@ struct State {
     waker: Option<Waker>,
 }
 
-/// What the reading end does, for who wants to know.
+/// What the reading end reports to `follow`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reading {
-    /// the client has taken so many bytes
+    /// the client has taken this many bytes
     Took(usize),
-    /// nobody reads any more: the body has ended, or the client has gone
+    /// the reader has gone: the body has ended, or the client has left
     Left,
 }
 
@@ -53,7 +53,7 @@ struct Pipe {
 
 impl Pipe {
     fn state(&self) -> MutexGuard<'_, State> {
-        // nobody panics while holding it
+        // no thread panics while it holds the lock
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -77,7 +77,7 @@ pub enum Written {
     Done,
     /// too much is there already
     Full,
-    /// nobody reads any more
+    /// the reader has gone, or the body has ended
     Gone,
 }
 

@@ -22,7 +22,7 @@ pub trait RequestView {
     fn is_https(&self) -> bool;
     /// what was agreed on in TLS, as `wire` has it; empty in cleartext
     fn tls(&self) -> &[u8];
-    /// who asks, as an object of JSON; empty when nobody is known
+    /// the authenticated identity, as a JSON object; empty when there is none
     fn auth(&self) -> &[u8];
     /// values of the path's params, in the order of the pattern
     fn param(&self, at: usize) -> Option<&[u8]>;

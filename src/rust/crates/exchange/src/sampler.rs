@@ -79,8 +79,8 @@ impl Sampler {
         Sampler { follows_caller: FOLLOWS_CALLER.load(Relaxed), share: f64::from_bits(SHARE.load(Relaxed)) }
     }
 
-    /// Whether a trace is recorded: `caller` says whether the caller does, `random` is a number that looks random, the
-    /// same for all who ask about this trace.
+    /// Whether a trace is recorded: `caller` says whether the caller records it, `random` is a number that looks
+    /// random, the same for every server and worker that decides on this trace.
     pub(crate) fn records(self, caller: Option<bool>, random: u64) -> bool {
         match caller {
             Some(recorded) if self.follows_caller => recorded,

@@ -17,7 +17,7 @@ pub enum Sent {
     Done,
     /// the client is behind; try again later. Only without `wait`.
     Full,
-    /// nobody wants it any more
+    /// the response is no longer wanted
     Gone,
 }
 
@@ -26,10 +26,10 @@ pub trait Sink: Send + Sync {
     /// A handler begins with the request now. `false` when it is not wanted any more (it waited too long, its client
     /// has gone): then drop the sink and do nothing.
     fn start(&self) -> bool;
-    /// The handler has returned and will answer later: the thread that ran it is free. Once, by a thread that `start`
-    /// was for; never after the answer. Who does not count threads has nothing to do.
+    /// The handler has returned and will answer later: the thread that ran it is free. Called once, by a thread that
+    /// `start` was for; never after the answer. A sink that does not count threads has nothing to do.
     fn yielded(&self) {}
-    /// The whole answer. `false` when nobody takes it any more.
+    /// The whole answer. `false` when it is no longer wanted.
     fn answer(&self, answer: Answer) -> bool;
     /// The same, but the client's side need not notice before [`Sink::tell`]: a thread that answers many in a row wakes
     /// it once.
@@ -39,13 +39,13 @@ pub trait Sink: Send + Sync {
     /// What this thread has answered and held, through this sink and others of the same client's side, is to be noticed
     /// now.
     fn tell(&self) {}
-    /// A response begins whose body comes piece by piece. `false` when nobody takes it any more.
+    /// A streamed response begins. `false` when it is no longer wanted.
     fn begin(&self, head: Head) -> bool;
     /// The next piece of it. `wait`: until the client has taken enough of what was sent before; never on an I/O thread.
     fn send(&self, piece: Bytes, wait: bool) -> Sent;
     /// The body is complete; or, if not `whole`, never will be.
     fn end(&self, whole: bool);
-    /// Whether nobody waits for the answer any more: the client has gone, or the request's time is over.
+    /// Whether the answer is no longer wanted: the client has gone, or the request's time is over.
     fn is_cancelled(&self) -> bool;
     /// When the client is told that its request took too long, if that is known.
     fn deadline(&self) -> Option<Instant> {

@@ -2,8 +2,8 @@
 //! and 2), or a new one. A field that is wrong is no reason to refuse a request: it begins a new trace (level 1,
 //! section 3.2.2.3 and 4.3).
 //!
-//! Where there is no trace to go on with, both ids are functions of the request's own. So whoever knows that, on
-//! whichever side, knows the same trace, and nothing is made or kept for requests that nobody asks about.
+//! Where there is no trace to go on with, both ids are functions of the request's own. So the server and its workers
+//! derive the same trace from it, and nothing is made or kept for requests whose trace is never read.
 
 use crate::sampler::Sampler;
 use std::fmt;
@@ -32,7 +32,7 @@ impl Trace {
         Trace::sampled_by(Sampler::here(), id, traceparent)
     }
 
-    /// The same, whatever the variables of this process say.
+    /// The same, by this sampler instead of the process's.
     fn sampled_by(sampler: Sampler, id: u64, traceparent: Option<&[u8]>) -> Self {
         let span_id = mixed(id ^ 0x5bf0_3635_dcf5_9b1d).to_be_bytes();
         let flag = |caller, random| if sampler.records(caller, random) { SAMPLED } else { 0 };
@@ -168,7 +168,7 @@ mod tests {
             (format!("00-{TRACE}-{PARENT}-00"), "00"),
             // level 2: random
             (format!("00-{TRACE}-{PARENT}-03"), "03"),
-            // flags that nobody knows are not passed on
+            // unknown flags are not passed on
             (format!("00-{TRACE}-{PARENT}-ff"), "03"),
             (format!(" 00-{TRACE}-{PARENT}-01\t"), "01"),
             // later versions

@@ -1,5 +1,5 @@
-//! Bytes on their way to clients, of many connections together. What is held counts from when it is made until the last
-//! who has it lets go of it: once, however many are to get it.
+//! Bytes on their way to clients, of many connections together. Held bytes count from when they are made until the last
+//! holder drops them: once, however many clients are to get them.
 
 use bytes::Bytes;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

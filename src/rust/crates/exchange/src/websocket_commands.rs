@@ -5,7 +5,7 @@ use wire::websocket::Command;
 
 /// See the module.
 pub trait WebSocketCommands: Send + Sync {
-    /// Has this done, in the order in which a thread says it. Not for what is answered. `false` when nobody does it any
-    /// more.
+    /// Sends a command; those of one thread run in order. Not for commands that have an answer. `false` when the other
+    /// end has gone.
     fn say(&self, command: &Command<'_>) -> bool;
 }

@@ -6,8 +6,8 @@
 //! table until R collects garbage. So every string of a client is counted here before R makes it:
 //!
 //! - Strings of one request that share buckets as no chance makes them are refused: [`CollisionGuard::check`].
-//! - Strings that only collide with those of other requests are nobody's fault. The time that it takes to make them is
-//!   added up, and when it is as much as collecting garbage takes, R should collect, which empties the chains:
+//! - Strings that only collide with those of other requests are no request's fault. The time that it takes to make
+//!   them is added up, and when it is as much as collecting garbage takes, R should collect, which empties the chains:
 //!   [`CollisionGuard::wants_collection`].
 //!
 //! The table starts with 2^16 buckets and doubles only when most buckets are in use, which colliding strings never
@@ -30,11 +30,11 @@ const BUCKETS: usize = 1 << 16;
 /// scripts (Kana, Cyrillic) single letters do.
 const FREE: u16 = 2;
 
-/// Strings collide when R walks past so many others for each of them.
+/// Strings collide when R walks past more than this many others for each of them.
 const STEPS: usize = 8;
 
-/// Everything is forgotten after so many different strings: up to here, random strings do not fill the buckets of the
-/// smallest table, so that its size need not be known.
+/// Everything is forgotten after this many different strings: up to here, random strings do not fill the buckets of the
+/// smallest table, so its size need not be known.
 const WINDOW: usize = BUCKETS;
 
 /// What a collection is taken to cost before one was measured, and the least that it ever is: it keeps an
@@ -151,7 +151,7 @@ impl CollisionGuard {
         if self.excess <= allowed.saturating_add(self.strings.saturating_sub(2)) {
             return Ok(());
         }
-        // whatever comes next is judged by itself, be it the same strings again
+        // the next strings are judged by themselves, even if they are the same ones again
         self.next_request();
         (self.strings, self.excess) = (0, 0);
         Err(FieldError::new(
@@ -219,8 +219,8 @@ impl CollisionGuard {
         self.walked > self.collection
     }
 
-    /// R has collected what nobody holds any more, which took so long. Every hundredth takes far longer, which says
-    /// nothing about the next.
+    /// R has collected garbage, which took this long. Every hundredth collection takes far longer, which says nothing
+    /// about the next.
     pub fn collected(&mut self, took: Duration) {
         self.forget();
         self.walked = Duration::ZERO;
@@ -466,7 +466,7 @@ mod tests {
             prop_assert_eq!(bucket_of(&string), hash as usize & 0xffff);
         }
 
-        /// The verdict on one bucket is that of counting, whatever the order and the repeats.
+        /// The verdict on one bucket is that of counting, for any order and any repeats.
         #[test]
         fn the_verdict_is_exact(
             which in proptest::collection::vec(0..10_usize, 0..60),

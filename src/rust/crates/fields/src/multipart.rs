@@ -42,7 +42,7 @@ pub struct Limits<'a> {
 pub struct Multipart<'a> {
     /// parts without a file name
     pub fields: Vec<Pair<'a>>,
-    /// parts with one, be it empty (a form sent with no file chosen)
+    /// parts with one, even an empty one (a form sent with no file chosen)
     pub files: Vec<FilePart<'a>>,
 }
 

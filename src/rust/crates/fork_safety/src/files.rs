@@ -121,7 +121,7 @@ fn is_written_in_place(fd: RawFd, stat: &Stat, target: &Path) -> bool {
     mode(fd) == Some(OFlags::RDWR) && stat.st_nlink > 0 && stat.st_size > 0 && !target.starts_with("/dev/shm")
 }
 
-/// Terminals, random numbers and the like are nobody's in particular.
+/// Whether a character device is hardware. Terminals, random numbers and the like belong to no process in particular.
 fn is_hardware(target: &Path) -> bool {
     const NOBODYS: [&str; 8] =
         ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/console"];

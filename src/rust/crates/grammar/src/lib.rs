@@ -1,7 +1,7 @@
 //! The grammar that URIs and HTTP are written in: which bytes may stand where ([`bytes`]), percent-escapes
 //! ([`percent`]), and which fields may follow a body ([`trailers`]).
 //!
-//! Pure, and of no request: who reads or writes a part of one asks here, and says what is wrong in its own words.
+//! Pure, and independent of requests: code that reads or writes a part of one calls it, and words its own errors.
 #![forbid(unsafe_code)]
 
 pub mod bytes;

@@ -1,7 +1,7 @@
 //! Percent-escapes (RFC 3986 section 2.1), decoded once and strictly.
 //!
 //! Unlike the WHATWG's rules for browsers, a `%` without two hexadecimal digits is an error: passed on as it is, it
-//! would let two spellings of one value differ between us and whatever is in front.
+//! would let two spellings of one value differ between the server and a proxy in front.
 
 use std::borrow::Cow;
 

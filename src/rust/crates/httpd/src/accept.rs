@@ -95,8 +95,8 @@ impl Acceptor {
         }
     }
 
-    /// A thread accepts no more. When that was the last one, the listener is closed; when that was the last listener,
-    /// all threads are told to drain: nobody is told to come again before, as who did so would find nobody.
+    /// A thread accepts no more. The last one closes the listener; only when all listeners are closed are threads told
+    /// to drain: a client that reconnected before would wait in a backlog from which nothing accepts.
     fn leave(self: Arc<Self>) {
         let Some(Acceptor { listener, server, open, .. }) = Arc::into_inner(self) else { return };
         drop(listener);

@@ -34,7 +34,7 @@ pub enum Received {
 pub enum Incoming {
     /// all of it, if there is any
     Here(Received),
-    /// of HTTP/1.1: it is read from the transport of the task, and so many bytes are announced
+    /// of HTTP/1.1: it is read from the transport of the task, and this many bytes are announced
     Coming(u64),
     /// of HTTP/2
     Http2(Stream),
@@ -235,7 +235,8 @@ enum Place {
     File { file: NamedTempFile, _place: FilePlace },
 }
 
-/// Room is made at once for an announced body of up to this many bytes: who announces more has to send it first.
+/// At most this many bytes of an announced body are reserved at once: a client that announces more has to send it
+/// first.
 const MADE_AT_ONCE: u64 = 64 << 10;
 
 impl<'a> Store<'a> {
@@ -302,7 +303,7 @@ impl<'a> Store<'a> {
         Ok(Place::File { file, _place: place })
     }
 
-    /// The whole body. A file is closed: who reads it knows its name.
+    /// The whole body. A file is closed: its readers open it by name.
     fn finish(self) -> Result<Received, Failure> {
         if let Some(unpacking) = &self.unpacking {
             unpacking.finish()?;

@@ -2,9 +2,8 @@
 //! bodies that are not complete and long responses that are not taken.
 //!
 //! Each holder has a guard, which gives back what it holds when it is dropped. When half of a resource is in use it is
-//! scarce: then clients that let the server wait get less time (`timeouts`), so that those who stall make room for
-//! those who do not. Neighbours: `server` (connections, which share the descriptors), `body` and the service (which
-//! ask).
+//! scarce: then clients that let the server wait get less time (`timeouts`), so that stalled clients make room for
+//! others. Neighbours: `server` (connections, which share the descriptors), `body` and the service (which ask).
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
@@ -13,21 +12,21 @@ use tokio::sync::Notify;
 /// Bytes of incomplete bodies that are kept in memory, of all requests together; what comes beyond that goes to disk.
 /// Enough for 500 bodies of the usual `spool_above` at a time, little enough for the smallest machine.
 const MAX_BODIES: u64 = 64 << 20;
-/// Bytes of header sections beyond [`SHORT_HEAD`], of all requests that are being received or are under way; who sends
-/// more is told to come again. Cookies and tokens of 10 kB fit in for 10,000 requests at a time.
+/// Bytes of header sections beyond [`SHORT_HEAD`], of all requests that are being received or are under way; a client
+/// that sends more is told to retry later. Cookies and tokens of 10 kB fit in for 10,000 requests at a time.
 const MAX_HEADS: u64 = 64 << 20;
-/// A header section up to so many bytes does not count, as most are.
+/// A header section of up to this many bytes does not count; most are that short.
 pub const SHORT_HEAD: usize = 4 << 10;
 /// Bytes of long responses that are kept in memory until their clients have taken them, of all requests together; what
 /// comes beyond that goes to disk, so that workers can go on making responses for clients that do not read.
 const MAX_RESPONSES: u64 = 64 << 20;
 
-/// Bytes of messages on WebSockets that are not complete, or wait for a handler, of all connections together; who wants
-/// more is told to come again.
+/// Bytes of WebSocket messages that are incomplete, or wait for a handler, of all connections together; a client that
+/// needs more is told to retry later.
 const MAX_MESSAGES: u64 = 64 << 20;
 
-/// Bytes that decoders of packed bodies have to remember, of all requests together; who needs more is told to come
-/// again. Gzip needs 32 kB for each, which do not count, zstd up to 8 MB.
+/// Bytes that decoders of packed bodies have to remember, of all requests together; a client whose body needs more is
+/// told to retry later. Gzip needs 32 kB for each, which do not count, zstd up to 8 MB.
 const MAX_WINDOWS: u64 = 64 << 20;
 
 /// See the module.
@@ -46,8 +45,8 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// For a process that may have so many descriptors for connections and files. Files get at most half of them, or
-    /// all that `max_connections` leave: whatever clients do to files, connections are accepted.
+    /// For a process with this many descriptors for connections and files. Files get at most half of them, or all that
+    /// `max_connections` leaves: open files never keep all connections out.
     pub fn new(descriptors: usize, max_connections: usize) -> Arc<Self> {
         let max_files = descriptors.saturating_sub(max_connections).max(descriptors / 2);
         let files = AtomicUsize::new(0);
@@ -158,7 +157,7 @@ pub struct BodyRoom {
 }
 
 impl BodyRoom {
-    /// Takes room for so many bytes more. `false` when there is none.
+    /// Takes room for this many more bytes. `false` when there is none.
     pub fn grow(&mut self, bytes: usize) -> bool {
         let bytes = bytes as u64;
         let (taken, most) = (self.of)(&self.budget);
@@ -170,8 +169,8 @@ impl BodyRoom {
 }
 
 impl BodyRoom {
-    /// Takes room for so many bytes in all, or gives back what is more. `false` when there is none: then it has what it
-    /// had.
+    /// Takes room for this many bytes in all, or gives back the excess. `false` when there is none: then it keeps what
+    /// it had.
     pub fn fit(&mut self, bytes: usize) -> bool {
         let bytes = bytes as u64;
         if bytes >= self.bytes {

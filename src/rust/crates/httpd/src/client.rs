@@ -68,7 +68,7 @@ pub enum Underscores {
     Refuse,
     /// they are left out
     Drop,
-    /// handlers get those that nobody could take for another field
+    /// handlers get those that cannot be taken for another field
     Allow,
 }
 

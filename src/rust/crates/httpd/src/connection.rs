@@ -183,7 +183,7 @@ impl Connection {
         self.since.store(now(), Relaxed);
     }
 
-    /// Bytes have come that are no whole header section: they have to become one in time, be they but line ends.
+    /// A partial header section has arrived, even if only line ends: the header timeout starts.
     pub fn head_comes(&self) {
         if self.activity.load(Relaxed) == IDLE {
             self.set(HEAD);
@@ -381,7 +381,7 @@ impl OpenRequest {
         OpenRequest { connection, awaited: true }
     }
 
-    /// One that nobody waits for: what a request of this connection has left to be done.
+    /// A request that no client waits for: work that a request of this connection has left.
     pub fn unawaited(connection: Arc<Connection>) -> Self {
         OpenRequest { connection, awaited: false }
     }

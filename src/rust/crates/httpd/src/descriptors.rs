@@ -7,15 +7,15 @@ use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
 /// Descriptors that are neither connections nor files being sent or received: what R opens, the server's own.
 const SPARE_DESCRIPTORS: u64 = 64;
 
-/// The largest table that is made at the start, half a megabyte: nobody notices when a larger one grows.
+/// The largest table that is made at the start, half a megabyte: growing a larger one goes unnoticed.
 const LARGEST_TABLE: u64 = 1 << 16;
 
-/// Makes room for the descriptors of so many connections, as far as the system allows. Gives how many there are then
-/// for them and for files.
+/// Makes room for the descriptors of this many connections, as far as the system allows. Returns how many descriptors
+/// connections and files have then.
 ///
 /// The system's table of a process is as large as its highest descriptor needed it to be, and doubles; the thread that
-/// opens the one too many waits for all processors, 15 ms and more, and everybody waits for that thread. So it grows
-/// before there are clients; and before there are threads, if this is called by then, it does so at once.
+/// opens the one too many waits for all processors, 15 ms and more, and all other threads wait for it. So the table
+/// grows before there are clients, and without a wait if there are no threads yet.
 pub fn make_room(connections: usize) -> usize {
     let wanted = connections as u64 + 4 * SPARE_DESCRIPTORS;
     let limit = raise(wanted);
@@ -42,7 +42,7 @@ fn raise(wanted: u64) -> u64 {
     }
 }
 
-/// Has the table have so many places, by a descriptor that is there for a moment.
+/// Grows the table to this many places, with a descriptor that is open for a moment.
 fn grow(places: u64) {
     let Some(last) = places.checked_sub(1).and_then(|last| i32::try_from(last).ok()) else { return };
     // without one more descriptor the server has other troubles

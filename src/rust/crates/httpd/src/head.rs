@@ -77,12 +77,12 @@ impl Head {
         })))
     }
 
-    /// Its content, for somebody else. Nothing is left in it, and nothing may be read of it any more.
+    /// Moves the content out. This head must not be read any more.
     pub fn take(&mut self) -> Head {
         Head(self.0.take())
     }
 
-    /// The same once more, for who goes on when this request is answered.
+    /// A copy, for use after this request is answered.
     pub fn copy(&self) -> Head {
         let mut head = Head::new();
         head.method = self.method.clone();
@@ -96,7 +96,7 @@ impl Head {
         head
     }
 
-    /// That of an HTTP/2 request, whose authority handlers find where HTTP/1.1 has it.
+    /// The head of an HTTP/2 request. Handlers find its authority where HTTP/1.1 has it: in `host`.
     pub fn from_http2(parts: &Parts) -> Self {
         let mut head = Head::new();
         head.method = parts.method.clone();
@@ -122,7 +122,7 @@ impl Deref for Head {
     type Target = Content;
 
     fn deref(&self) -> &Content {
-        // taken in `drop`, and by who promises not to ask again
+        // empty only after `drop` or `take`, and then it is not read
         self.0.as_deref().expect("a head has its content")
     }
 }

@@ -8,7 +8,7 @@
 //! what takes too long. A `stream` is a `socket`, or `tls` on one. `ws` is what a connection becomes that is answered
 //! with 101. `server` starts and ends it all.
 #![forbid(unsafe_code)]
-// what fuzz targets see is documented for those who work on it
+// items exported for fuzz targets are internal, and need no public docs
 #![cfg_attr(feature = "fuzzing", allow(missing_docs))]
 
 mod accept;

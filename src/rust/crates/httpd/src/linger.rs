@@ -16,13 +16,13 @@ use std::task::Poll;
 
 /// Bytes that may come beyond those that the client has announced: requests that it had sent before it read the answer.
 const UNANNOUNCED: u64 = 4 << 20;
-/// For who cannot say how many come: all that do in time.
+/// No limit in bytes, for callers that do not know how many will come: only the time counts.
 pub const AS_LONG_AS_IT_MAY: u64 = u64::MAX;
 /// Bytes that are read at a time, and how often before others have their turn.
 const AT_ONCE: usize = 16 << 10;
 const STEPS: usize = 16;
 
-/// How many bytes may come when so many are announced.
+/// How many bytes may come when the client has announced this many.
 pub fn after(announced: Option<u64>) -> u64 {
     announced.map_or(AS_LONG_AS_IT_MAY, |bytes| bytes.saturating_add(UNANNOUNCED))
 }

@@ -1,7 +1,7 @@
 //! Where a server listens: TCP addresses, sockets in the file system, or what it was started with.
 //!
-//! A socket is bound first and listens later ([`Listener::listen`]): nobody is to connect before there is someone to
-//! answer. What a connection is from here on is in `socket`: both kinds are one to everything else.
+//! A socket is bound first and listens later ([`Listener::listen`]): no client is to connect before the server can
+//! answer. `socket` has the connections from here on: to everything else both kinds are the same.
 
 use rustix::fs::{chmod, lstat, unlink, FileType, Mode, Stat};
 use rustix::io::{ioctl_fionbio, Errno};
@@ -22,9 +22,9 @@ const BACKLOG: i32 = 4096;
 /// Bytes that the kernel takes for a connection ahead of what it can send: enough to keep it busy until the next turn.
 /// It has what was sent and not acknowledged besides.
 const UNSENT: u32 = 128 << 10;
-/// What a host begins with that is the path of a socket.
+/// Prefix of a host that is the path of a socket.
 const UNIX: &str = "unix:";
-/// Who may connect to a socket in the file system unless its address says otherwise: the server's user and group.
+/// Mode of a socket in the file system unless its address has one: the server's user and group may connect.
 const USUAL_MODE: u32 = 0o660;
 const FLAGS: SocketFlags = SocketFlags::CLOEXEC.union(SocketFlags::NONBLOCK);
 
@@ -46,8 +46,8 @@ impl Address {
         }
     }
 
-    /// Where it is reached from this machine, whatever it is bound to. `tls`: whether connections begin with that,
-    /// which those by a socket in the file system never do.
+    /// Its URL for clients on this machine, also when it is bound to all interfaces. `tls`: whether connections use
+    /// TLS; those through a socket in the file system never do.
     pub fn url(&self, tls: bool) -> String {
         let Address::Inet(mut address) = *self else { return self.to_string() };
         match address.ip() {
@@ -58,7 +58,7 @@ impl Address {
         format!("{}://{address}", if tls { "https" } else { "http" })
     }
 
-    /// Whether whoever reaches it is on this machine.
+    /// Whether only clients on this machine can reach it.
     pub fn is_local(&self) -> bool {
         self.inet().is_none_or(|address| address.ip().to_canonical().is_loopback())
     }
@@ -82,7 +82,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Who a connection is from.
+/// The other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
     /// an IP address and a port
@@ -108,13 +108,13 @@ impl Peer {
     }
 }
 
-/// Whom a listener is for.
+/// The clients that a listener is for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Role {
     /// clients of the app
     #[default]
     App,
-    /// whoever runs the server, and asks how it is
+    /// operators that query the server's state
     Admin,
     /// balancers that ask how much it can take: they get a line, and that is all (HAProxy's agent-check)
     Agent,
@@ -131,7 +131,7 @@ pub struct Listener {
 
 impl Listener {
     /// A socket at `HOST`, `HOST:PORT`, `[IPv6]:PORT` (port 0 for a free one), `unix:PATH` or `unix:PATH?mode=0660`;
-    /// `port` is that of a host without one. The file of a socket that nobody listens on any more is replaced.
+    /// `port` is for a host without one. A socket's file is replaced when no process listens on it any more.
     ///
     /// # Errors
     /// A text that says what is in the way.
@@ -144,19 +144,19 @@ impl Listener {
         bind_inet(host, port).map_err(|e| format!("cannot listen on {shown}:{port}: {e}"))
     }
 
-    /// The same for others than clients of the app.
+    /// The same listener with this role.
     #[must_use]
     pub fn with_role(self, role: Role) -> Self {
         Listener { role, ..self }
     }
 
-    /// Whom it is for.
+    /// The clients that it is for.
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// A socket that whoever started the program has bound. They may listen on it already, and go on when this server
-    /// has ended; if it has a file, that is theirs, too.
+    /// A socket bound by the process that started the program. That process may listen on it already, and go on when
+    /// this server has ended; it owns the socket's file, too.
     ///
     /// # Errors
     /// A text that says why it cannot be listened on.
@@ -278,7 +278,7 @@ fn bind_unix(rest: &str) -> Result<Listener, String> {
         bind(&socket, &address).map_err(|e| e.to_string())?;
     }
     let file = SocketFile::new(&path).map_err(|e| e.to_string())?;
-    // in time: nobody can connect before it listens
+    // in time: no client can connect before it listens
     chmod(&path, Mode::from_raw_mode(mode)).map_err(|e| format!("its mode cannot be set: {e}"))?;
     Ok(Listener { socket, address: Address::Unix(path), role: Role::App, _file: Some(file) })
 }
@@ -298,7 +298,7 @@ fn parse_unix(rest: &str) -> Result<(&Path, u32), String> {
     Ok((Path::new(path), mode))
 }
 
-/// Removes the file of a socket that nobody listens on, as a server leaves it that was killed.
+/// Removes the file of a socket on which no process listens, such as a server leaves that was killed.
 fn remove_leftover(path: &Path, address: &SocketAddrUnix) -> Result<(), String> {
     let is_websocket = lstat(path).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Socket);
     if !is_websocket {
@@ -330,7 +330,7 @@ impl Drop for SocketFile {
     fn drop(&mut self) {
         let is_ours = || lstat(&self.path).is_ok_and(|stat| identity(&stat) == self.identity);
         if self.process == std::process::id() && is_ours() {
-            // nobody is left to be told that it stays
+            // if it fails the file stays: there is no caller left to report it to
             let _ = unlink(&self.path);
         }
     }

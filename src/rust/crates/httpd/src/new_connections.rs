@@ -2,8 +2,8 @@
 //!
 //! A task, and the runtime's memory for a socket, cost more than to answer a request: too much for a connection that
 //! has only one. So new connections wait here together, the thread is woken when bytes of any of them are here, and
-//! most of those with one request end in that turn. What goes on for longer gets a task (`serve`), as does who lets the
-//! thread wait for its first byte.
+//! most of those with one request end in that turn. A connection that goes on for longer gets a task (`serve`), as does
+//! one whose first byte is late.
 
 use super::h1::{Ended, Http1Connection};
 use super::serve::{end, spawn};
@@ -31,10 +31,10 @@ use std::task::{Context, Poll, Wake, Waker};
 use tokio::io::unix::AsyncFd;
 use tokio::io::Interest;
 
-/// How long one may stay, in ms: a request that comes with its connection comes sooner, unless its client has very many
-/// to send.
+/// How long one may stay, in ms: a request that follows its connection at once comes sooner, unless its client has very
+/// many to send.
 const STAYS: u64 = 1000;
-/// So many of them, of all threads, may have descriptors that are for R, which leaves it some: they go soon.
+/// At most this many new connections, over all threads, keep descriptors from 256 to 1023, which R's `select()` needs.
 const IN_RS_WAY: usize = 384;
 /// Connections looked after before tasks have their turn.
 const AT_A_TIME: usize = 32;
@@ -105,7 +105,7 @@ impl Early {
     }
 }
 
-/// Is woken where there is no task.
+/// The waker for turns without a task: it does nothing.
 struct Nobody;
 
 impl Wake for Nobody {
@@ -163,11 +163,11 @@ pub fn receive(io: OwnedFd, (peer, role): (Peer, Role), open: OpenConnection, se
     EARLY.with(|early| early.note(was_here));
 }
 
-/// Tells a client a line, and ends the connection. There is nothing to wait for: a new socket has room for it.
+/// Sends a line to the client and ends the connection. There is nothing to wait for: a new socket has room for it.
 fn tell(io: &OwnedFd, line: &str) {
-    // who has gone has nothing to be told
+    // an error means that the client has gone
     let _ = send(io, line.as_bytes(), SendFlags::NOSIGNAL).and_then(|_| shutdown(io, Shutdown::Write));
-    // what it has sent, and is not read, would reset the connection before the line is there
+    // unread bytes from the client would reset the connection before the line arrives
     let _ = recv(io, &mut [0; 256], RecvFlags::empty());
 }
 

@@ -1,5 +1,5 @@
-//! Places that each client has a share of, by its address: connections, and handshakes that are under way. The counting
-//! is `admission::Crowd`'s.
+//! Places of which each client has a share, by its address: connections, and handshakes that are under way.
+//! `admission::Crowd` counts them.
 
 use crate::client::RemoteAddress;
 use admission::Crowd;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) struct Places(Mutex<Crowd>);
 
 impl Places {
-    /// So many for each client.
+    /// At most `most` for each client.
     pub fn new(most: usize) -> Arc<Self> {
         Arc::new(Places(Mutex::new(Crowd::new(u32::try_from(most).unwrap_or(u32::MAX)))))
     }

@@ -1,4 +1,4 @@
-//! The connections of this I/O thread that have a task, and how closely they are watched. Who watches: `timeouts`.
+//! The connections of this I/O thread that have a task, and how closely `timeouts` watches them.
 
 use crate::connection::Connection;
 use slab::Slab;
@@ -53,12 +53,12 @@ pub fn watch_closely() {
     }
 }
 
-/// Whoever watches looks now and then only, until [`watch_closely`].
+/// Whether `timeouts` looks only now and then, until [`watch_closely`].
 pub fn watch_slowly(slowly: bool) {
     IS_SLOW.set(slowly);
 }
 
-/// What is told when there is something to watch again.
+/// Notified when there is something to watch again.
 pub fn wake() -> Arc<Notify> {
     WAKE.with(Arc::clone)
 }

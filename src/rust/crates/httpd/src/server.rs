@@ -197,7 +197,7 @@ impl Thread {
         match runtime {
             Ok(runtime) => {
                 runtime.block_on(self.serve());
-                // a file that is being read keeps nobody waiting
+                // this does not wait for files that are being read
                 runtime.shutdown_background();
             }
             Err(e) => self.server.log.line(Level::Error, &format!("an I/O thread cannot start: {e}")),

@@ -25,7 +25,7 @@ pub struct Socket {
     kind: Kind,
     /// a fresh socket had fewer bytes than there was room for: it will hardly have more yet
     drained: bool,
-    /// who reads was told to wait, though nothing wakes it yet
+    /// a read returned `Pending`, though nothing wakes its task yet
     unwatched: bool,
 }
 
@@ -48,7 +48,7 @@ impl From<Peer> for Kind {
 enum Io {
     Fresh(OwnedFd),
     Watched(Watched),
-    /// in between, and when somebody else has it
+    /// in between, and after [`Socket::take`]
     None,
 }
 
@@ -103,13 +103,13 @@ impl Socket {
         Socket { io: Io::Fresh(io), kind, drained: false, unwatched: false }
     }
 
-    /// The socket, for somebody else. Nothing is left in it: whatever is tried with it is an error.
+    /// Moves the socket out. Nothing is left here: every later operation is an error.
     pub fn take(&mut self) -> Socket {
         let io = std::mem::replace(&mut self.io, Io::None);
         Socket { io, ..*self }
     }
 
-    /// The socket, if the runtime does not know it: then somebody else may wait for its first bytes, and the next read
+    /// The socket, if the runtime does not know it: then the caller may wait for its first bytes, and the next read
     /// looks for them.
     pub fn fresh(&mut self) -> Option<&OwnedFd> {
         match &self.io {

@@ -1,5 +1,5 @@
 //! What a transport reads and writes: a socket, or TLS on one, behind a header of a balancer where one is required.
-//! Whatever is said to a client goes through it, refusals and last words too.
+//! Everything that is sent to a client goes through it, refusals and last words too.
 
 use crate::connection::Connection;
 use crate::preamble::Preamble;
@@ -26,7 +26,7 @@ impl Stream {
         Self::of_client(socket, connection)
     }
 
-    /// The same, when it is known whom it is from.
+    /// The same, once the client's address is known.
     fn of_client(socket: Socket, connection: &Arc<Connection>) -> Option<Self> {
         let server = connection.server();
         let refused = |why: &str| {
@@ -60,7 +60,7 @@ impl Stream {
         Poll::Ready(Ok(true))
     }
 
-    /// What it runs on, for who waits for that.
+    /// The socket below it, for callers that wait for that.
     pub fn socket(&mut self) -> &mut Socket {
         match self {
             Stream::Preamble(preamble) => preamble.socket_mut(),

@@ -28,14 +28,14 @@ const LAST_CALL: u64 = 250;
 
 /// When what bodies and responses hold is scarce, those that stall get this part of their time.
 const HURRIED: u64 = 5;
-/// Memory for responses that wait in HTTP/2 is scarce when those of a thread come to so many bytes.
+/// Memory counts as scarce when HTTP/2 responses of a thread that wait to be taken exceed this many bytes.
 const MOST_WAITING: usize = 32 << 20;
 
-/// So many connections that have ended make memory worth giving back.
+/// Once this many connections have ended, their memory is worth giving back.
 const WORTH_GIVING_BACK: usize = 256;
 
 /// A look takes in this many connections at least, and no less than the share of all that makes a whole round in
-/// [`SLOW`]: ten thousand of them, each a few cache lines that nobody else needs, are too many to look at as often as
+/// [`SLOW`]: ten thousand of them, each a few cache lines that nothing else needs, are too many to look at as often as
 /// deadlines of requests want.
 const SHARE: usize = 256;
 
@@ -158,7 +158,7 @@ impl Look {
 
 impl Look {
     /// How many ms a header section may take. A handshake has the same, less when there are too many, and little when
-    /// the server ends: nobody has asked for anything yet.
+    /// the server ends: its client has sent no request yet.
     fn patience_with_head(&self, c: &Connection, scarce: bool) -> u64 {
         let most = ms(self.server.limits.header_timeout) / if scarce { HURRIED } else { 1 };
         match &self.server.tls {

@@ -1,18 +1,18 @@
-//! How the body of one request comes in and how its response goes out, each with a clock; and how what is left of the
-//! body comes in when the client has its response, which nobody wants.
+//! How the body of one request comes in and how its response goes out, each with a clock; and how the rest of the body
+//! comes in, to be discarded, when the client has its response.
 //!
 //! A connection of HTTP/1.1 has one transfer, as it has one request at a time; each stream of HTTP/2 has its own. Used
 //! by the tasks of one I/O thread; the fields are atomics only because the runtime asks for `Send`, and need no
 //! read-modify-write.
-//! Neighbours: `body` and `h2` (who move), `sweep` (which looks at the clocks).
+//! Neighbours: `body` and `h2`, which move the bytes, and `timeouts`, which looks at the clocks.
 
 use super::wakeup::Wakeup;
 use exchange::now;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::task::Waker;
 
-/// A response moves when its client has taken so many bytes of it, or all that there are: one that takes them one by
-/// one stalls it as well.
+/// A response moves when its client has taken this many bytes of it, or all that there are: a client that takes them
+/// one by one stalls it as well.
 const MOVED: usize = 4 << 10;
 /// With fewer bytes waiting, the response may add more: as many as the largest frame that most clients take.
 const LOW: usize = 16 << 10;
@@ -126,7 +126,7 @@ impl Transfer {
         }
     }
 
-    /// So many bytes of the response wait to be taken.
+    /// `bytes` more of the response wait to be taken.
     pub fn hands_over(&self, bytes: usize) {
         self.response.waiting.store(self.waiting() + bytes, Relaxed);
         if bytes > 0 {
@@ -134,7 +134,7 @@ impl Transfer {
         }
     }
 
-    /// So many of them have been taken.
+    /// The client has taken `bytes` of them.
     pub fn took(&self, bytes: usize) {
         let (before, out) = (self.waiting(), &self.response);
         let waiting = before.saturating_sub(bytes);

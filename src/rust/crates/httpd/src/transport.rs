@@ -17,10 +17,10 @@ use std::io::{self, IoSlice};
 use std::sync::Arc;
 use std::task::{ready, Context, Poll};
 
-/// Bytes read at a time: few, as a client may send what nobody waits for yet, and more while a body is being received.
+/// Bytes read at a time: few, as a client may send more than is needed yet, and more while a body is being received.
 const READ: usize = 16 << 10;
 const READ_OF_BODY: usize = 64 << 10;
-/// So many bytes that are to be sent are written before more is added.
+/// Once this many bytes wait to be sent, they are written before more is added.
 const FULL: usize = 16 << 10;
 /// A body up to this many bytes is copied to stand behind its head: that costs less than what the kernel does for a
 /// vector of them.
@@ -115,7 +115,7 @@ impl Transport {
         }
     }
 
-    /// The socket, for who waits for it in another way than the task.
+    /// The socket, for callers that wait for it without a task.
     pub fn socket(&mut self) -> &mut Socket {
         self.stream.socket()
     }
@@ -160,7 +160,7 @@ impl Transport {
         self.input.unused()
     }
 
-    /// So many bytes of it are used now.
+    /// `n` bytes of it are used now.
     pub fn consume(&mut self, n: usize) {
         self.input.from += n;
     }
@@ -313,7 +313,7 @@ impl Input {
         self.bytes
     }
 
-    /// Room for at most so many bytes behind what was read.
+    /// Room for at most `most` bytes behind what was read.
     fn room(&mut self, most: usize) -> &mut [u8] {
         if self.from > 0 {
             self.bytes.copy_within(self.from..self.to, 0);

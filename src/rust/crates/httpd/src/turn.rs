@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-/// The service has a turn when the thread has had no pause for so long: connections that keep the thread busy keep
-/// nobody waiting for a handler. Not sooner: a service that is given fifty requests at once wakes its handlers once.
+/// The service has a turn when the thread has had no pause for this long: no request waits for a handler because
+/// connections keep the thread busy. Not sooner: a service that is given fifty requests at once wakes its handlers
+/// once.
 const BETWEEN: Duration = Duration::from_micros(400);
 
-/// Turns of connections between two looks at the clock, which cost next to nothing so.
+/// Turns of connections between two looks at the clock, so that these cost next to nothing.
 const LOOK_AFTER: u32 = 16;
 
 thread_local! {
@@ -55,8 +56,8 @@ pub fn paused() {
     BUSY_SINCE.set(None);
 }
 
-/// The task goes on when others have had their turn, and sockets have been looked at. Who wakes itself is only put
-/// behind the tasks that are ready, and the runtime polls hundreds of them before it looks at a socket again.
+/// The task goes on when others have had their turn, and sockets have been looked at. A task that wakes itself is only
+/// put behind those that are ready, and the runtime polls hundreds of them before it looks at a socket again.
 pub fn give_way(cx: &mut Context<'_>) {
     let turn = pin!(tokio::task::yield_now());
     if turn.poll(cx).is_ready() {

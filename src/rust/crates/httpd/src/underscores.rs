@@ -9,8 +9,8 @@ use crate::head::{Fields, Head};
 use crate::response::Failure;
 use http::StatusCode;
 
-/// Names with `-` that nobody may write otherwise, whatever is allowed: all that begin so say what a message is, or
-/// what a proxy has found out. No client has a reason to write these with `_`.
+/// Prefixes of names that no client may write with `_`, even where the setting allows it: such fields describe the
+/// message, or say what a proxy has found out. No client has a reason to write these with `_`.
 const KEPT_APART: [&[u8]; 9] = [
     b"access-control-",
     b"content-",

@@ -22,7 +22,7 @@ thread_local! {
 pub struct Decoding {
     /// by which coding
     pub coding: Coding,
-    /// what comes out may be so many times what was sent
+    /// the unpacked body may be this many times as long as the packed one
     pub max_ratio: u32,
 }
 

@@ -3,8 +3,8 @@
 //! next one that has its folder in the same place.
 //!
 //! A server holds a lock on its folder (flock(2)) as long as it lives, and so do the processes that are forked from it:
-//! only a folder that nobody holds is another's leftover, whatever numbers its processes had, and in whichever
-//! container they were. Where the file system has no such locks, nothing is removed.
+//! only a folder without a lock is a leftover, regardless of the ids and the container of the processes that had it.
+//! Where the file system has no such locks, nothing is removed.
 
 use rustix::fs::{flock, fstat, open, openat, stat, unlinkat, AtFlags, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
@@ -114,7 +114,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let alive = Uploads::beneath(place.path()).unwrap();
         fs::write(alive.path().join("body"), "").unwrap();
-        // killed: nobody holds its folder
+        // killed: no process holds a lock on its folder
         let dead = Uploads::beneath(place.path()).unwrap();
         let Uploads { folder, _lock } = dead;
         let dead = folder.keep();

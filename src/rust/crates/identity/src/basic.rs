@@ -25,7 +25,7 @@ pub fn is_name_of_user(name: &str) -> bool {
 #[derive(Debug)]
 pub struct Users {
     hashes: HashMap<String, String>,
-    /// for names that nobody has: these take as long as others
+    /// the hash for names that no user has: these take as long as others
     nobodys: String,
 }
 

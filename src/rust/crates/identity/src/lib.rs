@@ -1,6 +1,6 @@
-//! Who asks: whether a password, a token, a JSON Web Token or a sealed cookie is a right one, and what it says of its
-//! bearer. Everything is given: bytes, keys and the time. Not for header fields, files or threads: those are `engine`'s
-//! (its `edge/auth`).
+//! Identity of clients: whether a password, a token, a JSON Web Token or a sealed cookie is valid, and what it says of
+//! its bearer. The caller passes in everything: bytes, keys and the time. Header fields, files and threads are
+//! `engine`'s (its `edge/auth`).
 #![forbid(unsafe_code)]
 
 mod basic;

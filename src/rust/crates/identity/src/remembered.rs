@@ -1,6 +1,6 @@
-//! What was found to be right, so that it need not be found again: hashes of passwords take tens of milliseconds,
-//! signatures tens of microseconds. Neither passwords nor tokens are kept, but a keyed hash of each, whose key nobody
-//! knows and no other process has. There is room for so many and no more.
+//! What was found to be valid, so that it need not be checked again: hashes of passwords take tens of milliseconds,
+//! signatures tens of microseconds. Neither passwords nor tokens are kept, but a keyed hash of each; the key is random,
+//! and no other process has it. The number of entries is limited.
 
 use aws_lc_rs::hmac;
 use aws_lc_rs::rand;
@@ -49,7 +49,7 @@ impl Hasher for First {
 }
 
 impl<T: Clone> Remembered<T> {
-    /// With room for about so many.
+    /// With room for about `most` entries.
     ///
     /// # Panics
     /// When the system has no random bytes to give.
@@ -101,7 +101,7 @@ impl<T: Clone> Remembered<T> {
     }
 
     fn shard(&self, trace: &Trace) -> MutexGuard<'_, HashMap<Trace, T, BuildHasherDefault<First>>> {
-        // a map goes by the first bytes; nobody panics while holding it
+        // by the last byte, as a map goes by the first ones; nothing panics while holding the lock
         self.shards[usize::from(trace[31]) % SHARDS].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

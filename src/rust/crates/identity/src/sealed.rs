@@ -70,7 +70,7 @@ impl Sealer {
         Some(URL_SAFE_NO_PAD.encode(value))
     }
 
-    /// The text in a cookie. `None` for whatever was not sealed here, or is over.
+    /// The text in a cookie. `None` if it was not sealed with one of these keys and this name, or has expired.
     pub fn open(&self, value: &[u8], now: u64) -> Option<Vec<u8>> {
         if value.len() > LONGEST_COOKIE {
             return None;

@@ -1,15 +1,15 @@
-//! Who asks, once that is known: what a handler gets to read. Neighbours: all that finds it out.
+//! A client's identity, once that is known: what a handler gets to read. Neighbours: the modules that establish it.
 
 use serde_json::{Map, Value};
 
-/// How a client has shown who it is.
+/// How a client has proved its identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
     /// name and password (RFC 7617)
     Basic,
     /// a token that was handed out (RFC 6750)
     Bearer,
-    /// a token that says itself who its bearer is (RFC 7519)
+    /// a token that names its bearer itself (RFC 7519)
     Jwt,
     /// a key in a header field of its own
     Key,
@@ -37,7 +37,7 @@ pub struct Who {
 }
 
 impl Who {
-    /// Somebody whose name is in a list.
+    /// A client whose name is in a list.
     pub fn named(scheme: Scheme, user: &str) -> Self {
         Who::new(scheme, Some(user.to_owned()), None)
     }

@@ -267,8 +267,8 @@ impl AsRef<[u8]> for Releasable {
 impl Drop for Releasable {
     fn drop(&mut self) {
         if let Some(release) = self.release {
-            // there is nobody to tell: the request that it belonged to may be long over
-            // SAFETY: by the header, it is called once, when nobody reads the bytes any more.
+            // an error cannot be reported: the request that it belonged to may be long over
+            // SAFETY: by the header, it is called once, after the last read of the bytes.
             let _ = unsafe { callback(release, self.arg) };
         }
     }

@@ -35,7 +35,7 @@ struct Mapping {
     len: usize,
 }
 
-// SAFETY: it is read only, and of a file that nobody writes to once the request was received.
+// SAFETY: it is read only, and of a file that is not written to once the request was received.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -58,8 +58,7 @@ impl Mapping {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped with this length, readable, not written to by anybody, until it is dropped; or dangling and
-        // empty.
+        // SAFETY: mapped with this length, readable and never written to, until it is dropped; or dangling and empty.
         unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) }
     }
 }
@@ -67,8 +66,7 @@ impl Mapping {
 impl Drop for Mapping {
     fn drop(&mut self) {
         if self.len > 0 {
-            // SAFETY: mapped by us with this length, and nobody borrows it any more. There is nothing to do if it
-            // fails.
+            // SAFETY: mapped by us with this length, and not borrowed any more. There is nothing to do if it fails.
             let _ = unsafe { munmap(self.at.as_ptr().cast(), self.len) };
         }
     }

@@ -22,7 +22,7 @@ thread_local! {
 pub fn take() -> Vec<u8> {
     HERE.with_borrow_mut(|here| {
         if here.is_empty() {
-            // nobody panics while holding it
+            // nothing panics while holding it
             std::mem::swap(here, &mut *BACK.lock().unwrap_or_else(PoisonError::into_inner));
         }
         here.pop()

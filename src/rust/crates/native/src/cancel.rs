@@ -1,7 +1,7 @@
-//! The function that a handler wants called when nobody waits for its answer any more.
+//! The function that a handler wants called when its answer is no longer wanted.
 //!
-//! Idle -> armed (`set`) -> running (`fire`, once in a request's life) -> idle. Who sets waits while an earlier one
-//! runs in another thread, so that what it uses may be freed then.
+//! Idle -> armed (`set`) -> running (`fire`, once in a request's life) -> idle. `set` waits while an earlier function
+//! runs in another thread, so that its caller may then free what that function uses.
 
 use crate::abi::Callback;
 use crate::{guard, turn};
@@ -14,7 +14,7 @@ use std::thread::ThreadId;
 #[derive(Clone, Copy)]
 pub struct Call(pub Callback, pub *mut c_void);
 
-// SAFETY: whoever registers it promises that it may be called on any thread.
+// SAFETY: the code that registers it promises that it may be called on any thread.
 unsafe impl Send for Call {}
 
 /// See the module.
@@ -36,7 +36,7 @@ struct State {
 
 impl Cancel {
     fn state(&self) -> MutexGuard<'_, State> {
-        // nobody panics while holding it
+        // nothing panics while holding it
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -76,7 +76,7 @@ impl Cancel {
         drop(state);
         let outcome = {
             let _turn = turn::must_not_wait();
-            // SAFETY: whoever registered it promised so; it is called once, as it is not armed any more.
+            // SAFETY: the code that registered it promised so; it is called once, as it is not armed any more.
             unsafe { guard::callback(function, arg) }
         };
         self.state().running = None;

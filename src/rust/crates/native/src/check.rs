@@ -1,4 +1,4 @@
-//! What a handler may put into the head of a response. Whoever sends it checks it again; here a handler is told at
+//! What a handler may put into the head of a response. The sender checks it again; here a handler gets the error at
 //! once.
 
 use grammar::bytes::{is_token, is_value};
@@ -24,7 +24,7 @@ const USUAL: [&[u8]; 12] = [
     b"image/jpeg",
 ];
 
-/// What a body is of which nobody has said it.
+/// The content type of a body for which none was given.
 pub const OCTETS: Cow<'static, [u8]> = Cow::Borrowed(b"application/octet-stream");
 
 /// Fields that are the server's to set: framing and the connection (RFC 9110, section 7.6.1; RFC 9113, section 8.2.2),

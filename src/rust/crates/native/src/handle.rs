@@ -181,12 +181,12 @@ impl<'a> Handle<'a> {
         }
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether the answer is no longer wanted.
     pub fn is_cancelled(self) -> bool {
         self.shared().is_some_and(Shared::is_cancelled)
     }
 
-    /// Registers a function for when nobody does, or none.
+    /// Registers a function to be called when it no longer is, or removes it.
     pub fn on_cancel(self, call: Option<Call>) -> Code {
         match self.shared() {
             Some(shared) => shared.on_cancel(call),

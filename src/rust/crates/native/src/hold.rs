@@ -1,10 +1,10 @@
-//! Answers that a thread of the pool need not tell at once: those of the quick handler that it runs, as it tells them
-//! for many.
+//! Answers that a thread of the pool need not report at once: those of the quick handlers that it runs, as it reports
+//! many together.
 //!
-//! What the handler answers on this thread to other requests, and what others answer to its own, is told at once: who
-//! holds answers is the thread that runs a request's handler. When that lasts, the lookout of the pool sets `late` and
-//! tells what was held before; what comes after it is told here. Both look after they have written, so one of them sees
-//! the other.
+//! A thread holds only the answer to the request whose handler it runs. What that handler answers to other requests,
+//! and what other threads answer to its own, is reported at once. When a handler lasts, the lookout of the pool sets
+//! `late` and reports what was held before; later answers are reported here. Both look after they have written, so one
+//! of them sees the other.
 
 use exchange::{Answer, Sink};
 use std::cell::{Cell, OnceCell};
@@ -40,7 +40,7 @@ impl Drop for Held {
     }
 }
 
-/// Answers. `false` when nobody takes it any more.
+/// Answers. `false` when the answer is no longer taken.
 pub fn answer(sink: &Arc<dyn Sink>, answer: Answer) -> bool {
     if HELD.get() != Arc::as_ptr(sink).cast() {
         return sink.answer(answer);

@@ -15,7 +15,7 @@ pub unsafe fn text<'a>(text: *const c_char) -> Option<&'a [u8]> {
 /// Bytes of C's; `None` when they cannot be.
 ///
 /// # Safety
-/// There are so many, and they are unchanged while they are used.
+/// There are `len` of them, and they are unchanged while they are used.
 pub unsafe fn run<'a>(data: *const c_void, len: usize) -> Option<&'a [u8]> {
     match len {
         0 => Some(&[]),

@@ -1,6 +1,6 @@
-//! The WebSockets of this process that have a handler in C, and the server that they belong to, for whichever thread
-//! says something on one: their handlers' threads have no other way to it, as the functions that C calls by drogonR's
-//! interface are given no more than a connection.
+//! The WebSockets of this process that have a handler in C, and the server that they belong to, for the threads that
+//! send on one: they have no other way to it, as the functions that C calls by drogonR's interface are given no more
+//! than a connection.
 
 use crate::abi::{Code, Socket};
 use exchange::WebSocketCommands;
@@ -16,7 +16,7 @@ struct Known {
     is_closed: bool,
 }
 
-// SAFETY: the address is only handed to handlers, which say who may use it.
+// SAFETY: the address is only handed to handlers, which decide on its use.
 unsafe impl Send for Known {}
 // SAFETY: as above.
 unsafe impl Sync for Known {}
@@ -35,7 +35,7 @@ static ALL: RwLock<Option<All>> = RwLock::new(None);
 const LONGEST_REASON: usize = 123;
 
 fn read<T>(f: impl FnOnce(&All) -> Option<T>) -> Option<T> {
-    // nobody panics while holding it
+    // nothing panics while holding it
     ALL.read().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(f)
 }
 

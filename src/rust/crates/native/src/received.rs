@@ -5,7 +5,7 @@ use wire::{Request, WireError};
 
 /// See the module.
 pub struct Received {
-    /// Borrows from `message`, whatever its lifetime says: it never leaves this struct with that lifetime.
+    /// Borrows from `message`, despite its lifetime: it never leaves this struct with that lifetime.
     request: Request<'static>,
     /// Not touched while `request` is there; the bytes do not move when this struct does.
     message: Vec<u8>,
@@ -13,7 +13,7 @@ pub struct Received {
 
 impl Drop for Received {
     fn drop(&mut self) {
-        // nobody looks at `request` any more
+        // `request` is not read any more
         buffers::give_back(std::mem::take(&mut self.message));
     }
 }

@@ -1,11 +1,11 @@
-//! A request that outlives the call it came by: of a handler on the pool, or of one that answers later or piece by
+//! A request that outlives the call that brought it: of a handler on the pool, or of one that answers later or piece by
 //! piece.
 //!
 //! Open -> streaming -> done, or open -> done; every move and every piece is made under the lock of `state`, so that
-//! the sink sees them in order whatever threads they come from. No function of a user's is called under it: it may call
-//! back. An I/O thread never waits for it, as another thread may hold it while it waits for a client.
+//! the sink sees them in order from all threads. No user function is called under the lock: it may call back. An I/O
+//! thread never waits for the lock, as another thread may hold it while waiting for a client.
 //!
-//! It lives as long as somebody holds it: the call while it lasts, and C, once for each `defer()`.
+//! It lives as long as it is held: by the call while that lasts, and by C, once for each `defer()`.
 
 use crate::abi::{Code, Request, Times};
 use crate::body::Mapped;
@@ -125,7 +125,7 @@ impl Shared {
             return Err(Code::Gone);
         }
         if wait && turn::may_wait() {
-            // nobody panics while holding it but sinks, which then are broken, and say so
+            // only a broken sink panics under this lock, and its panic is reported
             return Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner));
         }
         match self.state.try_lock() {
@@ -142,7 +142,7 @@ impl Shared {
         std::mem::take(&mut state.draft)
     }
 
-    /// Answers, if nobody has.
+    /// Answers the request, unless it has an answer.
     pub fn answer(&self, answer: impl FnOnce(Draft) -> Answer) -> Code {
         match self.enter(true) {
             Ok(state) if state.stage == Stage::Open => {
@@ -309,7 +309,7 @@ impl Shared {
     /// The handler has failed. What it has answered before stays.
     pub fn failed(&self, why: &str) {
         let code = self.fail(why, || registry::failed(why));
-        // a handler that fails because nobody listens any more is right to do so
+        // a handler may fail because its request was cancelled
         if matches!(code, Code::Done | Code::Full) && !self.is_cancelled() {
             self.log(&format!("after its answer: {why}"));
         }

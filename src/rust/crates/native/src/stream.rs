@@ -22,7 +22,7 @@ pub struct Session<'a> {
     begun: OnceLock<Result<(), &'static str>>,
 }
 
-/// Calls a handler, whose function this is, for a request that nobody else has.
+/// Calls the `function` of a stream handler for a request that nothing else holds.
 pub fn call(function: StreamHandler, entry: &Entry, shared: &Shared) {
     let mapped = Mapped::default();
     let body = match mapped.body(shared.request()) {
@@ -39,7 +39,7 @@ pub fn call(function: StreamHandler, entry: &Entry, shared: &Shared) {
         unsafe { guard::stream(function, inputs, address, (send, close, is_cancelled), out) }
     });
     let outcome = outcome.and_then(|()| session.begin().map_err(str::to_owned));
-    // it is freed whatever came
+    // freed after a failure, too
     drop(Malloced::new(content_type));
     shared.returned(outcome);
 }
@@ -57,7 +57,7 @@ impl Session<'_> {
                 let text = unsafe { std::ffi::CStr::from_ptr(text) };
                 check::content_type(text.to_bytes()).ok_or("its content type holds control characters")?
             };
-            // when nobody takes it, sending says so
+            // if the client has left, the next send reports it
             self.shared.begin(200, Some(content_type));
             Ok(())
         })
@@ -82,7 +82,7 @@ unsafe extern "C" fn send(at: *mut StreamSession, data: *const c_char, len: usiz
         let piece = if len == 0 {
             Bytes::new()
         } else {
-            // SAFETY: the handler says that there are so many bytes.
+            // SAFETY: the handler says that `data` has `len` bytes.
             Bytes::copy_from_slice(unsafe { std::slice::from_raw_parts(data.cast(), len) })
         };
         match session.shared.send(piece, true) {

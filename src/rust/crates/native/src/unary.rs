@@ -21,7 +21,7 @@ pub fn call(function: UnaryHandler, entry: &Entry, request: &dyn RequestView) ->
     let mut out = Outputs { body: std::ptr::null_mut(), len: 0, status: 200, content_type: std::ptr::null_mut() };
     // SAFETY: the function is of a spec with this signature; the inputs are good while it runs.
     let outcome = with_inputs(request, body, |inputs| unsafe { guard::unary(function, inputs, &mut out) });
-    // from here on they are freed, whatever comes
+    // from here on both are freed on every path
     let content_type = Malloced::new(out.content_type);
     let body = Malloced::new(out.body);
     if let Err(why) = outcome {
@@ -93,7 +93,7 @@ impl Malloced {
 
 impl Drop for Malloced {
     fn drop(&mut self) {
-        // SAFETY: it came from malloc(), by the header, and nobody else frees it.
+        // SAFETY: it came from malloc(), by the header, and nothing else frees it.
         unsafe { libc::free(self.0.as_ptr().cast()) };
     }
 }
@@ -106,8 +106,8 @@ struct Allocated {
 
 impl AsRef<[u8]> for Allocated {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: there are so many, as was looked up (or, elsewhere than on Linux, as the handler says); `len` is
-        // below `isize::MAX`.
+        // SAFETY: there are `len` bytes, as `response` checked (or, on other systems than Linux, as the handler says);
+        // `len` is below `isize::MAX`.
         unsafe { std::slice::from_raw_parts(self.memory.0.as_ptr().cast(), self.len) }
     }
 }

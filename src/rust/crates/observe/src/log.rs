@@ -129,7 +129,7 @@ impl Target {
         };
     }
 
-    /// Opens the file again if its name is another one's by now, or nobody's. When that fails, the old one goes on.
+    /// Opens the file again if its path now names another file, or none. If that fails, the old file stays in use.
     fn reopen(&mut self) {
         let Target::File { file, path, looked, .. } = self else { return };
         *looked = Instant::now();
@@ -181,7 +181,7 @@ impl Allowance {
     }
 }
 
-/// The writer. Sums up when it has been quiet, too: nobody need do anything wrong for it to be told what was before.
+/// The writer thread. Writes the summary of left-out lines on time even if no further record arrives.
 fn write_all(mut out: Target, lines: &Receiver<Item>, clients: &Allowance) {
     let mut sum_up_at = None;
     loop {
@@ -294,7 +294,7 @@ impl Log {
         self.send(|inner| Item::Record(record(inner.dropped.swap(0, Ordering::Relaxed))));
     }
 
-    /// The latest errors, the oldest of them first: so many at most, and no more than are kept.
+    /// The latest errors, oldest first: at most `most`, and no more than are kept.
     pub fn recent_errors(&self, most: usize) -> Vec<RecentError> {
         self.0.recent.last(most)
     }

@@ -24,7 +24,7 @@ pub enum Format {
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// a line is a line, whatever a client sent
+    /// one line for each record: control characters from clients are escaped
     Line,
     /// for programs: an object of JSON on each line
     Json,
@@ -97,7 +97,7 @@ fn note_fields(record: &Record, parts: &Parts<'_>, out: &mut String) {
     }
 }
 
-/// One line of JSON that says this, for those who have no log and write where one goes.
+/// A log record as one line of JSON, for code without a log that writes to the same stream.
 pub fn json_line(level: Level, text: &str) -> String {
     json(&Record { at: SystemTime::now(), level, dropped: 0, worker: None, text: about_no_request(text) })
 }

@@ -1,4 +1,4 @@
-//! The latest errors of the log, for whoever looks at the server later: bounded in number and length.
+//! The latest errors of the log, for later inspection of the server: bounded in number and length.
 
 use crate::record::Record;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
-/// So many are kept.
+/// Errors that are kept.
 const MOST: usize = 50;
 /// Bytes of a message, and of each call of a traceback, that are kept.
 const LONGEST: usize = 2000;

@@ -66,7 +66,7 @@ impl Record {
     }
 }
 
-/// How a message begins that is about a request: this, its id in so many digits, and a space.
+/// A message about a request begins with this, the request's id in `DIGITS` digits, and a space.
 const REQUEST: &str = "id=";
 const DIGITS: usize = 16;
 
@@ -113,7 +113,7 @@ fn with_trace(text: String, trace: &str) -> String {
     with_field(text, &format!("{TRACE}:{trace}"))
 }
 
-/// The same text, which says that so many records before it were lost.
+/// The same text, with a field that reports the `lost` records before it.
 pub fn with_lost(text: &str, lost: u64) -> String {
     with_field(text.to_owned(), &format!("lost={lost}"))
 }
@@ -139,7 +139,7 @@ pub fn about_no_request(text: &str) -> String {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// for somebody who looks for something
+    /// for debugging
     Debug,
     /// news
     #[default]
@@ -151,8 +151,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// By the number that others give it: 0 news, 1 a client's fault, 2 a handler's or the server's, 3 for somebody who
-    /// looks for something.
+    /// The level of a number: 0 news, 1 a client's fault, 2 a handler's or the server's, 3 for debugging.
     pub fn from_number(number: u32) -> Self {
         match number {
             0 => Level::Info,

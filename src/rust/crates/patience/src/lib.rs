@@ -31,7 +31,7 @@ fn slack_of(percent: f64) -> f64 {
     1.0 + 7.0 * percent.clamp(0.0, 100.0) / 100.0
 }
 
-/// So many seconds of a quiet machine, of this one.
+/// `seconds` of a quiet machine, scaled to the load of this one.
 pub fn patience(seconds: u64) -> Duration {
     Duration::from_secs(seconds).mul_f64(slack())
 }

@@ -1,5 +1,4 @@
-//! The flame graph: an SVG without scripts and without anything from elsewhere. Whatever names an app has is text in
-//! it.
+//! The flame graph: an SVG without scripts or external resources. Names of the app are escaped as text.
 
 use crate::samples::Samples;
 use std::collections::BTreeMap;

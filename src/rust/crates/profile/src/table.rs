@@ -1,4 +1,4 @@
-//! Who takes the time: routes, functions and lines, by samples.
+//! What takes the time: routes, functions and lines, by samples.
 
 use crate::samples::Samples;
 use serde::Serialize;

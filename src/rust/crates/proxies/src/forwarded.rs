@@ -208,7 +208,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever a client sends, what a trusted proxy adds behind it is what counts.
+        /// No value from a client overrides what a trusted proxy appends to it.
         #[test]
         fn nothing_at_the_left_changes_what_is_at_the_right(
             before in "[ -~]{0,40}", quoted in "[ -~]{0,8}", own_line in any::<bool>()

@@ -15,9 +15,9 @@ const LINE: &[u8; 6] = b"PROXY ";
 pub enum Header {
     /// the beginning of a header: more must come
     Part,
-    /// a header of so many bytes
+    /// a complete header
     Whole {
-        /// of the header; what follows is the client's
+        /// its length in bytes; what follows is the client's
         len: usize,
         /// whom the connection is from; `None` when it is the balancer's own, or it does not know
         client: Option<SocketAddr>,

@@ -1,8 +1,7 @@
-//! WebSockets that are open, by their names, and the rooms that they are in: who gets a message. No HTTP, no frames, no
-//! workers.
+//! Open WebSockets, by name, and their rooms: which connections get a message. No HTTP, no frames, no workers.
 //!
-//! A connection has a [`Mailbox`], which is emptied by the task that has its socket. Whoever sends knows a [`Store`]:
-//! [`Local`] is that of one server; one for several machines would deliver to it first.
+//! A connection has a [`Mailbox`], which the task that has its socket empties. Senders use a [`Store`]: [`Local`] is
+//! that of one server; one for several machines would deliver to it first.
 #![forbid(unsafe_code)]
 
 mod local;

@@ -93,7 +93,7 @@ impl Inner {
         }
     }
 
-    /// Gives up clients that hold so many bytes together, those first that hold most.
+    /// Gives up clients that together hold at least `bytes`, those with the most first.
     fn give_up(&mut self, bytes: usize) {
         let held = |connection: &Connection| connection.mailbox.held();
         let mut holders: Vec<_> = self.connections.values_mut().map(|c| (held(c), c)).filter(|(n, _)| *n > 0).collect();
@@ -111,7 +111,7 @@ impl Inner {
 }
 
 impl Local {
-    /// Where so many bytes may wait for all clients together.
+    /// At most `most` bytes may wait for all clients together.
     fn with_room_for(most: usize) -> Self {
         Local { inner: Mutex::default(), unread: Unread::default(), most }
     }
@@ -122,7 +122,7 @@ impl Local {
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // nobody panics while holding it
+        // no thread panics while holding it
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -137,7 +137,7 @@ impl Local {
 
 impl Store for Local {
     fn enter(&self, mailbox: Arc<Mailbox>) -> u64 {
-        // of the process: who has kept a name from a server before this one means nobody here
+        // unique in the process: a name kept from an earlier server matches no connection here
         let name = NAMED.fetch_add(1, Ordering::Relaxed);
         self.inner().connections.insert(name, Connection { mailbox, rooms: Vec::new(), going: 0 });
         name
@@ -178,7 +178,7 @@ impl Store for Local {
         }
         let members = inner.rooms.entry(room.clone()).or_default();
         let is_member = members.turns.contains_key(&connection);
-        // the first of a room collides with nobody
+        // the first name of a room collides with no other
         let joins = members.add(connection, name.into());
         if joins && !is_member {
             joining.rooms.push(room);
@@ -320,7 +320,7 @@ mod tests {
         assert!(clients.iter().all(|(_, mailbox)| !is_over(mailbox)));
         say(clients[0].0, 100);
         assert_eq!(clients.each_ref().map(|(_, mailbox)| is_over(mailbox)), [false, true, false, false]);
-        // it goes on counting until it has gone, and nobody goes in its place
+        // its bytes stay counted until it has gone, and no other client is given up for them
         say(clients[2].0, 10);
         assert_eq!(clients.iter().filter(|(_, mailbox)| is_over(mailbox)).count(), 1);
         clients.iter().for_each(|(name, _)| store.leave(*name));

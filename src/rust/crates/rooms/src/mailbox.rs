@@ -40,13 +40,13 @@ struct Inner {
 }
 
 impl Mailbox {
-    /// An empty one, for so many bytes.
+    /// An empty mailbox with this limit in bytes.
     pub fn new(limit: usize) -> Self {
         Mailbox { inner: Mutex::default(), limit }
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // nobody panics while holding it
+        // no thread panics while holding it
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -6,7 +6,7 @@ use fields::guard::bucket_of;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Names that may share a bucket: ten thousand of any kind that people choose do by tens at most, and a list of so many
+/// Names that may share a bucket: of ten thousand that people choose, tens at most share one; a list of ten thousand
 /// in chains of this length takes R some ms longer.
 const MOST: u16 = 32;
 
@@ -68,7 +68,7 @@ mod tests {
         let (first, beyond) = built.split_at(usize::from(MOST));
         assert!(first.iter().all(|name| names.add(name)));
         assert!(!beyond.iter().any(|name| names.add(name)));
-        // others are not touched, nor who has the name of another
+        // other names still go in, and so do repeats of a known one
         assert!(names.add(&"Ann".into()) && (0..100).all(|_| names.add(&first[0])));
         (0..100).for_each(|_| names.remove(&first[0]));
         assert!(!names.add(&beyond[0]));

@@ -1,4 +1,4 @@
-//! Who is connected, and who gets what is sent.
+//! Which connections there are, and which of them get a message.
 
 use crate::mailbox::Mailbox;
 use exchange::Packet;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 /// Of a list of members: the connection, and what it is called there.
 pub type Member = (u64, Arc<str>);
 
-/// See the module. Connections are named by numbers, which are not used again. What is said of one that has gone is
-/// nobody's, and no error: it goes at any time.
+/// See the module. Connections are named by numbers that are never reused. A call for a connection that has gone does
+/// nothing and is no error, as a connection may go at any time.
 pub trait Store: Send + Sync {
     /// A connection is there, and can be sent to. Its name.
     fn enter(&self, mailbox: Arc<Mailbox>) -> u64;
@@ -32,7 +32,7 @@ pub trait Store: Send + Sync {
     /// A message to all that are in a room, but `except`. To how many.
     fn broadcast(&self, room: &str, packet: Arc<Packet>, except: u64) -> usize;
 
-    /// Who is in a room, those first who came first.
+    /// The members of a room, in the order in which they joined.
     fn members(&self, room: &str) -> Vec<Member>;
 
     /// Rooms that have members, by name, and how many.

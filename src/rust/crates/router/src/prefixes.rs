@@ -1,5 +1,5 @@
 //! Parts of an app by their paths: everything below some prefixes. For rules that are registered for paths and hold
-//! for whatever is there: routes, static files, and requests that no route takes.
+//! for everything there: routes, static files, and requests that no route takes.
 //!
 //! Paths are read as by `router`: decoded segment by segment, literals in either case unless the router tells cases
 //! apart. A prefix covers whole segments: `/api` covers `/api` and `/api/x`, not `/apis`.

@@ -30,10 +30,10 @@ pub enum Match {
     },
     /// Routes match the path but none takes the method: 405 with this set as `Allow`, or the answer to `OPTIONS`.
     MethodNotAllowed(MethodSet),
-    /// No route matches the path, or catch-alls for `OPTIONS` alone: whoever answers pre-flights of all paths does not
-    /// say that there are all paths.
+    /// No route matches the path, or only catch-alls for `OPTIONS`: answering the pre-flights of all paths does not
+    /// make all paths exist.
     NotFound,
-    /// The path cannot be read, whatever routes there are: 400.
+    /// The path cannot be read, regardless of the routes: 400.
     BadPath(PathError),
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A segment with several placeholders is cut by its literals alone, each at its rightmost possible place
 //! (what a greedy `[^/]+` for each placeholder gives); the types then judge the values. That is linear in the segment
-//! for each literal, whatever the path holds; there is no backtracking.
+//! for each literal, for any path; there is no backtracking.
 
 use crate::ParamType;
 use smallvec::SmallVec;
@@ -40,7 +40,7 @@ impl Segment {
     pub(crate) fn covers(&self, other: &Segment) -> bool {
         match (self, other) {
             (_, Segment::Literal(text)) => self.values(text, true).is_some(),
-            // whatever holds a placeholder has a character at least
+            // a segment with a placeholder has at least one character
             (Segment::Param(ParamType::Str), Segment::Param(_) | Segment::Mixed { .. }) => true,
             (Segment::Rest, _) | (_, Segment::Rest) => false,
             _ => self == other,

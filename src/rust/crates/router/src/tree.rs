@@ -2,8 +2,7 @@
 //!
 //! A node stands for the segments that lead to it, so a search visits each node at most once, and each visit looks at
 //! one segment of the path: the cost of a lookup is at most (nodes of the tree) x (length of that segment) x (longest
-//! literal inside a mixed segment), whatever the path holds. The depth of recursion is at most that of the deepest
-//! pattern.
+//! literal inside a mixed segment), for any path. The depth of recursion is at most that of the deepest pattern.
 
 use crate::search::{End, Search};
 use crate::segment::Segment;

@@ -21,7 +21,7 @@ pub trait Ring: Send + Sync {
     fn ring(&self) -> bool;
 }
 
-/// A doorbell: a word of a segment and a descriptor. Shared by the sleeper, who waits on the descriptor, and who rings.
+/// A doorbell, shared by a sleeper and a ringer: a word of a segment, and the descriptor on which the sleeper waits.
 pub struct Bell {
     segment: Arc<Segment>,
     offset: usize,
@@ -75,7 +75,7 @@ impl Bell {
         fence(Ordering::SeqCst);
     }
 
-    /// Sleeper: sleeps until somebody rings, or a signal comes.
+    /// Sleeper: sleeps until the bell rings or a signal comes.
     pub fn wait(&self) {
         // the only error is a signal
         let _ = poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], None);
@@ -84,7 +84,7 @@ impl Bell {
     /// Sleeper: is awake again, and the descriptor is quiet.
     pub fn awake(&self) {
         self.stay_awake();
-        // an error only means that nobody has rung
+        // an error only means that the bell has not rung
         let _ = read(&self.fd, &mut [0u8; 8]);
     }
 
@@ -93,7 +93,7 @@ impl Bell {
         self.asleep().store(0, Ordering::Relaxed);
     }
 
-    /// Ringer: whether the sleeper sleeps, or is about to, and nobody has rung since.
+    /// Ringer: whether the sleeper sleeps, or is about to, and the bell has not rung since.
     pub fn is_asleep(&self) -> bool {
         self.asleep().load(Ordering::Relaxed) == 1
     }
@@ -109,7 +109,7 @@ impl Bell {
         }
     }
 
-    /// Ringer: wakes the sleeper whatever the word says, for a change that is not in a ring.
+    /// Ringer: wakes the sleeper regardless of the word, for a change that is not in a ring.
     pub fn ring_always(&self) {
         if !self.ring.as_ref().is_some_and(|r| r.ring()) {
             // the only error is a full counter, and then it is ringing already

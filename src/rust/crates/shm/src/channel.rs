@@ -20,7 +20,7 @@ pub struct Channel(OwnedFd);
 /// What there was to receive.
 #[derive(Debug)]
 pub enum Received {
-    /// a message of so many bytes, with its descriptors
+    /// a message: its length in bytes, and its descriptors
     Message(usize, Vec<OwnedFd>),
     /// nothing yet
     Nothing,

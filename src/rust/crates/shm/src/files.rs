@@ -56,8 +56,7 @@ fn is_file(fd: &OwnedFd) -> bool {
     fstat(fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile)
 }
 
-/// Closes descriptors that a worker has sent and nobody wants. Not on this thread: closing a socket may wait for its
-/// peer.
+/// Closes unwanted descriptors from another process. Not on this thread: closing a socket may wait for its peer.
 pub fn close_elsewhere(fds: Vec<OwnedFd>) {
     if !fds.is_empty() {
         // without a thread they are closed here

@@ -1,5 +1,5 @@
-//! A small ring, and every word of it for who wants to spoil it: for the fuzz target `ring` in `tests/fuzz`. Compiled
-//! with the feature `fuzzing` only.
+//! A small ring whose every word can be overwritten, for the fuzz target `ring` in `tests/fuzz`. Compiled with the
+//! feature `fuzzing` only.
 
 use crate::ring::{ring, Consumer, Producer, CONTROL};
 use crate::Segment;

@@ -8,8 +8,8 @@ use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
 /// The first after the standard ones.
 const FIRST: RawFd = 3;
 
-/// Takes so many descriptors, from 3 on, from whoever has started this process. Programs that are started from now on
-/// do not inherit it.
+/// Takes `count` descriptors, from 3 on, from the process that has started this one. Programs started from now on do
+/// not inherit them.
 ///
 /// # Errors
 /// When one is not there, or is one that this process has opened, or has taken before: a text that says which.

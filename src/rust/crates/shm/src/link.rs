@@ -2,7 +2,7 @@
 //! request to be interrupted, in one segment; and the way of files. The worker may be a thread of the server's process,
 //! or a process that got the descriptors.
 //!
-//! A link is used by one worker only and goes with it: whatever a dead or hostile worker left in it harms no other.
+//! Only one worker uses a link, which goes with it: nothing that a dead or hostile worker left there harms another.
 
 use crate::ring::{ring, Consumer, Producer, CONTROL};
 use crate::{Bell, Channel, Files, Interrupt, Ring, Segment, Slots};
@@ -32,7 +32,7 @@ pub struct ServerEnd {
     pub requests: Producer,
     /// replies, from the worker
     pub replies: Consumer,
-    /// who owns which request
+    /// which side owns each request
     pub slots: Slots,
     /// wakes the server
     pub bell: Arc<Bell>,
@@ -51,7 +51,7 @@ pub struct WorkerEnd {
     pub requests: Consumer,
     /// replies, to the server
     pub replies: Producer,
-    /// who owns which request
+    /// which side owns each request
     pub slots: Slots,
     /// wakes the worker
     pub bell: Arc<Bell>,

@@ -2,10 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A process that has grown by so many bytes may have some to give back.
+/// A process that has grown by this many bytes may have memory to give back.
 const WORTH_IT: u64 = 8 << 20;
 
-/// [`give_back`], when this process has more than it once had: now it has so many bytes in memory.
+/// Calls [`give_back`] when this process, now of `bytes` in memory, has grown by `WORTH_IT` since its least.
 pub fn give_back_what_has_grown(bytes: u64) {
     static LEAST: AtomicU64 = AtomicU64::new(u64::MAX);
     let least = LEAST.fetch_min(bytes, Relaxed).min(bytes);
@@ -14,8 +14,7 @@ pub fn give_back_what_has_grown(bytes: u64) {
     }
 }
 
-/// Has the allocator return the pages that it holds but nobody uses. Takes milliseconds where there are many: for
-/// moments of calm.
+/// Has the allocator return its unused pages. Takes milliseconds where there are many: for moments of calm.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
     {

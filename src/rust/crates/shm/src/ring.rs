@@ -131,7 +131,7 @@ impl Producer {
         let size = HEADER + bytes.len();
         self.memory.segment.write(self.memory.data(self.tail, size), size, |at| {
             // SAFETY: header and bytes are inside the ring (`data` and `write` check), and the reader is done with what
-            // was there (`room` checks); nobody else writes. The reader sees them after the release store of `tail`.
+            // was there (`room` checks); nothing else writes. The reader sees them after the release store of `tail`.
             unsafe {
                 at.cast::<u32>().write(len as u32);
                 at.add(4).cast::<u32>().write(flags);
@@ -170,7 +170,7 @@ pub struct Assembler {
 }
 
 impl Assembler {
-    /// For messages of up to so many bytes: of a writer that sends a longer one, nothing more is read.
+    /// For messages of up to `limit` bytes: after a longer one, nothing more is read from its writer.
     pub fn with_limit(limit: usize) -> Self {
         Assembler { parts: Vec::new(), open: false, limit }
     }

@@ -1,6 +1,6 @@
 //! A piece of memory that processes share: an anonymous file of fixed size.
 //!
-//! `memfd_create` + `fallocate` + size seals: the pages exist from the start and nobody can shrink the file, so that a
+//! `memfd_create` + `fallocate` + size seals: the pages exist from the start and no process can shrink the file, so a
 //! full `/dev/shm` is an error here and never a SIGBUS later. Another process gets it as a descriptor and maps it by
 //! [`Segment::attach`].
 
@@ -21,8 +21,7 @@ pub struct Segment {
     fd: OwnedFd,
 }
 
-// SAFETY: a segment only owns the mapping; who may touch which bytes when is the business of `ring`, `slots` and
-// `bell`, which go through atomics.
+// SAFETY: a segment only owns the mapping; `ring`, `slots` and `bell` order the access to its bytes, by atomics.
 unsafe impl Send for Segment {}
 // SAFETY: as above.
 unsafe impl Sync for Segment {}
@@ -79,12 +78,12 @@ impl Segment {
         unsafe { &*self.at(offset, 8).cast::<AtomicU64>() }
     }
 
-    /// Lets `read` see the `size` bytes at `offset`, which nobody writes in the meantime.
+    /// Lets `read` see the `size` bytes at `offset`, which must not change in the meantime.
     pub(crate) fn read<T>(&self, offset: usize, size: usize, read: impl FnOnce(*const u8) -> T) -> T {
         read(self.at(offset, size))
     }
 
-    /// Lets `write` change the `size` bytes at `offset`, which nobody else touches in the meantime.
+    /// Lets `write` change the `size` bytes at `offset`, which nothing else may touch in the meantime.
     pub(crate) fn write(&self, offset: usize, size: usize, write: impl FnOnce(*mut u8)) {
         write(self.at(offset, size));
     }

@@ -1,4 +1,4 @@
-//! Who owns a request right now: one word for each request that is out with a worker.
+//! Which side owns a request right now: one word for each request that is out with a worker.
 //!
 //! States of a word, with the generation of the slot in its upper bits:
 //!
@@ -13,8 +13,8 @@
 //! runs, and one that runs is never given away. A worker that dies leaves its word queued or running, and the server,
 //! which alone frees, knows which. A stale record in the ring names an old generation and starts nothing.
 //!
-//! All of it is relaxed: one word decides about one request, and whatever else belongs to the request is passed by the
-//! rings, which order it. The server claims before it sends, and frees after it has received.
+//! All accesses are relaxed: one word decides about one request, and the rings pass and order the request's other
+//! data. The server claims before it sends, and frees after it has received.
 
 use crate::sync::AtomicU64;
 use crate::Segment;

@@ -1,16 +1,16 @@
-//! Who waits for the report of a worker. Neighbour: `inspection`, by which it comes.
+//! The caller that waits for a worker's report. Neighbour: `inspection`, which delivers the report.
 
 use std::fmt;
 use std::time::Instant;
 
-/// Whoever waits for a report: called once, with the report, which is the worker's JSON, or with why there is none.
+/// Receives a report: called once, with the worker's JSON, or with the reason why there is none.
 pub type Tell = Box<dyn FnOnce(Result<String, String>) + Send>;
 
-/// The way back to whoever asked, who hears in any case.
+/// The way back to the caller, which gets an outcome in any case.
 pub struct Asker(Option<Tell>);
 
 impl Asker {
-    /// The one that is told so.
+    /// For the caller that receives the outcome by `tell`.
     pub fn new(tell: Tell) -> Self {
         Asker(Some(tell))
     }
@@ -42,7 +42,7 @@ impl fmt::Debug for Asker {
 pub struct UnderWay {
     /// the server's name for it
     pub number: u32,
-    /// who waits for it
+    /// the caller that waits for it
     pub asker: Asker,
     /// what of it has come
     pub report: Vec<u8>,

@@ -19,6 +19,6 @@ pub struct Ended {
     pub failure: Option<String>,
     /// whether the engine has killed it, as it did not answer
     pub hung: bool,
-    /// when nobody will tell any more
+    /// when the server stops waiting for the zygote to explain the end
     pub deadline: Instant,
 }

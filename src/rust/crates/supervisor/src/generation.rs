@@ -8,9 +8,8 @@ use crate::source::Launch;
 use engine::AppConfig;
 use std::time::{Duration, Instant};
 
-/// How long a file may load before the log says that it still does, and again: longer than most, and not so long that
-/// somebody who waits has given up. It is half of the time that it has, at most: the word comes before the
-/// end.
+/// How long a file may load before the log says that it still does, and again: longer than most files take, shorter
+/// than an operator's patience. At most half of the time until the deadline, so that the line comes before the end.
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// A generation of the app.

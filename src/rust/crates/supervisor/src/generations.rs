@@ -21,7 +21,7 @@ impl Generation {
 }
 
 impl Supervisor {
-    /// Begins a generation that takes over when so many workers are ready.
+    /// Begins a generation that takes over when `of` workers are ready.
     pub(crate) fn prepare(&mut self, source: Source, of: usize) {
         let now = Instant::now();
         let number = self.next_generation();
@@ -132,7 +132,7 @@ impl Supervisor {
     }
 
     fn reload_failed(&mut self, message: String) {
-        // who stays whatever happens is told here, and tells it otherwise
+        // with `stays`, the receiver of the event reports the failure itself
         if !self.options.stays {
             self.error(&format!("not reloaded: {message}"));
         }

@@ -1,7 +1,7 @@
 //! Inspections: a worker that serves is asked to look at itself, what R does or what its memory holds, and reports.
 //!
-//! Not for what is in a report: that is between the worker and whoever asked (`profile`). Neighbours: `staff` (what
-//! workers say), `service` (who asks).
+//! Not for what is in a report: that is between the worker and the caller (`profile`). Neighbours: `staff` (what
+//! workers say), `service` (where callers ask).
 
 use crate::asker::{Asker, UnderWay};
 use crate::supervisor::Supervisor;

@@ -1,5 +1,5 @@
-//! The server's side of a process that loads the app, be it a zygote or a fresh worker: its control channel and what it
-//! has told of the app.
+//! The server's side of a process that loads the app, a zygote or a fresh worker: its control channel and what it has
+//! reported of the app.
 
 use crate::scratch::Scratch;
 use engine::AppConfig;
@@ -93,7 +93,7 @@ impl AsFd for Loader {
 pub fn receive(channel: &Channel, open: &mut bool, message: &mut Vec<u8>) -> bool {
     match channel.receive(message) {
         Ok(Received::Message(_, fds)) => {
-            // nobody has a reason to send any
+            // no process has a reason to send any
             close_elsewhere(fds);
             true
         }

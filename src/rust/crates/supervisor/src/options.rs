@@ -10,11 +10,11 @@ pub struct PoolOptions {
     pub n_min: usize,
     /// most workers; one more for a moment, when a worker is replaced
     pub n_max: usize,
-    /// how often workers are looked for that nobody needs
+    /// how often the server looks for unused workers
     pub check_unused: f64,
     /// how long a worker may be unused before it is retired
     pub max_age: f64,
-    /// a worker is replaced after about so many requests, 10 % more or less so that not all go at once; 0 for never
+    /// a worker is replaced after about this many requests, 10 % more or less so that not all go at once; 0 for never
     pub max_requests: u64,
     /// a worker is replaced when its resident memory, in bytes, exceeds this; 0 for never
     pub max_rss: u64,

@@ -58,7 +58,7 @@ impl Process {
         self.pid.as_raw_nonzero().get()
     }
 
-    /// The descriptor, for others who signal it.
+    /// The descriptor, for other code that signals the process.
     pub fn fd(&self) -> &Arc<OwnedFd> {
         &self.fd
     }
@@ -113,7 +113,7 @@ pub enum Exit {
     Status(i32),
     /// by a signal
     Signal(i32),
-    /// nobody knows
+    /// not known
     Unknown,
 }
 
@@ -212,7 +212,7 @@ mod tests {
         let process = Process::open(gone.id() as i32).unwrap();
         gone.kill().unwrap();
         gone.wait().unwrap();
-        // who may say which number comes next is root
+        // only root may choose the next process id
         for _ in 0..200 {
             if std::fs::write("/proc/sys/kernel/ns_last_pid", (gone.id() - 1).to_string()).is_err() {
                 return;

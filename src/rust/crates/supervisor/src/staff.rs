@@ -112,7 +112,7 @@ impl Supervisor {
         }
     }
 
-    /// Gives a worker its link and control channel, by way of the process that is to fork or be it.
+    /// Gives a worker its link and control channel, by way of the process that is to fork or become it.
     fn order(&mut self, id: u32, generation: u32) -> io::Result<()> {
         let (ours, theirs) = Channel::pair()?;
         let (end, link) = ServerEnd::new()?;
@@ -160,7 +160,7 @@ impl Supervisor {
     pub(crate) fn forked(&mut self, id: u32, pid: i32, now: Instant) {
         let process = Process::open(pid);
         let Some(worker) = self.workers.get_mut(&id) else {
-            // nobody wants it any more
+            // it is not wanted any more
             return process.iter().for_each(Process::kill);
         };
         worker.pid = Some(pid);
@@ -368,7 +368,7 @@ impl Supervisor {
         }
     }
 
-    /// A generation's zygote is gone: nobody will tell of its workers, and what it was to fork is not.
+    /// A generation's zygote is gone: how its workers ended stays unknown, and those still to be forked are dropped.
     pub(crate) fn unborn(&mut self, generation: u32, now: Instant) {
         let (gone, rest) = self.unexplained.drain(..).partition(|ended| ended.generation == generation);
         self.unexplained = rest;

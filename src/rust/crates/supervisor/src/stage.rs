@@ -13,7 +13,7 @@ pub enum Stage {
     Starting,
     /// it does
     Serving,
-    /// it serves as before until this time, and then drains for so many seconds
+    /// it serves as before until this time, and then drains for this many seconds
     Leaving(Instant, f64),
     /// no new connections; requests are answered
     Draining(Instant),

@@ -42,7 +42,7 @@ pub enum Command {
     Adopt(Source),
     /// have the worker with this process id look at itself
     Inspect(i32, Inspection, Asker),
-    /// end in peace, within so many seconds
+    /// shut down gracefully, within this many seconds; `None` for `graceful_timeout` of the options
     Stop(Option<f64>),
     /// end now
     End,
@@ -72,7 +72,7 @@ pub struct Supervisor {
     pub(crate) current: Option<u32>,
     /// what is to be loaded after what is being loaded now
     pub(crate) next_reload: Option<Source>,
-    /// workers that have ended, and nobody has told how
+    /// ended workers whose exit status the zygote has not reported yet
     pub(crate) unexplained: Vec<Ended>,
     pub(crate) leftovers: Leftovers,
     pub(crate) size: PoolSize,
@@ -81,7 +81,7 @@ pub struct Supervisor {
     /// workers to be replaced, one after the other, and the one whose replacement is being started
     pub(crate) worn: VecDeque<(u32, Reason)>,
     pub(crate) replacing: Option<u32>,
-    /// when to look for workers that nobody needs, for workers that hold too much, and for workers to be started
+    /// when to check next for unused workers, for workers that hold too much memory, and for workers to start
     pub(crate) look_for_unused: Instant,
     pub(crate) look_at_memory: Instant,
     pub(crate) look_at_staff: Option<Instant>,
@@ -356,7 +356,7 @@ impl Supervisor {
         Self::after(now, if most > 0.0 { most } else { LONGEST })
     }
 
-    /// From now on, by so many seconds of the options.
+    /// `now` plus a number of seconds from the options.
     pub(crate) fn after(now: Instant, seconds: f64) -> Instant {
         now + Duration::from_secs_f64(seconds)
     }

@@ -90,7 +90,7 @@ impl Supervisor {
             return;
         }
         match reason {
-            // whatever the interrupt left behind; a thread that is lost; somebody waits for it
+            // urgent: an interrupt may have left something behind, a thread is lost, or an operator waits
             Reason::Late(_) | Reason::Blocked(_) | Reason::Asked => self.worn.push_front((id, reason)),
             _ => self.worn.push_back((id, reason)),
         }

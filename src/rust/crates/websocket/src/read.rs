@@ -116,7 +116,7 @@ impl Reader {
         }
         let len = len as usize;
         if self.buffer.len() < before + len {
-            // room is made as bytes come: who announces more has to send it first
+            // the buffer grows with the bytes received, not to the length that the peer announces
             return Ok(None);
         }
         self.buffer.advance(before);

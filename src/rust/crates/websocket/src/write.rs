@@ -6,7 +6,7 @@ use bytes::Bytes;
 use tungstenite::protocol::frame::coding::{Control, Data, OpCode};
 use tungstenite::protocol::frame::FrameHeader;
 
-/// Below so many bytes compression makes messages longer, or not much shorter.
+/// Below this many bytes, compression makes messages longer, or not much shorter.
 pub const WORTH_IT: usize = 64;
 
 /// What a frame is.
@@ -41,7 +41,7 @@ impl Kind {
     }
 }
 
-/// Appends the head of a frame with so many bytes of payload to `out`. `mask` is that of a client.
+/// Appends the head of a frame with `len` bytes of payload to `out`. `mask`: of a client's frame.
 pub fn head(kind: Kind, len: usize, mask: Option<[u8; 4]>, out: &mut Vec<u8>) {
     let (opcode, rsv1) = match kind {
         Kind::Text { is_compressed } => (OpCode::Data(Data::Text), is_compressed),

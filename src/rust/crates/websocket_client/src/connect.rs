@@ -16,7 +16,7 @@ use websocket::{derive_accept_key, generate_key, Deflate, MOST_BITS};
 const LONGEST_HEAD: usize = 64 << 10;
 const MOST_FIELDS: usize = 100;
 
-/// A socket, whatever is on it.
+/// A connection to the server: plain TCP or TLS.
 pub trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 

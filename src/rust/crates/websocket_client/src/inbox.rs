@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use websocket::Message;
 
-/// What of one connection may wait, in units of so many bytes.
+/// Limit of waiting messages per connection: this many units, of this many bytes each.
 const UNITS: u32 = 64;
 const UNIT: usize = 16 << 10;
 
@@ -39,7 +39,7 @@ pub struct Inbox {
 #[derive(Default)]
 struct Waiting {
     events: VecDeque<(u64, Event, Option<OwnedSemaphorePermit>)>,
-    /// nobody takes anything any more
+    /// R takes no more events
     is_closed: bool,
 }
 
@@ -52,7 +52,7 @@ impl Room {
         Room(Arc::new(Semaphore::new(UNITS as usize)))
     }
 
-    /// Waits until a message of so many bytes has room.
+    /// Waits until there is room for a message of this many bytes.
     pub async fn take(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
         let units = u32::try_from(bytes.div_ceil(UNIT)).unwrap_or(UNITS).clamp(1, UNITS);
         self.0.clone().acquire_many_owned(units).await.ok()

@@ -169,7 +169,7 @@ impl Talk<'_> {
         input.advance(input.len());
     }
 
-    /// So many bytes were written. Whether that were all.
+    /// `n` bytes were written. Returns whether that was all of the output.
     fn wrote(&mut self, n: usize) -> bool {
         self.written += n;
         let is_all = self.is_written();

@@ -68,7 +68,7 @@ fn closed(code: u16, reason: &str) -> Event {
     Event::Closed { code, reason: reason.to_owned(), failed: false, again: None }
 }
 
-/// A server of so many connections, and its port.
+/// Starts a server that accepts this many connections; returns its port and its thread.
 fn server(mut serve: impl FnMut(usize, TcpStream) + Send + 'static, connections: usize) -> (u16, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -244,7 +244,7 @@ fn servers_that_want_no_websocket_or_another_one() {
         server.join().unwrap();
     }
     let mut test = Test::new();
-    // nobody is there
+    // nothing listens on this port
     test.connect(options(TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()));
     assert!(matches!(test.next(), Event::Closed { code: 0, failed: true, .. }));
 }

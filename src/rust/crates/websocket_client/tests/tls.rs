@@ -38,7 +38,7 @@ fn server(name: &str) -> (PathBuf, u16) {
         while !text.ends_with(b"\r\n\r\n") {
             let mut byte = [0];
             if stream.read_exact(&mut byte).is_err() {
-                // the client trusts nobody
+                // the client does not trust the certificate
                 return;
             }
             text.push(byte[0]);

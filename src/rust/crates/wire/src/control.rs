@@ -113,7 +113,7 @@ pub enum WorkerNews<'a> {
     Ready,
     /// its start failed; it ends
     StartFailed(&'a str),
-    /// a line for the log: level 0 news, 1 a client's fault, 2 a handler's, 3 for somebody who looks for something
+    /// a line for the log: level 0 news, 1 a client's fault, 2 a handler's fault, 3 details for debugging
     Log {
         /// see above
         level: u32,

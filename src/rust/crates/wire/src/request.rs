@@ -1,7 +1,7 @@
 //! Server to worker: one HTTP request.
 //!
 //! Layout: id (u64), route, flags, remote port, body kind · lengths of method, target, path, remote address, spooled
-//! file, TLS, who asks, session, terms · counts of params and headers · body length (u64) · lengths of params · lengths
+//! file, TLS, auth, session, terms · counts of params and headers · body length (u64) · lengths of params · lengths
 //! of header names and values, in turn · the bytes of all of these in the same order · the body, when it is inline.
 
 use crate::reader::{len_word, put_pair_lengths, put_pairs, put_u32, put_words, Lengths, Reader};
@@ -56,7 +56,7 @@ pub struct RequestHead<'a> {
     pub remote_addr: &'a [u8],
     /// what was agreed on in TLS, names and values in turn, each ended by NUL; empty in cleartext
     pub tls: &'a [u8],
-    /// who asks: an object of JSON; empty when nobody has said so
+    /// the identity that the client authenticated as, a JSON object; empty without one
     pub auth: &'a [u8],
     /// what the app keeps with the client: a value of JSON; empty when there is none
     pub session: &'a [u8],

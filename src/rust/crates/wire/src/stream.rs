@@ -2,8 +2,8 @@
 //!
 //! Worker to server: first the head, a reply whose body is [`ReplyBody::Stream`](crate::ReplyBody::Stream), then parts,
 //! each a message of its own: microseconds that the handler took (in the last one), kind, and bytes. These are of the
-//! body, or in the last part the text of its trailers. The word of the kind is where a reply has its status, and no
-//! kind is a status, so that nobody takes one for the other.
+//! body, or in the last part the text of its trailers. The kind stands where a reply has its status, and no kind is a
+//! valid status, so the two cannot be confused.
 //!
 //! Server to worker: orders of two words, under the id of the request. No request is that short.
 //!
@@ -31,12 +31,12 @@ const CREDIT: u32 = 1;
 const CANCEL: u32 = 2;
 const DRAIN: u32 = 3;
 
-/// What a piece of so many bytes takes of the window.
+/// How much of the window a piece of `len` bytes takes.
 pub fn worth(len: usize) -> usize {
     len + OVERHEAD
 }
 
-/// Longest piece that may be sent for so much.
+/// Longest piece that this credit allows.
 pub fn affordable(credit: usize) -> usize {
     credit.saturating_sub(OVERHEAD).min(LONGEST_PIECE)
 }
@@ -95,9 +95,9 @@ impl<'a> Part<'a> {
 /// What the server says of a request that runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// pieces worth so many bytes more may be sent
+    /// the worker may send pieces worth this many more bytes
     Credit(u32),
-    /// nobody waits for the answer any more
+    /// the answer is no longer wanted
     Cancel,
     /// the server, or this app, is to end: a stream without an end of its own ends soon
     Drain,

@@ -1,8 +1,8 @@
 //! Tasks: functions that the handlers of one worker have run in another, whichever is free.
 //!
-//! Worker to server, under nobody's name: a [`Task`]. Server to the worker that runs it: a [`Request`](crate::Request)
-//! of the task's route, with what is to be run in its body, and back comes a reply like any other. Server to the worker
-//! that asked: a request of the next route, whose body is what has [`Came`] of it. The server reads none of what R has
+//! Worker to server, with request id 0: a [`Task`]. Server to the worker that runs it: a [`Request`](crate::Request) of
+//! the task's route, with the call in its body, which that worker answers with an ordinary reply. Server to the worker
+//! that asked: a request of the next route, whose body is the outcome, [`Came`]. The server does not read what R has
 //! serialized.
 
 use crate::reader::{put_words, Reader};

@@ -4,8 +4,8 @@
 //! Server to worker: a [`Request`](crate::Request) with [`FLAG_WEBSOCKET`](crate::FLAG_WEBSOCKET), whose body is an
 //! [`Event`]. Its reply has the connection's state in its body, when that has changed.
 //!
-//! Worker to server: a [`Command`] under nobody's name. Some are answered, by an [`Answer`] under the same name, in
-//! the order in which they came.
+//! Worker to server: a [`Command`], with request id 0. The server answers some of them with an [`Answer`], also with id
+//! 0, in the order in which they came.
 
 use crate::reader::{len_word, put_u32, put_words, Reader};
 use crate::WireError;
@@ -127,7 +127,7 @@ pub enum Command<'a> {
         /// a connection that does not get it; 0 for none
         except: u64,
     },
-    /// who is in a room. Answered.
+    /// lists the members of a room. Answered.
     Members {
         /// UTF-8
         room: &'a [u8],

@@ -1,9 +1,9 @@
 //! The link of C handlers, and the thread that looks after it: takes requests, runs inline ones itself, gives others to
 //! the threads of the handlers, and passes on what the server says of requests that run.
 //!
-//! A request that waits for a thread has not begun: whoever begins with it says so in its slot (`Sink::start`), and
-//! until then the server may take it back. Neighbours: `sink` (the answer of a request, from any thread), `outbox` (the
-//! ring of replies), `exchange` (what is called).
+//! A request that waits for a thread has not begun: the thread that begins with it says so in its slot (`Sink::start`),
+//! and until then the server may take it back. Neighbours: `sink` (the answer of a request, from any thread), `outbox`
+//! (the ring of replies), `exchange` (what is called).
 
 use crate::log_line::{LogLine, ERROR, WARN};
 use crate::outbox::{failure, Outbox};
@@ -20,7 +20,7 @@ use wire::stream::Order;
 use wire::websocket::{Command, Event, What};
 use wire::{BodyRef, Request, FLAG_WEBSOCKET};
 
-/// An inline handler that takes longer is named in the log: whatever else comes through the link waits for it.
+/// An inline handler that takes longer is logged: all other requests of the link wait for it.
 const LONG: Duration = Duration::from_millis(50);
 /// But not more often than this.
 const TELL_EVERY: Duration = Duration::from_secs(10);
@@ -40,7 +40,7 @@ pub struct CRoute {
     pub timeout: Option<Duration>,
 }
 
-/// The threads of handlers are woken after so many requests for them, even in the middle of many.
+/// Wake the handlers' threads after this many requests for them, even when more requests are in the ring.
 const FLUSH_AFTER: u32 = 32;
 
 /// See the module.
@@ -65,7 +65,7 @@ pub struct CLink {
     reply: Vec<u8>,
 }
 
-/// What runs at a link, for who wants to end its process.
+/// What still runs at a link, for ending its process.
 #[derive(Clone)]
 pub struct CRest(Arc<Outbox>);
 
@@ -111,7 +111,7 @@ impl CLink {
     }
 
     fn set(&mut self, change: impl FnOnce(&mut Outbox)) {
-        // nobody else has it before it serves
+        // not shared before the link serves
         if let Some(outbox) = Arc::get_mut(&mut self.outbox) {
             change(outbox);
         }

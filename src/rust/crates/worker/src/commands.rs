@@ -7,7 +7,7 @@ impl Worker {
     /// Says a command, whose answer, if there is one, is `awaited`. It is on its way when this returns, or when the
     /// handler that runs has replied, if that is soon. `false` when the server has gone.
     pub fn say(&mut self, command: &[u8], awaited: bool) -> bool {
-        // of an earlier one, for which nobody waits any more
+        // an answer to an earlier command, which R no longer waits for
         self.forget_answer();
         let said = self.send(Job::of(RequestId::NOBODY), command);
         if awaited || !self.telling().can_wait() {

@@ -2,7 +2,7 @@
 //!
 //! One [`Worker`] has one link to the server. It is used from one thread. Replies may come in any order and at any
 //! time, as a handler may answer with a promise. A [`CLink`] is the same for C handlers, which need no R and run on
-//! threads of their own. Neighbours: `shm` (the links), `wire` (what the messages say), `binding` (who calls this).
+//! threads of their own. Neighbours: `shm` (the links), `wire` (what the messages say), `binding` (the caller).
 #![forbid(unsafe_code)]
 
 mod c_link;

@@ -49,7 +49,7 @@ impl Outbox {
 
     /// A handler begins with this request. `false` when it was taken back, or is to be: leave it alone.
     pub(crate) fn start(&self, id: RequestId) -> bool {
-        // first, so that who asks whether any runs does not miss it
+        // counted first, so that `stop` does not miss it
         self.running.fetch_add(1, Ordering::SeqCst);
         let begins = !self.stopping.load(Ordering::SeqCst) && self.slots.start(id);
         if !begins {
@@ -69,13 +69,13 @@ impl Outbox {
         self.running.load(Ordering::SeqCst) == 0
     }
 
-    /// Sends a message. `false` when nobody takes it any more. The server hears of it at the next [`Outbox::tell`].
+    /// Sends a message; the next [`Outbox::tell`] wakes the server for it. `false` when the server has stopped reading.
     pub(crate) fn send(&self, id: RequestId, message: &[u8]) -> bool {
         self.send_with(id, message, None)
     }
 
     fn send_with(&self, id: RequestId, message: &[u8], file: Option<&File>) -> bool {
-        // nobody panics while holding it
+        // nothing panics while holding it
         let mut ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
         let mut message = message;
         let failure;

@@ -77,7 +77,7 @@ pub(crate) struct LinkRequest {
     outbox: Arc<Outbox>,
     log: LogLine,
     state: Mutex<State>,
-    /// credit came, or nobody wants more
+    /// credit came, or the request was cancelled
     change: Condvar,
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn sink(
 
 impl LinkRequest {
     fn state(&self) -> MutexGuard<'_, State> {
-        // nobody panics while holding it
+        // nothing panics while holding it
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -190,7 +190,7 @@ impl LinkRequest {
             }
         }
         let sent = with_buffer(|message| {
-            // what nobody reads need not be written
+            // the server drops an answer that is not wanted: a short one will do
             if wanted {
                 self.outbox.encode(answer, message);
             } else {
@@ -204,7 +204,7 @@ impl LinkRequest {
         sent && wanted
     }
 
-    /// Nobody has the handler's half any more.
+    /// The handler's half was dropped.
     fn left(&self) {
         let mut state = self.state();
         if state.life.stage() == Stage::Waiting && self.outbox.start(self.about.id) {
@@ -226,7 +226,7 @@ impl LinkRequest {
         }
     }
 
-    /// `false` when nobody takes it.
+    /// `false` when the answer comes too late, or the server has stopped reading.
     fn answer(&self, answer: &Answer) -> bool {
         let mut state = self.state();
         let Some(uncalled) = state.life.end(Stage::Running) else { return false };
@@ -239,7 +239,7 @@ impl LinkRequest {
     fn end(&self, whole: bool) {
         let mut state = self.state();
         let Some(uncalled) = state.life.end(Stage::Streaming) else { return };
-        // its half stays at the link for as long as nobody else has its slot
+        // free the encoder now: the link keeps this half until another request has its slot
         if let Some(mut pieces) = state.pieces.take().filter(|_| whole) {
             let mut tail = Vec::new();
             pieces.end(&mut tail);

@@ -40,7 +40,7 @@ pub struct Rhythm {
 pub enum Call {
     /// for its next chunk
     Next,
-    /// for the last time: nobody wants more
+    /// for the last time: the client has gone, or the stream is to end
     Last,
 }
 
@@ -195,7 +195,7 @@ impl Streams {
         stream.readiness = Readiness::Blocked;
         match (stream.call, stream.last) {
             (Call::Last, whole) => stream.end = whole.or(Some(false)),
-            // the client has gone during the call: what it gave is nobody's
+            // the client has gone during the call: its bytes are dropped
             (Call::Next, Some(false)) => stream.end = done.and(Some(false)),
             (Call::Next, _) => {
                 stream.end = done;
@@ -233,7 +233,7 @@ impl Streams {
     fn end_early(&mut self, slot: u32, whole: bool, now: Instant) {
         let Some(stream) = self.get(slot) else { return };
         if !whole {
-            // nobody reads it
+            // the body is broken off: drop what waits
             (stream.pending, stream.sent) = (Vec::new(), 0);
         }
         if stream.end.is_some() {
@@ -260,7 +260,7 @@ impl Streams {
         }
     }
 
-    /// The generator that is being called writes these bytes. `false` when nobody wants more.
+    /// The generator that is being called writes these bytes. `false` when the stream takes no more.
     pub(crate) fn write(&mut self, slot: u32, bytes: &[u8]) -> bool {
         let Some(stream) = self.get(slot).filter(|stream| stream.readiness == Readiness::Called) else { return false };
         if stream.last.is_some() {

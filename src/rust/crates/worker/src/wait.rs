@@ -38,7 +38,7 @@ impl<'a> Wait<'a> {
         true
     }
 
-    /// Sends the file of a request's reply. `false` when nobody takes it any more.
+    /// Sends the file of a request's reply. `false` when the server has stopped reading.
     ///
     /// # Errors
     /// When the system does not let it pass.

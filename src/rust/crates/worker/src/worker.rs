@@ -16,12 +16,12 @@ use std::time::{Duration, Instant};
 use wire::stream::{Order, Part};
 use wire::Request;
 
-/// A request that was taken: who is to get the reply.
+/// Names a request that was taken, for its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job(RequestId);
 
 impl Job {
-    /// Who has this name.
+    /// The request with this id.
     pub(crate) fn of(id: RequestId) -> Self {
         Job(id)
     }
@@ -39,7 +39,7 @@ pub enum Written {
     Sent,
     /// some wait until the client has taken more
     Waits,
-    /// nobody wants them
+    /// the stream takes no more
     Unwanted,
 }
 
@@ -71,7 +71,7 @@ pub struct Worker {
 /// Which request's handler runs. May be asked at any time, from a signal handler too.
 #[derive(Debug)]
 pub struct Running {
-    /// the request's id as one word; 0, which is nobody's, when none runs
+    /// the request's id as one word; 0, which no request has, when none runs
     word: AtomicU64,
     interrupt: Interrupt,
 }
@@ -184,7 +184,7 @@ impl Worker {
         self.telling.end()
     }
 
-    /// Replies with a message of `wire`. `false` when nobody takes it any more.
+    /// Replies with a message of `wire`. `false` when the server has stopped reading.
     pub fn reply(&mut self, job: Job, message: &mut [u8]) -> bool {
         self.reply_with(job, message, None, b"")
     }
@@ -287,7 +287,7 @@ impl Worker {
         self.flush(stream);
         let waits = self.streams.waits(stream);
         if let Some(id) = waits.filter(|_| bytes.is_empty()) {
-            // that it goes on, which it has said before: it is the client who is slow, and not this worker
+            // tells the server again that the stream goes on: the client is slow, not this worker
             self.send(Job(id), &[]);
         }
         self.tell();

@@ -1,17 +1,16 @@
 //! The buckets of many keys, in memory that does not grow. One thread at a time.
 //!
-//! The table has rows of [`WAYS`] places; a key has its place in one row. Where a row is full, a new key takes the
-//! place of the bucket that is used least, and of those the oldest. So somebody who sends with ever new keys pushes out
-//! other new keys, which count for little, and never one whose capacity is used up as long as the row has any that is
-//! used less: to make the table forget one such key, all of them have to be used up, as nobody knows which row it is
-//! in.
+//! The table has rows of [`WAYS`] places; a key has its place in one row. In a full row, a new key replaces the least
+//! used bucket, and of those the oldest. So a client that sends ever new keys pushes out other new keys, which count
+//! for little, and never a key whose capacity is used up while its row has a less used one: to evict such a key, the
+//! client has to use up all keys of the table, as it cannot know the key's row.
 
 use super::{Bucket, Rate};
 
 /// Places of a row: the whole of it is looked at, in four lines of the cache.
 const WAYS: usize = 8;
 
-/// A place. Nobody has it when its key is 0.
+/// A place, free when its key is 0.
 #[derive(Debug, Clone, Copy, Default)]
 struct Place {
     key: u64,
@@ -26,7 +25,7 @@ pub struct Buckets {
 }
 
 impl Buckets {
-    /// For so many keys, or some more.
+    /// For at least `keys` keys.
     pub fn new(keys: usize) -> Self {
         Buckets { rows: vec![[Place::default(); WAYS]; keys.div_ceil(WAYS).next_power_of_two()] }
     }

@@ -27,7 +27,7 @@ pub enum Algorithm {
     TokenBucket,
 }
 
-/// So many requests in so long a time.
+/// A rate limit: `capacity` requests per `window`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
     algorithm: Algorithm,

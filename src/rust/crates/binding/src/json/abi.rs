@@ -104,7 +104,7 @@ thread_local! {
     static ASKED: RefCell<Vec<(Sexp, i32)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Writes `x`. `drv_json_text_free` must follow, whatever the status.
+/// Writes `x`. `drv_json_text_free` must follow, also after an error.
 ///
 /// # Safety
 /// R's main thread; `x` and `known` are protected, `known` may be null, `options` and `text` are valid.

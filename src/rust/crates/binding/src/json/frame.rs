@@ -35,7 +35,7 @@ fn column_keys<'a>(table: &Table<'a>) -> Result<Keys<'a>, Unsupported> {
     Keys::new(table.names)
 }
 
-/// `{"column":[...],...}`. Vectors keep their brackets here, whatever `auto_unbox` says.
+/// `{"column":[...],...}`. Vectors keep their brackets here, even with `auto_unbox`.
 fn columns(writer: &mut Writer, table: &Table, na: Na, unbox: bool) -> Result<(), Unsupported> {
     let keys = column_keys(table)?;
     let n = table.columns.len();

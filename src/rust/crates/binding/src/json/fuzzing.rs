@@ -87,7 +87,7 @@ unsafe fn described(node: &Node) -> Described {
         names.iter().map(|name| unsafe { owned(*name) }).collect()
     });
     let dim = match usize::try_from(node.ndim) {
-        // SAFETY: there are so many extents.
+        // SAFETY: `dim` has `ndim` extents.
         Ok(n @ 1..) => unsafe { slice::from_raw_parts(node.dim, n) }.to_vec(),
         _ => Vec::new(),
     };

@@ -1,9 +1,9 @@
 //! JSON: R values to text (`write`) and text to descriptions of R values (`parse`), with the results of jsonlite.
 //!
-//! Not for HTTP: who sends the text, and with which status, is decided elsewhere. Life of a reply: `view` says what an
-//! object is, `write` and `frame` lay it out, `parts` has what R says of the parts that are foreign, `text`, `number`
-//! and `time` write the leaves. Life of a body: `parse` reads it into an arena, `shape`, `records` and `dates` find the
-//! vectors, matrices, data frames and times in it, `src/build.c` makes R objects. `abi` is what `src/json.c` calls.
+//! Not for HTTP: other modules send the text and choose its status. Life of a reply: `view` says what an object is,
+//! `write` and `frame` lay it out, `parts` has R's answers about foreign parts, `text`, `number` and `time` write the
+//! leaves. Life of a body: `parse` reads it into an arena, `shape`, `records` and `dates` find the vectors, matrices,
+//! data frames and times in it, `src/build.c` makes R objects. `abi` is what `src/json.c` calls.
 
 mod abi;
 mod dates;

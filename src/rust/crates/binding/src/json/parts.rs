@@ -56,7 +56,7 @@ impl Parts {
             None
         });
         let answer = (*answer)?;
-        // SAFETY: each by its type; the answers are protected, and nobody changes them.
+        // SAFETY: each is read by its type; the answers are protected and never change.
         unsafe {
             match r::type_of(answer) {
                 kind::STRING => r::elements(answer).map(Answer::Texts),

@@ -19,7 +19,7 @@ use super::value::{JsonError, Object, Value, DATE};
 use crate::node::{Kind, Node, Str, Time};
 use crate::r::{na_double, NA_INT};
 
-/// Cells that the data frames of one text may have together, whatever it holds. Records that share no field would
+/// Cells that the data frames of one text may have in total, regardless of its size. Records that share no field would
 /// otherwise turn a text of n bytes into n^2 cells.
 const FREE_CELLS: usize = 1_000_000;
 

@@ -1,8 +1,8 @@
 //! Strings: escapes, encodings, the keys of objects, and raw vectors as base64.
 //!
 //! Escapes are jsonlite's: `"`, `\`, control characters, and the slash after `<` (so that no text closes a script
-//! element). What is no valid text (invalid UTF-8, strings marked "bytes") is written with U+FFFD for its bad bytes:
-//! the output is valid JSON whatever the input. Not for numbers (`number`) and times (`time`).
+//! element). Invalid text (invalid UTF-8, strings marked "bytes") is written with U+FFFD for its bad bytes: the
+//! output is valid JSON for every input. Not for numbers (`number`) and times (`time`).
 
 use std::borrow::Cow;
 use std::collections::HashSet;

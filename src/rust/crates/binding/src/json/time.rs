@@ -50,7 +50,7 @@ pub fn in_range(seconds: f64) -> bool {
     DAYS.contains(&(seconds / DAY as f64).floor())
 }
 
-/// True when this time, or none, is in range in whatever time zone.
+/// True when this time is in range in every time zone, or is NaN.
 pub fn in_every_zone(seconds: f64) -> bool {
     let day = DAY as f64;
     seconds.is_nan() || (in_range(seconds - day) && in_range(seconds + day))

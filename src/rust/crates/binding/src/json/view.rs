@@ -1,6 +1,6 @@
 //! What an R object is to the writer: which of the few shapes it has, with its elements as slices.
 //!
-//! Not for writing anything. Whatever is not listed here is `Foreign`, which jsonlite may know, or `Refused`.
+//! Writes nothing. An object not listed here is `Foreign`, which jsonlite may know, or `Refused`.
 
 use super::unsupported::Unsupported;
 use crate::r::{self, kind, List, Sexp};
@@ -41,7 +41,7 @@ impl<'a> Vector<'a> {
     }
 }
 
-/// Who decides whether a vector of length 1 has brackets.
+/// What decides whether a vector of length 1 has brackets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Boxed {
     /// `auto_unbox`

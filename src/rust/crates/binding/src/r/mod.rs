@@ -241,7 +241,7 @@ pub fn is_na_string(string: Sexp) -> bool {
     string == unsafe { R_NaString }
 }
 
-/// The bytes of a `CHARSXP`, in whatever encoding it is marked with; they live as long as it does.
+/// The bytes of a `CHARSXP`, in the encoding it is marked with; they live as long as it does.
 pub fn bytes<'a>(string: Sexp) -> &'a [u8] {
     // SAFETY: a CHARSXP holds LENGTH bytes, never changes, and is never ALTREP.
     unsafe { slice::from_raw_parts(R_CHAR(string).cast(), LENGTH(string) as usize) }

@@ -23,8 +23,8 @@ pub unsafe extern "C" fn drv_cell_free(cell: *mut Cell) {
     shield((), || drop(unsafe { Box::from_raw(cell) }));
 }
 
-/// The worker has had nothing to do for a while, and nobody else has the request in `cell`: what was kept of the last
-/// one goes, and what C was shown last.
+/// The worker has been idle for a while, and R code has kept no reference to the request in `cell`: frees what was kept
+/// of the last request, and what C was shown last.
 ///
 /// # Safety
 /// `cell` is live, and C reads nothing that it was shown before.

@@ -96,7 +96,7 @@ impl Connection {
         }
     }
 
-    /// Reads so many bytes, which nobody wants.
+    /// Reads and discards `n` bytes.
     async fn skip(&mut self, mut n: u64) -> io::Result<()> {
         loop {
             let here = n.min(self.read.len() as u64);

@@ -86,7 +86,7 @@ struct Counts {
 /// Sends requests for as long as was asked for, and prints what came of them.
 ///
 /// # Errors
-/// When the URL is wrong, nobody listens, or nothing was answered.
+/// When the URL is wrong, no server listens, or no request was answered.
 pub(crate) fn run(args: &BenchArgs) -> Result<(), Error> {
     let (host, target) = parts(&args.url).map_err(|e| Error::new(Code::Usage, e))?;
     let body = match args.body.as_deref().map(|body| body.strip_prefix('@').ok_or(body)) {

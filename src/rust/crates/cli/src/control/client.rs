@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// How long a server may take to say how it is: its main thread waits for nothing but the system, which counts memory.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Far longer than what a server says of itself: root asks those of other users, who may say anything.
+/// Far longer than any status: root also asks servers of other users, which may send anything.
 const LONGEST_STATUS: usize = 16 << 20;
 
 /// Which server is meant.
@@ -41,7 +41,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Whether it is a server of the user who asks.
+    /// Whether the server belongs to the current user.
     pub(crate) fn is_own(&self) -> bool {
         self.status.user.is_none()
     }
@@ -83,7 +83,7 @@ fn ask<T: DeserializeOwned>(socket: &Path, request: Request, wait: Option<Durati
     Ok((sonic_rs::from_slice(&line).map_err(io::Error::other)?, asked))
 }
 
-/// A line of at most so many bytes, which is there within the time, however it comes.
+/// A line of at most `most` bytes, which must be complete within `wait`, even if it arrives in pieces.
 fn line(stream: &mut BufReader<UnixStream>, wait: Option<Duration>, most: usize) -> io::Result<Vec<u8>> {
     let until = wait.map(|wait| Instant::now() + wait);
     let mut line = Vec::new();

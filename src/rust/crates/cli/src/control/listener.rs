@@ -51,7 +51,7 @@ impl Listener {
         let begun = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
         let (new, ready) = place::paths(&folder, &format!("{}-{begun:x}", std::process::id()));
         let socket = UnixListener::bind(&new)?;
-        // who looks for sockets that nobody listens on never finds it between bind and listen
+        // renamed once it listens: between bind and listen, `sweep` would take it for a socket without a listener
         if let Err(e) = fs::rename(&new, &ready) {
             let _ = fs::remove_file(&new);
             return Err(e);
@@ -70,7 +70,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        // whoever finds it then sees that nobody listens
+        // if this fails, a command that finds the socket sees that nothing listens
         let _ = fs::remove_file(&self.0);
     }
 }

@@ -1,5 +1,5 @@
 //! How the commands `status`, `reload`, `stop` and `profile` reach a server of the program that runs: a socket for
-//! each, in a folder that belongs to the user. A server whose socket nobody listens on has ended, however it did.
+//! each, in a folder that belongs to the user. If nothing listens on a socket, its server has ended or was killed.
 //!
 //! One line asks and one line of JSON answers. In reading order: `place` (the folder), `listener` (the server's side),
 //! `client` (the commands' side). What a server says, `serve` knows.
@@ -71,7 +71,7 @@ pub(crate) struct Status {
     pub(crate) version: String,
     /// its process, as it sees itself
     pub(crate) pid: u32,
-    /// whose it is, when that is not who asks: for who asks to say
+    /// its owner, if that is not the client's user; filled in by the client
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) user: Option<String>,
     /// its app: a path, or a call
@@ -93,10 +93,10 @@ pub(crate) type Reloaded = Result<u32, String>;
 /// The report of the worker, or why there is none.
 pub(crate) type Inspected = Result<String, String>;
 
-/// It ends, within so many seconds.
+/// The server is shutting down.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Ending {
-    /// as long as requests in flight may take; 0 when it ends at once
+    /// seconds that requests in flight may take; 0 when it ends at once
     pub(crate) within: f64,
 }
 

@@ -1,6 +1,6 @@
 //! The folder with the sockets of a user's servers: one that was named, or else `drover` in `XDG_RUNTIME_DIR`, or
-//! `/tmp/drover-UID` where there is none, as for services and in containers. Only its owner may enter it, and root, who
-//! finds the servers of all users; services of systemd have one each in `/run/drover`.
+//! `/tmp/drover-UID` where there is none, as for services and in containers. Only its owner and root may enter it;
+//! root finds the servers of all users. Services of systemd have one each in `/run/drover`.
 
 use rustix::process::geteuid;
 use std::fs::{self, DirBuilder};
@@ -30,7 +30,7 @@ fn folders(named: Option<&Path>) -> Vec<PathBuf> {
         return vec![named.to_owned()];
     }
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-    // not TMPDIR: who asks may have another one than the server
+    // not TMPDIR, which may differ between a command and the server
     let temporary = PathBuf::from(format!("/tmp/{TEMPORARY}{}", geteuid().as_raw()));
     runtime.into_iter().map(|folder| folder.join(NAME)).chain([temporary]).collect()
 }
@@ -83,7 +83,7 @@ fn make_one(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether nobody else may have put anything there.
+/// Checks that no other user can have put anything there.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -96,7 +96,7 @@ fn is_private(folder: &Path) -> io::Result<()> {
 
 const NOT_PRIVATE: &str = "not a folder that only this user may enter";
 
-/// The only user, beside root, who may enter this folder.
+/// The owner of this folder, which no other user but root may enter.
 ///
 /// # Errors
 /// When there is none, or others may.
@@ -130,8 +130,8 @@ pub(super) fn sockets(named: Option<&Path>) -> Vec<Socket> {
     sockets
 }
 
-/// Removes sockets of this user that nobody listens on: their servers were killed. Root leaves those of others: what is
-/// in a folder of theirs may be another file a moment later.
+/// Removes sockets of this user that nothing listens on: their servers were killed. Root leaves the sockets of other
+/// users: in their folders, another file may take the place of a socket a moment later.
 pub(super) fn sweep(named: Option<&Path>) {
     for socket in sockets(named).into_iter().filter(|socket| socket.owner == geteuid().as_raw()) {
         if UnixStream::connect(&socket.path).is_err_and(|e| e.kind() == ErrorKind::ConnectionRefused) {

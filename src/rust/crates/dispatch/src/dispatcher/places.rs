@@ -1,6 +1,6 @@
-//! How many may wait for an answer: as many as the queue and the workers have places for, and beside them those whose
-//! handlers have returned promises. How many promises a worker may have is the lane's (`lane`). When there is no place,
-//! who has least in the queue takes that of who has most.
+//! How many requests may wait for an answer: as many as the queue and the workers have places for, and beside them
+//! those whose handlers have returned promises, which `lane` bounds for each worker. When there is no place, a client
+//! with fewer requests in the queue takes a place from the client with the most.
 
 use super::Dispatcher;
 use crate::generation::Generation;

@@ -144,7 +144,7 @@ impl Dispatcher {
         watch();
     }
 
-    /// Gives a request its outcome, and wakes who waits for it.
+    /// Gives a request its outcome, and wakes the task that waits for it.
     pub(crate) fn settle(&mut self, key: Key, outcome: Outcome) {
         let Some(entry) = self.entries.get(key) else { return };
         let (counts, promised) = (entry.submission.counts, entry.promised);

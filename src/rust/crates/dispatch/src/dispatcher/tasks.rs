@@ -44,7 +44,7 @@ impl Dispatcher {
         Some(Parent { key, request, from, deadline: entry.deadline() })
     }
 
-    /// Begins with tasks that were asked for, and ends those that nobody wants. `true` if there were any.
+    /// Begins the tasks that workers asked for, and ends those no longer wanted. `true` if there were any.
     pub(super) fn go_on_with_tasks(&mut self) -> bool {
         if self.tasks.is_quiet() {
             return false;
@@ -103,7 +103,7 @@ impl Dispatcher {
         }
     }
 
-    /// A task has ended: who asked is told so.
+    /// A task has ended: tells the worker that asked for it.
     pub(super) fn task_came(&mut self, key: Key, asker: &Asker, outcome: Outcome) {
         self.tasks.remove(key);
         let log = |why: &str, pid: Option<i32>| {
@@ -131,7 +131,7 @@ impl Dispatcher {
         self.tell_asker(*asker, asker.told(ended, &value));
     }
 
-    /// Tells a worker, with a request of the task's next route that is for nobody else.
+    /// Tells the worker that asked, by a request for the task's next route, which goes to no other worker.
     fn tell_asker(&mut self, asker: Asker, message: Vec<u8>) {
         let Some(at) = self.find(asker.worker) else { return };
         let worker = &self.workers[at];

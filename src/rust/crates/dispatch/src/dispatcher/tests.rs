@@ -1,4 +1,4 @@
-//! The dispatcher by itself: what waits, who is next, and what a worker says.
+//! The dispatcher by itself: which requests wait, which is next, and what a worker says.
 
 use super::workers::{MESSAGE, READ_AT_ONCE};
 use super::*;
@@ -108,7 +108,7 @@ async fn a_full_queue_has_a_place_for_who_has_less_in_it_than_others() {
             dispatcher.submit(of(client, connection), |message| message.push(connection))
         })
         .into();
-    // who has most has no place, and who has less has one
+    // the client with the most requests gets no place, one with fewer does
     for client in [1, 2] {
         let has_place = dispatcher.make_place(&of(client, 9));
         assert_eq!((has_place, pool.waiting()), (client == 2, if client == 2 { 3 } else { 4 }));
@@ -117,7 +117,7 @@ async fn a_full_queue_has_a_place_for_who_has_less_in_it_than_others() {
         |dispatcher: &mut Dispatcher, key| matches!(dispatcher.collect(key, Waker::noop()), Some(Outcome::Full));
     // the newest on the connection with most
     assert!(refused(&mut dispatcher, all.remove(2)));
-    // client 1 has two, and one of nobody else would be one
+    // client 1 has two requests, client 3 would have one
     assert!(dispatcher.make_place(&of(3, 4)));
     assert!(refused(&mut dispatcher, all.remove(1)) || refused(&mut dispatcher, all.remove(0)));
     assert!(!dispatcher.make_place(&of(3, 4)), "one of each is fair");
@@ -210,7 +210,7 @@ impl Fake {
         self.answer(id, 0);
     }
 
-    /// Answers, after so many microseconds.
+    /// Answers, after `micros` microseconds.
     fn answer(&mut self, id: RequestId, micros: u32) {
         let mut reply = Vec::new();
         let head = wire::ReplyHead { status: 200, content_type: wire::ContentType::None };
@@ -506,7 +506,7 @@ async fn what_is_withdrawn_has_no_place_unless_it_has_begun() {
     assert!(matches!(dispatcher.collect(keys[0], Waker::noop()), Some(Outcome::Reply(..))));
 }
 
-/// Who is told which processes have left.
+/// Records which processes have left.
 #[derive(Default)]
 struct Left(std::sync::Mutex<Vec<i32>>);
 

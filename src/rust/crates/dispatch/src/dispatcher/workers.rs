@@ -20,7 +20,7 @@ use wire::task::Task;
 /// a worker that only answers comes to, so that one that writes without end gets no more of the thread than others.
 pub(super) const READ_AT_ONCE: usize = 512 << 10;
 pub(super) const MESSAGE: usize = 256;
-/// The ring of a worker that has died is empty after so many turns, unless somebody still writes to it.
+/// The ring of a dead worker is empty after this many turns, unless another process still writes to it.
 const LAST_TURNS: usize = 64;
 
 impl Dispatcher {

@@ -10,8 +10,8 @@ impl Lane {
         self.all().filter(is_late).map(|held| held.request.id).find(|id| self.has_begun(*id))
     }
 
-    /// Forgets what was to be answered later and was not by its deadline: it may never be. A reply that comes after all
-    /// is nobody's, as its id is not used again. Whether there was any.
+    /// Forgets requests to be answered later that were not by their deadline: they may never be. A reply that comes
+    /// after all is dropped, as its id is not used again. `true` if there were any.
     pub(crate) fn forget_late(&mut self, now: u64) -> bool {
         if self.awaited == 0 {
             return false;

@@ -4,8 +4,8 @@
 //! before the disk is touched.
 //!
 //! Two answers: a path that cannot be read at all (malformed escape, NUL byte, not UTF-8) is 400, as for routes. A path
-//! that reads well but names nothing served is 404, like any missing file, so that nobody learns what lies hidden: a
-//! segment with a slash, a backslash or a control character in it (`%2f`, `%5c`), an empty one, and one that starts
+//! that reads well but names nothing served is 404, like any missing file, so that no client learns what lies hidden:
+//! a segment with a slash, a backslash or a control character in it (`%2f`, `%5c`), an empty one, and one that starts
 //! with a dot: hidden files, `.` and `..`.
 
 use http::StatusCode;

@@ -101,8 +101,8 @@ impl Root {
         Root { resolve, ..self }
     }
 
-    /// Opens `path`, relative and without `..`. `None` for whatever the client may not have or there is not, all alike;
-    /// an error when the server is at fault (no descriptors left, a failing disk).
+    /// Opens `path`, relative and without `..`. `None` for any file that the client may not have or that does not
+    /// exist, all alike; an error when the server is at fault (no descriptors left, a failing disk).
     pub(super) fn open(&self, path: &str) -> io::Result<Option<Opened>> {
         let opened = match self.resolve {
             Resolve::Beneath => self.open_beneath(path),

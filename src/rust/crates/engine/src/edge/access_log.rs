@@ -2,7 +2,7 @@
 //!
 //! A line is formatted on the request's I/O thread and kept there; lines go to the log's writer together, when there
 //! are enough of them and as often as the thread looks at its clocks. So a request costs no system call, and a slow
-//! disk holds nobody up.
+//! disk delays no request.
 
 use exchange::Trace;
 use http::header::{REFERER, USER_AGENT};
@@ -15,7 +15,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// A thread's lines are handed over when they come to so many bytes.
+/// A thread hands its lines over when they come to this many bytes.
 const ENOUGH: usize = 16 << 10;
 
 /// Room for one more line, unless it is a very long one.
@@ -81,7 +81,7 @@ impl AccessLog {
         LINES.with_borrow_mut(|lines| {
             if lines.is_empty() {
                 lines.reserve(ENOUGH + LONG_LINE);
-                // whoever looks at the clocks hands it over
+                // the next look at the clocks hands it over
                 watch_closely();
             }
             match self.format {

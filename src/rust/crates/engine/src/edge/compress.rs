@@ -1,8 +1,8 @@
-//! Which responses are packed (compressed): here it is said by the head of a request, once, in which coding its client
-//! wants them; who has the answer packs it (`worker`, `natives`). And `Vary`, which says to caches that it depends.
+//! Which responses are packed (compressed): the head of a request decides, once, in which coding its client wants them;
+//! the code that has the answer packs it (`worker`, `natives`). And `Vary`, which tells caches that responses differ.
 //!
-//! A client that shows who it is gets nothing packed, unless told otherwise: who can make a browser send requests, and
-//! measure what comes back, finds out secrets of a page that repeats what a request says (BREACH), by its length.
+//! A client that sends credentials gets nothing packed by default: an attacker that makes a browser send requests and
+//! measures the lengths of the responses finds out secrets on a page that repeats parts of the request (BREACH).
 
 use super::credentials;
 use coding::{accepted, Coding, Rules, Terms, TypePattern, LEVELS};
@@ -26,7 +26,7 @@ pub struct CompressConfig {
     pub zstd: u8,
     /// level of gzip, 1 to 9
     pub gzip: u8,
-    /// whether clients that show who they are get packed responses, too, and such that set cookies are packed
+    /// whether to pack responses to clients that send credentials, too, and responses that set cookies
     #[serde(default)]
     pub credentials: bool,
 }
@@ -85,8 +85,8 @@ impl Compress {
         Ok(Compress { offered, credentials, terms })
     }
 
-    /// By what the answer to a request is packed; `None` when it is not to be. `asks_who`: its client may have said who
-    /// it is in a way of the app's own.
+    /// By what the answer to a request is packed; `None` when it is not to be. `asks_who`: its client may have sent
+    /// credentials in a way of the app's own.
     pub fn terms(&self, head: &Head, connection: &Connection, asks_who: bool) -> Option<Wanted> {
         if !self.credentials && (asks_who || credentials::are_shown(head, connection)) {
             return None;

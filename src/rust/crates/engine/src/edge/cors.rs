@@ -85,7 +85,7 @@ impl Cors {
     pub fn preflight(&self, head: &Head, methods: MethodSet) -> Response {
         let mut fields = ResponseFields::from(HeaderMap::new());
         if self.allow(head, &mut fields) {
-            // nobody else has said anything
+            // no handler has set these fields
             match &self.methods {
                 Some(methods) => fields.add(&ACCESS_CONTROL_ALLOW_METHODS, methods),
                 None if methods.is_empty() => {}

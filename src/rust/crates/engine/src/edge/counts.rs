@@ -73,7 +73,7 @@ impl Table {
     }
 
     fn lock(&self, key: u64) -> MutexGuard<'_, Buckets> {
-        // the lower bits are for the rows of a shard; nobody panics while holding it
+        // the lower bits select the row in a shard; no code panics while holding this lock
         let shard = (key >> 40) as usize % self.shards.len();
         self.shards[shard].0.lock().unwrap_or_else(PoisonError::into_inner)
     }

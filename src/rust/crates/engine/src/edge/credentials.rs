@@ -1,5 +1,5 @@
-//! Whether a request shows who asks, in one of the ways of HTTP and TLS. What is made for one client is neither kept
-//! for others (`cache`) nor packed where its length could be watched (`compress`). Ways of an app's own: `auth`.
+//! Whether a request has credentials, in one of the ways of HTTP and TLS. A response for one client is neither kept for
+//! others (`cache`) nor packed where its length could be watched (`compress`). Ways of an app's own: `auth`.
 
 use http::header::{AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION};
 use httpd::{Connection, Head};

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct DecompressConfig {
     /// out of `gzip`, `zstd` and `deflate`
     pub encodings: Vec<String>,
-    /// what comes out may be so many times what was sent
+    /// greatest ratio of the unpacked size to the size that was sent
     pub max_ratio: u32,
 }
 

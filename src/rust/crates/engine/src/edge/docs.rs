@@ -1,9 +1,9 @@
 //! What documents the app: its description by OpenAPI, at `/openapi.json` and `/openapi.yaml`, and a page that shows
 //! it, at `/__docs__/`.
 //!
-//! R has made the description when the app was loaded (R/openapi.R), so R is not asked here. On the address for whoever
-//! runs the server they are before anything else; for clients of the app they are behind all that the app has at these
-//! paths, and what covers its paths covers them. Not for building the page: tools/web.sh. Neighbours: `web`, which
+//! R made the description when the app was loaded (R/openapi.R), so R is not asked here. On the admin address these
+//! pages come before anything else; for clients of the app they come after all that the app has at these paths, and
+//! policies that cover the paths cover them, too. Not for building the page: tools/web.sh. Neighbours: `web`, which
 //! reads it; `pipeline/route` and `pipeline/internal`, which ask here.
 
 use crate::config::{DocsWanted, Settings};
@@ -36,7 +36,7 @@ pub fn has(path: &str) -> bool {
 #[derive(Debug)]
 pub struct Description {
     json: Bytes,
-    /// made when somebody asks for it
+    /// made at the first request for it
     yaml: OnceLock<Bytes>,
 }
 
@@ -55,14 +55,14 @@ impl Description {
     }
 }
 
-/// The pages, and who gets them.
+/// The pages, and which clients get them.
 #[derive(Debug)]
 pub struct Docs {
     wanted: DocsWanted,
-    /// whether only this machine reaches the app, without anybody in between
+    /// whether only this machine reaches the app, without a proxy in between
     is_local: bool,
     web: Option<PathBuf>,
-    /// read when somebody asks for it: it is large
+    /// read at the first request for it: it is large
     page: OnceLock<WebPage>,
 }
 
@@ -87,7 +87,7 @@ impl Docs {
         }
     }
 
-    /// Whether whoever runs the server gets them.
+    /// Whether the admin address has them.
     pub fn for_admin(&self) -> bool {
         self.wanted != DocsWanted::No
     }

@@ -57,7 +57,7 @@ impl Health {
         if self.pool.ready() == 0 {
             return "down # no worker is ready\n".to_owned();
         }
-        // 0 would take the server out, and nobody would look whether it has room again
+        // 0 would take the server out, and the balancer would not see when it has room again
         let free = self.max_queue.saturating_sub(self.pool.waiting()) * 100 / self.max_queue.max(1);
         format!("up ready {}%\n", free.max(1))
     }

@@ -1,7 +1,7 @@
-//! Which hosts requests may be for. Whoever owns a name can point it to any address: a page of theirs then counts, for
-//! the browser of somebody who can reach this server, as a page of this server, and reads what it answers (DNS
-//! rebinding). What the browser was told to reach is in `Host`. Neighbours: `pipeline/head`, and the dashboard, which
-//! ask here.
+//! Which hosts requests may be for. The owner of a name can point it to any address: to the browser of a user with
+//! access to this server, the owner's page is then a page of this server, and may read its responses (DNS rebinding).
+//! `Host` has the name that the browser was told to reach. Neighbours: `pipeline/head` and the dashboard, which ask
+//! here.
 
 use rustix::system::uname;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -63,7 +63,7 @@ fn name_of(host: &[u8]) -> Option<&str> {
     })
 }
 
-/// Whether a `Host` names this machine whatever the names of the network say: no browser was led here by one.
+/// Whether a `Host` names this machine without DNS: no DNS name has led a browser here.
 pub fn is_of_this_machine(host: &[u8]) -> bool {
     let Some(name) = name_of(host) else { return false };
     let number = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));

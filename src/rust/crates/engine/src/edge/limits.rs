@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub struct LimitConfig {
     /// requests that may pass
     pub capacity: f64,
-    /// in so many seconds
+    /// in this many seconds
     pub window: f64,
     /// how they are counted
     #[serde(rename = "type")]
@@ -57,7 +57,7 @@ pub enum Key {
     Cookie(String),
     /// the value of a placeholder of the path
     Param(String),
-    /// what the client claims, once it is known who that is: see `auth`
+    /// a claim of the authenticated client: see `auth`
     Claim(String),
 }
 
@@ -92,7 +92,7 @@ pub struct Asking<'a, 'p> {
     pub client: &'a Client,
     pub route: Option<u32>,
     pub params: &'a Params<'p>,
-    /// `None` before that is known, or where nobody has said it
+    /// `None` before authentication, or without credentials
     pub who: Option<&'a Who>,
 }
 
@@ -136,7 +136,7 @@ impl Limit {
         })
     }
 
-    /// Whether it wants to know who asks.
+    /// Whether it counts by the authenticated client.
     pub fn needs_who(&self) -> bool {
         matches!(self.key, Key::Claim(_))
     }
@@ -162,7 +162,7 @@ impl Limit {
         }
     }
 
-    /// Why a request is refused that may be tried again after so many ms.
+    /// The refusal of a request that the client may send again after `retry` ms.
     pub fn refusal(&self, retry: u64) -> Failure {
         Failure { because: self.because.clone(), ..Failure::new(StatusCode::TOO_MANY_REQUESTS, "") }
             .with(RETRY_AFTER, HeaderValue::from(seconds(retry).max(1)))

@@ -16,9 +16,9 @@ pub struct MetricsPage {
     pub metrics: Arc<Metrics>,
     pub max_queue: usize,
     pub pool: Pool,
-    /// whether clients of the app get it: where nobody has an address of their own for it
+    /// whether clients of the app get it: only without an admin address
     pub for_clients: bool,
-    /// whether anybody gets it
+    /// whether it is served at all
     pub is_wanted: bool,
 }
 

@@ -1,10 +1,10 @@
 //! The policies of an app, and which of them cover a request. Registered in R for an app, which may be mounted below a
 //! path, or for some of its paths; compiled here once, when the app is loaded, to a short list for each route.
 //!
-//! A policy covers paths, not handlers: what static files, other routes or nobody answers below its paths is covered as
-//! well. Of policies that contradict each other, such as two lists of origins, the closest one counts: that of a
+//! A policy covers paths, not handlers: below its paths it also covers static files, other routes and paths without an
+//! answer. Of policies that contradict each other, such as two lists of origins, the closest one counts: that of a
 //! mounted app goes before that of the app around it, and of one app the one that was registered last. Of others, such
-//! as limits, all count. Ways to say who asks, for the same paths, are alternatives: they are one policy.
+//! as limits, all count. Ways to authenticate, for the same paths, are alternatives: they are one policy.
 
 use super::auth::config::AuthConfig;
 use super::auth::{Auth, KeySets, Sets};
@@ -45,7 +45,7 @@ pub enum RuleConfig {
     Csrf(CsrfConfig),
     /// which responses are kept and given again
     Cache(CacheConfig),
-    /// who may ask
+    /// which clients may pass
     Auth(AuthConfig),
     /// what is kept with clients
     Session(SessionConfig),
@@ -257,7 +257,7 @@ impl Policies {
     }
 }
 
-/// The ways to say who asks that cover the same paths as this one, and whether it is the last of them.
+/// The ways to authenticate that cover the same paths as this one, and whether it is the last of them.
 fn alternatives(configs: &[PolicyConfig], at: usize) -> (Vec<&AuthConfig>, bool) {
     let same = configs.iter().enumerate().filter(|(_, other)| other.routes == configs[at].routes);
     let same = same.filter_map(|(at, other)| match &other.rule {

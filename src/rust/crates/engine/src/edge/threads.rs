@@ -82,7 +82,7 @@ impl Threads {
         if started.is_ok() {
             work.threads += 1;
         } else if work.threads == 0 {
-            // nobody would ever do it
+            // no thread would ever run it
             work.waiting.pop_back();
             return false;
         }
@@ -136,7 +136,7 @@ mod tests {
             asked.push(WORK.ask(move || n));
         }
         assert!(WORK.ask(|| 0).is_none());
-        // what nobody waits for is not done
+        // a job without a waiter is not run
         drop(asked.pop());
         barrier.wait();
         for (n, question) in asked.into_iter().enumerate() {

@@ -1,5 +1,5 @@
-//! What has come for an I/O thread from threads of C handlers. Written by whoever answers, emptied by that thread: see
-//! `home`.
+//! Messages for an I/O thread from threads of C handlers: the thread that answers writes them, the I/O thread takes
+//! them out. See `home`.
 
 use admission::Late;
 use exchange::{Answer, Head, PipeReader};
@@ -34,7 +34,7 @@ pub struct Mailbox {
 
 impl Mailbox {
     fn messages(&self) -> MutexGuard<'_, Option<Vec<Message>>> {
-        // nobody panics while holding it
+        // no code panics while holding this lock
         self.messages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

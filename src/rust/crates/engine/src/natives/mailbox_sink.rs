@@ -33,7 +33,7 @@ pub struct MailboxSink {
     patience: Patience,
     /// by which the answer is packed, if it is to be
     terms: Option<Wanted>,
-    /// of a stream that is packed; locked by who sends, before `state`
+    /// of a stream that is packed; the sender locks it before `state`
     pieces: Mutex<Option<Pieces>>,
 }
 
@@ -67,7 +67,7 @@ impl MailboxSink {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // nobody panics while holding it
+        // no code panics while holding this lock
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -104,7 +104,7 @@ impl MailboxSink {
     }
 }
 
-/// Nobody wants the answer any more. The handler is told without the lock, as it may ask back.
+/// Cancels the request. The handler is told without the lock, as it may ask back.
 fn cancel(mut state: MutexGuard<'_, State>) {
     let call = state.life.cancel();
     drop(state);

@@ -1,5 +1,5 @@
 //! C handlers that run in this process: called on the I/O thread when they have promised not to block, handed to a pool
-//! of threads otherwise. Neighbours: `exchange` (what they see and say), `pipeline` (who calls), `dispatch` (the way to
+//! of threads otherwise. Neighbours: `exchange` (their interface), `pipeline` (the caller), `dispatch` (the way to
 //! those that run in worker processes instead).
 
 mod home;

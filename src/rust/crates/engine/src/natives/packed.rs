@@ -9,7 +9,7 @@ use exchange::{Answer, Head, Response};
 /// beyond that is sent as it is.
 pub const INLINE: usize = 64 << 10;
 
-/// The answer, packed if it may be and has at most so many bytes.
+/// The answer, packed if it may be and its body has at most `most` bytes.
 pub fn packed(answer: Answer, terms: Option<&[u8]>, most: usize) -> Answer {
     let Answer::Response(Response { head, body }) = answer else { return answer };
     let whole = terms.filter(|_| body.len() <= most).and_then(|terms| {

@@ -67,8 +67,8 @@ pub fn pending(
     (Pending { key }, sink)
 }
 
-/// A message has come: its task goes on. One that nobody waits for is given back, for its drop may call what users
-/// wrote.
+/// Wakes the task that waits for this message. Returns a message that no task waits for, as dropping it may run user
+/// code.
 pub fn deliver(message: Message) -> Option<Message> {
     let (key, id) = message.place;
     let waker = OUT.with_borrow_mut(|out| match out.awaited.get_mut(key).filter(|awaited| awaited.id == id) {

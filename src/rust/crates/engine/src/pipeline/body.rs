@@ -5,7 +5,7 @@
 use super::state::State;
 use httpd::{Failure, Incoming, Received};
 
-/// The whole body, which may have so many bytes, or why it is refused.
+/// The whole body, of at most `max_body` bytes, or why it is refused.
 pub async fn receive(state: &State, body: &mut Incoming, max_body: u64) -> Result<Received, Failure> {
     httpd::receive(body, state.connection(), state.decoding(), max_body).await
 }

@@ -1,4 +1,4 @@
-//! Phase 4, where a cache covers the request: whether what it wants is kept, or being made for somebody else. What
+//! Phase 4, where a cache covers the request: whether what it wants is kept, or being made for another request. What
 //! becomes of the response that it gets when it is not, `edge/cache/making.rs` has, before policies add their fields in
 //! phase 7.
 //!
@@ -128,7 +128,7 @@ async fn wait(state: &State, mut waiting: Waiting) -> Looked {
             Landed::Kept(variant) if variant.answers(&state.head.fields) => {
                 return Looked::Answer(Ok(variant.give(&state.head, now(), "fwd=miss; collapsed")));
             }
-            // for other header fields, or from nobody: as if it had just come
+            // kept for other header fields, or the other client has left: look this request up as if it had just come
             Landed::Kept(_) | Landed::Left => match find(state, &cache, request) {
                 Looked::Wait(again) => waiting = again,
                 looked => return looked,

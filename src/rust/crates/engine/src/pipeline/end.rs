@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering::Relaxed};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Nobody has said how long the handler took.
+/// The handler's time is not known.
 const UNSAID: u32 = u32::MAX;
-/// What the access log says of a client that left before there was an answer, as nginx has it: no status of HTTP, for
-/// nobody is told.
+/// Status in the access log for a client that left before there was an answer, as in nginx: not an HTTP status, as no
+/// client gets it.
 const CLIENT_LEFT: u16 = 499;
 
-/// What is measured of a request because somebody wants to know. Atomics only because the runtime asks for `Send`.
+/// What is measured of a request for the log, traces and metrics. Atomics only because the runtime asks for `Send`.
 pub struct Watch {
     log: Option<Arc<AccessLog>>,
     traces: Option<Arc<Traces>>,
@@ -36,7 +36,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A request has begun. `None` when nobody wants to know.
+    /// A request has begun. `None` when the log, traces and metrics are all off.
     pub fn begin(context: &Context) -> Option<Self> {
         let counts = context.metrics.is_some();
         if !counts && context.access_log.is_none() && context.traces.is_none() {
@@ -54,7 +54,7 @@ impl Watch {
         })
     }
 
-    /// Its handler took so many microseconds.
+    /// Notes how long its handler took, in microseconds.
     pub fn ran(&self, micros: u32) {
         self.ran.store(micros.min(UNSAID - 1), Relaxed);
     }

@@ -4,7 +4,7 @@
 //! head ─▶ internal ─▶ route ─▶ policies ─▶ cached ─▶ body ─▶ types ─▶ run ─▶ response ─▶ end
 //! ```
 //! A phase may answer; then `response` comes next, where policies add their fields. Every request reaches `end` exactly
-//! once, be it answered, refused or left by its client. What ends before `run` never meets R.
+//! once, whether it is answered, refused or left by its client. What ends before `run` never meets R.
 
 mod body;
 mod cached;
@@ -70,14 +70,14 @@ enum Begun {
 
 /// What a request waits for.
 enum Rest {
-    /// others have it
+    /// it has been handed over
     Waiting(Waiting),
     /// another request is being answered that wants the same
     Cached(Box<(cached::Waiting, Route<'static>, Params<'static>)>),
     /// its body is to be received for this route, which is in a box: most requests do without, and each has to carry
     /// the space
     Routed(Box<(Route<'static>, Params<'static>)>),
-    /// who asks is being found out
+    /// its client is being authenticated
     Asked(Question),
     /// the app that routed it is not served any more
     Again,
@@ -130,7 +130,7 @@ fn begin(state: &State, body: &Incoming, context: &Arc<Context>) -> Result<Begun
     })
 }
 
-/// Has the handler make a new response beside a stale one, which nobody waits for.
+/// Has the handler make a new response in the background, beside a stale one.
 fn refresh(
     mut state: State,
     making: Box<Making>,
@@ -146,7 +146,7 @@ fn refresh(
 }
 
 /// The rest of the way, from where it has begun. A request is routed again when the app that routed it is not served
-/// any more, and when it is known who asks, where that took long.
+/// any more, and after an authentication that took long.
 async fn go_on(state: &mut State, rest: Rest, body: &mut Incoming, context: &Arc<Context>) -> Answer {
     let mut asked = None;
     let (mut routed, mut waiting) = match rest {

@@ -1,9 +1,9 @@
 //! Phase 3: what the app's policies say of a request, when it is known where it goes and nothing of its body has been
-//! read. And the fields that they add to its response, in phase 6, whoever made that.
+//! read. And the fields that they add to its response, in phase 7, wherever that came from.
 //!
 //! Runs, in this order: the answer to a pre-flight · limits, all of them at once · the guard against requests of other
-//! sites' pages · whether the body can be unpacked · who asks · limits on whoever that is. What costs little comes
-//! before what costs more: a limit by address bounds how many passwords a client may guess.
+//! sites' pages · whether the body can be unpacked · authentication · limits by authenticated client. Cheap checks come
+//! before costly ones: a limit by address bounds how many passwords a client may guess.
 
 use super::state::{Covered, Passed, State};
 use crate::app::App;
@@ -32,7 +32,7 @@ pub enum Judged {
     Passes,
     /// it is answered
     Answer(Response),
-    /// who asks takes long to find out; then they are asked again
+    /// authentication takes long; the policies are asked again after it
     Ask(Question),
 }
 
@@ -63,7 +63,7 @@ pub fn judge(
             None
         }
         Some(covered) if covered.passed.get().is_some() => return Ok(Judged::Passes),
-        // it is known now who asks
+        // the authentication has ended
         Some(covered) => Some(covered),
     };
     let (app, route) = covered.map_or((app, route), |covered| (&covered.app, covered.route));
@@ -139,8 +139,8 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Counts a request by all of these limits that need to know who asks, or by all others. How the client stands, and
-/// whether one of them refuses it.
+/// Counts a request by those of these limits that need the authenticated client, or by all others. How the client
+/// stands, and whether one of them refuses it.
 fn charge(
     policies: &Policies,
     limits: &[&Limit],

@@ -28,7 +28,7 @@ pub fn finish(state: &mut State, mut answer: Answer, body: Incoming, context: &C
     }
     let answer = match state.making.take() {
         Some(making) => {
-            // a cache keeps what is packed for those who want it so
+            // a cache keeps a packed response for clients that accept its coding
             let answer = answer.map(|response| policies::vary(state, response));
             making.settle(&state.head, answer)
         }
@@ -84,7 +84,7 @@ fn add_hsts(state: &State, response: &mut Response) {
     }
 }
 
-/// What the request is called, by a proxy or else here, for whoever asks what has become of it.
+/// The id of the request, from a proxy or else from this server, by which its log lines can be found.
 fn name(state: &State, response: &mut Response) {
     if response.fields.get(&REQUEST_ID).is_none() {
         match state.given_id() {

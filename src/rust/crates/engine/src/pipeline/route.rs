@@ -52,7 +52,7 @@ pub enum Routed<'p> {
     To(Route<'p>),
     /// nowhere: this is the answer
     Answer(Response),
-    /// nowhere yet: who asks takes long to find out
+    /// nowhere yet: authentication takes long
     Ask(Question),
 }
 
@@ -124,7 +124,7 @@ pub fn find<'p>(state: &'p State, params: &mut Params<'p>, context: &Context) ->
     Ok(Routed::To(Route { app, number, target, websocket: None, path }))
 }
 
-/// The description of the app, if that or a page that shows it is asked for, by somebody who gets it.
+/// The description of the app, if the request is for it or for a page that shows it, and its client may get it.
 fn description<'a>(app: &'a App, state: &State, context: &Context) -> Option<&'a Description> {
     let is_for = |_: &&Description| docs::has(state.head.path()) && context.docs.for_client(&state.head);
     app.description.as_ref().filter(is_for)
@@ -140,7 +140,7 @@ fn documents(app: &App, state: &State, context: &Context) -> Result<Response, Fa
     }
 }
 
-/// The methods that a path has, whatever has them; none where nothing is.
+/// The methods that a path has, of routes, static files or the description; none where nothing is.
 fn methods_of(app: &App, state: &State, context: &Context) -> MethodSet {
     let (head, path) = (&state.head, state.head.path());
     let of_files = || match app.mounts.respond(&Method::OPTIONS, path, &head.fields) {

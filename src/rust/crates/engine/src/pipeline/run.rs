@@ -26,11 +26,11 @@ use std::time::Instant;
 /// What came of a request so far.
 pub enum Step {
     Answer(Answer),
-    /// others have it
+    /// it has been handed over
     Wait(Waiting),
 }
 
-/// Who has it.
+/// What it waits for.
 pub enum Waiting {
     /// a C handler of this process; one of the pool takes a place in its queue
     Native(Pending, Option<Place>),

@@ -25,13 +25,13 @@ pub struct State {
     forwarded: Option<Arc<Forwarded>>,
     /// `None` once it is answered
     open: Option<OpenRequest>,
-    /// `None` when nobody wants to know how it ends
+    /// `None` when its end is not recorded
     pub watch: Option<Watch>,
     /// the policies of the app, once it is routed; never when there are none
     pub covered: OnceLock<Covered>,
     /// where a cache covers it: what its response is for
     pub making: OnceLock<Box<Making>>,
-    /// what came of a question that took long: who asks, or nobody
+    /// the result of an authentication that took long: `None` when it failed
     pub heard: OnceLock<Option<Arc<Who>>>,
 }
 
@@ -52,9 +52,9 @@ pub struct Covered {
 
 /// What policies know of a request that they let pass.
 pub struct Passed {
-    /// who asks, where somebody has said so
+    /// the authenticated client, if any
     pub who: Option<Arc<Who>>,
-    /// how the client stands by limits on whoever that is
+    /// how the client stands by limits on it
     pub standings: Vec<(usize, Standing)>,
 }
 
@@ -62,7 +62,7 @@ impl State {
     pub fn new(mut head: Head, connection: Arc<Connection>, context: &Context) -> Self {
         let id = connection.server().next_id();
         let forwarded = Forwarded::read(&mut head, &connection);
-        // probes come every second, and are nobody's
+        // probes come every second, and from no client of the app
         let watch = if connection.role() == Role::Admin { None } else { Watch::begin(context) };
         State {
             id,
@@ -92,7 +92,7 @@ impl State {
             head: asked.head.copy(),
             forwarded: asked.forwarded.clone(),
             open: Some(OpenRequest::unawaited(connection)),
-            // nobody has asked for it
+            // no client has asked for it
             watch: None,
             covered,
             making: OnceLock::new(),
@@ -105,12 +105,12 @@ impl State {
         self.open.as_ref().expect("a request is open until it is answered").connection()
     }
 
-    /// What came of a question that took long.
+    /// Keeps the result of an authentication that took long.
     pub fn has_heard(&self, who: Option<Arc<Who>>) {
         let _ = self.heard.set(who);
     }
 
-    /// Who asks, where somebody has said so.
+    /// The authenticated client, if any.
     pub fn who(&self) -> Option<&Who> {
         self.covered.get()?.passed.get()?.who.as_deref()
     }
@@ -180,7 +180,7 @@ impl State {
         }
     }
 
-    /// Its handler took so many microseconds.
+    /// Notes how long its handler took, in microseconds.
     pub fn ran(&self, micros: u32) {
         if let Some(watch) = &self.watch {
             watch.ran(micros);

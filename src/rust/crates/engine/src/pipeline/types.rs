@@ -1,6 +1,6 @@
 //! Phase 5: whether the request is what its route declares.
 //!
-//! Runs: the types of params and of the body. What does not have them is refused, and nobody is asked.
+//! Runs: the types of params and of the body. A request that does not have them is refused, and no handler runs.
 
 use super::route::Route;
 use super::state::State;

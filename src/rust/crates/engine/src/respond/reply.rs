@@ -86,8 +86,8 @@ fn head_of(reply: &Reply<'_>) -> Result<(StatusCode, ResponseFields), String> {
     Ok((is_final(reply.status)?, fields))
 }
 
-/// A name that no field can have, and nobody but `dr_session_set()` can give: what comes under it is the session that a
-/// handler wants kept with the client.
+/// A name that no field can have, and only `dr_session_set()` can give: its value is the session that a handler wants
+/// kept with the client.
 const SESSION: &[u8] = b":session";
 
 /// The fields of a reply, checked, and what it has aside.

@@ -1,4 +1,4 @@
-//! Answers that the server makes of its own state, which nobody is to keep.
+//! Answers that the server makes of its own state, which no cache is to keep.
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};

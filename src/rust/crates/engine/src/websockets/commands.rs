@@ -40,7 +40,7 @@ impl WebSockets {
             Command::Close { connection, code, reason } => self.store.close(connection, code, from_utf8(reason).ok()?),
             Command::Join { connection, room, name } => {
                 if !self.store.join(connection, from_utf8(room).ok()?, from_utf8(name).ok()?) {
-                    // who chose it hears of it: one client is not to break the list of all for those who ask
+                    // only the client with that name is closed: it is not to break the list for all that ask for it
                     let why = "too many names collide with that of the room, or in it";
                     self.store.close(connection, Close::POLICY, why);
                 }

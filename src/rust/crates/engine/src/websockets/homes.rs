@@ -17,13 +17,13 @@ pub struct Homes(Mutex<Inner>);
 #[derive(Default)]
 struct Inner {
     connections: HashMap<i32, HashSet<u64>>,
-    /// who has left, and when
+    /// processes that have left, and when
     left: VecDeque<(i32, u64)>,
 }
 
 impl Homes {
     fn inner(&self) -> MutexGuard<'_, Inner> {
-        // nobody panics while holding it
+        // no code panics while holding this lock
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

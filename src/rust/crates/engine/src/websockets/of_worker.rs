@@ -28,8 +28,8 @@ const MOST_WAITING: usize = 64;
 const MOST_BYTES: usize = 256 << 10;
 /// What a message costs beside its bytes.
 const OVERHEAD: usize = 256;
-/// After this long something is handed to the workers again for which there was no place; and then after twice as long,
-/// up to so many times.
+/// The pause before an event for which the workers had no place is handed over again, and how often the pause doubles
+/// at most.
 const AGAIN: Duration = Duration::from_millis(5);
 const MOST_DOUBLED: u32 = 8;
 
@@ -84,7 +84,7 @@ impl Events {
         }
     }
 
-    /// Forgets all but the first so many.
+    /// Forgets all but the first `n`.
     fn keep(&mut self, n: usize) {
         self.waiting.truncate(n);
         self.bytes = self.waiting.iter().map(Came::worth).sum();
@@ -181,7 +181,7 @@ impl Open {
         false
     }
 
-    /// What waits is for nobody.
+    /// Forgets what waits, and closes the connection.
     fn give_up(&mut self, close: Close) {
         self.events.keep(0);
         self.events.close = Some(close);
@@ -195,7 +195,7 @@ impl Open {
                     self.state = state;
                 }
             }
-            // whatever it is, nobody reads it: what goes to the client is sent by `dr_ws_send()`
+            // it is not read: handlers send to the client by `dr_ws_send()`
             Outcome::Stream(..) => {}
             Outcome::Stale => {
                 // another app has taken over, of which the dispatcher of this thread may still have to hear
@@ -293,7 +293,7 @@ impl Handler for Open {
         // it is in no room any more when its handler hears of it
         self.entered = None;
         if close.code == Close::ABNORMAL {
-            // who has gone without a word waits for nothing: what is with a worker goes on, and no more
+            // the client has left without a close frame: of its messages only the one that is with a worker goes on
             self.events.keep(usize::from(self.events.ticket.is_some()));
             self.events.pause = None;
             if let Some((_, ticket)) = &self.events.ticket {

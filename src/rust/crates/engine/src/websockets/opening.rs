@@ -1,4 +1,4 @@
-//! Whose a handshake to an open WebSocket. If the app wants to be asked, the request goes to R like any other, through
+//! From a handshake to an open WebSocket. If the app wants to be asked, the request goes to R like any other, through
 //! the same middleware: a response of the handler refuses the client, and one of status 101 takes it. Handlers in C are
 //! always asked.
 
@@ -26,8 +26,8 @@ use tokio::runtime::Handle;
 use wire::websocket::{Event, What};
 use wire::{BodyRef, Reply, ReplyBody, FLAG_WEBSOCKET};
 
-/// Connections that have ended and whose handlers have still to hear of it: with more, nobody gets a new one. So who
-/// connects and leaves, faster than handlers hear of it, is not remembered without end.
+/// Connections that have ended but whose handlers have not yet heard of it: with this many, no client gets a new one.
+/// So clients that connect and leave faster than handlers hear of it do not pile up without limit.
 const MOST_LEAVING: usize = 4096;
 /// Of a reply: the client is taken.
 const SWITCHING_PROTOCOLS: u16 = 101;
@@ -73,7 +73,7 @@ pub fn begin(
     let config = &route.config;
     let origins = config.origins.as_deref();
     let handshake = Handshake::read(view.head, view.https, &config.protocols, origins, config.deflate)?;
-    // an empty one in chunks, too: who stands in between may take what follows for the body
+    // even an empty chunked one: a proxy in between may take what follows for the body
     if !matches!(view.body, Received::Empty) || view.head.fields.get(&TRANSFER_ENCODING).is_some() {
         return Err(Failure::new(StatusCode::BAD_REQUEST, "the request for a WebSocket has a body").closing());
     }

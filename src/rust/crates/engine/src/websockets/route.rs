@@ -19,9 +19,9 @@ pub struct WebSocketRoute {
     pub bounds: Bounds,
     /// longest time that a handler may take for one thing that happens, in ms
     pub timeout: u64,
-    /// who runs the handlers of messages
+    /// what runs the handlers of messages
     pub runs: Runs,
-    /// who is asked before a client is connected: an index into the handlers of R, or of C; 0 for nobody
+    /// the handler to ask before a client is connected: an index into the handlers of R, or of C; 0 for none
     pub asks: u32,
 }
 

@@ -36,7 +36,7 @@ impl Fake {
         Self::new(service, worker, generation, None, false)
     }
 
-    /// One that answers at once whatever it is given.
+    /// A worker that answers every request at once.
     pub fn eager(service: &Service, worker: u32, generation: u32) -> Fake {
         Self::new(service, worker, generation, None, true)
     }
@@ -103,7 +103,7 @@ impl Fake {
                         // the test has ended
                         return;
                     }
-                    // nobody wakes it: it looks now and then
+                    // nothing wakes this thread: it polls
                     std::thread::sleep(Duration::from_micros(200));
                     true
                 }
@@ -293,7 +293,7 @@ impl Client {
         (text[9..12].parse().unwrap(), text.split_once("\r\n\r\n").unwrap().1.to_owned())
     }
 
-    /// Reads so many bytes.
+    /// Reads `n` bytes.
     pub fn read(&mut self, n: usize) {
         let mut bytes = vec![0; n];
         self.0.read_exact(&mut bytes).unwrap();

@@ -432,7 +432,7 @@ fn a_worker_that_sends_more_than_it_may_is_killed() {
         let mut message = Vec::new();
         Part::Piece(&piece).encode(&mut message);
         until(&format!("pieces of {size}: it is killed"), || {
-            // nobody reads what it says once it is known
+            // once the server notices, it reads no more of the worker's replies
             let mut end = fake.link.lock().unwrap();
             for _ in 0..200 {
                 if !end.replies.send(id.to_word(), &message, &mut Sending::default()) {

@@ -65,7 +65,7 @@ impl Authority {
         file
     }
 
-    /// A certificate for these names, valid until in so many days.
+    /// A certificate for these names, which expires in `days` days.
     pub fn certify(&self, folder: &Path, file: &str, names: &[&str], serial: u64, days: i32) -> Pair {
         let mut params =
             CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap();

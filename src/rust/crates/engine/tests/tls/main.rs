@@ -63,7 +63,7 @@ fn with(pairs: &[&Pair]) -> TlsSettings {
     }
 }
 
-/// A server with one certificate, and who has made it.
+/// A server with one certificate, and the authority that issued it.
 struct Usual {
     service: Service,
     authority: Authority,

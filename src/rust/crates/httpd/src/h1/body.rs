@@ -8,7 +8,7 @@ use memchr::memchr;
 /// Chunk-size lines with their extensions, and trailers, need no more than this.
 const MAX_CHUNK_LINE: usize = 256;
 const MAX_TRAILER: usize = 4096;
-/// Extensions of all chunks of a body together: nobody reads them, so they are only work.
+/// Extensions of all chunks of a body together: nothing uses them, so they are only work.
 const MAX_EXTENSIONS: usize = 16 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ enum State {
     ChunkData(u64),
     /// the line end after a chunk
     ChunkEnd,
-    /// in the trailer section, which has had so many bytes
+    /// in the trailer section, of which this many bytes have come
     Trailer(usize),
 }
 

@@ -78,7 +78,7 @@ enum Doing {
     Answering(Pin<Box<dyn Future<Output = Response> + Send>>),
     /// the body of the answer is being sent
     Sending(Body, Framed, Sent),
-    /// the rest of a body that nobody wanted is being read
+    /// the rest of an unwanted body is being read
     Skipping,
     /// all has been said
     Ending,
@@ -146,7 +146,7 @@ impl Http1Connection {
         self.new
     }
 
-    /// Its socket, for who waits for it in another way than a task.
+    /// Its socket, for a caller that waits for it without a task.
     pub fn socket(&mut self) -> &mut Socket {
         here(&mut self.io).socket()
     }

@@ -23,7 +23,7 @@ pub enum Framed {
     Bodiless,
     /// what follows is no HTTP any more
     Switched,
-    /// so many bytes are left
+    /// this many bytes are left
     Length(u64),
     Chunks,
     /// by the end of the connection, which HTTP/1.0 has nothing better for

@@ -3,7 +3,7 @@
 //! What two parsers could read in two ways is a way to smuggle a request past a proxy, so it is refused: bare line
 //! feeds, two lengths, a length beside a transfer coding, a missing or second `Host`, and sizes beyond the limits.
 //! Names with `_`, which CGI-style names confuse with `-`, are noted: see `underscores`. Neighbours: `target`, `body`
-//! (what comes after it), `connection` (who feeds it).
+//! (what comes after it), `connection` (which feeds it).
 
 use super::target::{is_host, set_target};
 use super::{refuse, refuse_over, Refusal};
@@ -31,7 +31,7 @@ pub struct Framing {
 /// How the end of a body is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyLength {
-    /// so many bytes
+    /// this many bytes
     Fixed(u64),
     Chunked,
 }
@@ -76,7 +76,7 @@ struct Codings {
 }
 
 impl HeadReader {
-    /// Whether anything of a section has come, be it an empty line.
+    /// Whether any of a section has come, even an empty line.
     pub fn has_begun(&self) -> bool {
         self.head.is_some() || self.stray
     }
@@ -217,7 +217,7 @@ impl Known {
     }
 
     fn transfer_encoding(&mut self, value: &[u8], version: Version) -> Result<(), Refusal> {
-        // RFC 9112 section 6.1: a sign of faulty framing, whatever it says
+        // RFC 9112 section 6.1: its mere presence is a sign of faulty framing
         if version == Version::Http10 {
             return Err(refuse(400, "Transfer-Encoding in HTTP/1.0"));
         }
@@ -261,7 +261,7 @@ impl Codings {
         }
     }
 
-    /// RFC 9112 section 6.3: where `chunked` is not the last one, nobody knows where the body ends.
+    /// RFC 9112 section 6.3: where `chunked` is not the last one, the end of the body is unknown.
     fn are_chunked_alone(&self) -> Result<(), Refusal> {
         if self.malformed || !self.chunked {
             return Err(refuse(400, "Transfer-Encoding that does not end in chunked"));
@@ -291,7 +291,7 @@ fn method(line: &[u8], limits: &Limits) -> Result<usize, Refusal> {
     }
 }
 
-/// `method SP target SP HTTP/1.x` (RFC 9112 section 3), with a method of so many bytes. Gives the authority of a target
+/// `method SP target SP HTTP/1.x` (RFC 9112 section 3), with a method of this length. Returns the authority of a target
 /// in absolute form.
 fn request_line(line: &[u8], method: usize, head: &mut Head) -> Result<Option<Box<str>>, Refusal> {
     let (method, rest) = line.split_at(method);

@@ -42,7 +42,7 @@ const fn refuse_over(status: u16, why: &'static str, setting: &'static str, most
     Refusal { status, why: Cow::Borrowed(why), over: Some((setting, most)) }
 }
 
-/// A body is longer than it may be, in whatever form it comes.
+/// A body is longer than allowed, however it is sent.
 pub fn too_large(max_body: u64) -> Refusal {
     let why = Cow::Owned(format!("the body may have at most {max_body} bytes"));
     Refusal { status: 413, why, over: Some(("max_body", max_body)) }

@@ -132,7 +132,7 @@ fn targets_have_four_forms() {
     for wrong in wrong {
         assert_eq!(why(target(wrong).as_bytes()), (400, "malformed request target"), "{wrong}");
     }
-    // the host of a target counts, whatever the client says beside it
+    // the host of a target counts, not what the client says beside it
     let field = |name: &str, value: &[u8]| (name.to_owned(), value.to_vec());
     let old = read(b"GET http://b/x HTTP/1.0\r\n\r\n");
     assert_eq!(old.requests[0].fields, [field("host", b"b")]);

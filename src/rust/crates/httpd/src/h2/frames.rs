@@ -10,7 +10,7 @@ const HEADER: usize = 9;
 /// Frames of no use to a request (PING, SETTINGS, PRIORITY, empty DATA, unknown ones) that a client may send in
 /// [`SPAN`] ms. Honest ones send a few a second at most.
 const MOST: u32 = 1000;
-/// RST_STREAM and WINDOW_UPDATE frames are limited likewise, but of the latter there may be one more for each so many
+/// RST_STREAM and WINDOW_UPDATE frames have the same limit, plus one WINDOW_UPDATE for each `BYTES_OF_UPDATE`
 /// bytes that the client was sent.
 const BYTES_OF_UPDATE: u64 = 32;
 const SPAN: u64 = 10_000;
@@ -121,7 +121,7 @@ impl Frames {
             || u64::from(span.updates) > u64::from(MOST) + span.written / BYTES_OF_UPDATE
     }
 
-    /// So many bytes have been sent to the client.
+    /// The client was sent this many bytes.
     pub fn wrote(&mut self, bytes: usize) {
         self.span.written += bytes as u64;
     }

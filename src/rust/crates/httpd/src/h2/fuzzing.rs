@@ -107,7 +107,7 @@ impl Served {
         (bytes, transfers - 1)
     }
 
-    /// Whether nobody else has to do with it any more.
+    /// Whether nothing else holds the connection any more.
     pub fn is_alone(&self) -> bool {
         Arc::strong_count(&self.state) == 1
     }

@@ -14,7 +14,7 @@ use std::task::{ready, Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Bytes that are written in a turn: with sockets that take megabytes, clients of large responses would keep others
-/// waiting. So many that the turns cost next to nothing.
+/// waiting. Enough that the turns cost next to nothing.
 const WRITTEN_AT_ONCE: usize = 64 << 10;
 
 /// See the module.

@@ -32,7 +32,7 @@ impl Buf for Piece {
     }
 }
 
-/// What is given up waits for nobody.
+/// Bytes that are given up count as taken: nothing waits for them.
 impl Drop for Piece {
     fn drop(&mut self) {
         if !self.bytes.is_empty() {

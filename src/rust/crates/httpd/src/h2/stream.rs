@@ -305,7 +305,7 @@ impl Future for Stream {
                 .of_client(|| format!("{} write timeout of a stream", self.connection.remote_addr()));
             return Poll::Ready(());
         }
-        // who has reset the stream wants no more of it
+        // a client that has reset the stream wants no more of it
         if self.send.poll_reset(cx).is_ready() {
             return Poll::Ready(());
         }

@@ -9,7 +9,7 @@ use std::io;
 use std::task::{ready, Context, Poll, Waker};
 use websocket::Reader;
 
-/// So many bytes are sent before more is added.
+/// This many bytes are sent before more is added.
 const FULL: usize = 16 << 10;
 
 /// See the module.

@@ -26,11 +26,11 @@ const PIECE: usize = 128 << 10;
 /// Most bytes of a file read by the I/O thread itself.
 const CACHED: usize = 64 << 10;
 
-/// Pieces that are read at a time, until their connections take them: more than keep the disk busy, and so few that
-/// those of a thousand downloads do not come all together, before everybody else.
+/// Pieces that are read at a time, until their connections take them: more than enough to keep the disk busy, and few
+/// enough that a thousand downloads do not hold up all other connections.
 static READS: Semaphore = Semaphore::const_new(16);
 
-/// A body of so many bytes is worth counting while it waits in memory.
+/// A body of at least this many bytes counts against the memory budget while it waits.
 const LONG: usize = 64 << 10;
 
 /// See the module.
@@ -53,7 +53,7 @@ struct Piecewise {
     left: u64,
     reading: Option<Pin<Box<dyn Future<Output = io::Result<Bytes>> + Send>>>,
     place: Option<FilePlace>,
-    /// nobody else has it
+    /// an unnamed file, which only this response uses
     own: bool,
 }
 
@@ -114,7 +114,7 @@ impl Body {
         matches!(self.until_end, Some((_, Some(_))))
     }
 
-    /// What was not read of the request's body, for who goes on to read it.
+    /// The unread rest of the request's body, for the caller to read.
     pub fn take_unread(&mut self) -> Option<Unread> {
         self.until_end.as_mut().and_then(|(_, unread)| unread.take())
     }
@@ -152,7 +152,7 @@ impl Body {
         }
     }
 
-    /// All of it, if it is here, or in a file and no longer than `most`, which is read at once: for those who may wait.
+    /// All of it, if it is here, or in a file and no longer than `most`, which is read at once. May block.
     pub fn read(&mut self, most: u64) -> Option<Bytes> {
         let Source::File(file) = &self.source else { return self.take_bytes() };
         if file.left > most {
@@ -199,7 +199,7 @@ impl Body {
         Ok(())
     }
 
-    /// What stands behind the last piece, for who has taken it.
+    /// The trailers, once the caller has taken the last piece.
     ///
     /// # Errors
     /// When that cannot be there: the body is not whole then.
@@ -228,7 +228,7 @@ impl Body {
             }
             Source::File(file) => file.poll(cx, most.min(PIECE)),
             Source::Pipe(pipe) => pipe.poll(cx),
-            // taken before anybody asks
+            // `take_socket` has taken it before
             Source::Socket(_) => Poll::Ready(None),
         }
     }

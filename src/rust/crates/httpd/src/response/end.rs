@@ -1,8 +1,8 @@
-//! How a response ended: told once, when its client has taken it or has left.
+//! How a response ended: reported once, when its client has taken it or has left.
 
-/// Whoever wants to know.
+/// The receiver of that report.
 pub trait End: Send {
-    /// So many bytes of the body were sent, and the response is `whole` or never will be.
+    /// `bytes` of the body were sent, and the response is `whole` or never will be.
     fn end(self: Box<Self>, bytes: u64, whole: bool);
 }
 
@@ -19,12 +19,12 @@ impl Sent {
         Sent { bytes: 0, end }
     }
 
-    /// So many bytes more of its body.
+    /// Counts `bytes` more of its body.
     pub fn add(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
     }
 
-    /// Whether anybody wants to know.
+    /// Whether its end is to be reported.
     pub fn is_watched(&self) -> bool {
         self.end.is_some()
     }
@@ -41,7 +41,7 @@ impl Sent {
     }
 }
 
-/// What is given up is not whole.
+/// A response that is given up is not whole.
 impl Drop for Sent {
     fn drop(&mut self) {
         self.tell(false);

@@ -24,12 +24,12 @@ pub struct Response {
     pub fields: ResponseFields,
     /// what follows
     pub body: Body,
-    /// told how it ended, if somebody wants to know
+    /// receives the report of its end, if there is to be one
     pub end: Option<Box<dyn End>>,
 }
 
 impl Response {
-    /// One of whose end nobody wants to know.
+    /// A response whose end is not reported.
     pub fn new(status: StatusCode, fields: ResponseFields, body: Body) -> Self {
         Response { status, fields, body, end: None }
     }

@@ -18,8 +18,8 @@ pub fn is_bodiless(status: StatusCode) -> bool {
     status.is_informational() || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
-/// Whether responses of this status may have content, whatever the handler gave (RFC 9110 section 15). What a 205 does
-/// not have has a length, 0.
+/// Whether responses of this status may have content, should the handler give any (RFC 9110 section 15). A 205 still
+/// has a length, 0.
 pub fn may_have_content(status: StatusCode) -> bool {
     !is_bodiless(status) && status != StatusCode::RESET_CONTENT
 }

@@ -386,7 +386,7 @@ async fn when_the_server_ends_a_connection_may_send_a_last_request_and_is_then_e
     DRAINING.set(false);
 }
 
-/// A client whose request is answered before its body of so many bytes has come, and which has read that.
+/// A client that has read the answer to its request before it has sent the body of that `length`.
 async fn answered_early(world: &World, length: &str) -> Visitor {
     let client = world.client(format!("POST /now HTTP/1.1\r\nHost: x\r\n{length}\r\n\r\n")).await;
     assert!(client.is_told("200"), "nothing more comes");

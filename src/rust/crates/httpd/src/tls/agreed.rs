@@ -1,4 +1,4 @@
-//! What a client and the server have agreed on, and who the client is: for handlers.
+//! What a client and the server have agreed on, and the client's identity: for handlers.
 
 use aws_lc_rs::digest::{digest, SHA256};
 use rustls::pki_types::CertificateDer;
@@ -11,7 +11,7 @@ use x509_parser::parse_x509_certificate;
 pub struct Agreed {
     /// whether HTTP/2 is spoken, and otherwise HTTP/1.1
     pub http2: bool,
-    /// whether the client has shown who it is, by a certificate that was checked
+    /// whether the client has proved its identity by a certificate that was checked
     pub has_client: bool,
     /// names and values in turn, each ended by NUL: what messages to workers have of it
     pub text: Vec<u8>,

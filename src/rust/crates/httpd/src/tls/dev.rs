@@ -1,5 +1,5 @@
-//! A certificate for development: for this machine, by an authority of its own that nobody else has, so that one that
-//! is told to trust it trusts nothing more. The key of that authority is not kept.
+//! A certificate for development: for this machine, by an authority made for it alone, so that a client that is told
+//! to trust that authority trusts nothing more. The key of that authority is not kept.
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair};
 use rcgen::{KeyUsagePurpose, PKCS_ECDSA_P256_SHA256};
@@ -40,7 +40,7 @@ pub fn self_signed(folder: &Path) -> io::Result<SelfSigned> {
         return Ok(files);
     }
     fs::create_dir_all(folder)?;
-    // of whoever develops
+    // for the developer alone
     chmod(folder, Mode::RWXU)?;
     let (ca, cert, key) = make().map_err(io::Error::other)?;
     for (file, text) in [(&files.key, key), (&files.ca, ca), (&files.cert, cert)] {

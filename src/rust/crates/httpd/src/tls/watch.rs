@@ -1,5 +1,6 @@
-//! Sees that certificates were renewed: their files are looked at now and then, and read anew when they have changed
-//! and nobody writes them any more. It needs no signal then, which whoever renews them may not be allowed to send.
+//! Notices renewed certificates: a task looks at their files now and then, and reads them again when they have changed
+//! and are no longer being written. So no signal is needed, which the program that renews them may not be allowed to
+//! send.
 
 use super::{Tls, TlsSettings};
 use observe::Log;

@@ -5,8 +5,8 @@
 //!   │ close of the server                ▲
 //!   └─▶ Closing ─the client's answer, or 5 s┘
 //! ```
-//! What is to be sent goes before what is to be read, and a message is read only when the handler takes one: who sends
-//! faster than it is handled waits in its own socket.
+//! Writing goes before reading, and a message is read only when the handler takes one: what a client sends faster than
+//! that waits in its own socket.
 
 use super::line::Line;
 use super::{write, Accepted, ToSend};

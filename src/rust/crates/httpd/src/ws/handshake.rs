@@ -143,7 +143,7 @@ fn check_origin(head: &Head, https: bool, origins: Option<&[String]>) -> Result<
             let is_own = is_own_origin(head, origin) && !(https && origin.starts_with(b"http:"));
             is_own || (has_none(&COOKIE) && has_none(&AUTHORIZATION))
         }
-        // not by the field Host, which is whatever name has led the browser here
+        // not by the field Host, which may be any name that has led the browser here
         Some(origins) => origins.iter().any(|one| one == "*" || one.as_bytes().eq_ignore_ascii_case(origin)),
     };
     if is_allowed {

@@ -11,9 +11,9 @@ use std::sync::Arc;
 pub struct Rules {
     /// those that may be used
     pub algorithms: Vec<Algorithm>,
-    /// one of these has made it; of none, anybody
+    /// one of these must have issued it; if empty, any issuer may have
     pub issuers: Vec<String>,
-    /// it is meant for one of these; of none, for nobody in particular: a token that names somebody is refused
+    /// it must be meant for one of these; if empty, a token that names an audience is refused
     pub audiences: Vec<String>,
     /// claims that it must have
     pub required: Vec<String>,
@@ -26,7 +26,7 @@ pub struct Rules {
 /// What a token claims, and when that holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claims {
-    /// who its bearer is
+    /// its bearer
     pub who: Arc<Who>,
     /// seconds since 1970
     from: f64,

@@ -77,8 +77,8 @@ struct Header {
     key: Option<String>,
 }
 
-/// Of the header only what chooses the key is read. Keys and addresses of keys in it (`jwk`, `jku`, `x5u`, `x5c`) are
-/// whatever the sender wanted, and count for nothing.
+/// Reads what chooses the key, and checks the type. Keys and addresses of keys in the header (`jwk`, `jku`, `x5u`,
+/// `x5c`) are the sender's choice, and are ignored.
 fn header_of(header: &Map<String, Value>, rules: &Rules) -> Result<Header, Refused> {
     let text = |name: &str| match header.get(name) {
         None => Ok(None),

@@ -44,7 +44,7 @@ fn part(value: &Value) -> String {
     URL_SAFE_NO_PAD.encode(value.to_string())
 }
 
-/// Signed with a shared secret, whatever the header says.
+/// Signed with a shared secret, regardless of the header.
 fn signed(header: Value, claims: &Value, secret: &[u8], hmac: Algorithm) -> String {
     let message = format!("{}.{}", part(&header), part(claims));
     let signature = crypto::sign(message.as_bytes(), &EncodingKey::from_secret(secret), hmac).unwrap();
@@ -270,7 +270,7 @@ fn keys_of_each_kind_fit_their_own_algorithms() {
 #[test]
 fn a_public_key_is_no_secret() {
     for (algorithm, _, public, jwk) in pairs() {
-        // whoever has the public key signs with it as if it were a shared secret
+        // an attacker signs with the public key as if it were a shared secret
         let forged =
             |secret: &[u8]| signed(json!({"alg": "HS256", "kid": jwk["kid"]}), &claims(), secret, Algorithm::HS256);
         let all = rules(&ALL);
@@ -324,7 +324,7 @@ fn wrong_keys_are_told_of_when_they_are_read() {
         let refused = Keys::of_file(json.as_bytes(), &ALL).unwrap_err();
         assert!(refused.contains(why), "{json}: {refused}");
     }
-    // keys that encrypt, and those of kinds that nobody knows, are passed over
+    // keys for encryption, and keys of unknown kinds, are passed over
     let (.., jwk) = pairs().remove(0);
     let (mut encrypts, mut wraps) = (jwk.clone(), jwk.clone());
     encrypts["use"] = json!("enc");

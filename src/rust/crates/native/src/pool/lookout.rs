@@ -1,5 +1,5 @@
-//! A thread that looks at those who run quick handlers: one that lasts gets others to do what waits behind it, and the
-//! answers that it holds are told.
+//! A thread that watches the threads that run quick handlers. When a handler lasts, the lookout wakes other threads for
+//! the jobs behind it, and reports the answers that its thread holds.
 
 use super::Inner;
 use std::sync::{Arc, PoisonError};

@@ -1,14 +1,14 @@
 //! The threads that run handlers which may block: first come, first served.
 //!
-//! Each wake-up of a thread costs more than a quick handler does. So requests are told to threads when whoever gives
-//! them is about to sleep (`flush`), a thread that is awake runs quick handlers in a row, and what they answered is
-//! told to the clients' side for many at a time. A handler that is slow, or not known yet, has a thread to itself, and
-//! holds up nobody: not those that wait, and not the answers before it. `pace` says which is which, and `lookout` sees
+//! Each wake-up of a thread costs more than a quick handler does. So threads are told of requests when the thread that
+//! submits them is about to sleep (`flush`), a thread that is awake runs quick handlers in a row, and their answers are
+//! reported to the clients' side many at a time. A handler that is slow, or not known yet, has a thread to itself, and
+//! holds up neither the requests that wait nor the answers before it. `pace` says which is which, and `lookout` sees
 //! when it was wrong.
 //!
 //! `queue` has the state and decides; `runner` is what a thread does. Threads are started when they are needed, up to
 //! the number that was asked for. They get no signals, and end when the pool does; a handler that does not return keeps
-//! its thread, and nobody waits for it.
+//! its thread, and the pool ends without it.
 
 mod lookout;
 pub mod pace;
@@ -33,7 +33,7 @@ pub struct ThreadPool(Arc<Inner>);
 struct Inner {
     registry: Arc<Registry>,
     /// What was submitted since the last flush. Apart from the queue, whose lock threads of the pool take all the time:
-    /// who submits would fetch it from another processor for each job.
+    /// a thread that submits would fetch it from another processor for each job.
     submitted: Mutex<Vec<Waiting>>,
     queue: Mutex<Queue>,
     /// there is something to look at, or the end
@@ -43,7 +43,7 @@ struct Inner {
 }
 
 impl ThreadPool {
-    /// A pool of so many threads at most, and at least one.
+    /// A pool of at most this many threads, and at least one.
     pub fn new(threads: usize, registry: Arc<Registry>) -> Self {
         ThreadPool(Arc::new(Inner {
             registry,
@@ -100,7 +100,7 @@ impl Drop for ThreadPool {
 #[must_use]
 struct Rest {
     sleepers: Vec<Arc<Condvar>>,
-    /// what nobody will run: their sinks tell when they are dropped
+    /// jobs that no thread will run: their sinks report it when they are dropped
     _given_up: VecDeque<Job>,
 }
 
@@ -112,12 +112,12 @@ impl Rest {
 
 impl Inner {
     fn submitted(&self) -> MutexGuard<'_, Vec<Waiting>> {
-        // nobody panics while holding it; it is taken before `queue`, never after
+        // nothing panics while holding it; it is taken before `queue`, never after
         self.submitted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        // nobody panics while holding it
+        // nothing panics while holding it
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -135,8 +135,8 @@ impl Inner {
         Rest { sleepers: wake.sleepers, _given_up: given_up }
     }
 
-    /// Starts a thread that the queue counts on. When the system has none, those that there are have to do; without
-    /// any, nobody will run what waits.
+    /// Starts a thread that the queue counts on. When the system has none, the existing ones have to do; without any,
+    /// returns the waiting jobs, which no thread will run.
     fn start_runner(self: &Arc<Self>, queue: &mut Queue) -> VecDeque<Job> {
         let (inner, me) = (self.clone(), queue.threads());
         let thread = std::thread::Builder::new().name(format!("drover-c-{me}")).stack_size(STACK);
@@ -157,7 +157,7 @@ impl Inner {
         let thread = std::thread::Builder::new().name("drover-c-look".to_owned());
         match signals::blocked(|| thread.spawn(move || inner.look_out())) {
             Ok(_) => queue.lookout_runs = true,
-            // nobody looks: then no handler is trusted to be quick
+            // without a lookout, no handler is trusted to be quick
             Err(_) => queue.trust_nobody(),
         }
     }

@@ -10,8 +10,8 @@ pub const QUICK: Duration = Duration::from_micros(25);
 /// Nothing is known.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Of one handler. Written by whichever threads run it, read by who submits; all relaxed, as it is a guess and a lost
-/// one does no harm.
+/// Of one handler. Written by the threads that run it, read by those that submit; all relaxed, as it is a guess, and a
+/// lost update does no harm.
 pub struct Pace(AtomicU32);
 
 impl Default for Pace {
@@ -27,7 +27,7 @@ impl Pace {
         (expected < QUICK).then_some(expected)
     }
 
-    /// One took so long.
+    /// A call took this long.
     pub fn took(&self, took: Duration) {
         let took = u32::try_from(took.as_nanos()).unwrap_or(UNKNOWN).min(UNKNOWN - 1);
         let before = match self.0.load(Ordering::Relaxed) {

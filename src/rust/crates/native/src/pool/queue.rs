@@ -72,7 +72,7 @@ pub struct Begun {
     pub job: Job,
     /// whether its answer may be held
     pub holds: bool,
-    /// whom to tell before it runs
+    /// sinks to tell before it runs
     pub tell: Vec<Arc<dyn Sink>>,
 }
 
@@ -145,7 +145,7 @@ impl Queue {
         self.slow + for_quick
     }
 
-    /// Decides who is to be woken for what waits. Those count as looking from now on.
+    /// Decides which threads are to be woken for the waiting jobs. They count as looking from now on.
     pub fn wake(&mut self) -> Wake {
         let lacking = self.wanted().saturating_sub(self.looking + self.quick_runs);
         let woken = self.sleeping.split_off(self.sleeping.len().saturating_sub(lacking));
@@ -179,7 +179,7 @@ impl Queue {
         self.alive += 1;
     }
 
-    /// It was not. What nobody will ever run is given back.
+    /// It was not. Without any thread, the waiting jobs are given back.
     pub fn not_started(&mut self) -> VecDeque<Job> {
         if self.alive > 0 {
             return VecDeque::new();
@@ -248,7 +248,7 @@ impl Queue {
         Some(Begun { job, holds, tell })
     }
 
-    /// The thread `me` has done its job, within `took`, and looks for another. Whom to tell now.
+    /// The thread `me` has done its job, within `took`, and looks for another. Returns the sinks to tell now.
     pub fn done(&mut self, me: usize, took: Duration) -> Vec<Arc<dyn Sink>> {
         let runner = &mut self.runners[me];
         let was_quick = runner.doing == Doing::Quick;
@@ -288,7 +288,7 @@ impl Queue {
         self.runners.iter().map(|runner| runner.bed.clone()).collect()
     }
 
-    /// Nobody looks after handlers that last: all count as slow.
+    /// No lookout watches for handlers that last: all count as slow.
     pub fn trust_nobody(&mut self) {
         self.trusting = false;
     }
@@ -311,8 +311,8 @@ impl Queue {
         self.watching
     }
 
-    /// The lookout's look, a while after its last one: whose quick jobs are still the same is late. Whom to tell
-    /// because of it.
+    /// The lookout's look, a while after its last one: a thread that still runs the same quick job is late. Returns the
+    /// sinks to tell because of it.
     pub fn look(&mut self) -> Vec<Arc<dyn Sink>> {
         let mut tell = Vec::new();
         for runner in self.runners.iter_mut().filter(|runner| runner.doing == Doing::Quick) {

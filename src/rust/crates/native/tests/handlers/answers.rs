@@ -84,7 +84,7 @@ fn lent_bodies_are_given_back_once() {
     let _one = one_at_a_time();
     let released = || response(&App::new("h_released").call(How::Inline, &Ask::default())).2.parse::<u32>().unwrap();
     both("h_owned", &Ask::query("/x?n=100000"), |_, client, app| {
-        // the second and the third were given back at once: nobody took them
+        // the second and the third body were refused, and released at once
         assert_eq!(codes(3), [OK, DONE, INVALID]);
         let before = released();
         assert_eq!(response(client).2, "o".repeat(100_000));

@@ -21,7 +21,7 @@ pub struct Seen {
     pub yielded: bool,
     pub dropped: bool,
     pub cancelled: bool,
-    /// what it holds and nobody has read
+    /// bytes that it holds and has not read
     unread: usize,
     /// whether it reads as it comes
     reads: bool,

@@ -25,7 +25,7 @@ fn folder() -> &'static PathBuf {
     })
 }
 
-/// One gate. It opens when it is dropped, too: a test that fails leaves nobody standing there.
+/// One gate. Dropping it opens it, too, so that a failed test leaves no handler waiting there.
 pub struct Gate(String);
 
 impl Gate {

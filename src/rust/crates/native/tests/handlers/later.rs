@@ -1,4 +1,4 @@
-//! Answers that come after the handler has returned, and requests that nobody waits for any more.
+//! Answers that come after the handler has returned, and requests whose clients no longer wait.
 
 use crate::app::{
     both, both_later, codes, codes_so_far, failure, headers, response, App, Ask, How, DONE, GONE, INVALID, OK,

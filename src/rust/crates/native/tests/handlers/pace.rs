@@ -1,4 +1,4 @@
-//! Quick handlers are run in a row and their answers told together; slow ones hold up nobody.
+//! Quick handlers run in a row and their answers are sent together; slow ones delay no other request.
 
 use crate::app::{response, App, Ask, How};
 use crate::client::Client;

@@ -6,7 +6,7 @@ use crate::gate::Gate;
 use patience::patience;
 use std::time::Duration;
 
-/// Clients of so many handlers that have begun and stand at the gate.
+/// Starts `n` handlers that wait at the gate, and returns their clients.
 fn blocked(app: &App, n: usize, gate: &Gate) -> Vec<Client> {
     let begin = |_| {
         let client = app.call(How::Pool, &Ask::query(&gate.target()));
@@ -16,7 +16,7 @@ fn blocked(app: &App, n: usize, gate: &Gate) -> Vec<Client> {
     (0..n).map(begin).collect()
 }
 
-/// Clients of so many requests of the second handler.
+/// Submits `n` requests for the second handler, and returns their clients.
 fn waiting(app: &App, n: usize) -> Vec<Client> {
     let submit = |_| {
         let client = Client::new();
@@ -49,7 +49,7 @@ fn first_come_first_served() {
     let waiting = waiting(&app, 10);
     gate.open();
     while !waiting[9].see().started {
-        // looked at from the last to the first: whatever has begun meanwhile, those before it have, too
+        // read from the last to the first: if one has started meanwhile, all before it have, too
         let begun: Vec<bool> = waiting.iter().rev().map(|client| client.see().started).collect();
         assert!(begun.windows(2).all(|pair| !pair[0] || pair[1]), "{begun:?}");
     }

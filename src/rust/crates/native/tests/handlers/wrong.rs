@@ -50,7 +50,7 @@ fn what_cannot_be_is_refused() {
     });
 }
 
-/// `pthread_exit()` would unwind the server's frames; nobody can stop it, so it is told and the process ends.
+/// `pthread_exit()` would unwind the server's frames and cannot be stopped, so the process reports it and aborts.
 #[test]
 fn ending_the_thread_ends_the_process() {
     use std::os::unix::process::ExitStatusExt as _;

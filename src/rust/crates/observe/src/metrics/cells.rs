@@ -31,7 +31,7 @@ pub(super) fn install(cells: Arc<Cells>) {
 pub struct Count(AtomicU64);
 
 impl Count {
-    /// So many more. For the thread that has the cell.
+    /// Adds `n`. Only for the thread that owns the cell.
     pub fn add(&self, n: u64) {
         self.0.store(self.0.load(Relaxed).wrapping_add(n), Relaxed);
     }
@@ -76,7 +76,7 @@ const GONE: usize = STATUSES.len() - 1;
 pub struct Phases {
     /// from its head to its answer
     pub until_answer: Duration,
-    /// of that, in its handler; `None` where nobody measured it
+    /// of that, in its handler; `None` where this was not measured
     pub handler: Option<Duration>,
     /// from then on until the client had all of it
     pub write: Duration,

@@ -74,7 +74,7 @@ impl Metrics {
         self.threads.iter().map(|cells| of(cells).get()).sum()
     }
 
-    /// So many of what begins and ends. What ended is counted first: otherwise more might have ended than begun.
+    /// How many have begun and not ended. Sums `ended` first: otherwise it could exceed `begun`.
     pub(super) fn open(&self, begun: impl Fn(&Cells) -> &Count, ended: impl Fn(&Cells) -> &Count) -> u64 {
         let ended = self.sum(ended);
         self.sum(begun).saturating_sub(ended)
@@ -326,7 +326,7 @@ mod tests {
             })
             .collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        // nobody has cells here
+        // this thread has no cells
         count(|cells| cells.request(&request));
         metrics.expose(Gauges { version: "1.2.3", ..Gauges::default() }, how)
     }

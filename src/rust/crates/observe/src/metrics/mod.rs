@@ -36,7 +36,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Of a server with so many I/O threads.
+    /// For a server with this many I/O threads.
     pub fn new(threads: usize) -> Self {
         let threads = (0..threads).map(|_| Arc::default()).collect();
         Metrics {

@@ -56,7 +56,7 @@ struct Known {
 }
 
 impl Routes {
-    /// The place of a pattern. For the one who loads apps, not for requests.
+    /// The place of a pattern. For loading apps, not for requests.
     pub fn place(&self, pattern: &str) -> Route {
         let mut known = self.known();
         if let Some(place) = known.places.get(pattern) {

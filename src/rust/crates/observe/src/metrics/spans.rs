@@ -10,12 +10,12 @@ pub struct Spans {
 }
 
 impl Spans {
-    /// The collector has taken so many.
+    /// The collector has taken `n` spans.
     pub fn exported(&self, n: u64) {
         self.exported.fetch_add(n, Relaxed);
     }
 
-    /// So many were given up.
+    /// `n` spans were given up.
     pub fn dropped(&self, n: u64) {
         self.dropped.fetch_add(n, Relaxed);
     }

@@ -26,7 +26,7 @@ pub enum Restart {
     Exit,
     /// it could not start, or failed otherwise
     Failed,
-    /// whoever runs the server wanted it
+    /// the operator asked for it
     Asked,
 }
 
@@ -83,7 +83,7 @@ impl Workers {
         self.restarts[why as usize].fetch_add(1, Relaxed);
     }
 
-    /// R has collected garbage in one of them so often, which took so many microseconds.
+    /// R in one worker has collected garbage `n` times, in `micros` microseconds.
     pub fn collected(&self, n: u32, micros: u32) {
         self.collections.fetch_add(n.into(), Relaxed);
         self.collecting_us.fetch_add(micros.into(), Relaxed);

@@ -1,5 +1,5 @@
-//! Models of the bell: whoever publishes a message and rings wakes a sleeper, at whatever moment that goes to sleep. A
-//! wake-up that is lost is a deadlock, which loom reports.
+//! Models of the bell: publishing a message and ringing wakes a sleeper, at any moment of its going to sleep. A lost
+//! wake-up is a deadlock, which loom reports.
 
 use super::{check, small_ring, Segment};
 use crate::{Assembler, Bell, Ring, Sending};

@@ -3,7 +3,7 @@
 //! The rest of the crate is compiled as it is, with other words (`words`) and other segments (`segment`) beneath it.
 //! Loom then runs each model in every interleaving of its threads and with every value that a load may see under the
 //! orderings that the code asks for. What it finds: a lost, torn or doubled message, a request that runs twice or
-//! nowhere, a wake-up that nobody gets (a deadlock), and bytes that two threads touch without an order between them.
+//! nowhere, a lost wake-up (a deadlock), and bytes that two threads touch without an order between them.
 //!
 //! The models: `ring`, `slots`, `bell`. In some of them a thread stops for ever at one of its steps, each step in turn:
 //! a process that was killed. `weaken` weakens every ordering of the crate, one at a time, and wants a model to fail

@@ -35,7 +35,7 @@ impl PoolSize {
         serving.clamp(self.n_min, self.n_max)
     }
 
-    /// So many there are from now on.
+    /// Sets the target, within the limits.
     pub fn set(&mut self, workers: usize) {
         self.target = workers.clamp(self.n_min, self.n_max);
     }

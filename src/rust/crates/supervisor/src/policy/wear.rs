@@ -16,17 +16,17 @@ pub struct Wear {
 /// Why a worker is replaced.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Reason {
-    /// it has served so many requests
+    /// it has served this many requests
     Requests(u64),
-    /// it holds so many bytes
+    /// it holds this many bytes
     Memory(u64),
-    /// it is so old
+    /// it has this age
     Age(Duration),
     /// it was interrupted at the deadline of a request, of this name in the log
     Late(u64),
     /// a C handler has not returned long after the deadline of its request
     Blocked(u64),
-    /// whoever runs the server wants it
+    /// the operator asked for it
     Asked,
 }
 

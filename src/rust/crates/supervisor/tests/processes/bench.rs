@@ -102,13 +102,13 @@ impl Folder {
         pids.lines().map(|pid| pid.parse().unwrap()).filter(|&pid| is_running(pid)).collect()
     }
 
-    /// Nothing is left. What a worker was that nobody waited for may still be about to find its channel closed.
     /// How many folders for temporary files of processes there are.
     pub fn scratches(&self) -> usize {
         let is_one = |name: &std::ffi::OsString| name.to_str().is_some_and(|name| name.starts_with("r-"));
         fs::read_dir(self.path()).unwrap().filter(|entry| is_one(&entry.as_ref().unwrap().file_name())).count()
     }
 
+    /// Asserts that no process is left, once workers that were not waited for have found their channels closed.
     pub fn assert_empty(&self) {
         until("all processes have ended", || self.running().is_empty());
     }
@@ -154,7 +154,7 @@ impl Bench {
         body.parse().unwrap()
     }
 
-    /// Waits until so many workers are at something.
+    /// Waits until exactly `n` workers are busy.
     pub fn until_busy(&self, n: usize) {
         let is_busy = |row: &&WorkerStatus| row.state == WorkerState::Busy;
         until(&format!("{n} are busy"), || self.service.snapshot().workers.iter().filter(is_busy).count() == n);

@@ -17,7 +17,7 @@ use std::time::Duration;
 use wire::control::{WorkerNews, WorkerOrder, ZygoteNews, ZygoteOrder};
 use wire::{ContentType, ReplyBody, ReplyHead, Request};
 
-/// Nobody wakes these processes: they look so often.
+/// How often these processes poll: nothing wakes them.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// Runs the process; does not return.

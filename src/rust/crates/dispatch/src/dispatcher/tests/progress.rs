@@ -1,5 +1,5 @@
-//! Whatever order clients and workers do things in, and however long what they send is: nothing waits that a worker
-//! could have, and everything is answered once workers go on.
+//! In any order of what clients and workers do, and with messages of any length: no request waits that a worker could
+//! have, and every request is answered once workers go on.
 
 use super::*;
 use proptest::prelude::*;
@@ -7,11 +7,11 @@ use std::time::Duration;
 
 #[derive(Debug, Clone)]
 enum Step {
-    /// a client asks for so many bytes to be read, by a handler of this route
+    /// a client submits a request of `len` bytes for this route
     Ask { len: usize, route: u32 },
     /// a worker that is free takes what is next
     Take(usize),
-    /// the handler of a worker answers after so many microseconds
+    /// the handler of a worker answers after `micros` microseconds
     Answer { worker: usize, micros: u32 },
     /// or returns a promise
     Promise(usize),

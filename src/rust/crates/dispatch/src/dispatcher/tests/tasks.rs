@@ -113,7 +113,7 @@ async fn tasks_end_with_the_request_that_they_are_for() {
     // the client goes
     dispatcher.abandon(key);
     dispatcher.drain();
-    // its end is heard by nobody
+    // its late reply reaches no handler
     other.replies(begun.0, 200, b"late");
     let mut ends = Vec::new();
     for _ in 0..9 {

@@ -48,7 +48,7 @@ impl Basic {
         }
         let (known, hash) = (self.known.clone(), hash.to_owned());
         let question = Question::ask(move || {
-            // for a name that nobody has, too: a client is not to learn which names there are by how long it takes
+            // for unknown names, too: the time it takes must not tell a client which names exist
             let is_right = verify_password(&password, &hash) && exists;
             is_right.then(|| {
                 let who = Arc::new(Who::named(Scheme::Basic, &name));

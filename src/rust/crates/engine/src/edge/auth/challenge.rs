@@ -1,5 +1,5 @@
-//! What clients are told that may not pass: 401 with `WWW-Authenticate` (RFC 9110 section 11.6.1), one challenge for
-//! each way to show who one is.
+//! The response to a client that may not pass: 401 with `WWW-Authenticate` (RFC 9110 section 11.6.1), one challenge for
+//! each way to authenticate.
 
 use super::config::{AuthConfig, SchemeConfig};
 use http::header::WWW_AUTHENTICATE;

@@ -10,14 +10,14 @@ use std::path::PathBuf;
 pub struct AuthConfig {
     /// what is guarded, as clients are told
     pub realm: String,
-    /// whether those pass, too, that do not say who they are
+    /// whether clients without credentials pass, too
     #[serde(default)]
     pub optional: bool,
-    /// how they show who they are
+    /// how they authenticate
     pub by: SchemeConfig,
 }
 
-/// How clients show who they are.
+/// How clients authenticate.
 #[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum SchemeConfig {
@@ -96,7 +96,7 @@ pub struct JwksConfig {
     /// the authorities that its server is trusted by; `None` for those of the system
     #[serde(default)]
     pub ca: Option<PathBuf>,
-    /// it is fetched again after so many seconds
+    /// seconds until it is fetched again
     pub refresh: f64,
 }
 
@@ -115,10 +115,10 @@ pub struct JwtConfig {
     /// a set of keys at an address
     #[serde(default)]
     pub jwks: Option<JwksConfig>,
-    /// who may have made a token; none for anybody
+    /// accepted issuers of a token; if empty, any
     #[serde(default)]
     pub issuers: Vec<String>,
-    /// whom it may be meant for; none for nobody in particular
+    /// accepted audiences; if empty, only tokens that name none
     #[serde(default)]
     pub audiences: Vec<String>,
     /// claims that it must have

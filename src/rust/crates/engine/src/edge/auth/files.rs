@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// A file of secrets is no longer: whatever is has been named by mistake.
+/// Longest file of secrets, in bytes: a longer one has been named by mistake.
 const LONGEST: u64 = 4 << 20;
 
 /// What is in a file of secrets. It is not shown.

@@ -9,11 +9,11 @@ use std::task::{Context, Poll};
 
 static HASHING: Threads = Threads::new("drover-hash");
 
-/// Something that is being found out; it comes to whoever that is, or to nobody.
+/// A check in progress: resolves to the identity of the client, or to `None`.
 pub struct Question(Asked<Option<Arc<Who>>>);
 
 impl Question {
-    /// Has one of the threads find it out. `None` when there is too much to do.
+    /// Has one of the threads run the check. `None` when too many wait.
     pub(super) fn ask(find: impl FnOnce() -> Option<Arc<Who>> + Send + 'static) -> Option<Self> {
         HASHING.ask(find).map(Question)
     }

@@ -1,9 +1,9 @@
-//! Who asks: the policies that let in only those who say so and can show it. `config` is what an app has registered;
-//! `basic`, `tokens` and `jwt` are the ways to show it, `hashing` the threads for what takes long, `challenge` what
-//! clients are told, `files` where secrets come from, and `jwks` sets of
-//! keys at an address, which `edge/fetch.rs` gets. What is right and wrong, the crate `identity` says.
+//! Authentication: the policies that let in only clients that say and prove their identity. `config` is what an app has
+//! registered; `basic`, `tokens` and `jwt` are the ways to authenticate, `hashing` the threads for slow checks,
+//! `challenge` the response to refused clients, `files` the source of secrets, and `jwks` sets of keys at an address,
+//! which `edge/fetch.rs` fetches. The crate `identity` decides which credentials are right.
 //!
-//! Those that cover the same paths are alternatives: a request has to satisfy one of them.
+//! Policies that cover the same paths are alternatives: a request has to satisfy one of them.
 
 mod basic;
 mod challenge;
@@ -56,13 +56,13 @@ enum Said {
     Ask(Question),
     /// its credentials are wrong; the first is for the client, if it is of a kind that may hear why
     Wrong(&'static str),
-    /// whoever it is may not
+    /// it is refused for another reason
     Refused(Failure),
 }
 
 /// Whether a request may pass.
 pub enum Verdict {
-    /// it may; nobody is somebody who has not said who it is, where that is allowed
+    /// it may; `None` is a client without credentials, where that is allowed
     Passes(Option<Arc<Who>>),
     /// that takes long to find out
     Ask(Question),

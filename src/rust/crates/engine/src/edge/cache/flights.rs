@@ -66,7 +66,7 @@ impl Flights {
         Joined::First(Flight { all: self.0.clone(), name, way })
     }
 
-    /// Nobody joins those any more that `is_meant` by their names, and what comes of them is not kept.
+    /// Requests no longer join the flights whose names `is_meant` selects, and their responses are not kept.
     pub fn outdate(&self, is_meant: impl Fn(&[u8]) -> bool) {
         lock(&self.0).retain(|name, way| {
             let is_meant = is_meant(name);
@@ -126,6 +126,6 @@ impl Waiter {
 }
 
 fn lock(flights: &Ways) -> MutexGuard<'_, HashMap<Box<[u8]>, Arc<Way>>> {
-    // nobody panics while holding it
+    // no code panics while holding this lock
     flights.lock().unwrap_or_else(PoisonError::into_inner)
 }

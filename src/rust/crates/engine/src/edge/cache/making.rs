@@ -126,9 +126,9 @@ fn store(making: &Making, head: &Head, response: &mut Response, now: u64) -> Res
     let names = varies(&response.fields).ok_or(NotKept::Varies)?;
     let mut all = cache.vary().to_vec();
     all.extend(names.into_iter().filter(|name| !cache.vary().contains(name)));
-    // a stream, or somebody else's file
+    // a stream, or a file that was not made for this response
     let body = body.filter(|body| body.len() <= cache.store.longest()).ok_or(NotKept::Body)?;
-    // what it is about has changed meanwhile: those that have waited get it, and nobody later
+    // its target has changed meanwhile: the response is not kept for later requests
     if making.flight.as_ref().is_some_and(Flight::is_outdated) {
         return Err(NotKept::Outdated);
     }
@@ -170,8 +170,8 @@ fn varies(fields: &ResponseFields) -> Option<Vec<HeaderName>> {
         .collect()
 }
 
-/// A tag that another body does not have: 128 bits, of a hash that need not resist those who choose both bodies, as
-/// whoever makes the one makes the other.
+/// A tag that no other body has: 128 bits of a hash that need not resist an attacker that chooses both bodies, as both
+/// come from the same app.
 fn tag_of(body: &[u8]) -> HeaderValue {
     let half = |seed: u8| {
         let mut hasher = DefaultHasher::new();

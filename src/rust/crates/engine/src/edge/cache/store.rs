@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// Most responses of one key: others leave for them. Clients choose the values of header fields.
 const VARIANTS: usize = 16;
 
-/// For how long it is remembered that responses of a key are not kept, in seconds: so long nobody waits for another's.
+/// Seconds to remember that a key's responses are not kept: for as long, no request waits for another's response.
 const REMEMBERED: u64 = 60;
 
 /// Longest body in bytes, where half of a part is not less: what is copied at once, by an I/O thread.
@@ -72,7 +72,7 @@ impl Weighter<Key, Arc<Resource>> for ByBytes {
 }
 
 impl Store {
-    /// An empty one for so many bytes.
+    /// An empty one for `max_bytes` bytes.
     pub(super) fn new(max_bytes: u64) -> Self {
         let parts = (max_bytes / PART).clamp(1, PARTS);
         let options = OptionsBuilder::new()

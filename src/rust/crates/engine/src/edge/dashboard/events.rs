@@ -1,7 +1,7 @@
-//! `/__drover__/events`: how the server is, each second, to everybody who looks (Server-Sent Events).
+//! `/__drover__/events`: a snapshot of the server, each second, for all open dashboards (Server-Sent Events).
 //!
-//! One task takes a snapshot and writes it to all of them, as long as there is anybody; nobody is waited for. Who reads
-//! slower than that misses some.
+//! One task takes the snapshots and writes them to all streams, as long as there are any, and waits for none: a client
+//! that reads more slowly misses some.
 
 use crate::gauge::Gauge;
 use crate::respond::{text, unstored};
@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 /// Between two snapshots.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Streams at a time: connections for others than lookers are left (`httpd` has 64 of this address).
+/// Most streams at a time, which leaves connections for other requests (`httpd` allows 64 on this address).
 const MOST: usize = 32;
-/// First words: a browser that has lost the stream tries again after so many ms.
+/// Sent first: a browser that has lost the stream tries again after this many ms.
 const HELLO: &str = "retry: 2000\n\n";
 
 /// See the module.
@@ -62,7 +62,7 @@ impl Lookers {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // nobody panics while holding it
+        // no code panics while holding this lock
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -73,7 +73,7 @@ impl Lookers {
         state.writers.drain(..).for_each(|writer| writer.end(true));
     }
 
-    /// One more looks.
+    /// Opens one more stream.
     pub fn look(self: &Arc<Self>, method: &Method) -> Response {
         let mut response = unstored(StatusCode::OK, "text/event-stream", "");
         if *method == Method::HEAD {
@@ -96,7 +96,7 @@ impl Lookers {
         response
     }
 
-    /// Writes to all who have room, and forgets those who have left. Whether anybody is left.
+    /// Writes to all streams with room, and forgets those whose client has left. Whether any stream remains.
     fn write(&self, event: &Bytes) -> bool {
         let mut state = self.state();
         state.writers.retain(|writer| writer.write(event.clone(), false) != Written::Gone);
@@ -118,7 +118,7 @@ impl Lookers {
     }
 }
 
-/// Tells everybody, each second, until nobody looks any more.
+/// Writes a snapshot to all streams, each second, until none remains.
 async fn tell(lookers: Arc<Lookers>) {
     loop {
         let event = lookers.event().await.unwrap_or_default();

@@ -12,7 +12,7 @@ use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Spans that wait to be sent; what comes when there are so many is dropped. Some 2 MB.
+/// Most spans that wait to be sent, some 2 MB: further ones are dropped.
 const MOST_WAITING: usize = 4096;
 /// Spans of one request to the collector.
 const MOST_AT_ONCE: usize = 512;
@@ -47,7 +47,7 @@ impl Traces {
             .name("drover-traces".into())
             .spawn(move || {
                 exporter.run(&waiting);
-                // nobody may wait any more
+                // fails when the server no longer waits
                 let _ = tell.send(());
             })
             .map_err(|e| e.to_string())?;

@@ -1,7 +1,7 @@
 //! What is told of a request, as JSON of OTLP 1.x: a span of kind SERVER with the attributes of the semantic
 //! conventions for HTTP (1.23 and later), and spans for the wait in the queue, the handler and the sending.
 //!
-//! Whatever clients send is text in it. What OpenTelemetry says of secrets holds: no query, no field but `User-Agent`.
+//! Data from clients is quoted as text. As OpenTelemetry says of secrets: no query, and no field but `User-Agent`.
 
 use exchange::Trace;
 use observe::quote;

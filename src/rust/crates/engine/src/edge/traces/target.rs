@@ -1,5 +1,5 @@
-//! Where traces go, and who they say that they are from: the setting `otlp_endpoint`, and the variables that all
-//! programs with OpenTelemetry have in common (its specification, "OpenTelemetry Protocol Exporter").
+//! Where traces go, and the service that they name: the setting `otlp_endpoint`, and the variables that all programs
+//! with OpenTelemetry have in common (its specification, "OpenTelemetry Protocol Exporter").
 
 use std::path::PathBuf;
 
