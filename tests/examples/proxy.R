@@ -3,7 +3,7 @@
 
 # nginx's configuration for a test: ours as an include, with everything nginx writes below `folder`.
 write_proxy_config <- function(folder, app_port, http_port, https_port) {
-  config <- paste(readLines(file.path("deploy", "nginx.conf")), collapse = "\n")
+  config <- paste(readLines(file.path("inst", "deploy", "nginx.conf")), collapse = "\n")
   change <- function(from, to) {
     if (!grepl(from, config, fixed = TRUE)) stop("inst/deploy/nginx.conf does not have: ", from)
     config <<- gsub(from, to, config, fixed = TRUE)

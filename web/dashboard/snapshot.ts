@@ -23,7 +23,7 @@ export interface Figures {
   by_status: Record<string, number>;
   open: number;
   streams: number;
-  sockets: number;
+  websockets: number;
   refusals: Record<string, number>;
   restarts: Record<string, number>;
   received: number;

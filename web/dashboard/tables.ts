@@ -24,7 +24,7 @@ function facts(point: Point): [string, string][] {
     ["connections", count(snapshot.connections)],
     ["open requests", count(figures.open)],
     ["streams", count(figures.streams)],
-    ["WebSockets", count(figures.sockets)],
+    ["WebSockets", count(figures.websockets)],
     ["received/s", bytes(point.received)],
     ["sent/s", bytes(point.sent)],
     ["server's memory", bytes(figures.memory)],
