@@ -7,12 +7,12 @@ note_trace <- function(condition) {
   if (is_http_error(condition) && condition$status < 500) return()
   if (inherits(condition, "drover_unwound")) return()
   calls <- sys.calls()
-  top <- length(calls) - 1L
-  # below the handler: the guard; above the error: the machinery of conditions and this function
-  bottom <- bottom_of(calls, top)
-  if (top > 0L && is_call_to(calls[[top]], ".handleSimpleError")) top <- top - 1L
-  stack <- stack_from(calls, if (bottom <= top) bottom else 1L)
+  stack <- stack_of(calls)
   note_call(condition, calls[stack$ours])
+  # below the handler: the guard; above the error: the machinery of conditions and this function
+  bottom <- stack$bottom
+  top <- length(calls) - 1L
+  if (top > 0L && is_call_to(calls[[top]], ".handleSimpleError")) top <- top - 1L
   frames <- seq_along(calls)
   # where the app is when it fails: in a middleware, unless that has gone further in
   made <- which(stack$ours & frames <= top)
@@ -35,11 +35,15 @@ note_call <- function(condition, ours) {
   failure$ours <- if (!is.null(call) && any(vapply(ours, is_one, NA))) call
 }
 
-# Of the calls on the stack from `first` on, list(own, ours). `own`: those of this package, for what it puts around
-# handlers, middleware and mounts, with what it calls to catch errors; what the app has called of it, it shows. `ours`:
-# those that these have made of functions that are not this package's: of the app's, and of R's. The app has not written
-# them. All others are FALSE: most are below the handler, and many, and this is done for each error.
-stack_from <- function(calls, first) {
+# Of the calls on the stack, list(bottom, own, ours). `bottom`: the place of the handler's call, the outermost that is
+# one; one more than there are without any, as below a callback. `own`: those of this package, for what it puts around
+# handlers, middleware and mounts, with what it calls to catch errors; what the app has called of it, it shows.
+# `ours`: those that these have made of functions that are not this package's: of the app's, and of R's. The app has
+# not written them. Below the handler both are FALSE: most calls are there, and this is done for each error.
+stack_of <- function(calls) {
+  bottom <- 1L
+  while (bottom <= length(calls) && !is_bottom_call(calls[[bottom]])) bottom <- bottom + 1L
+  first <- if (bottom <= length(calls)) bottom else 1L
   catching <- c("tryCatch", "tryCatchList", "tryCatchOne", "doTryCatch", "withCallingHandlers")
   package <- topenv()
   parents <- sys.parents()
@@ -61,14 +65,7 @@ stack_from <- function(calls, first) {
     by <- parents[[frame]]
     ours[[frame]] <- !own[[frame]] && by > 0L && is_own(by)
   }
-  list(own = own, ours = ours)
-}
-
-# The place of the handler's call, the outermost that is one, among the first `top`; one more than these without any.
-bottom_of <- function(calls, top) {
-  bottom <- 1L
-  while (bottom <= top && !is_bottom_call(calls[[bottom]])) bottom <- bottom + 1L
-  bottom
+  list(bottom = bottom, own = own, ours = ours)
 }
 
 # The names of what is called, "" where that has none.

@@ -37,10 +37,7 @@ log_warning <- function(condition) {
   # R may warn that it fetches a function again, which an interrupt kept it from: with another one here it never could
   suspendInterrupts({
     calls <- sys.calls()
-    bottom <- bottom_of(calls, length(calls))
-    # a callback has no handler below it
-    stack <- stack_from(calls, if (bottom <= length(calls)) bottom else 1L)
-    note_call(condition, calls[stack$ours])
+    note_call(condition, calls[stack_of(calls)$ours])
     log_line("warn", paste0("warning: ", describe_condition(condition)), request = TRUE)
   })
   tryInvokeRestart("muffleWarning")

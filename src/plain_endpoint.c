@@ -27,8 +27,6 @@ static void know_names(void) {
   name.warn = Rf_install("warn");
 }
 
-static int is_true(SEXP value) { return TYPEOF(value) == LGLSXP && XLENGTH(value) == 1 && LOGICAL(value)[0] == 1; }
-
 /* Warnings are errors to others, but not in plumber, which may also ask for a secret, or look at sizes, unless the
  * server was given a limit for these. */
 static int is_hindered(SEXP private, SEXP engine) {
@@ -36,7 +34,7 @@ static int is_hindered(SEXP private, SEXP engine) {
   if (Rf_GetOption1(name.secret) != R_NilValue) return 1;
   SEXP most = Rf_findVarInFrame(private, name.max_size);
   int is_limited = Rf_isNumeric(most) && Rf_length(most) == 1 && Rf_asReal(most) > 0;
-  return is_limited && !is_true(Rf_findVarInFrame(engine, name.max_body_given));
+  return is_limited && Rf_asLogical(Rf_findVarInFrame(engine, name.max_body_given)) != TRUE;
 }
 
 SEXP drv_plumber_is_hindered(SEXP private, SEXP engine) {
@@ -61,7 +59,7 @@ static int is_plain(SEXP req, SEXP endpoint) {
   if (!drv_request_asks_for(req, VECTOR_ELT(endpoint, VERB), VECTOR_ELT(endpoint, ADDRESS))) return 0;
   SEXP how = Rf_findVarInFrame(VECTOR_ELT(endpoint, ENGINE), name.plumber);
   if (TYPEOF(how) != STRSXP || strcmp(CHAR(STRING_ELT(how, 0)), "fast")) return 0;
-  if (is_true(VECTOR_ELT(endpoint, HAS_FOLDER))) {
+  if (Rf_asLogical(VECTOR_ELT(endpoint, HAS_FOLDER))) {
     /* a worker process with one router is in its folder already */
     SEXP folders = Rf_findVarInFrame(VECTOR_ELT(endpoint, WORKING), name.folders);
     if (TYPEOF(folders) != STRSXP || XLENGTH(folders) != 1) return 0;

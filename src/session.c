@@ -127,7 +127,8 @@ static void catch_urgent(void) {
   sigaction(SIGURG, &action, &urgent_before);
 }
 
-int drv_session_take_interrupt(void) {
+/* Whether the server has interrupted the handler that runs; asking forgets it. */
+static int take_interrupt(void) {
   int was = interrupted;
   interrupted = 0;
   return was;
@@ -139,11 +140,11 @@ static int tell_heap(uint32_t collections, uint32_t micros, uint64_t bytes) {
 }
 
 void drv_session_handled(void) {
-  if (drv_session_take_interrupt()) R_interrupts_pending = 0;
+  if (take_interrupt()) R_interrupts_pending = 0;
 }
 
 /* .Call: whether the interrupt that is being dealt with was the server's, and not a person's. */
-SEXP drv_session_interrupted(void) { return Rf_ScalarLogical(drv_session_take_interrupt()); }
+SEXP drv_session_interrupted(void) { return Rf_ScalarLogical(take_interrupt()); }
 
 /* Starts a server for the app given last, with its C handlers, see natives.h. Its URLs, a line each, or
  * list(kind, message) when it cannot be started. */

@@ -15,8 +15,6 @@ int drv_session_is_drained(void);
 /* The session as the worker of its own server, or NULL: a data frame of one row. */
 const drv_node *drv_session_worker(void);
 
-/* Whether the server has interrupted the handler that runs; asking forgets it. */
-int drv_session_take_interrupt(void);
 /* A handler has returned: an interrupt of the server's that R has not heeded is forgotten. */
 void drv_session_handled(void);
 /* Streams may be due while the session is idle, or its rest: has the loop called in time. */

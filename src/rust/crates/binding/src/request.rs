@@ -55,7 +55,7 @@ enum Field {
     Id = 16,
     Route = 17,
     Tls = 18,
-    /// these two are JSON, which C reads: see [`drv_cell_json`]
+    /// these two are JSON, which C reads: see [`cells::drv_cell_json`]
     Auth = 19,
     Session = 20,
     Trace = 21,

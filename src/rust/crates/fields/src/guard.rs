@@ -48,7 +48,7 @@ pub type Visit<'v> = dyn FnMut(&[u8]) -> ControlFlow<()> + 'v;
 pub struct CollisionGuard {
     /// empty until the first string comes; zeroes until touched, so that memory is taken as buckets are
     buckets: Vec<Bucket>,
-    /// for [`Bucket::MARKS`]: secret, so that no client can build strings that pass for one
+    /// for [`bucket::MARKS`]: secret, so that no client can build strings that pass for one
     marks: ahash::RandomState,
     /// number of the request, and of the first one whose strings still count
     request: u32,

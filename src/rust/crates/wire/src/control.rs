@@ -320,12 +320,7 @@ fn text(bytes: &[u8]) -> Result<&str, WireError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn encoded(encode: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-        let mut out = Vec::new();
-        encode(&mut out);
-        out
-    }
+    use crate::encoded;
 
     #[test]
     fn all_messages_round_trip() {

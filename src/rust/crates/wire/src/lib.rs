@@ -1,7 +1,7 @@
 //! The message format between the server and a worker.
 //!
 //! Two messages: a [`Request`] goes to the worker, a [`Reply`] comes back; [`stream`] has what follows when a body
-//! comes piece by piece, [`socket`] what is said of WebSockets, [`task`] of what workers have others run, and
+//! comes piece by piece, [`websocket`] what is said of WebSockets, [`task`] of what workers have others run, and
 //! [`control`] what is said beside requests.
 //!
 //! Each is one contiguous run of bytes: fixed words, then lengths, then the bytes that the lengths describe, in the
@@ -23,3 +23,11 @@ pub mod websocket;
 pub use reader::WireError;
 pub use reply::{stamp, ContentType, Reply, ReplyBody, ReplyHead, LONGEST_REPLY, LONGEST_SAID};
 pub use request::{tls_facts, BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_NAMED, FLAG_WEBSOCKET};
+
+/// What a message of the tests is as bytes.
+#[cfg(test)]
+fn encoded(encode: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode(&mut out);
+    out
+}

@@ -257,12 +257,7 @@ fn code_of(word: u32) -> Result<u16, WireError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn encoded(encode: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
-        let mut out = Vec::new();
-        encode(&mut out);
-        out
-    }
+    use crate::encoded;
 
     #[test]
     fn events_round_trip() {
