@@ -6,9 +6,8 @@
 //! ringer misses the sleeper. A dead sleeper leaves 1: one ring is wasted. A dead ringer leaves nothing.
 
 use crate::sync::{fence, AtomicU64};
-use crate::Segment;
-use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags};
-use rustix::io::{read, write};
+use crate::{Alarm, Segment};
+use rustix::event::{poll, PollFd, PollFlags};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -25,13 +24,13 @@ pub trait Ring: Send + Sync {
 pub struct Bell {
     segment: Arc<Segment>,
     offset: usize,
-    fd: OwnedFd,
+    alarm: Alarm,
     ring: Option<Arc<dyn Ring>>,
 }
 
 impl fmt::Debug for Bell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bell").field("fd", &self.fd).finish_non_exhaustive()
+        f.debug_struct("Bell").field("alarm", &self.alarm).finish_non_exhaustive()
     }
 }
 
@@ -50,12 +49,12 @@ impl Bell {
     /// # Errors
     /// When the system gives no descriptor.
     pub(crate) fn new(segment: &Arc<Segment>, offset: usize, ring: Option<Arc<dyn Ring>>) -> io::Result<Self> {
-        Ok(Self::at(segment, offset, eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?, ring))
+        Ok(Bell { segment: segment.clone(), offset, alarm: Alarm::new()?, ring })
     }
 
     /// The other end of a bell, of its descriptor.
     pub(crate) fn at(segment: &Arc<Segment>, offset: usize, fd: OwnedFd, ring: Option<Arc<dyn Ring>>) -> Self {
-        Bell { segment: segment.clone(), offset, fd, ring }
+        Bell { segment: segment.clone(), offset, alarm: Alarm::of(fd), ring }
     }
 
     fn asleep(&self) -> &AtomicU64 {
@@ -78,14 +77,13 @@ impl Bell {
     /// Sleeper: sleeps until the bell rings or a signal comes.
     pub fn wait(&self) {
         // the only error is a signal
-        let _ = poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], None);
+        let _ = poll(&mut [PollFd::new(&self.alarm, PollFlags::IN)], None);
     }
 
     /// Sleeper: is awake again, and the descriptor is quiet.
     pub fn awake(&self) {
         self.stay_awake();
-        // an error only means that the bell has not rung
-        let _ = read(&self.fd, &mut [0u8; 8]);
+        self.alarm.hear();
     }
 
     /// Sleeper: found work after `doze` and does not sleep after all; the descriptor may still be ringing.
@@ -112,21 +110,20 @@ impl Bell {
     /// Ringer: wakes the sleeper regardless of the word, for a change that is not in a ring.
     pub fn ring_always(&self) {
         if !self.ring.as_ref().is_some_and(|r| r.ring()) {
-            // the only error is a full counter, and then it is ringing already
-            let _ = write(&self.fd, &1u64.to_ne_bytes());
+            self.alarm.sound();
         }
     }
 }
 
 impl AsFd for Bell {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+        self.alarm.as_fd()
     }
 }
 
 impl AsRawFd for Bell {
     fn as_raw_fd(&self) -> RawFd {
-        self.fd.as_raw_fd()
+        self.alarm.as_fd().as_raw_fd()
     }
 }
 
@@ -155,7 +152,7 @@ mod tests {
             bell.doze();
             let now = work.load(Ordering::Acquire);
             if now == seen {
-                let mut fds = [rustix::event::PollFd::new(&bell.fd, rustix::event::PollFlags::IN)];
+                let mut fds = [rustix::event::PollFd::new(&bell, rustix::event::PollFlags::IN)];
                 let second = rustix::event::Timespec { tv_sec: 5, tv_nsec: 0 };
                 assert_eq!(rustix::event::poll(&mut fds, Some(&second)).unwrap(), 1, "lost after {seen}");
             }

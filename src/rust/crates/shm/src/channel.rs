@@ -1,10 +1,11 @@
 //! A control channel between two processes: whole messages, in order, with descriptors; the end of one process is seen
 //! by the other. For orders and news, not for requests: those have the link.
 
+use crate::os::socket_pair;
 use rustix::io::Errno;
 use rustix::net::{
-    recvmsg, sendmsg, socketpair, AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags,
-    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    recvmsg, sendmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags,
 };
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -37,8 +38,7 @@ impl Channel {
     /// # Errors
     /// When the system has no descriptors left.
     pub fn pair() -> io::Result<(Channel, Channel)> {
-        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let (a, b) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        let (a, b) = socket_pair()?;
         Ok((Channel(a), Channel(b)))
     }
 

@@ -23,6 +23,7 @@ mod link;
 mod memory;
 #[cfg(loom)]
 mod model;
+mod os;
 mod ring;
 #[cfg(not(loom))]
 mod segment;
@@ -43,6 +44,7 @@ pub use link::{pair, LinkFds, ServerEnd, WorkerEnd, FDS};
 pub use memory::{give_back, give_back_what_has_grown};
 #[cfg(loom)]
 pub use model::Segment;
+pub use os::Alarm;
 pub use ring::{Assembler, Consumer, Producer, Sending};
 #[cfg(not(loom))]
 pub use segment::Segment;

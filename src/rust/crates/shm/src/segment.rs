@@ -1,13 +1,9 @@
-//! A piece of memory that processes share: an anonymous file of fixed size.
-//!
-//! `memfd_create` + `fallocate` + size seals: the pages exist from the start and no process can shrink the file, so a
-//! full `/dev/shm` is an error here and never a SIGBUS later. Another process gets it as a descriptor and maps it by
+//! A piece of memory that processes share, of fixed size (`os`). Another process gets it as a descriptor and maps it by
 //! [`Segment::attach`].
 
+use crate::os::{is_sealed, sealed_memory};
 use crate::sync::AtomicU64;
-use rustix::fs::{
-    fallocate, fcntl_add_seals, fcntl_get_seals, fstat, memfd_create, FallocateFlags, MemfdFlags, SealFlags,
-};
+use rustix::fs::fstat;
 use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -32,11 +28,7 @@ impl Segment {
     /// # Errors
     /// When the system has no memory for it.
     pub fn new(len: usize) -> io::Result<Self> {
-        let fd = memfd_create("drover", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
-        fallocate(&fd, FallocateFlags::empty(), 0, len as u64)
-            .map_err(|e| io::Error::new(e.kind(), format!("no shared memory of {len} bytes: {e}")))?;
-        fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        Self::map(fd, len)
+        Self::map(sealed_memory(len)?, len)
     }
 
     /// Maps the segment behind a descriptor that another process gave.
@@ -44,7 +36,7 @@ impl Segment {
     /// # Errors
     /// When it is not a segment: an unsealed file could shrink under its readers.
     pub fn attach(fd: OwnedFd) -> io::Result<Self> {
-        if !fcntl_get_seals(&fd)?.contains(SealFlags::SHRINK | SealFlags::GROW) {
+        if !is_sealed(&fd)? {
             return Err(io::Error::other("not a segment: its size is not sealed"));
         }
         let len = usize::try_from(fstat(&fd)?.st_size).map_err(io::Error::other)?;
@@ -107,6 +99,7 @@ impl Drop for Segment {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use rustix::fs::{memfd_create, MemfdFlags};
 
     #[test]
     fn another_mapping_sees_the_same_bytes_and_only_segments_are_mapped() {

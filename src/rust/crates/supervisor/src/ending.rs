@@ -4,7 +4,7 @@
 
 use crate::stage::{Stage, LAST_GRACE};
 use crate::supervisor::Supervisor;
-use crate::worker_handle::{Phase, WorkerHandle};
+use crate::worker_handle::Phase;
 use crate::{Event, Failure};
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ impl Supervisor {
         match self.server.listen() {
             Ok(()) => {
                 self.stage = Stage::Serving;
-                self.notify(Event::Listening(self.server.addresses().to_vec()));
+                self.reports.notify(Event::Listening(self.server.addresses().to_vec()));
             }
             Err(e) => self.fail(Failure::Listen, e, now),
         }
@@ -27,7 +27,7 @@ impl Supervisor {
 
     /// It cannot be started.
     pub(crate) fn fail(&mut self, kind: Failure, message: String, now: Instant) {
-        self.kill_workers("the server cannot start");
+        self.staff.kill("the server cannot start");
         for zygote in self.zygotes.values_mut() {
             zygote.give_up(now, true);
         }
@@ -45,9 +45,8 @@ impl Supervisor {
         self.server.leave();
         self.stage = Stage::Leaving(Self::after(now, self.options.drain_delay), seconds);
         self.look_at_ending(now);
-        self.next_reload = None;
-        let preparing = self.generations.iter().find(|(_, g)| g.is_preparing()).map(|(&number, _)| number);
-        if let Some(number) = preparing {
+        self.generations.take_waiting();
+        if let Some(number) = self.generations.preparing() {
             self.generation_failed(number, Failure::Load, "the server stops".to_owned(), now);
         }
     }
@@ -57,7 +56,7 @@ impl Supervisor {
         if matches!(self.stage, Stage::Over(_)) {
             return;
         }
-        self.kill_workers("the server ends at once");
+        self.staff.kill("the server ends at once");
         for zygote in self.zygotes.values_mut() {
             zygote.kill();
         }
@@ -68,16 +67,10 @@ impl Supervisor {
         self.stage = Stage::Killing(now + KILLING, told);
     }
 
-    fn kill_workers(&mut self, why: &'static str) {
-        for worker in self.workers.values_mut() {
-            worker.kill(why);
-        }
-    }
-
     /// All workers are to end, but for the last one.
     fn dismiss(&mut self, deadline: Instant) {
         let last = self.last_worker();
-        for (&id, worker) in &mut self.workers {
+        for (id, worker) in self.staff.iter_mut() {
             match worker.phase {
                 Phase::Starting => worker.kill("the server ends"),
                 Phase::Serving | Phase::Retiring if Some(id) != last => worker.stop(deadline, false),
@@ -89,15 +82,16 @@ impl Supervisor {
     /// Of workers that have loaded the app by themselves, the one that is to run its stop hooks when the others are
     /// gone.
     fn last_worker(&self) -> Option<u32> {
-        let current = self.current.filter(|number| self.generations.get(number).is_some_and(|g| g.spawns))?;
-        let serves = |worker: &WorkerHandle| worker.generation == current && worker.phase == Phase::Serving;
-        self.workers.iter().find(|(_, worker)| serves(worker)).map(|(&id, _)| id)
+        let current = self.generations.current()?;
+        let spawns = self.generations.get(current)?.spawns;
+        let mut serving = self.staff.of(current).filter(|(_, worker)| worker.phase == Phase::Serving);
+        serving.next().filter(|_| spawns).map(|(id, _)| id)
     }
 
     fn dismiss_last(&mut self, deadline: Instant) {
         let last = self.last_worker();
-        let only = self.workers.values().filter(|worker| worker.process.is_some()).count() == 1;
-        if let Some(worker) = last.filter(|_| only).and_then(|id| self.workers.get_mut(&id)) {
+        let only = self.staff.processes() == 1;
+        if let Some(worker) = last.filter(|_| only).and_then(|id| self.staff.get_mut(id)) {
             worker.stop(deadline, true);
         }
     }
@@ -130,12 +124,12 @@ impl Supervisor {
             self.dismiss_last(until.max(now + LAST_GRACE));
         }
         // a worker that was never forked is not waited for: it would be the zygote's, which goes next
-        let gone = self.workers.values().all(|worker| worker.process.is_none());
+        let gone = self.staff.processes() == 0;
         if let Stage::Dismissing(until) = self.stage {
             if gone {
                 self.stage = Stage::Closing;
                 for zygote in self.zygotes.values_mut() {
-                    let last = Some(zygote.generation) == self.current;
+                    let last = self.generations.is_current(zygote.generation);
                     match zygote.loader.loaded {
                         true => zygote.quit(until.max(now + LAST_GRACE), last),
                         false => zygote.kill(),

@@ -88,6 +88,14 @@ impl Generation {
         Some(now - self.since)
     }
 
+    /// When the clock must be looked at next.
+    pub fn due(&self) -> Option<Instant> {
+        match self.stage {
+            GenerationStage::Preparing { deadline, .. } => Some(deadline.min(self.next_word)),
+            _ => self.restart,
+        }
+    }
+
     /// Whether it has not taken over yet.
     pub fn is_preparing(&self) -> bool {
         matches!(self.stage, GenerationStage::Preparing { .. })

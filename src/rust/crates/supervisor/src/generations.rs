@@ -1,310 +1,193 @@
-//! Loading the app, and taking over: the first time, at a reload, and when a zygote comes back with another app.
+//! All generations that have processes, the one that requests go to, and the reload that waits.
+//!
+//! Not for what is done about them, which takes the rest of the supervisor (`takeover`). Neighbour: `generation` (one of
+//! them).
 
 use crate::generation::{Generation, GenerationStage};
-use crate::source::Launch;
-use crate::supervisor::Supervisor;
-use crate::worker_handle::Phase;
-use crate::{Event, Failure, Parts, Source, Start};
-use engine::AppConfig;
-use shm::Channel;
-use std::io;
+use crate::source::{Launch, Source};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-impl Generation {
-    /// When the clock must be looked at next.
-    pub fn due(&self) -> Option<Instant> {
-        match self.stage {
-            GenerationStage::Preparing { deadline, .. } => Some(deadline.min(self.next_word)),
-            _ => self.restart,
-        }
-    }
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Generations {
+    all: BTreeMap<u32, Generation>,
+    current: Option<u32>,
+    waiting: Option<Source>,
+    last: u32,
 }
 
-impl Supervisor {
-    /// Begins a generation that takes over when `of` workers are ready.
-    pub(crate) fn prepare(&mut self, source: Source, of: usize) {
-        let now = Instant::now();
-        let number = self.next_generation();
-        let deadline = self.start_deadline(now);
-        let begun = match source {
-            Source::Command { program, args, env } => {
-                let launch = Launch::new(program, args, env, self.told.clone());
-                let spawns = self.options.start == Start::Spawn;
-                self.generations.insert(number, Generation::new(Some(launch.clone()), spawns, of, now, deadline));
-                // each worker loads the app by itself, or one for all
-                if spawns {
-                    Ok(())
-                } else {
-                    self.start_zygote(number, &launch, now)
-                }
-            }
-            Source::Zygote { channel, pid } => {
-                self.generations.insert(number, Generation::new(None, false, of, now, deadline));
-                match self.options.start {
-                    Start::Auto | Start::Fork => self.adopt_zygote(number, Channel::from(channel), pid, now),
-                    Start::Spawn => Err(io::Error::other("start = \"spawn\" needs an app in a file")),
-                }
-            }
-        };
-        if let Err(e) = begun {
-            self.generation_failed(number, Failure::System, e.to_string(), now);
-        }
+impl Generations {
+    /// One begins to load, and takes over when `of` workers are ready. Answers its number: they are counted from 1.
+    pub fn begin(&mut self, launch: Option<Launch>, spawns: bool, of: usize, now: Instant, deadline: Instant) -> u32 {
+        self.last += 1;
+        self.all.insert(self.last, Generation::new(launch, spawns, of, now, deadline));
+        self.last
     }
 
-    /// They are counted from 1.
-    fn next_generation(&mut self) -> u32 {
-        self.last_generation += 1;
-        self.last_generation
+    /// The generation of this number.
+    pub fn get(&self, number: u32) -> Option<&Generation> {
+        self.all.get(&number)
     }
 
-    /// The app of a generation has been loaded for the first time.
-    pub(crate) fn app_known(&mut self, number: u32, app: AppConfig, since: Instant, now: Instant) {
-        if let Err(why) = self.pool.add_generation(number, &app, None) {
-            return self.generation_failed(number, Failure::Load, why, now);
-        }
-        let Some(generation) = self.generations.get_mut(&number) else { return };
-        let parts = Parts::of(&app);
-        generation.app = Some(app);
-        let seconds = (now - since).as_secs_f64();
-        self.notify(Event::Loaded { generation: number, seconds, parts });
+    /// The same, to change it.
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut Generation> {
+        self.all.get_mut(&number)
     }
 
-    /// A zygote that was restarted has loaded another app than the one before: it begins a generation.
-    pub(crate) fn promote(&mut self, key: u32, app: AppConfig, now: Instant) {
-        let Some(zygote) = self.zygotes.get_mut(&key) else { return };
-        let old = zygote.generation;
-        let since = zygote.since;
-        let launch = self.generations.get_mut(&old).and_then(|generation| {
-            generation.zygote = None;
-            generation.launch.clone()
-        });
-        if Some(old) != self.current || self.generations.values().any(Generation::is_preparing) {
-            // what is being loaded has the change as well
-            return zygote.kill();
-        }
-        let number = self.next_generation();
-        if let Some(zygote) = self.zygotes.get_mut(&key) {
-            zygote.generation = number;
-        }
-        self.info("the app has changed: its workers are replaced");
-        let of = self.size.for_takeover(self.staff_of_current().count());
-        let mut generation = Generation::new(launch, false, of, now, self.start_deadline(now));
-        generation.zygote = Some(key);
-        self.generations.insert(number, generation);
-        self.app_known(number, app, since, now);
+    /// It does not come about. Whether there was one.
+    pub fn discard(&mut self, number: u32) -> bool {
+        self.all.remove(&number).is_some()
     }
 
-    /// A fresh worker has loaded another app than the others of its generation.
-    pub(crate) fn app_differs(&mut self, id: u32, now: Instant) {
-        let Some(worker) = self.workers.get_mut(&id) else { return };
-        worker.kill("it has loaded another app than those before it");
-        let number = worker.generation;
-        if self.generations.get(&number).is_some_and(Generation::is_preparing) {
-            let why = "the app changed while it was loaded".to_owned();
-            return self.generation_failed(number, Failure::Load, why, now);
-        }
-        if self.generations.values().any(Generation::is_preparing) {
-            return;
-        }
-        let Some(old) = self.generations.get(&number) else { return };
-        let (launch, spawns) = (old.launch.clone(), old.spawns);
-        self.info("the app has changed: its workers are replaced");
-        let of = self.size.for_takeover(self.staff_of_current().count());
-        let number = self.next_generation();
-        let deadline = self.start_deadline(now);
-        self.generations.insert(number, Generation::new(launch, spawns, of, now, deadline));
+    /// The numbers of all, the oldest first.
+    pub fn numbers(&self) -> Vec<u32> {
+        self.all.keys().copied().collect()
     }
 
-    /// Loads the app anew.
-    pub(crate) fn reload(&mut self, source: Source) {
-        if !self.stage.is_serving() {
-            return self.reload_failed("the server is starting or stopping".to_owned());
-        }
-        if self.generations.values().any(Generation::is_preparing) {
-            if self.next_reload.replace(source).is_some() {
-                self.reload_failed("another reload came after it".to_owned());
-            }
-            return;
-        }
-        self.server.reload_tls();
-        let of = self.size.for_takeover(self.staff_of_current().count());
-        self.prepare(source, of);
+    /// The one that requests go to.
+    pub fn current(&self) -> Option<u32> {
+        self.current
     }
 
-    fn reload_failed(&mut self, message: String) {
-        // with `stays`, the receiver of the event reports the failure itself
-        if !self.options.stays {
-            self.error(&format!("not reloaded: {message}"));
-        }
-        self.notify(Event::ReloadFailed { message });
+    /// Whether it is this one.
+    pub fn is_current(&self, number: u32) -> bool {
+        self.current == Some(number)
     }
 
-    fn reload_next(&mut self) {
-        if let Some(source) = self.next_reload.take() {
-            self.reload(source);
-        }
+    /// The one that prepares: there is one at most.
+    pub fn preparing(&self) -> Option<u32> {
+        self.all.iter().find(|(_, generation)| generation.is_preparing()).map(|(&number, _)| number)
     }
 
-    /// Gives the current generation a zygote.
-    pub(crate) fn adopt(&mut self, source: Source, now: Instant) {
-        let Some(number) = self.current.filter(|_| self.stage.needs_staff()) else { return };
-        let Source::Zygote { channel, pid } = source else { return self.error("a command cannot be adopted") };
-        if let Err(e) = self.adopt_zygote(number, Channel::from(channel), pid, now) {
-            self.error(&format!("the zygote {pid} cannot be adopted: {e}"));
-            self.notify(Event::ZygoteLost);
-        }
+    /// Whether this one prepares.
+    pub fn is_preparing(&self, number: u32) -> bool {
+        self.get(number).is_some_and(Generation::is_preparing)
     }
 
-    /// A generation that prepares has one more worker.
-    pub(crate) fn one_more_ready(&mut self, number: u32, of: usize, now: Instant) {
-        let ready = self.ready_of(number);
-        self.notify(Event::WorkerReady { ready, of });
-        if ready >= of {
-            self.take_over(number, now);
-        }
+    /// Where this one is in its life.
+    pub fn stage(&self, number: u32) -> Option<GenerationStage> {
+        self.get(number).map(|generation| generation.stage)
     }
 
-    fn ready_of(&self, number: u32) -> usize {
-        self.workers.values().filter(|w| w.generation == number && w.phase == Phase::Serving).count()
-    }
-
-    /// Requests go to this generation from now on.
-    fn take_over(&mut self, number: u32, now: Instant) {
-        self.pool.switch_to(number);
+    /// Requests go to this one from now on. Answers the one that they went to; there is none at the start, and none
+    /// when the app could not be loaded so far.
+    pub fn take_over(&mut self, number: u32) -> Option<u32> {
         let old = self.current.replace(number);
-        if let Some(generation) = self.generations.get_mut(&number) {
+        if let Some(generation) = self.all.get_mut(&number) {
             generation.stage = GenerationStage::Serving;
         }
-        self.size.set(self.ready_of(number));
-        self.replacing = None;
-        self.worn.clear();
-        self.look_for_unused = Self::after(now, self.options.check_unused);
-        if self.stage.is_starting() {
-            return self.open(now);
-        }
-        // there is none when the app could not be loaded so far
-        if let Some(generation) = old.and_then(|old| self.generations.get_mut(&old)) {
+        if let Some(generation) = old.and_then(|old| self.all.get_mut(&old)) {
             generation.stage = GenerationStage::Draining { dry: false };
             generation.restart = None;
         }
-        for worker in self.workers.values_mut().filter(|w| Some(w.generation) == old) {
-            match worker.phase {
-                Phase::Starting => worker.kill("the app was reloaded before it was ready"),
-                // the pool retires them as they run dry
-                Phase::Serving => worker.phase = Phase::Retiring,
-                _ => {}
-            }
-        }
-        self.info(&format!("reloaded: generation {number} serves"));
-        self.notify(Event::Reloaded { generation: number });
-        self.reload_next();
+        old
     }
 
-    /// A generation that another has taken the place of has no request left.
-    pub(crate) fn drained(&mut self, number: u32) {
-        if let Some(generation) = self.generations.get_mut(&number) {
+    /// One that another has taken the place of has no request left.
+    pub fn drained(&mut self, number: u32) {
+        if let Some(generation) = self.all.get_mut(&number) {
             generation.stage = GenerationStage::Draining { dry: true };
         }
-        for worker in self.workers.values_mut().filter(|w| w.generation == number && w.phase == Phase::Starting) {
-            worker.kill("its app is not served any more");
-        }
-        self.settle(Instant::now());
     }
 
-    /// Ends what is left of generations that are dry.
-    pub(crate) fn settle(&mut self, now: Instant) {
-        let dry: Vec<u32> = self
-            .generations
-            .iter()
-            .filter(|(number, generation)| {
-                generation.stage == GenerationStage::Draining { dry: true }
-                    && !self.workers.values().any(|worker| worker.generation == **number)
-            })
-            .map(|(&number, _)| number)
-            .collect();
-        for number in dry {
-            self.generations.remove(&number);
-            for zygote in self.zygotes.values_mut().filter(|zygote| zygote.generation == number) {
-                zygote.quit(Self::after(now, self.options.graceful_timeout), false);
-            }
-        }
+    /// Removes those that are dry and have no workers left. Answers their numbers.
+    pub fn settle(&mut self, has_workers: impl Fn(u32) -> bool) -> Vec<u32> {
+        let dry = |generation: &Generation| generation.stage == GenerationStage::Draining { dry: true };
+        let over = self.all.iter().filter(|(number, generation)| dry(generation) && !has_workers(**number));
+        let over: Vec<u32> = over.map(|(&number, _)| number).collect();
+        self.all.retain(|number, _| !over.contains(number));
+        over
     }
 
-    /// A generation does not come about; the one before goes on, if there is one.
-    pub(crate) fn generation_failed(&mut self, number: u32, kind: Failure, message: String, now: Instant) {
-        if self.stage.is_starting() {
-            if !self.options.stays || matches!(kind, Failure::Listen | Failure::System) {
-                return self.fail(kind, message, now);
-            }
-            self.open(now);
-        }
-        // when all ends, this one fails of that, and it has been told why
-        if !self.stage.needs_staff() {
-            return;
-        }
-        if self.generations.remove(&number).is_none() {
-            return;
-        }
-        self.pool.drop_generation(number);
-        for worker in self.workers.values_mut().filter(|worker| worker.generation == number) {
-            worker.kill("its app cannot be served");
-        }
-        for zygote in self.zygotes.values_mut().filter(|zygote| zygote.generation == number) {
-            zygote.give_up(now, false);
-        }
-        self.reload_failed(message);
-        self.reload_next();
+    /// Keeps what is to be loaded after what is being loaded now. Whether it takes the place of another.
+    pub fn put_off(&mut self, source: Source) -> bool {
+        self.waiting.replace(source).is_some()
     }
 
-    /// Restarts zygotes whose time has come, and ends generations that take too long to prepare.
-    pub(crate) fn look_at_generations(&mut self, now: Instant) {
-        self.report_slow_starts(now);
-        let due: Vec<u32> =
-            self.generations.iter().filter(|(_, g)| g.due().is_some_and(|at| at <= now)).map(|(&n, _)| n).collect();
-        for number in due {
-            let Some(generation) = self.generations.get_mut(&number) else { continue };
-            if generation.is_preparing() {
-                if self.ready_of(number) > 0 {
-                    // better few than none
-                    self.take_over(number, now);
-                } else {
-                    let why = format!("no worker was ready within {} s (start_timeout)", self.options.start_timeout);
-                    if self.stage.is_starting() {
-                        // a reload's failure is told anyway; before what becomes of its workers
-                        self.error(&why);
-                    }
-                    self.generation_failed(number, Failure::WorkerStart, why, now);
-                }
-                continue;
-            }
-            generation.restart = None;
-            let Some(launch) = generation.launch.clone() else { continue };
-            if !self.stage.needs_staff() {
-                continue;
-            }
-            if let Err(e) = self.start_zygote(number, &launch, now) {
-                self.error(&format!("no new zygote: {e}"));
-                if let Some(generation) = self.generations.get_mut(&number) {
-                    generation.restart = Some(now + generation.losses.failure(now, Duration::ZERO).wait);
-                }
-            }
-        }
+    /// What was put off, if something was.
+    pub fn take_waiting(&mut self) -> Option<Source> {
+        self.waiting.take()
     }
 
-    /// Says of generations that prepare for long that they still do, and how long they may.
-    fn report_slow_starts(&mut self, now: Instant) {
-        let mut slow = Vec::new();
-        for generation in self.generations.values_mut() {
-            let Some(took) = generation.has_word(now) else { continue };
-            slow.push((if generation.app.is_some() { "its workers start" } else { "it is loaded" }, took));
-        }
-        let most = self.options.start_timeout;
-        let most = if most > 0.0 { format!("{most} s") } else { "0, for as long as it takes".to_owned() };
-        for (doing, took) in slow {
-            let seconds = took.as_secs_f64();
-            self.info(&format!(
-                "the app is still on its way after {seconds:.0} s: {doing}, within `start_timeout` = {most}"
-            ));
-        }
+    /// Those for which the clock has come.
+    pub fn due_by(&self, now: Instant) -> Vec<u32> {
+        self.all.iter().filter(|(_, g)| g.due().is_some_and(|at| at <= now)).map(|(&number, _)| number).collect()
+    }
+
+    /// When the clock must be looked at next.
+    pub fn due(&self) -> Option<Instant> {
+        self.all.values().filter_map(Generation::due).min()
+    }
+
+    /// Of those that prepare for long: what each does, and for how long it has been preparing, as often as that is to
+    /// be said.
+    pub fn slow(&mut self, now: Instant) -> Vec<(&'static str, Duration)> {
+        let doing =
+            |generation: &Generation| if generation.app.is_some() { "its workers start" } else { "it is loaded" };
+        self.all.values_mut().filter_map(|g| g.has_word(now).map(|took| (doing(g), took))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEADLINE: Duration = Duration::from_secs(100);
+
+    fn begin(generations: &mut Generations, now: Instant) -> u32 {
+        generations.begin(None, true, 2, now, now + DEADLINE)
+    }
+
+    #[test]
+    fn one_prepares_takes_over_and_drains() {
+        let now = Instant::now();
+        let mut generations = Generations::default();
+        let first = begin(&mut generations, now);
+        assert_eq!((first, generations.current(), generations.preparing()), (1, None, Some(1)));
+        assert_eq!(generations.take_over(first), None);
+        assert_eq!((generations.current(), generations.preparing()), (Some(1), None));
+        let second = begin(&mut generations, now);
+        assert_eq!(generations.take_over(second), Some(1));
+        assert_eq!(generations.stage(1), Some(GenerationStage::Draining { dry: false }));
+        assert!(generations.settle(|_| false).is_empty());
+        generations.drained(1);
+        assert!(generations.settle(|number| number == 1).is_empty());
+        assert_eq!(generations.settle(|_| false), [1]);
+        assert_eq!((generations.numbers(), generations.stage(2)), (vec![2], Some(GenerationStage::Serving)));
+    }
+
+    #[test]
+    fn a_number_is_not_used_again() {
+        let now = Instant::now();
+        let mut generations = Generations::default();
+        let failed = begin(&mut generations, now);
+        assert!(generations.discard(failed) && !generations.discard(failed));
+        assert_eq!(begin(&mut generations, now), failed + 1);
+    }
+
+    #[test]
+    fn the_last_reload_that_was_put_off_counts() {
+        let source = |program: &str| Source::Command { program: program.into(), args: Vec::new(), env: Vec::new() };
+        let mut generations = Generations::default();
+        assert!(!generations.put_off(source("one")));
+        assert!(generations.put_off(source("two")));
+        let waiting = generations.take_waiting();
+        assert!(matches!(&waiting, Some(Source::Command { program, .. }) if program == "two"), "{waiting:?}");
+        assert!(generations.take_waiting().is_none());
+    }
+
+    #[test]
+    fn one_that_prepares_for_long_is_spoken_of_until_its_deadline() {
+        let now = Instant::now();
+        let mut generations = Generations::default();
+        let number = begin(&mut generations, now);
+        let due = generations.due().unwrap();
+        assert!(due > now && due < now + DEADLINE);
+        assert!(generations.slow(now).is_empty());
+        assert_eq!((generations.due_by(due), generations.slow(due)), (vec![number], vec![("it is loaded", due - now)]));
+        assert!(generations.slow(due).is_empty());
+        assert_eq!(generations.due_by(now + DEADLINE), [number]);
+        assert!(generations.slow(now + DEADLINE).is_empty());
     }
 }

@@ -18,8 +18,7 @@ impl Supervisor {
     /// Asks the worker with this process id to look at itself.
     pub(crate) fn inspect(&mut self, pid: i32, what: Inspection, asker: Asker, now: Instant) {
         let number = self.next_number();
-        let is_meant = |worker: &&mut WorkerHandle| worker.process.as_ref().is_some_and(|process| process.pid() == pid);
-        let Some(worker) = self.workers.values_mut().find(is_meant) else {
+        let Some((_, worker)) = self.staff.with_process(pid) else {
             return asker.say(Err(format!("there is no worker with process id {pid}")));
         };
         if worker.phase != Phase::Serving {
@@ -41,12 +40,12 @@ impl Supervisor {
 
     /// When one that is under way is given up.
     pub(crate) fn inspections_due(&self) -> Option<Instant> {
-        self.workers.values().filter_map(|worker| Some(worker.inspection.as_ref()?.deadline)).min()
+        self.staff.iter().filter_map(|(_, worker)| Some(worker.inspection.as_ref()?.deadline)).min()
     }
 
     /// Gives up what takes too long.
     pub(crate) fn look_at_inspections(&mut self, now: Instant) {
-        for worker in self.workers.values_mut() {
+        for (_, worker) in self.staff.iter_mut() {
             if let Some(late) = worker.inspection.take_if(|inspection| inspection.deadline <= now) {
                 late.asker.say(Err(format!(
                     "{} runs one handler for longer than that takes: it is looked at between requests",

@@ -5,7 +5,6 @@
 //! `shm` (links and channels), `wire` (what is said on channels).
 #![forbid(unsafe_code)]
 
-mod alarm;
 mod asker;
 mod board;
 mod ended;
@@ -13,21 +12,26 @@ mod ending;
 mod event;
 mod generation;
 mod generations;
+mod inbox;
 mod inspection;
 mod leftovers;
 mod loader;
 mod options;
+mod os;
 mod outlet;
 mod policy;
-mod process;
+mod recycling;
+mod reports;
 mod scratch;
 mod service;
 mod source;
 mod staff;
 mod stage;
 mod supervisor;
+mod takeover;
 mod turnover;
 mod worker_handle;
+mod workers;
 mod zygote;
 mod zygotes;
 

@@ -1,13 +1,15 @@
 //! A server with its processes, as whoever started it sees it.
 
-use crate::alarm::Alarm;
 use crate::asker::{Asker, Tell};
 use crate::board::Board;
+use crate::inbox::{Command, Inbox};
+use crate::os::check_system;
 use crate::outlet::{Outlet, Wake};
-use crate::process::check_system;
-use crate::supervisor::{Command, Supervisor};
+use crate::reports::Reports;
+use crate::supervisor::Supervisor;
 use crate::{Event, Failure, PoolOptions, Source, Start};
 use engine::{Action, Address, Commands, Gauge, Log, Server, Settings, Snapshot, StartError};
+use shm::Alarm;
 use std::fmt;
 use std::io;
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -77,7 +79,9 @@ impl Service {
         let (tell, events) = channel();
         let outlet = Outlet { events: tell, wake };
         let last_words = outlet.clone();
-        let supervisor = Supervisor::new(server, options, told, inbox, alarm.clone(), board.clone(), outlet)?;
+        let inbox = Inbox::new(&server, inbox, alarm.clone())?;
+        let reports = Reports::new(&server, board.clone(), outlet);
+        let supervisor = Supervisor::new(server, options, told, inbox, reports);
         // processes that are started ask the system to be killed with the thread that starts them: it lasts as long as
         // they
         let thread = std::thread::Builder::new().name("drover-supervisor".into()).spawn(move || {

@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use crate::loader::Loader;
-use crate::process::Process;
+use crate::os::Process;
 use crate::scratch::Scratch;
 
 /// What a zygote is made of.

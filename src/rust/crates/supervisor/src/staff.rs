@@ -1,433 +1,161 @@
-//! Workers: starting as many as there should be, what they tell, and what follows when one ends.
+//! The workers that there are, and those that have ended until it is known how.
+//!
+//! Not for what is done about them, which takes the rest of the supervisor (`workers`, `turnover`). Neighbours:
+//! `worker_handle` (one of them), `policy` (when others may be started after failures).
 
-use crate::board::resident;
 use crate::ended::Ended;
-use crate::generation::{Generation, GenerationStage};
-use crate::policy::Wear;
-use crate::process::{Exit, Process};
-use crate::supervisor::Supervisor;
+use crate::policy::{Backoff, Setback};
 use crate::worker_handle::{Phase, Pressed, WorkerHandle};
-use crate::zygote::Zygote;
-use crate::Failure;
-use engine::{Level, Restart, Runner, Seat};
-use rustix::io::Errno;
-use shm::{Channel, LinkFds, ServerEnd};
-use std::io;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use wire::control::{WorkerNews, ZygoteNews, ZygoteOrder};
 
-/// How long the zygote's word about the end of a worker is waited for.
-const EXPLANATION: Duration = Duration::from_millis(500);
-/// How long a process may take to end that has closed its channel or said that it will end.
-const LEAVING: Duration = Duration::from_secs(1);
-/// How long a worker may take to end after SIGTERM.
-const TERMINATION: Duration = Duration::from_secs(2);
 /// Why a worker is terminated that was asked to end.
 const LATE: &str = "it did not end in time when it was asked to";
-/// Messages that are read from one worker at a time, so that one that talks without end does not keep others waiting.
-const AT_A_TIME: usize = 64;
 
-impl Supervisor {
-    /// Starts workers where there are fewer than there should be.
-    pub(crate) fn staff(&mut self, now: Instant) {
-        self.look_at_staff = None;
-        if !self.stage.needs_staff() {
-            return self.pool.set_growable(false);
+/// See the module.
+#[derive(Debug)]
+pub struct Staff {
+    workers: BTreeMap<u32, WorkerHandle>,
+    /// those whose exit status the zygote has not reported yet
+    unexplained: Vec<Ended>,
+    deaths: Backoff,
+    forks: Backoff,
+    /// when those that are missing may be started
+    blocked_until: Option<Instant>,
+}
+
+impl Staff {
+    /// Without any.
+    pub fn new() -> Self {
+        Staff {
+            workers: BTreeMap::new(),
+            unexplained: Vec::new(),
+            deaths: Backoff::of_deaths(),
+            forks: Backoff::of_forks(),
+            blocked_until: None,
         }
-        self.relieve();
-        let numbers: Vec<u32> = self.generations.keys().copied().collect();
-        for number in numbers {
-            let Some(generation) = self.generations.get(&number) else { continue };
-            let wanted = match generation.stage {
-                GenerationStage::Preparing { of, .. } => of,
-                GenerationStage::Serving => self.size.target(),
-                // what waits for it must not wait for ever when its last worker has died
-                GenerationStage::Draining { dry } => usize::from(!dry),
-            };
-            // those that end count, too: they were retired because nothing waits
-            let draining = matches!(generation.stage, GenerationStage::Draining { .. });
-            let counts = |(id, worker): &(&u32, &WorkerHandle)| {
-                worker.generation == number && (draining || worker.is_staff()) && self.replacing != Some(**id)
-            };
-            let missing = wanted.saturating_sub(self.workers.iter().filter(counts).count());
-            if missing == 0 {
-                continue;
-            }
-            // one that prepares fails with its first worker instead
-            if !generation.is_preparing() {
-                let blocked = self.deaths.blocked_until(now).max(self.forks.blocked_until(now));
-                if blocked.is_some() {
-                    self.look_at_staff = blocked;
-                    continue;
-                }
-            }
-            for _ in 0..missing {
-                if !self.start_worker(number, now) {
-                    break;
-                }
-            }
-        }
-        let staff = self.workers.values().filter(|w| Some(w.generation) == self.current && w.is_staff()).count();
-        self.pool.set_growable(staff < self.options.n_max);
     }
 
-    /// Starts one worker; `false` when that is not possible now.
-    fn start_worker(&mut self, number: u32, now: Instant) -> bool {
-        let Some(generation) = self.generations.get(&number) else { return false };
-        let spawns = generation.spawns;
-        if !spawns && !self.zygote_of(number).is_some_and(|zygote| zygote.loader.loaded) {
-            return false;
-        }
-        let launch = generation.launch.clone();
-        let id = self.next_number();
-        let worker = WorkerHandle::new(number, now, self.start_deadline(now));
+    /// One more, of this number.
+    pub fn add(&mut self, id: u32, worker: WorkerHandle) {
         self.workers.insert(id, worker);
-        let started = match launch.filter(|_| spawns) {
-            Some(launch) => launch.start(self.leftovers.scratch(id)).map(|(loader, process)| {
-                if let Some(worker) = self.workers.get_mut(&id) {
-                    worker.loader = Some(loader);
-                    worker.pid = Some(process.pid());
-                    worker.process = Some(process);
-                }
-            }),
-            None => self.order(id, number),
-        };
-        if let Err(e) = started {
-            self.fork_failed(number, Some(id), &format!("cannot start a worker: {e}"), now);
-            return false;
-        }
-        true
     }
 
-    /// A process that has loaded the app is a worker from now on, instead of a zygote.
-    pub(crate) fn first_worker(&mut self, zygote: Zygote, now: Instant) {
-        let id = self.next_number();
-        let number = zygote.generation;
-        let mut worker = WorkerHandle::new(number, now, self.start_deadline(now));
-        worker.pid = Some(zygote.process.pid());
-        (worker.process, worker.loader) = (Some(zygote.process), Some(zygote.loader));
-        self.workers.insert(id, worker);
-        if let Err(e) = self.order(id, number) {
-            self.fork_failed(number, Some(id), &format!("cannot start a worker: {e}"), now);
-        }
+    /// The worker of this number.
+    pub fn get(&self, id: u32) -> Option<&WorkerHandle> {
+        self.workers.get(&id)
     }
 
-    /// Gives a worker its link and control channel, by way of the process that is to fork or become it.
-    fn order(&mut self, id: u32, generation: u32) -> io::Result<()> {
-        let (ours, theirs) = Channel::pair()?;
-        let (end, link) = ServerEnd::new()?;
-        let in_c = self.generations.get(&generation).is_some_and(Generation::has_c_handlers);
-        let c = in_c.then(ServerEnd::new).transpose()?;
-        let (c_end, c_link) = c.unzip();
-        let links: Vec<&LinkFds> = [&link].into_iter().chain(&c_link).collect();
-        let timers = !self.has_timers(generation);
-        let zygote = self.generations.get(&generation).and_then(|g| g.zygote).and_then(|z| self.zygotes.get(&z));
-        let Some(worker) = self.workers.get_mut(&id) else { return Ok(()) };
-        let (loader, order) = match (&worker.loader, zygote) {
-            (Some(loader), _) => (loader, ZygoteOrder::Become { worker: id, generation, timers }),
-            (None, Some(zygote)) => (&zygote.loader, ZygoteOrder::Fork { worker: id, generation, timers }),
-            (None, None) => return Err(io::Error::other("there is no zygote")),
-        };
-        loader.order(order, &theirs, &links)?;
-        (worker.channel, worker.end, worker.c_end) = (Some(ours), Some(end), c_end);
-        worker.timers = timers;
-        Ok(())
+    /// The same, to change it.
+    pub fn get_mut(&mut self, id: u32) -> Option<&mut WorkerHandle> {
+        self.workers.get_mut(&id)
     }
 
-    /// Whether a worker of this generation has the app's timers, and is not about to go.
-    fn has_timers(&self, generation: u32) -> bool {
-        let has = |(id, worker): (&u32, &WorkerHandle)| {
-            worker.generation == generation && worker.timers && worker.is_staff() && self.replacing != Some(*id)
-        };
-        self.workers.iter().any(has)
+    /// It is none any more.
+    pub fn remove(&mut self, id: u32) -> Option<WorkerHandle> {
+        self.workers.remove(&id)
     }
 
-    /// A worker cannot be made: neither the zygote nor the system is to be tried too often.
-    pub(crate) fn fork_failed(&mut self, generation: u32, worker: Option<u32>, why: &str, now: Instant) {
-        if let Some(mut worker) = worker.and_then(|worker| self.workers.remove(&worker)) {
-            worker.kill("it could not be started");
-        }
-        if self.generations.get(&generation).is_some_and(|g| g.is_preparing()) {
-            return self.generation_failed(generation, Failure::System, why.to_owned(), now);
-        }
-        let setback = self.forks.failure(now, Duration::ZERO);
-        if setback.tell {
-            self.error(&format!("{why}; tried again in {} s", setback.wait.as_secs_f64()));
-        }
+    /// The one with this process.
+    pub fn with_process(&mut self, pid: i32) -> Option<(u32, &mut WorkerHandle)> {
+        let is_meant = |worker: &WorkerHandle| worker.process.as_ref().is_some_and(|process| process.pid() == pid);
+        self.workers.iter_mut().find(|(_, worker)| is_meant(worker)).map(|(&id, worker)| (id, worker))
     }
 
-    /// The zygote has forked a worker.
-    pub(crate) fn forked(&mut self, id: u32, pid: i32, now: Instant) {
-        let process = Process::open(pid);
-        let Some(worker) = self.workers.get_mut(&id) else {
-            // it is not wanted any more
-            return process.iter().for_each(Process::kill);
-        };
-        worker.pid = Some(pid);
-        match process {
-            Ok(process) => {
-                worker.process = Some(process);
-                match worker.phase {
-                    // it was not wanted any more before it was there
-                    Phase::Stopping(Pressed::Killed) => worker.kill("it is not needed any more"),
-                    _ => self.seat(id, now),
-                }
-            }
-            // it has ended before it could be looked at
-            Err(e) if e.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => self.worker_ended(id, None, now),
-            Err(e) => {
-                let generation = worker.generation;
-                self.fork_failed(generation, Some(id), &format!("cannot watch a worker: {e}"), now);
-            }
-        }
+    /// All of them, the oldest first.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &WorkerHandle)> {
+        self.workers.iter().map(|(&id, worker)| (id, worker))
     }
 
-    /// Reads what a fresh process has sent before it is a worker.
-    pub(crate) fn receive_from_loader(&mut self, id: u32, now: Instant) {
-        let mut message = Vec::new();
-        while let Some(loader) = self.workers.get_mut(&id).and_then(|worker| worker.loader.as_mut()) {
-            if !loader.receive(&mut message) {
-                break;
-            }
-            let failure = match ZygoteNews::decode(&message) {
-                Ok(ZygoteNews::App(piece)) => loader.add_piece(piece).err(),
-                Ok(ZygoteNews::Loaded) => match loader.finish() {
-                    Ok(app) => {
-                        self.worker_loaded(id, app, now);
-                        None
-                    }
-                    Err(why) => Some(why),
-                },
-                Ok(ZygoteNews::LoadFailed(why)) => Some(why.to_owned()),
-                // what it holds is its own
-                Ok(_) => None,
-                Err(e) => Some(format!("it sent nonsense: {e}")),
-            };
-            if let Some(why) = failure {
-                self.worker_failed(id, Failure::Load, why, now);
-            }
-        }
+    /// The same, to change them.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u32, &mut WorkerHandle)> {
+        self.workers.iter_mut().map(|(&id, worker)| (id, worker))
     }
 
-    /// A fresh process has loaded the app and can become a worker.
-    fn worker_loaded(&mut self, id: u32, app: engine::AppConfig, now: Instant) {
-        let Some(worker) = self.workers.get(&id) else { return };
-        let (number, since) = (worker.generation, worker.since);
-        let Some(generation) = self.generations.get(&number) else { return };
-        match &generation.app {
-            None => self.app_known(number, app, since, now),
-            Some(known) if known.routes_like(&app) => {}
-            Some(_) => return self.app_differs(id, now),
-        }
-        if !self.generations.contains_key(&number) {
-            return;
-        }
-        if let Err(e) = self.order(id, number) {
-            self.fork_failed(number, Some(id), &format!("cannot start a worker: {e}"), now);
-        }
+    /// Those of one generation.
+    pub fn of(&self, generation: u32) -> impl Iterator<Item = (u32, &WorkerHandle)> {
+        self.iter().filter(move |(_, worker)| worker.generation == generation)
     }
 
-    /// Reads what a worker has sent.
-    pub(crate) fn receive_from_worker(&mut self, id: u32, now: Instant) {
-        let mut message = Vec::new();
-        for _ in 0..AT_A_TIME {
-            let Some(worker) = self.workers.get_mut(&id) else { return };
-            if !worker.receive(&mut message) {
-                break;
-            }
-            match WorkerNews::decode(&message) {
-                Ok(WorkerNews::Ready) => {
-                    worker.ready = true;
-                    self.seat(id, now);
-                }
-                Ok(WorkerNews::StartFailed(why)) => {
-                    self.worker_failed(id, Failure::WorkerStart, why.to_owned(), now);
-                }
-                Ok(WorkerNews::Log { level, text }) => {
-                    self.log.of_worker(Level::from_number(level), worker.pid, text);
-                }
-                Ok(WorkerNews::Heap { collections, micros, bytes }) => {
-                    worker.stats.heap.store(bytes, std::sync::atomic::Ordering::Relaxed);
-                    self.count_collections(collections, micros);
-                }
-                Ok(WorkerNews::Report { number, piece, last }) => worker.has_reported(number, piece, last),
-                Ok(WorkerNews::NoReport { number, why }) => worker.does_not_report(number, why),
-                Err(e) => self.worker_failed(id, Failure::System, format!("it sent nonsense: {e}"), now),
-            }
-        }
-        if let Some(worker) = self.workers.get_mut(&id).filter(|worker| !worker.open && !worker.is_stopping()) {
-            let soon = now + LEAVING;
-            worker.deadline = Some(worker.deadline.map_or(soon, |deadline| deadline.min(soon)));
-        }
+    /// The same, to change them.
+    pub fn of_mut(&mut self, generation: u32) -> impl Iterator<Item = &mut WorkerHandle> {
+        self.workers.values_mut().filter(move |worker| worker.generation == generation)
     }
 
-    /// A worker has said that it cannot serve; it is about to end.
-    fn worker_failed(&mut self, id: u32, kind: Failure, why: String, now: Instant) {
-        let Some(worker) = self.workers.get_mut(&id) else { return };
-        let number = worker.generation;
-        // its zygote may not have told yet which process it is: then it is told when that ends
-        if worker.pid.is_some() && self.generations.get(&number).is_some_and(|g| g.is_preparing()) {
-            // before it is said that it was killed, which comes of it
-            let text = format!("{} cannot start: {why}", worker.name());
-            self.error(&text);
-            return self.generation_failed(number, kind, why, now);
-        }
-        worker.failure = Some(why);
-        worker.deadline = Some(now + LEAVING);
+    /// How many of a generation serve.
+    pub fn ready(&self, generation: u32) -> usize {
+        self.of(generation).filter(|(_, worker)| worker.phase == Phase::Serving).count()
     }
 
-    /// Has a worker serve that is ready and whose process is known.
-    fn seat(&mut self, id: u32, now: Instant) {
-        let Some(worker) = self.workers.get_mut(&id) else { return };
-        if !worker.ready || worker.phase != Phase::Starting {
-            return;
-        }
-        let Some(process) = &worker.process else { return };
-        match self.generations.get(&worker.generation).map(|g| g.stage) {
-            None | Some(GenerationStage::Draining { dry: true }) => {
-                return worker.kill("its app is not served any more");
-            }
-            _ => {}
-        }
-        let Some(end) = worker.end.take() else { return };
-        let wear = Wear::new(&self.options, now, u64::from(id) ^ (process.pid() as u64) << 32);
-        worker.stats.max_requests.store(wear.requests(), std::sync::atomic::Ordering::Relaxed);
-        self.pool.attach(Seat {
-            worker: id,
-            generation: worker.generation,
-            end,
-            c_end: worker.c_end.take(),
-            runner: Some(Runner::Process { pid: process.pid(), fd: process.fd().clone() }),
-            stats: worker.stats.clone(),
-        });
-        worker.wear = Some(wear);
-        worker.phase = Phase::Serving;
-        worker.deadline = None;
-        worker.since = now;
-        let (name, number) = (worker.name(), worker.generation);
-        self.info(&format!("{name} is ready"));
-        if let Some(GenerationStage::Preparing { of, .. }) = self.generations.get(&number).map(|g| g.stage) {
-            self.one_more_ready(number, of, now);
-        }
+    /// Kills all of them.
+    pub fn kill(&mut self, why: &'static str) {
+        self.workers.values_mut().for_each(|worker| worker.kill(why));
     }
 
-    /// The process of a worker is gone: `exit` says how, when that is known.
-    pub(crate) fn worker_ended(&mut self, id: u32, exit: Option<Exit>, now: Instant) {
-        // the last it said
-        self.receive_from_loader(id, now);
-        self.receive_from_worker(id, now);
-        let Some(worker) = self.workers.remove(&id) else { return };
-        if worker.wear.is_some() {
-            self.pool.gone(id);
-        }
-        let reaped = worker.process.as_ref().map_or(Exit::Unknown, |process| {
-            process.kill();
-            self.leftovers.sweep(process.pid());
-            process.reap()
-        });
-        if self.replacing == Some(id) {
-            self.replacing = None;
-        }
-        self.worn.retain(|&(worn, _)| worn != id);
-        let lived = if worker.wear.is_some() { now - worker.since } else { Duration::ZERO };
-        let ended = Ended {
-            worker: id,
-            name: worker.name(),
-            generation: worker.generation,
-            expected: worker.is_stopping(),
-            because: worker.ended_because,
-            failure: worker.failure,
-            hung: worker.hung,
-            deadline: now + EXPLANATION,
-        };
-        let preparing = self.generations.get(&ended.generation).is_some_and(|g| g.is_preparing());
-        if !ended.expected && !preparing && self.stage.needs_staff() {
-            let setback = self.deaths.failure(now, lived);
-            if setback.tell {
-                let (n, wait) = (setback.failures, setback.wait.as_secs_f64());
-                self.error(&format!("workers keep ending ({n} within 10 s): the next one starts in {wait} s"));
-            }
-        }
-        let known = exit.or_else(|| (reaped != Exit::Unknown).then_some(reaped));
-        match known {
-            Some(exit) => self.conclude(ended, exit, now),
-            None if self.zygote_of(ended.generation).is_some() => self.unexplained.push(ended),
-            None => self.conclude(ended, Exit::Unknown, now),
-        }
-        self.settle(now);
+    /// Kills those of a generation that do not serve yet.
+    pub fn kill_starting(&mut self, generation: u32, why: &'static str) {
+        self.of_mut(generation).filter(|worker| worker.phase == Phase::Starting).for_each(|worker| worker.kill(why));
     }
 
-    /// The zygote has told how a worker has ended.
-    pub(crate) fn explained(&mut self, id: u32, exit: Exit, now: Instant) {
-        match self.unexplained.iter().position(|ended| ended.worker == id) {
-            Some(at) => {
-                let ended = self.unexplained.remove(at);
-                self.conclude(ended, exit, now);
-            }
-            None => self.worker_ended(id, Some(exit), now),
-        }
+    /// How many processes there are. A worker that was never forked has none: it is its zygote's to make.
+    pub fn processes(&self) -> usize {
+        self.workers.values().filter(|worker| worker.process.is_some()).count()
     }
 
-    /// A generation's zygote is gone: how its workers ended stays unknown, and those still to be forked are dropped.
-    pub(crate) fn unborn(&mut self, generation: u32, now: Instant) {
-        let (gone, rest) = self.unexplained.drain(..).partition(|ended| ended.generation == generation);
-        self.unexplained = rest;
-        let gone: Vec<Ended> = gone;
-        for ended in gone {
-            self.conclude(ended, Exit::Unknown, now);
-        }
+    /// Forgets those of a generation that were still to be forked, as its zygote is gone.
+    pub fn forget_unborn(&mut self, generation: u32) {
         self.workers.retain(|_, worker| worker.generation != generation || worker.process.is_some());
     }
 
-    /// Says what became of a worker.
-    fn conclude(&mut self, ended: Ended, exit: Exit, now: Instant) {
-        let Ended { name, generation, expected, because, failure, hung, .. } = ended;
-        if expected {
-            return self.info(&match (exit, because) {
-                // the signal is the server's own
-                (Exit::Signal(_) | Exit::Unknown, Some(why)) => format!("{name} was ended: {why}"),
-                _ => format!("{name} {exit}"),
-            });
-        }
-        self.count_restart(match exit {
-            _ if hung => Restart::Hung,
-            _ if failure.is_some() => Restart::Failed,
-            Exit::Signal(_) => Restart::Signal,
-            Exit::Status(_) => Restart::Exit,
-            Exit::Unknown => Restart::Failed,
-        });
-        match &failure {
-            Some(why) => self.error(&format!("{name} {exit}: {why}")),
-            // by SIGTERM, or quit()
-            None if exit == Exit::Status(0) => self.info(&format!("{name} ended by itself")),
-            None => self.error(&format!("{name} {exit}")),
-        }
-        if self.generations.get(&generation).is_some_and(|g| g.is_preparing()) {
-            let why = failure.unwrap_or_else(|| format!("{name} {exit} while it started"));
-            self.generation_failed(generation, Failure::WorkerStart, why, now);
-        }
+    /// A worker has ended that had served for so long.
+    pub fn died(&mut self, now: Instant, lived: Duration) -> Setback {
+        self.deaths.failure(now, lived)
     }
 
-    /// It has been killed by the engine, because of this.
-    pub(crate) fn stuck(&mut self, id: u32, why: String) {
-        if let Some(worker) = self.workers.get_mut(&id) {
-            worker.failure = Some(why);
-            worker.hung = true;
-        }
+    /// A worker could not be made, or not be used.
+    pub fn not_made(&mut self, now: Instant) -> Setback {
+        self.forks.failure(now, Duration::ZERO)
     }
 
-    /// A worker's resident memory in bytes.
-    pub(crate) fn memory_of(worker: &WorkerHandle) -> Option<u64> {
-        worker.process.as_ref().and_then(|process| resident(process.pid()))
+    /// All that are missing will be looked for.
+    pub fn unblock(&mut self) {
+        self.blocked_until = None;
     }
 
-    /// Presses workers whose time is over, and gives up waiting for explanations.
-    pub(crate) fn look_at_workers(&mut self, now: Instant) {
-        let termination = self.stage.last_grace().unwrap_or(TERMINATION);
+    /// Whether no worker may be started now, after too many have come to grief; then it is due when one may.
+    pub fn is_blocked(&mut self, now: Instant) -> bool {
+        self.blocked_until = self.deaths.blocked_until(now).max(self.forks.blocked_until(now));
+        self.blocked_until.is_some()
+    }
+
+    /// Keeps one that has ended until its zygote has reported how.
+    pub fn await_explanation(&mut self, ended: Ended) {
+        self.unexplained.push(ended);
+    }
+
+    /// The one of this number that waits for its explanation.
+    pub fn explained(&mut self, id: u32) -> Option<Ended> {
+        let at = self.unexplained.iter().position(|ended| ended.worker == id)?;
+        Some(self.unexplained.remove(at))
+    }
+
+    /// Those of a generation whose zygote is gone: none will be explained any more.
+    pub fn unexplained_of(&mut self, generation: u32) -> Vec<Ended> {
+        self.unexplained.extract_if(.., |ended| ended.generation == generation).collect()
+    }
+
+    /// Those that have waited for too long.
+    pub fn given_up(&mut self, now: Instant) -> Vec<Ended> {
+        self.unexplained.extract_if(.., |ended| ended.deadline <= now).collect()
+    }
+
+    /// Presses those whose time is over; after SIGTERM they have `termination` to end. Answers the generations of
+    /// those that were never forked: they are dropped.
+    pub fn press(&mut self, now: Instant, termination: Duration, start_timeout: f64) -> Vec<u32> {
         let mut unborn = Vec::new();
-        for (&id, worker) in &mut self.workers {
+        self.workers.retain(|_, worker| {
             if worker.deadline.is_none_or(|deadline| deadline > now) {
-                continue;
+                return true;
             }
             match worker.phase {
                 Phase::Stopping(Pressed::Asked) => worker.terminate(now + termination, LATE),
@@ -436,29 +164,114 @@ impl Supervisor {
                     worker.deadline = None;
                     worker.failure.get_or_insert_with(|| match (worker.phase, worker.open) {
                         (Phase::Starting, true) => {
-                            format!("it was not ready within {} s (start_timeout)", self.options.start_timeout)
+                            format!("it was not ready within {start_timeout} s (start_timeout)")
                         }
                         _ => "it closed its control channel".to_owned(),
                     });
                     match &worker.process {
                         Some(process) => process.kill(),
-                        None => unborn.push((id, worker.generation)),
+                        None => {
+                            unborn.push(worker.generation);
+                            return false;
+                        }
                     }
                 }
             }
+            true
+        });
+        unborn
+    }
+
+    /// When the clock must be looked at next.
+    pub fn due(&self) -> Option<Instant> {
+        let deadlines = self.workers.values().filter_map(|worker| worker.deadline);
+        deadlines.chain(self.unexplained.iter().map(|ended| ended.deadline)).chain(self.blocked_until).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START_TIMEOUT: f64 = 9.0;
+    const TERMINATION: Duration = Duration::from_secs(2);
+
+    fn staff(now: Instant) -> Staff {
+        let mut staff = Staff::new();
+        for (id, generation) in [(1, 1), (2, 1), (3, 2)] {
+            staff.add(id, WorkerHandle::new(generation, now, now + Duration::from_secs_f64(START_TIMEOUT)));
         }
-        // a zygote that does not fork is no good
-        for (id, number) in unborn {
-            self.workers.remove(&id);
-            if let Some(zygote) = self.zygote_of(number) {
-                zygote.process.kill();
-            }
+        staff
+    }
+
+    fn ended(worker: u32, generation: u32, deadline: Instant) -> Ended {
+        Ended {
+            worker,
+            name: format!("worker {worker}"),
+            generation,
+            expected: false,
+            because: None,
+            failure: None,
+            hung: false,
+            deadline,
         }
-        let given_up;
-        (given_up, self.unexplained) = self.unexplained.drain(..).partition(|ended| ended.deadline <= now);
-        let given_up: Vec<Ended> = given_up;
-        for ended in given_up {
-            self.conclude(ended, Exit::Unknown, now);
+    }
+
+    #[test]
+    fn workers_that_are_not_forked_in_time_are_dropped() {
+        let now = Instant::now();
+        let mut staff = staff(now);
+        staff.get_mut(2).unwrap().deadline = None;
+        assert_eq!(staff.due(), Some(now + Duration::from_secs(9)));
+        assert!(staff.press(now, TERMINATION, START_TIMEOUT).is_empty());
+        assert_eq!(staff.press(now + Duration::from_secs(9), TERMINATION, START_TIMEOUT), [1, 2]);
+        assert_eq!((staff.iter().map(|(id, _)| id).collect::<Vec<_>>(), staff.due()), (vec![2], None));
+    }
+
+    #[test]
+    fn who_was_asked_to_end_is_terminated_and_then_killed() {
+        let now = Instant::now();
+        let mut staff = staff(now);
+        staff.kill_starting(2, "not needed");
+        staff.get_mut(1).unwrap().stop(now, false);
+        let phase = |staff: &Staff, id| staff.get(id).unwrap().phase;
+        staff.press(now, TERMINATION, START_TIMEOUT);
+        assert_eq!(phase(&staff, 1), Phase::Stopping(Pressed::Terminated));
+        assert_eq!(staff.get(1).unwrap().deadline, Some(now + TERMINATION));
+        staff.press(now + TERMINATION, TERMINATION, START_TIMEOUT);
+        assert_eq!(phase(&staff, 1), Phase::Stopping(Pressed::Killed));
+        assert_eq!((phase(&staff, 2), phase(&staff, 3)), (Phase::Starting, Phase::Stopping(Pressed::Killed)));
+        let because = [1, 3].map(|id| staff.get(id).unwrap().ended_because);
+        assert_eq!(because, [Some(LATE), Some("not needed")]);
+    }
+
+    #[test]
+    fn those_that_ended_are_explained_once() {
+        let now = Instant::now();
+        let mut staff = Staff::new();
+        for (id, generation, seconds) in [(1, 1, 1), (2, 2, 2), (3, 1, 3), (4, 2, 4)] {
+            staff.await_explanation(ended(id, generation, now + Duration::from_secs(seconds)));
         }
+        let ids = |ended: Vec<Ended>| ended.iter().map(|ended| ended.worker).collect::<Vec<_>>();
+        assert_eq!(staff.due(), Some(now + Duration::from_secs(1)));
+        assert_eq!(staff.explained(2).map(|ended| ended.name), Some("worker 2".to_owned()));
+        assert!(staff.explained(2).is_none());
+        assert_eq!(ids(staff.given_up(now + Duration::from_secs(1))), [1]);
+        assert_eq!(ids(staff.unexplained_of(1)), [3]);
+        assert_eq!(ids(staff.given_up(now + Duration::from_secs(9))), [4]);
+        assert_eq!(staff.due(), None);
+    }
+
+    #[test]
+    fn a_wait_after_failures_is_due_at_its_end() {
+        let now = Instant::now();
+        let mut staff = Staff::new();
+        assert!(!staff.is_blocked(now));
+        let wait = staff.not_made(now).wait;
+        assert!(staff.is_blocked(now));
+        assert_eq!(staff.due(), Some(now + wait));
+        staff.unblock();
+        assert_eq!(staff.due(), None);
+        assert!(!staff.is_blocked(now + wait));
     }
 }

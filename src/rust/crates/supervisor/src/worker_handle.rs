@@ -3,10 +3,11 @@
 //! Starting -> Serving -> Retiring -> Stopping, in this order; some are left out, and it may end in any of them.
 
 use crate::asker::UnderWay;
+use crate::board::Note;
 use crate::loader::{receive, Loader};
+use crate::os::Process;
 use crate::policy::Wear;
-use crate::process::Process;
-use engine::WorkerStats;
+use engine::{WorkerState, WorkerStats};
 use shm::{Channel, ServerEnd};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -119,6 +120,17 @@ impl WorkerHandle {
     /// How it is called in the log.
     pub fn name(&self) -> String {
         self.pid.map_or_else(|| "a worker".to_owned(), |pid| format!("worker {pid}"))
+    }
+
+    /// For the board, once it has a process.
+    pub fn note(&self) -> Option<Note> {
+        let state = match self.phase {
+            Phase::Starting => WorkerState::Starting,
+            Phase::Serving => WorkerState::Idle,
+            Phase::Retiring | Phase::Stopping(_) => WorkerState::Retiring,
+        };
+        let (process, stats) = (self.process.clone()?, self.stats.clone());
+        Some(Note { process, generation: self.generation, state, stats, since: self.since })
     }
 
     /// Asks it to end by `deadline`. `last`: the server ends with it, and it runs the stop hooks of the app that it has

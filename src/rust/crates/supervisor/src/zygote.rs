@@ -1,7 +1,7 @@
 //! The server's side of a zygote: a process that has loaded the app and forks workers.
 
 use crate::loader::Loader;
-use crate::process::Process;
+use crate::os::Process;
 use std::time::{Duration, Instant};
 
 /// How long the hooks of an app may take that did not come to serve.

@@ -2,7 +2,7 @@
 
 use crate::generation::GenerationStage;
 use crate::loader::Loader;
-use crate::process::{Exit, Process};
+use crate::os::{Exit, Process};
 use crate::source::Launch;
 use crate::supervisor::Supervisor;
 use crate::zygote::Zygote;
@@ -44,7 +44,7 @@ impl Supervisor {
             since: now,
         };
         self.zygotes.insert(key, zygote);
-        if let Some(generation) = self.generations.get_mut(&generation) {
+        if let Some(generation) = self.generations.get_mut(generation) {
             generation.zygote = Some(key);
             generation.restart = None;
         }
@@ -52,7 +52,7 @@ impl Supervisor {
 
     /// That of a generation, while it is there.
     pub(crate) fn zygote_of(&self, generation: u32) -> Option<&Zygote> {
-        let key = self.generations.get(&generation)?.zygote?;
+        let key = self.generations.get(generation)?.zygote?;
         self.zygotes.get(&key)
     }
 
@@ -68,7 +68,7 @@ impl Supervisor {
                 Err(e) => {
                     zygote.process.kill();
                     let pid = zygote.process.pid();
-                    self.error(&format!("the zygote {pid} is killed: it sent nonsense: {e}"));
+                    self.reports.error(&format!("the zygote {pid} is killed: it sent nonsense: {e}"));
                     break;
                 }
             }
@@ -108,10 +108,10 @@ impl Supervisor {
 
     fn zygote_loaded(&mut self, key: u32, app: engine::AppConfig, since: Instant, now: Instant) {
         let Some(number) = self.zygotes.get(&key).map(|zygote| zygote.generation) else { return };
-        let Some(generation) = self.generations.get(&number) else { return };
+        let Some(generation) = self.generations.get(number) else { return };
         match &generation.app {
             None => self.app_known(number, app, since, now),
-            Some(known) if known.routes_like(&app) => self.info("the zygote is there again"),
+            Some(known) if known.routes_like(&app) => self.reports.info("the zygote is there again"),
             // the file has changed since: what this one forks is another generation
             Some(_) => self.promote(key, app, now),
         }
@@ -124,13 +124,14 @@ impl Supervisor {
         let Some(zygote) = self.zygotes.get_mut(&key) else { return };
         let Some(what) = zygote.loader.holds.take() else { return };
         let number = zygote.generation;
-        let Some(generation) = self.generations.get_mut(&number) else { return };
+        let Some(generation) = self.generations.get_mut(number) else { return };
         if self.options.start != Start::Auto || generation.launch.is_none() {
-            return self.error(&format!("forked workers cannot use what was opened before: {what}. {CURE}"));
+            return self.reports.error(&format!("forked workers cannot use what was opened before: {what}. {CURE}"));
         }
         generation.spawns = true;
         generation.zygote = None;
-        self.info(&format!("each worker loads the app by itself, as forks must not share what it has opened: {what}"));
+        self.reports
+            .info(&format!("each worker loads the app by itself, as forks must not share what it has opened: {what}"));
         let Some(zygote) = self.zygotes.remove(&key) else { return };
         self.first_worker(zygote, now);
     }
@@ -140,11 +141,11 @@ impl Supervisor {
         let Some(zygote) = self.zygotes.get_mut(&key) else { return };
         let number = zygote.generation;
         zygote.deadline = Some(now + LEAVING);
-        let Some(generation) = self.generations.get_mut(&number) else { return };
+        let Some(generation) = self.generations.get_mut(number) else { return };
         if generation.is_preparing() {
             self.generation_failed(number, Failure::Load, why, now);
         } else {
-            self.error(&format!("the app could not be loaded again: {why}"));
+            self.reports.error(&format!("the app could not be loaded again: {why}"));
         }
     }
 
@@ -156,7 +157,7 @@ impl Supervisor {
         zygote.process.kill();
         let exit = zygote.process.reap();
         self.unborn(zygote.generation, now);
-        let Some(generation) = self.generations.get_mut(&zygote.generation) else { return };
+        let Some(generation) = self.generations.get_mut(zygote.generation) else { return };
         if generation.zygote == Some(key) {
             generation.zygote = None;
         }
@@ -175,9 +176,9 @@ impl Supervisor {
         let restarts = generation.launch.is_some();
         generation.restart = restarts.then(|| now + wait);
         let serving = generation.stage == GenerationStage::Serving;
-        self.error(&format!("the zygote {} {exit}; its workers serve on", zygote.process.pid()));
+        self.reports.error(&format!("the zygote {} {exit}; its workers serve on", zygote.process.pid()));
         if serving && !restarts {
-            self.notify(Event::ZygoteLost);
+            self.reports.notify(Event::ZygoteLost);
         }
     }
 
@@ -193,10 +194,10 @@ impl Supervisor {
             if !told {
                 let seconds = self.options.start_timeout;
                 let why = format!("the app was not loaded within {seconds} s (start_timeout)");
-                if self.generations.get(&number).is_some_and(|g| g.is_preparing()) {
+                if self.generations.is_preparing(number) {
                     self.generation_failed(number, Failure::Load, why, now);
                 } else {
-                    self.error(&why);
+                    self.reports.error(&why);
                 }
             }
         }

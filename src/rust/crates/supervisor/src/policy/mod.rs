@@ -4,6 +4,6 @@ mod backoff;
 mod size;
 mod wear;
 
-pub use backoff::Backoff;
+pub use backoff::{Backoff, Setback};
 pub use size::{PoolSize, Unused};
 pub use wear::{Reason, Wear};

@@ -1,4 +1,4 @@
-//! Ends the supervisor's sleep from other threads: it sleeps in poll(2), on descriptors only.
+//! Wakes a thread that sleeps on descriptors, from other threads and processes.
 
 use rustix::event::{eventfd, EventfdFlags};
 use rustix::io::{read, write};
@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::task::Wake;
 
-/// Readable since it was last heard.
+/// A descriptor that is readable since it was last heard.
 #[derive(Debug)]
 pub struct Alarm(OwnedFd);
 
@@ -17,6 +17,11 @@ impl Alarm {
     /// When the system has no descriptors left.
     pub fn new() -> io::Result<Self> {
         Ok(Alarm(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+    }
+
+    /// The same one, of its descriptor, which another process gave.
+    pub(crate) fn of(fd: OwnedFd) -> Self {
+        Alarm(fd)
     }
 
     /// Ends the sleep, or the next one.
@@ -32,7 +37,7 @@ impl Alarm {
     }
 }
 
-/// As the waker of a queue for async readers, which the supervisor reads without a runtime.
+/// As the waker of a queue for async readers, which is read without a runtime.
 impl Wake for Alarm {
     fn wake(self: std::sync::Arc<Self>) {
         self.sound();

@@ -1,0 +1,212 @@
+//! Which workers go although nothing is wrong with them, and when to look for such: those that are worn, one after the
+//! other, and those that are not needed.
+//!
+//! Not for what a worker has done or holds: that is asked of the workers (`turnover`). Neighbours: `policy` (the number
+//! of workers, and how one wears).
+
+use crate::policy::{PoolSize, Reason, Unused};
+use crate::PoolOptions;
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// How often the memory of workers is looked at when it has a bound.
+const MEMORY: Duration = Duration::from_secs(1);
+
+/// See the module.
+#[derive(Debug)]
+pub struct Recycling {
+    size: PoolSize,
+    /// workers to be replaced, one after the other
+    worn: VecDeque<(u32, Reason)>,
+    /// the one whose replacement is being started
+    replaced: Option<u32>,
+    check_unused: Duration,
+    unused_due: Instant,
+    max_age: Duration,
+    /// when the memory of workers is looked at next, if it has a bound
+    memory_due: Option<Instant>,
+}
+
+impl Recycling {
+    /// For a server that starts.
+    pub fn new(options: &PoolOptions, now: Instant) -> Self {
+        Recycling {
+            size: PoolSize::new(options.n_min, options.n_max),
+            worn: VecDeque::new(),
+            replaced: None,
+            check_unused: Duration::from_secs_f64(options.check_unused),
+            unused_due: now,
+            max_age: Duration::from_secs_f64(options.max_age),
+            memory_due: (options.max_rss > 0).then_some(now),
+        }
+    }
+
+    /// How many workers there should be, without the one that is being replaced.
+    pub fn target(&self) -> usize {
+        self.size.target()
+    }
+
+    /// A new generation starts with as many workers as the one before has in use.
+    pub fn for_takeover(&self, serving: usize) -> usize {
+        self.size.for_takeover(serving)
+    }
+
+    /// Another generation has taken over, with this many workers: they are all fresh.
+    pub fn start_over(&mut self, workers: usize, now: Instant) {
+        self.size.set(workers);
+        self.worn.clear();
+        self.replaced = None;
+        self.unused_due = now + self.check_unused;
+    }
+
+    /// Requests wait and no worker is free.
+    pub fn grow(&mut self, waiting: usize, serving: usize, starting: usize, now: Instant) {
+        if !self.size.can_shrink() {
+            // the clock for unused workers stood still
+            self.unused_due = now + self.check_unused;
+        }
+        self.size.grow(waiting, serving, starting);
+    }
+
+    /// Whether it is time to look for workers that are not needed.
+    pub fn may_shrink(&self, now: Instant) -> bool {
+        self.size.can_shrink() && self.unused_due <= now
+    }
+
+    /// The workers to retire of those `unused`; there are `workers` in all.
+    pub fn shrink(&mut self, workers: usize, unused: Vec<Unused>, now: Instant) -> Vec<u32> {
+        self.unused_due = now + self.check_unused;
+        self.size.shrink(workers, unused, self.max_age)
+    }
+
+    /// Whether it is time to look at the memory of workers; then the next time is later.
+    pub fn weighs(&mut self, now: Instant) -> bool {
+        let due = self.memory_due.is_some_and(|due| due <= now);
+        if due {
+            self.memory_due = Some(now + MEMORY);
+        }
+        due
+    }
+
+    /// This worker is to be replaced.
+    pub fn replace(&mut self, id: u32, reason: Reason) {
+        if !self.lasts(id) {
+            return;
+        }
+        match reason {
+            // urgent: an interrupt may have left something behind, a thread is lost, or an operator waits
+            Reason::Late(_) | Reason::Blocked(_) | Reason::Asked => self.worn.push_front((id, reason)),
+            _ => self.worn.push_back((id, reason)),
+        }
+    }
+
+    /// Whether this worker is neither being replaced nor about to be.
+    pub fn lasts(&self, id: u32) -> bool {
+        !self.is_replaced(id) && !self.worn.iter().any(|&(worn, _)| worn == id)
+    }
+
+    /// Whether this worker is being replaced: it does not count any more.
+    pub fn is_replaced(&self, id: u32) -> bool {
+        self.replaced == Some(id)
+    }
+
+    /// This worker goes, or is gone, for whatever reason.
+    pub fn forget(&mut self, id: u32) {
+        self.replaced.take_if(|replaced| *replaced == id);
+        self.worn.retain(|&(worn, _)| worn != id);
+    }
+
+    /// The worker whose replacement begins now, of those that still `serve`: one at a time, so that there is never more
+    /// than one worker too many.
+    pub fn begin_next(&mut self, serves: impl Fn(u32) -> bool) -> Option<(u32, Reason)> {
+        while self.replaced.is_none() {
+            let (id, reason) = self.worn.pop_front()?;
+            if serves(id) {
+                self.replaced = Some(id);
+                return Some((id, reason));
+            }
+        }
+        None
+    }
+
+    /// The worker that was being replaced and may go, as this many serve without it.
+    pub fn end_replacement(&mut self, serving: usize) -> Option<u32> {
+        let enough = serving >= self.size.target();
+        self.replaced.take_if(|_| enough)
+    }
+
+    /// When the clock must be looked at next.
+    pub fn due(&self) -> Option<Instant> {
+        self.size.can_shrink().then_some(self.unused_due).into_iter().chain(self.memory_due).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recycling(now: Instant, change: impl FnOnce(&mut PoolOptions)) -> Recycling {
+        let mut options =
+            PoolOptions { n_min: 1, n_max: 4, check_unused: 10.0, max_age: 300.0, ..PoolOptions::default() };
+        change(&mut options);
+        Recycling::new(&options, now)
+    }
+
+    #[test]
+    fn one_worker_is_replaced_at_a_time_and_the_urgent_first() {
+        let mut recycling = recycling(Instant::now(), |_| {});
+        for (id, reason) in
+            [(1, Reason::Requests(9)), (2, Reason::Requests(9)), (3, Reason::Late(7)), (1, Reason::Asked)]
+        {
+            recycling.replace(id, reason);
+        }
+        assert_eq!(recycling.begin_next(|_| true), Some((3, Reason::Late(7))));
+        assert_eq!((recycling.is_replaced(3), recycling.begin_next(|_| true)), (true, None));
+        assert_eq!([1, 2, 3, 4].map(|id| recycling.lasts(id)), [false, false, false, true]);
+        // not before another one serves
+        assert_eq!((recycling.end_replacement(0), recycling.end_replacement(1)), (None, Some(3)));
+        // the first has ended in the meantime
+        assert_eq!(recycling.begin_next(|id| id != 1), Some((2, Reason::Requests(9))));
+        recycling.forget(2);
+        assert_eq!((recycling.end_replacement(9), recycling.begin_next(|_| true)), (None, None));
+    }
+
+    #[test]
+    fn a_takeover_leaves_nothing_to_replace() {
+        let now = Instant::now();
+        let mut recycling = recycling(now, |_| {});
+        [1, 2].into_iter().for_each(|id| recycling.replace(id, Reason::Asked));
+        recycling.begin_next(|_| true);
+        recycling.start_over(3, now);
+        assert_eq!((recycling.target(), recycling.lasts(1), recycling.lasts(2)), (3, true, true));
+        assert_eq!(recycling.begin_next(|_| true), None);
+        assert_eq!(recycling.due(), Some(now + Duration::from_secs(10)));
+    }
+
+    #[test]
+    fn unused_workers_are_looked_for_as_long_as_there_may_be_some() {
+        let now = Instant::now();
+        let later = |seconds| now + Duration::from_secs(seconds);
+        let mut recycling = recycling(now, |_| {});
+        assert_eq!((recycling.due(), recycling.may_shrink(later(99))), (None, false));
+        recycling.grow(2, 1, 0, later(100));
+        assert_eq!((recycling.target(), recycling.due()), (3, Some(later(110))));
+        // the clock runs already
+        recycling.grow(2, 3, 1, later(105));
+        assert_eq!((recycling.target(), recycling.due()), (4, Some(later(110))));
+        assert_eq!((recycling.may_shrink(later(109)), recycling.may_shrink(later(110))), (false, true));
+        let unused = |worker, seconds| Unused { worker, idle: Duration::from_secs(seconds) };
+        assert_eq!(recycling.shrink(4, vec![unused(1, 299), unused(2, 300)], later(110)), [2]);
+        assert_eq!((recycling.target(), recycling.due()), (3, Some(later(120))));
+    }
+
+    #[test]
+    fn memory_is_weighed_once_a_second_where_it_has_a_bound() {
+        let now = Instant::now();
+        assert!(!recycling(now, |_| {}).weighs(now));
+        let mut recycling = recycling(now, |options| options.max_rss = 1);
+        assert!(recycling.weighs(now) && !recycling.weighs(now));
+        assert_eq!(recycling.due(), Some(now + MEMORY));
+        assert!(recycling.weighs(now + MEMORY));
+    }
+}

@@ -1,0 +1,254 @@
+//! Loading the app, and taking over: the first time, at a reload, and when a zygote comes back with another app.
+
+use crate::source::Launch;
+use crate::supervisor::Supervisor;
+use crate::worker_handle::Phase;
+use crate::{Event, Failure, Parts, Source, Start};
+use engine::AppConfig;
+use shm::Channel;
+use std::io;
+use std::time::{Duration, Instant};
+
+impl Supervisor {
+    /// Begins a generation that takes over when `of` workers are ready.
+    pub(crate) fn prepare(&mut self, source: Source, of: usize) {
+        let now = Instant::now();
+        let deadline = self.start_deadline(now);
+        let (number, begun) = match source {
+            Source::Command { program, args, env } => {
+                let launch = Launch::new(program, args, env, self.told.clone());
+                let spawns = self.options.start == Start::Spawn;
+                let number = self.generations.begin(Some(launch.clone()), spawns, of, now, deadline);
+                // each worker loads the app by itself, or one for all
+                (number, if spawns { Ok(()) } else { self.start_zygote(number, &launch, now) })
+            }
+            Source::Zygote { channel, pid } => {
+                let number = self.generations.begin(None, false, of, now, deadline);
+                let adopted = match self.options.start {
+                    Start::Auto | Start::Fork => self.adopt_zygote(number, Channel::from(channel), pid, now),
+                    Start::Spawn => Err(io::Error::other("start = \"spawn\" needs an app in a file")),
+                };
+                (number, adopted)
+            }
+        };
+        if let Err(e) = begun {
+            self.generation_failed(number, Failure::System, e.to_string(), now);
+        }
+    }
+
+    /// The app of a generation has been loaded for the first time.
+    pub(crate) fn app_known(&mut self, number: u32, app: AppConfig, since: Instant, now: Instant) {
+        if let Err(why) = self.server.pool().add_generation(number, &app, None) {
+            return self.generation_failed(number, Failure::Load, why, now);
+        }
+        let Some(generation) = self.generations.get_mut(number) else { return };
+        let parts = Parts::of(&app);
+        generation.app = Some(app);
+        let seconds = (now - since).as_secs_f64();
+        self.reports.notify(Event::Loaded { generation: number, seconds, parts });
+    }
+
+    /// A zygote that was restarted has loaded another app than the one before: it begins a generation.
+    pub(crate) fn promote(&mut self, key: u32, app: AppConfig, now: Instant) {
+        let Some(zygote) = self.zygotes.get_mut(&key) else { return };
+        let old = zygote.generation;
+        let since = zygote.since;
+        let launch = self.generations.get_mut(old).and_then(|generation| {
+            generation.zygote = None;
+            generation.launch.clone()
+        });
+        if !self.generations.is_current(old) || self.generations.preparing().is_some() {
+            // what is being loaded has the change as well
+            return zygote.kill();
+        }
+        let number = self.begin_changed(launch, false, now);
+        if let Some(zygote) = self.zygotes.get_mut(&key) {
+            zygote.generation = number;
+        }
+        if let Some(generation) = self.generations.get_mut(number) {
+            generation.zygote = Some(key);
+        }
+        self.app_known(number, app, since, now);
+    }
+
+    /// A fresh worker has loaded another app than the others of its generation.
+    pub(crate) fn app_differs(&mut self, id: u32, now: Instant) {
+        let Some(worker) = self.staff.get_mut(id) else { return };
+        worker.kill("it has loaded another app than those before it");
+        let number = worker.generation;
+        if self.generations.is_preparing(number) {
+            let why = "the app changed while it was loaded".to_owned();
+            return self.generation_failed(number, Failure::Load, why, now);
+        }
+        if self.generations.preparing().is_some() {
+            return;
+        }
+        let Some(old) = self.generations.get(number) else { return };
+        self.begin_changed(old.launch.clone(), old.spawns, now);
+    }
+
+    /// Begins the generation of an app that has changed by itself, without a reload.
+    fn begin_changed(&mut self, launch: Option<Launch>, spawns: bool, now: Instant) -> u32 {
+        self.reports.info("the app has changed: its workers are replaced");
+        let (of, deadline) = (self.workers_for_takeover(), self.start_deadline(now));
+        self.generations.begin(launch, spawns, of, now, deadline)
+    }
+
+    /// Loads the app anew.
+    pub(crate) fn reload(&mut self, source: Source) {
+        if !self.stage.is_serving() {
+            return self.reload_failed("the server is starting or stopping".to_owned());
+        }
+        if self.generations.preparing().is_some() {
+            if self.generations.put_off(source) {
+                self.reload_failed("another reload came after it".to_owned());
+            }
+            return;
+        }
+        self.server.reload_tls();
+        self.prepare(source, self.workers_for_takeover());
+    }
+
+    fn reload_failed(&mut self, message: String) {
+        // with `stays`, the receiver of the event reports the failure itself
+        if !self.options.stays {
+            self.reports.error(&format!("not reloaded: {message}"));
+        }
+        self.reports.notify(Event::ReloadFailed { message });
+    }
+
+    fn reload_next(&mut self) {
+        if let Some(source) = self.generations.take_waiting() {
+            self.reload(source);
+        }
+    }
+
+    /// Gives the current generation a zygote.
+    pub(crate) fn adopt(&mut self, source: Source, now: Instant) {
+        let Some(number) = self.generations.current().filter(|_| self.stage.needs_staff()) else { return };
+        let Source::Zygote { channel, pid } = source else { return self.reports.error("a command cannot be adopted") };
+        if let Err(e) = self.adopt_zygote(number, Channel::from(channel), pid, now) {
+            self.reports.error(&format!("the zygote {pid} cannot be adopted: {e}"));
+            self.reports.notify(Event::ZygoteLost);
+        }
+    }
+
+    /// A generation that prepares has one more worker.
+    pub(crate) fn one_more_ready(&mut self, number: u32, of: usize, now: Instant) {
+        let ready = self.staff.ready(number);
+        self.reports.notify(Event::WorkerReady { ready, of });
+        if ready >= of {
+            self.take_over(number, now);
+        }
+    }
+
+    /// Requests go to this generation from now on.
+    fn take_over(&mut self, number: u32, now: Instant) {
+        self.server.pool().switch_to(number);
+        let old = self.generations.take_over(number);
+        self.recycling.start_over(self.staff.ready(number), now);
+        if self.stage.is_starting() {
+            return self.open(now);
+        }
+        if let Some(old) = old {
+            self.retire_generation(old);
+        }
+        self.reports.info(&format!("reloaded: generation {number} serves"));
+        self.reports.notify(Event::Reloaded { generation: number });
+        self.reload_next();
+    }
+
+    /// Another generation has taken the place of this one.
+    fn retire_generation(&mut self, number: u32) {
+        self.staff.kill_starting(number, "the app was reloaded before it was ready");
+        // the pool retires them as they run dry
+        for worker in self.staff.of_mut(number).filter(|worker| worker.phase == Phase::Serving) {
+            worker.phase = Phase::Retiring;
+        }
+    }
+
+    /// A generation that another has taken the place of has no request left.
+    pub(crate) fn drained(&mut self, number: u32) {
+        self.generations.drained(number);
+        self.staff.kill_starting(number, "its app is not served any more");
+        self.settle(Instant::now());
+    }
+
+    /// Ends what is left of generations that are dry.
+    pub(crate) fn settle(&mut self, now: Instant) {
+        for number in self.generations.settle(|number| self.staff.of(number).next().is_some()) {
+            for zygote in self.zygotes.values_mut().filter(|zygote| zygote.generation == number) {
+                zygote.quit(Self::after(now, self.options.graceful_timeout), false);
+            }
+        }
+    }
+
+    /// A generation does not come about; the one before goes on, if there is one.
+    pub(crate) fn generation_failed(&mut self, number: u32, kind: Failure, message: String, now: Instant) {
+        if self.stage.is_starting() {
+            if !self.options.stays || matches!(kind, Failure::Listen | Failure::System) {
+                return self.fail(kind, message, now);
+            }
+            self.open(now);
+        }
+        // when all ends, this one fails of that, and it has been told why
+        if !self.stage.needs_staff() {
+            return;
+        }
+        if !self.generations.discard(number) {
+            return;
+        }
+        self.server.pool().drop_generation(number);
+        self.staff.of_mut(number).for_each(|worker| worker.kill("its app cannot be served"));
+        for zygote in self.zygotes.values_mut().filter(|zygote| zygote.generation == number) {
+            zygote.give_up(now, false);
+        }
+        self.reload_failed(message);
+        self.reload_next();
+    }
+
+    /// Restarts zygotes whose time has come, and ends generations that take too long to prepare.
+    pub(crate) fn look_at_generations(&mut self, now: Instant) {
+        self.report_slow_starts(now);
+        for number in self.generations.due_by(now) {
+            let Some(generation) = self.generations.get_mut(number) else { continue };
+            if generation.is_preparing() {
+                if self.staff.ready(number) > 0 {
+                    // better few than none
+                    self.take_over(number, now);
+                } else {
+                    let why = format!("no worker was ready within {} s (start_timeout)", self.options.start_timeout);
+                    if self.stage.is_starting() {
+                        // a reload's failure is told anyway; before what becomes of its workers
+                        self.reports.error(&why);
+                    }
+                    self.generation_failed(number, Failure::WorkerStart, why, now);
+                }
+                continue;
+            }
+            generation.restart = None;
+            let Some(launch) = generation.launch.clone() else { continue };
+            if !self.stage.needs_staff() {
+                continue;
+            }
+            if let Err(e) = self.start_zygote(number, &launch, now) {
+                self.reports.error(&format!("no new zygote: {e}"));
+                if let Some(generation) = self.generations.get_mut(number) {
+                    generation.restart = Some(now + generation.losses.failure(now, Duration::ZERO).wait);
+                }
+            }
+        }
+    }
+
+    /// Says of generations that prepare for long that they still do, and how long they may.
+    fn report_slow_starts(&mut self, now: Instant) {
+        let most = self.options.start_timeout;
+        let most = if most > 0.0 { format!("{most} s") } else { "0, for as long as it takes".to_owned() };
+        for (doing, took) in self.generations.slow(now) {
+            let seconds = took.as_secs_f64();
+            self.reports.info(&format!(
+                "the app is still on its way after {seconds:.0} s: {doing}, within `start_timeout` = {most}"
+            ));
+        }
+    }
+}
