@@ -1,7 +1,7 @@
 # The commands of this repository. Each one installs by itself what it needs (Debian's packages, by apt) and builds
 # what has changed; the work is done by the scripts in tools/.
 
-.PHONY: help demo dev test quick docs deny sanitize soak fuzz bench check tarball clean
+.PHONY: help demo dev test quick docs deny sanitize soak fuzz bench check tarball release clean
 
 help:
 	@echo "make demo    serve inst/examples/hello on http://127.0.0.1:8080 (another port: make demo PORT=9000)"
@@ -16,7 +16,8 @@ help:
 	@echo "make bench   measure against nginx and other R servers; results in benchmarks/results/"
 	@echo "make bench PROFILE=/ping  where the time of one route goes, by perf (of another app: APP=shop/app.R)"
 	@echo "make check   R CMD check, without the manual"
-	@echo "make tarball build the source package as it is released, with vignettes: drover_VERSION.tar.gz"
+	@echo "make tarball build the source package as it is released: drover_VERSION.tar.gz"
+	@echo "make release  the same, and a package made of it that installs without a compiler"
 	@echo "make clean   remove what was built"
 
 # Another example: make demo EXAMPLE=json-api
@@ -60,6 +61,9 @@ check:
 
 tarball:
 	@tools/tarball.sh
+
+release:
+	@tools/release.sh
 
 clean:
 	rm -rf .Rlib .Rcheck web/node_modules inst/web src/rust/target tests/fuzz/target tests/fuzz/artifacts

@@ -1,15 +1,14 @@
-# The licences of the libraries that are compiled into the package, or built into its pages (web/), as inst/THIRD-PARTY,
-# which is installed with it:
+# The licences and authors of the libraries that are compiled into the package, or built into its pages (web/), as
+# inst/THIRD-PARTY and inst/AUTHORS, which are installed with it:
 #
-#   Rscript tools/notices.R           writes the file anew
-#   Rscript tools/notices.R --check   a stage of tools/test.sh: the file is that of the lock files, each licence is one
-#                                     that deny.toml allows, and each library is from crates.io, or by npm
+#   Rscript tools/notices.R           writes the files anew
+#   Rscript tools/notices.R --check   a stage of tools/test.sh: the files are those of the lock files, each licence is
+#                                     one that deny.toml allows, and each library is from crates.io, or by npm
 #
 # Needs cargo, and the sources of the libraries, which building the package has fetched: those of npm are in
 # web/node_modules.
 
 target <- "x86_64-unknown-linux-gnu"
-notices <- "inst/THIRD-PARTY"
 
 cargo <- function(...) {
   output <- system2("cargo", c(..., "--locked", "--offline", "--manifest-path", "src/rust/Cargo.toml"), stdout = TRUE)
@@ -17,8 +16,8 @@ cargo <- function(...) {
   output
 }
 
-# The libraries: a data frame with name, version, licence (an SPDX expression), source, folder and repository, in
-# alphabetical order.
+# The libraries: a data frame with name, version, licence (an SPDX expression), source, folder, repository and authors
+# (names, or ""), in alphabetical order.
 read_libraries <- function() {
   libraries <- rbind(read_crates(), read_npm())
   libraries[order(libraries$name, libraries$version, method = "radix"), ]
@@ -35,7 +34,8 @@ read_crates <- function() {
     licence <- gsub("\\s*/\\s*", " OR ", if (is.null(package$license)) "" else package$license)
     data.frame(
       name = package$name, version = package$version, licence = licence, source = package$source,
-      folder = dirname(package$manifest_path), repository = if (is.null(package$repository)) "" else package$repository
+      folder = dirname(package$manifest_path), repository = if (is.null(package$repository)) "" else package$repository,
+      authors = toString(trimws(sub("<.*", "", unlist(package$authors))))
     )
   })
   do.call(rbind, rows)
@@ -53,10 +53,17 @@ read_npm <- function() {
       name = sub(".*node_modules/", "", path), version = package$version,
       licence = if (is.null(package$license)) "" else package$license,
       # without a checksum it is from anywhere
-      source = if (is.null(package$integrity)) "unknown" else "npm", folder = folder, repository = ""
+      source = if (is.null(package$integrity)) "unknown" else "npm", folder = folder, repository = "",
+      authors = npm_author(folder)
     )
   })
   do.call(rbind, rows)
+}
+
+npm_author <- function(folder) {
+  author <- jsonlite::fromJSON(file.path(folder, "package.json"))$author
+  if (is.list(author)) author <- author$name
+  if (is.null(author)) "" else trimws(sub("[<(].*", "", author))
 }
 
 # Whether an SPDX expression is met by the licences in `allowed`.
@@ -143,10 +150,21 @@ notice_lines <- function(libraries) {
   )
 }
 
+author_lines <- function(libraries) {
+  unnamed <- !nzchar(libraries$authors)
+  libraries$authors[unnamed] <- trimws(paste("its contributors", libraries$repository[unnamed]))
+  c(
+    "Who wrote the libraries that are compiled into drover or its pages. Generated from the lock files:",
+    "tools/notices.R.", "", sprintf("%-28s %s", paste(libraries$name, libraries$version), libraries$authors)
+  )
+}
+
 libraries <- read_libraries()
-lines <- enc2utf8(notice_lines(libraries))
+files <- lapply(list(`inst/THIRD-PARTY` = notice_lines, `inst/AUTHORS` = author_lines), function(lines) {
+  enc2utf8(lines(libraries))
+})
 if (!"--check" %in% commandArgs(trailingOnly = TRUE)) {
-  writeLines(lines, notices, useBytes = TRUE)
+  for (file in names(files)) writeLines(files[[file]], file, useBytes = TRUE)
 } else {
   failed <- 0L
   check <- function(statement, problems) {
@@ -159,8 +177,10 @@ if (!"--check" %in% commandArgs(trailingOnly = TRUE)) {
   sources <- c("registry+https://github.com/rust-lang/crates.io-index", "npm")
   elsewhere <- libraries[!libraries$source %in% sources, ]
   check("each library is from crates.io or by npm", sprintf("%s: %s", elsewhere$name, elsewhere$source))
-  is_current <- file.exists(notices) && identical(readLines(notices, encoding = "UTF-8"), lines)
-  check(paste(notices, "is that of the lock files"), if (!is_current) "run `make docs`")
-  cat(sprintf("%d passed, %d failed\n", 3L - failed, failed))
+  for (file in names(files)) {
+    is_current <- file.exists(file) && identical(readLines(file, encoding = "UTF-8"), files[[file]])
+    check(paste(file, "is that of the lock files"), if (!is_current) "run `make docs`")
+  }
+  cat(sprintf("%d passed, %d failed\n", 2L + length(files) - failed, failed))
   quit(status = failed > 0L)
 }
