@@ -25,6 +25,11 @@ test_every_worker("an app is described, and shown by a page, without R", functio
   for (file in c("main.js", "style.css", "icon.png", "licenses.txt")) {
     expect(ask(server, paste0("/__docs__/", file))$status == "200", file)
   }
+  packed <- ask(server, "/__docs__/main.js", "-H", "Accept-Encoding: gzip", "--compressed")
+  expect(field(packed, "content-encoding") == "gzip", "a script of a megabyte is sent as it is")
+  plain <- ask(server, "/__docs__/main.js")
+  expect(is.na(field(plain, "content-encoding")) && nchar(plain$body) > 1e6, "a client that does not unpack gets it packed")
+  expect(identical(packed$body, plain$body), "what is packed is something else")
   expect(ask(server, "/__docs__/../openapi.json", "--path-as-is")$status %in% c("400", "404"), "a path that leaves it")
   moved <- ask(server, "/__docs__")
   expect(moved$status == "307" && field(moved, "location") == "__docs__/", "no slash: ", moved$status)

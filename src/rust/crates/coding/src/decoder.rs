@@ -117,6 +117,24 @@ impl Decoder {
     }
 }
 
+/// Unpacks what is trusted, whole.
+///
+/// # Errors
+/// See [`Undecodable`]; `Broken` for a coding that there is no decoder for.
+pub fn unpack(packed: &[u8], coding: Coding) -> Result<Vec<u8>, Undecodable> {
+    let mut decoder = Decoder::new(coding, u32::MAX).ok_or(Undecodable::Broken)?;
+    let (mut out, mut rest, mut room) = (Vec::new(), packed, vec![0; 64 << 10]);
+    loop {
+        let (read, written) = decoder.step(rest, &mut room)?;
+        rest = &rest[read..];
+        out.extend_from_slice(&room[..written]);
+        if read == 0 && written == 0 {
+            decoder.finish()?;
+            return Ok(out);
+        }
+    }
+}
+
 fn gzip() -> Decompress {
     const LARGEST: u8 = 15;
     Decompress::new_gzip(LARGEST)
@@ -147,6 +165,17 @@ mod tests {
 
     fn packed(body: &[u8], coding: Coding) -> Vec<u8> {
         pack(body, coding, 3, <[u8]>::to_vec).unwrap()
+    }
+
+    #[test]
+    fn what_is_trusted_is_unpacked_whole_however_much_it_expands() {
+        let body = vec![b'a'; 3 << 20];
+        for coding in [Coding::Gzip, Coding::Zstd] {
+            let packed = packed(&body, coding);
+            assert_eq!(unpack(&packed, coding).unwrap(), body);
+            assert_eq!(unpack(&packed[..packed.len() - 1], coding), Err(Undecodable::Broken));
+        }
+        assert_eq!(unpack(b"no brotli", Coding::Brotli), Err(Undecodable::Broken));
     }
 
     #[test]

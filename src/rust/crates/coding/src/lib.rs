@@ -16,7 +16,7 @@ mod terms;
 mod whole;
 
 pub use accept::accepted;
-pub use decoder::{Decoder, Undecodable, WINDOW};
+pub use decoder::{unpack, Decoder, Undecodable, WINDOW};
 pub use name::Coding;
 pub use pieces::Pieces;
 pub use smallest::smallest;

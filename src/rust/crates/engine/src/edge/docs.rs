@@ -99,7 +99,7 @@ impl Docs {
             JSON => unstored(StatusCode::OK, "application/json", description.json.clone()),
             YAML => unstored(StatusCode::OK, "application/yaml", description.yaml()),
             _ => match path.strip_prefix(PAGE) {
-                Some(file) => self.page(file, for_admin),
+                Some(file) => self.page(file, head, for_admin),
                 None => return moved(),
             },
         };
@@ -110,9 +110,9 @@ impl Docs {
         }
     }
 
-    fn page(&self, file: &str, for_admin: bool) -> Response {
+    fn page(&self, file: &str, head: &Head, for_admin: bool) -> Response {
         let page = self.page.get_or_init(|| WebPage::read(self.web.as_deref(), "docs"));
-        page.answer(if file.is_empty() && for_admin { FOR_READING } else { file })
+        page.answer(if file.is_empty() && for_admin { FOR_READING } else { file }, head)
     }
 }
 

@@ -73,7 +73,7 @@ impl Dashboard {
             Some(_) => only("POST"),
             None if !reads => only("GET, HEAD"),
             None if rest == "events" => self.lookers.look(&head.method),
-            None => self.page.answer(rest),
+            None => self.page.answer(rest, head),
         }
     }
 }
