@@ -302,6 +302,10 @@ void drv_strings_have_room(uint64_t ns);
 int32_t drv_strings_collide(void);
 void drv_strings_walked(uint64_t ns);
 
+/* r/interface.rs. What is given lives as long as the process. */
+struct drv_interface;
+void drv_interface_give(const struct drv_interface *);
+
 /* units.rs */
 double drv_units_read(drv_str text, int32_t time);
 int32_t drv_usable_cores(void);

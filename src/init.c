@@ -6,6 +6,7 @@
 #include "exchange.h"
 #include "fork_safety.h"
 #include "inspection.h"
+#include "interface.h"
 #include "json.h"
 #include "later.h"
 #include "leave.h"
@@ -174,6 +175,7 @@ static const R_ExternalMethodDef externals[] = {
 };
 
 void attribute_visible R_init_drover(DllInfo *dll) {
+  drv_interface_hand_down();
   R_registerRoutines(dll, NULL, calls, NULL, externals);
   R_useDynamicSymbols(dll, FALSE);
   R_forceSymbols(dll, TRUE);

@@ -1,20 +1,22 @@
-# Run by R CMD INSTALL in src/, in place of its own copying of shared objects: there is a program to install, too.
-# What R gives: R_PACKAGE_DIR, R_ARCH, SHLIB_EXT, WINDOWS.
+# Run by R CMD INSTALL in src/, in place of its own copying of shared objects: there are the engine's library and a
+# program to install, too. What R gives: R_PACKAGE_DIR, R_ARCH, SHLIB_EXT, WINDOWS.
 
-libs <- file.path(R_PACKAGE_DIR, paste0("libs", R_ARCH))
-dir.create(libs, recursive = TRUE, showWarnings = FALSE)
-objects <- Sys.glob(paste0("*", SHLIB_EXT))
-# there when R was asked to look at symbols
-symbols <- Filter(file.exists, "symbols.rds")
-if (!all(file.copy(c(objects, symbols), libs, overwrite = TRUE))) stop("cannot copy the shared object to ", libs)
+# An earlier one may be in use: it keeps its file, as the name is given to a new one.
+install <- function(files, folder) {
+  dir.create(folder, recursive = TRUE, showWarnings = FALSE)
+  unlink(file.path(folder, basename(files)))
+  if (!all(file.copy(files, folder))) stop("cannot copy ", toString(files), " to ", folder)
+}
 
 # as in Makevars.in
-target <- Sys.getenv("CARGO_TARGET_DIR", file.path("rust", "target"))
-folder <- sub("^dev$", "debug", Sys.getenv("ENGINE_PROFILE", "release"))
+built <- file.path(
+  Sys.getenv("CARGO_TARGET_DIR", file.path("rust", "target")),
+  sub("^dev$", "debug", Sys.getenv("ENGINE_PROFILE", "release"))
+)
+libs <- file.path(R_PACKAGE_DIR, paste0("libs", R_ARCH))
+# there when R was asked to look at symbols
+symbols <- Filter(file.exists, "symbols.rds")
+install(c(Sys.glob(paste0("*", SHLIB_EXT)), symbols, file.path(built, "libdrover_rust.so")), libs)
 bin <- file.path(R_PACKAGE_DIR, "bin")
-dir.create(bin, showWarnings = FALSE)
-program <- file.path(bin, "drover")
-# an earlier one may be running: it keeps its file, as the name is given to a new one
-unlink(program)
-if (!file.copy(file.path(target, folder, "drover"), program)) stop("cannot copy the program to ", bin)
-Sys.chmod(program, "755", use_umask = FALSE)
+install(file.path(built, "program", "drover"), bin)
+Sys.chmod(file.path(bin, "drover"), "755", use_umask = FALSE)

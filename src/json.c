@@ -76,7 +76,6 @@ static void view_now(void *call) {
   view->data = DATAPTR_RO(view->x);
 }
 
-/* The elements of an ALTREP vector, laid out in memory that lives as long as the vector; NULL when that failed. */
 const void *drv_view(SEXP x, R_xlen_t *n) {
   view_call view = {x, NULL, 0};
   if (!R_ToplevelExec(view_now, &view)) {
@@ -97,7 +96,6 @@ static void translate_now(void *call) {
   translate->text = Rf_translateCharUTF8(translate->x);
 }
 
-/* The text of a CHARSXP in UTF-8, to be freed with drv_free; NULL when that failed. */
 char *drv_translate(SEXP x, size_t *n) {
   const void *top = vmaxget();
   translate_call translate = {x, NULL};
@@ -120,7 +118,6 @@ int drv_is_session_zone(const char *name, size_t len) {
   return zone && strlen(zone) == len && !memcmp(zone, name, len);
 }
 
-/* The seconds by which the session's time zone is ahead of UTC at a time; 0 when there is no such time. */
 int32_t drv_zone_offset(double second, int64_t *offset) {
   time_t at = (time_t)second;
   struct tm local;
@@ -362,7 +359,6 @@ static void read_dates_now(void *data) {
   UNPROTECT(4);
 }
 
-/* The seconds since 1970 of texts that may be dates, NaN where they are none; 0 when that failed. */
 int32_t drv_read_dates(const drv_str *texts, size_t n, int32_t utc, double *seconds) {
   dates_call dates = {texts, n, utc, seconds};
   return R_ToplevelExec(read_dates_now, &dates);

@@ -24,7 +24,7 @@ read_libraries <- function() {
 }
 
 read_crates <- function() {
-  tree <- cargo("tree", "--edges", "normal", "-p", "binding", "-p", "cli", "--prefix", "none", "--target", target)
+  tree <- cargo("tree", "--edges", "normal", "-p", "drover_rust", "--prefix", "none", "--target", target)
   built <- unique(sub("^(\\S+) v(\\S+).*", "\\1 \\2", tree[nzchar(tree)]))
   metadata <- cargo("metadata", "--format-version", "1", "--filter-platform", target)
   packages <- jsonlite::fromJSON(metadata, simplifyVector = FALSE)$packages

@@ -45,6 +45,7 @@ fi
 stage engine architecture 120 Rscript tests/architecture/run.R
 # What becomes of stages that fail.
 stage engine suite 120 tests/lib/run.sh
+stage engine packaging 60 tests/packaging/run.sh
 full_stage engine docs 120 tools/docs.sh --check
 full_stage engine lint 300 tools/lint.sh
 full_stage engine site 400 tools/site.sh "$work/site"

@@ -13,7 +13,7 @@ cargo <- function(...) {
 
 # The libraries that are built for a system, as folders of `cargo vendor` are called: "name-version".
 built_for <- function(system) {
-  tree <- cargo("tree", "--edges", "normal,build", "-p", "binding", "-p", "cli", "--prefix", "none", "--target", system)
+  tree <- cargo("tree", "--edges", "normal,build", "-p", "drover_rust", "--prefix", "none", "--target", system)
   sub("^(\\S+) v(\\S+).*", "\\1-\\2", tree[nzchar(tree)])
 }
 

@@ -5,8 +5,8 @@
 //! Input: flags, then the text.
 
 use crate::input::Input;
-use drover::json::fuzzing::{read, Described, Values};
-use drover::json::ParseOptions;
+use binding::json::fuzzing::{read, Described, Values};
+use binding::json::ParseOptions;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 

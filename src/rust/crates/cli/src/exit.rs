@@ -1,10 +1,12 @@
 //! How the program ends when it does not end in peace. `docs/command-line.md` has the table.
 
 use engine::StartError;
-use std::process::ExitCode;
 use supervisor::Failure;
 
-/// Exit codes other than 0.
+/// The exit code of a program that has done what it was told to.
+pub const SUCCESS: u8 = 0;
+
+/// Exit codes other than [`SUCCESS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
     /// the app cannot be loaded, or its first workers cannot start
@@ -17,12 +19,6 @@ pub enum Code {
     Missing = 4,
     /// the system lacks something: memory, processes, descriptors
     System = 5,
-}
-
-impl From<Code> for ExitCode {
-    fn from(code: Code) -> Self {
-        ExitCode::from(code as u8)
-    }
 }
 
 /// Why the program ends.

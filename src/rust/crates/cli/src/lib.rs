@@ -57,20 +57,19 @@ mod written;
 use attendant::Ended;
 use options::{Asked, Own};
 use std::ffi::OsString;
-use std::process::ExitCode;
 
-/// Runs the program with these arguments, the first of which is its name. Returns when it has ended.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// Runs the program with these arguments, the first of which is its name. Returns its exit code when it has ended.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args = words::complete(args, std::env::var_os("DROVER_FILE").is_some());
     let told = match options::read(args) {
         Ok(Asked::Serve(told)) => told,
         Ok(Asked::Tool(tool)) => return end(&r::become_tool(&tool)),
-        Ok(Asked::Own(own)) => return carry_out(&own).map_or_else(|e| end(&e), |()| ExitCode::SUCCESS),
+        Ok(Asked::Own(own)) => return carry_out(&own).map_or_else(|e| end(&e), |()| exit::SUCCESS),
         Err(e) => {
             // nowhere to complain when neither output can be written
             let _ = e.print();
             // help and version are no errors
-            return if e.use_stderr() { exit::Code::Usage.into() } else { ExitCode::SUCCESS };
+            return if e.use_stderr() { exit::Code::Usage as u8 } else { exit::SUCCESS };
         }
     };
     for note in &told.notes {
@@ -79,7 +78,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let dev = told.dev.as_ref().map(|args| dev::Dev::new(args, &told.file));
     restrict::privileges();
     match serve::serve(&told, dev) {
-        Ok(Ended::Told) => ExitCode::SUCCESS,
+        Ok(Ended::Told) => exit::SUCCESS,
         Ok(Ended::Again) => {
             end(&exit::Error::new(exit::Code::System, format!("cannot start again: {}", dev::start_again())))
         }
@@ -102,7 +101,7 @@ fn carry_out(own: &Own) -> Result<(), exit::Error> {
     }
 }
 
-fn end(e: &exit::Error) -> ExitCode {
+fn end(e: &exit::Error) -> u8 {
     tell::fail(&e.message);
-    e.code.into()
+    e.code as u8
 }

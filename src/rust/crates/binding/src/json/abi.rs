@@ -11,7 +11,7 @@ use super::parse::{parse_for, ParseOptions, Tree};
 use super::unsupported::Unsupported;
 use super::write::{refused, write, write_in_parts};
 use crate::node::{Node, Str};
-use crate::r::Sexp;
+use crate::r::{r, Sexp};
 use crate::strings::with_guard;
 use fields::FieldError;
 
@@ -208,11 +208,6 @@ impl Message {
     }
 }
 
-extern "C" {
-    // src/json.c: 1 when done
-    fn drv_read_dates(texts: *const Str, n: usize, utc: i32, seconds: *mut f64) -> i32;
-}
-
 /// This process.
 struct R;
 
@@ -225,7 +220,7 @@ impl Host for R {
         let texts: Vec<Str> = texts.iter().map(|text| Str::new(text.as_bytes())).collect();
         let mut seconds = vec![0.0; texts.len()];
         // SAFETY: as many seconds as texts; the shim catches R's jumps.
-        let read = unsafe { drv_read_dates(texts.as_ptr(), texts.len(), i32::from(utc), seconds.as_mut_ptr()) };
+        let read = unsafe { (r().read_dates)(texts.as_ptr(), texts.len(), i32::from(utc), seconds.as_mut_ptr()) };
         (read != 0).then_some(seconds)
     }
 }

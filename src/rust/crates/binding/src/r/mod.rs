@@ -7,8 +7,12 @@
 //! That promise cannot be checked, and marking every function that reads an object as unsafe would mark nothing.
 #![allow(clippy::not_unsafe_ptr_arg_deref)]
 
-use std::ffi::{c_char, c_int, c_void};
+mod interface;
+
+use std::ffi::c_int;
 use std::{ptr, slice};
+
+pub(crate) use interface::r;
 
 /// What R's `SEXP` points at.
 #[repr(C)]
@@ -48,59 +52,22 @@ pub mod kind {
     pub const RAW: u32 = 24;
 }
 
-extern "C" {
-    static R_NaString: Sexp;
-    static R_NilValue: Sexp;
-    static R_NamesSymbol: Sexp;
-    static R_DimSymbol: Sexp;
-    static R_ClassSymbol: Sexp;
-    static R_LevelsSymbol: Sexp;
-    static R_RowNamesSymbol: Sexp;
-
-    fn TYPEOF(x: Sexp) -> c_int;
-    fn ALTREP(x: Sexp) -> c_int;
-    fn IS_S4_OBJECT(x: Sexp) -> c_int;
-    fn XLENGTH(x: Sexp) -> isize;
-    fn DATAPTR_RO(x: Sexp) -> *const c_void;
-    fn ATTRIB(x: Sexp) -> Sexp;
-    fn CAR(x: Sexp) -> Sexp;
-    fn CDR(x: Sexp) -> Sexp;
-    fn TAG(x: Sexp) -> Sexp;
-    fn PRINTNAME(x: Sexp) -> Sexp;
-    fn R_CHAR(x: Sexp) -> *const c_char;
-    fn LENGTH(x: Sexp) -> c_int;
-    fn Rf_getCharCE(x: Sexp) -> c_int;
-    fn VECTOR_ELT(x: Sexp, i: isize) -> Sexp;
-
-    // src/json.c
-    fn drv_view(x: Sexp, n: *mut isize) -> *const c_void;
-    fn drv_translate(x: Sexp, n: *mut usize) -> *mut c_char;
-    fn drv_free(text: *mut c_char);
-    fn drv_native_is_utf8() -> c_int;
-    fn drv_digits_secs_set() -> c_int;
-    fn drv_is_session_zone(name: *const c_char, len: usize) -> c_int;
-    fn drv_zone_offset(second: f64, offset: *mut i64) -> c_int;
-
-    // src/opened.c
-    fn drv_opened_descriptor(file: Sexp) -> c_int;
-}
-
 /// `TYPEOF`, one of [`kind`].
 pub fn type_of(x: Sexp) -> u32 {
     // SAFETY: reads the header of a live object.
-    unsafe { TYPEOF(x) as u32 }
+    unsafe { (r().type_of)(x) as u32 }
 }
 
 /// True for `NULL`.
 pub fn is_null(x: Sexp) -> bool {
     // SAFETY: a constant of R, set before any package is loaded.
-    x == unsafe { R_NilValue }
+    x == r().nil
 }
 
 /// True for objects with the S4 bit.
 pub fn is_s4(x: Sexp) -> bool {
     // SAFETY: reads the header of a live object.
-    unsafe { IS_S4_OBJECT(x) != 0 }
+    unsafe { (r().is_s4)(x) != 0 }
 }
 
 /// The elements of an atomic vector whose C type is `T`; `None` where an ALTREP object could not be laid out.
@@ -110,11 +77,11 @@ pub fn is_s4(x: Sexp) -> bool {
 pub unsafe fn elements<'a, T>(x: Sexp) -> Option<&'a [T]> {
     // SAFETY: an ordinary vector's data pointer and length are fields of the object.
     let (data, n) = unsafe {
-        if ALTREP(x) == 0 {
-            (DATAPTR_RO(x), XLENGTH(x))
+        if (r().is_altrep)(x) == 0 {
+            ((r().data)(x), (r().length)(x))
         } else {
             let mut n = 0;
-            (drv_view(x, &mut n), n)
+            ((r().view)(x, &mut n), n)
         }
     };
     if n == 0 {
@@ -140,8 +107,8 @@ impl<'a> List<'a> {
     pub unsafe fn new(x: Sexp) -> Option<List<'a>> {
         // SAFETY: the caller's.
         unsafe {
-            if ALTREP(x) == 0 {
-                return Some(List { list: x, laid_out: None, len: XLENGTH(x) as usize });
+            if (r().is_altrep)(x) == 0 {
+                return Some(List { list: x, laid_out: None, len: (r().length)(x) as usize });
             }
             let laid_out: &[Sexp] = elements(x)?;
             Some(List { list: x, laid_out: Some(laid_out), len: laid_out.len() })
@@ -164,7 +131,7 @@ impl<'a> List<'a> {
         match self.laid_out {
             Some(elements) => elements[i],
             // SAFETY: an ordinary list, and `i` is within it.
-            None => unsafe { VECTOR_ELT(self.list, i as isize) },
+            None => unsafe { (r().element)(self.list, i as isize) },
         }
     }
 }
@@ -179,8 +146,8 @@ pub fn pairs(list: Sexp) -> impl Iterator<Item = (Sexp, Sexp)> {
         }
         // SAFETY: `at` is a cons cell, as its type says.
         unsafe {
-            let pair = (TAG(at), CAR(at));
-            at = CDR(at);
+            let pair = ((r().tag)(at), (r().car)(at));
+            at = (r().cdr)(at);
             Some(pair)
         }
     })
@@ -209,7 +176,7 @@ pub fn attributes(x: Sexp) -> Attributes {
     let mut found = Attributes { names: none, dim: none, class: none, levels: none, row_names: none, tzone: none };
     // SAFETY: reads the header of a live object; the symbols are constants of R.
     let (list, names, dim, class, levels, row_names) =
-        unsafe { (ATTRIB(x), R_NamesSymbol, R_DimSymbol, R_ClassSymbol, R_LevelsSymbol, R_RowNamesSymbol) };
+        unsafe { ((r().attributes)(x), r().names, r().dim, r().class, r().levels, r().row_names) };
     for (tag, value) in pairs(list) {
         if tag == names {
             found.names = value;
@@ -222,7 +189,7 @@ pub fn attributes(x: Sexp) -> Attributes {
         } else if tag == row_names {
             found.row_names = value;
         // SAFETY: tags of attributes are symbols.
-        } else if bytes(unsafe { PRINTNAME(tag) }) == b"tzone" {
+        } else if bytes(unsafe { (r().print_name)(tag) }) == b"tzone" {
             found.tzone = value;
         }
     }
@@ -232,19 +199,19 @@ pub fn attributes(x: Sexp) -> Attributes {
 /// All attributes, as a pairlist.
 pub fn all_attributes(x: Sexp) -> Sexp {
     // SAFETY: reads the header of a live object.
-    unsafe { ATTRIB(x) }
+    unsafe { (r().attributes)(x) }
 }
 
 /// True for `NA_character_`.
 pub fn is_na_string(string: Sexp) -> bool {
     // SAFETY: a constant of R.
-    string == unsafe { R_NaString }
+    string == r().na_string
 }
 
 /// The bytes of a `CHARSXP`, in the encoding it is marked with; they live as long as it does.
 pub fn bytes<'a>(string: Sexp) -> &'a [u8] {
     // SAFETY: a CHARSXP holds LENGTH bytes, never changes, and is never ALTREP.
-    unsafe { slice::from_raw_parts(R_CHAR(string).cast(), LENGTH(string) as usize) }
+    unsafe { slice::from_raw_parts((r().text)(string).cast(), (r().text_length)(string) as usize) }
 }
 
 /// How the bytes of a `CHARSXP` that are not plain ASCII are to be read.
@@ -264,11 +231,11 @@ pub fn encoding(string: Sexp) -> Encoding {
     const UTF8: c_int = 1;
     const BYTES: c_int = 3;
     // SAFETY: reads the header of a CHARSXP.
-    match unsafe { Rf_getCharCE(string) } {
+    match unsafe { (r().encoding)(string) } {
         UTF8 => Encoding::Utf8,
         BYTES => Encoding::Bytes,
         // SAFETY: asks the C library for its locale, and changes nothing.
-        NATIVE if unsafe { drv_native_is_utf8() } != 0 => Encoding::Utf8,
+        NATIVE if unsafe { (r().native_is_utf8)() } != 0 => Encoding::Utf8,
         _ => Encoding::Other,
     }
 }
@@ -278,12 +245,12 @@ pub fn translate(string: Sexp) -> Option<Vec<u8>> {
     let mut n = 0;
     // SAFETY: the shim catches R's jumps and answers with memory of malloc, or null.
     unsafe {
-        let text = drv_translate(string, &mut n);
+        let text = (r().translate)(string, &mut n);
         if text.is_null() {
             return None;
         }
         let copy = slice::from_raw_parts(text.cast::<u8>(), n).to_vec();
-        drv_free(text);
+        (r().free)(text);
         Some(copy)
     }
 }
@@ -291,27 +258,27 @@ pub fn translate(string: Sexp) -> Option<Vec<u8>> {
 /// True for the name of the session's time zone, where that is set.
 pub fn is_session_zone(name: &[u8]) -> bool {
     // SAFETY: the shim compares bytes.
-    unsafe { drv_is_session_zone(name.as_ptr().cast(), name.len()) != 0 }
+    unsafe { (r().is_session_zone)(name.as_ptr().cast(), name.len()) != 0 }
 }
 
 /// The seconds by which the session's time zone is ahead of UTC at a whole second since 1970.
 pub fn zone_offset(second: f64) -> Option<i64> {
     let mut offset = 0;
     // SAFETY: the shim asks the C library, and writes where it is told to.
-    (unsafe { drv_zone_offset(second, &mut offset) } != 0).then_some(offset)
+    (unsafe { (r().zone_offset)(second, &mut offset) } != 0).then_some(offset)
 }
 
 /// The descriptor that goes with a path of `dr_file()`.
 pub fn opened(file: Sexp) -> Option<c_int> {
     // SAFETY: the shim reads an attribute.
-    let descriptor = unsafe { drv_opened_descriptor(file) };
+    let descriptor = unsafe { (r().opened_descriptor)(file) };
     (descriptor >= 0).then_some(descriptor)
 }
 
 /// True when `getOption("digits.secs")` is set, which changes how R formats times.
 pub fn digits_secs_set() -> bool {
     // SAFETY: the shim looks the option up, which neither allocates nor jumps.
-    unsafe { drv_digits_secs_set() != 0 }
+    unsafe { (r().digits_secs_set)() != 0 }
 }
 
 /// R's `NA_real_`: a NaN whose low word is 1954 (R_NaReal in R's arithmetic.c).

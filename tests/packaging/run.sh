@@ -1,0 +1,83 @@
+#!/bin/bash
+# What the package does when it is built, by configure and src/Makevars.in, with programs of our own in the place of
+# cargo and rustc: tests/packaging/run.sh, from the root. Ends with "N passed, N failed". Not for what they build: the stage
+# `install` does that.
+
+set -eu
+cd "$(dirname "$0")/../.."
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+passed=0
+failed=0
+
+# A package with nothing in it, and all that a system has but for Rust.
+system=$folder/system
+mkdir -p "$system" "$folder/package/src/rust"
+cp configure "$folder/package"
+cp src/Makevars.in "$folder/package/src"
+for tool in sh env uname cut printf sort head sed mkdir make cat; do ln -s "$(command -v "$tool")" "$system/$tool"; done
+
+# tools FOLDER VERSION: a cargo and a rustc there, which write down how they are called.
+tools() {
+  mkdir -p "$1"
+  for tool in cargo rustc; do
+    cat > "$1/$tool" << EOF
+#!/bin/sh
+if [ "\$1" = --version ]; then echo "$tool $2 (of a test)"; exit; fi
+echo "$tool \$* home=\${CARGO_HOME:-} cflags=\${CFLAGS:-}" >> "$folder/calls"
+EOF
+    chmod +x "$1/$tool"
+  done
+}
+
+# in_package COMMAND...: in the package, on that system.
+in_package() { (cd "$folder/package" && env -i "PATH=$system" "HOME=$folder/home" "$@"); }
+
+# check TITLE STATUS TEXT COMMAND...: how it ends, and what it says or the programs have written down.
+check() {
+  local title=$1 expected=$2 text=$3 status=0
+  shift 3
+  rm -f "$folder/calls"
+  in_package "$@" > "$folder/output" 2>&1 || status=$?
+  if [ -f "$folder/calls" ]; then cat "$folder/calls" >> "$folder/output"; fi
+  if [ "$status" -eq "$expected" ] && grep --quiet --fixed-strings -e "$text" "$folder/output"; then
+    passed=$((passed + 1))
+    echo "ok: $title"
+  else
+    failed=$((failed + 1))
+    echo "not ok: $title: status $status, and wanted are $expected and '$text'"
+    sed 's/^/        /' "$folder/output"
+  fi
+}
+
+other=$folder/other
+mkdir "$other"
+printf '#!/bin/sh\necho Darwin\n' > "$other/uname"
+chmod +x "$other/uname"
+check "another system is told what drover runs on" 1 "drover runs on Linux, and this is Darwin" \
+  "PATH=$other:$system" ./configure
+check "what is missing is named, and where it was looked for" 1 "no cargo on the PATH or in $folder/home/.cargo/bin" \
+  ./configure
+tools "$folder/home/.cargo/bin" 1.88.0
+check "a toolchain that is too old is refused, with its version" 1 "cargo is version 1.88.0" ./configure
+tools "$folder/home/.cargo/bin" 1.100.1
+check "a toolchain in the home folder is found without the PATH" 0 "using rustc 1.100.1: $folder/home/.cargo/bin/rustc" \
+  ./configure
+tools "$folder/elsewhere" 1.90.0
+check "that of the PATH goes before it" 0 "using cargo 1.90.0: $folder/elsewhere/cargo" \
+  "PATH=$folder/elsewhere:$system" ./configure
+
+# what R gives
+engine=(make -s -C src -f Makevars engine SHLIB=drover.so "R_ARCH=" "CFLAGS=-of-R")
+check "the engine is built as locked" 0 "cargo build --profile release --locked --jobs 2" "${engine[@]}"
+check "the compilers are as many as make is given" 0 "--jobs 5" MAKEFLAGS=-j5 "${engine[@]}"
+check "or as cargo is told" 0 "--jobs 3" CARGO_BUILD_JOBS=3 MAKEFLAGS=-j5 "${engine[@]}"
+check "R's flags for C are not those of crates" 0 "home= cflags=" CFLAGS=-of-R "${engine[@]}"
+check "the program finds its library beside itself" 0 "-C link-arg=-Wl,-rpath,\$ORIGIN/../libs" "${engine[@]}"
+mkdir "$folder/package/src/rust/vendor"
+check "with the sources of libraries, nothing is fetched" 0 "--offline --config source.crates-io.replace-with=" \
+  "${engine[@]}"
+check "nor written into the home folder" 0 "home=$folder/package/src/rust/target/home" "${engine[@]}"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
