@@ -35,7 +35,7 @@ fork_zygote <- function(config, compiled, hooks) {
 run_zygote <- function(config, compiled, routes, hooks, held) {
   engine_adopt(warm_up(compiled), config)
   prepare_random_streams()
-  problem <- .Call(C_zygote_tell, routes, held)
+  problem <- .Call(C_zygote_report, routes, held)
   if (!is.null(problem)) {
     .Call(C_zygote_fail, problem)
     return(1L)

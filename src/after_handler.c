@@ -34,7 +34,7 @@ void drv_forget_answers(void) {
 
 static void repair(void) {
   /* what was replied must not wait for it */
-  drv_link_tell(drv_here.link);
+  drv_link_notify(drv_here.link);
   SEXP awaiting = PROTECT(Rf_ScalarLogical(drv_here.awaiting > 0));
   drv_call_package("repair_session", awaiting);
   UNPROTECT(1);

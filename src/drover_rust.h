@@ -117,7 +117,7 @@ void drv_link_free(drv_link *);
 enum { DRV_HAS_PARAMS = 1, DRV_IS_EVENT = 2 };
 uint32_t drv_link_next(drv_link *, drv_cell *, int32_t *traits);
 uint64_t drv_link_finished(drv_link *); /* ns */
-void drv_link_tell(drv_link *);
+void drv_link_notify(drv_link *);
 int32_t drv_link_doze(drv_link *);
 void drv_give_back(void);
 void drv_link_awake(const drv_link *);
@@ -226,9 +226,9 @@ int32_t drv_process_serve_c(drv_process *, drv_natives, drv_error *error);
 int32_t drv_process_c_has_ended(drv_process *); /* none begins, none runs */
 int32_t drv_process_wants_heap(const drv_process *);
 /* Garbage collections since it was told last, what they took, and bytes that are allocated. 0: not taken. */
-int32_t drv_process_tell_heap(const drv_process *, uint32_t collections, uint32_t micros, uint64_t bytes);
-void drv_process_tell_ready(const drv_process *);
-void drv_process_tell_failed(const drv_process *, drv_str why);
+int32_t drv_process_report_heap(const drv_process *, uint32_t collections, uint32_t micros, uint64_t bytes);
+void drv_process_report_ready(const drv_process *);
+void drv_process_report_failed(const drv_process *, drv_str why);
 /* 0 none, 1 stop, 2 the server has ended, 3 an inspection: its number, 1 stacks or 2 objects, ms, us of an interval */
 int32_t drv_process_order(drv_process *, uint32_t asked[4]);
 int32_t drv_process_report(const drv_process *, uint32_t number, drv_str text, int32_t failed); /* 0: not taken */

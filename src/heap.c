@@ -16,10 +16,10 @@
 #define EVERY_NS 1000000000
 
 static struct {
-  heap_teller *tell;    /* NULL while no reports are wanted */
-  uint32_t collections; /* since the last report */
-  double seconds;       /* that collections had taken, all in all, when that was made */
-  int64_t reported;     /* when that was, in ns */
+  heap_reporter *report; /* NULL while no reports are wanted */
+  uint32_t collections;  /* since the last report */
+  double seconds;        /* that collections had taken, all in all, when that was made */
+  int64_t reported;      /* when that was, in ns */
 } h;
 
 /* Seconds of all collections since R counts them, which begins with the first call. */
@@ -44,7 +44,7 @@ static void await_collection(void);
 
 static void was_collected(SEXP pointer) {
   (void)pointer;
-  if (!h.tell) return;
+  if (!h.report) return;
   h.collections++;
   await_collection();
 }
@@ -55,26 +55,26 @@ static void await_collection(void) {
   UNPROTECT(1);
 }
 
-void drv_heap_watch(heap_teller *tell) {
-  int watched = h.tell != NULL;
-  h.tell = tell;
+void drv_heap_watch(heap_reporter *report) {
+  int watched = h.report != NULL;
+  h.report = report;
   h.collections = 0;
   h.seconds = seconds_spent();
   h.reported = 0;
   if (!watched) await_collection();
 }
 
-void drv_heap_forget(void) { h.tell = NULL; }
+void drv_heap_forget(void) { h.report = NULL; }
 
 void drv_heap_look(int64_t now_ns) {
-  if (!h.tell || !h.collections || now_ns - h.reported < EVERY_NS) return;
+  if (!h.report || !h.collections || now_ns - h.reported < EVERY_NS) return;
   h.reported = now_ns;
   double spent = seconds_spent();
   uint32_t micros = spent > h.seconds ? (uint32_t)((spent - h.seconds) * 1e6) : 0;
   uint32_t collections = h.collections;
   uint64_t bytes = allocated();
   /* what cannot be told now is told with the next */
-  if (!h.tell(collections, micros, bytes)) return;
+  if (!h.report(collections, micros, bytes)) return;
   h.collections = 0;
   h.seconds = spent;
 }

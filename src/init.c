@@ -163,7 +163,7 @@ static const R_CallMethodDef calls[] = {
     CALL("zygote_fail", drv_zygote_fail, 1),
     CALL("zygote_fork", drv_zygote_fork, 1),
     CALL("zygote_run", drv_zygote_run, 1),
-    CALL("zygote_tell", drv_zygote_tell, 2),
+    CALL("zygote_report", drv_zygote_report, 2),
     CALL("zygote_variable", drv_zygote_variable, 1),
     CALL("zygote_arguments", drv_zygote_arguments, 1),
     {NULL, NULL, 0},

@@ -37,9 +37,9 @@ static int read_beneath(const char *prompt, unsigned char *buffer, int size, int
 }
 
 static void ask(void) {
-  static int told = 0;
-  if (!told) {
-    told = 1;
+  static int warned = 0;
+  if (!warned) {
+    warned = 1;
     REprintf("drover: a handler asks here (Q leaves browser()). Other requests wait, and clients that have waited for "
              "`timeout` get 504 or 503; with dr_serve(timeouts = dr_timeouts(timeout = 0)) they wait on.\n");
   }

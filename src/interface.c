@@ -1,7 +1,7 @@
 /* What Rust calls: R's functions that neither allocate nor jump, and those here that catch R's jumps.
  *
  * They are handed down when the package is loaded, and not left to the linker: the library that Rust makes is the
- * program's, too (rust/crates/drover_rust), where there is no R. The other side is rust/crates/binding/src/r/interface.rs. */
+ * program's, too (rust/crates/drover_rust), where there is no R. The other side: binding/src/r/interface.rs. */
 #include "interface.h"
 #include "drover_rust.h"
 #include "json.h"

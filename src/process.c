@@ -119,7 +119,7 @@ void drv_process_enter(drv_process *process, int bell) {
 
 /* ---- for the loop --------------------------------------------------------------------------------------------- */
 
-int drv_process_hear(void) {
+int drv_process_receive(void) {
   if (!p.process) return 0;
   uint32_t asked[4];
   for (int stop = 0;;) {
@@ -139,8 +139,8 @@ int drv_process_hear(void) {
   }
 }
 
-static int tell_heap(uint32_t collections, uint32_t micros, uint64_t bytes) {
-  return p.process && drv_process_tell_heap(p.process, collections, micros, bytes);
+static int report_heap(uint32_t collections, uint32_t micros, uint64_t bytes) {
+  return p.process && drv_process_report_heap(p.process, collections, micros, bytes);
 }
 
 int drv_process_c_is_through(void) { return !p.process || drv_here.is_asked || drv_process_c_has_ended(p.process); }
@@ -232,13 +232,13 @@ SEXP drv_process_ready(SEXP natives) {
   int served = drv_process_serve_c(p.process, described, &error);
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
   if (!served) return Rf_ScalarString(drv_mkchar(error.message));
-  if (drv_process_wants_heap(p.process)) drv_heap_watch(tell_heap);
-  drv_process_tell_ready(p.process);
+  if (drv_process_wants_heap(p.process)) drv_heap_watch(report_heap);
+  drv_process_report_ready(p.process);
   return R_NilValue;
 }
 
 SEXP drv_process_failed(SEXP why) {
-  if (p.process) drv_process_tell_failed(p.process, drv_text(why));
+  if (p.process) drv_process_report_failed(p.process, drv_text(why));
   return R_NilValue;
 }
 

@@ -15,7 +15,7 @@ void drv_process_on_fork(void);
  * told. */
 void drv_process_is_last(void);               /* the server ends with this process */
 int drv_process_c_is_through(void);           /* no C handler runs, or it does not matter */
-int drv_process_hear(void);                   /* reads it: 1 when this worker is to stop */
+int drv_process_receive(void);                /* reads it: 1 when this worker is to stop */
 void drv_process_begins(void);                /* a handler is about to run: it can be interrupted */
 void drv_process_is_between(void);            /* no handler runs: nothing can be */
 void drv_process_handled(int quick);          /* one has run */

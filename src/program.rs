@@ -1,4 +1,4 @@
-//! The program `drover`: the door to what is in the library beside it (rust/crates/drover_rust). Compiled by Makevars.in.
+//! The program `drover`: the door to the library beside it, rust/crates/drover_rust. Makevars.in has it compiled.
 
 use std::ffi::{c_char, CString};
 use std::os::unix::ffi::OsStringExt;

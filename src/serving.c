@@ -27,7 +27,7 @@ void drv_serving_ensure_request(void) {
   }
   drv_app.req = NULL;
   /* an object takes longer to make than a small reply: what was replied does not wait for it */
-  drv_link_tell(drv_here.link);
+  drv_link_notify(drv_here.link);
   SEXP req = PROTECT(drv_request_new());
   Rf_defineVar(req_symbol(), req, drv_app.scope);
   drv_app.cell = drv_request_pointer(req);

@@ -134,7 +134,7 @@ static int take_interrupt(void) {
   return was;
 }
 
-static int tell_heap(uint32_t collections, uint32_t micros, uint64_t bytes) {
+static int report_heap(uint32_t collections, uint32_t micros, uint64_t bytes) {
   if (session) drv_session_heap(session, collections, micros, bytes);
   return session != NULL;
 }
@@ -167,7 +167,7 @@ SEXP drv_session_open(SEXP json, SEXP handlers) {
   }
   catch_urgent();
   drv_serving_open(link);
-  if (drv_session_wants_heap(session)) drv_heap_watch(tell_heap);
+  if (drv_session_wants_heap(session)) drv_heap_watch(report_heap);
   doze();
   return Rf_ScalarString(drv_mkchar(drv_session_urls(session)));
 }

@@ -158,7 +158,7 @@ static void take(uint32_t number, SEXP scope, SEXP value) {
  * is its own server and is to end cannot begin with that: streams that end by it do so here, and those that go on until
  * they are done have the time that they would have. */
 static void look_up(drv_link *link) {
-  if (drv_process_hear()) drv_here.stops = 1;
+  if (drv_process_receive()) drv_here.stops = 1;
   int64_t now = drv_now_ms();
   if (drv_signals_end() && !s.ends_at)
     s.ends_at = now + (int64_t)(1000 * Rf_asReal(drv_call_package("seconds_to_finish", R_NilValue)));

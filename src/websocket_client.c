@@ -12,15 +12,15 @@
 /* How soon it is looked again when a handler runs, which waits in later::run_now(). */
 #define SOON_S 0.01
 
-static void hear(void *unused) {
+static void receive(void *unused) {
   (void)unused;
   /* a callback is not called inside a handler */
-  if (drv_here_in_handler()) drv_call_later(hear, SOON_S);
+  if (drv_here_in_handler()) drv_call_later(receive, SOON_S);
   else drv_call_package("receive_client_events", R_NilValue);
 }
 
 /* From any thread. */
-static void wake(void) { drv_call_later(hear, 0); }
+static void wake(void) { drv_call_later(receive, 0); }
 
 SEXP drv_ws_client_wake(void) {
   wake();

@@ -181,7 +181,7 @@ static void rest(void) {
 /* What woke us was no request. */
 static void look_around(void) {
   drv_run_input_handlers();
-  if (drv_process_hear()) drv_here.stops = 1;
+  if (drv_process_receive()) drv_here.stops = 1;
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------------------- */
@@ -312,7 +312,7 @@ SEXP drv_worker_settle(SEXP cell, SEXP value) {
   if (!drv_here.link || !drv_cell_is_open(drv_request_cell(cell))) return R_NilValue;
   drv_here.awaiting -= !answer(cell, value);
   drv_rest_is_over();
-  if (drv_here.link) drv_link_tell(drv_here.link);
+  if (drv_here.link) drv_link_notify(drv_here.link);
   drv_session_minds_time();
   return R_NilValue;
 }

@@ -55,7 +55,7 @@ static struct {
 } z = {.signals = -1};
 
 /* The app is being loaded, and R ends. */
-static void tell_of_end(void) {
+static void report_end(void) {
   static const char why[] = "it ended R, by quit() or by a jump to top level";
   if (z.zygote) drv_zygote_load_failed(z.zygote, (drv_str){why, sizeof why - 1});
   drv_here.at_end = NULL;
@@ -215,7 +215,7 @@ SEXP drv_zygote_adopt(SEXP settings) {
   drv_here_is_ours(0);
   /* until there is a loop that sees the channel's end */
   drv_process_hold(fd);
-  drv_here.at_end = tell_of_end;
+  drv_here.at_end = report_end;
   return drv_zygote_enter(Rf_ScalarInteger(fd), settings);
 }
 
@@ -235,7 +235,7 @@ SEXP drv_zygote_fail(SEXP why) {
 
 /* .Call: the app is loaded, `app` its routes and mounts, and `unshared` what forks of this process must not share.
  * NULL, or a string: what is wrong with the app. */
-SEXP drv_zygote_tell(SEXP app, SEXP unshared) {
+SEXP drv_zygote_report(SEXP app, SEXP unshared) {
   drv_str text = drv_text(app);
   drv_error error;
   drv_here.at_end = NULL;

@@ -9,7 +9,7 @@ SEXP drv_zygote_enter(SEXP fd, SEXP settings);
 SEXP drv_zygote_fail(SEXP why);
 SEXP drv_zygote_variable(SEXP name);
 SEXP drv_zygote_arguments(SEXP arguments);
-SEXP drv_zygote_tell(SEXP app, SEXP unshared);
+SEXP drv_zygote_report(SEXP app, SEXP unshared);
 SEXP drv_zygote_run(SEXP body);
 
 #endif

@@ -6,6 +6,8 @@
 tools/setup.sh bench
 if [ -n "${PROFILE:-}" ]; then
   tools/setup.sh profile
+  # names of functions, which users do without
+  export CARGO_PROFILE_RELEASE_STRIP=debuginfo
   set -- --profile "$PROFILE" ${APP:+--app "$APP"} "$@"
 fi
 tools/install.sh

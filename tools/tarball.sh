@@ -14,9 +14,8 @@ git ls-files -z | xargs -0 cp --parents --target-directory "$work/source"
 tools/web.sh
 cp -r inst/web "$work/source/inst"
 Rscript tools/vignettes.R "$work/source"
-# R builds the package before its vignettes; what is built already need not be built again
-export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/src/rust/target}"
-(cd "$work" && R CMD build --no-manual source)
+# R builds the package before its vignettes: as the tests have it, which is quick, and partly there already
+(cd "$work" && ENGINE_PROFILE=dev CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/src/rust/target}" R CMD build --no-manual source)
 # packed afterwards, so that this build could do without
 tar -C "$work" -xzf "$work"/drover_*.tar.gz
 Rscript tools/vendor.R "$work/drover/src/rust/vendor.tar.xz"

@@ -1,5 +1,5 @@
-# Packs the sources of the libraries that the engine is built of: Rscript tools/vendor.R FILE writes FILE, a .tar.xz with
-# one folder `vendor`, from which src/Makevars.in builds without a network. Run by tools/tarball.sh.
+# Packs the sources of the libraries that the engine is built of: Rscript tools/vendor.R FILE writes FILE, a .tar.xz
+# with one folder `vendor`, from which src/Makevars.in builds without a network. Run by tools/tarball.sh.
 #
 # Of libraries for other systems only the manifests are packed: cargo looks at them, and builds none of them.
 
@@ -32,7 +32,7 @@ to <- commandArgs(trailingOnly = TRUE)
 folder <- tempfile("vendor-")
 vendor <- file.path(folder, "vendor")
 dir.create(folder)
-cargo("vendor", "--versioned-dirs", vendor)
+invisible(cargo("vendor", "--versioned-dirs", vendor))
 libraries <- list.files(vendor)
 built <- unlist(lapply(systems, built_for))
 for (library in setdiff(libraries, built)) empty(file.path(vendor, library))

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What the package does when it is built, by configure and src/Makevars.in, with programs of our own in the place of
-# cargo and rustc: tests/packaging/run.sh, from the root. Ends with "N passed, N failed". Not for what they build: the stage
-# `install` does that.
+# cargo and rustc: tests/packaging/run.sh, from the root. Ends with "N passed, N failed". Not for what they build: that
+# is the stage `install`.
 
 set -eu
 cd "$(dirname "$0")/../.."

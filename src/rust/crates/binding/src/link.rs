@@ -208,9 +208,9 @@ pub unsafe extern "C" fn drv_reply_send(link: *mut Link, cell: *mut Cell) -> i32
 /// # Safety
 /// `link` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_link_tell(link: *mut Link) {
+pub unsafe extern "C" fn drv_link_notify(link: *mut Link) {
     // SAFETY: the caller's.
-    unsafe { (*link).worker.tell() };
+    unsafe { (*link).worker.notify() };
 }
 
 /// Gives unused memory back to the system.

@@ -236,7 +236,7 @@ pub unsafe extern "C" fn drv_process_c_has_ended(process: *mut Process) -> i32 {
 /// # Safety
 /// `process` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_process_tell_ready(process: *const Process) {
+pub unsafe extern "C" fn drv_process_report_ready(process: *const Process) {
     // SAFETY: the caller's.
     shield((), || unsafe { (*process).send(WorkerNews::Ready) });
 }
@@ -246,7 +246,7 @@ pub unsafe extern "C" fn drv_process_tell_ready(process: *const Process) {
 /// # Safety
 /// `process` is live; C lends the text for the call.
 #[no_mangle]
-pub unsafe extern "C" fn drv_process_tell_failed(process: *const Process, why: Str) {
+pub unsafe extern "C" fn drv_process_report_failed(process: *const Process, why: Str) {
     // SAFETY: the caller's.
     let (process, why) = unsafe { (&*process, why.as_bytes()) };
     shield((), || process.send(WorkerNews::StartFailed(&String::from_utf8_lossy(why))));
@@ -268,7 +268,7 @@ pub unsafe extern "C" fn drv_process_wants_heap(process: *const Process) -> i32 
 /// # Safety
 /// `process` is live.
 #[no_mangle]
-pub unsafe extern "C" fn drv_process_tell_heap(
+pub unsafe extern "C" fn drv_process_report_heap(
     process: *const Process,
     collections: u32,
     micros: u32,

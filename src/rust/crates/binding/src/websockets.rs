@@ -180,7 +180,7 @@ pub unsafe extern "C" fn drv_websocket_answer(link: *mut Link) -> *const Node {
     shield(ptr::null(), || {
         ANSWER.with_borrow_mut(|table| {
             if let Some(link) = link {
-                let Some(answer) = link.worker.hear() else { return ptr::null() };
+                let Some(answer) = link.worker.receive_answer() else { return ptr::null() };
                 table.fill(&answer);
             }
             ptr::from_ref(&table.root)

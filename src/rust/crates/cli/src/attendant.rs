@@ -8,7 +8,7 @@ use crate::exit::{Code, Error};
 use crate::notify;
 use crate::r::Recipe;
 use crate::signals::Asked;
-use crate::tell::{say, write};
+use crate::terminal::{say, write};
 use crate::watch::{Change, Need};
 use engine::Address;
 use std::time::{Duration, Instant};
@@ -36,7 +36,7 @@ pub(crate) enum Note {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// as it was told
-    Told,
+    Stopped,
     /// to be started again, with other settings
     Again,
 }
@@ -112,8 +112,8 @@ impl Attendant {
                     while let Some(event) = self.service.next_event(Duration::ZERO) {
                         match event {
                             Event::Failed { kind, message } => return Err(failed(kind, &message, &self.banner.file)),
-                            Event::Stopped => return Ok(if self.again { Ended::Again } else { Ended::Told }),
-                            event => self.hear(event),
+                            Event::Stopped => return Ok(if self.again { Ended::Again } else { Ended::Stopped }),
+                            event => self.handle(event),
                         }
                     }
                 }
@@ -123,7 +123,7 @@ impl Attendant {
         Err(Error::new(Code::System, "the supervisor has failed"))
     }
 
-    fn hear(&mut self, event: Event) {
+    fn handle(&mut self, event: Event) {
         match event {
             Event::Loaded { seconds, parts, .. } => {
                 self.app = parts;

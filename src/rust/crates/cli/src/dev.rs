@@ -2,9 +2,9 @@
 //! loading in the terminal and in the browser. Neighbours: `watch` (what changes), `serve` (which has it all), and
 //! `engine::Development` (what the browser sees).
 
+use crate::invocation::{DevArgs, Invocation};
 use crate::options;
-use crate::tell::{say, write};
-use crate::told::{DevArgs, Told};
+use crate::terminal::{say, write};
 use crate::watch::{Change, Need, Watch};
 use crate::words;
 use crate::written::Habits;
@@ -49,12 +49,12 @@ impl Dev {
     /// When the system has no thread.
     pub(crate) fn watch(
         &self,
-        told: &Told,
+        invocation: &Invocation,
         args: &DevArgs,
         tell: impl Fn(Change) -> bool + Send + 'static,
     ) -> io::Result<()> {
-        let less = args.ignore.iter().cloned().chain(told.written()).collect();
-        let watch = Watch::new(&told.file, told.config.clone()).with(args.watch.clone()).without(less);
+        let less = args.ignore.iter().cloned().chain(invocation.written()).collect();
+        let watch = Watch::new(&invocation.file, invocation.config.clone()).with(args.watch.clone()).without(less);
         watch.knowing(self.habits.clone()).start(tell)
     }
 

@@ -1,7 +1,7 @@
 //! `drover install` and `drover completions`: the program at hand in a shell.
 
 use crate::exit::{Code, Error};
-use crate::tell::print;
+use crate::terminal::print;
 use clap::{Args, Command};
 use clap_complete::{generate, Shell};
 use rustix::process::geteuid;

@@ -1,7 +1,7 @@
 //! The program drover: serves an app in a file from R processes that it looks after, without any R in itself.
 //!
 //! `options` is what it can be told, by flags, variables and a settings `file`, with `help`; `table` has the settings,
-//! and `values` what these may be; `words` completes what people write in short, `tell` is how it speaks,
+//! and `values` what these may be; `words` completes what people write in short, `terminal` what it prints,
 //! `surroundings` tells what of it was taken for what, `blame` where a wrong value comes from; `r` finds R and the
 //! package; `serve` starts everything, on a socket that may be `inherited`, the `attendant` passes on what happens and
 //! what `signals` and `control` ask for, and the `banner` says where it serves; `dev`, `watch` and `written` are for
@@ -25,6 +25,7 @@ mod inherited;
 mod install;
 mod manage;
 
+mod invocation;
 mod monitor;
 mod nearest;
 mod notify;
@@ -43,9 +44,8 @@ mod shown;
 mod signals;
 mod surroundings;
 mod table;
-mod tell;
+mod terminal;
 mod tls;
-mod told;
 mod tool;
 mod unit;
 mod users;
@@ -61,8 +61,8 @@ use std::ffi::OsString;
 /// Runs the program with these arguments, the first of which is its name. Returns its exit code when it has ended.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args = words::complete(args, std::env::var_os("DROVER_FILE").is_some());
-    let told = match options::read(args) {
-        Ok(Asked::Serve(told)) => told,
+    let invocation = match options::read(args) {
+        Ok(Asked::Serve(invocation)) => invocation,
         Ok(Asked::Tool(tool)) => return end(&r::become_tool(&tool)),
         Ok(Asked::Own(own)) => return carry_out(&own).map_or_else(|e| end(&e), |()| exit::SUCCESS),
         Err(e) => {
@@ -72,13 +72,13 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             return if e.use_stderr() { exit::Code::Usage as u8 } else { exit::SUCCESS };
         }
     };
-    for note in &told.notes {
-        tell::say(note);
+    for note in &invocation.notes {
+        terminal::say(note);
     }
-    let dev = told.dev.as_ref().map(|args| dev::Dev::new(args, &told.file));
+    let dev = invocation.dev.as_ref().map(|args| dev::Dev::new(args, &invocation.file));
     restrict::privileges();
-    match serve::serve(&told, dev) {
-        Ok(Ended::Told) => exit::SUCCESS,
+    match serve::serve(&invocation, dev) {
+        Ok(Ended::Stopped) => exit::SUCCESS,
         Ok(Ended::Again) => {
             end(&exit::Error::new(exit::Code::System, format!("cannot start again: {}", dev::start_again())))
         }
@@ -102,6 +102,6 @@ fn carry_out(own: &Own) -> Result<(), exit::Error> {
 }
 
 fn end(e: &exit::Error) -> u8 {
-    tell::fail(&e.message);
+    terminal::fail(&e.message);
     e.code as u8
 }

@@ -5,7 +5,7 @@ use crate::control::{find, Ending, Found, Reloaded, Request, Status, Wanted};
 use crate::exit::{Code, Error};
 use crate::monitor;
 use crate::shown;
-use crate::tell::print;
+use crate::terminal::print;
 use clap::Args;
 use rustix::process::geteuid;
 use std::fmt::Write as _;

@@ -81,13 +81,13 @@ impl Drop for Screen {
 pub(crate) fn watch(server: &Found) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
     let shown = runtime.block_on(async {
-        let (tell, mut told) = unbounded_channel();
-        let of_signals = tell.clone();
+        let (sender, mut wakes) = unbounded_channel();
+        let of_signals = sender.clone();
         signals::listen(move |asked| asked != Asked::End || of_signals.send(()).is_ok()).map_err(system)?;
         let at_terminal = isatty(io::stdout());
         let _screen = at_terminal.then(Screen::enter).transpose().map_err(system)?;
         if at_terminal {
-            std::thread::spawn(move || until_key(&tell));
+            std::thread::spawn(move || until_key(&sender));
         }
         let mut before: Option<(Status, Instant)> = None;
         loop {
@@ -106,7 +106,7 @@ pub(crate) fn watch(server: &Found) -> Result<(), Error> {
                 written => written.map_err(system)?,
             }
             before = Some((status, now));
-            let pause = timeout(PAUSE, told.recv()).await;
+            let pause = timeout(PAUSE, wakes.recv()).await;
             if let Ok(asked) = pause {
                 match asked {
                     Some(()) => return Ok(()),
@@ -122,11 +122,11 @@ pub(crate) fn watch(server: &Found) -> Result<(), Error> {
 }
 
 /// Reads the keyboard until a key says that it is enough.
-fn until_key(tell: &UnboundedSender<()>) {
+fn until_key(sender: &UnboundedSender<()>) {
     for byte in io::stdin().lock().bytes() {
         match byte {
             Ok(byte) if ENDS.contains(&byte) => {
-                let _ = tell.send(());
+                let _ = sender.send(());
                 return;
             }
             Ok(_) => {}

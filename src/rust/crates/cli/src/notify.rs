@@ -46,9 +46,9 @@ mod tests {
         ] {
             socket.set_read_timeout(Some(patience::patience(30))).unwrap();
             send(&place, READY).unwrap();
-            let mut told = [0; 64];
-            let n = socket.recv(&mut told).unwrap();
-            assert_eq!(&told[..n], b"READY=1");
+            let mut received = [0; 64];
+            let n = socket.recv(&mut received).unwrap();
+            assert_eq!(&received[..n], b"READY=1");
         }
         assert!(send(&"/none/notify".into(), READY).is_err());
     }

@@ -9,13 +9,13 @@ use crate::file;
 use crate::given::Given;
 use crate::help::{AFTER_HELP, DEV_EXAMPLES, NEW_EXAMPLES, UNITS};
 use crate::install::{CompletionsArgs, InstallArgs};
+use crate::invocation::{AppArgs, DevArgs, Invocation};
 use crate::manage::{ReloadArgs, StatusArgs, StopArgs};
 use crate::openapi::OpenApiArgs;
 use crate::password::PasswordArgs;
 use crate::profiling::ProfileArgs;
 use crate::surroundings;
 use crate::table::{settings, Setting, GROUPS, SERVING};
-use crate::told::{AppArgs, DevArgs, Told};
 use crate::tool::{about, tool, AppOfTool, Program, Tool};
 use crate::unit::UnitArgs;
 use crate::values::{self, Kind};
@@ -196,7 +196,7 @@ fn most_workers() -> Arg {
 #[derive(Debug)]
 pub enum Asked {
     /// to serve
-    Serve(Box<Told>),
+    Serve(Box<Invocation>),
     /// something that the package does
     Tool(Tool),
     /// something that the program does by itself
@@ -226,8 +226,8 @@ pub fn read(args: Vec<OsString>) -> Result<Asked, clap::Error> {
     let names = std::env::vars_os().map(|(name, _)| name);
     let names = names.filter(|name| kubernetes.is_none() || !surroundings::is_of_service(name));
     let mut asked = read_with(command, args, names, std::env::var_os("PORT"))?;
-    if let Asked::Serve(told) = &mut asked {
-        told.notes.extend(kubernetes);
+    if let Asked::Serve(invocation) = &mut asked {
+        invocation.notes.extend(kubernetes);
     }
     Ok(asked)
 }
@@ -236,9 +236,9 @@ pub fn read(args: Vec<OsString>) -> Result<Asked, clap::Error> {
 ///
 /// # Errors
 /// As for [`read`].
-pub(crate) fn read_serving(args: Vec<OsString>) -> Result<Option<Box<Told>>, clap::Error> {
+pub(crate) fn read_serving(args: Vec<OsString>) -> Result<Option<Box<Invocation>>, clap::Error> {
     Ok(match read(args)? {
-        Asked::Serve(told) => Some(told),
+        Asked::Serve(invocation) => Some(invocation),
         Asked::Tool(_) | Asked::Own(_) => None,
     })
 }
@@ -293,10 +293,12 @@ fn read_with(
     let pool = pool(&given)?;
     let config = file::path_of(app.config.as_deref(), &path);
     let (kind, args, r, sockets) = (app.kind, app.args, app.program.r, app.sockets.folder);
-    let told = Told { file: path, kind, args, r, pool, notes, config, sockets, dev, given };
+    let invocation = Invocation { file: path, kind, args, r, pool, notes, config, sockets, dev, given };
     // found out here, where it is an error and not a surprise
-    told.read_settings(PathBuf::new()).map_err(|e| usage(ErrorKind::ValueValidation, &told.with_places(&e)))?;
-    Ok(Asked::Serve(Box::new(told)))
+    invocation
+        .read_settings(PathBuf::new())
+        .map_err(|e| usage(ErrorKind::ValueValidation, &invocation.with_places(&e)))?;
+    Ok(Asked::Serve(Box::new(invocation)))
 }
 
 /// Options of the pool.
@@ -332,9 +334,9 @@ mod tests {
         read_with(command(), args, std::iter::empty(), None)
     }
 
-    fn parse(args: &[&str]) -> Result<Told, clap::Error> {
+    fn parse(args: &[&str]) -> Result<Invocation, clap::Error> {
         match ask(&[&["serve"], args].concat())? {
-            Asked::Serve(told) => Ok(*told),
+            Asked::Serve(invocation) => Ok(*invocation),
             other => panic!("{other:?}"),
         }
     }
@@ -359,7 +361,7 @@ mod tests {
 
     fn error(args: &[&str]) -> String {
         match parse(args) {
-            Ok(told) => panic!("{told:?}"),
+            Ok(invocation) => panic!("{invocation:?}"),
             Err(e) => {
                 assert_eq!(e.exit_code(), 2);
                 e.to_string()
@@ -374,13 +376,13 @@ mod tests {
 
     #[test]
     fn without_options_all_is_as_in_r() {
-        let told = parse(&["app.R"]).unwrap();
-        assert_eq!(told.file, Path::new("app.R"));
-        let settings = told.settings("/tmp".into());
+        let invocation = parse(&["app.R"]).unwrap();
+        assert_eq!(invocation.file, Path::new("app.R"));
+        let settings = invocation.settings("/tmp".into());
         assert_eq!((settings.host.join(" ").as_str(), settings.port, settings.threads), ("127.0.0.1", 8080, 1));
         assert_eq!((settings.cpp_workers, settings.upload_path.as_path()), (4, Path::new("/tmp")));
         assert_eq!(format!("{:?}", settings.limits), format!("{:?}", Limits::default()));
-        assert_eq!(format!("{:?}", told.pool), format!("{:?}", PoolOptions::default()));
+        assert_eq!(format!("{:?}", invocation.pool), format!("{:?}", PoolOptions::default()));
     }
 
     #[test]
@@ -388,10 +390,10 @@ mod tests {
         let flags = "-f app.R -H :: -p 0 --n-min 2 -n 5 --check-unused 1 --max-age 0 --max-body 0 --max-queue 7 \
                      --timeout 0.5 --debug --start spawn --graceful-timeout 0 --max-requests 100 --threads 2 \
                      --cpp-workers 6 --kill-after 3 --on-client-gone finish --case-sensitive=no";
-        let told = parse(&flags.split_whitespace().collect::<Vec<_>>()).unwrap();
-        let (settings, pool) = (told.settings("/tmp".into()), &told.pool);
+        let invocation = parse(&flags.split_whitespace().collect::<Vec<_>>()).unwrap();
+        let (settings, pool) = (invocation.settings("/tmp".into()), &invocation.pool);
         assert_eq!(
-            (told.file.as_path(), settings.host.join(" ").as_str(), settings.port),
+            (invocation.file.as_path(), settings.host.join(" ").as_str(), settings.port),
             (Path::new("app.R"), "::", 0)
         );
         assert_eq!((pool.n_min, pool.n_max, pool.check_unused, pool.max_age), (2, 5, 1.0, 0.0));
@@ -460,14 +462,14 @@ mod tests {
         let config = folder.path().join("drover.toml");
         std::fs::write(&config, "workers = \"2-8\"\n[limits]\nmax_body = \"2MB\"\nmax_headers = 7\n").unwrap();
         let app = app.to_str().unwrap();
-        let told = parse(&[app, "--max-headers", "9"]).unwrap();
-        let limits = told.settings(PathBuf::new()).limits;
+        let invocation = parse(&[app, "--max-headers", "9"]).unwrap();
+        let limits = invocation.settings(PathBuf::new()).limits;
         assert_eq!((limits.max_body, limits.max_headers, limits.max_parts), (2_000_000, 9, 100));
-        assert_eq!((told.pool.n_min, told.pool.n_max), (2, 8));
-        assert_eq!(told.notes, [format!("settings are those of {}", config.display())]);
+        assert_eq!((invocation.pool.n_min, invocation.pool.n_max), (2, 8));
+        assert_eq!(invocation.notes, [format!("settings are those of {}", config.display())]);
         // the number of processes is one setting, under each of its names
-        let told = parse(&[app, "-n", "5"]).unwrap();
-        assert_eq!((told.pool.n_min, told.pool.n_max), (1, 5));
+        let invocation = parse(&[app, "-n", "5"]).unwrap();
+        assert_eq!((invocation.pool.n_min, invocation.pool.n_max), (1, 5));
         let other = folder.path().join("other.toml");
         assert!(error(&[app, "--config", other.to_str().unwrap()]).starts_with("error: cannot read "));
         std::fs::write(&other, "max_bdoy = 1").unwrap();

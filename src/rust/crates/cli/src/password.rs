@@ -3,7 +3,7 @@
 //! Neighbour: the crate `identity`, which makes the hash.
 
 use crate::exit::{Code, Error};
-use crate::tell::print;
+use crate::terminal::print;
 use clap::Args;
 use rustix::termios::{tcgetattr, tcsetattr, LocalModes, OptionalActions, Termios};
 use std::io::{self, IsTerminal as _, Read as _, Write as _};

@@ -5,7 +5,7 @@ use crate::control::{Found, Inspected, Request};
 use crate::exit::{Code, Error};
 use crate::manage::{gone, seconds, Which};
 use crate::shown;
-use crate::tell::{count, print, say};
+use crate::terminal::{count, print, say};
 use clap::Args;
 use profile::{Objects, Samples};
 use std::path::PathBuf;

@@ -6,11 +6,11 @@ use crate::control::Listener;
 use crate::dev::Dev;
 use crate::exit::{Code, Error};
 use crate::inherited;
+use crate::invocation::Invocation;
 use crate::r::Recipe;
 use crate::signals;
-use crate::tell::{self, say, write};
+use crate::terminal::{self, say, write};
 use crate::tls;
-use crate::told::Told;
 use engine::{Format, Uploads};
 use std::path::Path;
 use std::sync::Arc;
@@ -31,14 +31,14 @@ impl Drop for Doorbell {
 ///
 /// # Errors
 /// When it cannot be started; nothing is then left running.
-pub fn serve(options: &Told, dev: Option<Dev>) -> Result<Ended, Error> {
+pub fn serve(options: &Invocation, dev: Option<Dev>) -> Result<Ended, Error> {
     let pool = PoolOptions { stays: dev.is_some(), ..options.pool.clone() };
     let recipe = Recipe::new(&options.r, &options.file, options.kind.as_deref())?.with_args(&options.args);
     let recipe = if dev.is_some() { recipe.with_trace() } else { recipe };
     let uploads = uploads(options.upload_path())?;
     let mut settings = options.settings(uploads.path().to_owned());
     if settings.log == "stderr" && settings.log_format == Format::Json {
-        tell::for_programs();
+        terminal::for_programs();
     }
     if let Some(tls) = settings.tls.as_mut().filter(|_| options.wants_dev_tls()) {
         let files = tls::add_certificate(tls)?;
@@ -56,7 +56,7 @@ pub fn serve(options: &Told, dev: Option<Dev>) -> Result<Ended, Error> {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(system)?;
     runtime.block_on(async {
-        let (notes, told) = unbounded_channel();
+        let (notes, inbox) = unbounded_channel();
         // before anything is started: a signal must not end the program with processes left to themselves
         let asked = notes.clone();
         signals::listen(move |signal| asked.send(Note::Signal(signal)).is_ok()).map_err(system)?;
@@ -81,7 +81,7 @@ pub fn serve(options: &Told, dev: Option<Dev>) -> Result<Ended, Error> {
             Error::new(e.code, options.with_places(&e.message))
         })?;
         write(&banner.loading());
-        Attendant::new(service, recipe, banner, ends_within, dev).attend(told).await
+        Attendant::new(service, recipe, banner, ends_within, dev).attend(inbox).await
     })
 }
 

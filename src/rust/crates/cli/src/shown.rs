@@ -4,7 +4,7 @@
 //! `manage` and `monitor`, which print it.
 
 use crate::control::Status;
-use crate::tell::count;
+use crate::terminal::count;
 use engine::{Figures, RecentError, WorkerStatus};
 use std::fmt::Write as _;
 use std::time::{Duration, UNIX_EPOCH};

@@ -16,26 +16,26 @@ pub enum Asked {
     ReopenLog,
 }
 
-/// Has `tell` called for each signal from now on, by tasks of this runtime, until it answers `false`. SIGHUP stays
+/// Has `notify` called for each signal from now on, by tasks of this runtime, until it answers `false`. SIGHUP stays
 /// ignored where it was, as by `nohup`.
 ///
 /// # Errors
 /// When the system refuses a handler.
-pub fn listen(tell: impl Fn(Asked) -> bool + Clone + Send + 'static) -> io::Result<()> {
-    let mut told = vec![
+pub fn listen(notify: impl Fn(Asked) -> bool + Clone + Send + 'static) -> io::Result<()> {
+    let mut handled = vec![
         (SignalKind::interrupt(), (|_| Asked::End) as fn(bool) -> Asked),
         (SignalKind::terminate(), |_| Asked::End),
         (SignalKind::quit(), |_| Asked::End),
         (SignalKind::user_defined1(), |_| Asked::ReopenLog),
     ];
     if !ignores_hang_ups() {
-        told.push((SignalKind::hangup(), hang_up));
+        handled.push((SignalKind::hangup(), hang_up));
     }
     let had_terminal = has_terminal();
-    for (kind, asked) in told {
+    for (kind, asked) in handled {
         let mut signals = signal(kind)?;
-        let tell = tell.clone();
-        tokio::spawn(async move { while signals.recv().await.is_some() && tell(asked(had_terminal)) {} });
+        let notify = notify.clone();
+        tokio::spawn(async move { while signals.recv().await.is_some() && notify(asked(had_terminal)) {} });
     }
     Ok(())
 }

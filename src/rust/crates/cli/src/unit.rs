@@ -3,8 +3,8 @@
 
 use crate::exit::{Code, Error};
 use crate::given::Origin;
-use crate::tell;
-use crate::told::Told;
+use crate::invocation::Invocation;
+use crate::terminal;
 use crate::users;
 use clap::Args;
 use std::env;
@@ -78,13 +78,13 @@ struct Waits {
 impl Waits {
     /// Of a server that is told this. A variable of this process is none of the service's: where one says a time, the
     /// default may hold there.
-    fn of(told: &Told) -> Self {
+    fn of(invocation: &Invocation) -> Self {
         let usual = PoolOptions::default();
-        let longer = |name: &str, said: f64, usual: f64| match told.origin(name) {
+        let longer = |name: &str, said: f64, usual: f64| match invocation.origin(name) {
             Origin::Variable => said.max(usual),
             _ => said,
         };
-        let pool = &told.pool;
+        let pool = &invocation.pool;
         let start = match pool.start_timeout {
             0.0 => "infinity".to_owned(),
             said => seconds(longer("start_timeout", said, usual.start_timeout)),
@@ -100,7 +100,7 @@ fn seconds(within: f64) -> String {
 }
 
 /// Reads the arguments of a server; `None` for those of another command.
-pub(crate) type Reader = fn(Vec<OsString>) -> Result<Option<Box<Told>>, clap::Error>;
+pub(crate) type Reader = fn(Vec<OsString>) -> Result<Option<Box<Invocation>>, clap::Error>;
 
 /// How long systemd is to wait for a server that is started with these options.
 ///
@@ -109,7 +109,7 @@ pub(crate) type Reader = fn(Vec<OsString>) -> Result<Option<Box<Told>>, clap::Er
 fn waits(file: &Path, given: &[String], read: Reader) -> Result<Waits, Error> {
     let words = ["drover", "serve"].into_iter().map(OsString::from).chain([file.as_os_str().to_owned()]);
     match read(words.chain(given.iter().map(OsString::from)).collect()) {
-        Ok(Some(told)) => Ok(Waits::of(&told)),
+        Ok(Some(invocation)) => Ok(Waits::of(&invocation)),
         Ok(None) => Err(Error::new(Code::Usage, "what is behind -- must be options of drover serve".to_owned())),
         Err(e) => {
             let why = e.to_string();
@@ -142,7 +142,7 @@ pub(crate) fn print(args: &UnitArgs, read: Reader) -> Result<(), Error> {
         (None, uid) => Some(users::name(uid)),
     };
     if let Some(address) = &args.socket {
-        return tell::print(&socket(&name, address, user.as_deref())?);
+        return terminal::print(&socket(&name, address, user.as_deref())?);
     }
     let Waits { start: start_timeout, stop: stop_timeout } = waits(&file, &args.options, read)?;
     let user = user.map_or_else(|| "DynamicUser=yes".to_owned(), |user| format!("User={user}"));
@@ -156,7 +156,7 @@ pub(crate) fn print(args: &UnitArgs, read: Reader) -> Result<(), Error> {
     let environment = environment(&name, |variable| env::var_os(variable))?;
     let usage = (Code::Usage as u8).to_string();
     let values = [name, environment, start.join(" "), program, folder, user, start_timeout, stop_timeout, usage];
-    tell::print(&filled(UNIT, &FIELDS, &values))
+    terminal::print(&filled(UNIT, &FIELDS, &values))
 }
 
 /// The variables of the service: the folder of its socket, which is its own below `/run`, and where R finds packages.

@@ -3,7 +3,7 @@
 //! look's half second, and nothing has to be told by the system, which on shared and remote folders it is not.
 //! Neighbours: `dev`, which acts on it; `written`, which knows what is not the developer's.
 
-use crate::tell::say;
+use crate::terminal::say;
 use crate::written::{is_output, Habits};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fs::{self, Metadata};
@@ -120,11 +120,11 @@ impl Watch {
         Watch { habits, ..self }
     }
 
-    /// Calls `tell` for each change from now on, in a thread of its own, until it answers `false`.
+    /// Calls `notify` for each change from now on, in a thread of its own, until it answers `false`.
     ///
     /// # Errors
     /// When the system has no thread.
-    pub(crate) fn start(mut self, tell: impl Fn(Change) -> bool + Send + 'static) -> io::Result<()> {
+    pub(crate) fn start(mut self, notify: impl Fn(Change) -> bool + Send + 'static) -> io::Result<()> {
         let mut seen = self.look();
         thread::Builder::new().name("drover-watch".into()).spawn(move || loop {
             thread::sleep(EACH);
@@ -141,7 +141,7 @@ impl Watch {
             }
             let change = self.change(&seen, &now);
             seen = now;
-            if change.is_some_and(|change| !tell(change)) {
+            if change.is_some_and(|change| !notify(change)) {
                 return;
             }
         })?;
@@ -406,7 +406,7 @@ mod tests {
         let mut watch = watch(folder.path());
         let mut seen = watch.look();
         assert_eq!(watch.change(&seen, &seen.clone()), None);
-        for (name, text, told, need) in [
+        for (name, text, named, need) in [
             ("app/www/site.css", "p {}", "www/site.css", Need::Refresh),
             ("app/new.R", "1", "new.R", Need::Reload),
             ("app/www/deep/page.html", "<p>", "www/deep/page.html", Need::Reload),
@@ -419,7 +419,7 @@ mod tests {
             let now = watch.look();
             let change = watch.change(&seen, &now).unwrap();
             assert_eq!(change.need, need, "{name}");
-            assert!(told.is_empty() || change.names == [told], "{:?}", change.names);
+            assert!(named.is_empty() || change.names == [named], "{:?}", change.names);
             seen = now;
         }
         fs::remove_file(folder.path().join("app/new.R")).unwrap();
@@ -472,10 +472,10 @@ mod tests {
     #[test]
     fn changes_are_told_when_they_have_settled() {
         let folder = folder();
-        let (tell, told) = std::sync::mpsc::channel();
-        watch(folder.path()).start(move |change| tell.send(change).is_ok()).unwrap();
+        let (sender, changes) = std::sync::mpsc::channel();
+        watch(folder.path()).start(move |change| sender.send(change).is_ok()).unwrap();
         fs::write(folder.path().join("app/app.R"), "source('../shared/a.R')\napp2").unwrap();
-        let change = told.recv_timeout(patience::patience(30)).unwrap();
+        let change = changes.recv_timeout(patience::patience(30)).unwrap();
         assert_eq!(change, Change { names: vec!["app.R".to_owned()], need: Need::Reload });
     }
 }

@@ -115,7 +115,7 @@ impl Dispatcher {
             PoolOrder::Attach(seat) => self.attach(*seat),
             PoolOrder::Retire(worker) => self.retire(worker),
             PoolOrder::Gone(worker) => self.gone(worker),
-            PoolOrder::Look(told) => told(self.running()),
+            PoolOrder::Look(reply) => reply(self.running()),
             PoolOrder::Drain => {
                 self.draining = true;
                 for (_, worker) in &mut self.workers {

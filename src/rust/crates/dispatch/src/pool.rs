@@ -235,8 +235,8 @@ impl Pool {
 
     /// Has `told` called with all requests whose handlers run in workers, from another thread. Never, when the server
     /// has ended.
-    pub fn running(&self, told: impl FnOnce(Vec<Running>) + Send + 'static) {
-        self.order(PoolOrder::Look(Box::new(told)));
+    pub fn running(&self, reply: impl FnOnce(Vec<Running>) + Send + 'static) {
+        self.order(PoolOrder::Look(Box::new(reply)));
     }
 
     /// Whether the supervisor would start more workers: without, no [`PoolEvent::Pressure`] is told.

@@ -7,7 +7,7 @@ use wire::task::{Came, Ended};
 
 impl Asker {
     /// What it is told.
-    pub fn told(&self, ended: Ended, value: &[u8]) -> Vec<u8> {
+    pub fn outcome(&self, ended: Ended, value: &[u8]) -> Vec<u8> {
         let mut message = Vec::new();
         Came { number: self.number, ended, value }.encode(&mut message);
         message
@@ -48,7 +48,7 @@ pub(crate) struct Tasks {
     /// no longer wanted
     pub unwanted: Vec<Key>,
     /// messages that could not be sent to the worker that asked, for want of a slot
-    pub untold: Vec<(Asker, Vec<u8>)>,
+    pub unsent: Vec<(Asker, Vec<u8>)>,
 }
 
 impl Tasks {
@@ -64,7 +64,7 @@ impl Tasks {
 
     /// Whether there is nothing to go on with. Asked whenever workers are looked at, and most apps have no tasks.
     pub fn is_quiet(&self) -> bool {
-        self.wanted.is_empty() && self.unwanted.is_empty() && self.untold.is_empty()
+        self.wanted.is_empty() && self.unwanted.is_empty() && self.unsent.is_empty()
     }
 
     /// How many a worker has asked for.
@@ -79,14 +79,14 @@ impl Tasks {
         }
         self.end(|task| task.parent == Some(parent));
         let not_begun = self.wanted.extract_if(.., |wanted| wanted.parent.is_some_and(|of| of.key == parent));
-        self.untold.extend(not_begun.map(|wanted| (wanted.asker, wanted.asker.told(Ended::Over, &[]))));
+        self.unsent.extend(not_begun.map(|wanted| (wanted.asker, wanted.asker.outcome(Ended::Over, &[]))));
     }
 
     /// A worker has gone, and with it the handlers that wait for its tasks.
     pub fn end_with_worker(&mut self, worker: u32) {
         self.end(|task| task.worker == worker);
         self.wanted.retain(|wanted| wanted.asker.worker != worker);
-        self.untold.retain(|(asker, _)| asker.worker != worker);
+        self.unsent.retain(|(asker, _)| asker.worker != worker);
     }
 
     fn end(&mut self, ends: impl Fn(&UnderWay) -> bool) {

@@ -39,11 +39,11 @@ impl Ticket {
 
     /// What comes of it is [`Outcome::Full`] unless its handler has begun.
     pub fn withdraw(&self) {
-        self.tell(Dispatcher::withdraw, Post::Withdraw);
+        self.notify(Dispatcher::withdraw, Post::Withdraw);
     }
 
     /// Tells the dispatcher: this thread's, or another's by a post.
-    fn tell(&self, here: fn(&mut Dispatcher, Key), elsewhere: fn(u64) -> Post) {
+    fn notify(&self, here: fn(&mut Dispatcher, Key), elsewhere: fn(u64) -> Post) {
         match &self.0 {
             Way::Here(key) => {
                 with(|d| here(d, *key));
@@ -81,6 +81,6 @@ impl Future for Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.tell(Dispatcher::abandon, Post::Abandon);
+        self.notify(Dispatcher::abandon, Post::Abandon);
     }
 }

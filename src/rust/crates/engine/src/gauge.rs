@@ -45,20 +45,20 @@ impl Gauge {
     /// How the server is, with these workers. Waits for a moment: not for I/O threads, which have
     /// [`Gauge::snapshot_later`].
     pub fn snapshot(&self, workers: Vec<WorkerStatus>) -> Snapshot {
-        let (told, running) = sync_channel(1);
-        self.pool.running(move |running| drop(told.send(running)));
-        self.told(workers, running.recv_timeout(PATIENCE).unwrap_or_default())
+        let (reply, running) = sync_channel(1);
+        self.pool.running(move |running| drop(reply.send(running)));
+        self.snapshot_of(workers, running.recv_timeout(PATIENCE).unwrap_or_default())
     }
 
     /// The same, without anybody waiting: with the workers that metrics know.
     pub(crate) async fn snapshot_later(&self) -> Snapshot {
-        let (told, running) = oneshot::channel();
-        self.pool.running(move |running| drop(told.send(running)));
+        let (reply, running) = oneshot::channel();
+        self.pool.running(move |running| drop(reply.send(running)));
         let workers = self.metrics.as_ref().map(|metrics| metrics.workers.now()).unwrap_or_default();
-        self.told(workers, running.await.unwrap_or_default())
+        self.snapshot_of(workers, running.await.unwrap_or_default())
     }
 
-    fn told(&self, workers: Vec<WorkerStatus>, running: Vec<Running>) -> Snapshot {
+    fn snapshot_of(&self, workers: Vec<WorkerStatus>, running: Vec<Running>) -> Snapshot {
         let mut snapshot = Snapshot {
             connections: self.connections(),
             refused: self.refused(),

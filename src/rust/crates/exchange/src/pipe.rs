@@ -142,7 +142,7 @@ impl Drop for PipeWriter {
 }
 
 impl PipeReader {
-    fn tell(&self, what: Reading) {
+    fn report(&self, what: Reading) {
         if let Some(follow) = &self.0.follow {
             follow(what);
         }
@@ -167,7 +167,7 @@ impl PipeReader {
             self.0.room.notify_all();
         }
         drop(state);
-        self.tell(Reading::Took(piece.len()));
+        self.report(Reading::Took(piece.len()));
         Poll::Ready(Some(Ok(piece)))
     }
 
@@ -184,7 +184,7 @@ impl Drop for PipeReader {
         state.pieces.clear();
         self.0.room.notify_all();
         drop(state);
-        self.tell(Reading::Left);
+        self.report(Reading::Left);
     }
 }
 

@@ -31,14 +31,14 @@ pub trait Sink: Send + Sync {
     fn yielded(&self) {}
     /// The whole answer. `false` when it is no longer wanted.
     fn answer(&self, answer: Answer) -> bool;
-    /// The same, but the client's side need not notice before [`Sink::tell`]: a thread that answers many in a row wakes
-    /// it once.
+    /// The same, but the client's side need not notice before [`Sink::notify`]: a thread that answers many in a row
+    /// wakes it once.
     fn answer_held(&self, answer: Answer) -> bool {
         self.answer(answer)
     }
     /// What this thread has answered and held, through this sink and others of the same client's side, is to be noticed
     /// now.
-    fn tell(&self) {}
+    fn notify(&self) {}
     /// A streamed response begins. `false` when it is no longer wanted.
     fn begin(&self, head: Head) -> bool;
     /// The next piece of it. `wait`: until the client has taken enough of what was sent before; never on an I/O thread.

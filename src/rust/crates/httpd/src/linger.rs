@@ -49,7 +49,7 @@ pub async fn linger(mut stream: Stream, state: &Arc<Connection>, most: u64) {
             match stream.poll_read(cx, &mut sink) {
                 Poll::Ready(Ok(n)) if n > 0 && n as u64 <= left => {
                     left -= n as u64;
-                    state.transfer.is_heard();
+                    state.transfer.client_sent();
                 }
                 Poll::Ready(_) => return Poll::Ready(()),
                 Poll::Pending => {

@@ -148,7 +148,7 @@ pub fn close() {
 /// Takes a new connection.
 pub fn receive(io: OwnedFd, (peer, role): (Peer, Role), open: OpenConnection, service: &Arc<dyn Service>) {
     if role == Role::Agent {
-        return tell(&io, &service.capacity());
+        return send_last(&io, &service.capacity());
     }
     count(|cells| cells.connections.add(1));
     let state = Arc::new(Connection::new(peer, role, open.server().clone()));
@@ -164,7 +164,7 @@ pub fn receive(io: OwnedFd, (peer, role): (Peer, Role), open: OpenConnection, se
 }
 
 /// Sends a line to the client and ends the connection. There is nothing to wait for: a new socket has room for it.
-fn tell(io: &OwnedFd, line: &str) {
+fn send_last(io: &OwnedFd, line: &str) {
     // an error means that the client has gone
     let _ = send(io, line.as_bytes(), SendFlags::NOSIGNAL).and_then(|_| shutdown(io, Shutdown::Write));
     // unread bytes from the client would reset the connection before the line arrives

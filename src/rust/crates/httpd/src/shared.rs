@@ -208,7 +208,7 @@ impl Shared {
         least.filter(|(n, _)| of(this_thread()) > n + slack).map_or(this_thread(), |(_, thread)| thread)
     }
 
-    fn tell(&self, thread: usize, command: Command) {
+    fn send(&self, thread: usize, command: Command) {
         if let Some(commands) = self.threads.get().and_then(|threads| threads.get(thread)) {
             // one that has ended hears nothing: the server is stopping
             let _ = commands.send(command);
@@ -217,7 +217,7 @@ impl Shared {
 
     /// Has a thread do this, in the context of its runtime.
     pub(crate) fn run_on(&self, thread: usize, what: impl FnOnce() + Send + 'static) {
-        self.tell(thread, Command::Run(Box::new(what)));
+        self.send(thread, Command::Run(Box::new(what)));
     }
 
     /// Has each thread do this, in the context of its runtime.
@@ -227,7 +227,7 @@ impl Shared {
 
     /// Has all threads end.
     pub(crate) fn quit(&self) {
-        (0..self.threads()).for_each(|thread| self.tell(thread, Command::Quit));
+        (0..self.threads()).for_each(|thread| self.send(thread, Command::Quit));
     }
 
     /// How many threads there are.

@@ -180,11 +180,11 @@ impl Transfer {
     /// The client has its response, and may still be sending.
     pub fn lingers(&self) {
         self.rest.began.store(now(), Relaxed);
-        self.is_heard();
+        self.client_sent();
     }
 
     /// It has sent something.
-    pub fn is_heard(&self) {
+    pub fn client_sent(&self) {
         self.rest.moved.store(now(), Relaxed);
     }
 

@@ -49,13 +49,13 @@ impl Who {
     }
 
     fn new(scheme: Scheme, user: Option<String>, claims: Option<Map<String, Value>>) -> Self {
-        let mut told = Map::new();
-        told.insert("scheme".into(), scheme.name().into());
-        told.insert("user".into(), user.clone().into());
+        let mut known = Map::new();
+        known.insert("scheme".into(), scheme.name().into());
+        known.insert("user".into(), user.clone().into());
         if let Some(claims) = &claims {
-            told.insert("claims".into(), claims.clone().into());
+            known.insert("claims".into(), claims.clone().into());
         }
-        let json = Value::Object(told).to_string().into_bytes();
+        let json = Value::Object(known).to_string().into_bytes();
         Who { user, claims: claims.unwrap_or_default(), json }
     }
 

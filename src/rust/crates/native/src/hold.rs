@@ -48,7 +48,7 @@ pub fn answer(sink: &Arc<dyn Sink>, answer: Answer) -> bool {
     let taken = sink.answer_held(answer);
     fence(Ordering::SeqCst);
     if LATE.with(|late| late.get().is_some_and(|late| late.load(Ordering::SeqCst))) {
-        sink.tell();
+        sink.notify();
     }
     taken
 }

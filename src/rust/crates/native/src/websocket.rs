@@ -63,12 +63,12 @@ fn call(
         What::Close { code, reason } => (CLOSE, 0, c_int::from(code), reason),
     };
     let req = request.as_ref().map_or(std::ptr::null_mut(), Direct::address);
-    let told = SocketEvent { size: size_of::<SocketEvent>(), kind, is_binary, code, bytes: bytes.into(), req };
+    let event_of_c = SocketEvent { size: size_of::<SocketEvent>(), kind, is_binary, code, bytes: bytes.into(), req };
     if kind == CLOSE {
         open_websockets::closes(event.connection);
     }
     // SAFETY: function and data are those of one spec; event and request are good until the call returns.
-    let outcome = unsafe { guard::socket(function, address(event.connection), &told, &api::TABLE, entry.data()) };
+    let outcome = unsafe { guard::socket(function, address(event.connection), &event_of_c, &api::TABLE, entry.data()) };
     outcome.err().map(|why| registry::failed(&why)).or_else(|| request?.into_answer())
 }
 

@@ -305,8 +305,8 @@ impl Log {
         let Ok(lines) = inner.lines.lock() else { return };
         let Some(lines) = lines.as_ref() else { return };
         if let Err(TrySendError::Full(item)) = lines.try_send(item(inner)) {
-            let told = if let Item::Record(record) = item { record.dropped } else { 0 };
-            inner.dropped.fetch_add(told + 1, Ordering::Relaxed);
+            let dropped = if let Item::Record(record) = item { record.dropped } else { 0 };
+            inner.dropped.fetch_add(dropped + 1, Ordering::Relaxed);
         }
     }
 

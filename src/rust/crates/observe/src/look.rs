@@ -163,8 +163,8 @@ fn lines(record: &Record, colours: bool) -> String {
     note_dropped(record, &mut out);
     let parts = record.parts();
     note_request(&parts, &mut out);
-    let mut told = String::new();
-    note_fields(record, &parts, &mut told);
+    let mut noted = String::new();
+    note_fields(record, &parts, &mut noted);
     let lines = parts.message.split('\n').filter(|line| !line.trim().is_empty());
     for (i, line) in lines.enumerate() {
         if i > 0 {
@@ -172,7 +172,7 @@ fn lines(record: &Record, colours: bool) -> String {
         }
         escape_into(line, &mut out);
     }
-    out.push_str(&told);
+    out.push_str(&noted);
     for call in parts.calls.iter().flat_map(|call| call.split('\n')).filter(|line| !line.trim().is_empty()) {
         out.push_str(INDENT);
         escape_into(call, &mut out);

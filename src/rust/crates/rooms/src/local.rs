@@ -199,9 +199,9 @@ impl Store for Local {
         let members = inner.rooms.get(room).map(|room| room.turns.keys());
         let members = members.into_iter().flatten().filter(|connection| **connection != except);
         let mailboxes = members.filter_map(|connection| inner.connections.get(connection));
-        let told = mailboxes.map(|connection| connection.mailbox.send(packet.clone())).count();
+        let reached = mailboxes.map(|connection| connection.mailbox.send(packet.clone())).count();
         self.make_room(&mut inner);
-        told
+        reached
     }
 
     fn members(&self, room: &str) -> Vec<Member> {

@@ -83,7 +83,7 @@ impl Bell {
     /// Sleeper: is awake again, and the descriptor is quiet.
     pub fn awake(&self) {
         self.stay_awake();
-        self.alarm.hear();
+        self.alarm.drain();
     }
 
     /// Sleeper: found work after `doze` and does not sleep after all; the descriptor may still be ringing.

@@ -4,29 +4,29 @@ use std::fmt;
 use std::time::Instant;
 
 /// Receives a report: called once, with the worker's JSON, or with the reason why there is none.
-pub type Tell = Box<dyn FnOnce(Result<String, String>) + Send>;
+pub type OnOutcome = Box<dyn FnOnce(Result<String, String>) + Send>;
 
 /// The way back to the caller, which gets an outcome in any case.
-pub struct Asker(Option<Tell>);
+pub struct Asker(Option<OnOutcome>);
 
 impl Asker {
-    /// For the caller that receives the outcome by `tell`.
-    pub fn new(tell: Tell) -> Self {
-        Asker(Some(tell))
+    /// For the caller that receives the outcome by `reply`.
+    pub fn new(reply: OnOutcome) -> Self {
+        Asker(Some(reply))
     }
 
     /// Tells how it went.
     pub(crate) fn say(mut self, outcome: Result<String, String>) {
-        if let Some(tell) = self.0.take() {
-            tell(outcome);
+        if let Some(reply) = self.0.take() {
+            reply(outcome);
         }
     }
 }
 
 impl Drop for Asker {
     fn drop(&mut self) {
-        if let Some(tell) = self.0.take() {
-            tell(Err("the worker has ended, or is about to".to_owned()));
+        if let Some(reply) = self.0.take() {
+            reply(Err("the worker has ended, or is about to".to_owned()));
         }
     }
 }

@@ -60,11 +60,11 @@ impl Supervisor {
         for zygote in self.zygotes.values_mut() {
             zygote.kill();
         }
-        let told = match std::mem::replace(&mut self.stage, Stage::Starting) {
+        let stage = match std::mem::replace(&mut self.stage, Stage::Starting) {
             Stage::Killing(_, event) => event,
             _ => Event::Stopped,
         };
-        self.stage = Stage::Killing(now + KILLING, told);
+        self.stage = Stage::Killing(now + KILLING, stage);
     }
 
     /// All workers are to end, but for the last one.

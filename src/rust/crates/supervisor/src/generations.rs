@@ -1,7 +1,7 @@
 //! All generations that have processes, the one that requests go to, and the reload that waits.
 //!
-//! Not for what is done about them, which takes the rest of the supervisor (`takeover`). Neighbour: `generation` (one of
-//! them).
+//! Not for what is done about them, which takes the rest of the supervisor (`takeover`). Neighbour: `generation`,
+//! one of them.
 
 use crate::generation::{Generation, GenerationStage};
 use crate::source::{Launch, Source};

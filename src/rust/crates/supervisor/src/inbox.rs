@@ -52,8 +52,8 @@ impl Inbox {
     }
 
     /// Not readable any more until something comes.
-    pub fn hear(&self) {
-        self.alarm.hear();
+    pub fn drain(&self) {
+        self.alarm.drain();
     }
 
     /// The next command, if there is one.

@@ -35,7 +35,7 @@ mod workers;
 mod zygote;
 mod zygotes;
 
-pub use asker::Tell;
+pub use asker::OnOutcome;
 pub use board::{quick_status, worker_status};
 pub use engine::{WorkerState, WorkerStatus};
 pub use event::{Event, Failure, Parts};

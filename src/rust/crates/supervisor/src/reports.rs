@@ -13,13 +13,13 @@ pub struct Reports {
     board: Arc<Board>,
     outlet: Outlet,
     /// events that are told when the board has been written
-    untold: Vec<Event>,
+    unsent: Vec<Event>,
 }
 
 impl Reports {
     /// With the log and the metrics of this server.
     pub fn new(server: &Server, board: Arc<Board>, outlet: Outlet) -> Self {
-        Reports { log: server.log().clone(), metrics: server.metrics(), board, outlet, untold: Vec::new() }
+        Reports { log: server.log().clone(), metrics: server.metrics(), board, outlet, unsent: Vec::new() }
     }
 
     /// A line of the log.
@@ -53,13 +53,13 @@ impl Reports {
 
     /// Tells the owner, once the board has been written: there it finds what the event is about.
     pub fn notify(&mut self, event: Event) {
-        self.untold.push(event);
+        self.unsent.push(event);
     }
 
     /// Writes the board, and tells what there is to tell.
     pub fn publish(&mut self, workers: Vec<Note>) {
         self.board.write(workers);
-        self.untold.drain(..).for_each(|event| self.outlet.send(event));
+        self.unsent.drain(..).for_each(|event| self.outlet.send(event));
     }
 
     /// Tells the last event.

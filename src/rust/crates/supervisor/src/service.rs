@@ -1,6 +1,6 @@
 //! A server with its processes, as whoever started it sees it.
 
-use crate::asker::{Asker, Tell};
+use crate::asker::{Asker, OnOutcome};
 use crate::board::Board;
 use crate::inbox::{Command, Inbox};
 use crate::os::check_system;
@@ -53,8 +53,8 @@ impl Service {
             return Err(StartError::Config(why.to_owned()));
         }
         let text = sonic_rs::to_string(&settings).map_err(|e| StartError::Config(e.to_string()))?;
-        let told = vec![("DROVER_SETTINGS".into(), text.into()), ("DROVER_SECRET".into(), secret()?.into())];
-        let told = (told, settings.upload_path.clone());
+        let variables = vec![("DROVER_SETTINGS".into(), text.into()), ("DROVER_SECRET".into(), secret()?.into())];
+        let variables = (variables, settings.upload_path.clone());
         let server = Server::bind(settings)?;
         let (addresses, urls, apart) = (server.addresses().to_vec(), server.urls(), server.apart());
         let (logs, gauge) = (server.logs(), server.gauge());
@@ -76,12 +76,12 @@ impl Service {
             let _ = orders.lock().unwrap_or_else(|e| e.into_inner()).send(command);
             bell.sound();
         });
-        let (tell, events) = channel();
-        let outlet = Outlet { events: tell, wake };
+        let (sender, events) = channel();
+        let outlet = Outlet { events: sender, wake };
         let last_words = outlet.clone();
         let inbox = Inbox::new(&server, inbox, alarm.clone())?;
         let reports = Reports::new(&server, board.clone(), outlet);
-        let supervisor = Supervisor::new(server, options, told, inbox, reports);
+        let supervisor = Supervisor::new(server, options, variables, inbox, reports);
         // processes that are started ask the system to be killed with the thread that starts them: it lasts as long as
         // they
         let thread = std::thread::Builder::new().name("drover-supervisor".into()).spawn(move || {
@@ -159,10 +159,10 @@ impl Service {
         self.command(Command::Adopt(source));
     }
 
-    /// Has the worker with this process id look at itself while it goes on serving, and report. Returns at once: `tell`
-    /// is called, from the supervisor's thread, when that is done or cannot be.
-    pub fn inspect(&self, pid: i32, what: Inspection, tell: Tell) {
-        self.command(Command::Inspect(pid, what, Asker::new(tell)));
+    /// Has the worker with this process id look at itself while it goes on serving, and report. Returns at once:
+    /// `reply` is called, from the supervisor's thread, when that is done or cannot be.
+    pub fn inspect(&self, pid: i32, what: Inspection, reply: OnOutcome) {
+        self.command(Command::Inspect(pid, what, Asker::new(reply)));
     }
 
     /// Ends everything in peace within `graceful_timeout` seconds (`None`: as the options say); called again, at once.

@@ -31,7 +31,7 @@ pub struct Supervisor {
     pub(crate) server: Server,
     pub(crate) options: PoolOptions,
     /// variables of processes that are started
-    pub(crate) told: Vec<(OsString, OsString)>,
+    pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) leftovers: Leftovers,
     pub(crate) reports: Reports,
     inbox: Inbox,
@@ -59,12 +59,12 @@ impl Supervisor {
     pub fn new(
         server: Server,
         options: PoolOptions,
-        (told, uploads): (Vec<(OsString, OsString)>, PathBuf),
+        (variables, uploads): (Vec<(OsString, OsString)>, PathBuf),
         inbox: Inbox,
         reports: Reports,
     ) -> Supervisor {
         Supervisor {
-            told,
+            variables,
             leftovers: Leftovers::new(uploads),
             reports,
             inbox,
@@ -151,7 +151,7 @@ impl Supervisor {
         self.receive_from_pool(now);
         for what in happened {
             match what {
-                Watched::Inbox => self.inbox.hear(),
+                Watched::Inbox => self.inbox.drain(),
                 Watched::ZygoteChannel(key) => self.receive_from_zygote(key, now),
                 Watched::WorkerLoader(id) => self.receive_from_loader(id, now),
                 Watched::WorkerChannel(id) => self.receive_from_worker(id, now),

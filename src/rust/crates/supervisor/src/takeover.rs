@@ -16,7 +16,7 @@ impl Supervisor {
         let deadline = self.start_deadline(now);
         let (number, begun) = match source {
             Source::Command { program, args, env } => {
-                let launch = Launch::new(program, args, env, self.told.clone());
+                let launch = Launch::new(program, args, env, self.variables.clone());
                 let spawns = self.options.start == Start::Spawn;
                 let number = self.generations.begin(Some(launch.clone()), spawns, of, now, deadline);
                 // each worker loads the app by itself, or one for all

@@ -140,8 +140,8 @@ impl WorkerHandle {
         self.deadline = Some(deadline);
         let mut message = Vec::new();
         WorkerOrder::Stop { last }.encode(&mut message);
-        let told = self.channel.as_ref().is_some_and(|channel| channel.send(&message, &[]).is_ok());
-        if !told {
+        let sent = self.channel.as_ref().is_some_and(|channel| channel.send(&message, &[]).is_ok());
+        if !sent {
             self.deadline = Some(self.since);
         }
     }

@@ -140,7 +140,7 @@ impl Supervisor {
             return self.generation_failed(generation, Failure::System, why.to_owned(), now);
         }
         let setback = self.staff.not_made(now);
-        if setback.tell {
+        if setback.is_news {
             self.reports.error(&format!("{why}; tried again in {} s", setback.wait.as_secs_f64()));
         }
     }
@@ -329,7 +329,7 @@ impl Supervisor {
         let preparing = self.generations.is_preparing(ended.generation);
         if !ended.expected && !preparing && self.stage.needs_staff() {
             let setback = self.staff.died(now, lived);
-            if setback.tell {
+            if setback.is_news {
                 let (n, wait) = (setback.failures, setback.wait.as_secs_f64());
                 self.reports.error(&format!("workers keep ending ({n} within 10 s): the next one starts in {wait} s"));
             }

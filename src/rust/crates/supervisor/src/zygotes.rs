@@ -190,8 +190,8 @@ impl Supervisor {
             let Some(zygote) = self.zygotes.get_mut(&key) else { continue };
             zygote.deadline = None;
             zygote.process.kill();
-            let (number, told) = (zygote.generation, zygote.leaving || !zygote.loader.open || zygote.loader.loaded);
-            if !told {
+            let (number, knows) = (zygote.generation, zygote.leaving || !zygote.loader.open || zygote.loader.loaded);
+            if !knows {
                 let seconds = self.options.start_timeout;
                 let why = format!("the app was not loaded within {seconds} s (start_timeout)");
                 if self.generations.is_preparing(number) {

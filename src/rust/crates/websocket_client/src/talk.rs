@@ -41,9 +41,9 @@ struct Talk<'a> {
     /// this end has said its last word
     said: Option<Close>,
     /// the other end has
-    heard: Option<Close>,
+    received: Option<Close>,
     is_wanted: bool,
-    last_heard: Instant,
+    last_received: Instant,
     /// of the last ping whose answer waits until the server has read what was written: one answers for all before it
     pinged: Option<Bytes>,
     /// since when the answer to a ping or a close is waited for
@@ -72,9 +72,9 @@ pub async fn talk(
         unsent,
         lens: 0,
         said: None,
-        heard: None,
+        received: None,
         is_wanted: false,
-        last_heard: Instant::now(),
+        last_received: Instant::now(),
         pinged: None,
         asked: None,
     };
@@ -89,14 +89,14 @@ pub async fn talk(
                 inbox.put(number, Event::Message(message), Some(held));
             }
         }
-        if talk.heard.is_some() && talk.is_written() {
+        if talk.received.is_some() && talk.is_written() {
             let _ = to.flush().await;
             let _ = to.shutdown().await;
             break;
         }
         let due = talk.due();
         tokio::select! {
-            read = from.read_buf(&mut input), if talk.heard.is_none() => match read {
+            read = from.read_buf(&mut input), if talk.received.is_none() => match read {
                 Ok(n) if n > 0 => talk.read(&mut input),
                 _ => break,
             },
@@ -110,7 +110,7 @@ pub async fn talk(
     }
     unsent.fetch_sub(talk.lens, Relaxed);
     let is_wanted = talk.is_wanted;
-    let close = talk.heard.or(talk.said).unwrap_or_else(|| Close::new(Close::ABNORMAL, "the connection was lost"));
+    let close = talk.received.or(talk.said).unwrap_or_else(|| Close::new(Close::ABNORMAL, "the connection was lost"));
     Ended { close, was_wanted: is_wanted }
 }
 
@@ -138,7 +138,7 @@ async fn take_room(
                     return None;
                 }
                 // it is not silent: it is not heard
-                talk.last_heard = Instant::now();
+                talk.last_received = Instant::now();
                 talk.asked = None;
             }
         }
@@ -151,7 +151,7 @@ impl Talk<'_> {
     }
 
     fn takes_commands(&self) -> bool {
-        self.said.is_none() && self.heard.is_none() && !self.has_enough()
+        self.said.is_none() && self.received.is_none() && !self.has_enough()
     }
 
     /// Whether the server has to read before more is written.
@@ -161,7 +161,7 @@ impl Talk<'_> {
 
     /// Bytes have come.
     fn read(&mut self, input: &mut BytesMut) {
-        self.last_heard = Instant::now();
+        self.last_received = Instant::now();
         if self.said.is_none() {
             self.asked = None;
         }
@@ -186,7 +186,7 @@ impl Talk<'_> {
 
     /// The next message that is whole; what else has come is dealt with.
     fn next(&mut self) -> Option<Message> {
-        while self.heard.is_none() {
+        while self.received.is_none() {
             match self.reader.next(self.options.max_message, self.deflate.is_some()) {
                 Ok(None) => return None,
                 Ok(Some(Came::Message(message))) => return Some(message),
@@ -195,11 +195,11 @@ impl Talk<'_> {
                 Ok(Some(Came::Pong)) => {}
                 Ok(Some(Came::Close(close))) => {
                     self.say(&close);
-                    self.heard = Some(close);
+                    self.received = Some(close);
                 }
                 Err(close) => {
                     self.say(&close);
-                    self.heard = Some(close);
+                    self.received = Some(close);
                 }
             }
         }
@@ -213,7 +213,7 @@ impl Talk<'_> {
         let mut mask = [0; 4];
         // without one, frames would be sent that anybody can foresee: better none
         if getrandom::fill(&mut mask).is_err() {
-            self.heard = Some(Close::new(Close::ABNORMAL, "the system has no random numbers"));
+            self.received = Some(Close::new(Close::ABNORMAL, "the system has no random numbers"));
             return;
         }
         masked(kind, payload, mask, &mut self.output);
@@ -250,8 +250,8 @@ impl Talk<'_> {
     /// When something is to be done though nothing happens.
     fn due(&self) -> Instant {
         match (&self.said, self.options.ping_interval) {
-            (Some(_), _) => self.asked.unwrap_or(self.last_heard) + TO_ANSWER,
-            (None, Some(interval)) => self.asked.unwrap_or(self.last_heard) + interval,
+            (Some(_), _) => self.asked.unwrap_or(self.last_received) + TO_ANSWER,
+            (None, Some(interval)) => self.asked.unwrap_or(self.last_received) + interval,
             (None, None) => Instant::now() + FAR,
         }
     }

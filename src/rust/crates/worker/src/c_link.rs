@@ -6,10 +6,10 @@
 //! (the ring of replies), `exchange` (what is called).
 
 use crate::log_line::{LogLine, ERROR, WARN};
+use crate::notifying::Notifying;
 use crate::outbox::{failure, Outbox};
 use crate::packed::packed;
 use crate::sink::{is_link, never_wait_here, sink, About, LinkRequest};
-use crate::telling::Telling;
 use bytes::Bytes;
 use exchange::{Answer, Handlers, Head, Response, WebSocketCommands};
 use shm::{Assembler, Bell, Consumer, RequestId, WorkerEnd};
@@ -23,7 +23,7 @@ use wire::{BodyRef, Request, FLAG_WEBSOCKET};
 /// An inline handler that takes longer is logged: all other requests of the link wait for it.
 const LONG: Duration = Duration::from_millis(50);
 /// But not more often than this.
-const TELL_EVERY: Duration = Duration::from_secs(10);
+const WARN_EVERY: Duration = Duration::from_secs(10);
 
 /// Statuses of replies.
 const SWITCHING_PROTOCOLS: u16 = 101;
@@ -55,12 +55,12 @@ pub struct CLink {
     log: LogLine,
     /// by slot: requests whose answers come through a sink
     sinks: Vec<Option<Arc<LinkRequest>>>,
-    telling: Telling,
+    notifying: Notifying,
     /// replies of inline handlers were written since the server's bell was rung
-    untold: bool,
+    unnotified: bool,
     /// requests that the threads of the handlers have not been woken for
     unflushed: u32,
-    told_of_long: Option<Instant>,
+    warned_of_long: Option<Instant>,
     message: Vec<u8>,
     reply: Vec<u8>,
 }
@@ -89,10 +89,10 @@ impl CLink {
             handlers,
             log,
             sinks: Vec::new(),
-            telling: Telling::default(),
-            untold: false,
+            notifying: Notifying::default(),
+            unnotified: false,
             unflushed: 0,
-            told_of_long: None,
+            warned_of_long: None,
             message: Vec::new(),
             reply: Vec::new(),
         }
@@ -133,9 +133,9 @@ impl CLink {
                 return;
             }
             self.flush();
-            if self.untold || self.assembler.is_open() {
+            if self.unnotified || self.assembler.is_open() {
                 // the rest of a long message comes when the server knows that there is room
-                self.tell();
+                self.notify();
             }
             self.bell.doze();
             if self.requests.is_empty() {
@@ -207,18 +207,18 @@ impl CLink {
         if !self.outbox.start(id) {
             return; // taken back
         }
-        if self.telling.must_tell_before(number) {
-            self.tell();
+        if self.notifying.must_notify_before(number) {
+            self.notify();
         }
         self.flush();
-        self.telling.begin(number);
+        self.notifying.begin(number);
         let (outbox, log) = (&self.outbox, &self.log);
         let mut later = None;
         let answer = match event_of(request) {
             Some(event) => {
                 let connect = matches!(event.what, What::Connect(_)).then_some(request as _);
                 let wrong = self.handlers.event(route.handler, &event, connect);
-                Some(wrong.unwrap_or_else(|| heard(&event)))
+                Some(wrong.unwrap_or_else(|| accepted(&event)))
             }
             None => self.handlers.run(route.handler, request, &mut || {
                 let began = Instant::now();
@@ -236,9 +236,9 @@ impl CLink {
             }
             (None, None) => self.fail(id),
         }
-        let took = self.telling.end();
-        if took >= LONG && self.told_of_long.is_none_or(|told| told.elapsed() >= TELL_EVERY) {
-            self.told_of_long = Some(Instant::now());
+        let took = self.notifying.end();
+        if took >= LONG && self.warned_of_long.is_none_or(|warned| warned.elapsed() >= WARN_EVERY) {
+            self.warned_of_long = Some(Instant::now());
             let (who, took) = (About::new(id, request, None).who(), took.as_millis());
             let why = format!("{who} an inline handler took {took} ms: all C handlers of its process waited for it");
             (self.log)(WARN, &why);
@@ -264,12 +264,12 @@ impl CLink {
     }
 
     fn send_reply(&mut self, id: RequestId) {
-        let took = self.telling.answered();
+        let took = self.notifying.answered();
         self.outbox.reply(id, &mut self.reply, took);
         kept::empty(&mut self.reply);
         self.outbox.finished();
-        self.telling.replied();
-        self.untold = true;
+        self.notifying.replied();
+        self.unnotified = true;
     }
 
     fn remember(&mut self, half: Arc<LinkRequest>) {
@@ -288,10 +288,10 @@ impl CLink {
     }
 
     /// Rings for all replies of inline handlers that have not been rung for.
-    fn tell(&mut self) {
-        self.untold = false;
-        self.outbox.tell();
-        self.telling.told();
+    fn notify(&mut self) {
+        self.unnotified = false;
+        self.outbox.notify();
+        self.notifying.notified();
     }
 }
 
@@ -304,7 +304,7 @@ fn event_of<'r>(request: &Request<'r>) -> Option<Event<'r>> {
 }
 
 /// The reply when all is well: a client that wants to connect is taken, and the connection is this process's.
-fn heard(event: &Event<'_>) -> Answer {
+fn accepted(event: &Event<'_>) -> Answer {
     let (status, body) = match event.what {
         What::Connect(_) => (SWITCHING_PROTOCOLS, Bytes::copy_from_slice(&std::process::id().to_le_bytes())),
         What::Text(_) | What::Binary(_) | What::Close { .. } => (NO_CONTENT, Bytes::new()),
@@ -319,7 +319,7 @@ impl WebSocketCommands for Outbox {
         let said = self.send(RequestId::NOBODY, &message);
         // the link's thread rings when its handler has returned
         if !is_link() {
-            self.tell();
+            self.notify();
         }
         said
     }

@@ -10,14 +10,14 @@ impl Worker {
         // an answer to an earlier command, which R no longer waits for
         self.forget_answer();
         let said = self.send(Job::of(RequestId::NOBODY), command);
-        if awaited || !self.telling().can_wait() {
-            self.tell();
+        if awaited || !self.notifying().can_wait() {
+            self.notify();
         }
         said
     }
 
     /// The answer to the command that was said last, if it has come. Orders are applied meanwhile; requests wait.
-    pub fn hear(&mut self) -> Option<Vec<u8>> {
+    pub fn receive_answer(&mut self) -> Option<Vec<u8>> {
         self.listen();
         self.take_answer()
     }

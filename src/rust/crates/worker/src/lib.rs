@@ -8,12 +8,12 @@
 mod c_link;
 mod commands;
 mod log_line;
+mod notifying;
 mod outbox;
 mod packed;
 mod sink;
 mod spool;
 mod streams;
-mod telling;
 mod wait;
 mod worker;
 

@@ -69,7 +69,8 @@ impl Outbox {
         self.running.load(Ordering::SeqCst) == 0
     }
 
-    /// Sends a message; the next [`Outbox::tell`] wakes the server for it. `false` when the server has stopped reading.
+    /// Sends a message; the next [`Outbox::notify`] wakes the server for it. `false` when the server has stopped
+    /// reading.
     pub(crate) fn send(&self, id: RequestId, message: &[u8]) -> bool {
         self.send_with(id, message, None)
     }
@@ -119,7 +120,7 @@ impl Outbox {
     }
 
     /// Wakes the server if it sleeps.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn notify(&self) {
         self.server_bell.ring();
     }
 }

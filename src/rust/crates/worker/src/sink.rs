@@ -139,7 +139,7 @@ impl LinkRequest {
                 }
             }
         }
-        self.outbox.tell();
+        self.outbox.notify();
     }
 
     /// The handler has returned; its answer comes later, if it has not come already.
@@ -148,7 +148,7 @@ impl LinkRequest {
         let goes_on = matches!(state.life.stage(), Stage::Running | Stage::Streaming) || state.end.is_some();
         if goes_on && !std::mem::replace(&mut state.yielded, true) {
             self.outbox.send(self.about.id, &[]);
-            self.outbox.tell();
+            self.outbox.notify();
         }
     }
 
@@ -215,7 +215,7 @@ impl LinkRequest {
                 drop(state);
                 let (detail, why) = ("".into(), "the C handler gave no answer".into());
                 self.answer(&Answer::Failure { status: 500, detail, why });
-                self.outbox.tell();
+                self.outbox.notify();
             }
             Stage::Streaming => {
                 state.pending.clear();
@@ -249,7 +249,7 @@ impl LinkRequest {
         self.flush(&mut state);
         drop(state);
         drop(uncalled);
-        self.outbox.tell();
+        self.outbox.notify();
     }
 }
 
@@ -274,7 +274,7 @@ impl Sink for LinkSink {
 
     fn answer(&self, answer: Answer) -> bool {
         let wanted = self.answer_held(answer);
-        self.tell();
+        self.notify();
         wanted
     }
 
@@ -282,8 +282,8 @@ impl Sink for LinkSink {
         self.0.answer(&answer)
     }
 
-    fn tell(&self) {
-        self.0.outbox.tell();
+    fn notify(&self) {
+        self.0.outbox.notify();
     }
 
     fn begin(&self, head: Head) -> bool {
@@ -299,7 +299,7 @@ impl Sink for LinkSink {
             state.pieces = pieces;
             half.outbox.send(half.about.id, packed.as_deref().unwrap_or(message));
         });
-        half.outbox.tell();
+        half.outbox.notify();
         true
     }
 
@@ -332,7 +332,7 @@ impl Sink for LinkSink {
         state.pending.push_back(piece);
         half.flush(&mut state);
         drop(state);
-        half.outbox.tell();
+        half.outbox.notify();
         Sent::Done
     }
 

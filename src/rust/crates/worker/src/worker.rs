@@ -1,10 +1,10 @@
 //! Taking requests and replying.
 
+use crate::notifying::Notifying;
 use crate::outbox::micros;
 use crate::packed::{packed, packed_stream};
 use crate::spool::{failure, spooled, SPOOL_ABOVE};
 use crate::streams::{Call, Rhythm, Streams, ToSend};
-use crate::telling::Telling;
 use crate::wait::Wait;
 use shm::{Assembler, Interrupt, RequestId, Sending, WorkerEnd};
 use std::collections::VecDeque;
@@ -57,11 +57,11 @@ pub struct Worker {
     /// to the command that was said last
     answer: Option<Vec<u8>>,
     /// replies were written since the server's bell was rung
-    untold: bool,
-    telling: Telling,
+    unnotified: bool,
+    notifying: Notifying,
     streams: Streams,
-    /// the same as `telling` for generators, as if they were one handler
-    telling_streams: Telling,
+    /// the same as `notifying` for generators, as if they were one handler
+    notifying_streams: Notifying,
     /// of a part of a stream
     part: Vec<u8>,
     /// where the bodies of long replies go
@@ -101,10 +101,10 @@ impl Worker {
             running,
             held: VecDeque::new(),
             answer: None,
-            untold: false,
-            telling: Telling::default(),
+            unnotified: false,
+            notifying: Notifying::default(),
             streams: Streams::default(),
-            telling_streams: Telling::default(),
+            notifying_streams: Notifying::default(),
             part: Vec::new(),
             folder: None,
         }
@@ -121,8 +121,8 @@ impl Worker {
         loop {
             let Some(id) = self.next_message(message) else {
                 // the rest of a long message comes when the server knows that there is room
-                self.untold |= self.assembler.is_open();
-                self.tell();
+                self.unnotified |= self.assembler.is_open();
+                self.notify();
                 return None;
             };
             if self.applies(id, message) {
@@ -132,10 +132,10 @@ impl Worker {
                 continue; // taken back
             }
             let route = Request::peek(message);
-            if self.telling.must_tell_before(route) {
-                self.tell();
+            if self.notifying.must_notify_before(route) {
+                self.notify();
             }
-            self.telling.begin(route);
+            self.notifying.begin(route);
             self.current = Some(Job(id));
             self.running.set(self.current);
             return self.current;
@@ -178,10 +178,10 @@ impl Worker {
             self.send(job, &[]);
             // the generator of a stream is called next, and what it gives is told along with the head, if it is quick
             if !self.streams.has_begun(job.0) {
-                self.tell();
+                self.notify();
             }
         }
-        self.telling.end()
+        self.notifying.end()
     }
 
     /// Replies with a message of `wire`. `false` when the server has stopped reading.
@@ -196,7 +196,7 @@ impl Worker {
         let mut took = Duration::ZERO;
         if self.current == Some(job) {
             self.current = None;
-            took = self.telling.answered();
+            took = self.notifying.answered();
         }
         let micros = micros(took);
         if message.len() > SPOOL_ABOVE {
@@ -233,7 +233,7 @@ impl Worker {
         let head = packed.as_deref_mut().unwrap_or(head);
         if self.current == Some(job) {
             // [`Worker::finished`] says that it goes on without its handler
-            wire::stamp(head, micros(self.telling.answered()));
+            wire::stamp(head, micros(self.notifying.answered()));
         }
         if !self.send(job, head) {
             return None;
@@ -250,13 +250,13 @@ impl Worker {
     /// The stream whose generator is to be called now, if one is due: then [`Worker::called`] is.
     pub fn call(&mut self, now: Instant) -> Option<(u32, Call)> {
         let call = self.streams.call(now)?;
-        if self.untold {
-            self.telling_streams.replied();
+        if self.unnotified {
+            self.notifying_streams.replied();
         }
-        if self.telling_streams.must_tell_before(0) {
-            self.tell();
+        if self.notifying_streams.must_notify_before(0) {
+            self.notify();
         }
-        self.telling_streams.begin(0);
+        self.notifying_streams.begin(0);
         Some(call)
     }
 
@@ -272,7 +272,7 @@ impl Worker {
 
     /// The generator of a stream gave this. `done`: whether the body is whole, if it was the last of it.
     pub fn called(&mut self, stream: u32, bytes: &[u8], done: Option<bool>) {
-        self.telling_streams.end();
+        self.notifying_streams.end();
         self.streams.called(stream, bytes, done, Instant::now());
         self.flush(stream);
     }
@@ -290,7 +290,7 @@ impl Worker {
             // tells the server again that the stream goes on: the client is slow, not this worker
             self.send(Job(id), &[]);
         }
-        self.tell();
+        self.notify();
         waits.map_or(Written::Sent, |_| Written::Waits)
     }
 
@@ -304,8 +304,8 @@ impl Worker {
         }
     }
 
-    pub(crate) fn telling(&self) -> &Telling {
-        &self.telling
+    pub(crate) fn notifying(&self) -> &Notifying {
+        &self.notifying
     }
 
     pub(crate) fn take_answer(&mut self) -> Option<Vec<u8>> {
@@ -361,18 +361,18 @@ impl Worker {
                 return false;
             }
         }
-        self.untold = true;
-        self.telling.replied();
+        self.unnotified = true;
+        self.notifying.replied();
         true
     }
 
     /// Rings for all replies that have not been rung for.
-    pub fn tell(&mut self) {
-        if std::mem::take(&mut self.untold) {
+    pub fn notify(&mut self) {
+        if std::mem::take(&mut self.unnotified) {
             self.end.server_bell.ring();
         }
-        self.telling.told();
-        self.telling_streams.told();
+        self.notifying.notified();
+        self.notifying_streams.notified();
     }
 
     /// Says that the worker will sleep. `false` when a request came in the meantime: do not sleep.
@@ -381,7 +381,7 @@ impl Worker {
     }
 
     fn doze_if(&mut self, may_sleep: impl FnOnce(&Self) -> bool) -> bool {
-        self.tell();
+        self.notify();
         self.end.bell.doze();
         let sleeps = may_sleep(self);
         if !sleeps {

@@ -7,7 +7,7 @@ mod latencies;
 mod target;
 
 use crate::exit::{Code, Error};
-use crate::tell;
+use crate::terminal;
 use clap::Args;
 use connection::exchange;
 use latencies::Latencies;
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<(), Error> {
         }
         Ok::<_, Error>((all, began.elapsed().as_secs_f64()))
     })?;
-    tell::print(&report(args, &counts, seconds))?;
+    terminal::print(&report(args, &counts, seconds))?;
     if counts.latencies.total() == 0 {
         return Err(Error::new(Code::App, format!("no request was answered within {} s", args.duration)));
     }
@@ -156,7 +156,7 @@ fn report(args: &BenchArgs, counts: &Counts, seconds: f64) -> String {
         "{} {} for {seconds:.1} s, {}\n",
         args.method,
         args.url,
-        tell::count(args.connections.into(), "connection")
+        terminal::count(args.connections.into(), "connection")
     );
     let _ = writeln!(text, "requests  {total}, {:.1} per second", total as f64 / seconds);
     if total > 0 {

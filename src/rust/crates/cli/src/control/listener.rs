@@ -36,14 +36,14 @@ impl Reply {
 pub(crate) struct Listener(PathBuf);
 
 impl Listener {
-    /// Listens from now on, in this folder or in the usual one, by tasks of this runtime; `tell` passes requests on
+    /// Listens from now on, in this folder or in the usual one, by tasks of this runtime; `notify` passes requests on
     /// until it answers `false`.
     ///
     /// # Errors
     /// When no folder can be used, or the system refuses.
     pub(crate) fn open(
         folder: Option<&Path>,
-        tell: impl Fn(Request, Reply) -> bool + Clone + Send + 'static,
+        notify: impl Fn(Request, Reply) -> bool + Clone + Send + 'static,
     ) -> io::Result<Listener> {
         place::sweep(folder);
         let folder = place::make(folder)?;
@@ -59,7 +59,7 @@ impl Listener {
         tokio::spawn(async move {
             loop {
                 match socket.accept().await {
-                    Ok((stream, _)) => drop(tokio::spawn(attend(stream, tell.clone()))),
+                    Ok((stream, _)) => drop(tokio::spawn(attend(stream, notify.clone()))),
                     Err(_) => tokio::time::sleep(PAUSE).await,
                 }
             }
@@ -76,7 +76,7 @@ impl Drop for Listener {
 }
 
 /// Reads a request, passes it on, and sends the reply.
-async fn attend(stream: UnixStream, tell: impl Fn(Request, Reply) -> bool) {
+async fn attend(stream: UnixStream, notify: impl Fn(Request, Reply) -> bool) {
     let mut stream = BufReader::new(stream);
     let mut line = String::new();
     let read = timeout(PATIENCE, (&mut stream).take(LONGEST).read_line(&mut line)).await;
@@ -85,7 +85,7 @@ async fn attend(stream: UnixStream, tell: impl Fn(Request, Reply) -> bool) {
     }
     let Some(request) = Request::read(line.trim_end()) else { return };
     let (reply, replied) = oneshot::channel();
-    if !tell(request, Reply(reply)) {
+    if !notify(request, Reply(reply)) {
         return;
     }
     let Ok(mut text) = replied.await else { return };

@@ -23,7 +23,7 @@ impl Dispatcher {
     }
 
     /// Whoever sends such requests is told that this process gets none any more.
-    pub(super) fn tell_left(&self, process: Option<i32>) {
+    pub(super) fn report_left(&self, process: Option<i32>) {
         if let Some(process) = process {
             self.commands.has_left(process);
         }

@@ -32,7 +32,7 @@ impl Dispatcher {
         let parent = (task.request != 0).then(|| self.parent(at, RequestId::from_word(task.request)));
         if parent == Some(None) {
             // it was answered, or its client has gone
-            return self.tasks.untold.push((asker, asker.told(Ended::Over, &[])));
+            return self.tasks.unsent.push((asker, asker.outcome(Ended::Over, &[])));
         }
         self.tasks.wanted.push(Wanted { asker, parent: parent.flatten(), message });
     }
@@ -49,15 +49,15 @@ impl Dispatcher {
         if self.tasks.is_quiet() {
             return false;
         }
-        let (wanted, untold) = (std::mem::take(&mut self.tasks.wanted), std::mem::take(&mut self.tasks.untold));
+        let (wanted, unsent) = (std::mem::take(&mut self.tasks.wanted), std::mem::take(&mut self.tasks.unsent));
         let mut any = !wanted.is_empty();
         wanted.into_iter().for_each(|wanted| self.begin_task(&wanted));
-        untold.into_iter().for_each(|(asker, message)| self.tell_asker(asker, message));
+        unsent.into_iter().for_each(|(asker, message)| self.notify_asker(asker, message));
         while let Some(key) = self.tasks.unwanted.pop() {
             any = true;
             self.leave(key, now(), true);
             if let Some(Waiter::Worker(asker)) = self.entries.remove(key).map(|entry| entry.waiter) {
-                self.tell_asker(asker, asker.told(Ended::Over, &[]));
+                self.notify_asker(asker, asker.outcome(Ended::Over, &[]));
             }
         }
         any
@@ -68,7 +68,7 @@ impl Dispatcher {
         let asker = wanted.asker;
         let Some(at) = self.find(asker.worker) else { return };
         if self.tasks.of_worker(asker.worker) >= self.max_async || task.call.len() > LONGEST_TASK {
-            return self.tell_asker(asker, asker.told(Ended::Refused, &[]));
+            return self.notify_asker(asker, asker.outcome(Ended::Refused, &[]));
         }
         let left = wanted.parent.map_or(NEVER, |parent| parent.deadline.saturating_sub(now()));
         let generation = self.workers[at].generation;
@@ -128,15 +128,15 @@ impl Dispatcher {
             // its handler answers with a value
             Outcome::Stream(..) => (Ended::Failed, Vec::new()),
         };
-        self.tell_asker(*asker, asker.told(ended, &value));
+        self.notify_asker(*asker, asker.outcome(ended, &value));
     }
 
     /// Tells the worker that asked, by a request for the task's next route, which goes to no other worker.
-    fn tell_asker(&mut self, asker: Asker, message: Vec<u8>) {
+    fn notify_asker(&mut self, asker: Asker, message: Vec<u8>) {
         let Some(at) = self.find(asker.worker) else { return };
         let worker = &self.workers[at];
         if !worker.lane(Of::R).is_some_and(|lane| lane.link.has_slot()) {
-            return self.tasks.untold.push((asker, message));
+            return self.tasks.unsent.push((asker, message));
         }
         let submission = Submission {
             request: 0,

@@ -158,12 +158,12 @@ impl Fake {
     }
 
     /// The next message.
-    fn hear(&mut self) -> Option<(RequestId, Vec<u8>)> {
+    fn receive(&mut self) -> Option<(RequestId, Vec<u8>)> {
         self.end.requests.receive(&mut self.assembler, |word, bytes| (RequestId::from_word(word), bytes.to_vec()))
     }
 
     fn receive_order(&mut self) -> Option<(RequestId, Order)> {
-        self.hear().map(|(id, message)| (id, Order::decode(&message).unwrap()))
+        self.receive().map(|(id, message)| (id, Order::decode(&message).unwrap()))
     }
 
     fn say(&mut self, id: RequestId, message: &[u8]) {
@@ -178,7 +178,7 @@ impl Fake {
 
     /// Takes a request, answers it with the head of a stream, and is free again.
     fn stream(&mut self) -> RequestId {
-        let (id, _) = self.hear().unwrap();
+        let (id, _) = self.receive().unwrap();
         assert!(self.end.slots.start(id));
         let mut head = Vec::new();
         let words = wire::ReplyHead { status: 200, content_type: wire::ContentType::None };
@@ -193,7 +193,7 @@ impl Fake {
     /// Takes the next request, if there is one, and returns from its handler with a promise.
     fn promise(&mut self) -> Option<RequestId> {
         let id = loop {
-            let (id, _) = self.hear()?;
+            let (id, _) = self.receive()?;
             // one that was not taken back
             if self.end.slots.start(id) {
                 break id;
@@ -312,7 +312,7 @@ async fn what_waits_behind_a_generator_goes_to_another_worker() {
     let mut other = Fake::sit(&mut dispatcher, 2);
     let later = Instant::now() + std::time::Duration::from_millis(1);
     dispatcher.take_back(later);
-    let (_, message) = other.hear().unwrap();
+    let (_, message) = other.receive().unwrap();
     assert_eq!(message, [2]);
 }
 
@@ -387,7 +387,7 @@ async fn requests_handed_ahead_leave_room_for_the_promises_that_they_may_become(
     let mut worker = Fake::sit(&mut dispatcher, 1);
     // so that its route counts as quick
     ask(&mut dispatcher, 1);
-    let (id, _) = worker.hear().unwrap();
+    let (id, _) = worker.receive().unwrap();
     assert!(worker.end.slots.start(id));
     worker.keep(id);
     dispatcher.drain();
@@ -411,7 +411,7 @@ async fn what_waits_behind_a_callback_of_a_promise_goes_to_another_worker() {
     ask(&mut dispatcher, 2);
     let mut other = Fake::sit(&mut dispatcher, 2);
     dispatcher.take_back(Instant::now() + std::time::Duration::from_millis(1));
-    assert_eq!(other.hear().unwrap().1, [2]);
+    assert_eq!(other.receive().unwrap().1, [2]);
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -420,22 +420,22 @@ async fn what_waits_behind_something_that_no_request_has_begun_goes_to_another_w
     let mut workers = [1, 2].map(|number| Fake::sit(&mut dispatcher, number));
     let before = Instant::now();
     ask(&mut dispatcher, 1);
-    let mut heard = workers.iter_mut().map(Fake::hear);
-    let (busy, first) = heard.by_ref().enumerate().find_map(|(at, heard)| Some((at, heard?.0))).unwrap();
+    let mut received = workers.iter_mut().map(Fake::receive);
+    let (busy, first) = received.by_ref().enumerate().find_map(|(at, received)| Some((at, received?.0))).unwrap();
     let other = 1 - busy;
     // a worker that sleeps takes its time to wake
     dispatcher.take_back(before + std::time::Duration::from_millis(1));
-    assert!(workers[other].hear().is_none());
+    assert!(workers[other].receive().is_none());
     dispatcher.take_back(before + std::time::Duration::from_secs(60));
     assert!(!workers[busy].end.slots.start(first), "it was not taken back");
-    let (id, message) = workers[other].hear().unwrap();
+    let (id, message) = workers[other].receive().unwrap();
     assert_eq!(message, [1]);
     assert!(workers[other].end.slots.start(id));
     // the next one goes to the other too, as soon as it is free
     workers[other].answer(id, 0);
     dispatcher.drain();
     ask(&mut dispatcher, 2);
-    assert_eq!(workers[other].hear().unwrap().1, [2]);
+    assert_eq!(workers[other].receive().unwrap().1, [2]);
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -483,8 +483,8 @@ async fn a_worker_with_promises_under_way_comes_after_one_without() {
     let mut other = Fake::sit(&mut dispatcher, 2);
     // it was used last
     ask(&mut dispatcher, 2);
-    assert_eq!(other.hear().unwrap().1, [2]);
-    assert!(asks.hear().is_none());
+    assert_eq!(other.receive().unwrap().1, [2]);
+    assert!(asks.receive().is_none());
 }
 
 #[tokio::test(flavor = "current_thread")]
@@ -492,7 +492,7 @@ async fn what_is_withdrawn_has_no_place_unless_it_has_begun() {
     let (mut dispatcher, pool) = dispatcher();
     let mut worker = Fake::sit(&mut dispatcher, 1);
     let keys = [1, 2].map(|connection| ask(&mut dispatcher, connection));
-    let (id, _) = worker.hear().unwrap();
+    let (id, _) = worker.receive().unwrap();
     assert!(worker.end.slots.start(id));
     keys.iter().for_each(|key| dispatcher.withdraw(*key));
     assert!(matches!(dispatcher.collect(keys[1], Waker::noop()), Some(Outcome::Full)));

@@ -119,7 +119,7 @@ impl Dispatcher {
             let _ = self.shared.events.send(PoolEvent::Late { worker: worker.worker, request });
         }
         let generation = worker.generation;
-        self.tell_worn(at);
+        self.report_worn(at);
         if let Some(g) = self.index(generation) {
             match of {
                 Of::R => {
@@ -137,7 +137,7 @@ impl Dispatcher {
         self.release_retired();
     }
 
-    fn tell_worn(&mut self, at: usize) {
+    fn report_worn(&mut self, at: usize) {
         let worker = &mut self.workers[at];
         if std::mem::take(&mut worker.worn) {
             let _ = self.shared.events.send(PoolEvent::Worn(worker.worker));
@@ -161,7 +161,7 @@ impl Dispatcher {
             self.workers.iter().filter(|(_, s)| s.retiring && s.is_empty()).map(|(at, _)| at).collect();
         for at in free {
             let worker = self.workers.remove(at);
-            self.tell_left(worker.pid());
+            self.report_left(worker.pid());
             let _ = self.shared.events.send(PoolEvent::Retired(worker.worker));
         }
         let (workers, events) = (&self.workers, &self.shared.events);
@@ -225,7 +225,7 @@ impl Dispatcher {
             self.pump_all(g);
         }
         self.workers[at].count_in_flight();
-        self.tell_worn(at);
+        self.report_worn(at);
         self.release_retired();
     }
 
@@ -241,7 +241,7 @@ impl Dispatcher {
         }
         let worker = self.workers.remove(at);
         let (generation, pid) = (worker.generation, worker.pid());
-        self.tell_left(pid);
+        self.report_left(pid);
         self.tasks.end_with_worker(worker.worker);
         let (unbegun, lost) = worker.into_requests();
         self.requeue(&unbegun);

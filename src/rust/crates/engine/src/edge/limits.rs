@@ -188,7 +188,7 @@ pub fn cookie<'h>(head: &'h Head, name: &str) -> Option<&'h [u8]> {
 }
 
 /// Says in a response by which limits its request was counted, and how the client stands.
-pub fn tell<'l>(standings: impl Iterator<Item = (&'l Limit, Standing)>, fields: &mut ResponseFields) {
+pub fn describe<'l>(standings: impl Iterator<Item = (&'l Limit, Standing)>, fields: &mut ResponseFields) {
     let (mut policies, mut all) = (String::new(), String::new());
     for (limit, standing) in standings {
         let comma = if all.is_empty() { "" } else { ", " };

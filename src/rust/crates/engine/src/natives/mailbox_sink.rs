@@ -121,7 +121,7 @@ impl Sink for MailboxSink {
 
     fn answer(&self, answer: Answer) -> bool {
         let wanted = self.answer_held(answer);
-        self.tell();
+        self.notify();
         wanted
     }
 
@@ -137,7 +137,7 @@ impl Sink for MailboxSink {
         wanted
     }
 
-    fn tell(&self) {
+    fn notify(&self) {
         self.mailbox.ring();
     }
 

@@ -63,7 +63,7 @@ fn held_answers_arrive_when_they_are_told() {
             assert!(sinks.iter().all(|sink| sink.start() && sink.answer_held(answer())));
             // they are waited for, if they are not told
             std::thread::sleep(Duration::from_millis(20));
-            sinks[0].tell();
+            sinks[0].notify();
         });
         for client in &clients {
             assert!(matches!(client.outcome().await, Settled::Answer(_)));

@@ -97,9 +97,9 @@ pub fn judge(
             covered
         }
     };
-    let who = match (auth, state.heard.get()) {
+    let who = match (auth, state.authenticated.get()) {
         (None, _) => None,
-        (Some(auth), Some(heard)) => Some(auth.heard(heard.clone())?),
+        (Some(auth), Some(answer)) => Some(auth.decide(answer.clone())?),
         (Some(auth), None) => match auth.judge(head, seconds())? {
             Verdict::Passes(who) => who,
             Verdict::Ask(question) => return Ok(Judged::Ask(question)),
@@ -204,7 +204,7 @@ pub fn dress(state: &State, failed: bool, response: &mut Response, context: &Con
             let by_who = passed.get().map(|passed| &passed.standings);
             let standings = standings.iter().chain(by_who.into_iter().flatten());
             let standings = standings.filter_map(|(limit, standing)| Some((app.policies.limit(*limit)?, *standing)));
-            limits::tell(standings, &mut response.fields);
+            limits::describe(standings, &mut response.fields);
         }
         // refused before it was routed; otherwise there is none, or it was a pre-flight, whose answer is whole
         None if failed => add_fields(&context.app().policies, None, state, response),

@@ -32,7 +32,7 @@ pub struct State {
     /// where a cache covers it: what its response is for
     pub making: OnceLock<Box<Making>>,
     /// the result of an authentication that took long: `None` when it failed
-    pub heard: OnceLock<Option<Arc<Who>>>,
+    pub authenticated: OnceLock<Option<Arc<Who>>>,
 }
 
 /// The policies that a request was judged by: its response is dressed by the same, though another generation of the app
@@ -72,7 +72,7 @@ impl State {
             watch,
             covered: OnceLock::new(),
             making: OnceLock::new(),
-            heard: OnceLock::new(),
+            authenticated: OnceLock::new(),
         }
     }
 
@@ -96,7 +96,7 @@ impl State {
             watch: None,
             covered,
             making: OnceLock::new(),
-            heard: OnceLock::new(),
+            authenticated: OnceLock::new(),
         }
     }
 
@@ -107,7 +107,7 @@ impl State {
 
     /// Keeps the result of an authentication that took long.
     pub fn has_heard(&self, who: Option<Arc<Who>>) {
-        let _ = self.heard.set(who);
+        let _ = self.authenticated.set(who);
     }
 
     /// The authenticated client, if any.

@@ -267,7 +267,7 @@ impl Stream {
         while !transfer.has_lingered() && self.connection.directive() == Directive::None {
             // an error is the end of it; no more can come than was announced, as the library sees to
             let Some(Ok(piece)) = ready!(rest.poll_data(cx)) else { break };
-            transfer.is_heard();
+            transfer.client_sent();
             let _ = rest.flow_control().release_capacity(piece.len());
         }
         Poll::Ready(())

@@ -31,10 +31,10 @@ impl Sent {
 
     /// Its client has all of it.
     pub fn is_whole(&mut self) {
-        self.tell(true);
+        self.report(true);
     }
 
-    fn tell(&mut self, whole: bool) {
+    fn report(&mut self, whole: bool) {
         if let Some(end) = self.end.take() {
             end.end(self.bytes, whole);
         }
@@ -44,6 +44,6 @@ impl Sent {
 /// A response that is given up is not whole.
 impl Drop for Sent {
     fn drop(&mut self) {
-        self.tell(false);
+        self.report(false);
     }
 }

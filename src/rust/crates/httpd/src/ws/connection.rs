@@ -43,7 +43,7 @@ struct Socket<L> {
     is_last: Option<Close>,
     opened: u64,
     /// when anything came
-    heard: u64,
+    received: u64,
     /// when a message came or went
     moved: u64,
     /// since when an answer to a ping is waited for
@@ -75,7 +75,7 @@ pub async fn serve<L: Line>(line: L, accepted: Accepted, state: &Arc<Connection>
         closing: None,
         is_last: None,
         opened: at,
-        heard: at,
+        received: at,
         moved: at,
         asked: None,
         closed: 0,
@@ -227,7 +227,7 @@ impl<L: Line> Socket<L> {
                 Poll::Pending => return Ok(false),
                 Poll::Ready(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Poll::Ready(_) => {
-                    self.heard = now();
+                    self.received = now();
                     self.asked = None;
                 }
             }
@@ -243,7 +243,7 @@ impl<L: Line> Socket<L> {
         self.is_paused = !reads;
         if reads {
             let now = now();
-            (self.heard, self.moved, self.asked) = (now, now, None);
+            (self.received, self.moved, self.asked) = (now, now, None);
             self.coming = self.coming.map(|_| (now, self.reader.held()));
             self.set_timer(now);
         }
@@ -252,7 +252,7 @@ impl<L: Line> Socket<L> {
     fn came(&mut self, came: Came, is_open: bool) {
         match came {
             Came::Message(message) if is_open => {
-                self.moved = self.heard;
+                self.moved = self.received;
                 // it counts as one that waits from now on
                 self.room.fit(self.reader.held().saturating_sub(FREE));
                 self.accepted.handler.take(message);
@@ -315,7 +315,7 @@ impl<L: Line> Socket<L> {
                 .log
                 .of_client(|| format!("{} WebSocket: no answer to a ping", self.state.remote_addr()));
             return Some(gone());
-        } else if self.asked.is_none() && now.saturating_sub(self.heard) >= bounds.ping_interval {
+        } else if self.asked.is_none() && now.saturating_sub(self.received) >= bounds.ping_interval {
             write::ping(&mut self.line);
             self.asked = Some(now);
         }
@@ -347,7 +347,7 @@ impl<L: Line> Socket<L> {
             [
                 self.opened.saturating_add(bounds.max_lifetime),
                 self.moved.saturating_add(bounds.idle_timeout),
-                self.asked.unwrap_or(self.heard).saturating_add(bounds.ping_interval),
+                self.asked.unwrap_or(self.received).saturating_add(bounds.ping_interval),
                 self.coming.map_or(u64::MAX, |(since, _)| since + ms(self.state.server().limits.body_timeout)),
             ]
             .into_iter()

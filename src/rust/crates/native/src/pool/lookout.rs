@@ -19,12 +19,12 @@ impl Inner {
             }
             std::thread::sleep(BETWEEN_LOOKS);
             let mut queue = self.queue();
-            let tell = queue.look();
+            let notify = queue.look();
             let wake = queue.wake();
             let rest = self.look_after(&mut queue, wake);
             drop(queue);
             rest.finish();
-            tell.iter().for_each(|sink| sink.tell());
+            notify.iter().for_each(|sink| sink.notify());
         }
     }
 }

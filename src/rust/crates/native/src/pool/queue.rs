@@ -73,7 +73,7 @@ pub struct Begun {
     /// whether its answer may be held
     pub holds: bool,
     /// sinks to tell before it runs
-    pub tell: Vec<Arc<dyn Sink>>,
+    pub notify: Vec<Arc<dyn Sink>>,
 }
 
 /// See the module.
@@ -226,26 +226,26 @@ impl Queue {
         let runner = &mut self.runners[me];
         runner.begun += 1;
         self.looking -= 1;
-        let mut tell = Vec::new();
+        let mut notify = Vec::new();
         let holds = match quick {
             Some(work) => {
                 self.quick_work = self.quick_work.saturating_sub(work);
                 self.quick_runs += 1;
                 runner.doing = Doing::Quick;
                 if runner.held.len() >= MOST_HELD {
-                    std::mem::swap(&mut tell, &mut runner.held);
+                    std::mem::swap(&mut notify, &mut runner.held);
                 }
                 behind || !runner.held.is_empty()
             }
             None => {
                 self.slow -= 1;
                 runner.doing = Doing::Slow;
-                std::mem::swap(&mut tell, &mut runner.held);
+                std::mem::swap(&mut notify, &mut runner.held);
                 false
             }
         };
         runner.sink = holds.then(|| job.sink.clone());
-        Some(Begun { job, holds, tell })
+        Some(Begun { job, holds, notify })
     }
 
     /// The thread `me` has done its job, within `took`, and looks for another. Returns the sinks to tell now.
@@ -314,7 +314,7 @@ impl Queue {
     /// The lookout's look, a while after its last one: a thread that still runs the same quick job is late. Returns the
     /// sinks to tell because of it.
     pub fn look(&mut self) -> Vec<Arc<dyn Sink>> {
-        let mut tell = Vec::new();
+        let mut notify = Vec::new();
         for runner in self.runners.iter_mut().filter(|runner| runner.doing == Doing::Quick) {
             if runner.seen == runner.begun {
                 runner.doing = Doing::Late;
@@ -322,8 +322,8 @@ impl Queue {
                 // what it answers from now on, it tells by itself; see `hold`
                 runner.late.store(true, Ordering::SeqCst);
                 fence(Ordering::SeqCst);
-                tell.append(&mut runner.held);
-                tell.extend(runner.sink.clone());
+                notify.append(&mut runner.held);
+                notify.extend(runner.sink.clone());
             }
             runner.seen = runner.begun;
         }
@@ -332,7 +332,7 @@ impl Queue {
             self.watching = false;
             self.idle_looks = 0;
         }
-        tell
+        notify
     }
 }
 
@@ -438,10 +438,10 @@ pub(super) mod tests {
         wake(&mut queue);
         for held in 0..MOST_HELD {
             let begun = queue.take(0).unwrap();
-            assert!(begun.holds && begun.tell.is_empty(), "{held}");
+            assert!(begun.holds && begun.notify.is_empty(), "{held}");
             assert!(queue.done(0, Duration::ZERO).is_empty());
         }
-        assert_eq!(queue.take(0).unwrap().tell.len(), MOST_HELD, "no more than so many");
+        assert_eq!(queue.take(0).unwrap().notify.len(), MOST_HELD, "no more than so many");
         // one that was not quick after all tells at once
         assert_eq!(queue.done(0, QUICK).len(), 1);
         assert!(queue.take(0).unwrap().holds);
@@ -451,7 +451,7 @@ pub(super) mod tests {
         assert!(queue.take(0).is_some());
         assert!(queue.done(0, Duration::ZERO).is_empty());
         let slow = queue.take(0).unwrap();
-        assert_eq!((slow.holds, slow.tell.len()), (false, 2));
+        assert_eq!((slow.holds, slow.notify.len()), (false, 2));
         // and when there is nothing left to do
         push(&mut queue, 2, QUICKLY);
         queue.done(0, Duration::ZERO);

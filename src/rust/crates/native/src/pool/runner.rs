@@ -22,7 +22,7 @@ impl Inner {
                 let held = queue.held(me);
                 if !held.is_empty() {
                     drop(queue);
-                    held.iter().for_each(|sink| sink.tell());
+                    held.iter().for_each(|sink| sink.notify());
                     queue = self.queue();
                     continue;
                 }
@@ -36,10 +36,10 @@ impl Inner {
             let rest = self.look_after(&mut queue, wake);
             drop(queue);
             rest.finish();
-            begun.tell.iter().for_each(|sink| sink.tell());
+            begun.notify.iter().for_each(|sink| sink.notify());
             let handler = begun.job.handler;
             // in a row, the end of one is the beginning of the next: a look at the clock is not for nothing
-            let began = last_ended.take().filter(|_| begun.tell.is_empty()).unwrap_or_else(Instant::now);
+            let began = last_ended.take().filter(|_| begun.notify.is_empty()).unwrap_or_else(Instant::now);
             // a panic is a bug of ours; its message was printed, and the sink that was dropped tells the client
             let _ = catch_unwind(AssertUnwindSafe(|| self.run(begun.job, begun.holds, began)));
             let ended = Instant::now();
@@ -49,11 +49,11 @@ impl Inner {
                 entry.pace.took(took);
             }
             queue = self.queue();
-            let tell = queue.done(me, took);
-            if !tell.is_empty() {
+            let notify = queue.done(me, took);
+            if !notify.is_empty() {
                 drop(queue);
-                tell.iter().for_each(|sink| sink.tell());
-                drop(tell);
+                notify.iter().for_each(|sink| sink.notify());
+                drop(notify);
                 last_ended = None;
                 queue = self.queue();
             }
@@ -61,7 +61,7 @@ impl Inner {
         let held = queue.held(me);
         queue.ended();
         drop(queue);
-        held.iter().for_each(|sink| sink.tell());
+        held.iter().for_each(|sink| sink.notify());
         self.ended.notify_all();
     }
 

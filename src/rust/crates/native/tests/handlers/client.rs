@@ -174,7 +174,7 @@ impl Sink for Line {
     }
 
     /// Each is told by its own sink: those of others may have another thread.
-    fn tell(&self) {
+    fn notify(&self) {
         self.change(|seen| {
             if let Some(answer) = seen.held.take() {
                 seen.answer = Some(answer);

@@ -31,7 +31,7 @@ impl Alarm {
     }
 
     /// Silent again.
-    pub fn hear(&self) {
+    pub fn drain(&self) {
         // an error only means that it was silent
         let _ = read(&self.0, &mut [0u8; 8]);
     }

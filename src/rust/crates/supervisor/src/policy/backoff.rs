@@ -18,7 +18,7 @@ pub struct Backoff {
     recent: VecDeque<Instant>,
     wait: Duration,
     until: Option<Instant>,
-    told: Option<Instant>,
+    reported: Option<Instant>,
 }
 
 /// What follows from a failure.
@@ -29,7 +29,7 @@ pub struct Setback {
     /// failures within the last ten seconds
     pub failures: usize,
     /// whether to log it: a wait that has not been told for a while
-    pub tell: bool,
+    pub is_news: bool,
 }
 
 impl Backoff {
@@ -49,7 +49,7 @@ impl Backoff {
     }
 
     fn after(tolerated: usize) -> Self {
-        Backoff { tolerated, recent: VecDeque::new(), wait: Duration::ZERO, until: None, told: None }
+        Backoff { tolerated, recent: VecDeque::new(), wait: Duration::ZERO, until: None, reported: None }
     }
 
     /// A process has come to grief after it had `lived` for so long, zero when it never came to do its work.
@@ -74,11 +74,11 @@ impl Backoff {
             };
             self.until = (!self.wait.is_zero()).then(|| now + self.wait);
         }
-        let tell = !self.wait.is_zero() && self.told.is_none_or(|told| now - told >= WINDOW);
-        if tell {
-            self.told = Some(now);
+        let is_news = !self.wait.is_zero() && self.reported.is_none_or(|reported| now - reported >= WINDOW);
+        if is_news {
+            self.reported = Some(now);
         }
-        Setback { wait: self.wait, failures: self.recent.len(), tell }
+        Setback { wait: self.wait, failures: self.recent.len(), is_news }
     }
 
     /// The time before which nothing is to be started, when that is still to come.
@@ -103,7 +103,7 @@ mod tests {
             assert_eq!(backoff.failure(start + ms(i), ms(0)).wait, ms(0));
         }
         // the first ones are out of the window by now
-        assert_eq!(backoff.failure(start + ms(10_001), ms(0)), Setback { wait: ms(0), failures: 3, tell: false });
+        assert_eq!(backoff.failure(start + ms(10_001), ms(0)), Setback { wait: ms(0), failures: 3, is_news: false });
         assert_eq!(backoff.blocked_until(start + ms(10_001)), None);
     }
 
@@ -113,26 +113,26 @@ mod tests {
         let mut backoff = Backoff::of_deaths();
         let mut now = start;
         let mut waits = Vec::new();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for _ in 0..14 {
             let setback = backoff.failure(now, ms(1));
             waits.push(setback.wait.as_millis());
-            if setback.tell {
-                told.push((now - start).as_secs());
+            if setback.is_news {
+                reported.push((now - start).as_secs());
             }
             // each dies as soon as it was started
             now = backoff.blocked_until(now).unwrap_or(now) + ms(1);
         }
         assert_eq!(waits, [0, 0, 0, 0, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000, 5000]);
-        assert_eq!(told, [0, 11, 21]);
+        assert_eq!(reported, [0, 11, 21]);
     }
 
     #[test]
     fn deaths_during_the_wait_do_not_lengthen_it() {
         let start = Instant::now();
         let mut backoff = Backoff::of_forks();
-        assert_eq!(backoff.failure(start, ms(0)), Setback { wait: ms(100), failures: 1, tell: true });
-        assert_eq!(backoff.failure(start + ms(50), ms(0)), Setback { wait: ms(100), failures: 2, tell: false });
+        assert_eq!(backoff.failure(start, ms(0)), Setback { wait: ms(100), failures: 1, is_news: true });
+        assert_eq!(backoff.failure(start + ms(50), ms(0)), Setback { wait: ms(100), failures: 2, is_news: false });
         assert_eq!(backoff.blocked_until(start + ms(60)), Some(start + ms(100)));
         assert_eq!(backoff.blocked_until(start + ms(100)), None);
         assert_eq!(backoff.failure(start + ms(100), ms(0)).wait, ms(200));

@@ -74,7 +74,7 @@ fn ended_process() -> Arc<OwnedFd> {
 }
 
 fn begins(worker: &mut Fake) -> RequestId {
-    let (id, _) = worker.hear().unwrap();
+    let (id, _) = worker.receive().unwrap();
     assert!(worker.end.slots.start(id));
     id
 }

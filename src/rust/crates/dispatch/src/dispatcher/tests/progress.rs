@@ -54,7 +54,7 @@ struct Honest {
 impl Honest {
     fn take(&mut self) -> bool {
         while self.runs.is_none() {
-            let Some((id, _)) = self.fake.hear() else { break };
+            let Some((id, _)) = self.fake.receive() else { break };
             self.runs = self.fake.end.slots.start(id).then_some(id);
         }
         self.runs.is_some()

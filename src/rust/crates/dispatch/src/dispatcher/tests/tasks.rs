@@ -19,7 +19,7 @@ impl Fake {
     /// Takes the next request: its route and body.
     fn takes(&mut self) -> Option<(RequestId, u32, Vec<u8>)> {
         let (id, message) = loop {
-            let (id, message) = self.hear()?;
+            let (id, message) = self.receive()?;
             if self.end.slots.start(id) {
                 break (id, message);
             }
@@ -73,12 +73,12 @@ async fn a_task_is_run_by_whoever_is_free_and_its_value_goes_to_who_asked() {
     ask(&mut dispatcher, 2);
     let busy = [&mut asks, &mut other]
         .into_iter()
-        .position(|worker| worker.hear().is_some_and(|(id, _)| worker.end.slots.start(id)));
+        .position(|worker| worker.receive().is_some_and(|(id, _)| worker.end.slots.start(id)));
     asks.asks(1 << 33 | 7, Some(id), 0);
     dispatcher.drain();
     let mut workers = [asks, other];
     let idle = 1 - busy.unwrap();
-    assert!(workers[1 - idle].hear().is_none());
+    assert!(workers[1 - idle].receive().is_none());
     let (task, route, call) = workers[idle].takes().unwrap();
     assert_eq!((route, &call[..]), (ROUTE, &b"a call"[..]));
     workers[idle].replies(task, 200, b"a value");
@@ -192,7 +192,7 @@ async fn a_worker_that_is_to_end_runs_its_tasks_itself() {
     dispatcher.apply(PoolOrder::Retire(1));
     asks.asks(1, Some(id), 0);
     dispatcher.drain();
-    assert!(other.hear().is_none());
+    assert!(other.receive().is_none());
     let (task, route, _) = asks.takes().unwrap();
     assert_eq!(route, ROUTE);
     asks.replies(task, 200, b"mine");
@@ -226,7 +226,7 @@ async fn a_worker_that_says_what_it_should_not_does_no_harm() {
         asks.say(RequestId::NOBODY, &message[..cut]);
     }
     dispatcher.drain();
-    assert!(asks.hear().is_none() && other.hear().is_none());
+    assert!(asks.receive().is_none() && other.receive().is_none());
     asks.asks(2, Some(RequestId { slot: 77, generation: 3 }), 0);
     dispatcher.drain();
     assert_eq!(asks.is_told(), told(2, Ended::Over, b""));

@@ -150,7 +150,7 @@ impl Auth {
     ///
     /// # Errors
     /// When the request may not pass.
-    pub fn heard(&self, answer: Option<Arc<Who>>) -> Result<Arc<Who>, Failure> {
+    pub fn decide(&self, answer: Option<Arc<Who>>) -> Result<Arc<Who>, Failure> {
         answer.ok_or_else(|| self.challenge.wrong("wrong name or password"))
     }
 

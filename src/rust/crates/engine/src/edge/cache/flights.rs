@@ -20,7 +20,7 @@ struct Way {
     landed: OnceLock<Landed>,
     /// what it is about has changed since it began
     outdated: AtomicBool,
-    told: Notify,
+    changed: Notify,
 }
 
 /// What came of one.
@@ -97,7 +97,7 @@ impl Flight {
                 all.remove(&self.name);
             }
             drop(all);
-            self.way.told.notify_waiters();
+            self.way.changed.notify_waiters();
         }
     }
 }
@@ -111,16 +111,16 @@ impl Drop for Flight {
 impl Waiter {
     /// What came of it.
     pub async fn landed(self) -> Landed {
-        let mut told = std::pin::pin!(self.0.told.notified());
+        let mut changed = std::pin::pin!(self.0.changed.notified());
         // before it is looked at: what is told in between is heard
-        told.as_mut().enable();
+        changed.as_mut().enable();
         loop {
             if let Some(landed) = self.0.landed.get() {
                 return landed.clone();
             }
-            told.as_mut().await;
-            told.set(self.0.told.notified());
-            told.as_mut().enable();
+            changed.as_mut().await;
+            changed.set(self.0.changed.notified());
+            changed.as_mut().enable();
         }
     }
 }

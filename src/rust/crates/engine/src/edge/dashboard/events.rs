@@ -90,7 +90,7 @@ impl Lookers {
         writer.write(Bytes::from_static(HELLO.as_bytes()), false);
         state.writers.push(writer);
         if !std::mem::replace(&mut state.is_told, true) {
-            tokio::spawn(tell(self.clone()));
+            tokio::spawn(broadcast(self.clone()));
         }
         response.body = Body::pipe(reader);
         response
@@ -119,7 +119,7 @@ impl Lookers {
 }
 
 /// Writes a snapshot to all streams, each second, until none remains.
-async fn tell(lookers: Arc<Lookers>) {
+async fn broadcast(lookers: Arc<Lookers>) {
     loop {
         let event = lookers.event().await.unwrap_or_default();
         if !lookers.write(&event) {

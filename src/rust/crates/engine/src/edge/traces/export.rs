@@ -41,14 +41,14 @@ impl Traces {
     pub fn start(target: Target, log: Log, metrics: Option<Arc<Metrics>>) -> Result<Traces, String> {
         let source = Source::new(&target.url, target.ca.as_deref(), Plain::Anywhere)?;
         let (spans, waiting) = sync_channel(MOST_WAITING);
-        let (tell, ended) = sync_channel(1);
+        let (done, ended) = sync_channel(1);
         let exporter = Exporter { target, source, log, metrics: metrics.clone(), failures: 0, lost: 0, again_at: None };
         std::thread::Builder::new()
             .name("drover-traces".into())
             .spawn(move || {
                 exporter.run(&waiting);
                 // fails when the server no longer waits
-                let _ = tell.send(());
+                let _ = done.send(());
             })
             .map_err(|e| e.to_string())?;
         let routes = metrics.as_ref().map(|metrics| metrics.routes.clone()).unwrap_or_default();

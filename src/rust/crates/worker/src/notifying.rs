@@ -14,16 +14,16 @@ const MOST: u32 = 64;
 
 /// How long the handlers of each route have lately taken at most, and which replies have not been told.
 #[derive(Debug, Default)]
-pub(crate) struct Telling {
+pub(crate) struct Notifying {
     /// for each route, the longest run of its handler, decaying by 1 % a request; `None` before the first
     longest: Vec<Option<Duration>>,
     began: Option<(usize, Instant)>,
     /// how long it had taken when it had its answer
     took: Option<Duration>,
-    untold: u32,
+    unnotified: u32,
 }
 
-impl Telling {
+impl Notifying {
     fn index(route: u32) -> usize {
         // the not-found handler, u32::MAX, comes first
         route.wrapping_add(1) as usize
@@ -57,18 +57,18 @@ impl Telling {
 
     /// A reply is in the ring, not rung for.
     pub(crate) fn replied(&mut self) {
-        self.untold += 1;
+        self.unnotified += 1;
     }
 
     /// Whether replies are to be rung for before a handler of `route` begins.
-    pub(crate) fn must_tell_before(&self, route: u32) -> bool {
-        self.untold > 0 && (!self.is_quick(Self::index(route)) || self.untold >= MOST)
+    pub(crate) fn must_notify_before(&self, route: u32) -> bool {
+        self.unnotified > 0 && (!self.is_quick(Self::index(route)) || self.unnotified >= MOST)
     }
 
     /// Whether what is said now can wait for the reply of the handler that runs. If that is not as quick as it was
     /// lately, the server finds it when it next looks at the clock, within some 25 ms.
     pub(crate) fn can_wait(&self) -> bool {
-        self.began.is_some_and(|(index, _)| self.is_quick(index)) && self.untold < MOST
+        self.began.is_some_and(|(index, _)| self.is_quick(index)) && self.unnotified < MOST
     }
 
     fn is_quick(&self, index: usize) -> bool {
@@ -76,8 +76,8 @@ impl Telling {
     }
 
     /// All replies have been rung for.
-    pub(crate) fn told(&mut self) {
-        self.untold = 0;
+    pub(crate) fn notified(&mut self) {
+        self.unnotified = 0;
     }
 }
 
@@ -86,48 +86,48 @@ mod tests {
     use super::*;
 
     /// A handler of route 0 that takes no time, however long this thread has to wait for a processor meanwhile.
-    fn run_quickly(telling: &mut Telling) {
-        telling.begin(0);
-        telling.took = Some(Duration::ZERO);
-        telling.end();
+    fn run_quickly(notifying: &mut Notifying) {
+        notifying.begin(0);
+        notifying.took = Some(Duration::ZERO);
+        notifying.end();
     }
 
     #[test]
     fn nobody_waits_for_a_route_that_is_slow_or_unknown() {
-        let mut telling = Telling::default();
-        telling.replied();
-        assert!(telling.must_tell_before(0), "unknown");
-        run_quickly(&mut telling);
-        assert!(!telling.must_tell_before(0), "quick");
-        telling.begin(0);
+        let mut notifying = Notifying::default();
+        notifying.replied();
+        assert!(notifying.must_notify_before(0), "unknown");
+        run_quickly(&mut notifying);
+        assert!(!notifying.must_notify_before(0), "quick");
+        notifying.begin(0);
         // longer than what is quick
         std::thread::sleep(Duration::from_millis(1));
-        telling.end();
-        assert!(telling.must_tell_before(0), "slow");
-        (0..2000).for_each(|_| run_quickly(&mut telling));
-        assert!(!telling.must_tell_before(0), "quick again");
+        notifying.end();
+        assert!(notifying.must_notify_before(0), "slow");
+        (0..2000).for_each(|_| run_quickly(&mut notifying));
+        assert!(!notifying.must_notify_before(0), "quick again");
         for _ in 0..MOST {
-            telling.replied();
+            notifying.replied();
         }
-        assert!(telling.must_tell_before(0), "many wait");
-        telling.told();
-        assert!(!telling.must_tell_before(1) && !telling.must_tell_before(u32::MAX), "none waits");
+        assert!(notifying.must_notify_before(0), "many wait");
+        notifying.notified();
+        assert!(!notifying.must_notify_before(1) && !notifying.must_notify_before(u32::MAX), "none waits");
     }
 
     #[test]
     fn what_a_handler_says_waits_for_its_reply_when_that_is_soon() {
-        let mut telling = Telling::default();
-        assert!(!telling.can_wait(), "no handler runs");
-        telling.begin(0);
-        assert!(!telling.can_wait(), "unknown");
-        telling.took = Some(Duration::ZERO);
-        telling.end();
-        telling.begin(0);
-        assert!(telling.can_wait());
+        let mut notifying = Notifying::default();
+        assert!(!notifying.can_wait(), "no handler runs");
+        notifying.begin(0);
+        assert!(!notifying.can_wait(), "unknown");
+        notifying.took = Some(Duration::ZERO);
+        notifying.end();
+        notifying.begin(0);
+        assert!(notifying.can_wait());
         // longer than what is quick
         std::thread::sleep(Duration::from_millis(1));
-        telling.end();
-        telling.begin(0);
-        assert!(!telling.can_wait(), "slow");
+        notifying.end();
+        notifying.begin(0);
+        assert!(!notifying.can_wait(), "slow");
     }
 }

@@ -55,7 +55,7 @@ pub struct DevArgs {
 
 /// What the program was told.
 #[derive(Debug)]
-pub struct Told {
+pub struct Invocation {
     /// the app's file
     pub file: PathBuf,
     /// what the file is, if that was said
@@ -77,7 +77,7 @@ pub struct Told {
     pub(crate) given: Given,
 }
 
-impl Told {
+impl Invocation {
     /// Where the value of a setting comes from.
     pub(crate) fn origin(&self, name: &str) -> Origin {
         self.given.origin(name)

@@ -16,20 +16,20 @@ pub(crate) fn for_programs() {
 
 /// A line of the program's.
 pub(crate) fn say(text: &str) {
-    tell(Level::Info, "drover: ", text);
+    write_line(Level::Info, "drover: ", text);
 }
 
 /// Why it ends.
 pub(crate) fn fail(text: &str) {
-    tell(Level::Error, "drover: ", text);
+    write_line(Level::Error, "drover: ", text);
 }
 
 /// A line that names its own speaker.
 pub(crate) fn write(line: &str) {
-    tell(Level::Info, "", line);
+    write_line(Level::Info, "", line);
 }
 
-fn tell(level: Level, speaker: &str, text: &str) {
+fn write_line(level: Level, speaker: &str, text: &str) {
     let line = if FOR_PROGRAMS.load(Relaxed) { json_line(level, text) } else { format!("{speaker}{text}\n") };
     // nowhere left to complain
     let _ = io::stderr().write_all(line.as_bytes());
