@@ -6,7 +6,7 @@
 
 use super::route::Route;
 use super::state::State;
-use super::Answer;
+use super::Responded;
 use crate::edge::cache::{said, Cache, Flight, Found, Joined, Key, Landed, Making, Variant, Waiter};
 use ::http::{Method, StatusCode};
 use cache::{look, Request, Standing};
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// What came of looking.
 pub enum Looked {
     /// this answers it
-    Answer(Answer),
+    Answer(Responded),
     /// the same, and a new one is to be made
     Stale(Response, Option<Box<Making>>),
     /// it waits for what comes of another request

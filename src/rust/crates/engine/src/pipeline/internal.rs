@@ -4,7 +4,7 @@
 //! A page is one line of [`PAGES`].
 
 use super::state::State;
-use super::Answer;
+use super::Responded;
 use crate::context::Context;
 use crate::edge::cache::purge;
 use crate::edge::{dashboard, docs};
@@ -88,7 +88,7 @@ impl Page {
 }
 
 /// The answer, if the request is for one of them.
-pub fn answer(state: &State, context: &Context) -> Option<Answer> {
+pub fn answer(state: &State, context: &Context) -> Option<Responded> {
     let head = &state.head;
     let is_admin = state.connection().role() == Role::Admin;
     let page = PAGES.iter().find(|page| page.has(head.path()));

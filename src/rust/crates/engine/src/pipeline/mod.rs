@@ -34,7 +34,7 @@ use state::State;
 use std::sync::Arc;
 
 /// What a request comes to: a response, or why there is none.
-type Answer = Result<Response, Failure>;
+type Responded = Result<Response, Failure>;
 
 /// Answers a request. What needs not to wait is done when this returns, and costs no task's state.
 pub fn handle(mut head: Head, mut body: Incoming, connection: Arc<Connection>, context: &Arc<Context>) -> Answering {
@@ -147,7 +147,7 @@ fn refresh(
 
 /// The rest of the way, from where it has begun. A request is routed again when the app that routed it is not served
 /// any more, and after an authentication that took long.
-async fn go_on(state: &mut State, rest: Rest, body: &mut Incoming, context: &Arc<Context>) -> Answer {
+async fn go_on(state: &mut State, rest: Rest, body: &mut Incoming, context: &Arc<Context>) -> Responded {
     let mut asked = None;
     let (mut routed, mut waiting) = match rest {
         Rest::Waiting(waiting) => (None, Some(waiting)),

@@ -6,20 +6,20 @@
 use super::end::{refuses, Answered};
 use super::policies;
 use super::state::State;
-use super::Answer;
+use super::Responded;
 use crate::context::Context;
 use crate::natives::Settled;
 use crate::respond::{failure, from_answer, from_stream, Replied};
 use ::http::header::STRICT_TRANSPORT_SECURITY;
 use ::http::{Method, StatusCode};
 use admission::Late;
-use exchange::Answer as OfHandler;
+use exchange::Answer;
 use httpd::{may_have_content, Body, End, Failure, Incoming, Response, Role, REQUEST_ID};
 use observe::metrics::Refusal;
 use observe::Level;
 
 /// The response that the client gets.
-pub fn finish(state: &mut State, mut answer: Answer, body: Incoming, context: &Context) -> Response {
+pub fn finish(state: &mut State, mut answer: Responded, body: Incoming, context: &Context) -> Response {
     // before the cache sees it: a response that sets a session is one client's
     if let Ok(response) = &mut answer {
         if let Err(why) = policies::keep_session(state, response) {
@@ -130,7 +130,7 @@ pub fn internal(state: &State, context: &Context, why: String) -> Failure {
 }
 
 /// What a C handler that answers later has said in the end.
-pub fn settled(state: &State, outcome: Settled, context: &Context) -> Answer {
+pub fn settled(state: &State, outcome: Settled, context: &Context) -> Responded {
     match outcome {
         Settled::Answer(answer) => answered(state, answer, context),
         Settled::Stream(head, reader) => {
@@ -143,14 +143,14 @@ pub fn settled(state: &State, outcome: Settled, context: &Context) -> Answer {
 }
 
 /// What a C handler has said.
-pub fn answered(state: &State, answer: OfHandler, context: &Context) -> Answer {
+pub fn answered(state: &State, answer: Answer, context: &Context) -> Responded {
     match answer {
-        OfHandler::Response(response) => {
+        Answer::Response(response) => {
             let response = from_answer(response.head, response.body).map_err(|why| internal(state, context, why))?;
             context.errors.note(&response);
             Ok(response)
         }
-        OfHandler::Failure { status, detail, why } => {
+        Answer::Failure { status, detail, why } => {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             if !why.is_empty() {
                 state.log(Level::Error, status, &why);
@@ -162,7 +162,7 @@ pub fn answered(state: &State, answer: OfHandler, context: &Context) -> Answer {
 }
 
 /// What a worker has said.
-pub fn replied(state: &State, replied: Replied, context: &Context) -> Answer {
+pub fn replied(state: &State, replied: Replied, context: &Context) -> Responded {
     match replied {
         Replied::Response(response) => {
             context.errors.note(&response);

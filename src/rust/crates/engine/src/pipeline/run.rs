@@ -6,7 +6,7 @@ use super::policies;
 use super::response::{answered, internal, of_itself, replied, settled, too_late};
 use super::route::Route;
 use super::state::State;
-use super::Answer;
+use super::Responded;
 use crate::context::Context;
 use crate::natives::{gave, packed, pending, Natives, Pending, Place, Settled, INLINE};
 use crate::respond::{from_head, from_reply};
@@ -25,7 +25,7 @@ use std::time::Instant;
 
 /// What came of a request so far.
 pub enum Step {
-    Answer(Answer),
+    Answer(Responded),
     /// it has been handed over
     Wait(Waiting),
 }
@@ -69,7 +69,7 @@ pub fn begin(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Recei
 }
 
 /// What came of it; `None` when the app that routed the request is not served any more.
-pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Option<Answer> {
+pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Option<Responded> {
     let outcome = match waiting {
         Waiting::Native(pending, _place) => return Some(settled(state, pending.outcome().await, context)),
         Waiting::Worker(ticket) => ticket.await,
@@ -82,7 +82,7 @@ pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Opti
 }
 
 /// What the queue, or a worker, says; `None` as for [`outcome`].
-pub fn said(state: &State, outcome: Outcome, context: &Context) -> Option<Answer> {
+pub fn said(state: &State, outcome: Outcome, context: &Context) -> Option<Responded> {
     Some(match outcome {
         Outcome::Reply(message, spooled) => {
             state.ran(wire::Reply::peek(&message).0);
