@@ -38,7 +38,10 @@ tools/python-programs.sh || true
 
 # The lane `engine`: what needs no installed package.
 if has cargo fmt --version; then
-  stage engine fmt 60 cargo fmt "${manifest[@]}" --all --check
+  # shellcheck disable=SC2016 # for the shell of the stage
+  stage engine fmt 60 sh -c '
+    cargo fmt "$@" --all --check &&
+      rustfmt --check --edition 2021 --config-path src/rust src/program.rs' fmt "${manifest[@]}"
 else
   skipped engine fmt "this Rust toolchain has no rustfmt"
 fi
