@@ -15,7 +15,7 @@ system=$folder/system
 mkdir -p "$system" "$folder/package/src/rust"
 cp configure "$folder/package"
 cp src/Makevars.in "$folder/package/src"
-for tool in sh env uname cut printf sort head sed mkdir make cat; do ln -s "$(command -v "$tool")" "$system/$tool"; done
+for tool in sh env uname cut printf sort head sed mkdir make cat rm ls; do ln -s "$(command -v "$tool")" "$system/$tool"; done
 
 # tools FOLDER VERSION: a cargo and a rustc there, which write down how they are called.
 tools() {
@@ -74,10 +74,12 @@ check "the compilers are as many as make is given" 0 "--jobs 5" MAKEFLAGS=-j5 "$
 check "or as cargo is told" 0 "--jobs 3" CARGO_BUILD_JOBS=3 MAKEFLAGS=-j5 "${engine[@]}"
 check "R's flags for C are not those of crates" 0 "home= cflags=" CFLAGS=-of-R "${engine[@]}"
 check "the program finds its library beside itself" 0 "-C link-arg=-Wl,-rpath,\$ORIGIN/../libs" "${engine[@]}"
-mkdir "$folder/package/src/rust/vendor"
+vendored=(sh -c 'mkdir -p src/rust/vendor/some src/rust/target/release/build/some && exec "$@"' sh "${engine[@]}")
 check "with the sources of libraries, nothing is fetched" 0 "--offline --config source.crates-io.replace-with=" \
-  "${engine[@]}"
-check "nor written into the home folder" 0 "home=$folder/package/src/rust/target/home" "${engine[@]}"
+  "${vendored[@]}"
+check "nor written into the home folder" 0 "home=$folder/package/src/rust/target/home" "${vendored[@]}"
+check "and what was unpacked is gone afterwards" 2 "src/rust/vendor" ls src/rust/vendor
+check "with what only crates were built by" 2 "release/build" ls src/rust/target/release/build
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
