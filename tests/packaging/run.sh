@@ -24,7 +24,7 @@ tools() {
     cat > "$1/$tool" << EOF
 #!/bin/sh
 if [ "\$1" = --version ]; then echo "$tool $2 (of a test)"; exit; fi
-echo "$tool \$* home=\${CARGO_HOME:-} cflags=\${CFLAGS:-}" >> "$folder/calls"
+echo "$tool \$* arch=\${R_ARCH-none} home=\${CARGO_HOME:-} cflags=\${CFLAGS:-}" >> "$folder/calls"
 EOF
     chmod +x "$1/$tool"
   done
@@ -73,7 +73,7 @@ check "the engine is built as locked" 0 "cargo build --profile release --locked 
 check "the compilers are as many as make is given" 0 "--jobs 5" MAKEFLAGS=-j5 "${engine[@]}"
 check "or as cargo is told" 0 "--jobs 3" CARGO_BUILD_JOBS=3 MAKEFLAGS=-j5 "${engine[@]}"
 check "R's flags for C are not those of crates" 0 "home= cflags=" CFLAGS=-of-R "${engine[@]}"
-check "the program finds its library beside itself" 0 "-C link-arg=-Wl,-rpath,\$ORIGIN/../libs" "${engine[@]}"
+check "the program knows of R's architectures" 0 "program.rs arch=/some" "${engine[@]}" "R_ARCH=/some"
 vendored=(sh -c 'mkdir -p src/rust/vendor/some src/rust/target/release/build/some && exec "$@"' sh "${engine[@]}")
 check "with the sources of libraries, nothing is fetched" 0 "--offline --config source.crates-io.replace-with=" \
   "${vendored[@]}"

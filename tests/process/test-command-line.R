@@ -119,10 +119,30 @@ test("a drover.toml that somebody else may have written is not read", function()
   }
 }, ways = 1)
 
-test("a program that was installed alone finds the package in R's libraries, or says where it has looked", function() {
-  program <- file.path(tempfile("bin-"), "drover")
-  dir.create(dirname(program))
+# The program in a folder that is no package.
+copied_program <- function(with_library) {
+  folder <- tempfile("alone-")
+  program <- file.path(folder, "bin", "drover")
+  dir.create(dirname(program), recursive = TRUE)
   expect(file.copy(drover_program(), program), "the program cannot be copied")
+  if (with_library) {
+    library <- system.file("libs", "libdrover_rust.so", package = "drover")
+    dir.create(file.path(folder, "libs"))
+    expect(file.symlink(library, file.path(folder, "libs", basename(library))), "no link to the library")
+  }
+  program
+}
+
+test("a program that was copied without its library says what to do", function() {
+  program <- copied_program(with_library = FALSE)
+  ended <- run_to_end(c(program, "--version"))
+  expect(ended$status == 4L, paste("its exit status is", ended$status))
+  right <- "cannot load the library of this program: .*/libs/libdrover_rust[.]so: .*dr_cli_path[(][)][)]'[)]\" install,"
+  expect(any(grepl(right, ended$log)), toString(ended$log))
+}, ways = 1)
+
+test("a program that was installed alone finds the package in R's libraries, or says where it has looked", function() {
+  program <- copied_program(with_library = TRUE)
   file <- write_app(c("app <- dr_app()", "dr_get(app, '/', function(req) 'here')", "app"))
   server <- launch(c(program, file, "--port", "0"), env = c(R_LIBS = dirname(system.file(package = "drover"))))
   expect(identical(answer_of(server), "here"), "it does not answer")
