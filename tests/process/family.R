@@ -14,17 +14,22 @@ read_proc <- function(...) {
   tryCatch(suppressWarnings(readLines(file.path("/proc", ...), skipNul = TRUE)), error = function(e) character())
 }
 
-# The fields of /proc/<pid>/stat that are used here: state, parent, group; NULL when there is no such process.
+# What of /proc/<pid>/stat is used here; NULL when there is no such process.
 process_stat <- function(pid) {
   line <- read_proc(pid, "stat")
   if (!length(line)) return(NULL)
   fields <- strsplit(sub("^.*\\) ", "", paste(line, collapse = " ")), " ", fixed = TRUE)[[1]]
   list(
-    pid = as.integer(pid), state = fields[1], parent = as.integer(fields[2]), group = as.integer(fields[3]),
+    pid = as.integer(pid), state = fields[1], has_ended = has_ended(fields),
+    parent = as.integer(fields[2]), group = as.integer(fields[3]),
     # seconds of processor time, of which the kernel counts hundredths
     cpu = sum(as.numeric(fields[12:13])) / 100
   )
 }
+
+# By the fields from the state on. The first thread of a process that is killed may be gone while others still hold its
+# files: a socket of it is listened on then.
+has_ended <- function(fields) fields[1] %in% c("Z", "X") && as.integer(fields[18]) <= 1L
 
 # The living processes of the family: a data frame with pid, parent, group, state and command.
 family <- function() {
@@ -39,10 +44,10 @@ family <- function() {
     bytes <- bytes_of("environ", 65536)
     if (!length(grepRaw(mark, bytes, fixed = TRUE))) return(NULL)
     stat <- process_stat(pid)
-    if (is.null(stat) || stat$state %in% c("Z", "X")) return(NULL)
+    if (is.null(stat) || stat$has_ended) return(NULL)
     words <- bytes_of("cmdline", 4096)
     words[words == 0] <- charToRaw(" ")
-    data.frame(stat, command = trimws(rawToChar(words)))
+    data.frame(stat[names(stat) != "has_ended"], command = trimws(rawToChar(words)))
   })
   do.call(rbind, c(list(data.frame(
     pid = integer(), state = character(), parent = integer(), group = integer(), command = character()
@@ -52,7 +57,7 @@ family <- function() {
 is_alive <- function(pids) {
   vapply(pids, function(pid) {
     stat <- process_stat(pid)
-    !is.null(stat) && !stat$state %in% c("Z", "X")
+    !is.null(stat) && !stat$has_ended
   }, NA)
 }
 
