@@ -10,11 +10,7 @@
 
 target <- "x86_64-unknown-linux-gnu"
 
-cargo <- function(...) {
-  output <- system2("cargo", c(..., "--locked", "--offline", "--manifest-path", "src/rust/Cargo.toml"), stdout = TRUE)
-  if (!is.null(attr(output, "status"))) stop("cargo ", ..1, " has failed")
-  output
-}
+source("tools/cargo.R")
 
 # The libraries: a data frame with name, version, licence (an SPDX expression), source, folder, repository and authors
 # (names, or ""), in alphabetical order.
@@ -24,9 +20,8 @@ read_libraries <- function() {
 }
 
 read_crates <- function() {
-  tree <- cargo("tree", "--edges", "normal", "-p", "drover_rust", "--prefix", "none", "--target", target)
-  built <- unique(sub("^(\\S+) v(\\S+).*", "\\1 \\2", tree[nzchar(tree)]))
-  metadata <- cargo("metadata", "--format-version", "1", "--filter-platform", target)
+  built <- crates_built(target, "normal", " ", "--offline")
+  metadata <- cargo("metadata", "--format-version", "1", "--filter-platform", target, "--offline")
   packages <- jsonlite::fromJSON(metadata, simplifyVector = FALSE)$packages
   rows <- lapply(packages, function(package) {
     # our own have none

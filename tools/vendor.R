@@ -5,17 +5,7 @@
 
 systems <- c("x86_64-unknown-linux-gnu", "aarch64-unknown-linux-gnu", "x86_64-unknown-linux-musl")
 
-cargo <- function(...) {
-  output <- system2("cargo", c(..., "--locked", "--manifest-path", "src/rust/Cargo.toml"), stdout = TRUE, stderr = FALSE)
-  if (!is.null(attr(output, "status"))) stop("cargo ", ..1, " has failed")
-  output
-}
-
-# The libraries that are built for a system, as folders of `cargo vendor` are called: "name-version".
-built_for <- function(system) {
-  tree <- cargo("tree", "--edges", "normal,build", "-p", "drover_rust", "--prefix", "none", "--target", system)
-  sub("^(\\S+) v(\\S+).*", "\\1-\\2", tree[nzchar(tree)])
-}
+source("tools/cargo.R")
 
 # Leaves a library's manifest, and what cargo needs to take it for a library that nothing has been changed in.
 empty <- function(folder) {
@@ -34,7 +24,8 @@ vendor <- file.path(folder, "vendor")
 dir.create(folder)
 invisible(cargo("vendor", "--versioned-dirs", vendor))
 libraries <- list.files(vendor)
-built <- unlist(lapply(systems, built_for))
+# as folders of `cargo vendor` are called
+built <- unlist(lapply(systems, crates_built, "normal,build", "-"))
 for (library in setdiff(libraries, built)) empty(file.path(vendor, library))
 # GNU's format has no bound on the length of names, and R reads it; the same sources make the same file
 options <- c("--format=gnu", "--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--mode=go=rX,u+rw")

@@ -9,8 +9,7 @@ cd "$(dirname "$0")/../.."
 unset TEST_FAILURES TEST_AGAIN STRICT
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-passed=0
-failed=0
+. tests/lib/report.sh
 
 # A runner of tests that are told how each ends: NAME=pass, NAME=fail, or NAME=alone, which fails the first time.
 cat > "$folder/runner" << 'EOF'
@@ -50,18 +49,6 @@ says() {
     esac
   done <<< "$3"
   report "$1" "$wrong" "$folder/output"
-}
-
-# report TITLE WRONG FILE: one test; the file is shown when something is wrong.
-report() {
-  if [ -z "$2" ]; then
-    passed=$((passed + 1))
-    echo "ok: $1"
-  else
-    failed=$((failed + 1))
-    printf 'failed: %s: %s\n' "$1" "${2#; }"
-    sed 's/^/    | /' "$3"
-  fi
 }
 
 # shellcheck disable=SC2016 # for the shell that reads the stages
@@ -191,5 +178,4 @@ for test in (lambda: 1, endless, deaf, wrong, long):
   except Exception as error:
     print(error, flush=True)'
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+summary

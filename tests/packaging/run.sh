@@ -7,8 +7,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-passed=0
-failed=0
+. tests/lib/report.sh
 
 # A package with nothing in it, and all that a system has but for Rust.
 system=$folder/system
@@ -35,19 +34,14 @@ in_package() { (cd "$folder/package" && env -i "PATH=$system" "HOME=$folder/home
 
 # check TITLE STATUS TEXT COMMAND...: how it ends, and what it says or the programs have written down.
 check() {
-  local title=$1 expected=$2 text=$3 status=0
+  local title=$1 expected=$2 text=$3 status=0 wrong=""
   shift 3
   rm -f "$folder/calls"
   in_package "$@" > "$folder/output" 2>&1 || status=$?
   if [ -f "$folder/calls" ]; then cat "$folder/calls" >> "$folder/output"; fi
-  if [ "$status" -eq "$expected" ] && grep --quiet --fixed-strings -e "$text" "$folder/output"; then
-    passed=$((passed + 1))
-    echo "ok: $title"
-  else
-    failed=$((failed + 1))
-    echo "not ok: $title: status $status, and wanted are $expected and '$text'"
-    sed 's/^/        /' "$folder/output"
-  fi
+  if [ "$status" -ne "$expected" ]; then wrong="its exit status is $status"; fi
+  if ! grep --quiet --fixed-strings -e "$text" "$folder/output"; then wrong="$wrong; there is no '$text'"; fi
+  report "$title" "$wrong" "$folder/output"
 }
 
 other=$folder/other
@@ -81,5 +75,4 @@ check "nor written into the home folder" 0 "home=$folder/package/src/rust/target
 check "and what was unpacked is gone afterwards" 2 "src/rust/vendor" ls src/rust/vendor
 check "with what only crates were built by" 2 "release/build" ls src/rust/target/release/build
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+summary

@@ -122,15 +122,21 @@ impl Decoder {
 /// # Errors
 /// See [`Undecodable`]; `Broken` for a coding that there is no decoder for.
 pub fn unpack(packed: &[u8], coding: Coding) -> Result<Vec<u8>, Undecodable> {
-    let mut decoder = Decoder::new(coding, u32::MAX).ok_or(Undecodable::Broken)?;
-    let (mut out, mut rest, mut room) = (Vec::new(), packed, vec![0; 64 << 10]);
+    const STEP: usize = 64 << 10;
+    let decoder = Decoder::new(coding, u32::MAX).ok_or(Undecodable::Broken)?;
+    Ok(in_steps(decoder, packed, STEP)?.0)
+}
+
+/// All that is packed, taken and given `step` bytes at a time, and what has not been taken.
+fn in_steps(mut decoder: Decoder, packed: &[u8], step: usize) -> Result<(Vec<u8>, &[u8]), Undecodable> {
+    let (mut out, mut rest, mut room) = (Vec::new(), packed, vec![0; step]);
     loop {
-        let (read, written) = decoder.step(rest, &mut room)?;
+        let (read, written) = decoder.step(&rest[..rest.len().min(step)], &mut room)?;
         rest = &rest[read..];
         out.extend_from_slice(&room[..written]);
         if read == 0 && written == 0 {
             decoder.finish()?;
-            return Ok(out);
+            return Ok((out, rest));
         }
     }
 }
@@ -147,20 +153,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn all(bytes: &[u8], coding: Coding, max_ratio: u32, step: usize) -> Result<Vec<u8>, Undecodable> {
-        let mut decoder = Decoder::new(coding, max_ratio).unwrap();
-        let (mut out, mut rest, mut room) = (Vec::new(), bytes, vec![0; step]);
-        loop {
-            // what a network gives at a time is of any length
-            let piece = &rest[..rest.len().min(step)];
-            let (read, written) = decoder.step(piece, &mut room)?;
-            rest = &rest[read..];
-            out.extend_from_slice(&room[..written]);
-            if read == 0 && written == 0 {
-                decoder.finish()?;
-                assert!(rest.is_empty());
-                return Ok(out);
-            }
-        }
+        // what a network gives at a time is of any length
+        let (out, rest) = in_steps(Decoder::new(coding, max_ratio).unwrap(), bytes, step)?;
+        assert!(rest.is_empty());
+        Ok(out)
     }
 
     fn packed(body: &[u8], coding: Coding) -> Vec<u8> {

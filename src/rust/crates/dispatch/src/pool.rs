@@ -233,7 +233,7 @@ impl Pool {
         self.order(PoolOrder::Drain);
     }
 
-    /// Has `told` called with all requests whose handlers run in workers, from another thread. Never, when the server
+    /// Has `reply` called with all requests whose handlers run in workers, from another thread. Never, when the server
     /// has ended.
     pub fn running(&self, reply: impl FnOnce(Vec<Running>) + Send + 'static) {
         self.order(PoolOrder::Look(Box::new(reply)));

@@ -60,11 +60,11 @@ impl Supervisor {
         for zygote in self.zygotes.values_mut() {
             zygote.kill();
         }
-        let stage = match std::mem::replace(&mut self.stage, Stage::Starting) {
+        let last = match std::mem::replace(&mut self.stage, Stage::Starting) {
             Stage::Killing(_, event) => event,
             _ => Event::Stopped,
         };
-        self.stage = Stage::Killing(now + KILLING, stage);
+        self.stage = Stage::Killing(now + KILLING, last);
     }
 
     /// All workers are to end, but for the last one.

@@ -97,8 +97,13 @@ impl Supervisor {
         worker.pid = Some(zygote.process.pid());
         (worker.process, worker.loader) = (Some(zygote.process), Some(zygote.loader));
         self.staff.add(id, worker);
-        if let Err(e) = self.order(id, number) {
-            self.fork_failed(number, Some(id), &format!("cannot start a worker: {e}"), now);
+        self.make_worker(id, number, now);
+    }
+
+    /// Has the process that has loaded the app become a worker, if that is possible.
+    fn make_worker(&mut self, id: u32, generation: u32, now: Instant) {
+        if let Err(e) = self.order(id, generation) {
+            self.fork_failed(generation, Some(id), &format!("cannot start a worker: {e}"), now);
         }
     }
 
@@ -211,9 +216,7 @@ impl Supervisor {
         if self.generations.get(number).is_none() {
             return;
         }
-        if let Err(e) = self.order(id, number) {
-            self.fork_failed(number, Some(id), &format!("cannot start a worker: {e}"), now);
-        }
+        self.make_worker(id, number, now);
     }
 
     /// Reads what a worker has sent.

@@ -60,7 +60,6 @@ pub fn type_of(x: Sexp) -> u32 {
 
 /// True for `NULL`.
 pub fn is_null(x: Sexp) -> bool {
-    // SAFETY: a constant of R, set before any package is loaded.
     x == r().nil
 }
 
@@ -174,22 +173,20 @@ pub struct Attributes {
 pub fn attributes(x: Sexp) -> Attributes {
     let none = ptr::null_mut();
     let mut found = Attributes { names: none, dim: none, class: none, levels: none, row_names: none, tzone: none };
-    // SAFETY: reads the header of a live object; the symbols are constants of R.
-    let (list, names, dim, class, levels, row_names) =
-        unsafe { ((r().attributes)(x), r().names, r().dim, r().class, r().levels, r().row_names) };
-    for (tag, value) in pairs(list) {
-        if tag == names {
+    let r = r();
+    for (tag, value) in pairs(all_attributes(x)) {
+        if tag == r.names {
             found.names = value;
-        } else if tag == dim {
+        } else if tag == r.dim {
             found.dim = value;
-        } else if tag == class {
+        } else if tag == r.class {
             found.class = value;
-        } else if tag == levels {
+        } else if tag == r.levels {
             found.levels = value;
-        } else if tag == row_names {
+        } else if tag == r.row_names {
             found.row_names = value;
         // SAFETY: tags of attributes are symbols.
-        } else if bytes(unsafe { (r().print_name)(tag) }) == b"tzone" {
+        } else if bytes(unsafe { (r.print_name)(tag) }) == b"tzone" {
             found.tzone = value;
         }
     }
@@ -204,7 +201,6 @@ pub fn all_attributes(x: Sexp) -> Sexp {
 
 /// True for `NA_character_`.
 pub fn is_na_string(string: Sexp) -> bool {
-    // SAFETY: a constant of R.
     string == r().na_string
 }
 

@@ -80,16 +80,15 @@ impl File {
         if !self.is_packed {
             return unstored_as(StatusCode::OK, &self.kind, self.bytes.clone());
         }
-        let mut response = if accepted(head.fields.all(&ACCEPT_ENCODING), &[Coding::Gzip]).is_empty() {
-            let Ok(bytes) = unpack(&self.bytes, Coding::Gzip) else {
-                return text(StatusCode::INTERNAL_SERVER_ERROR, "this file of the package is damaged\n");
-            };
-            unstored_as(StatusCode::OK, &self.kind, bytes)
-        } else {
-            let mut response = unstored_as(StatusCode::OK, &self.kind, self.bytes.clone());
-            response.fields.set(&CONTENT_ENCODING, Coding::Gzip.name());
-            response
+        let takes_it = !accepted(head.fields.all(&ACCEPT_ENCODING), &[Coding::Gzip]).is_empty();
+        let bytes = if takes_it { Ok(self.bytes.clone()) } else { unpack(&self.bytes, Coding::Gzip).map(Bytes::from) };
+        let Ok(bytes) = bytes else {
+            return text(StatusCode::INTERNAL_SERVER_ERROR, "this file of the package is damaged\n");
         };
+        let mut response = unstored_as(StatusCode::OK, &self.kind, bytes);
+        if takes_it {
+            response.fields.set(&CONTENT_ENCODING, Coding::Gzip.name());
+        }
         response.fields.set_in_list(&VARY, ACCEPT_ENCODING.as_str());
         response
     }

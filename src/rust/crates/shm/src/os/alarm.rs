@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::task::Wake;
 
-/// A descriptor that is readable since it was last heard.
+/// A descriptor that is readable when it has sounded since it was last drained.
 #[derive(Debug)]
 pub struct Alarm(OwnedFd);
 
