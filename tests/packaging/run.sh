@@ -61,6 +61,12 @@ tools "$folder/elsewhere" 1.90.0
 check "that of the PATH goes before it" 0 "using cargo 1.90.0: $folder/elsewhere/cargo" \
   "PATH=$folder/elsewhere:$system" ./configure
 
+mkdir "$folder/broken"
+printf '#!/bin/sh\necho "no toolchain is chosen" >&2\nexit 1\n' > "$folder/broken/cargo"
+chmod +x "$folder/broken/cargo"
+check "a program that finds no toolchain is named" 1 "$folder/broken/cargo does not run" "PATH=$folder/broken:$system" \
+  ./configure
+
 # what R gives
 engine=(make -s -C src -f Makevars engine SHLIB=drover.so "R_ARCH=" "CFLAGS=-of-R")
 check "the engine is built as locked" 0 "cargo build --profile release --locked --jobs 2" "${engine[@]}"
