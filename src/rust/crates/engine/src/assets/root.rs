@@ -46,8 +46,10 @@ impl Opened {
     }
 
     /// When the content last changed: seconds since 1970 and nanoseconds.
+    // i64 where rustix goes by the C library
+    #[allow(clippy::unnecessary_cast)]
     pub(super) fn modified(&self) -> (i64, u64) {
-        (self.stat.st_mtime, self.stat.st_mtime_nsec)
+        (self.stat.st_mtime, self.stat.st_mtime_nsec as u64)
     }
 }
 
