@@ -58,7 +58,7 @@ def control(server, *what):
                    stderr=subprocess.DEVNULL)
 
 
-# A file for each thread, `callgrind.PID.PART-THREAD`.
+# A file for each thread, `counts.PART-THREAD`.
 def counted(folder):
     found = {"R": 0, "server": 0}
     for file in glob.glob(f"{folder}/counts*-*"):

@@ -10,7 +10,7 @@ suite=${1:-bookworm}
 shift || true
 package=$(ls drover_*_R_*.tar.gz 2> /dev/null) || fail "there is no package to try: make release"
 [ "$(id -u)" -eq 0 ] || fail "this needs root"
-command -v debootstrap > /dev/null || as_root apt-get install -y debootstrap
+command -v debootstrap > /dev/null || apt-get install -y debootstrap
 
 system=$(mktemp -d)
 trap 'rm -rf "$system"' EXIT
