@@ -8,7 +8,7 @@ use crate::dispatcher::Dispatcher;
 use crate::outcome::Outcome;
 use crate::request::Key;
 use std::collections::{HashMap, HashSet};
-use std::fs::{read_dir, read_link, read_to_string};
+use std::fs::{read_dir, read_link, read_to_string, DirEntry};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -58,25 +58,25 @@ impl Dispatcher {
     }
 }
 
-/// Sockets of this machine, by their numbers, with the addresses that they have at their own end.
+/// The other ends of connections to this process, by their numbers, with their addresses.
 struct Sockets(HashMap<u64, SocketAddr>);
 
 impl Sockets {
-    /// Those of these addresses; none where the system does not tell.
-    fn of(addresses: impl Iterator<Item = SocketAddr>) -> Self {
-        let wanted: HashMap<String, SocketAddr> = addresses.map(|address| (as_listed(&address), address)).collect();
-        let mut found = HashMap::new();
+    /// Those at these addresses; none where the system does not tell. The address of a socket is not enough: the
+    /// system gives one port to several, if they are connected to different servers.
+    fn of(peers: impl Iterator<Item = SocketAddr>) -> Self {
+        let wanted: HashSet<SocketAddr> = peers.collect();
+        let mut listed = Vec::new();
         for table in ["/proc/self/net/tcp", "/proc/self/net/tcp6"] {
             let text = read_to_string(table).unwrap_or_default();
-            for line in text.lines() {
-                let mut fields = line.split_ascii_whitespace();
-                let (Some(local), Some(number)) = (fields.nth(1), fields.nth(7)) else { continue };
-                if let (Some(address), Ok(number)) = (wanted.get(local), number.parse()) {
-                    found.insert(number, *address);
-                }
-            }
+            let sockets = text.lines().filter_map(Listed::read);
+            listed.extend(sockets.filter(|one| wanted.contains(&one.local) || wanted.contains(&one.remote)));
         }
-        Sockets(found)
+        let here = open_in(std::process::id());
+        let connected: HashSet<(SocketAddr, SocketAddr)> =
+            listed.iter().filter(|one| here.contains(&one.number)).map(|one| (one.remote, one.local)).collect();
+        let is_wanted = |one: &&Listed| wanted.contains(&one.local) && connected.contains(&(one.local, one.remote));
+        Sockets(listed.iter().filter(is_wanted).map(|one| (one.number, one.local)).collect())
     }
 
     /// The addresses of those that a process has open.
@@ -84,27 +84,54 @@ impl Sockets {
         if self.0.is_empty() {
             return HashSet::new();
         }
-        let Ok(open) = read_dir(format!("/proc/{pid}/fd")) else { return HashSet::new() };
-        open.flatten()
-            .filter_map(|entry| {
-                let target = read_link(entry.path()).ok()?;
-                let number = target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
-                self.0.get(&number.parse().ok()?).copied()
-            })
-            .collect()
+        open_in(pid).iter().filter_map(|number| self.0.get(number).copied()).collect()
+    }
+}
+
+/// The numbers of the sockets that a process has open.
+fn open_in(pid: u32) -> HashSet<u64> {
+    let Ok(open) = read_dir(format!("/proc/{pid}/fd")) else { return HashSet::new() };
+    let number = |entry: DirEntry| {
+        let target = read_link(entry.path()).ok()?;
+        target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()
+    };
+    open.flatten().filter_map(number).collect()
+}
+
+/// A socket in one of the system's tables.
+struct Listed {
+    local: SocketAddr,
+    remote: SocketAddr,
+    /// 0 for what has no process any more
+    number: u64,
+}
+
+impl Listed {
+    fn read(line: &str) -> Option<Self> {
+        let mut fields = line.split_ascii_whitespace();
+        let (local, remote) = (fields.nth(1)?, fields.next()?);
+        let number = fields.nth(6)?.parse().ok()?;
+        Some(Listed { local: address(local)?, remote: address(remote)?, number })
     }
 }
 
 /// As the system writes it in its tables: words of 32 bits in the order of bytes that this machine has, and the port.
-fn as_listed(address: &SocketAddr) -> String {
-    let words: String = match address.ip() {
-        IpAddr::V4(ip) => format!("{:08X}", u32::from_ne_bytes(ip.octets())),
-        IpAddr::V6(ip) => {
-            let word = |octets: &[u8]| octets.try_into().map_or(0, u32::from_ne_bytes);
-            ip.octets().chunks(4).map(|octets| format!("{:08X}", word(octets))).collect()
+/// One of IPv4 that a socket of IPv6 has is that of IPv4.
+fn address(listed: &str) -> Option<SocketAddr> {
+    let (words, port) = listed.split_once(':')?;
+    let octets = |word: &str| u32::from_str_radix(word, 16).ok().map(u32::to_ne_bytes);
+    let ip = match words.len() {
+        8 => IpAddr::from(octets(words)?),
+        32 => {
+            let mut whole = [0; 16];
+            for (at, part) in whole.chunks_mut(4).enumerate() {
+                part.copy_from_slice(&octets(words.get(8 * at..8 * at + 8)?)?);
+            }
+            IpAddr::from(whole).to_canonical()
         }
+        _ => return None,
     };
-    format!("{words}:{:04X}", address.port())
+    Some(SocketAddr::new(ip, u16::from_str_radix(port, 16).ok()?))
 }
 
 /// Whether the thread that R runs on waits for something. One that computes will come to its requests.
@@ -117,6 +144,7 @@ fn is_asleep(pid: u32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::net::{bind, connect, socket, sockopt, AddressFamily, SocketType};
     use std::net::{TcpListener, TcpStream};
 
     #[test]
@@ -134,11 +162,36 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_written_as_the_system_does() {
-        let listed = |text: &str| as_listed(&text.parse().unwrap());
+    fn a_socket_with_the_address_of_a_client_that_is_connected_to_another_server_is_not_taken_for_it() {
+        let [server, other] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let client = connected_from(0, &server);
+        let (_accepted, peer) = server.accept().unwrap();
+        let same_port = connected_from(peer.port(), &other);
+        assert_eq!(same_port.local_addr().unwrap(), peer);
+        assert_eq!(Sockets::of([peer].into_iter()).held_by(std::process::id()), HashSet::from([peer]));
+        drop(client);
+        assert_eq!(Sockets::of([peer].into_iter()).held_by(std::process::id()), HashSet::new());
+    }
+
+    /// A client at a port of this machine, which may have others at the same port.
+    fn connected_from(port: u16, server: &TcpListener) -> TcpStream {
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        sockopt::set_socket_reuseaddr(&socket, true).unwrap();
+        bind(&socket, &SocketAddr::from(([127, 0, 0, 1], port))).unwrap();
+        connect(&socket, &server.local_addr().unwrap()).unwrap();
+        socket.into()
+    }
+
+    #[test]
+    fn addresses_are_read_as_the_system_writes_them() {
+        let is = |listed: &str, text: &str| assert_eq!(address(listed), text.parse().ok(), "{listed}");
         if cfg!(target_endian = "little") {
-            assert_eq!(listed("127.0.0.1:8080"), "0100007F:1F90");
-            assert_eq!(listed("[::1]:80"), "00000000000000000000000001000000:0050");
+            is("0100007F:1F90", "127.0.0.1:8080");
+            is("00000000000000000000000001000000:0050", "[::1]:80");
+            is("0000000000000000FFFF00000100007F:0050", "127.0.0.1:80");
+        }
+        for wrong in ["local_address", "0100007F", "100007F:1F90", "0100007F:1F901"] {
+            assert_eq!(address(wrong), None, "{wrong}");
         }
     }
 
