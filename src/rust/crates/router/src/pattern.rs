@@ -11,7 +11,7 @@
 //! Everything else is literal, as it reads after percent-decoding; `/a/` and `/a` are different patterns.
 
 use crate::segment::Segment;
-use crate::{decode, ParamType};
+use crate::ParamType;
 use std::fmt;
 
 /// A placeholder of a pattern.
@@ -123,12 +123,7 @@ impl Pattern {
     /// when the path does not start like that. For prefixes, such as the mounts of static files: literals match in
     /// their own case only, and a pattern with a catch-all is no prefix.
     pub fn strip<'p>(&self, raw_path: &'p str) -> Option<&'p str> {
-        self.segments.iter().try_fold(raw_path, |path, segment| {
-            let path = path.strip_prefix('/')?;
-            let (first, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
-            segment.values(&decode(first).ok()?, true)?;
-            Some(rest)
-        })
+        self.segments.iter().try_fold(raw_path, |path, segment| segment.strip(path, true))
     }
 
     /// Whether each path that matches `later` matches this pattern, too: registered before it, this one answers all its

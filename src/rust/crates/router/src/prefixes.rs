@@ -4,7 +4,6 @@
 //! Paths are read as by `router`: decoded segment by segment, literals in either case unless the router tells cases
 //! apart. A prefix covers whole segments: `/api` covers `/api` and `/api/x`, not `/apis`.
 
-use crate::percent::decode;
 use crate::segment::Segment;
 use crate::{Pattern, PatternError};
 
@@ -55,20 +54,12 @@ impl Prefixes {
     }
 
     fn covers(&self, prefix: &[Segment], raw_path: &str) -> bool {
-        let mut rest = raw_path;
-        for segment in prefix {
-            let Some(path) = rest.strip_prefix('/') else { return false };
-            if *segment == Segment::Rest {
-                return true;
-            }
-            let (first, others) = path.split_at(path.find('/').unwrap_or(path.len()));
-            let Ok(first) = decode(first) else { return false };
-            if segment.values(&first, self.case_sensitive).is_none() {
-                return false;
-            }
-            rest = others;
-        }
-        true
+        let below = prefix.iter().try_fold(raw_path, |path, segment| match segment {
+            // always last
+            Segment::Rest => path.strip_prefix('/'),
+            _ => segment.strip(path, self.case_sensitive),
+        });
+        below.is_some()
     }
 
     /// How much of the requests for this route they cover.

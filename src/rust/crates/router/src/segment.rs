@@ -4,6 +4,7 @@
 //! (what a greedy `[^/]+` for each placeholder gives); the types then judge the values. That is linear in the segment
 //! for each literal, for any path; there is no backtracking.
 
+use crate::percent::decode;
 use crate::ParamType;
 use smallvec::SmallVec;
 
@@ -45,6 +46,26 @@ impl Segment {
             (Segment::Rest, _) | (_, Segment::Rest) => false,
             _ => self == other,
         }
+    }
+
+    /// What follows in a path, as sent, of which this segment is the first: nothing, or a part that starts with `/`;
+    /// `None` when another is. A literal that is not there is seen at its first character that differs.
+    pub(crate) fn strip<'p>(&self, path: &'p str, case_sensitive: bool) -> Option<&'p str> {
+        let path = path.strip_prefix('/')?;
+        if let Segment::Literal(literal) = self {
+            let alike = |(one, other): &(u8, u8)| one == other || !case_sensitive && one.eq_ignore_ascii_case(other);
+            let begins =
+                literal.bytes().zip(path.bytes()).take_while(alike).take_while(|(one, _)| *one != b'%').count();
+            // up to an escape, what was sent is what is meant
+            match path.as_bytes().get(begins) {
+                Some(b'%') => {}
+                None | Some(b'/') => return (begins == literal.len()).then(|| &path[begins..]),
+                Some(_) => return None,
+            }
+        }
+        let (first, rest) = path.split_at(path.find('/').unwrap_or(path.len()));
+        self.values(&decode(first).ok()?, case_sensitive)?;
+        Some(rest)
     }
 
     /// The values in `text`, in pattern order; `None` when it does not match. [`Segment::Rest`] is not about one

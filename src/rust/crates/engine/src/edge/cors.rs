@@ -8,7 +8,7 @@ use http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD,
     VARY,
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use httpd::{Body, Head, Response, ResponseFields};
 use router::MethodSet;
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ impl Cors {
 
     /// The answer to a pre-flight for a path that has these methods. A page that may do nothing is told nothing.
     pub fn preflight(&self, head: &Head, methods: MethodSet) -> Response {
-        let mut fields = ResponseFields::from(HeaderMap::new());
+        let mut fields = ResponseFields::of_server(None);
         if self.allow(head, &mut fields) {
             // no handler has set these fields
             match &self.methods {

@@ -66,7 +66,7 @@ impl Decompress {
             (_, another) => {
                 let why = if another.is_some() { "a body may be packed once" } else { "this coding is not known here" };
                 let refusal = Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
-                Err(refusal.with(ACCEPT_ENCODING, self.accept.clone()))
+                Err(refusal.with(&ACCEPT_ENCODING, &self.accept))
             }
         }
     }

@@ -9,7 +9,6 @@ use httpd::{Client, Failure, Head, ResponseFields};
 use identity::Who;
 use router::{Params, Pattern};
 use serde::{Deserialize, Serialize};
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 /// A limit, as an app has registered it.
@@ -76,6 +75,8 @@ pub struct Limit {
     others: u64,
     /// of each route: where the placeholder is
     params: Vec<Option<usize>>,
+    /// for `RateLimit`
+    name: String,
     /// for `RateLimit-Policy`
     policy: String,
     /// for the log
@@ -85,6 +86,9 @@ pub struct Limit {
 /// The fields of draft-ietf-httpapi-ratelimit-headers-11. Its parameters have these names since revision 08.
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STANDING: HeaderName = HeaderName::from_static("ratelimit");
+
+/// Room for what one limit says.
+const USUAL: usize = 48;
 
 /// What a request is, as far as a limit wants to know.
 pub struct Asking<'a, 'p> {
@@ -131,6 +135,7 @@ impl Limit {
             others: of_route(""),
             params: routes.iter().map(place).collect(),
             because: format!("over {} of dr_rate_limit(): {capacity} in {} s", name(number), config.window),
+            name: format!("\"{}\"", name(number)),
             policy: format!("\"{}\";q={capacity};w={}", name(number), config.window.ceil()),
             table,
         })
@@ -165,7 +170,7 @@ impl Limit {
     /// The refusal of a request that the client may send again after `retry` ms.
     pub fn refusal(&self, retry: u64) -> Failure {
         Failure { because: self.because.clone(), ..Failure::new(StatusCode::TOO_MANY_REQUESTS, "") }
-            .with(RETRY_AFTER, HeaderValue::from(seconds(retry).max(1)))
+            .with(&RETRY_AFTER, HeaderValue::from(seconds(retry).max(1)))
     }
 }
 
@@ -189,13 +194,13 @@ pub fn cookie<'h>(head: &'h Head, name: &str) -> Option<&'h [u8]> {
 
 /// Says in a response by which limits its request was counted, and how the client stands.
 pub fn describe<'l>(standings: impl Iterator<Item = (&'l Limit, Standing)>, fields: &mut ResponseFields) {
-    let (mut policies, mut all) = (String::new(), String::new());
+    let (mut policies, mut all) = (String::with_capacity(USUAL), String::with_capacity(USUAL));
+    let mut digits = itoa::Buffer::new();
     for (limit, standing) in standings {
         let comma = if all.is_empty() { "" } else { ", " };
-        policies.push_str(comma);
-        policies.push_str(&limit.policy);
-        let (number, remaining, reset) = (limit.number + 1, standing.remaining, seconds(standing.reset));
-        let _ = write!(all, "{comma}\"limit-{number}\";r={remaining};t={reset}");
+        policies.extend([comma, &limit.policy]);
+        all.extend([comma, &limit.name, ";r=", digits.format(standing.remaining)]);
+        all.extend([";t=", digits.format(seconds(standing.reset))]);
     }
     if !all.is_empty() {
         fields.set(&POLICY, policies);

@@ -4,7 +4,7 @@
 use crate::edge::threads::{Asked, Threads};
 use fields::Pair;
 use http::header::{ACCEPT, CONTENT_TYPE, COOKIE};
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use httpd::{ascii, Failure, Head, Received};
 use observe::metrics::Refusal;
 use observe::quote;
@@ -320,7 +320,7 @@ impl Body {
         };
         let why = format!("the body must be {right}");
         let failure = Failure::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
-        Err(failure.with(ACCEPT, HeaderValue::from_static(right)))
+        Err(failure.with(&ACCEPT, right))
     }
 
     fn judge(&self, body: &[u8], bounds: Bounds, wrong: &mut Vec<Wrong>) -> Result<(), Failure> {

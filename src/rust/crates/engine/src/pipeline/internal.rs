@@ -103,7 +103,7 @@ pub fn answer(state: &State, context: &Context) -> Option<Responded> {
             response.fields.set(&ALLOW, page.allow());
             Some(Ok(response))
         }
-        Some(page) => Some(Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, "").with(ALLOW, page.allow()))),
+        Some(page) => Some(Err(Failure::new(StatusCode::METHOD_NOT_ALLOWED, "").with(&ALLOW, page.allow()))),
     }
 }
 

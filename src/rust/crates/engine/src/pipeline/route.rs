@@ -14,8 +14,8 @@ use crate::pool::Current;
 use crate::respond::from_asset;
 use crate::websockets::WebSocketRoute;
 use ::http::header::ALLOW;
-use ::http::{HeaderMap, HeaderValue, Method, StatusCode};
-use httpd::{ws, Body, Failure, Response};
+use ::http::{Method, StatusCode};
+use httpd::{ws, Body, Failure, Response, ResponseFields};
 use observe::metrics as counted;
 use router::{Match, MethodSet, Params, PathError};
 use std::borrow::Cow;
@@ -167,8 +167,9 @@ pub fn refused_method(app: &App, path: &str) -> Failure {
 
 /// The answer to `OPTIONS`.
 pub fn options(set: MethodSet) -> Response {
-    let headers = HeaderMap::from_iter([(ALLOW, allow(set))]);
-    Response::new(StatusCode::NO_CONTENT, headers.into(), Body::empty())
+    let mut fields = ResponseFields::of_server(None);
+    fields.add(&ALLOW, set.to_string());
+    Response::new(StatusCode::NO_CONTENT, fields, Body::empty())
 }
 
 fn bad_path(e: PathError) -> Failure {
@@ -176,9 +177,5 @@ fn bad_path(e: PathError) -> Failure {
 }
 
 fn not_allowed(set: MethodSet) -> Failure {
-    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "").with(ALLOW, allow(set))
-}
-
-fn allow(set: MethodSet) -> HeaderValue {
-    HeaderValue::from_str(&set.to_string()).unwrap_or(HeaderValue::from_static(""))
+    Failure::new(StatusCode::METHOD_NOT_ALLOWED, "").with(&ALLOW, set.to_string())
 }

@@ -7,7 +7,7 @@ use httpd::{Body, Failure, Response};
 pub fn from_asset(asset: http::Response<AssetBody>) -> Result<Response, Failure> {
     let (head, body) = asset.into_parts();
     let body = match body {
-        AssetBody::Refused => return Err(Failure { headers: head.headers, ..Failure::new(head.status, "") }),
+        AssetBody::Refused => return Err(Failure { fields: head.headers.into(), ..Failure::new(head.status, "") }),
         AssetBody::Empty => Body::empty(),
         AssetBody::Bytes(bytes) => Body::bytes(bytes),
         AssetBody::File { file, offset, len } => Body::file(file, offset, len),

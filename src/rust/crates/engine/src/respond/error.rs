@@ -4,7 +4,7 @@ use super::OwnErrors;
 use crate::config::ErrorFormat;
 use bytes::Bytes;
 use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::StatusCode;
 use httpd::{ascii, phrase_or_class, Body, Failure, Fields, Response, ResponseFields};
 use observe::quote;
 use std::fmt::Write;
@@ -56,10 +56,10 @@ pub fn failure(f: &Failure, bodies: &ErrorBodies, own: &OwnErrors, request: &Fie
         None => standard(f, json, id),
     };
     // before those of the same name that an app has: `Allow` is what this path allows
-    f.headers.iter().for_each(|(name, value)| fields.set(name, value));
+    fields.set_all(&f.fields);
     let mut otherwise = |name, value| {
         if fields.get(&name).is_none() {
-            fields.set(&name, HeaderValue::from_static(value));
+            fields.add(&name, value);
         }
     };
     otherwise(CACHE_CONTROL, "no-store");
@@ -74,8 +74,7 @@ pub fn failure(f: &Failure, bodies: &ErrorBodies, own: &OwnErrors, request: &Fie
 fn standard(f: &Failure, json: bool, id: u64) -> (ResponseFields, Bytes) {
     let (content_type, text) =
         if json { ("application/problem+json", problem(f, id)) } else { ("text/plain; charset=utf-8", f.text(id)) };
-    let headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static(content_type))]);
-    (headers.into(), text.into())
+    (ResponseFields::of_server(Some(content_type)), text.into())
 }
 
 fn problem(f: &Failure, id: u64) -> String {
@@ -189,8 +188,7 @@ mod tests {
         ];
         let errors = OwnErrors::new(&[own(405, true, &given, "{}"), own(503, true, &[], "busy")]).unwrap();
         let (none, bodies) = (Fields::default(), ErrorBodies::new(ErrorFormat::Json));
-        let allow = HeaderValue::from_static("GET");
-        let f = Failure::new(StatusCode::METHOD_NOT_ALLOWED, "why").with(http::header::ALLOW, allow).closing();
+        let f = Failure::new(StatusCode::METHOD_NOT_ALLOWED, "why").with(&http::header::ALLOW, "GET").closing();
         let answer = |f: &Failure, bodies: &ErrorBodies| failure(f, bodies, &errors, &none, 1);
         let shaped = answer(&f, &bodies);
         assert_eq!((shaped.status, shaped.body.len(), shaped.fields.close), (f.status, Some(2), true));

@@ -39,7 +39,7 @@ pub fn from_reply(mut message: Bytes, sent: Option<OwnedFd>, method: &Method, re
     match reply.body {
         ReplyBody::Failure(detail) => {
             let mut failure = Failure::new(status, String::from_utf8_lossy(detail)).of_handler();
-            failure.headers = fields.to_map();
+            failure.fields = fields;
             Replied::Failure(failure)
         }
         ReplyBody::Bytes(bytes) => {

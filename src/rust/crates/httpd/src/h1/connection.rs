@@ -506,7 +506,7 @@ fn misdirected(head: &Head) -> Failure {
     let host = head.fields.named(b"host").next().and_then(|host| std::str::from_utf8(host).ok());
     let place = host.filter(|host| !host.is_empty()).map(|host| format!("https://{host}{}", head.target()));
     match place.and_then(|place| HeaderValue::try_from(place).ok()) {
-        Some(place) => Failure::new(StatusCode::PERMANENT_REDIRECT, "this server speaks HTTPS").with(LOCATION, place),
+        Some(place) => Failure::new(StatusCode::PERMANENT_REDIRECT, "this server speaks HTTPS").with(&LOCATION, place),
         None => Failure::new(StatusCode::BAD_REQUEST, "this server speaks HTTPS, and the request came without TLS"),
     }
 }

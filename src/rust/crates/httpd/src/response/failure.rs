@@ -2,11 +2,12 @@
 //! here: it is what a client gets whose bytes were refused.
 
 use super::common::CommonFields;
+use super::fields::ResponseFields;
 use super::status::phrase_or_class;
 use crate::date;
 use crate::forwarded::REQUEST_ID;
 use http::header::CACHE_CONTROL;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderName, StatusCode};
 use observe::metrics::Refusal;
 use std::fmt::Write as _;
 
@@ -23,8 +24,8 @@ pub struct Failure {
     pub because: String,
     /// the connection is not usable after this
     pub close: bool,
-    /// further headers, such as `Allow` for 405
-    pub headers: HeaderMap,
+    /// further header fields, such as `Allow` for 405
+    pub fields: ResponseFields,
     /// a handler has made it: its detail is what the client is to read
     pub of_handler: bool,
     /// what it is counted as, where its status does not say so
@@ -34,13 +35,14 @@ pub struct Failure {
 impl Failure {
     /// A failure of this status.
     pub fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        let (detail, errors, because, headers) = (detail.into(), String::new(), String::new(), HeaderMap::new());
-        Failure { status, detail, errors, because, close: false, headers, of_handler: false, counts_as: None }
+        let (detail, errors, because, fields) =
+            (detail.into(), String::new(), String::new(), ResponseFields::default());
+        Failure { status, detail, errors, because, close: false, fields, of_handler: false, counts_as: None }
     }
 
-    /// The same, with a header.
-    pub fn with(mut self, name: http::HeaderName, value: HeaderValue) -> Self {
-        self.headers.insert(name, value);
+    /// The same, with a header field. The value is one that a field can have.
+    pub fn with(mut self, name: &HeaderName, value: impl AsRef<[u8]>) -> Self {
+        self.fields.set(name, value);
         self
     }
 
@@ -98,9 +100,9 @@ impl Failure {
     pub(crate) fn whole(&self, id: u64, common: &CommonFields) -> Vec<u8> {
         let body = self.text(id);
         let date = date::now();
-        let common = common.others_than(|name| self.headers.contains_key(name) || *name == CACHE_CONTROL);
-        let named = format!("{REQUEST_ID}: {id:016x}\r\n");
-        let further = self.headers.iter().chain(common).fold(named, |mut text, (name, value)| {
+        let common = common.others_than(|name| self.fields.get(name).is_some() || *name == CACHE_CONTROL);
+        let own = format!("{REQUEST_ID}: {id:016x}\r\n{}", String::from_utf8_lossy(self.fields.text()));
+        let further = common.fold(own, |mut text, (name, value)| {
             let _ = write!(text, "{name}: {}\r\n", String::from_utf8_lossy(value.as_bytes()));
             text
         });

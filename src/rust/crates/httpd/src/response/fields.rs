@@ -20,7 +20,20 @@ pub struct ResponseFields {
     /// what a handler says to whoever makes its response, and not to the client
     pub aside: Option<Vec<u8>>,
     has_date: bool,
+    /// which names may be here, by their [`bit`]s: most questions are about one that is not, and need no search
+    names: u64,
 }
+
+/// One of 64 bits, in either case of a name.
+const fn bit(name: &[u8]) -> u64 {
+    match name {
+        [first, .., last] => 1 << ((name.len() + 5 * (*first | 32) as usize + 11 * (*last | 32) as usize) % 64),
+        _ => 1,
+    }
+}
+
+/// Of those in [`ALONE`].
+const ALONE_NAMES: u64 = bit(b"content-type") | bit(b"x-content-type-options");
 
 /// Room for the usual ones.
 const USUAL: usize = 128;
@@ -68,7 +81,7 @@ impl ResponseFields {
     ) -> Result<Self, String> {
         if given().next().is_none() {
             if let Some(text) = content_type.and_then(alone) {
-                return Ok(ResponseFields { text: Cow::Borrowed(text), ..ResponseFields::default() });
+                return Ok(ResponseFields { text: Cow::Borrowed(text), names: ALONE_NAMES, ..Self::default() });
             }
         }
         if given().nth(MOST).is_some() {
@@ -96,8 +109,7 @@ impl ResponseFields {
                 fields.said_length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
             }
             if !OF_THE_SERVER.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes())) {
-                fields.has_date |= is(name, &DATE);
-                fields.push(name, value);
+                fields.push(&name.to_ascii_lowercase(), value);
             }
         }
         fields.push_nosniff();
@@ -116,18 +128,32 @@ impl ResponseFields {
         for field in trailers::fields(text) {
             let (name, value) =
                 field.map_err(|name| format!("{} cannot be a trailer", String::from_utf8_lossy(name)))?;
-            fields.push(name, value);
+            fields.push(&name.to_ascii_lowercase(), value);
         }
         Ok(fields)
+    }
+
+    /// Of a response that the server makes by itself: its content type, if it has a body, and what every response has.
+    pub fn of_server(content_type: Option<&'static str>) -> Self {
+        let mut fields = Self::with_room(2 * USUAL);
+        if let Some(content_type) = content_type {
+            fields.push(CONTENT_TYPE.as_str().as_bytes(), content_type.as_bytes());
+        }
+        fields.push_nosniff();
+        fields
     }
 
     fn with_room(bytes: usize) -> Self {
         ResponseFields { text: Cow::Owned(Vec::with_capacity(bytes)), ..ResponseFields::default() }
     }
 
+    /// The name is in lower case.
     fn push(&mut self, name: &[u8], value: &[u8]) {
+        self.has_date |= name == DATE.as_str().as_bytes();
+        self.names |= bit(name);
         let text = self.text.to_mut();
-        text.extend(name.iter().map(u8::to_ascii_lowercase));
+        text.reserve(name.len() + value.len() + 4);
+        text.extend_from_slice(name);
         text.extend_from_slice(b": ");
         text.extend_from_slice(value);
         text.extend_from_slice(b"\r\n");
@@ -135,7 +161,7 @@ impl ResponseFields {
 
     /// No response is to be taken for another type than it says.
     fn push_nosniff(&mut self) {
-        self.text.to_mut().extend_from_slice(b"x-content-type-options: nosniff\r\n");
+        self.push(X_CONTENT_TYPE_OPTIONS.as_str().as_bytes(), b"nosniff");
     }
 
     /// As HTTP/1.1 has them, but for those that frame the message.
@@ -147,7 +173,7 @@ impl ResponseFields {
     pub fn all(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.text.split(|&b| b == b'\n').filter_map(|line| {
             let line = line.strip_suffix(b"\r")?;
-            let colon = memchr::memmem::find(line, b": ")?;
+            let colon = memchr::memchr(b':', line)?;
             Some((&line[..colon], &line[colon + 2..]))
         })
     }
@@ -159,10 +185,17 @@ impl ResponseFields {
 
     /// The value of the first field of this name. Asked of each answer of a handler: no line is read beyond its name.
     pub fn get(&self, name: &HeaderName) -> Option<&[u8]> {
+        self.first(name.as_str().as_bytes())
+    }
+
+    fn first(&self, name: &[u8]) -> Option<&[u8]> {
+        if self.names & bit(name) == 0 {
+            return None;
+        }
         let mut rest = &self.text[..];
         loop {
             let (line, others) = rest.split_at(memchr::memchr(b'\n', rest)? + 1);
-            if let Some(value) = line.strip_prefix(name.as_str().as_bytes()).and_then(|at| at.strip_prefix(b": ")) {
+            if let Some(value) = line.strip_prefix(name).and_then(|at| at.strip_prefix(b": ")) {
                 return value.strip_suffix(b"\r\n");
             }
             rest = others;
@@ -171,18 +204,29 @@ impl ResponseFields {
 
     /// Takes all fields of this name out.
     pub fn remove(&mut self, name: &HeaderName) {
-        if self.get(name).is_none() {
+        self.remove_all(name.as_str().as_bytes());
+    }
+
+    fn remove_all(&mut self, name: &[u8]) {
+        if self.first(name).is_none() {
             return;
         }
         let mut text = Vec::with_capacity(self.text.len());
         for line in self.text.split_inclusive(|&b| b == b'\n') {
-            let named = line.strip_prefix(name.as_str().as_bytes()).is_some_and(|rest| rest.starts_with(b": "));
-            if !named {
+            if !line.strip_prefix(name).is_some_and(|rest| rest.starts_with(b": ")) {
                 text.extend_from_slice(line);
             }
         }
         self.text = Cow::Owned(text);
-        self.has_date &= name != DATE;
+        self.has_date &= !is(name, &DATE);
+    }
+
+    /// Puts these in the place of all of their names.
+    pub fn set_all(&mut self, others: &ResponseFields) {
+        others.all().for_each(|(name, _)| self.remove_all(name));
+        self.text.to_mut().extend_from_slice(&others.text);
+        self.has_date |= others.has_date;
+        self.names |= others.names;
     }
 
     /// Puts a field in the place of all of its name. Not for those that frame the message or are about the connection.
@@ -190,14 +234,12 @@ impl ResponseFields {
     pub fn set(&mut self, name: &HeaderName, value: impl AsRef<[u8]>) {
         self.remove(name);
         self.push(name.as_str().as_bytes(), value.as_ref());
-        self.has_date |= name == DATE;
     }
 
     /// Puts a field behind all others, where none has its name: nothing is searched for. Otherwise as
     /// [`ResponseFields::set`].
     pub fn add(&mut self, name: &HeaderName, value: impl AsRef<[u8]>) {
         self.push(name.as_str().as_bytes(), value.as_ref());
-        self.has_date |= name == DATE;
     }
 
     /// Adds an element to a field that is a list (RFC 9110 section 5.6.1), unless the list has it, or `*`.
@@ -272,7 +314,6 @@ impl From<HeaderMap> for ResponseFields {
             } else if name == CONTENT_LENGTH {
                 fields.length = value.to_str().ok().and_then(|text| text.parse().ok());
             } else if name != TRANSFER_ENCODING && name != X_CONTENT_TYPE_OPTIONS {
-                fields.has_date |= name == DATE;
                 fields.push(name.as_str().as_bytes(), value.as_bytes());
             }
         }
@@ -357,6 +398,25 @@ mod tests {
         );
         fields.set(&DATE, HeaderValue::from_static("then"));
         assert!(fields.has_date());
+    }
+
+    #[test]
+    fn fields_take_the_place_of_all_of_their_names() {
+        let fields = |given: &[(&str, &str)]| {
+            let given = || given.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+            ResponseFields::of_handler(None, given).unwrap()
+        };
+        let mut all = fields(&[("x-a", "1"), ("set-cookie", "a=1"), ("x-b", "2"), ("x-a", "3"), ("date", "now")]);
+        all.set_all(&fields(&[("X-A", "4"), ("Set-Cookie", "b=2"), ("Set-Cookie", "c=3")]));
+        assert_eq!(
+            std::str::from_utf8(all.text()).unwrap(),
+            "x-b: 2\r\ndate: now\r\nx-a: 4\r\nset-cookie: b=2\r\nset-cookie: c=3\r\n\
+             x-content-type-options: nosniff\r\n"
+        );
+        assert!(all.has_date());
+        let mut server = ResponseFields::of_server(Some("text/plain"));
+        server.set_all(&fields(&[("date", "then")]));
+        assert!(server.has_date() && server.named(&X_CONTENT_TYPE_OPTIONS).count() == 1);
     }
 
     #[test]

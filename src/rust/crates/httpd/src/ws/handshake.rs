@@ -95,9 +95,7 @@ impl Handshake {
 
 /// 426: only a WebSocket is to be had here (RFC 9110 section 15.5.22).
 pub fn wanting(why: &str) -> Failure {
-    Failure::new(StatusCode::UPGRADE_REQUIRED, why)
-        .with(UPGRADE, HeaderValue::from_static("websocket"))
-        .with(SEC_WEBSOCKET_VERSION, HeaderValue::from_static(VERSION))
+    Failure::new(StatusCode::UPGRADE_REQUIRED, why).with(&UPGRADE, "websocket").with(&SEC_WEBSOCKET_VERSION, VERSION)
 }
 
 fn bad(why: &str) -> Failure {

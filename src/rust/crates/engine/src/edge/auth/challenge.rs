@@ -42,7 +42,7 @@ impl Challenge {
 
     /// There are no credentials.
     pub fn missing(&self) -> Failure {
-        Failure::new(StatusCode::UNAUTHORIZED, "").with(WWW_AUTHENTICATE, self.missing.clone())
+        Failure::new(StatusCode::UNAUTHORIZED, "").with(&WWW_AUTHENTICATE, &self.missing)
     }
 
     /// They are wrong: why.
@@ -54,7 +54,7 @@ impl Challenge {
         let bearer = self.bearer.as_ref().map(|bearer| format!("{bearer}, {error}"));
         let all: Vec<&str> = self.others.iter().chain(&bearer).map(String::as_str).collect();
         let value = HeaderValue::from_str(&all.join(", ")).unwrap_or_else(|_| self.missing.clone());
-        Failure::new(status, why).with(WWW_AUTHENTICATE, value)
+        Failure::new(status, why).with(&WWW_AUTHENTICATE, value)
     }
 }
 
@@ -63,7 +63,7 @@ pub fn lacks_scope(realm: &str, scopes: &[String]) -> Result<Failure, String> {
     let (realm, scopes) = (quoted(realm)?, quoted(&scopes.join(" "))?);
     let value = HeaderValue::from_str(&format!("Bearer realm={realm}, error=\"insufficient_scope\", scope={scopes}"));
     let failure = Failure::new(StatusCode::FORBIDDEN, "the token has not the scope that is needed");
-    value.map(|value| failure.with(WWW_AUTHENTICATE, value)).map_err(|_| "a scope cannot be sent".to_owned())
+    value.map(|value| failure.with(&WWW_AUTHENTICATE, value)).map_err(|_| "a scope cannot be sent".to_owned())
 }
 
 /// As a quoted string (RFC 9110 section 5.6.4).
