@@ -24,12 +24,17 @@ pub struct ResponseFields {
     names: u64,
 }
 
-/// One of 64 bits, in either case of a name.
+/// One of 64 bits, in either case of a name. The factors keep the usual names apart.
 const fn bit(name: &[u8]) -> u64 {
     match name {
-        [first, .., last] => 1 << ((name.len() + 5 * (*first | 32) as usize + 11 * (*last | 32) as usize) % 64),
+        [first, .., last] => 1 << ((name.len() + 2 * (*first | 32) as usize + 60 * (*last | 32) as usize) % 64),
         _ => 1,
     }
+}
+
+/// The value in a line, if its field has this name.
+fn value_of<'l>(line: &'l [u8], name: &[u8]) -> Option<&'l [u8]> {
+    line.strip_prefix(name)?.strip_prefix(b": ")?.strip_suffix(b"\r\n")
 }
 
 /// Of those in [`ALONE`].
@@ -195,10 +200,10 @@ impl ResponseFields {
         let mut rest = &self.text[..];
         loop {
             let (line, others) = rest.split_at(memchr::memchr(b'\n', rest)? + 1);
-            if let Some(value) = line.strip_prefix(name).and_then(|at| at.strip_prefix(b": ")) {
-                return value.strip_suffix(b"\r\n");
+            match value_of(line, name) {
+                Some(value) => return Some(value),
+                None => rest = others,
             }
-            rest = others;
         }
     }
 
@@ -213,7 +218,7 @@ impl ResponseFields {
         }
         let mut text = Vec::with_capacity(self.text.len());
         for line in self.text.split_inclusive(|&b| b == b'\n') {
-            if !line.strip_prefix(name).is_some_and(|rest| rest.starts_with(b": ")) {
+            if value_of(line, name).is_none() {
                 text.extend_from_slice(line);
             }
         }
@@ -244,22 +249,28 @@ impl ResponseFields {
 
     /// Adds an element to a field that is a list (RFC 9110 section 5.6.1), unless the list has it, or `*`.
     pub fn set_in_list(&mut self, name: &HeaderName, element: &str) {
-        if self.get(name).is_none() {
-            return self.push(name.as_str().as_bytes(), element.as_bytes());
-        }
-        let lists = self.all().filter(|(n, _)| *n == name.as_str().as_bytes()).map(|(_, value)| value);
-        let lists: Vec<&[u8]> = lists.filter(|list| !list.is_empty()).collect();
-        let is_there = |one: &[u8]| one == b"*" || one.eq_ignore_ascii_case(element.as_bytes());
-        if lists.iter().flat_map(|list| list.split(|&b| b == b',')).any(|one| is_there(one.trim_ascii())) {
-            return;
+        let name = name.as_str().as_bytes();
+        if self.first(name).is_none() {
+            return self.push(name, element.as_bytes());
         }
         // in one field: programs that read only the first of several are not rare
-        let mut whole = lists.join(&b", "[..]);
-        if !whole.is_empty() {
-            whole.extend_from_slice(b", ");
+        let (mut list, mut others) = (Vec::with_capacity(USUAL), Vec::with_capacity(self.text.len() + USUAL));
+        for line in self.text.split_inclusive(|&b| b == b'\n') {
+            match value_of(line, name) {
+                Some([]) => {}
+                Some(value) => {
+                    list.extend_from_slice(value);
+                    list.extend_from_slice(b", ");
+                }
+                None => others.extend_from_slice(line),
+            }
         }
-        whole.extend_from_slice(element.as_bytes());
-        self.set(name, whole);
+        let is_there = |one: &[u8]| one == b"*" || one.eq_ignore_ascii_case(element.as_bytes());
+        if !list.split(|&b| b == b',').any(|one| is_there(one.trim_ascii())) {
+            list.extend_from_slice(element.as_bytes());
+            self.text = Cow::Owned(others);
+            self.push(name, &list);
+        }
     }
 
     /// Whether they are of a body in JSON.
