@@ -348,12 +348,14 @@ impl Connection {
         self.is_http2() || self.lasts.load(Relaxed)
     }
 
-    /// Tells the connection's task what to do; a weightier directive replaces a lighter one.
-    pub fn give(&self, directive: Directive) {
-        if directive as u8 > self.directive.load(Relaxed) {
+    /// Tells the connection's task what to do; a weightier directive replaces a lighter one. Gives whether it is news.
+    pub fn give(&self, directive: Directive) -> bool {
+        let is_news = directive as u8 > self.directive.load(Relaxed);
+        if is_news {
             self.directive.store(directive as u8, Relaxed);
             self.task.wake();
         }
+        is_news
     }
 
     /// What the connection is to do.

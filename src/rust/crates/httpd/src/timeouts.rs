@@ -39,6 +39,10 @@ const WORTH_GIVING_BACK: usize = 256;
 /// deadlines of requests want.
 const SHARE: usize = 256;
 
+/// After this many tasks that it has woken, a look lets others have their turn. Clients that have come together are
+/// late together, and each end costs as much as a request: a few hundred in a row are milliseconds.
+const WOKEN_AT_ONCE: u32 = 16;
+
 thread_local! {
     static DRAINING: Cell<bool> = const { Cell::new(false) };
 }
@@ -49,7 +53,9 @@ pub fn drain() {
     DRAINING.set(true);
     new_connections::rest(0);
     registry::with_all(|all| {
-        all.iter().filter(|(_, c)| c.is_to_be_told()).for_each(|(_, c)| c.give(Directive::Drain));
+        for (_, connection) in all.iter().filter(|(_, c)| c.is_to_be_told()) {
+            connection.give(Directive::Drain);
+        }
     });
     registry::watch_closely();
 }
@@ -69,7 +75,10 @@ pub async fn run(server: Arc<Shared>, service: Arc<dyn Service>) {
         calm = if busy { 0 } else { calm + 1 };
         let slow = calm >= LOOKS_BEFORE_SLOW && !DRAINING.get();
         registry::watch_slowly(slow);
-        look.look(slow);
+        let end = look.begin(slow);
+        while look.go_on(end) {
+            tokio::task::yield_now().await;
+        }
         // the allocator keeps what a crowd of connections needed: when the crowd is gone, its memory goes back; what a
         // few long requests have needed, within a while
         let going = registry::ended() - std::mem::replace(&mut ended, registry::ended());
@@ -110,49 +119,63 @@ struct Look {
 }
 
 impl Look {
-    /// Looks at connections: at all of them, or at a share.
-    fn look(&mut self, all: bool) {
-        let now = now();
-        registry::with_all(|connections| {
-            let places = connections.capacity();
-            if all || self.next >= places {
-                self.next = 0;
-                self.waited = std::mem::take(&mut self.waiting);
-            }
-            let share = (places / (SLOW.as_millis() / FAST.as_millis()) as usize).max(SHARE);
-            let to = if all { places } else { self.next + share };
-            let scarce = self.server.budget.is_scarce() || self.waited > MOST_WAITING;
-            for connection in (self.next..to.min(places)).filter_map(|at| connections.get(at)) {
-                self.look_at(connection, now, scarce);
-            }
-            self.next = to;
-        });
+    /// Begins a look at all connections, or at a share of them. Gives the place where it ends.
+    fn begin(&mut self, all: bool) -> usize {
+        let places = registry::with_all(|connections| connections.capacity());
+        if all || self.next >= places {
+            self.next = 0;
+            self.waited = std::mem::take(&mut self.waiting);
+        }
+        let share = (places / (SLOW.as_millis() / FAST.as_millis()) as usize).max(SHARE);
+        if all {
+            places
+        } else {
+            self.next + share
+        }
     }
 
-    fn look_at(&mut self, c: &Connection, now: u64, scarce: bool) {
+    /// Goes on with a look. `false` when it is over, and `true` when others are to have their turn first.
+    fn go_on(&mut self, end: usize) -> bool {
+        let now = now();
+        let scarce = self.server.budget.is_scarce() || self.waited > MOST_WAITING;
+        registry::with_all(|connections| {
+            let mut woken = 0;
+            while self.next < end && woken < WOKEN_AT_ONCE {
+                woken += connections.get(self.next).map_or(0, |connection| self.look_at(connection, now, scarce));
+                self.next += 1;
+            }
+            self.next < end.min(connections.capacity())
+        })
+    }
+
+    /// Gives how many tasks it has woken.
+    fn look_at(&mut self, c: &Connection, now: u64, scarce: bool) -> u32 {
         let limits = &self.server.limits;
         let patience = |seconds| ms(seconds) / if scarce { HURRIED } else { 1 };
+        let mut woken = 0;
+        let mut wakes = |is_woken: bool| woken += u32::from(is_woken);
         c.has_stayed();
         if c.head_for(now).is_some_and(|t| t > self.patience_with_head(c, scarce)) {
-            c.give(Directive::HeaderTimeout);
+            wakes(c.give(Directive::HeaderTimeout));
         }
         if c.write_blocked_for(now).is_some_and(|t| t > patience(limits.write_timeout)) {
-            c.give(Directive::WriteTimeout);
+            wakes(c.give(Directive::WriteTimeout));
         }
         c.for_each_transfer(|transfer| {
-            transfer.check_body(now, patience(limits.body_timeout), limits.min_body_rate);
-            transfer.check_response(now, patience(limits.write_timeout));
-            transfer.check_linger(now);
+            wakes(transfer.check_body(now, patience(limits.body_timeout), limits.min_body_rate));
+            wakes(transfer.check_response(now, patience(limits.write_timeout)));
+            wakes(transfer.check_linger(now));
             self.waiting += transfer.waiting();
         });
         let keep_alive = if DRAINING.get() { LAST_CALL } else { ms(limits.keep_alive) };
         if let Some(idle) = c.idle_for(now) {
             if c.directive() == Directive::Drain && idle > DRAIN_FOR {
-                c.give(Directive::Close);
+                wakes(c.give(Directive::Close));
             } else if idle > keep_alive {
-                c.give(Directive::Drain);
+                wakes(c.give(Directive::Drain));
             }
         }
+        woken
     }
 }
 

@@ -87,23 +87,24 @@ impl Transfer {
     }
 
     /// Gives the body up when none of it has come for `pause` ms, or when less than `rate` bytes a second have come in
-    /// a span of that length.
-    pub fn check_body(&self, now: u64, pause: u64, rate: u64) {
+    /// a span of that length. Gives whether it has done so, like the other two checks.
+    pub fn check_body(&self, now: u64, pause: u64, rate: u64) -> bool {
         let began = self.body.began.load(Relaxed);
         if began == 0 {
-            return;
+            return false;
         }
         let span = now.saturating_sub(began);
         let is_over = span > pause;
-        if now.saturating_sub(self.body.moved.load(Relaxed)) > pause
-            || is_over && self.body.bytes.load(Relaxed) * 1000 / span < rate
-        {
+        let is_late = now.saturating_sub(self.body.moved.load(Relaxed)) > pause
+            || is_over && self.body.bytes.load(Relaxed) * 1000 / span < rate;
+        if is_late {
             self.body.late.store(true, Relaxed);
             self.task.wake();
         } else if is_over {
             self.body.bytes.store(0, Relaxed);
             self.body.began.store(now, Relaxed);
         }
+        is_late
     }
 
     /// Something has changed that its task has to look at.
@@ -169,12 +170,14 @@ impl Transfer {
     }
 
     /// Gives the response up when its client has not made it move for `pause` ms.
-    pub fn check_response(&self, now: u64, pause: u64) {
+    pub fn check_response(&self, now: u64, pause: u64) -> bool {
         let since = self.response.since.load(Relaxed);
-        if since != 0 && now.saturating_sub(since) > pause {
+        let is_late = since != 0 && now.saturating_sub(since) > pause;
+        if is_late {
             self.response.late.store(true, Relaxed);
             self.task.wake();
         }
+        is_late
     }
 
     /// The client has its response, and may still be sending.
@@ -194,13 +197,15 @@ impl Transfer {
     }
 
     /// Gives such a client up when it has had its time.
-    pub fn check_linger(&self, now: u64) {
+    pub fn check_linger(&self, now: u64) -> bool {
         let since = |at: &AtomicU64| now.saturating_sub(at.load(Relaxed));
         let lingers = self.rest.began.load(Relaxed) != 0;
-        if lingers && (since(&self.rest.began) > LINGER || since(&self.rest.moved) > LINGER_PAUSE) {
+        let is_over = lingers && (since(&self.rest.began) > LINGER || since(&self.rest.moved) > LINGER_PAUSE);
+        if is_over {
             self.rest.over.store(true, Relaxed);
             self.task.wake();
         }
+        is_over
     }
 
     /// The task to wake when something is late, or when there is room.

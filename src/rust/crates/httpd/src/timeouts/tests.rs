@@ -111,7 +111,8 @@ impl World {
     /// It is this time now, and the server looks at the clock.
     async fn at(&mut self, ms: u64) {
         set_now(ms);
-        self.look.look(true);
+        let end = self.look.begin(true);
+        while self.look.go_on(end) {}
         settle().await;
     }
 }
@@ -176,6 +177,23 @@ async fn a_header_section_has_header_timeout_from_its_first_byte() {
     assert!(client.is_left_alone(), "it has a millisecond left");
     world.at(START + 5_001).await;
     assert!(client.is_told("408"));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn others_have_their_turn_while_many_are_ended() {
+    let mut world = World::new(|limits| limits.header_timeout = 5.0);
+    let mut clients = Vec::new();
+    for _ in 0..2 * WOKEN_AT_ONCE + 3 {
+        clients.push(world.client("GET /now HTTP/1.1\r\n").await);
+    }
+    set_now(START + 5_001);
+    let end = world.look.begin(true);
+    for (some_are_left, ended) in [(true, WOKEN_AT_ONCE), (true, WOKEN_AT_ONCE), (false, 3)] {
+        assert_eq!(world.look.go_on(end), some_are_left);
+        settle().await;
+        let is_ended = |client: &Visitor| client.is_told("408");
+        assert_eq!(clients.extract_if(.., |client| is_ended(client)).count(), ended as usize);
+    }
 }
 
 #[tokio::test(flavor = "current_thread")]
