@@ -160,6 +160,8 @@ impl Serving<'_> {
                 break;
             }
             if !self.answer(began) || round == ROUNDS {
+                // a response that is written needs no task of its own
+                ended = current_transport::lend(io, || self.accept(cx));
                 give_way(cx);
                 break;
             }

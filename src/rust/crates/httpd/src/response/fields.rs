@@ -1,5 +1,6 @@
 //! The header fields of a response, as text: most go to HTTP/1.1 connections, which send it as it is.
 
+use bytes::Bytes;
 use grammar::bytes::{is_token, is_value};
 use grammar::trailers;
 use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, DATE, TRANSFER_ENCODING, X_CONTENT_TYPE_OPTIONS};
@@ -32,6 +33,15 @@ const fn bit(name: &[u8]) -> u64 {
     }
 }
 
+/// Names and values in a text, in their order.
+fn all_of(text: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    text.split(|&b| b == b'\n').filter_map(|line| {
+        let line = line.strip_suffix(b"\r")?;
+        let colon = memchr::memchr(b':', line)?;
+        Some((&line[..colon], &line[colon + 2..]))
+    })
+}
+
 /// The value in a line, if its field has this name.
 fn value_of<'l>(line: &'l [u8], name: &[u8]) -> Option<&'l [u8]> {
     line.strip_prefix(name)?.strip_prefix(b": ")?.strip_suffix(b"\r\n")
@@ -40,8 +50,9 @@ fn value_of<'l>(line: &'l [u8], name: &[u8]) -> Option<&'l [u8]> {
 /// Of those in [`ALONE`].
 const ALONE_NAMES: u64 = bit(b"content-type") | bit(b"x-content-type-options");
 
-/// Room for the usual ones.
+/// Room for the usual ones: bytes, and their number.
 const USUAL: usize = 128;
+const USUAL_FIELDS: usize = 8;
 
 macro_rules! alone {
     ($content_type:literal) => {
@@ -176,11 +187,7 @@ impl ResponseFields {
 
     /// Names and values, in their order.
     pub fn all(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.text.split(|&b| b == b'\n').filter_map(|line| {
-            let line = line.strip_suffix(b"\r")?;
-            let colon = memchr::memchr(b':', line)?;
-            Some((&line[..colon], &line[colon + 2..]))
-        })
+        all_of(&self.text)
     }
 
     /// The values of all fields of this name.
@@ -285,10 +292,16 @@ impl ResponseFields {
 
     /// As HTTP/2's library has them.
     pub fn to_map(&self) -> HeaderMap {
-        let mut map = HeaderMap::new();
-        for (name, value) in self.all() {
+        // one text for all values, and none of its own for each
+        let text = match &self.text {
+            Cow::Borrowed(text) => Bytes::from_static(text),
+            Cow::Owned(text) => Bytes::copy_from_slice(text),
+        };
+        let mut map = HeaderMap::with_capacity(USUAL_FIELDS);
+        for (name, value) in all_of(&text) {
+            let value = HeaderValue::from_maybe_shared(text.slice_ref(value));
             // both were checked when they were added
-            if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), HeaderValue::from_bytes(value)) {
+            if let (Ok(name), Ok(value)) = (HeaderName::from_bytes(name), value) {
                 // never too many for it: see `MOST`
                 let _ = map.try_append(name, value);
             }
