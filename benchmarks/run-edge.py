@@ -1,56 +1,12 @@
 # What policies of the edge cost: CPU time of the server for each request, beside nginx. See
-# results/2026-11-24-edge.md. Not for requests that R answers, but for those with a session: run.
+# results/2026-11-27-edge.md. Not for requests that R answers, but for those with a session: run.
 #   R_LIBS=.Rlib python3 benchmarks/run-edge.py ROUNDS [PATTERN]     PATTERN: of the names of cases
 
 import base64, hashlib, hmac, os, re, shutil, signal, statistics, subprocess, sys, tempfile
 
-from servers import cpu, drover_program, wait_until_it_answers
+from servers import POLICIES, cpu, drover_program, wait_until_it_answers
 
 NGINX, DROVER = 18099, 18097
-APP = """
-library(drover)
-files <- tempfile("files-")
-dir.create(files)
-writeLines("ok", file.path(files, "a.txt"))
-app <- dr_app()
-add <- function(prefix, ...) {
-  one <- dr_app()
-  dr_static(one, "/f", files)
-  dr_get(one, "/r", function(req) "ok")
-  for (register in list(...)) register(one)
-  dr_mount(app, prefix, one)
-}
-cors <- function(app) dr_cors(app, "https://app.example")
-limit <- function(app) dr_rate_limit(app, 1e8, scope = "global", key = "address")
-add("/none")
-add("/cors", cors)
-add("/limit", limit)
-add("/csrf", dr_csrf)
-add("/headers", dr_security_headers)
-add("/all", cors, limit, dr_csrf, dr_security_headers)
-add("/cached", function(app) dr_cache(app, "1h", etag = TRUE))
-hash <- dr_password_hash("password")
-key <- strrep("k", 32)
-secret <- tempfile()
-writeLines(strrep("s", 64), secret)
-add("/key", function(app) dr_auth_key(app, c(one = key)))
-add("/basic", function(app) dr_auth_basic(app, c(one = hash)))
-add("/jwt", function(app) dr_auth_jwt(app, "HS256", "me", "app", secret))
-session <- dr_app()
-dr_get(session, "/read", function(req) if (is.null(req$session)) "none" else "some")
-dr_get(session, "/set", function(req) dr_session_set("ok", list(user = "ada")))
-dr_session(session, keys = key, secure = FALSE, name = "s")
-dr_mount(app, "/session", session)
-types <- dr_app()
-ten <- function(type) stats::setNames(rep(list(type), 10), letters[1:10])
-dr_get(types, "/query", function(n) "ok", params = list(n = dr_int(min = 1)))
-dr_get(types, "/queries", function(a) "ok", params = ten(dr_int(min = 0, max = 9)))
-dr_post(types, "/body", function(body) "ok", body = do.call(dr_schema, ten(dr_int(min = 0, max = 9))))
-dr_post(types, "/untyped", function(req) { req$json; "ok" })
-dr_mount(app, "/types", types)
-add("/refused", function(app) dr_rate_limit(app, 1, 3e7, "fixed_window", scope = "global"))
-app
-"""
 CONF = """
 worker_processes 1; daemon off; pid FOLDER/nginx.pid; error_log FOLDER/nginx.log;
 events { worker_connections 1024; }
@@ -98,7 +54,7 @@ def main():
     drover = drover_program()
     servers = [
         subprocess.Popen(["nginx", "-c", path("nginx.conf", CONF.replace("FOLDER", folder))]),
-        subprocess.Popen([drover, "serve", path("app.R", APP), "--workers", "1", "--port", str(DROVER), "--log=none"]),
+        subprocess.Popen([drover, "serve", POLICIES, "--workers", "1", "--port", str(DROVER), "--log=none"]),
     ]
     try:
         wait_until_it_answers(f"http://127.0.0.1:{DROVER}/none/r")

@@ -1,7 +1,10 @@
 # The program of drover, and what a server with all its processes takes: for the benchmarks here that are in Python. Not
 # for what is sent to it: run-edge.py, run-compression.py, first-byte.py.
 
-import glob, re, subprocess, time
+import glob, os, re, subprocess, time
+
+# An app with each policy of the edge below a path of its own.
+POLICIES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "policies.R")
 
 
 def drover_program():

@@ -1,7 +1,8 @@
 #!/bin/bash
 # What TLS costs, against nginx with OpenSSL and the same key, in turns within one run: processor time for a
-# request on kept connections (TLS 1.3, and in cleartext), for a full handshake, and memory of an idle connection. Needs
-# nginx, wrk, openssl, python3 and the installed package (R_LIBS).
+# request on kept connections (TLS 1.3, and in cleartext) and of HTTP/2 with 32 streams, for a full handshake, and
+# memory of an idle connection. Needs nginx, wrk, h2load, openssl, python3, the installed package (R_LIBS) and
+# `R CMD INSTALL benchmarks/handlers`, whose answers are C handlers'.
 #
 #   benchmarks/tls.sh [SECONDS OF EACH MEASUREMENT] [ROUNDS]
 #
@@ -14,7 +15,13 @@ program=$(Rscript -e 'cat(system.file("bin", "drover", package = "drover"))')
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem -days 2 \
   -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2> openssl.log
 chmod 600 key.pem
-echo 'app <- drover::dr_app(); drover::dr_get(app, "/", function(req) "Hello, world")' > app.R
+cat > app.R <<'APP'
+library(drover)
+app <- dr_app()
+dr_get(app, "/", function(req) "Hello, world")
+dr_get_cpp(app, "/c", "benchhandlers", "bench_text", inline = TRUE)
+app
+APP
 cat > nginx.conf <<CONF
 worker_processes 1;
 daemon off;
@@ -26,7 +33,7 @@ http {
   keepalive_requests 100000000;
   keepalive_timeout 600s;
   server {
-    listen 127.0.0.1:9443 ssl;
+    listen 127.0.0.1:9443 ssl http2;
     listen 127.0.0.1:9080;
     ssl_certificate $work/cert.pem;
     ssl_certificate_key $work/key.pem;
@@ -69,6 +76,15 @@ requests() {
   echo "$1 $(((after - before) / count)) ns/request $((count / seconds)) requests/s"
 }
 
+# streams NAME PID URL: CPU per request of HTTP/2, 8 connections with 32 streams each
+streams() {
+  local before after count
+  before=$(used "$2" one)
+  count=$(h2load -t1 -c8 -m32 -D"$seconds" "$3" | sed -n 's/^requests: .* \([0-9]*\) succeeded.*/\1/p')
+  after=$(used "$2" one)
+  echo "$1 $(((after - before) / count)) ns/request $((count / seconds)) requests/s"
+}
+
 # handshakes NAME PID PORT: CPU per full handshake, as of clients that make nothing else
 handshakes() {
   local before after count
@@ -106,9 +122,13 @@ for ((round = 1; round <= rounds; round++)); do
   requests nginx-tls "$worker" one https://127.0.0.1:9443/
   requests drover-tls-all "$tls" all https://127.0.0.1:9444/
   requests drover-tls-server "$tls" one https://127.0.0.1:9444/
+  requests drover-tls-c "$tls" one https://127.0.0.1:9444/c
   requests nginx-plain "$worker" one http://127.0.0.1:9080/
   requests drover-plain-all "$plain" all http://127.0.0.1:9081/
   requests drover-plain-server "$plain" one http://127.0.0.1:9081/
+  requests drover-plain-c "$plain" one http://127.0.0.1:9081/c
+  streams nginx-h2 "$worker" https://127.0.0.1:9443/
+  streams drover-h2-c "$tls" https://127.0.0.1:9444/c
   handshakes nginx "$worker" 9443
   handshakes drover "$tls" 9444
 done

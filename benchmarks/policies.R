@@ -1,0 +1,47 @@
+# An app with each policy of the edge below a path of its own, for the benchmarks here that are in Python.
+
+library(drover)
+files <- tempfile("files-")
+dir.create(files)
+writeLines("ok", file.path(files, "a.txt"))
+app <- dr_app()
+add <- function(prefix, ...) {
+  one <- dr_app()
+  dr_static(one, "/f", files)
+  dr_get(one, "/r", function(req) "ok")
+  for (register in list(...)) register(one)
+  dr_mount(app, prefix, one)
+}
+cors <- function(app) dr_cors(app, "https://app.example")
+limit <- function(app) dr_rate_limit(app, 1e8, scope = "global", key = "address")
+add("/none")
+add("/cors", cors)
+add("/limit", limit)
+add("/csrf", dr_csrf)
+add("/headers", dr_security_headers)
+add("/all", cors, limit, dr_csrf, dr_security_headers)
+add("/cached", function(app) dr_cache(app, "1h", etag = TRUE))
+hash <- dr_password_hash("password")
+key <- strrep("k", 32)
+secret <- tempfile()
+writeLines(strrep("s", 64), secret)
+add("/key", function(app) dr_auth_key(app, c(one = key)))
+add("/basic", function(app) dr_auth_basic(app, c(one = hash)))
+add("/jwt", function(app) dr_auth_jwt(app, "HS256", "me", "app", secret))
+session <- dr_app()
+dr_get(session, "/read", function(req) if (is.null(req$session)) "none" else "some")
+dr_get(session, "/set", function(req) dr_session_set("ok", list(user = "ada")))
+dr_session(session, keys = key, secure = FALSE, name = "s")
+dr_mount(app, "/session", session)
+types <- dr_app()
+ten <- function(type) stats::setNames(rep(list(type), 10), letters[1:10])
+dr_get(types, "/query", function(n) "ok", params = list(n = dr_int(min = 1)))
+dr_get(types, "/queries", function(a) "ok", params = ten(dr_int(min = 0, max = 9)))
+dr_post(types, "/body", function(body) "ok", body = do.call(dr_schema, ten(dr_int(min = 0, max = 9))))
+dr_post(types, "/untyped", function(req) {
+  req$json
+  "ok"
+})
+dr_mount(app, "/types", types)
+add("/refused", function(app) dr_rate_limit(app, 1, 3e7, "fixed_window", scope = "global"))
+app
