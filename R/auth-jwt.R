@@ -70,15 +70,11 @@ dr_auth_jwt <- function(app, algorithms, issuer, audience, file = NULL, env = NU
   check_some(list(files, secret, jwks), c("file", "env", "jwks"), call)
   leeway <- as_seconds(leeway)
   check_seconds_or_none(leeway, "leeway")
-  scopes <- check_claim_texts(scope, "scope", call)
-  if (any(grepl("[^!#-[^-~]|\\]", unlist(scopes)))) {
-    stop_argument("scope", "NULL or scopes without spaces, quotes or backslashes: a character vector", scope, call)
-  }
   by <- list(
     algorithms = unique(algorithms), files = files, issuers = check_claim_texts(issuer, "issuer", call),
     audiences = check_claim_texts(audience, "audience", call),
     required = if (length(required)) check_claim_texts(required, "required", call) else list(),
-    scopes = scopes, leeway = leeway
+    scopes = check_scopes(scope, call), leeway = leeway
   )
   secret <- if (!is.null(secret)) list(secret = enc2utf8(secret[[1L]]))
   by <- c(by, secret, if (!is.null(jwks)) list(jwks = jwks))
@@ -91,17 +87,35 @@ jwt_algorithms <- c(
 
 # An address of keys as the engine reads it, or NULL.
 check_jwks <- function(jwks, refresh, ca, call) {
+  fetched <- check_fetched(refresh, ca, call)
+  if (is.null(jwks)) return(NULL)
+  check_address(jwks, "jwks", call, "NULL or ")
+  c(list(url = jwks), fetched)
+}
+
+# How often something is fetched of an identity provider, and by whom that is trusted, as the engine reads them.
+check_fetched <- function(refresh, ca, call) {
   refresh <- as_seconds(refresh)
   check_seconds(refresh, "refresh", call = call)
   check_string(ca, "ca", null = TRUE, call = call)
   if (!is.null(ca) && !file.exists(ca)) stop_argument("ca", "NULL or the path of an existing file", ca, call)
-  if (is.null(jwks)) return(NULL)
+  c(list(refresh = refresh), if (!is.null(ca)) list(ca = enc2utf8(normalizePath(ca))))
+}
+
+# An address that the server asks: over TLS, or on this machine.
+check_address <- function(x, arg, call, or = "") {
   this_machine <- "^http://(localhost|127[.][0-9.]+|\\[::1\\])(:[0-9]+)?(/|$)"
-  if (!is_string(jwks) || !grepl(paste0("^https://[^/@ ]+|", this_machine), jwks)) {
-    right <- "NULL or an address that begins with \"https://\", or \"http://\" and a host of this machine"
-    stop_argument("jwks", right, jwks, call)
+  if (is_string(x) && grepl(paste0("^https://[^/?#@ ]+([/?]|$)|", this_machine), x)) return(invisible())
+  right <- paste0(or, "an address that begins with \"https://\", or \"http://\" and a host of this machine")
+  stop_argument(arg, right, x, call)
+}
+
+check_scopes <- function(scope, call) {
+  scopes <- check_claim_texts(scope, "scope", call)
+  if (any(grepl("[^!#-[^-~]|\\]", unlist(scopes)))) {
+    stop_argument("scope", "NULL or scopes without spaces, quotes or backslashes: a character vector", scope, call)
   }
-  c(list(url = jwks, refresh = refresh), if (!is.null(ca)) list(ca = enc2utf8(normalizePath(ca))))
+  scopes
 }
 
 check_claim_texts <- function(x, arg, call) {

@@ -1,11 +1,12 @@
-# Authentication: what its schemes have in common. Each has a file: auth-basic.R, auth-tokens.R, auth-jwt.R. Neighbours:
-# policy.R; the engine's src/rust/crates/engine/src/edge/auth, which checks credentials.
+# Authentication: what its schemes have in common. Each has a file: auth-basic.R, auth-tokens.R, auth-jwt.R,
+# auth-oidc.R. Neighbours: policy.R; the engine's src/rust/crates/engine/src/edge/auth, which checks credentials.
 
-# Registers one. `by`: a named list with one element, as the engine reads it.
+# Registers one. `by`: a named list with one element, as the engine reads it, or a function as that of add_policy().
 add_auth <- function(app, by, realm, optional, routes, call) {
   check_realm(realm, call)
   check_flag(optional, "optional", call = call)
-  add_policy(app, list(auth = list(realm = realm, optional = optional, by = by)), routes, call)
+  rule <- function(by) list(auth = list(realm = realm, optional = optional, by = by))
+  add_policy(app, if (is.function(by)) function(prefix) rule(by(prefix)) else rule(by), routes, call)
 }
 
 check_realm <- function(realm, call) {

@@ -70,7 +70,9 @@ auth_scheme <- function(auth) {
   scheme <- switch(names(auth$by)[[1L]],
     basic = list(type = "http", scheme = "basic"), bearer = list(type = "http", scheme = "bearer"),
     jwt = list(type = "http", scheme = "bearer", bearerFormat = "JWT"),
-    key = list(type = "apiKey", `in` = "header", name = auth$by$key$header)
+    key = list(type = "apiKey", `in` = "header", name = auth$by$key$header),
+    # what clients send; how they get it, the page of the login has
+    oidc = list(type = "apiKey", `in` = "cookie", name = auth$by$oidc$name)
   )
   c(scheme, list(description = auth$realm))
 }

@@ -52,42 +52,16 @@ dr_session <- function(app, keys = NULL, file = NULL, env = NULL, name = "__Host
                        same_site = "Lax", secure = TRUE, routes = NULL) {
   check_registrar(app)
   call <- sys.call()
-  check_session_keys(keys, "keys", call)
+  check_cookie_keys(keys, "keys", call)
   of_env <- check_variables(env, "env", call, named = FALSE)
-  check_session_keys(of_env, "env", call)
+  check_cookie_keys(of_env, "env", call)
   file <- check_secret_file(file, call)
   check_some(list(keys, file, of_env), c("keys", "file", "env"), call)
-  if (!is_string(name) || !is_token(name) || nchar(name) > 64L) {
-    stop_argument("name", "a single string of at most 64 letters, digits and hyphens", name, call)
-  }
-  max_age <- as_seconds(max_age)
-  check_seconds(max_age, "max_age")
-  if (max_age < 1) stop_argument("max_age", "at least one second", max_age, call)
+  cookie <- check_sealed_cookie(name, max_age, secure, same_site, call)
   same_site <- check_choice(same_site, "same_site", c("Lax", "Strict", "None"))
-  check_flag(secure, "secure")
-  if (!secure && (same_site == "None" || grepl("^__(Host|Secure)-", name, ignore.case = TRUE))) {
-    problem <- paste0(
-      "`secure` must be TRUE when `same_site` is \"None\" or `name` begins with \"__Host-\" or \"__Secure-\": ",
-      "browsers refuse the cookie otherwise"
-    )
-    stop_drover("argument", problem, call = call, argument = "secure")
-  }
-  rule <- list(
-    name = name, max_age = max_age, same_site = same_site, secure = secure,
-    keys = as.list(enc2utf8(as.character(c(keys, unname(of_env)))))
-  )
+  rule <- c(cookie, list(same_site = same_site, keys = as.list(enc2utf8(as.character(c(keys, unname(of_env)))))))
   rule <- c(rule, if (!is.null(file)) list(file = file))
   add_policy(app, list(session = rule), routes, call)
-}
-
-# Keys are not shown.
-check_session_keys <- function(keys, arg, call) {
-  if (is.null(keys)) return(invisible())
-  if (is.character(keys) && length(keys) && !anyNA(keys) && all(nchar(enc2utf8(keys), "bytes") >= 32L)) {
-    return(invisible())
-  }
-  right <- "NULL or keys of at least 32 bytes, such as of `openssl rand -hex 32`: a character vector"
-  stop_drover("argument", sprintf("`%s` must be %s", arg, right), call = call, argument = arg)
 }
 
 # With the longest name and all attributes, sealed, this still is a cookie of less than 4096 bytes.

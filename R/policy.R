@@ -2,7 +2,8 @@
 # file: policy-cors.R. Neighbours: app-compile.R, which gathers them from an app and those mounted in it; the engine's
 # src/rust/crates/engine/src/edge, which decides.
 
-# The one way into app$policies. `rule`: a named list with one element, as the engine reads it.
+# The one way into app$policies. `rule`: a named list with one element, as the engine reads it; or a function that gives
+# one for the prefix that the app is mounted below, if the rule has paths of its own.
 add_policy <- function(app, rule, routes, call) {
   app$policies[[length(app$policies) + 1L]] <- list(routes = check_policy_routes(routes, call), rule = rule)
   invisible(app)
@@ -25,7 +26,8 @@ check_policy_routes <- function(routes, call, arg = "routes") {
 app_policies <- function(app, prefix = "") {
   own <- lapply(app$policies, function(policy) {
     routes <- paste0(prefix, policy$routes %||% "")
-    list(routes = as.list(enc2utf8(if (all(nzchar(routes))) routes else character())), rule = policy$rule)
+    rule <- if (is.function(policy$rule)) policy$rule(prefix) else policy$rule
+    list(routes = as.list(enc2utf8(if (all(nzchar(routes))) routes else character())), rule = rule)
   })
   mounted <- lapply(app$mounts, function(mount) app_policies(mount$app, paste0(prefix, mount$prefix)))
   c(own, unlist(mounted, recursive = FALSE))

@@ -46,7 +46,8 @@ test_that("wrong arguments are named", {
   expect_argument_error(jwt(keys = character()), "`file` must be NULL or paths")
   expect_argument_error(jwt(keys = NULL), "one of `file`, `env`, `jwks` must be given")
   away <- "http://example.org/keys"
-  for (wrong in list(away, "http://localhost.example.org", "ftp://x", 7, NA, c("https://a", "https://b"))) {
+  several <- c("https://a", "https://b")
+  for (wrong in list(away, "http://localhost.example.org", "https://user@x", "ftp://x", 7, NA, several)) {
     expect_argument_error(jwt("RS256", jwks = wrong), "`jwks` must be NULL or an address")
   }
   expect_argument_error(jwt(jwks = "https://example.org/keys"), "`jwks` must be NULL for HS algorithms")

@@ -5,7 +5,7 @@ test_that("what is registered is what the engine is given", {
   on.exit(Sys.unsetenv("DROVER_TEST_KEY"))
   app <- dr_session(dr_app(), c(key, strrep("l", 40)), env = "DROVER_TEST_KEY", name = "s", max_age = "1h", secure = FALSE)
   expect_identical(drover:::compile_app(app)$policies[[1L]]$rule$session, list(
-    name = "s", max_age = 3600, same_site = "Lax", secure = FALSE,
+    name = "s", max_age = 3600, secure = FALSE, same_site = "Lax",
     keys = list(key, strrep("l", 40), strrep("e", 32))
   ))
 })

@@ -5,11 +5,12 @@
 //! Without WebSockets: a script, which is put into HTML as it goes out, asks for the number of the present state each
 //! second.
 
+use crate::edge::navigation::wants_html;
 use crate::respond::{is_json, text, unstored};
 use bytes::{Bytes, BytesMut};
-use http::header::{ACCEPT, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, LAST_MODIFIED};
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, LAST_MODIFIED};
 use http::{HeaderValue, Method, StatusCode};
-use httpd::{ascii, phrase_or_class, Body, Fields, Head, Response};
+use httpd::{phrase_or_class, Body, Fields, Head, Response};
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -160,11 +161,6 @@ fn is_text_of_error(response: &Response) -> bool {
     (status.is_client_error() || status.is_server_error()) && status != StatusCode::MISDIRECTED_REQUEST && is_text
 }
 
-/// Browsers name it in `Accept`; clients that ask for data do not.
-fn wants_html(request: &Fields) -> bool {
-    request.all(&ACCEPT).filter_map(ascii).any(|value| value.to_ascii_lowercase().contains("text/html"))
-}
-
 /// Before the end of the body, or at the end of the text.
 fn with_script(page: Bytes, script: &str) -> Bytes {
     let end = page.windows(7).rposition(|window| window.eq_ignore_ascii_case(b"</body>")).unwrap_or(page.len());
@@ -209,6 +205,7 @@ fn escape(text: &str, out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::header::ACCEPT;
 
     fn html(body: &str) -> Response {
         unstored(StatusCode::OK, HTML, body.to_owned())

@@ -33,7 +33,7 @@ pub use config::{
 pub use development::Development;
 pub use edge::access_log::AccessLogFormat;
 pub use edge::auth::config::{
-    AuthConfig, BasicConfig, JwksConfig, JwtConfig, KeyConfig, NamedConfig, SchemeConfig, TokensConfig,
+    AuthConfig, BasicConfig, JwksConfig, JwtConfig, KeyConfig, NamedConfig, OidcConfig, SchemeConfig, TokensConfig,
 };
 pub use edge::compress::CompressConfig;
 pub use edge::cors::CorsConfig;

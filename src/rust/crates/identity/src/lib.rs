@@ -1,11 +1,12 @@
-//! Identity of clients: whether a password, a token, a JSON Web Token or a sealed cookie is valid, and what it says of
-//! its bearer. The caller passes in everything: bytes, keys and the time. Header fields, files and threads are
-//! `engine`'s (its `edge/auth`).
+//! Identity of clients: whether a password, a token, a JSON Web Token, a sealed cookie or a login at a provider is
+//! valid, and what it says of its bearer. The caller passes in everything: bytes, keys and the time. Header fields,
+//! files, threads and the network are `engine`'s (its `edge/auth`).
 #![forbid(unsafe_code)]
 
 mod basic;
 pub mod jwt;
 mod named;
+pub mod oidc;
 mod password;
 mod remembered;
 mod sealed;

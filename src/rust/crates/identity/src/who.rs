@@ -13,6 +13,8 @@ pub enum Scheme {
     Jwt,
     /// a key in a header field of its own
     Key,
+    /// at a provider of OpenID Connect, by a browser
+    Oidc,
 }
 
 impl Scheme {
@@ -23,6 +25,7 @@ impl Scheme {
             Scheme::Bearer => "bearer",
             Scheme::Jwt => "jwt",
             Scheme::Key => "key",
+            Scheme::Oidc => "oidc",
         }
     }
 }
@@ -42,10 +45,15 @@ impl Who {
         Who::new(scheme, Some(user.to_owned()), None)
     }
 
-    /// The bearer of a JSON Web Token with these claims.
-    pub fn of_claims(claims: Map<String, Value>) -> Self {
+    /// A client of whom somebody else claims this: the bearer of a JSON Web Token, or a user who has logged in.
+    pub(crate) fn of_claims(scheme: Scheme, claims: Map<String, Value>) -> Self {
         let user = claims.get("sub").and_then(Value::as_str).map(str::to_owned);
-        Who::new(Scheme::Jwt, user, Some(claims))
+        Who::new(scheme, user, Some(claims))
+    }
+
+    /// A user who has logged in at a provider, which claims this of them: an object of JSON. `None` if it is none.
+    pub fn of_login(claims: &[u8]) -> Option<Self> {
+        Some(Who::of_claims(Scheme::Oidc, serde_json::from_slice(claims).ok()?))
     }
 
     fn new(scheme: Scheme, user: Option<String>, claims: Option<Map<String, Value>>) -> Self {
@@ -75,7 +83,12 @@ impl Who {
         }
     }
 
-    /// All of it, as an object of JSON: scheme, user and, of a JSON Web Token, claims.
+    /// All that somebody else claims of it.
+    pub(crate) fn claims(&self) -> &Map<String, Value> {
+        &self.claims
+    }
+
+    /// All of it, as an object of JSON: scheme, user and, where somebody else makes them, claims.
     pub fn json(&self) -> &[u8] {
         &self.json
     }
@@ -91,9 +104,9 @@ mod tests {
         assert_eq!(ci.json(), br#"{"scheme":"key","user":"c\"i"}"#);
         assert_eq!((ci.claim("sub").as_deref(), ci.claim("aud"), ci.user()), (Some("c\"i"), None, Some("c\"i")));
         let Ok(Value::Object(claims)) = serde_json::from_str(r#"{"sub":"a","n":7,"list":[1]}"#) else { panic!() };
-        let a = Who::of_claims(claims);
+        let a = Who::of_claims(Scheme::Jwt, claims);
         assert_eq!(a.json(), br#"{"claims":{"list":[1],"n":7,"sub":"a"},"scheme":"jwt","user":"a"}"#);
         assert_eq!((a.claim("sub").unwrap(), a.claim("n").unwrap(), a.claim("list")), ("a".into(), "7".into(), None));
-        assert_eq!(Who::of_claims(Map::new()).json(), br#"{"claims":{},"scheme":"jwt","user":null}"#);
+        assert_eq!(Who::of_claims(Scheme::Oidc, Map::new()).json(), br#"{"claims":{},"scheme":"oidc","user":null}"#);
     }
 }

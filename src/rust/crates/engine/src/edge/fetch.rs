@@ -1,5 +1,6 @@
 //! Fetches a small document from an address, or sends one there, within a time and a size. Only for threads that may
-//! wait. Neighbours: `auth/jwks` and `traces`, which do so.
+//! wait. Neighbours: `auth/jwks`, `auth/oidc` and `traces`,
+//! which do so.
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::CertificateDer;
@@ -37,7 +38,7 @@ impl Source {
     /// A text that says what is wrong with the address or the authorities.
     pub fn new(url: &str, ca: Option<&Path>, plain: Plain) -> Result<Self, String> {
         let is_secure = url.starts_with("https://");
-        if !is_secure && plain == Plain::ThisMachine && !is_of_this_machine(url) {
+        if plain == Plain::ThisMachine && !is_trusted(url) {
             return Err(format!("{url}: it must begin with https://, or with http:// and a host of this machine"));
         }
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -61,8 +62,20 @@ impl Source {
     /// # Errors
     /// A text that says why it cannot be had.
     pub fn fetch(&self) -> Result<Vec<u8>, String> {
+        self.fetch_by(None)
+    }
+
+    /// The same, with a field `Authorization`.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn fetch_by(&self, authorization: Option<&str>) -> Result<Vec<u8>, String> {
         let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", self.url);
-        let mut response = self.agent.get(&self.url).call().map_err(|e| failed(&e))?;
+        let mut request = self.agent.get(&self.url);
+        if let Some(authorization) = authorization {
+            request = request.header("authorization", authorization);
+        }
+        let mut response = request.call().map_err(|e| failed(&e))?;
         if response.status() != 200 {
             return Err(failed(&format_args!("it is answered with {}", response.status().as_u16())));
         }
@@ -83,6 +96,28 @@ impl Source {
         // read to its end, the connection can be used again
         response.body_mut().with_config().limit(LONGEST).read_to_vec().map(drop).map_err(|e| failed(&e))
     }
+
+    /// Sends a form, with a field `Authorization` if there is one: the status of the answer, and its body.
+    ///
+    /// # Errors
+    /// A text that says why there is no answer.
+    pub fn send_form(&self, form: &str, authorization: Option<&str>) -> Result<(u16, Vec<u8>), String> {
+        let failed = |why: &dyn std::fmt::Display| format!("{}: {why}", self.url);
+        let mut request = self.agent.post(&self.url).config().http_status_as_error(false).build();
+        request =
+            request.header("content-type", "application/x-www-form-urlencoded").header("accept", "application/json");
+        if let Some(authorization) = authorization {
+            request = request.header("authorization", authorization);
+        }
+        let mut response = request.send(form).map_err(|e| failed(&e))?;
+        let body = response.body_mut().with_config().limit(LONGEST).read_to_vec().map_err(|e| failed(&e))?;
+        Ok((response.status().as_u16(), body))
+    }
+}
+
+/// Whether browsers may be sent to this address, or the server may ask there: over TLS, or on this machine.
+pub fn is_trusted(url: &str) -> bool {
+    url.starts_with("https://") || is_of_this_machine(url)
 }
 
 /// Whether the address is that of a server on this machine, by its host.

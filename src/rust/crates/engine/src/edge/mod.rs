@@ -21,6 +21,7 @@ pub mod health;
 pub mod hosts;
 pub mod limits;
 pub mod metrics;
+pub mod navigation;
 pub mod origins;
 pub mod policies;
 pub mod response_fields;

@@ -7,7 +7,7 @@
 //! as limits, all count. Ways to authenticate, for the same paths, are alternatives: they are one policy.
 
 use super::auth::config::AuthConfig;
-use super::auth::{Auth, KeySets, Sets};
+use super::auth::{Auth, Fetched, Fetching, Oidc, Place};
 use super::cache::{Cache, CacheConfig};
 use super::compress::{Compress, CompressConfig};
 use super::cors::{Cors, CorsConfig};
@@ -123,13 +123,15 @@ pub struct Policies {
     /// the limits among the rules: their indices, and as they were registered
     limits: Vec<(usize, PolicyConfig)>,
     counts: Memory,
-    key_sets: KeySets,
+    /// those that have paths of their own
+    logins: Vec<Arc<Oidc>>,
+    fetched: Fetched,
 }
 
 impl Policies {
     /// Those of an app with these routes: names, which no two have, and patterns. Limits that are what they were go on
-    /// counting where the app that was served before stopped, and sets of keys that it has fetched are not fetched
-    /// again; `log` is for what becomes of those later.
+    /// counting where the app that was served before stopped, and what it has fetched of identity providers is not
+    /// fetched again; `log` is for what becomes of that later.
     ///
     /// # Errors
     /// A text that names the policy and what is wrong with it.
@@ -143,7 +145,7 @@ impl Policies {
         if configs.is_empty() {
             return Ok(Policies::default());
         }
-        let mut key_sets = KeySets::default();
+        let (mut fetched, mut logins) = (Fetched::default(), Vec::<Arc<Oidc>>::new());
         let (mut rules, mut limits, mut tables) = (Vec::new(), Vec::new(), Vec::new());
         for (at, config) in configs.iter().enumerate() {
             let policy = match &config.rule {
@@ -153,8 +155,15 @@ impl Policies {
                     if !is_last {
                         continue;
                     }
-                    let mut sets = Sets { own: &mut key_sets, before: before.map(|before| &before.key_sets), log };
-                    Policy::Auth(Auth::new(&all, &mut sets)?)
+                    let before = before.map(|before| &before.fetched);
+                    let auth = Auth::new(&all, &mut Fetching { own: &mut fetched, before, log })?;
+                    for login in auth.logins() {
+                        if logins.iter().any(|other| other.path() == login.path()) {
+                            return Err(format!("dr_auth_oidc(): two logins have the path {}", login.path()));
+                        }
+                        logins.push(login.clone());
+                    }
+                    Policy::Auth(auth)
                 }
                 RuleConfig::Cors(cors) => Policy::Cors(Cors::new(cors).map_err(|e| format!("cors: {e}"))?),
                 RuleConfig::Csrf(csrf) => Policy::Csrf(Csrf::new(csrf).map_err(|e| format!("csrf: {e}"))?),
@@ -192,7 +201,7 @@ impl Policies {
         // of any path, the same can be told as of a route that takes all
         let all = Pattern::parse("/*").map_err(|e| e.to_string())?;
         let of_others = entries(&rules, |rule| rule.prefixes.reach(&all));
-        Ok(Policies { rules, of_routes, of_others, limits, counts: Memory::new(tables), key_sets })
+        Ok(Policies { rules, of_routes, of_others, limits, counts: Memory::new(tables), logins, fetched })
     }
 
     /// The counts of the nth limit that was registered like this.
@@ -230,6 +239,11 @@ impl Policies {
             let rule = &self.rules[entry.rule as usize];
             (!entry.by_path || rule.prefixes.cover(raw_path)).then_some(&rule.policy)
         })
+    }
+
+    /// The login that a path belongs to, and what it is for there.
+    pub fn login(&self, raw_path: &str) -> Option<(&Arc<Oidc>, Place)> {
+        self.logins.iter().find_map(|login| Some((login, login.place(raw_path)?)))
     }
 
     /// All caches.

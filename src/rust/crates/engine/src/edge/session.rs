@@ -4,7 +4,7 @@
 //!
 //! A cookie that was not sealed here, or whose time is over, is none.
 
-use super::auth::read_text;
+use super::auth::read_keys;
 use super::limits::cookie;
 use http::header::SET_COOKIE;
 use httpd::{Head, ResponseFields};
@@ -59,12 +59,7 @@ impl Session {
     /// # Errors
     /// A text that says what is wrong with it, or with its keys.
     pub fn new(config: &SessionConfig) -> Result<Self, String> {
-        let mut keys: Vec<Vec<u8>> = config.keys.iter().map(|key| key.clone().into_bytes()).collect();
-        if let Some(file) = &config.file {
-            let text = read_text(file)?;
-            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-            keys.extend(lines.map(|line| line.as_bytes().to_vec()));
-        }
+        let keys = read_keys(&config.keys, config.file.as_deref())?;
         let sealer = Sealer::new(&config.name, &keys)?;
         let secure = if config.secure { "; Secure" } else { "" };
         let attributes = format!("; Path=/{secure}; HttpOnly; SameSite={:?}", config.same_site);

@@ -2,8 +2,8 @@
 //! read. And the fields that they add to its response, in phase 7, wherever that came from.
 //!
 //! Runs, in this order: the answer to a pre-flight · limits, all of them at once · the guard against requests of other
-//! sites' pages · whether the body can be unpacked · authentication · limits by authenticated client. Cheap checks come
-//! before costly ones: a limit by address bounds how many passwords a client may guess.
+//! sites' pages · whether the body can be unpacked · the paths of logins, and authentication · limits by authenticated
+//! client. Cheap checks come before costly ones: a limit by address bounds how many passwords a client may guess.
 
 use super::state::{Covered, Passed, State};
 use crate::app::App;
@@ -97,13 +97,17 @@ pub fn judge(
             covered
         }
     };
-    let who = match (auth, state.authenticated.get()) {
-        (None, _) => None,
-        (Some(auth), Some(answer)) => Some(auth.decide(answer.clone())?),
-        (Some(auth), None) => match auth.judge(head, seconds())? {
-            Verdict::Passes(who) => who,
-            Verdict::Ask(question) => return Ok(Judged::Ask(question)),
-        },
+    let heard = state.heard.get();
+    let verdict = match (app.policies.login(head.path()), auth, heard) {
+        (Some((login, place)), ..) => login.answer(place, head, state.is_https(), heard, seconds())?,
+        (None, None, _) => Verdict::Passes(None),
+        (None, Some(auth), Some(heard)) => Verdict::Passes(Some(auth.decide(heard)?)),
+        (None, Some(auth), None) => auth.judge(head, state.is_https(), seconds())?,
+    };
+    let who = match verdict {
+        Verdict::Passes(who) => who,
+        Verdict::Ask(question) => return Ok(Judged::Ask(question)),
+        Verdict::Answer(answer) => return Ok(Judged::Answer(answer)),
     };
     asking.who = who.as_deref();
     let (standings, refused) = charge(&app.policies, &limits, &asking, true);

@@ -2,6 +2,7 @@
 
 use super::end::{Answered, Ending, Watch};
 use crate::context::Context;
+use crate::edge::auth::Heard;
 use crate::edge::cache::Making;
 use crate::edge::compress::Wanted;
 use crate::pool::Current;
@@ -31,8 +32,8 @@ pub struct State {
     pub covered: OnceLock<Covered>,
     /// where a cache covers it: what its response is for
     pub making: OnceLock<Box<Making>>,
-    /// the result of an authentication that took long: `None` when it failed
-    pub authenticated: OnceLock<Option<Arc<Who>>>,
+    /// the result of an authentication that took long
+    pub heard: OnceLock<Heard>,
 }
 
 /// The policies that a request was judged by: its response is dressed by the same, though another generation of the app
@@ -72,7 +73,7 @@ impl State {
             watch,
             covered: OnceLock::new(),
             making: OnceLock::new(),
-            authenticated: OnceLock::new(),
+            heard: OnceLock::new(),
         }
     }
 
@@ -96,7 +97,7 @@ impl State {
             watch: None,
             covered,
             making: OnceLock::new(),
-            authenticated: OnceLock::new(),
+            heard: OnceLock::new(),
         }
     }
 
@@ -106,8 +107,8 @@ impl State {
     }
 
     /// Keeps the result of an authentication that took long.
-    pub fn has_heard(&self, who: Option<Arc<Who>>) {
-        let _ = self.authenticated.set(who);
+    pub fn has_heard(&self, heard: Heard) {
+        let _ = self.heard.set(heard);
     }
 
     /// The authenticated client, if any.

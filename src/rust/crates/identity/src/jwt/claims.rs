@@ -2,7 +2,7 @@
 //! would be no time that ends.
 
 use super::{Algorithm, Refused};
-use crate::Who;
+use crate::{Scheme, Who};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl Rules {
         let scopes = text(&claims, "scope")?.unwrap_or_default();
         let has = |scope: &String| scopes.split(' ').any(|one| one == scope);
         let has_scopes = self.scopes.iter().all(has);
-        let claims = Claims { who: Arc::new(Who::of_claims(claims)), from, until };
+        let claims = Claims { who: Arc::new(Who::of_claims(Scheme::Jwt, claims)), from, until };
         claims.hold(now)?;
         // last: the client hears of it when all else is right
         if has_scopes {

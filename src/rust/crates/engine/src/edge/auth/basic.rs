@@ -1,9 +1,9 @@
 //! Names and passwords. A password that was right is remembered by a keyed hash, as finding out takes tens of
-//! milliseconds; a wrong one is found out each time, with a bound on how many at a time: see `hashing`.
+//! milliseconds; a wrong one is found out each time, with a bound on how many at a time: see `question`.
 
 use super::config::BasicConfig;
 use super::files::read_text;
-use super::hashing::Question;
+use super::question::{Heard, Question, HASHING};
 use super::{Said, Sent};
 use http::StatusCode;
 use httpd::Failure;
@@ -47,14 +47,14 @@ impl Basic {
             return Said::Is(who);
         }
         let (known, hash) = (self.known.clone(), hash.to_owned());
-        let question = Question::ask(move || {
+        let question = Question::ask(&HASHING, move || {
             // for unknown names, too: the time it takes must not tell a client which names exist
-            let is_right = verify_password(&password, &hash) && exists;
-            is_right.then(|| {
-                let who = Arc::new(Who::named(Scheme::Basic, &name));
-                known.put(trace, who.clone(), |_| false);
-                who
-            })
+            if !verify_password(&password, &hash) || !exists {
+                return Heard::Nothing;
+            }
+            let who = Arc::new(Who::named(Scheme::Basic, &name));
+            known.put(trace, who.clone(), |_| false);
+            Heard::Is(who)
         });
         match question {
             Some(question) => Said::Ask(question),

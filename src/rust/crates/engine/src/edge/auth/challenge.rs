@@ -29,6 +29,8 @@ impl Challenge {
                 // RFC 7617, section 2.1: names and passwords are UTF-8
                 SchemeConfig::Basic(_) => others.push(format!("Basic realm={realm}, charset=\"UTF-8\"")),
                 SchemeConfig::Key(key) => others.push(format!("ApiKey realm={realm}, header=\"{}\"", key.header)),
+                // no scheme of HTTP's: browsers that open a page are sent there, and scripts read where
+                SchemeConfig::Oidc(oidc) => others.push(format!("OpenID realm={realm}, login={}", quoted(&oidc.path)?)),
                 // RFC 6750, section 3
                 SchemeConfig::Bearer(_) | SchemeConfig::Jwt(_) => {
                     bearer = bearer.or(Some(format!("Bearer realm={realm}")))

@@ -29,6 +29,8 @@ pub enum SchemeConfig {
     Key(KeyConfig),
     /// by a JSON Web Token in `Authorization`
     Jwt(JwtConfig),
+    /// by a login at a provider, with a browser
+    Oidc(Box<OidcConfig>),
 }
 
 impl SchemeConfig {
@@ -39,6 +41,7 @@ impl SchemeConfig {
             SchemeConfig::Bearer(_) => "dr_auth_bearer()",
             SchemeConfig::Key(_) => "dr_auth_key()",
             SchemeConfig::Jwt(_) => "dr_auth_jwt()",
+            SchemeConfig::Oidc(_) => "dr_auth_oidc()",
         }
     }
 }
@@ -130,4 +133,52 @@ pub struct JwtConfig {
     /// seconds that clocks may differ by
     #[serde(default)]
     pub leeway: f64,
+}
+
+/// Logins at a provider of OpenID Connect.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct OidcConfig {
+    /// the provider's name, which is an address
+    pub issuer: String,
+    /// the server's name there
+    pub client_id: String,
+    /// its secret there, and before: the newest first
+    #[serde(default)]
+    pub secrets: Vec<String>,
+    /// a file with one in each line
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// what is asked for besides who it is
+    #[serde(default)]
+    pub scopes: Vec<String>,
+    /// those that tokens may be signed by
+    pub algorithms: Vec<String>,
+    /// below this path logins begin, come back, and end
+    pub path: String,
+    /// where browsers find this server; `None` for what their requests say
+    #[serde(default)]
+    pub origin: Option<String>,
+    /// where a logout leads
+    pub after_logout: String,
+    /// of the cookie
+    pub name: String,
+    /// how long a login lasts, in seconds
+    pub max_age: f64,
+    /// whether the cookie is sent over TLS only
+    pub secure: bool,
+    /// the claims that are kept; `None` for all that are of use
+    #[serde(default)]
+    pub claims: Option<Vec<String>>,
+    /// whether the provider is asked for more about users than tokens say
+    #[serde(default)]
+    pub userinfo: bool,
+    /// seconds that clocks may differ by
+    #[serde(default)]
+    pub leeway: f64,
+    /// seconds until the keys are fetched again
+    pub refresh: f64,
+    /// the authorities that the provider is trusted by; `None` for those of the system
+    #[serde(default)]
+    pub ca: Option<PathBuf>,
 }

@@ -37,3 +37,13 @@ pub(in crate::edge) fn read_text(path: &Path) -> Result<String, String> {
     let Secrets(bytes) = read_secrets(path)?;
     String::from_utf8(bytes).map_err(|_| format!("{}: it is no UTF-8 text", path.display()))
 }
+
+/// Keys that seal cookies, the newest first: these, and those in the lines of a file.
+///
+/// # Errors
+/// A text that names the file and says why it cannot be read.
+pub(in crate::edge) fn read_keys(own: &[String], file: Option<&Path>) -> Result<Vec<Vec<u8>>, String> {
+    let text = file.map(read_text).transpose()?.unwrap_or_default();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    Ok(own.iter().map(String::as_str).chain(lines).map(|key| key.as_bytes().to_vec()).collect())
+}

@@ -21,6 +21,7 @@ const GAP: Duration = Duration::from_secs(10);
 pub struct KeySet {
     config: JwksConfig,
     algorithms: Vec<Algorithm>,
+    source: Source,
     keys: RwLock<Arc<Versioned>>,
     /// asks for the set to be fetched; the thread ends when it is gone
     asks: SyncSender<()>,
@@ -71,12 +72,13 @@ impl KeySet {
         let set = Arc::new(KeySet {
             config: config.clone(),
             algorithms: algorithms.to_vec(),
+            source,
             keys: RwLock::new(Arc::new(Versioned { version: 0, keys })),
             asks,
         });
         let (known, log) = (Arc::downgrade(&set), log.clone());
         let refresh = Duration::from_secs_f64(config.refresh);
-        let run = move || keep_fresh(&known, &source, &asked, refresh, &log);
+        let run = move || keep_fresh(&known, &asked, refresh, &log);
         let thread = thread::Builder::new().name("drover-jwks".to_owned()).spawn(run);
         thread.map_err(|e| format!("a thread cannot be started: {e}"))?;
         Ok(set)
@@ -85,6 +87,17 @@ impl KeySet {
     /// The keys now.
     pub fn keys(&self) -> Arc<Versioned> {
         self.keys.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The keys that are there now, which are fetched: for threads that may wait.
+    ///
+    /// # Errors
+    /// A text that says why they cannot be had; those from before are kept.
+    pub fn renew(&self) -> Result<Arc<Versioned>, String> {
+        let keys = keys_from(&self.source, &self.config.url, &self.algorithms)?;
+        let mut current = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::new(Versioned { version: current.version + 1, keys });
+        Ok(current.clone())
     }
 
     /// A token names a key that is not among them: it may be there by now.
@@ -99,7 +112,7 @@ fn keys_from(source: &Source, url: &str, algorithms: &[Algorithm]) -> Result<Key
 }
 
 /// Fetches the set in time, and when it is asked for, as long as somebody has it.
-fn keep_fresh(known: &Weak<KeySet>, source: &Source, asked: &Receiver<()>, refresh: Duration, log: &Log) {
+fn keep_fresh(known: &Weak<KeySet>, asked: &Receiver<()>, refresh: Duration, log: &Log) {
     let mut last = Instant::now();
     let mut due = last + refresh;
     let mut failed = false;
@@ -115,13 +128,10 @@ fn keep_fresh(known: &Weak<KeySet>, source: &Source, asked: &Receiver<()>, refre
             Err(RecvTimeoutError::Disconnected) => return,
         }
         let Some(set) = known.upgrade() else { return };
-        let fetched = keys_from(source, &set.config.url, &set.algorithms);
+        let renewed = set.renew();
         last = Instant::now();
-        match fetched {
-            Ok(keys) => {
-                let mut current = set.keys.write().unwrap_or_else(PoisonError::into_inner);
-                *current = Arc::new(Versioned { version: current.version + 1, keys });
-                drop(current);
+        match renewed {
+            Ok(_) => {
                 due = last + refresh;
                 if std::mem::take(&mut failed) {
                     log.line(Level::Info, &format!("{}: its keys can be had again", set.config.url));
@@ -131,8 +141,13 @@ fn keep_fresh(known: &Weak<KeySet>, source: &Source, asked: &Receiver<()>, refre
                 // soon again, as keys may be about to change
                 due = last + refresh.min(6 * GAP);
                 failed = true;
-                log.line(Level::Warn, &format!("dr_auth_jwt(): the keys from before are kept: {why}"));
+                log.line(Level::Warn, &format!("the keys from before are kept: {why}"));
             }
         }
     }
+}
+
+/// Whether a key with which signatures of this algorithm are checked cannot make them: such keys may be had by all.
+pub fn is_public(algorithm: Algorithm) -> bool {
+    !matches!(algorithm, Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512)
 }

@@ -3,25 +3,17 @@
 
 use super::challenge::lacks_scope;
 use super::config::{AuthConfig, JwtConfig};
+use super::fetched::Fetching;
 use super::files::read_secrets;
-use super::jwks::{KeySet, KeySets, Versioned};
+use super::jwks::{is_public, KeySet, Versioned};
 use super::{Said, Sent};
 use httpd::Failure;
 use identity::jwt::{algorithm, verify, Algorithm, Claims, Keys, Refused, Rules};
 use identity::Remembered;
-use observe::Log;
 use std::sync::Arc;
 
 /// Tokens that are remembered at a time.
 const REMEMBERED: usize = 8192;
-
-/// The sets of keys of an app, and of the one before.
-pub struct Sets<'a> {
-    pub own: &'a mut KeySets,
-    pub before: Option<&'a KeySets>,
-    /// for what becomes of them later
-    pub log: &'a Log,
-}
 
 /// See the module.
 #[derive(Debug)]
@@ -41,7 +33,7 @@ impl Jwt {
     ///
     /// # Errors
     /// A text that says what is wrong with it, or with a file.
-    pub fn new(config: &JwtConfig, whole: &AuthConfig, sets: &mut Sets<'_>) -> Result<Self, String> {
+    pub fn new(config: &JwtConfig, whole: &AuthConfig, fetching: &mut Fetching<'_>) -> Result<Self, String> {
         let algorithms = config.algorithms.iter().map(|name| algorithm(name)).collect::<Result<Vec<Algorithm>, _>>()?;
         let mut keys = Keys::default();
         for file in &config.files {
@@ -52,8 +44,8 @@ impl Jwt {
             keys = keys.and(Keys::of_secret(secret.as_bytes(), &algorithms)?);
         }
         // a secret is not to be had at an address by all
-        let public: Vec<_> = algorithms.iter().copied().filter(|one| !is_shared(*one)).collect();
-        let set = config.jwks.as_ref().map(|jwks| sets.own.get(jwks, &public, sets.before, sets.log)).transpose()?;
+        let public: Vec<_> = algorithms.iter().copied().filter(|one| is_public(*one)).collect();
+        let set = config.jwks.as_ref().map(|jwks| fetching.keys(jwks, &public)).transpose()?;
         let rules = Rules {
             algorithms,
             issuers: config.issuers.clone(),
@@ -99,9 +91,4 @@ impl Jwt {
             (verified, _) => verified,
         }
     }
-}
-
-/// Whether whoever can check a token can make one, too.
-fn is_shared(algorithm: Algorithm) -> bool {
-    matches!(algorithm, Algorithm::HS256 | Algorithm::HS384 | Algorithm::HS512)
 }

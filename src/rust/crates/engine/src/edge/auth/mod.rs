@@ -1,32 +1,35 @@
 //! Authentication: the policies that let in only clients that say and prove their identity. `config` is what an app has
-//! registered; `basic`, `tokens` and `jwt` are the ways to authenticate, `hashing` the threads for slow checks,
-//! `challenge` the response to refused clients, `files` the source of secrets, and `jwks` sets of keys at an address,
-//! which `edge/fetch.rs` fetches. The crate `identity` decides which credentials are right.
+//! registered; `basic`, `tokens`, `jwt` and `oidc` are the ways to authenticate, `question` what takes long to find
+//! out, `challenge` the response to refused clients, `files` the source of secrets, `jwks` sets of keys at an address,
+//! which `edge/fetch.rs` fetches, and `fetched` all that was. The crate `identity` decides which credentials are right.
 //!
 //! Policies that cover the same paths are alternatives: a request has to satisfy one of them.
 
 mod basic;
 mod challenge;
 pub mod config;
+mod fetched;
 mod files;
-mod hashing;
 mod jwks;
 mod jwt;
+mod oidc;
+mod question;
 mod tokens;
 
-pub(super) use files::read_text;
-pub use hashing::Question;
+pub use fetched::{Fetched, Fetching};
+pub(super) use files::{read_keys, read_text};
+pub use oidc::{Oidc, Place};
+pub use question::{Heard, Question};
 
+use crate::edge::navigation::is_navigation;
 use basic::Basic;
 use challenge::Challenge;
 use config::{AuthConfig, SchemeConfig};
-use http::header::{AUTHORIZATION, VARY};
+use http::header::{AUTHORIZATION, COOKIE, VARY};
 use http::StatusCode;
-use httpd::{Failure, Head, ResponseFields};
+use httpd::{Failure, Head, Response, ResponseFields};
 use identity::Who;
-pub use jwks::KeySets;
 use jwt::Jwt;
-pub use jwt::Sets;
 use std::sync::Arc;
 use tokens::Tokens;
 
@@ -44,6 +47,7 @@ enum Way {
     Basic(Basic),
     Tokens(Tokens),
     Jwt(Box<Jwt>),
+    Oidc(Arc<Oidc>),
 }
 
 /// What one way says of a request.
@@ -66,6 +70,8 @@ pub enum Verdict {
     Passes(Option<Arc<Who>>),
     /// that takes long to find out
     Ask(Question),
+    /// not yet: this is to be answered
+    Answer(Response),
 }
 
 /// What a request sends, of which there may be one each.
@@ -100,14 +106,19 @@ impl Auth {
     ///
     /// # Errors
     /// A text that says which is wrong, and why: also when a file cannot be read.
-    pub fn new(configs: &[&AuthConfig], sets: &mut Sets<'_>) -> Result<Self, String> {
+    pub fn new(configs: &[&AuthConfig], fetching: &mut Fetching<'_>) -> Result<Self, String> {
         let mut way = |config: &&AuthConfig| {
             let named = |e: String| format!("{}: {e}", config.by.function());
             match &config.by {
                 SchemeConfig::Basic(basic) => Basic::new(basic).map(Way::Basic).map_err(named),
                 SchemeConfig::Bearer(tokens) => Tokens::of_bearers(tokens).map(Way::Tokens).map_err(named),
                 SchemeConfig::Key(keys) => Tokens::of_keys(keys).map(Way::Tokens).map_err(named),
-                SchemeConfig::Jwt(jwt) => Jwt::new(jwt, config, sets).map(|jwt| Way::Jwt(Box::new(jwt))).map_err(named),
+                SchemeConfig::Jwt(jwt) => {
+                    Jwt::new(jwt, config, fetching).map(|jwt| Way::Jwt(Box::new(jwt))).map_err(named)
+                }
+                SchemeConfig::Oidc(oidc) => {
+                    Oidc::new(oidc, fetching).map(|oidc| Way::Oidc(Arc::new(oidc))).map_err(named)
+                }
             }
         };
         Ok(Auth {
@@ -117,11 +128,19 @@ impl Auth {
         })
     }
 
-    /// Whether a request may pass. `now` is in seconds since 1970.
+    /// The logins among the ways.
+    pub fn logins(&self) -> impl Iterator<Item = &Arc<Oidc>> {
+        self.ways.iter().filter_map(|way| match way {
+            Way::Oidc(oidc) => Some(oidc),
+            _ => None,
+        })
+    }
+
+    /// Whether a request may pass, which came over TLS if it is `https`. `now` is in seconds since 1970.
     ///
     /// # Errors
     /// When it may not.
-    pub fn judge(&self, head: &Head, now: u64) -> Result<Verdict, Failure> {
+    pub fn judge(&self, head: &Head, https: bool, now: u64) -> Result<Verdict, Failure> {
         let sent = Sent::of(head)?;
         let mut wrong = None;
         for way in &self.ways {
@@ -129,6 +148,7 @@ impl Auth {
                 Way::Basic(basic) => basic.judge(&sent),
                 Way::Tokens(tokens) => tokens.judge(&sent),
                 Way::Jwt(jwt) => jwt.judge(&sent, now),
+                Way::Oidc(oidc) => oidc.judge(&sent, now),
             };
             match said {
                 Said::Nothing => {}
@@ -142,7 +162,10 @@ impl Auth {
             // also where requests without any pass: a client that shows some means it
             Some(why) => Err(self.challenge.wrong(why)),
             None if self.optional => Ok(Verdict::Passes(None)),
-            None => Err(self.challenge.missing()),
+            None => match self.logins().next().filter(|_| is_navigation(head)) {
+                Some(login) => login.begin(head, https, head.target(), now).map(Verdict::Answer),
+                None => Err(self.challenge.missing()),
+            },
         }
     }
 
@@ -150,17 +173,24 @@ impl Auth {
     ///
     /// # Errors
     /// When the request may not pass.
-    pub fn decide(&self, answer: Option<Arc<Who>>) -> Result<Arc<Who>, Failure> {
-        answer.ok_or_else(|| self.challenge.wrong("wrong name or password"))
+    pub fn decide(&self, heard: &Heard) -> Result<Arc<Who>, Failure> {
+        match heard {
+            Heard::Is(who) => Ok(who.clone()),
+            _ => Err(self.challenge.wrong("wrong name or password")),
+        }
     }
 
     /// Caches keep what one client may see from others. For `Authorization` they know that (RFC 9111 section 3.5).
     pub fn dress(&self, fields: &mut ResponseFields) {
         for way in &self.ways {
-            if let Way::Tokens(tokens) = way {
-                if let Some(field) = tokens.field() {
-                    fields.set_in_list(&VARY, field);
+            match way {
+                Way::Tokens(tokens) => {
+                    if let Some(field) = tokens.field() {
+                        fields.set_in_list(&VARY, field);
+                    }
                 }
+                Way::Oidc(_) => fields.set_in_list(&VARY, COOKIE.as_str()),
+                Way::Basic(_) | Way::Jwt(_) => {}
             }
         }
     }
