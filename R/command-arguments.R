@@ -16,7 +16,7 @@ load_for_command <- function(arguments) {
   .Call(C_fork_safety_watch)
   sink(stderr())
   on.exit(sink())
-  tryCatch(load_file(arguments[[1L]], kind, words$app)$app, drover_error = function(error) {
+  tryCatch(with_file_policies(load_file(arguments[[1L]], kind, words$app)$app), drover_error = function(error) {
     stop_drover("load", paste0("cannot load ", arguments[[1L]], ": ", conditionMessage(error)), call = NULL)
   })
 }

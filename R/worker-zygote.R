@@ -99,6 +99,7 @@ load_for_zygote <- function(arguments, secret) {
   share_keys(secret)
   if ("--trace" %in% arguments) trace_loading()
   loaded <- load_file(arguments[[1L]], after("--kind") %||% "auto", words$app)
+  with_file_policies(loaded$app)
   given <- if (!is.null(after("--hooks"))) readRDS(after("--hooks"))
   compiled <- withCallingHandlers(compile_app(loaded$app), warning = function(warning) {
     tell_warning(conditionMessage(warning), warning)

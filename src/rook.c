@@ -198,10 +198,11 @@ static void define_headers(SEXP env, SEXP headers) {
   }
 }
 
-/* REMOTE_USER (RFC 3875, section 4.1.11), when the user is known. A client's header field of that name is in
- * HTTP_REMOTE_USER. */
+/* What is known of the user: auth, as in a request of this package's own, and REMOTE_USER (RFC 3875, section 4.1.11).
+ * A client's header field of that name is in HTTP_REMOTE_USER. */
 static void define_user(SEXP env, SEXP req) {
   SEXP auth = PROTECT(drv_request_auth(req));
+  if (TYPEOF(auth) == VECSXP) define(env, "auth", auth);
   SEXP names = Rf_getAttrib(auth, R_NamesSymbol);
   for (R_xlen_t i = 0; TYPEOF(auth) == VECSXP && i < Rf_xlength(names); i++) {
     SEXP user = VECTOR_ELT(auth, i);

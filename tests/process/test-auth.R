@@ -212,18 +212,18 @@ test("keys at an address are fetched over TLS, before a server listens", functio
 test("apps of httpuv and plumber know who asks", function() {
   server <- serve(write_app(c(
     "rook <- list(call = function(req) {",
-    "  list(status = 200L, headers = list(), body = paste(req$REMOTE_USER, req$HTTP_REMOTE_USER))",
+    "  list(status = 200L, headers = list(), body = paste(req$REMOTE_USER, req$HTTP_REMOTE_USER, req$auth$scheme))",
     "})",
     "app <- dr_rook(rook)",
     "if (requireNamespace('plumber', quietly = TRUE)) {",
-    "  dr_mount(app, '/pr', plumber::pr_get(plumber::pr(), '/who', function(req) req$REMOTE_USER))",
+    "  dr_mount(app, '/pr', plumber::pr_get(plumber::pr(), '/who', function(req) req$auth$user))",
     "}",
     "dr_auth_key(app, c(partner = 'key-of-the-partner-0123'), optional = TRUE)"
   )), workers = 1L)
   who <- function(path, ...) ask(server, path, "-H", "Remote-User: root", ...)$body
   key <- c("-H", "X-Api-Key: key-of-the-partner-0123")
-  expect(identical(who("/", key), "partner root"), "httpuv: ", who("/", key))
-  expect(identical(who("/"), " root"), "nobody: ", who("/"))
+  expect(identical(who("/", key), "partner root key"), "httpuv: ", who("/", key))
+  expect(identical(who("/"), " root "), "nobody: ", who("/"))
   if (requireNamespace("plumber", quietly = TRUE)) {
     expect(grepl("partner", who("/pr/who", key)), "plumber: ", who("/pr/who", key))
     expect(!grepl("partner|root", who("/pr/who")), "plumber, nobody: ", who("/pr/who"))

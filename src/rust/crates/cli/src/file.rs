@@ -1,8 +1,10 @@
 //! The settings file, in TOML: `drover.toml` beside the app's file, or another that the program is told of. Its keys
 //! are the names of settings, at the top or in the table of their group; its values are read as those of flags are.
+//! `policies` reads the tables that are for R.
 //! Errors name file, line and key.
 
 use crate::nearest::nearest;
+use crate::policies::{self, in_order};
 use crate::table::{find, settings, Setting, GROUPS};
 use crate::values::Kind;
 use rustix::process::geteuid;
@@ -11,7 +13,7 @@ use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use toml::de::{DeArray, DeString, DeTable, DeValue};
+use toml::de::{DeArray, DeTable, DeValue};
 use toml::{Spanned, Value};
 
 /// The name of the file beside that of the app.
@@ -26,6 +28,8 @@ pub(crate) struct File {
     pub(crate) values: BTreeMap<&'static str, Value>,
     /// "file:line" of each
     pub(crate) places: BTreeMap<&'static str, String>,
+    /// policies, as JSON for R; empty if there are none
+    pub(crate) policies: String,
 }
 
 /// Reads the file that was named, or else the one beside the app's file, or in its folder, if there is one.
@@ -81,6 +85,10 @@ fn parse(text: &str, name: &str) -> Result<File, String> {
     })?;
     let mut reader = Reader { at, file: File::default() };
     for (key, value) in in_order(document.get_ref()) {
+        if key.get_ref() == policies::KEY {
+            reader.file.policies = policies::read(text, value, at)?;
+            continue;
+        }
         let group = GROUPS.iter().find(|(group, _)| *group == key.get_ref().as_ref());
         match (value.get_ref(), group) {
             (DeValue::Table(table), Some((group, _))) => {
@@ -102,13 +110,6 @@ fn unquoted(line: &str) -> Option<String> {
     let setting = find(key).or_else(|| find(&format!("tls_{key}")))?;
     let is_bare = !value.is_empty() && !value.contains(['"', '\'', '[', '{']);
     (is_bare && setting.kind.read(value).is_ok()).then(|| format!("quote the value: {key} = \"{value}\""))
-}
-
-/// The entries of a table in the order of the file: the first error is the first that a reader of the file sees.
-fn in_order<'t, 'f>(table: &'t DeTable<'f>) -> Vec<(&'t Spanned<DeString<'f>>, &'t Spanned<DeValue<'f>>)> {
-    let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|(key, _)| key.span().start);
-    entries
 }
 
 struct Reader<At> {

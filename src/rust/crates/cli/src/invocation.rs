@@ -75,6 +75,8 @@ pub struct Invocation {
     /// of `drover dev`, for the developer of the app
     pub(crate) dev: Option<DevArgs>,
     pub(crate) given: Given,
+    /// policies of the settings file, see [`crate::policies`]
+    pub(crate) policies: String,
 }
 
 impl Invocation {

@@ -36,6 +36,7 @@ mod options;
 #[doc(hidden)]
 pub mod options;
 mod password;
+mod policies;
 mod profiling;
 mod r;
 mod restrict;

@@ -16,7 +16,7 @@ use crate::password::PasswordArgs;
 use crate::profiling::ProfileArgs;
 use crate::surroundings;
 use crate::table::{settings, Setting, GROUPS, SERVING};
-use crate::tool::{about, tool, AppOfTool, Program, Tool};
+use crate::tool::{about, loading, tool, AppOfTool, Program, Tool};
 use crate::unit::UnitArgs;
 use crate::values::{self, Kind};
 use clap::builder::PossibleValuesParser;
@@ -120,7 +120,7 @@ impl NewProject {
     /// The command for R.
     fn tool(self) -> Tool {
         let words = vec!["new".into(), self.name.into(), "--kind".into(), self.kind.into()];
-        Tool { words, app: None, r: self.program.r }
+        Tool { words, app: None, r: self.program.r, policies: String::new() }
     }
 }
 
@@ -264,9 +264,9 @@ fn read_with(
         What::Install(args) => return Ok(Asked::Own(Own::Install(args))),
         What::HashPassword(args) => return Ok(Asked::Own(Own::HashPassword(args))),
         What::Docker(docker) => return Ok(Asked::Tool(docker.tool())),
-        What::Routes(app) => return Ok(Asked::Tool(about("routes", app, Vec::new()))),
-        What::Check(app) => return Ok(Asked::Tool(about("check", app, Vec::new()))),
-        What::Openapi(openapi) => return Ok(Asked::Tool(openapi.tool())),
+        What::Routes(app) => return asked_of(about("routes", app, Vec::new())),
+        What::Check(app) => return asked_of(about("check", app, Vec::new())),
+        What::Openapi(openapi) => return asked_of(openapi.tool()),
         What::Doctor(program) => return Ok(Asked::Tool(tool("doctor", None, program))),
         What::New(project) => return Ok(Asked::Tool(project.tool())),
         What::Compress(files) => return Ok(Asked::Tool(tool("compress", Some(files.folder), files.program))),
@@ -284,6 +284,7 @@ fn read_with(
     if let Some(path) = &file.path {
         notes.push(format!("settings are those of {}", path.display()));
     }
+    let policies = file.policies.clone();
     let mut given = serving.map_or_else(Given::default, |matches| Given::collect(matches, file));
     surroundings::port(&mut given, port)?;
     notes.extend(surroundings::valve(&mut given)?);
@@ -293,12 +294,17 @@ fn read_with(
     let pool = pool(&given)?;
     let config = file::path_of(app.config.as_deref(), &path);
     let (kind, args, r, sockets) = (app.kind, app.args, app.program.r, app.sockets.folder);
-    let invocation = Invocation { file: path, kind, args, r, pool, notes, config, sockets, dev, given };
+    let invocation = Invocation { file: path, kind, args, r, pool, notes, config, sockets, dev, given, policies };
     // found out here, where it is an error and not a surprise
     invocation
         .read_settings(PathBuf::new())
         .map_err(|e| usage(ErrorKind::ValueValidation, &invocation.with_places(&e)))?;
     Ok(Asked::Serve(Box::new(invocation)))
+}
+
+/// A command that loads its app.
+fn asked_of(tool: Tool) -> Result<Asked, clap::Error> {
+    loading(tool).map(Asked::Tool).map_err(|e| usage(ErrorKind::ValueValidation, &e))
 }
 
 /// Options of the pool.

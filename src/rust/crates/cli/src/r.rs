@@ -31,6 +31,9 @@ const CHECK: &str = concat!(
     r#"". Install it there, or name its library in R_LIBS"); quit(save = "no", status = 4L) } }); "#
 );
 
+/// The variable that tells R of the policies in the settings file: arguments can be read by everybody.
+const POLICIES: &str = "DROVER_POLICIES";
+
 /// What R is started with before its own arguments.
 const OPTIONS: [&str; 3] = ["--no-echo", "--no-restore", "--no-save"];
 
@@ -50,6 +53,7 @@ pub struct Recipe {
     kind: Option<String>,
     args: Vec<OsString>,
     trace: bool,
+    policies: String,
     env: Vec<(OsString, OsString)>,
 }
 
@@ -63,7 +67,15 @@ impl Recipe {
         let program = found(r)?;
         let app = if is_call(file, kind) { file.into() } else { readable(file)?.into() };
         let env = library().into_iter().collect();
-        Ok(Recipe { program, app, kind: kind.map(str::to_owned), args: Vec::new(), trace: false, env })
+        Ok(Recipe {
+            program,
+            app,
+            kind: kind.map(str::to_owned),
+            args: Vec::new(),
+            trace: false,
+            policies: String::new(),
+            env,
+        })
     }
 
     /// The same, and the app has these arguments.
@@ -74,6 +86,11 @@ impl Recipe {
     /// The same, and an error while the app is loaded is told with the calls that led to it.
     pub fn with_trace(self) -> Recipe {
         Recipe { trace: true, ..self }
+    }
+
+    /// The same, and the app has these policies of the settings file, see [`crate::policies`].
+    pub fn with_policies(self, policies: &str) -> Recipe {
+        Recipe { policies: policies.to_owned(), ..self }
     }
 
     /// The app: an absolute path, or a call.
@@ -94,7 +111,9 @@ impl Recipe {
             args.push("--trace".into());
         }
         args.extend(further(self.args.clone()));
-        Source::Command { program: self.program.clone().into(), args, env: self.env.clone() }
+        let mut env = self.env.clone();
+        env.push((POLICIES.into(), self.policies.clone().into()));
+        Source::Command { program: self.program.clone().into(), args, env }
     }
 }
 
@@ -114,7 +133,7 @@ pub fn become_tool(tool: &Tool) -> Error {
     let library = library();
     let mut command = Command::new(program);
     command.args(OPTIONS).arg("-e").arg(expression(COMMAND, library.is_some())).arg("--args").args(&tool.words);
-    command.envs(library);
+    command.envs(library).env(POLICIES, &tool.policies);
     Error::new(Code::System, format!("cannot start R: {}", command.exec()))
 }
 

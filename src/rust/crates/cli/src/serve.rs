@@ -34,6 +34,7 @@ impl Drop for Doorbell {
 pub fn serve(options: &Invocation, dev: Option<Dev>) -> Result<Ended, Error> {
     let pool = PoolOptions { stays: dev.is_some(), ..options.pool.clone() };
     let recipe = Recipe::new(&options.r, &options.file, options.kind.as_deref())?.with_args(&options.args);
+    let recipe = recipe.with_policies(&options.policies);
     let recipe = if dev.is_some() { recipe.with_trace() } else { recipe };
     let uploads = uploads(options.upload_path())?;
     let mut settings = options.settings(uploads.path().to_owned());

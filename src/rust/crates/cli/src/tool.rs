@@ -1,5 +1,6 @@
 //! Commands that R carries out. Neighbour: `r`, which has it do so.
 
+use crate::file;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,6 +14,8 @@ pub struct Tool {
     pub app: Option<(PathBuf, Option<String>)>,
     /// the program R
     pub r: PathBuf,
+    /// policies of the settings file beside the app, see [`crate::policies`]
+    pub policies: String,
 }
 
 /// What a file may be said to be.
@@ -45,13 +48,24 @@ pub(crate) fn about(command: &str, app: AppOfTool, options: Vec<OsString>) -> To
     let kind = app.kind.iter().flat_map(|kind| ["--kind".into(), kind.into()]);
     let words = [command.into(), app.file.clone().into()].into_iter().chain(kind).chain(options);
     let words = words.chain(further(app.args)).collect();
-    Tool { words, app: Some((app.file, app.kind)), r: app.program.r }
+    Tool { words, app: Some((app.file, app.kind)), r: app.program.r, policies: String::new() }
 }
 
 /// A command with one more word, or none.
 pub(crate) fn tool(command: &str, word: Option<PathBuf>, program: Program) -> Tool {
     let words = std::iter::once(command.into()).chain(word.map(Into::into)).collect();
-    Tool { words, app: None, r: program.r }
+    Tool { words, app: None, r: program.r, policies: String::new() }
+}
+
+/// A command that loads its app, with the policies of the settings file beside it.
+///
+/// # Errors
+/// What is wrong with that file.
+pub(crate) fn loading(mut tool: Tool) -> Result<Tool, String> {
+    if let Some((app, _)) = &tool.app {
+        tool.policies = file::read(None, app)?.policies;
+    }
+    Ok(tool)
 }
 
 /// Arguments of the app, as the words behind all others.
