@@ -75,23 +75,23 @@ full_stage engine fuzz-replay 400 tools/cargo-test.sh --manifest-path tests/fuzz
 [ "$BUILD" = test ] || compiler=()
 stage install install 1000 "${compiler[@]}" env R_MAKEVARS_USER="$root/tools/Makevars.strict" tools/install.sh
 
-# The lanes of the installed package, one as long as the other. Tests of R code wait more than they compute; JOBS is
-# how many are run at once. In a hurry the longest are left out.
-full_package_stage process process 2000 env JOBS=2 Rscript tests/process/run.R
+# The lanes of the installed package, one as long as the other. Their tests wait more than they compute, and JOBS is how
+# many of a stage are run at once: as many as keep two cores busy to the end. In a hurry the longest are left out.
+full_package_stage process process 2000 env JOBS=3 Rscript tests/process/run.R
 if [ "$quick" = yes ]; then
   package_stage package testthat 300 env JOBS=2 \
     Rscript tests/testthat-run.R '^(?!faults|json-read|.*-(faults|floods|later|times)$)'
 else
-  package_stage package testthat 1100 Rscript tests/testthat-run.R
+  package_stage package testthat 1100 env JOBS=2 Rscript tests/testthat-run.R
 fi
 full_package_stage package examples 260 Rscript tests/examples/run.R
-full_package_stage package conformance 600 Rscript tests/conformance/run.R
+full_package_stage clients conformance 600 Rscript tests/conformance/run.R
 # Messages and frames of WebSockets, as a client sends them that may break every rule.
-full_package_stage process websocket 360 Rscript tests/websocket/run.R
-full_package_stage process h2spec 120 tools/h2spec.sh
+full_package_stage clients websocket 360 Rscript tests/websocket/run.R
+full_package_stage clients h2spec 120 tools/h2spec.sh
 # The same requests to plumber or httpuv, and to drover.
 full_package_stage package plumber 240 Rscript tests/plumber/run.R
 # Public programs judge and use the descriptions of the examples.
-full_package_stage process openapi 220 tools/python-tests.sh openapi
-full_package_stage process browser 300 tools/python-tests.sh browser
+full_package_stage clients openapi 220 tools/python-tests.sh openapi
+full_package_stage clients browser 300 tools/python-tests.sh browser
 full_package_stage process fuzz-json 60 Rscript tests/fuzz/json.R
