@@ -11,9 +11,11 @@
 #' or environment variable. A cookie that is forged, broken, sealed with another key, or older than `max_age` is no
 #' session: `req$session` is `NULL`, and there is no error.
 #'
-#' A session lasts for `max_age` from when it was set; set it again to prolong it. The server keeps nothing of it: a
-#' client can send an old cookie again until that is over, and nothing can be taken back from a client that has it. Keep
-#' what must be taken back elsewhere, and a key to it in the session.
+#' A session lasts for `max_age` from when it was set; set it again to prolong it. With `idle` it ends before that when
+#' no request for a handler comes for so long: the engine renews its cookie with the responses of handlers.
+#'
+#' The server keeps nothing of a session: a client can send an old cookie again until that is over, and nothing can be
+#' taken back from a client that has it. Keep what must be taken back elsewhere, and a key to it in the session.
 #'
 #' @section Keys: Make one with `openssl rand -hex 32`. The first one seals, all of them open: to change keys, put a new
 #'   one before the old one, and remove the old one after `max_age`. What is said of files and variables of
@@ -26,6 +28,8 @@
 #' @param name The name of the cookie: a single string. With the prefix `__Host-` browsers take it over TLS and from
 #'   this host only.
 #' @param max_age How long a session lasts: a single number of seconds, or a time such as `"12h"`.
+#' @param idle How long a session lasts without a request: a single number of seconds, or a time such as `"30m"`; `NULL`
+#'   for as long as `max_age`.
 #' @param same_site `"Lax"`, `"Strict"` or `"None"`: whether requests that other sites cause carry the cookie.
 #' @param secure `FALSE` to have the cookie sent without TLS, too; `name` must not begin with `__Host-` or `__Secure-`
 #'   then. Browsers take secure cookies of `http://localhost`.
@@ -49,7 +53,7 @@
 #' dr_post(app, "/leave", function(req) dr_session_set(dr_redirect("/"), NULL))
 #' @export
 dr_session <- function(app, keys = NULL, file = NULL, env = NULL, name = "__Host-session", max_age = "12h",
-                       same_site = "Lax", secure = TRUE, routes = NULL) {
+                       idle = NULL, same_site = "Lax", secure = TRUE, routes = NULL) {
   check_registrar(app)
   call <- sys.call()
   check_cookie_keys(keys, "keys", call)
@@ -59,6 +63,14 @@ dr_session <- function(app, keys = NULL, file = NULL, env = NULL, name = "__Host
   check_some(list(keys, file, of_env), c("keys", "file", "env"), call)
   cookie <- check_sealed_cookie(name, max_age, secure, same_site, call)
   same_site <- check_choice(same_site, "same_site", c("Lax", "Strict", "None"))
+  if (!is.null(idle)) {
+    idle <- as_seconds(idle)
+    check_seconds(idle, "idle")
+    if (idle < 1 || idle > cookie$max_age) {
+      stop_argument("idle", "at least one second, and at most `max_age`", idle, call)
+    }
+    cookie$idle <- idle
+  }
   rule <- c(cookie, list(same_site = same_site, keys = as.list(enc2utf8(as.character(c(keys, unname(of_env)))))))
   rule <- c(rule, if (!is.null(file)) list(file = file))
   add_policy(app, list(session = rule), routes, call)

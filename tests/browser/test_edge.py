@@ -64,6 +64,11 @@ def test_a_login_is_kept_in_a_cookie(browser, picture):
         (cookie,) = one.context.cookies()
         assert cookie["name"] == "__Host-session" and cookie["httpOnly"] and cookie["secure"], cookie
         assert one.page.evaluate("document.cookie") == "", "a script of the page reads the cookie"
+        # nor with which of them, nor with which generation of the app
+        server.kill_worker()
+        server.reload()
+        one.page.reload()
+        expect(one.page.get_by_text("Hello ada!")).to_be_visible()
         # it is nobody else's
         other.page.reload()
         expect(other.page.get_by_role("button", name="Log in")).to_be_visible()

@@ -230,6 +230,32 @@ test("apps of httpuv and plumber know who asks", function() {
   }
 }, ways = 1L)
 
+test_every_worker("a session that is used is renewed, by handlers only", function(start) {
+  folder <- auth_secrets()
+  server <- start(write_app(c(
+    "app <- dr_app()",
+    "dr_get(app, '/in', function(req) dr_session_set('in', list(user = 'ada')))",
+    "dr_get(app, '/who', function(req) c('user', req$session$user))",
+    "dr_get(app, '/out', function(req) dr_session_set('out', NULL))",
+    sprintf("dr_static(app, '/files', %s)", encodeString(here, quote = "'")),
+    sprintf("dr_session(app, file = '%s', name = 's', secure = FALSE, idle = 10)", file.path(folder, "session")),
+    "app"
+  )))
+  cookie <- cookie_of(ask(server, "/in"))
+  with_cookie <- function(path) ask(server, path, "-H", paste("Cookie:", cookie))
+  # a tenth of the ten seconds
+  expect(within(function() !is.na(field(with_cookie("/who"), "set-cookie"))), "it is not renewed")
+  answer <- with_cookie("/who")
+  told <- field(answer, "set-cookie")
+  lasts <- as.numeric(sub(".*Max-Age=([0-9]+);.*", "\\1", told))
+  expect(lasts < 43200 && lasts > 40000, "its end moves: ", told)
+  expect(is.na(field(with_cookie("/files/run.R"), "set-cookie")), "a file renews it")
+  expect(is.na(field(with_cookie("/none"), "set-cookie")), "a refusal renews it")
+  expect(startsWith(field(with_cookie("/out"), "set-cookie"), "s=; Max-Age=0"), "it is renewed where it ends")
+  cookie <- cookie_of(answer)
+  expect(identical(json(with_cookie("/who")$body), c("user", "ada")), "the renewed one is another: ", answer$body)
+})
+
 test_every_worker("a session is kept with the client, and nobody can make one", function(start) {
   server <- start(auth_app(auth_secrets()))
   count <- function(cookie) ask(server, "/app/count", "-H", paste("Cookie: other=1;", cookie))

@@ -23,6 +23,10 @@ test_that("wrong arguments are named, and keys not shown", {
     expect_argument_error(dr_session(app, key, name = wrong), "`name` must be a single string of at most 64 letters")
   }
   expect_argument_error(dr_session(app, key, max_age = 0.5), "`max_age` must be at least one second")
+  for (wrong in list(0.5, "13h")) {
+    expect_argument_error(dr_session(app, key, idle = wrong), "`idle` must be at least one second, and at most")
+  }
+  expect_argument_error(dr_session(app, key, idle = "soon"), "`idle` must be a single number of seconds")
   expect_argument_error(dr_session(app, key, max_age = "2000d"), "`max_age` must be a single number of seconds")
   expect_argument_error(dr_session(app, key, same_site = "lax"), "`same_site` must be")
   expect_argument_error(dr_session(app, key, secure = FALSE), "`secure` must be TRUE when")

@@ -469,6 +469,7 @@ fn what_is_wrong_is_told_when_the_app_is_loaded() {
     let session = SessionConfig {
         name: "s".into(),
         max_age: 1.0,
+        idle: None,
         same_site: SameSite::Lax,
         secure: true,
         keys: vec!["short".into()],

@@ -15,7 +15,7 @@ use crate::edge::csrf::Csrf;
 use crate::edge::decompress::Decompress;
 use crate::edge::limits::{self, Asking, Limit};
 use crate::edge::policies::{Policies, Policy};
-use crate::edge::session::Session;
+use crate::edge::session::{Opened, Session};
 use crate::edge::{cors, counts::Charge};
 use crate::pool::Current;
 use admission::rate::{Refused, Standing};
@@ -84,6 +84,7 @@ pub fn judge(
                 terms,
                 decoding: decoding.as_ref().map_or(None, |decoding| *decoding),
                 passed: OnceLock::new(),
+                renewal: OnceLock::new(),
             };
             let covered = state.covered.get_or_init(|| covered);
             if let Some(refused) = refused {
@@ -167,15 +168,27 @@ fn charge(
 
 /// What the app keeps with the client of a request, and has got back with it.
 pub fn session(state: &State) -> Option<Vec<u8>> {
-    session_of(state)?.open(&state.head, seconds())
+    let Opened { text, renewed_until } = session_of(state)?.open(&state.head, seconds())?;
+    if let (Some(covered), Some(until)) = (state.covered.get(), renewed_until) {
+        let _ = covered.renewal.set(Box::new((text.clone(), until)));
+    }
+    Some(text)
 }
 
-/// Takes out of a response what a handler wants kept with its client, and seals it into a cookie.
+/// Takes out of a response what a handler wants kept with its client, and seals it into a cookie; or renews the one that
+/// the client has.
 ///
 /// # Errors
 /// A text for the log, when there is no session here, or it is too long.
 pub fn keep_session(state: &State, response: &mut Response) -> Result<(), String> {
-    let Some(text) = response.fields.aside.take() else { return Ok(()) };
+    let Some(text) = response.fields.aside.take() else {
+        let renewal = state.covered.get().and_then(|covered| covered.renewal.get());
+        if let (Some(renewal), Some(session)) = (renewal, session_of(state)) {
+            let (text, until) = &**renewal;
+            session.renew(text, *until, seconds(), &mut response.fields);
+        }
+        return Ok(());
+    };
     let session = session_of(state).ok_or("dr_session_set(): no dr_session() covers this path")?;
     session.keep(&text, seconds(), &mut response.fields)
 }

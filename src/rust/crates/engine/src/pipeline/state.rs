@@ -49,6 +49,8 @@ pub struct Covered {
     pub decoding: Option<Decoding>,
     /// once all of them have been asked
     pub passed: OnceLock<Passed>,
+    /// the session of its client and its end, if its cookie is to be renewed
+    pub renewal: OnceLock<Box<(Vec<u8>, u64)>>,
 }
 
 /// What policies know of a request that they let pass.
@@ -86,7 +88,8 @@ impl State {
             let passed = passed.get().map(|passed| Passed { who: passed.who.clone(), standings: Vec::new() });
             let passed = passed.map_or_else(OnceLock::new, OnceLock::from);
             let (app, route, terms) = (app.clone(), *route, terms.clone());
-            let _ = covered.set(Covered { app, route, standings: Vec::new(), terms, decoding: None, passed });
+            let renewal = OnceLock::new();
+            let _ = covered.set(Covered { app, route, standings: Vec::new(), terms, decoding: None, passed, renewal });
         }
         State {
             id: connection.server().next_id(),
