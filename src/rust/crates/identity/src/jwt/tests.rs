@@ -254,7 +254,10 @@ fn keys_of_each_kind_fit_their_own_algorithms() {
         assert_eq!(check(&with_id, &set), Ok(()), "{algorithm:?}");
         // a key in a file has no id; a token without one is tried with all
         assert_eq!((check(&with_id, &of_file), check(&token(None), &set)), (Ok(()), Ok(())), "{algorithm:?}");
-        assert_eq!(check(&token(Some("other".into())), &set), Err(Refused::UnknownKey), "{algorithm:?}");
+        // an id is compared, and nothing else
+        for id in ["other", "", "../../../../dev/null", "/etc/passwd", "' OR 1=1 --", "http://127.0.0.1/key"] {
+            assert_eq!(check(&token(Some(id.into())), &set), Err(Refused::UnknownKey), "{algorithm:?} {id}");
+        }
         for (other, _, other_public, other_jwk) in &pairs {
             if other == algorithm {
                 continue;
