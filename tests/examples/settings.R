@@ -47,7 +47,7 @@ flags_of_program <- function() {
   stats::setNames(variables, gsub("-", "_", flags))
 }
 
-# The example of a settings file on the page, as the program reads it.
+# The examples of a settings file on the page, as the program reads them.
 settings_file_problems <- function() {
   blocks <- Filter(function(block) block$info == "toml", fenced_blocks(settings_page))
   folder <- tempfile("settings-")
@@ -59,7 +59,7 @@ settings_file_problems <- function() {
     ran <- processx::run(drover::dr_cli_path(), c("serve", "none.R"), wd = folder, error_on_status = FALSE)
     ran$stderr
   }
-  said <- run(blocks[[1L]]$lines)
+  said <- paste(vapply(blocks, function(block) run(block$lines), ""), collapse = "")
   wrong <- run(sub("max_body", "max_bdoy", blocks[[1L]]$lines))
   sample <- grep("^error: drover.toml", readLines(settings_page, encoding = "UTF-8"), value = TRUE)
   c(
