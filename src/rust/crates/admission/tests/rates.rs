@@ -95,4 +95,53 @@ proptest! {
             prop_assert_eq!(rate.usage(bucket, now + 2 * window + 1), 0);
         }
     }
+
+    #[test]
+    fn what_is_given_back_was_never_taken(
+        algorithm in algorithm(),
+        capacity in 1u64..8,
+        window in 1u64..60,
+        before in prop::collection::vec((0u64..20, 1u64..4), 0..20),
+        (cost, held, after) in (1u64..4, 0u64..100, 0u64..100),
+    ) {
+        let rate = Rate::new(algorithm, capacity, window).unwrap();
+        let (mut bucket, mut now) = (Bucket::default(), 1);
+        for (pause, cost) in before {
+            now += pause;
+            bucket = rate.take(bucket, now, cost).map_or(bucket, |(taken, _)| taken);
+        }
+        let Ok((taken, _)) = rate.take(bucket, now, cost) else { return Ok(()) };
+        // what a window has taken can be given back in that one; to a token bucket, at any time
+        let later = if algorithm == Algorithm::TokenBucket { now + held } else { now };
+        let back = rate.give_back(taken, later, cost);
+        prop_assert_eq!(rate.usage(back, later + after), rate.usage(bucket, later + after));
+    }
+
+    #[test]
+    fn requests_under_way_use_a_token_bucket_and_those_given_back_do_not(
+        capacity in 1u64..8,
+        window in 1u64..60,
+        // what happens: a request begins, or ends and counts, or does not
+        steps in prop::collection::vec((prop_oneof![3 => 0u64..4, 1 => 0u64..150], 0u32..5), 1..80),
+    ) {
+        let rate = Rate::new(Algorithm::TokenBucket, capacity, window).unwrap();
+        let (mut bucket, mut now, mut under_way, mut counted) = (Bucket::default(), 1, 0, 0);
+        for (pause, step) in steps {
+            now += pause;
+            match (step, under_way) {
+                (3, 1..) => (under_way, counted) = (under_way - 1, counted + 1),
+                (4, 1..) => {
+                    under_way -= 1;
+                    bucket = rate.give_back(bucket, now, 1);
+                }
+                _ => if let Ok((taken, _)) = rate.take(bucket, now, 1) {
+                    under_way += 1;
+                    bucket = taken;
+                },
+            }
+            let both = (under_way + counted) * window;
+            prop_assert!(both <= capacity * window + capacity * (now - 1), "more than ever was there");
+            prop_assert!(rate.usage(bucket, now) <= both, "what was given back counts");
+        }
+    }
 }

@@ -92,11 +92,16 @@ impl Rate {
         if self.used(&bucket, now) + cost * self.window > self.all() {
             return Err(Refused { standing: self.standing(&bucket, now), retry: self.retry(&bucket, now, cost) });
         }
-        bucket.current += match self.algorithm {
-            Algorithm::TokenBucket => cost * self.window,
-            _ => cost,
-        };
+        bucket.current += self.counted(cost);
         Ok((bucket, self.standing(&bucket, now)))
+    }
+
+    /// What a bucket comes to at `now` when a request of this `cost` is not to count after all. It was taken before: in
+    /// the same window, unless tokens are counted. A bucket of which nothing is used stays so.
+    pub fn give_back(&self, bucket: Bucket, now: u64, cost: u64) -> Bucket {
+        let mut bucket = self.at(bucket, now);
+        bucket.current = bucket.current.saturating_sub(self.counted(cost.min(self.capacity)));
+        bucket
     }
 
     /// How a client stands at `now` whose request is not counted.
@@ -107,6 +112,14 @@ impl Rate {
     /// How much of a bucket is used at `now`, in parts of a request: 0 for one that is as good as new.
     pub fn usage(&self, bucket: Bucket, now: u64) -> u64 {
         self.used(&self.at(bucket, now), now)
+    }
+
+    /// What a bucket counts for a request of this cost.
+    fn counted(&self, cost: u64) -> u64 {
+        match self.algorithm {
+            Algorithm::TokenBucket => cost * self.window,
+            _ => cost,
+        }
     }
 
     /// The capacity, in parts of a request.
