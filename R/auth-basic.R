@@ -10,8 +10,18 @@
 #'
 #' A right password is looked at once, which takes tens of milliseconds, and remembered by a keyed hash: further
 #' requests with it take microseconds. Wrong ones are looked at each time, on threads of their own; two at a time, and
-#' 64 may wait. What comes then gets 503. Limit how many a client may guess: `dr_rate_limit(key = "address")` counts
-#' before a password is looked at.
+#' 64 may wait. What comes then gets 503.
+#'
+#' @section Guesses: One address may send `max_failures` wrong passwords at once, and then one every
+#'   60 / `max_failures` seconds. Further ones get 429 with `Retry-After`, as from [dr_rate_limit()], and are not looked
+#'   at: that holds for right ones as well, unless they are remembered. A password counts while it is being looked at,
+#'   so that many at once are no more than one after the other, and afterwards if it was wrong. Requests without
+#'   credentials do not count, nor do credentials that cannot be read: all of them get 401.
+#'
+#'   The address is the one that limits count by, with `key = "address"`: of IPv6 its first 64 bits, and behind a proxy
+#'   the client's only if the proxy is one of `trusted_proxies`, see [dr_serve()]. Otherwise all clients of the proxy
+#'   share one bound. [dr_reload()] keeps the counts if this is registered as before. 65,536 addresses are counted, in
+#'   2 MB; of more, those are forgotten first that have sent the fewest.
 #'
 #' @section Several ways: Those that are registered for the same paths, such as `dr_auth_basic(app)` and
 #'   `dr_auth_jwt(app, ...)`, are alternatives: a request has to satisfy one of them. Of those for other paths the
@@ -33,6 +43,8 @@
 #'   refused all the same.
 #' @param routes Paths below which it holds: a character vector, such as `"/admin"`, with placeholders as in [dr_get()];
 #'   `NULL` for all paths of the app.
+#' @param max_failures How many wrong passwords one address may send within a minute: a single integer in 1..100000000,
+#'   or `Inf` for any number.
 #' @returns `app`, invisibly; it is changed in place.
 #' @section Errors: `drover_error_argument` when an argument is not as described. What is wrong within a file is an
 #'   error when the server starts.
@@ -41,9 +53,9 @@
 #' app <- dr_app()
 #' dr_get(app, "/admin/users", function(req) list(hello = req$auth$user))
 #' dr_auth_basic(app, c(ada = dr_password_hash("correct horse")), routes = "/admin")
-#' dr_rate_limit(app, 10, "1m", routes = "/admin", key = "address", scope = "global")
 #' @export
-dr_auth_basic <- function(app, users = NULL, file = NULL, realm = "restricted", optional = FALSE, routes = NULL) {
+dr_auth_basic <- function(app, users = NULL, file = NULL, realm = "restricted", optional = FALSE, routes = NULL,
+                          max_failures = 10) {
   check_registrar(app)
   call <- sys.call()
   right <- "hashes of passwords, as dr_password_hash() makes them, by names without \":\""
@@ -51,6 +63,9 @@ dr_auth_basic <- function(app, users = NULL, file = NULL, realm = "restricted", 
   users <- check_named(users, "users", right, fits, call)
   file <- check_secret_file(file, call)
   check_some(list(users, file), c("users", "file"), call)
-  by <- c(list(users = users), if (!is.null(file)) list(file = file))
+  is_bounded <- !identical(max_failures, Inf)
+  if (is_bounded) check_count(max_failures, "max_failures", max = 1e8, call = call, or = ", or Inf")
+  bound <- if (is_bounded) list(max_failures = max_failures)
+  by <- c(list(users = users), if (!is.null(file)) list(file = file), bound)
   add_auth(app, list(basic = by), realm, optional, routes, call)
 }

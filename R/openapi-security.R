@@ -29,6 +29,9 @@ guards_of <- function(policies, operations) {
     if (any(vapply(auth[group], function(policy) length(policy$rule$auth$by$jwt$scopes) > 0L, NA))) {
       add(here, "Forbidden")
     }
+    if (any(vapply(auth[group], function(policy) !is.null(policy$rule$auth$by$basic$max_failures), NA))) {
+      add(here, "TooManyRequests")
+    }
   }
   list(schemes = some(schemes$schemes), security = security, errors = errors)
 }

@@ -12,7 +12,7 @@ auth_secrets <- function() {
   folder
 }
 
-auth_app <- function(folder, version = "1") {
+auth_app <- function(folder, version = "1", max_failures = 10) {
   file <- function(name) encodeString(file.path(folder, name), quote = "'")
   write_app(c(
     "app <- dr_app()",
@@ -26,7 +26,8 @@ auth_app <- function(folder, version = "1") {
     "told <- function(conn) dr_text(conn$request$auth$user, 418L)",
     "dr_ws(app, '/bearer/ws', function(conn, msg) NULL, on_connect = told)",
     sprintf("dr_static(app, '/bearer/files', %s)", encodeString(here, quote = "'")),
-    sprintf("dr_auth_basic(app, file = %s, routes = '/basic')", file("users")),
+    "dr_ws(app, '/basic/ws', function(conn, msg) NULL, on_connect = told)",
+    sprintf("dr_auth_basic(app, file = %s, routes = '/basic', max_failures = %s)", file("users"), max_failures),
     sprintf("dr_auth_bearer(app, file = %s, routes = '/bearer')", file("tokens")),
     "dr_auth_key(app, c(partner = 'key-of-the-partner-0123'), routes = '/key')",
     "dr_auth_key(app, c(partner = 'key-of-the-partner-0123'), routes = '/free', optional = TRUE)",
@@ -65,6 +66,10 @@ hs256 <- function(claims, header = "{\"alg\":\"HS256\"}", secret = strrep("01234
 }
 
 bearer <- function(token) c("-H", paste("Authorization: Bearer", token))
+
+# What opens a WebSocket.
+upgrade <- c("-H", "Connection: Upgrade", "-H", "Upgrade: websocket", "-H", "Sec-WebSocket-Version: 13", "-H",
+  "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
 
 right_claims <- "{\"iss\":\"me\",\"aud\":\"app\",\"sub\":\"ann\",\"exp\":9999999999,\"scope\":\"read\",\"n\":[1,2]}"
 
@@ -107,8 +112,6 @@ test_every_worker("only those who may get to a handler, which reads who it is", 
 
 test_every_worker("files and WebSockets are for those who may as well", function(start) {
   server <- start(auth_app(auth_secrets()))
-  upgrade <- c("-H", "Connection: Upgrade", "-H", "Upgrade: websocket", "-H", "Sec-WebSocket-Version: 13", "-H",
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
   right <- bearer("token-of-the-ci-0123456789")
   for (case in list(list("/app/bearer/files/run.R", character(), "200"), list("/app/bearer/ws", upgrade, "418"))) {
     expect(ask(server, case[[1L]], case[[2L]])$status == "401", case[[1L]], " is for all")
@@ -366,7 +369,7 @@ test_every_worker("a cache keeps nothing of somebody known for others", function
 })
 
 test("guesses of passwords keep nobody else waiting, and few may wait", function() {
-  server <- serve(auth_app(auth_secrets()), workers = 1L, threads = 1L)
+  server <- serve(auth_app(auth_secrets(), max_failures = Inf), workers = 1L, threads = 1L)
   # one client with many connections: each waits for its answer
   guesses <- start_client("curl", c("-sZ", "--parallel-immediate", "--parallel-max", "120", "-u", "ada:guess", "-o",
     "/dev/null", "-w", "%{http_code}\\n", paste0(server$url, "/app/basic/who?[1-120]")), stdout = "|")
@@ -381,6 +384,23 @@ test("guesses of passwords keep nobody else waiting, and few may wait", function
   # two are looked at and 64 wait when the others come
   expect(statuses[["401"]] >= 64, "only ", statuses[["401"]], " were looked at")
   expect(answered > 1, answered, " others were answered before the last guess")
+})
+
+test_every_worker("wrong passwords of an address are looked at up to a bound, on whatever path", function(start) {
+  server <- start(auth_app(auth_secrets(), max_failures = 2))
+  ran <- file.path(server$marks, "ran")
+  guess <- function(path, ...) ask(server, paste0("/app/basic/", path), "-u", "ada:guess", ...)
+  expect(ask(server, "/app/basic/who", "-u", "ada:correct horse")$status == "200", "the right one is refused")
+  unlink(ran)
+  expect(guess("ws", upgrade)$status == "401", "a guess opens a WebSocket")
+  expect(guess("nothing")$status == "401", "a guess learns of a path")
+  for (refused in list(guess("who"), guess("ws", upgrade), guess("nothing", "--http2-prior-knowledge"))) {
+    expect(refused$status == "429", "a third guess: ", refused$status)
+    expect(field(refused, "retry-after") %in% 1:30, "it is told to come back after ", field(refused, "retry-after"))
+  }
+  expect(!file.exists(ran), "R has heard of a guess")
+  expect(ask(server, "/app/basic/who", "-u", "ada:correct horse")$status == "200", "whoever is known is kept out")
+  expect(ask(server, "/app/key/who", "-H", "X-Api-Key: x")$status == "401", "a key is no password")
 })
 
 test("what is wrong with secrets is told before a server listens, and an app that was right goes on", function() {

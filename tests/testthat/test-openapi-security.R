@@ -43,6 +43,15 @@ test_that("scopes, limits and guards have their errors", {
   expect_false(is.null(paths$post$responses[["403"]]))
 })
 
+test_that("where passwords are guessed, clients are told that they may have to wait", {
+  responses <- function(...) {
+    app <- dr_auth_basic(dr_get(dr_app(), "/a", identity), c(ada = dr_password_hash("secret")), ...)
+    names(dr_openapi(app)$paths[[1L]]$get$responses)
+  }
+  expect_identical(responses(), c("200", "401", "429", "default"))
+  expect_identical(responses(max_failures = Inf), c("200", "401", "default"))
+})
+
 test_that("schemes of the same kind that differ have names of their own", {
   app <- dr_get(dr_get(dr_app(), "/a", identity), "/b", identity)
   dr_auth_bearer(app, token, realm = "one", routes = "/a")

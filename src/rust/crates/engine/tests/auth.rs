@@ -59,7 +59,11 @@ fn optional(policy: PolicyConfig) -> PolicyConfig {
 }
 
 fn basic() -> SchemeConfig {
-    SchemeConfig::Basic(BasicConfig { users: vec![named("ann", QUICK), named("bob", QUICK)], file: None })
+    SchemeConfig::Basic(BasicConfig { users: vec![named("ann", QUICK), named("bob", QUICK)], ..BasicConfig::default() })
+}
+
+fn bounded(max_failures: f64, users: Vec<NamedConfig>) -> SchemeConfig {
+    SchemeConfig::Basic(BasicConfig { users, max_failures: Some(max_failures), ..BasicConfig::default() })
 }
 
 fn tokens() -> TokensConfig {
@@ -277,6 +281,79 @@ fn guesses_count_before_they_are_looked_at() {
 }
 
 #[test]
+fn an_address_has_few_wrong_passwords_looked_at() {
+    let users = vec![named("ann", QUICK), named("bob", QUICK)];
+    let service = serve(|_| vec![auth("", bounded(2.0, users)), auth("", key())]);
+    let status = |fields: &str| status(&service, "GET /hello", fields);
+    let (ann, bob) = (password("ann", "password"), password("bob", "password"));
+    // none of these is a password to be looked at
+    let others = ["", "Authorization: Basic *\r\n", "Authorization: Bearer x\r\n", "X-Api-Key: x\r\n"];
+    assert_eq!(others.map(status), ["401"; 4]);
+    assert_eq!(status(&ann), "200");
+    // the second is of a name that nobody has
+    assert_eq!(status(&password("ann", "guess")), "401");
+    assert_eq!(status(&password("eve", "guess")), "401");
+    for line in ["GET /hello", "POST /hello/x", "GET /files/a.txt", "GET /nothing"] {
+        let refused = ask(&service, line, &password("ann", "guess"));
+        assert_eq!(status_of(&refused), "429", "{line}");
+        let retry: u64 = value(&refused, "retry-after").unwrap().parse().unwrap();
+        assert!((1..=30).contains(&retry), "{retry}");
+        assert_eq!((value(&refused, "www-authenticate"), value(&refused, "cache-control")), (None, Some("no-store")));
+    }
+    // a right one that is remembered is not looked at again, another one has to wait
+    assert_eq!((status(&ann), status(&bob), status(CI)), ("200".into(), "429".into(), "200".into()));
+    assert_eq!(others.map(status), ["401"; 4]);
+}
+
+#[test]
+fn right_passwords_use_up_no_guesses() {
+    let names: Vec<_> = (0..30).map(|n| format!("user{n}")).collect();
+    let users = names.iter().map(|name| named(name, QUICK)).collect();
+    let service = serve(|_| vec![auth("", bounded(1.0, users))]);
+    for name in &names {
+        assert_eq!(status(&service, "GET /hello", &password(name, "password")), "200", "{name}");
+    }
+    for right in ["401", "429"] {
+        assert_eq!(status(&service, "GET /hello", &password("user1", "guess")), right);
+    }
+}
+
+#[test]
+fn guesses_sent_at_once_are_no_more_than_one_after_the_other() {
+    // for as long as it takes by default, so that all of them are here before one is found to be wrong
+    let users = vec![named("ann", &identity::hash_password("password").unwrap())];
+    let service = serve(|_| vec![auth("", bounded(3.0, users))]);
+    let mut clients: Vec<_> = (0..64).map(|_| service.connect()).collect();
+    let guess = format!("GET /hello HTTP/1.1\r\nHost: a\r\n{}\r\n", password("ann", "guess"));
+    for client in &mut clients {
+        service::send(client, &guess);
+    }
+    let answers: Vec<_> = clients.iter_mut().map(service::answer).collect();
+    let with =
+        |status: &str| answers.iter().filter(|answer| answer.starts_with(&format!("HTTP/1.1 {status} "))).count();
+    assert_eq!((with("401"), with("429")), (3, 61));
+}
+
+#[test]
+fn wrong_passwords_count_on_when_the_app_is_loaded_anew() {
+    let policies = |max_failures| {
+        vec![auth("", key()), auth("", bounded(max_failures, vec![named("ann", QUICK)])), auth("/x", key())]
+    };
+    let service = serve(|_| policies(2.0));
+    let guess = || status(&service, "GET /hello", &password("ann", "guess"));
+    assert_eq!([(); 3].map(|()| guess()), ["401", "401", "429"]);
+    for (generation, max_failures, right) in [(3, 2.0, "429"), (4, 1.0, "401")] {
+        let mut all = policies(max_failures);
+        // it has another place now
+        all.rotate_left(2);
+        let app = AppConfig { policies: all, ..AppConfig::default() };
+        service.server.pool().add_generation(generation, &app, Some(Arc::new(Fake))).unwrap();
+        service.server.pool().switch_to(generation);
+        assert_eq!(guess(), right, "{max_failures}");
+    }
+}
+
+#[test]
 fn limits_on_somebody_count_when_it_is_known_who_that_is() {
     for (policies, one, other) in [
         (
@@ -447,7 +524,7 @@ fn what_is_wrong_is_told_when_the_app_is_loaded() {
         std::fs::write(&path, text).unwrap();
         path
     };
-    let users = |text: &str| SchemeConfig::Basic(BasicConfig { users: vec![], file: Some(file(text)) });
+    let users = |text: &str| SchemeConfig::Basic(BasicConfig { file: Some(file(text)), ..BasicConfig::default() });
     let bearers = |text: &str| SchemeConfig::Bearer(TokensConfig { file: Some(file(text)), ..TokensConfig::default() });
     let keys = |text: &str| jwt(folder, |jwt| jwt.files = vec![file(text)]);
     for (by, why) in [
@@ -460,11 +537,12 @@ fn what_is_wrong_is_told_when_the_app_is_loaded() {
         (keys("-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"), "7.txt: it is no public key in PEM"),
         (jwt(folder, |jwt| jwt.algorithms = vec!["none".into()]), "\"none\" is no algorithm of these"),
         (jwt(folder, |jwt| jwt.secret = Some("short".into())), "must have at least 32 bytes"),
+        (bounded(0.0, vec![named("ann", QUICK)]), "dr_auth_basic(): max_failures: capacity must be in 1..100000000"),
     ] {
         let told = tell(auth("", by));
         assert!(told.contains(why), "{why}: {told}");
     }
-    let gone = SchemeConfig::Basic(BasicConfig { users: vec![], file: Some(folder.join("none")) });
+    let gone = SchemeConfig::Basic(BasicConfig { file: Some(folder.join("none")), ..BasicConfig::default() });
     assert!(tell(auth("", gone)).contains("No such file"));
     let session = SessionConfig {
         name: "s".into(),

@@ -28,6 +28,9 @@ pub type Standings = SmallVec<[Result<Standing, Refused>; 2]>;
 pub trait Store: Send + Sync + fmt::Debug {
     /// Counts a request by all of these limits, or by none when one of them refuses it. `now` is in ms.
     fn admit(&self, charges: &[Charge], now: u64) -> Standings;
+
+    /// Takes back a charge that was admitted, within its window.
+    fn give_back(&self, charge: &Charge, now: u64);
 }
 
 /// The keys that a limit can tell apart. More of them share what is there: see `admission::rate::Buckets`.
@@ -79,7 +82,7 @@ impl Table {
     }
 }
 
-/// The counts of this server.
+/// The counts of some limits of this server.
 #[derive(Debug, Default)]
 pub struct Memory(Vec<Arc<Table>>);
 
@@ -123,6 +126,12 @@ impl Store for Memory {
         }
         standings
     }
+
+    fn give_back(&self, Charge { limit, rate, key, cost }: &Charge, now: u64) {
+        let mut buckets = self.0[*limit].lock(*key);
+        let bucket = rate.give_back(buckets.get(*key), now, *cost);
+        buckets.put(*key, bucket, rate, now);
+    }
 }
 
 #[cfg(test)]
@@ -158,6 +167,16 @@ mod tests {
         for left in [true, true, true, false] {
             assert_eq!(passes(&memory, &[wide]), left);
         }
+    }
+
+    #[test]
+    fn a_charge_is_given_back_to_its_own_bucket() {
+        let memory = memory(2);
+        let all = [(0, 1, 1), (0, 1, 2), (1, 1, 1)];
+        assert_eq!(all.map(|charge| passes(&memory, &[charge])), [true; 3]);
+        memory.give_back(&Charge { limit: 0, rate: rate(1), key: 1, cost: 1 }, 1000);
+        assert_eq!(all.map(|charge| passes(&memory, &[charge])), [true, false, false]);
+        assert_eq!(all.map(|charge| passes(&memory, &[charge])), [false; 3]);
     }
 
     #[test]

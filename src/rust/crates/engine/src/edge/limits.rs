@@ -169,9 +169,15 @@ impl Limit {
 
     /// The refusal of a request that the client may send again after `retry` ms.
     pub fn refusal(&self, retry: u64) -> Failure {
-        Failure { because: self.because.clone(), ..Failure::new(StatusCode::TOO_MANY_REQUESTS, "") }
-            .with(&RETRY_AFTER, HeaderValue::from(seconds(retry).max(1)))
+        refusal(&self.because, retry)
     }
+}
+
+/// The refusal of a request that is over a limit, whose name is for the log: the client may send it again after `retry`
+/// ms.
+pub fn refusal(because: &str, retry: u64) -> Failure {
+    Failure { because: because.to_owned(), ..Failure::new(StatusCode::TOO_MANY_REQUESTS, "") }
+        .with(&RETRY_AFTER, HeaderValue::from(seconds(retry).max(1)))
 }
 
 /// What clients and the log call a limit.

@@ -120,17 +120,39 @@ pub struct Policies {
     of_routes: Vec<Box<[Entry]>>,
     /// the same for requests that no route takes
     of_others: Box<[Entry]>,
-    /// the limits among the rules: their indices, and as they were registered
-    limits: Vec<(usize, PolicyConfig)>,
+    /// the limits among the rules: their indices
+    limits: Vec<usize>,
+    /// of the limits
     counts: Memory,
+    tables: Tables,
     /// those that have paths of their own
     logins: Vec<Arc<Oidc>>,
     fetched: Fetched,
 }
 
+/// What policies count in, and how those were registered.
+#[derive(Debug, Default)]
+struct Tables(Vec<(PolicyConfig, Arc<Table>)>);
+
+impl Tables {
+    /// One more, for a policy that was registered like this: that of the app `before`, if there is one, whose counts go
+    /// on. Of several policies that are the same, each has its own.
+    fn add(&mut self, config: PolicyConfig, of_clients: bool, before: Option<&Tables>) -> Arc<Table> {
+        let nth = self.of(&config).count();
+        let known = before.and_then(|before| before.of(&config).nth(nth)).cloned();
+        let table = known.unwrap_or_else(|| Arc::new(Table::new(of_clients)));
+        self.0.push((config, table.clone()));
+        table
+    }
+
+    fn of<'a>(&'a self, config: &'a PolicyConfig) -> impl Iterator<Item = &'a Arc<Table>> {
+        self.0.iter().filter(move |(other, _)| other == config).map(|(_, table)| table)
+    }
+}
+
 impl Policies {
-    /// Those of an app with these routes: names, which no two have, and patterns. Limits that are what they were go on
-    /// counting where the app that was served before stopped, and what it has fetched of identity providers is not
+    /// Those of an app with these routes: names, which no two have, and patterns. Policies that count and are what they
+    /// were go on where the app that was served before stopped, and what it has fetched of identity providers is not
     /// fetched again; `log` is for what becomes of that later.
     ///
     /// # Errors
@@ -145,8 +167,9 @@ impl Policies {
         if configs.is_empty() {
             return Ok(Policies::default());
         }
-        let (mut fetched, mut logins) = (Fetched::default(), Vec::<Arc<Oidc>>::new());
-        let (mut rules, mut limits, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut fetched, mut logins, mut tables) = (Fetched::default(), Vec::<Arc<Oidc>>::new(), Tables::default());
+        let (mut rules, mut limits, mut counts) = (Vec::new(), Vec::new(), Vec::new());
+        let tables_before = before.map(|before| &before.tables);
         for (at, config) in configs.iter().enumerate() {
             let policy = match &config.rule {
                 RuleConfig::Auth(_) => {
@@ -156,7 +179,12 @@ impl Policies {
                         continue;
                     }
                     let before = before.map(|before| &before.fetched);
-                    let auth = Auth::new(&all, &mut Fetching { own: &mut fetched, before, log })?;
+                    // alternatives have the same routes
+                    let table = |auth: &AuthConfig| {
+                        let rule = RuleConfig::Auth(auth.clone());
+                        tables.add(PolicyConfig { routes: config.routes.clone(), rule }, true, tables_before)
+                    };
+                    let auth = Auth::new(&all, &mut Fetching { own: &mut fetched, before, log }, table)?;
                     for login in auth.logins() {
                         if logins.iter().any(|other| other.path() == login.path()) {
                             return Err(format!("dr_auth_oidc(): two logins have the path {}", login.path()));
@@ -184,13 +212,10 @@ impl Policies {
                     Policy::Decompress(Decompress::new(decompress).map_err(|e| format!("decompress: {e}"))?)
                 }
                 RuleConfig::RateLimit(limit) => {
-                    // of several that are the same, each has its own
-                    let nth = limits.iter().filter(|(_, other)| other == config).count();
-                    let known = before.and_then(|before| before.table_of(config, nth)).cloned();
-                    let table = known.unwrap_or_else(|| Arc::new(Table::new(limit.key != Key::None)));
-                    limits.push((rules.len(), config.clone()));
-                    tables.push(table.clone());
-                    let limit = Limit::new(limit, tables.len() - 1, table, routes);
+                    let table = tables.add(config.clone(), limit.key != Key::None, tables_before);
+                    limits.push(rules.len());
+                    counts.push(table.clone());
+                    let limit = Limit::new(limit, counts.len() - 1, table, routes);
                     Policy::Limit(limit.map_err(|e| format!("rate_limit: {e}"))?)
                 }
             };
@@ -201,23 +226,17 @@ impl Policies {
         // of any path, the same can be told as of a route that takes all
         let all = Pattern::parse("/*").map_err(|e| e.to_string())?;
         let of_others = entries(&rules, |rule| rule.prefixes.reach(&all));
-        Ok(Policies { rules, of_routes, of_others, limits, counts: Memory::new(tables), logins, fetched })
+        Ok(Policies { rules, of_routes, of_others, limits, counts: Memory::new(counts), tables, logins, fetched })
     }
 
-    /// The counts of the nth limit that was registered like this.
-    fn table_of(&self, config: &PolicyConfig, nth: usize) -> Option<&Arc<Table>> {
-        let same = self.limits.iter().enumerate().filter(|(_, (_, other))| other == config);
-        same.map(|(number, _)| self.counts.table(number)).nth(nth)
-    }
-
-    /// Where requests are counted.
+    /// Where requests are counted by limits.
     pub fn store(&self) -> &dyn Store {
         &self.counts
     }
 
     /// The limit of a number.
     pub fn limit(&self, number: usize) -> Option<&Limit> {
-        match &self.rules.get(self.limits.get(number)?.0)?.policy {
+        match &self.rules.get(*self.limits.get(number)?)?.policy {
             Policy::Limit(limit) => Some(limit),
             _ => None,
         }

@@ -103,7 +103,7 @@ pub fn judge(
         (Some((login, place)), ..) => login.answer(place, head, state.is_https(), heard, seconds())?,
         (None, None, _) => Verdict::Passes(None),
         (None, Some(auth), Some(heard)) => Verdict::Passes(Some(auth.decide(heard)?)),
-        (None, Some(auth), None) => auth.judge(head, state.is_https(), seconds())?,
+        (None, Some(auth), None) => auth.judge(head, state.client(), state.is_https(), seconds())?,
     };
     let who = match verdict {
         Verdict::Passes(who) => who,

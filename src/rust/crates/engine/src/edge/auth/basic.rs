@@ -1,10 +1,13 @@
 //! Names and passwords. A password that was right is remembered by a keyed hash, as finding out takes tens of
-//! milliseconds; a wrong one is found out each time, with a bound on how many at a time: see `question`.
+//! milliseconds; a wrong one is found out each time, with a bound on how many at a time, see `question`, and on how many
+//! of one address, see `guesses`.
 
 use super::config::BasicConfig;
 use super::files::read_text;
+use super::guesses::Guesses;
 use super::question::{Heard, Question, HASHING};
 use super::{Said, Sent};
+use crate::edge::counts::Table;
 use http::StatusCode;
 use httpd::Failure;
 use identity::{credentials, verify_password, Remembered, Scheme, Users, Who};
@@ -18,14 +21,16 @@ const REMEMBERED: usize = 4096;
 pub struct Basic {
     users: Users,
     known: Arc<Remembered<Arc<Who>>>,
+    /// `None` where any number may be wrong
+    guesses: Option<Guesses>,
 }
 
 impl Basic {
-    /// Of this configuration.
+    /// Of this configuration, with a table that wrong passwords are counted in.
     ///
     /// # Errors
-    /// A text that says what is wrong with a user, or with the file.
-    pub fn new(config: &BasicConfig) -> Result<Self, String> {
+    /// A text that says what is wrong with a user, with the file, or with the bound.
+    pub fn new(config: &BasicConfig, table: impl FnOnce() -> Arc<Table>) -> Result<Self, String> {
         let text = config.file.as_deref().map(read_text).transpose()?.unwrap_or_default();
         let of_file = |e: String| match &config.file {
             Some(file) => format!("{}: {e}", file.display()),
@@ -33,7 +38,8 @@ impl Basic {
         };
         let own = config.users.iter().map(|user| (user.name.as_str(), user.value.as_str()));
         let users = Users::new(own.chain(Users::read_lines(&text).map_err(of_file)?))?;
-        Ok(Basic { users, known: Arc::new(Remembered::new(REMEMBERED)) })
+        let guesses = config.max_failures.map(|most| Guesses::new(most, table())).transpose()?;
+        Ok(Basic { users, known: Arc::new(Remembered::new(REMEMBERED)), guesses })
     }
 
     pub(super) fn judge(&self, sent: &Sent<'_>) -> Said {
@@ -46,10 +52,19 @@ impl Basic {
         if let Some(who) = self.known.get(&trace) {
             return Said::Is(who);
         }
+        // `None` where guesses are not counted
+        let begun = self.guesses.as_ref().map(|guesses| guesses.begin(sent.client.address.client()));
+        let guess = match begun.transpose() {
+            Ok(guess) => guess,
+            Err(refusal) => return Said::Refused(refusal),
+        };
         let (known, hash) = (self.known.clone(), hash.to_owned());
         let question = Question::ask(&HASHING, move || {
             // for unknown names, too: the time it takes must not tell a client which names exist
             if !verify_password(&password, &hash) || !exists {
+                if let Some(guess) = guess {
+                    guess.was_wrong();
+                }
                 return Heard::Nothing;
             }
             let who = Arc::new(Who::named(Scheme::Basic, &name));

@@ -66,6 +66,9 @@ pub struct BasicConfig {
     /// and in a file
     #[serde(default)]
     pub file: Option<PathBuf>,
+    /// wrong passwords that one address may send within a minute; `None` for any number
+    #[serde(default)]
+    pub max_failures: Option<f64>,
 }
 
 /// Tokens.

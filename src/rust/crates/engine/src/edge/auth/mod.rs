@@ -1,7 +1,8 @@
 //! Authentication: the policies that let in only clients that say and prove their identity. `config` is what an app has
 //! registered; `basic`, `tokens`, `jwt` and `oidc` are the ways to authenticate, `question` what takes long to find
-//! out, `challenge` the response to refused clients, `files` the source of secrets, `jwks` sets of keys at an address,
-//! which `edge/fetch.rs` fetches, and `fetched` all that was. The crate `identity` decides which credentials are right.
+//! out, `guesses` the bound on wrong passwords, `challenge` the response to refused clients, `files` the source of
+//! secrets, `jwks` sets of keys at an address, which `edge/fetch.rs` fetches, and `fetched` all that was. The crate
+//! `identity` decides which credentials are right.
 //!
 //! Policies that cover the same paths are alternatives: a request has to satisfy one of them.
 
@@ -10,6 +11,7 @@ mod challenge;
 pub mod config;
 mod fetched;
 mod files;
+mod guesses;
 mod jwks;
 mod jwt;
 mod oidc;
@@ -21,13 +23,14 @@ pub(super) use files::{read_keys, read_text};
 pub use oidc::{Oidc, Place};
 pub use question::{Heard, Question};
 
+use crate::edge::counts::Table;
 use crate::edge::navigation::is_navigation;
 use basic::Basic;
 use challenge::Challenge;
 use config::{AuthConfig, SchemeConfig};
 use http::header::{AUTHORIZATION, COOKIE, VARY};
 use http::StatusCode;
-use httpd::{Failure, Head, Response, ResponseFields};
+use httpd::{Client, Failure, Head, Response, ResponseFields};
 use identity::Who;
 use jwt::Jwt;
 use std::sync::Arc;
@@ -74,15 +77,16 @@ pub enum Verdict {
     Answer(Response),
 }
 
-/// What a request sends, of which there may be one each.
+/// What a request sends, of which there may be one each, and whom it is from.
 struct Sent<'h> {
     head: &'h Head,
+    client: &'h Client,
     /// `Authorization`: its scheme, and what follows
     authorization: Option<(&'h [u8], &'h [u8])>,
 }
 
 impl<'h> Sent<'h> {
-    fn of(head: &'h Head) -> Result<Self, Failure> {
+    fn of(head: &'h Head, client: &'h Client) -> Result<Self, Failure> {
         let mut all = head.fields.all(&AUTHORIZATION);
         let authorization = all.next().map(|value| {
             let end = value.iter().position(|&b| b == b' ').unwrap_or(value.len());
@@ -90,7 +94,7 @@ impl<'h> Sent<'h> {
         });
         match all.next() {
             Some(_) => Err(Failure::new(StatusCode::BAD_REQUEST, "repeated Authorization")),
-            None => Ok(Sent { head, authorization }),
+            None => Ok(Sent { head, client, authorization }),
         }
     }
 
@@ -102,15 +106,19 @@ impl<'h> Sent<'h> {
 }
 
 impl Auth {
-    /// Of these, which cover the same paths.
+    /// Of these, which cover the same paths. `table` has the place where one of them counts.
     ///
     /// # Errors
     /// A text that says which is wrong, and why: also when a file cannot be read.
-    pub fn new(configs: &[&AuthConfig], fetching: &mut Fetching<'_>) -> Result<Self, String> {
+    pub fn new(
+        configs: &[&AuthConfig],
+        fetching: &mut Fetching<'_>,
+        mut table: impl FnMut(&AuthConfig) -> Arc<Table>,
+    ) -> Result<Self, String> {
         let mut way = |config: &&AuthConfig| {
             let named = |e: String| format!("{}: {e}", config.by.function());
             match &config.by {
-                SchemeConfig::Basic(basic) => Basic::new(basic).map(Way::Basic).map_err(named),
+                SchemeConfig::Basic(basic) => Basic::new(basic, || table(config)).map(Way::Basic).map_err(named),
                 SchemeConfig::Bearer(tokens) => Tokens::of_bearers(tokens).map(Way::Tokens).map_err(named),
                 SchemeConfig::Key(keys) => Tokens::of_keys(keys).map(Way::Tokens).map_err(named),
                 SchemeConfig::Jwt(jwt) => {
@@ -136,12 +144,12 @@ impl Auth {
         })
     }
 
-    /// Whether a request may pass, which came over TLS if it is `https`. `now` is in seconds since 1970.
+    /// Whether a request of this client may pass, which came over TLS if it is `https`. `now` is in seconds since 1970.
     ///
     /// # Errors
     /// When it may not.
-    pub fn judge(&self, head: &Head, https: bool, now: u64) -> Result<Verdict, Failure> {
-        let sent = Sent::of(head)?;
+    pub fn judge(&self, head: &Head, client: &Client, https: bool, now: u64) -> Result<Verdict, Failure> {
+        let sent = Sent::of(head, client)?;
         let mut wrong = None;
         for way in &self.ways {
             let said = match way {
