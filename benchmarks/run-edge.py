@@ -17,7 +17,8 @@ b64 = lambda data: base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 JWT = b64(b'{"alg":"HS256"}') + "." + b64(b'{"iss":"me","aud":"app","sub":"ada","exp":9999999999}')
 JWT += "." + b64(hmac.new(b"s" * 64, JWT.encode(), hashlib.sha256).digest())
 AUTH = 'wrk.headers["Authorization"] = "%s"\n'
-BASIC, BEARER = AUTH % ("Basic " + base64.b64encode(b"one:password").decode()), AUTH % ("Bearer " + JWT)
+basic = lambda password: AUTH % ("Basic " + base64.b64encode(b"one:" + password).decode())
+BASIC, GUESS, BEARER = basic(b"password"), basic(b"guess"), AUTH % ("Bearer " + JWT)
 KEY = 'wrk.headers["X-Api-Key"] = "%s"\n'
 ORIGIN = 'wrk.headers["Origin"] = "https://app.example"\n'
 PREFLIGHT = ORIGIN + 'wrk.method = "OPTIONS"\nwrk.headers["Access-Control-Request-Method"] = "PUT"\n'
@@ -32,7 +33,8 @@ CASES = [
     ("static, limit by address", "/limit/f/a.txt", ""), ("static, cors, Origin", "/cors/f/a.txt", ORIGIN),
     ("static, headers", "/headers/f/a.txt", ""), ("static, all", "/all/f/a.txt", ""),
     ("401, no key", "/key/f/a.txt", ""), ("401, wrong key", "/key/f/a.txt", KEY % ("x" * 32)),
-    ("401, no password", "/basic/f/a.txt", ""), ("401, no JWT", "/jwt/f/a.txt", ""),
+    ("401, no password", "/basic/f/a.txt", ""), ("429, wrong password", "/guessed/f/a.txt", GUESS),
+    ("401, no JWT", "/jwt/f/a.txt", ""),
     ("401, wrong JWT", "/jwt/f/a.txt", BEARER[:-6] + 'xxx"\n'), 
     ("422, query", "/types/query?n=x", ""), ("422, none in the query", "/types/query", ""),
     ("422, ten in a body", "/types/body", POST % TEN.replace(":9", ":10")),
