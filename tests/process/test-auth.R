@@ -212,6 +212,20 @@ test("keys at an address are fetched over TLS, before a server listens", functio
   expect(!identical(ran$status, 0L) && any(grepl("dr_auth_jwt", ran$log)), toString(ran$log))
 }, ways = 1L)
 
+test("passwords are looked at in the memory of two, however many come", function() {
+  server <- serve(write_app(c(
+    "app <- dr_app()",
+    "dr_get(app, '/', function(req) 'x')",
+    "dr_auth_basic(app, c(ada = dr_password_hash('correct horse')), max_failures = Inf)"
+  )), workers = 1L)
+  most <- function() memory_field(server$pid, "VmHWM")
+  before <- most()
+  waiting <- lapply(1:24, function(i) ask_later(server, "/", "-u", paste0("ada:wrong", i)))
+  for (answer in waiting) expect(answer()$status == "401", "a wrong one is right")
+  # 19 MiB each, and what 24 connections take
+  expect(most() - before < (19 * 2 + 12) * 2^20, "it took ", most() - before, " bytes")
+}, ways = 1L)
+
 test("apps of httpuv and plumber know who asks", function() {
   server <- serve(write_app(c(
     "rook <- list(call = function(req) {",

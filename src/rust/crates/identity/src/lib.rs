@@ -14,7 +14,7 @@ mod who;
 
 pub use basic::{credentials, is_name_of_user, Users};
 pub use named::{digest_of, Named, DIGEST_PREFIX};
-pub use password::{hash_password, verify_password};
+pub use password::{hash_password, verify_password, Verifier};
 pub use remembered::{Remembered, Trace};
 pub use sealed::{Sealer, LONGEST_COOKIE};
 pub use who::{Scheme, Who};

@@ -2,8 +2,9 @@
 //! milliseconds and as many megabytes, which is its purpose: never on a thread that others wait for.
 
 use argon2::password_hash::phc::PasswordHash;
-use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
-use argon2::{Argon2, Params};
+use argon2::password_hash::PasswordHasher as _;
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::rand;
 
 /// What a hash may ask for: whoever can write one could otherwise have the server take all memory.
@@ -31,8 +32,37 @@ pub fn hash_password(password: &str) -> Result<String, String> {
 
 /// Whether it is this password's hash. One that cannot be read is of none: [`check`] says so beforehand.
 pub fn verify_password(password: &[u8], hash: &str) -> bool {
-    let Ok(hash) = PasswordHash::new(hash) else { return false };
-    Argon2::default().verify_password(password, &hash).is_ok()
+    Verifier::default().verify(password, hash)
+}
+
+/// Verifies one password after the other, in memory that it keeps. Allocated for each, it would come from the kernel
+/// each time, or pile up where the allocator keeps it.
+#[derive(Debug, Default)]
+pub struct Verifier {
+    blocks: Vec<Block>,
+}
+
+impl Verifier {
+    /// The same as [`verify_password`].
+    pub fn verify(&mut self, password: &[u8], hash: &str) -> bool {
+        self.is_of(password, hash).unwrap_or(false)
+    }
+
+    fn is_of(&mut self, password: &[u8], hash: &str) -> Option<bool> {
+        let hash = PasswordHash::new(hash).ok()?;
+        let algorithm = Algorithm::try_from(hash.algorithm.as_str()).ok()?;
+        let version = hash.version.map_or(Ok(Version::default()), Version::try_from).ok()?;
+        let params = Params::try_from(&hash).ok()?;
+        let (salt, right) = (hash.salt.as_ref()?, hash.hash.as_ref()?);
+        if self.blocks.len() < params.block_count() {
+            self.blocks.resize(params.block_count(), Block::default());
+        }
+        let blocks = &mut self.blocks[..params.block_count()];
+        let mut found = vec![0; right.as_bytes().len()];
+        let hashing = Argon2::new(algorithm, version, params);
+        hashing.hash_password_into_with_memory(password, salt.as_ref(), &mut found, blocks).ok()?;
+        Some(verify_slices_are_equal(&found, right.as_bytes()).is_ok())
+    }
 }
 
 /// What is wrong with a hash, without showing it.
@@ -60,6 +90,10 @@ pub(crate) fn check(hash: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
+    /// Of argon2-cffi: PasswordHasher(memory_cost=256, time_cost=2, parallelism=1).hash("password"), salt "somesalt",
+    /// from the tests of the reference implementation.
+    const SMALL: &str = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
+
     #[test]
     fn a_hash_is_of_one_password() {
         let (hash, other) = (hash_password("secret").unwrap(), hash_password("secret").unwrap());
@@ -71,11 +105,19 @@ mod tests {
     }
 
     #[test]
+    fn memory_of_the_one_before_changes_nothing() {
+        let large = hash_password("secret").unwrap();
+        let mut verifier = Verifier::default();
+        for _ in 0..2 {
+            assert!(verifier.verify(b"secret", &large) && !verifier.verify(b"password", &large));
+            assert!(verifier.verify(b"password", SMALL) && !verifier.verify(b"secret", SMALL));
+            assert!(!verifier.verify(b"secret", "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ"));
+        }
+    }
+
+    #[test]
     fn a_hash_of_another_program_is_read() {
-        // argon2-cffi: PasswordHasher(memory_cost=256, time_cost=2, parallelism=1).hash("password"), salt "somesalt",
-        // from the tests of the reference implementation
-        let hash = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
-        assert!(check(hash).is_ok() && verify_password(b"password", hash) && !verify_password(b"passwore", hash));
+        assert!(check(SMALL).is_ok() && verify_password(b"password", SMALL) && !verify_password(b"passwore", SMALL));
     }
 
     #[test]

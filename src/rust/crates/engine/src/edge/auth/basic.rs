@@ -10,11 +10,17 @@ use super::{Said, Sent};
 use crate::edge::counts::Table;
 use http::StatusCode;
 use httpd::Failure;
-use identity::{credentials, verify_password, Remembered, Scheme, Users, Who};
+use identity::{credentials, Remembered, Scheme, Users, Verifier, Who};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Users that are remembered at a time.
 const REMEMBERED: usize = 4096;
+
+thread_local! {
+    /// Of a thread for hashes; it goes with the thread, soon after the last password.
+    static VERIFIER: RefCell<Verifier> = RefCell::default();
+}
 
 /// See the module.
 #[derive(Debug)]
@@ -61,7 +67,7 @@ impl Basic {
         let (known, hash) = (self.known.clone(), hash.to_owned());
         let question = Question::ask(&HASHING, move || {
             // for unknown names, too: the time it takes must not tell a client which names exist
-            if !verify_password(&password, &hash) || !exists {
+            if !VERIFIER.with_borrow_mut(|verifier| verifier.verify(&password, &hash)) || !exists {
                 if let Some(guess) = guess {
                     guess.was_wrong();
                 }
