@@ -3,10 +3,10 @@
 # worker-natives.R, for what C handlers need in the process that runs them.
 
 # The routes of an app and of all apps mounted in it, in order: lists of method, path, handler, timeout (seconds or
-# NULL), on_client_gone (or NULL), max_body (bytes, or NULL), usual (see route-defaults.R), middleware (a list, the
-# outermost first) and on_error. An app's own routes precede those of the apps mounted in it. Further fields of `app`:
-# further_routes (a function of the prefix that returns routes, tried after its own), rest (a handler for requests that
-# no other route matches) and usual (the defaults of all these routes).
+# NULL), on_client_gone (or NULL), max_body (bytes, or NULL), early_hints (a list of links, or NULL), usual (see
+# route-defaults.R), middleware (a list, the outermost first) and on_error. An app's own routes precede those of the
+# apps mounted in it. Further fields of `app`: further_routes (a function of the prefix that returns routes, tried after
+# its own), rest (a handler for requests that no other route matches) and usual (the defaults of all these routes).
 app_routes <- function(app, prefix = "", outer = list()) {
   around <- around_handlers(app, outer)
   further <- if (!is.null(app$further_routes)) app$further_routes(prefix)
@@ -18,8 +18,9 @@ app_routes <- function(app, prefix = "", outer = list()) {
     list(
       method = route$method, path = join_path(prefix, route$path),
       handler = checked_handler(reading_lists(app, typed_handler(route)), route), types = engine_types(route),
-      timeout = route$timeout, on_client_gone = route$on_client_gone, max_body = route$max_body, usual = route$usual,
-      middleware = around$middleware, on_error = error_answers(route$on_error, around$on_error),
+      timeout = route$timeout, on_client_gone = route$on_client_gone, max_body = route$max_body,
+      early_hints = route$early_hints, usual = route$usual, middleware = around$middleware,
+      on_error = error_answers(route$on_error, around$on_error),
       declared = route[c("params", "body")], about = route$about, offer = route$offer
     )
   })
@@ -112,7 +113,7 @@ not_found_handler <- function(handler) {
 route_field <- function(route, handler, runs) {
   c(
     list(methods = route$method, pattern = enc2utf8(route$path), handler = handler, runs = runs),
-    Filter(Negate(is.null), route[c("timeout", "on_client_gone", "max_body", "usual", "rest", "types")])
+    Filter(Negate(is.null), route[c("timeout", "on_client_gone", "max_body", "early_hints", "usual", "rest", "types")])
   )
 }
 

@@ -17,7 +17,10 @@ add_cpp_route <- function(app, field, method, path, package, callable, timeout, 
   route <- list(
     method = method, path = path, param_names = parsed$names, package = package, callable = callable
   )
-  put_route(app, field, c(route, more, timeout = timeout, route_types(types, parsed$names, call)), call)
+  check_links(types$early_hints, "early_hints", null = TRUE, call = call)
+  put_route(app, field, c(
+    route, more, timeout = timeout, early_hints = route_hints(types$early_hints), route_types(types, parsed$names, call)
+  ), call)
 }
 
 # The interface of a function that is there; see add_cpp_route(), and resolve_callable() for `tag`.
@@ -130,8 +133,8 @@ needs_value <- function(default) is.symbol(default) && !nzchar(default)
 #' @param path The path: a single string, with placeholders as in [dr_get()].
 #' @param package The name of an installed package: a single string.
 #' @param callable The name that the function is registered by: a single string.
-#' @param ... Types, and what is told of the route, by name: `params`, `body`, `response`, `summary` and others, as in
-#'   [dr_get()]. Params and bodies are checked before the handler is called.
+#' @param ... Types, and what is told of the route, by name: `params`, `body`, `response`, `summary`, `early_hints` and
+#'   others, as in [dr_get()]. Params and bodies are checked before the handler is called.
 #' @param interface Which of the two interfaces the function has: `NULL` for that by which it was registered, otherwise
 #'   `"drover"` or `"drogonR"`. A function of drover's interface that was registered with `R_RegisterCCallable()` needs
 #'   `"drover"`: called by the other one, it crashes.

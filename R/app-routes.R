@@ -51,10 +51,12 @@ add_route <- function(app, method, path, handler, more, call = sys.call(-1L), fu
   check_client_gone(more$on_client_gone, call)
   max_body <- as_bytes(more$max_body)
   if (!is.null(max_body)) check_size(max_body, "max_body", 0, call = call)
+  check_links(more$early_hints, "early_hints", null = TRUE, call = call)
   put_route(app, "routes", c(
     list(method = method, path = path, param_names = parsed$names, handler = handler),
     # of these NULL is nothing
-    timeout = route_timeout(more$timeout, call), on_client_gone = more$on_client_gone, max_body = max_body, types
+    timeout = route_timeout(more$timeout, call), on_client_gone = more$on_client_gone, max_body = max_body,
+    early_hints = route_hints(more$early_hints), types
   ), call)
 }
 
@@ -64,6 +66,9 @@ route_timeout <- function(timeout, call) {
   if (!is.null(timeout)) check_seconds_or_none(timeout, "timeout", call = call)
   timeout
 }
+
+# Of a route's own links: a field of the route, which is a list even of one; or NULL.
+route_hints <- function(links) if (!is.null(links)) list(as.list(links))
 
 #' Register a handler
 #'
@@ -125,6 +130,8 @@ route_timeout <- function(timeout, call) {
 #' @param deprecated `TRUE` if the documentation is to advise against this route.
 #' @param max_body Longest body of a request, in bytes, or a string such as `"200MB"`; a longer one gets 413. `NULL` for
 #'   the one that [dr_limits()] was given.
+#' @param early_hints Links that browsers fetch while the handler runs: a character vector of values of the field `Link`
+#'   (RFC 8288), such as `"</app.css>; rel=preload; as=style"`, or `NULL`. At most 32, of 4096 bytes together.
 #' @param methods Methods out of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS: a character vector. Case does not
 #'   matter.
 #' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,
@@ -149,7 +156,7 @@ registrar_of <- function(method) {
   force(method)
   function(app, path, handler, timeout = NULL, on_client_gone = NULL, params = NULL, body = NULL, response = NULL,
            summary = NULL, description = NULL, tags = NULL, examples = NULL, deprecated = FALSE, operation_id = NULL,
-           max_body = NULL) {
+           max_body = NULL, early_hints = NULL) {
     add_route(app, method, path, handler, route_arguments(environment()), sys.call(), sys.function())
   }
 }
@@ -195,7 +202,7 @@ dr_any <- registrar_of("ANY")
 #' @export
 dr_route <- function(app, methods, path, handler, timeout = NULL, on_client_gone = NULL, params = NULL, body = NULL,
                      response = NULL, summary = NULL, description = NULL, tags = NULL, examples = NULL,
-                     deprecated = FALSE, operation_id = NULL, max_body = NULL) {
+                     deprecated = FALSE, operation_id = NULL, max_body = NULL, early_hints = NULL) {
   if (!is.character(methods) || !length(methods) || !all(toupper(methods) %in% known_methods)) {
     right <- paste("a character vector of methods out of", paste(known_methods, collapse = ", "))
     stop_argument("methods", paste(right, "(dr_any() takes all)"), methods, sys.call())

@@ -72,3 +72,13 @@ test_that("on_client_gone of a route is checked and reaches the engine", {
   expect_identical(routes[[2L]]$timeout, 3)
   expect_error(dr_serve(app, on_client_gone = "no"), "`on_client_gone`", class = "drover_error_argument")
 })
+
+test_that("early_hints of a route is a list for the engine, even of one", {
+  link <- "</app.css>; rel=preload; as=style"
+  app <- dr_app()
+  dr_get(app, "/a", identity, early_hints = link)
+  dr_route(app, "PUT", "/b", identity)
+  dr_get_cpp(app, "/c", "later", "execLaterNative2", early_hints = c(link, link))
+  routes <- compile_app(dr_mount(dr_app(), "/", app))$routes
+  expect_identical(lapply(routes, `[[`, "early_hints"), list(list(link), NULL, list(link, link)))
+})

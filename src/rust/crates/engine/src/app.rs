@@ -13,6 +13,7 @@ use admission::ms_or_never;
 use dispatch::Runs;
 use exchange::Handlers;
 use http::Method;
+use httpd::EarlyHints;
 use observe::metrics::{self, Routes};
 use observe::Log;
 use router::{MethodSet, Pattern, Router, RouterBuilder};
@@ -40,6 +41,8 @@ pub struct App {
     targets: Vec<Target>,
     /// what the routes declare, by their numbers
     types: Vec<Option<Types>>,
+    /// what clients of the routes are told ahead, by their numbers
+    hints: Vec<Option<Arc<EarlyHints>>>,
     /// limits for what is read of requests to see whether they have these types
     pub(crate) bounds: Bounds,
     not_found: Target,
@@ -57,6 +60,8 @@ pub(crate) struct Target {
     /// longest body in bytes
     pub max_body: u64,
     on_client_gone: Option<OnClientGone>,
+    /// whether clients are told something ahead: asked for each request, and [`App::hints`] only then
+    pub has_hints: bool,
     /// static mounts go before it
     pub rest: bool,
     /// what its requests are counted for
@@ -93,11 +98,14 @@ impl App {
         let mut of_websockets = RouterBuilder::new(settings.case_sensitive);
         let mut patterns = Vec::with_capacity(config.routes.len());
         let mut types = Vec::with_capacity(config.routes.len());
+        let mut hints = Vec::with_capacity(config.routes.len());
         for (i, route) in config.routes.iter().enumerate() {
             let methods = MethodSet::from_names(route.methods.iter().map(String::as_str)).map_err(|e| e.to_string())?;
             let pattern = Pattern::parse(&route.pattern).map_err(|e| e.to_string())?;
             let declared = route.types.as_ref().map(|declared| Types::new(declared, &pattern)).transpose();
-            types.push(declared.map_err(|why| format!("route {}: {why}", route.name()))?);
+            let of_route = |why| format!("route {}: {why}", route.name());
+            types.push(declared.map_err(of_route)?);
+            hints.push(hints_of(route).map_err(of_route)?);
             patterns.push((route.name(), pattern.clone()));
             // a route's target is its index
             if route.websocket.is_some() { &mut of_websockets } else { &mut builder }.add(methods, pattern, i as u32);
@@ -116,6 +124,7 @@ impl App {
             // the number is R's, which has none that are whole and as large
             max_body: route.max_body.map_or(settings.limits.max_body, |most| most as u64),
             on_client_gone: route.on_client_gone.or(settings.on_client_gone),
+            has_hints: !route.early_hints.is_empty(),
             rest: route.rest,
             counts_for,
         };
@@ -144,6 +153,7 @@ impl App {
             websockets: WebSocketRoutes::new(of_websockets.build(), websockets.collect()),
             targets,
             types,
+            hints,
             bounds: Bounds {
                 max_fields: limits.max_fields,
                 max_json_depth: limits.max_json_depth.try_into().unwrap_or(u32::MAX),
@@ -160,8 +170,20 @@ impl App {
         self.types.get(route as usize)?.as_ref()
     }
 
+    /// What clients of a route are told ahead.
+    pub(crate) fn hints(&self, route: u32) -> Option<&Arc<EarlyHints>> {
+        self.hints.get(route as usize)?.as_ref()
+    }
+
     /// What is at the end of a route.
     pub(crate) fn target(&self, route: u32) -> Target {
         self.targets.get(route as usize).copied().unwrap_or(self.not_found)
     }
+}
+
+fn hints_of(route: &RouteConfig) -> Result<Option<Arc<EarlyHints>>, String> {
+    if route.early_hints.is_empty() {
+        return Ok(None);
+    }
+    EarlyHints::new(route.early_hints.iter().map(String::as_bytes)).map(Arc::new).map(Some)
 }

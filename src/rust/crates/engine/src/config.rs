@@ -286,6 +286,9 @@ pub struct RouteConfig {
     /// what becomes of its handler when the client has gone, when it is not what the server says
     #[serde(default)]
     pub on_client_gone: Option<OnClientGone>,
+    /// links that clients are told of while the handler runs, each the value of a `Link` field
+    #[serde(default)]
+    pub early_hints: Vec<String>,
     /// whether it is for what neither other routes nor static mounts take
     #[serde(default)]
     pub rest: bool,

@@ -8,6 +8,7 @@
 use super::transfer::Transfer;
 use super::wakeup::Wakeup;
 use crate::client::{Client, RemoteAddress};
+use crate::early_hints::WaitingHints;
 use crate::listen::{Peer, Role};
 use crate::places::Place;
 use crate::shared::Shared;
@@ -76,6 +77,8 @@ pub struct Connection {
     part_since: AtomicU64,
     /// the request of HTTP/1.1
     pub transfer: Transfer,
+    /// what the client of the request that is being answered is told ahead
+    pub hints: WaitingHints,
     /// the requests of HTTP/2, by stream
     streams: Mutex<Vec<(u32, Arc<Transfer>)>>,
     directive: AtomicU8,
@@ -103,6 +106,7 @@ impl Connection {
             write_blocked_since: AtomicU64::new(0),
             part_since: AtomicU64::new(0),
             transfer: Transfer::default(),
+            hints: WaitingHints::default(),
             streams: Mutex::default(),
             directive: AtomicU8::new(Directive::None as u8),
             watch: AtomicU8::new(WATCH_NOT),
@@ -391,6 +395,11 @@ impl OpenRequest {
     /// On which connection.
     pub fn connection(&self) -> &Arc<Connection> {
         &self.connection
+    }
+
+    /// Whether a client waits for it.
+    pub fn is_awaited(&self) -> bool {
+        self.awaited
     }
 }
 

@@ -19,6 +19,7 @@ mod connection;
 mod current_transport;
 mod date;
 mod descriptors;
+mod early_hints;
 mod fields;
 mod forwarded;
 mod h1;
@@ -55,6 +56,7 @@ pub use client::{Client, Proxies, RemoteAddress, Underscores};
 pub use connection::{Connection, OpenRequest};
 pub use date::date;
 pub use descriptors::make_room;
+pub use early_hints::EarlyHints;
 pub use fields::{admit, check as check_fields};
 pub use forwarded::{is_forwarded, Forwarded, REQUEST_ID};
 #[cfg(feature = "fuzzing")]

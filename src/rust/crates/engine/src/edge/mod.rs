@@ -16,6 +16,7 @@ pub mod csrf;
 pub mod dashboard;
 pub mod decompress;
 pub mod docs;
+pub mod early_hints;
 mod fetch;
 pub mod health;
 pub mod hosts;

@@ -1,7 +1,7 @@
 //! Phase 7: what every response has in common, and how what handlers and workers say becomes one.
 //!
-//! Runs: sessions are sealed · the cache keeps it · a place for an open file · failures become responses, and lines of
-//! the log · fields of policies · bodies of `HEAD`, 204, 205 and 304 are left out.
+//! Runs: links of the route · sessions are sealed · the cache keeps it · a place for an open file · failures become
+//! responses, and lines of the log · fields of policies · bodies of `HEAD`, 204, 205 and 304 are left out.
 
 use super::end::{refuses, Answered};
 use super::policies;
@@ -20,8 +20,9 @@ use observe::Level;
 
 /// The response that the client gets.
 pub fn finish(state: &mut State, mut answer: Responded, body: Incoming, context: &Context) -> Response {
-    // before the cache sees it: a response that sets a session is one client's
+    // before the cache sees it: its links are kept, and a response that sets a session is one client's
     if let Ok(response) = &mut answer {
+        add_links(state, response);
         if let Err(why) = policies::keep_session(state, response) {
             answer = Err(internal(state, context, why));
         }
@@ -73,6 +74,16 @@ pub fn finish(state: &mut State, mut answer: Responded, body: Incoming, context:
     response.body = response.body.keeping(open, body.into_unread());
     response.end = ending.map(|ending| ending as Box<dyn End>);
     response
+}
+
+/// The links that the route has, where the answer is what was asked for, or leads there. A client that has the response
+/// already has its links (RFC 9110 section 15.4.5).
+fn add_links(state: &State, response: &mut Response) {
+    let Some(links) = state.links.get() else { return };
+    let status = response.status;
+    if (status.is_success() || status.is_redirection()) && status != StatusCode::NOT_MODIFIED {
+        links.add_to(&mut response.fields);
+    }
 }
 
 /// Browsers are told to come by TLS only (RFC 6797), where that is wanted. In cleartext it would mean nothing.

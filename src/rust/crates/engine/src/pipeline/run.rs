@@ -40,8 +40,23 @@ pub enum Waiting {
     Socket(Box<Opening>),
 }
 
-/// Has the handler of the route answer: a C handler of this process, now or later, or a worker.
+/// Has the handler of the route answer, now or later. While it does, clients are told of the links that the route has.
 pub fn begin(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Received, context: &Arc<Context>) -> Step {
+    let step = hand_over(state, route, params, body, context);
+    if route.target.has_hints {
+        if let Some(hints) = route.app.hints(route.number) {
+            // not for an answer that is here, nor again for a request that was routed again
+            let is_first = state.links.set(hints.clone()).is_ok();
+            if is_first && matches!(step, Step::Wait(_)) {
+                state.hint(hints.clone());
+            }
+        }
+    }
+    step
+}
+
+/// To a C handler of this process, or a worker.
+fn hand_over(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Received, context: &Arc<Context>) -> Step {
     let session = policies::session(state);
     let view = View {
         id: state.id,

@@ -5,12 +5,13 @@ use crate::context::Context;
 use crate::edge::auth::Heard;
 use crate::edge::cache::Making;
 use crate::edge::compress::Wanted;
+use crate::edge::early_hints;
 use crate::pool::Current;
 use admission::rate::Standing;
 use exchange::Trace;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::StatusCode;
-use httpd::{Client, Connection, Decoding, Forwarded, Head, OpenRequest, Received, Role};
+use httpd::{Client, Connection, Decoding, EarlyHints, Forwarded, Head, OpenRequest, Received, Role};
 use identity::Who;
 use observe::metrics as counted;
 use observe::{with_names, Level};
@@ -34,6 +35,8 @@ pub struct State {
     pub making: OnceLock<Box<Making>>,
     /// the result of an authentication that took long
     pub heard: OnceLock<Heard>,
+    /// the links that its route tells clients of, once it was handed to its handler: its response has them, too
+    pub links: OnceLock<Arc<EarlyHints>>,
 }
 
 /// The policies that a request was judged by: its response is dressed by the same, though another generation of the app
@@ -76,6 +79,7 @@ impl State {
             covered: OnceLock::new(),
             making: OnceLock::new(),
             heard: OnceLock::new(),
+            links: OnceLock::new(),
         }
     }
 
@@ -101,12 +105,21 @@ impl State {
             covered,
             making: OnceLock::new(),
             heard: OnceLock::new(),
+            links: OnceLock::new(),
         }
     }
 
     /// The connection that it came by.
     pub fn connection(&self) -> &Arc<Connection> {
         self.open.as_ref().expect("a request is open until it is answered").connection()
+    }
+
+    /// Tells its client of links ahead of its response, where that is one that takes them. Only while it is being
+    /// answered.
+    pub fn hint(&self, hints: Arc<EarlyHints>) {
+        if self.open.as_ref().is_some_and(OpenRequest::is_awaited) && early_hints::takes(&self.head) {
+            self.connection().hints.give(hints);
+        }
     }
 
     /// Keeps the result of an authentication that took long.

@@ -338,7 +338,9 @@ impl Http1Connection {
         let io = here(&mut self.io);
         io.body = BodyReader::new(framing);
         let body = Incoming::of(io, &server.limits);
-        match self.service.answer(head, body, self.state.clone()) {
+        let answering = self.service.answer(head, body, self.state.clone());
+        self.write_hints();
+        match answering {
             Answering::Now(Some(response)) => self.respond(response),
             Answering::Now(None) => {}
             Answering::Later(answer) => self.doing = Doing::Answering(answer),
@@ -348,11 +350,19 @@ impl Http1Connection {
     fn answer(&mut self, cx: &mut Context<'_>) -> Step {
         let Doing::Answering(answer) = &mut self.doing else { return Poll::Ready(Ok(None)) };
         let poll = current_transport::lend(&mut self.io, || answer.as_mut().poll(cx));
+        self.write_hints();
         if let Poll::Ready(response) = poll {
             self.respond(response);
             return Poll::Ready(Ok(None));
         }
         self.while_waiting(cx)
+    }
+
+    /// What the client is told ahead goes before all else of its response.
+    fn write_hints(&mut self) {
+        for hints in self.state.hints.take() {
+            encode::early_hints(hints.fields(), here(&mut self.io).output());
+        }
     }
 
     /// Nothing more is to be done for now; but what is written goes out, and the client may go.

@@ -79,6 +79,13 @@ pub fn head(response: &Response, framed: Framed, asked: Asked, out: &mut Vec<u8>
     out.extend_from_slice(b"\r\n");
 }
 
+/// Appends an informational response with these fields, which a client is told ahead of its final one (RFC 8297).
+pub fn early_hints(fields: &ResponseFields, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"HTTP/1.1 103 Early Hints\r\n");
+    out.extend_from_slice(fields.text());
+    out.extend_from_slice(b"\r\n");
+}
+
 fn length(n: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(b"content-length: ");
     out.extend_from_slice(itoa::Buffer::new().format(n).as_bytes());

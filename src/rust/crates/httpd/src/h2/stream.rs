@@ -19,7 +19,7 @@ use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream, SendStream};
 use http::header::{CONTENT_LENGTH, DATE, EXPECT, UPGRADE};
-use http::{HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use observe::Level;
 use std::future::{poll_fn, Future};
 use std::pin::Pin;
@@ -76,6 +76,7 @@ pub fn begin(
     };
     let answering = service.answer(Head::from_http2(&parts), body, connection.clone());
     let mut asked = Asked { open, connection: connection.clone(), respond, head_only, expects, be_socket };
+    asked.send_hints();
     match answering {
         Answering::Now(response) => asked.send(response?),
         Answering::Later(mut answer) => {
@@ -121,13 +122,27 @@ impl Asked {
             return Poll::Ready(None);
         }
         let answer = answer.poll(cx);
+        self.send_hints();
         if answer.is_pending() && std::mem::take(&mut self.expects) {
-            let mut head = http::Response::new(());
-            *head.status_mut() = StatusCode::CONTINUE;
-            // an error is the stream's end, which the next poll tells
-            let _ = self.respond.send_informational(head);
+            self.inform(StatusCode::CONTINUE, HeaderMap::new());
         }
         answer.map(Some)
+    }
+
+    /// What the client is told ahead goes before all else of its response.
+    fn send_hints(&mut self) {
+        for hints in self.connection.hints.take() {
+            self.inform(StatusCode::EARLY_HINTS, hints.fields().to_map());
+        }
+    }
+
+    /// Sends an informational response.
+    fn inform(&mut self, status: StatusCode, fields: HeaderMap) {
+        let mut head = http::Response::new(());
+        *head.status_mut() = status;
+        *head.headers_mut() = fields;
+        // an error is the stream's end, which the next poll tells
+        let _ = self.respond.send_informational(head);
     }
 
     /// Hands the head over, and the body if it is here. `None` when the client has gone.
