@@ -21,7 +21,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use tokio::sync::mpsc::UnboundedReceiver;
 use wire::stream::{Order, Part};
-use wire::{ContentType, Reply, ReplyBody, ReplyHead};
+use wire::{ContentType, Hints, Reply, ReplyBody, ReplyHead};
 
 /// Workers at a time, and requests in all.
 const WORKERS: usize = 4;
@@ -29,6 +29,8 @@ const REQUESTS: usize = 300;
 
 /// What a worker says that says what is not so.
 const LIE: &[u8] = b"a lie";
+/// What it says for a client while its handler goes on.
+const HINT: &[u8] = b"<a>; rel=next";
 
 /// See the module.
 pub fn run(data: &[u8]) {
@@ -213,6 +215,7 @@ impl World {
             timeout: [500, 5_000, 30_000, 60_000][usize::from(kind >> 2 & 3)],
             times_handler: kind & 8 != 0,
             ends_with_client: kind & 16 != 0,
+            takes_hints: kind & 4 != 0,
             counts: true,
             peer: None,
             process: (kind & 192 == 64).then_some(1),
@@ -314,7 +317,8 @@ impl World {
             }
             // the same answer again
             14 => head.encode(ReplyBody::Bytes(LIE), std::iter::empty, &mut message),
-            _ => return side.end.server_bell.ring(),
+            _ if which & 1 == 0 => return side.end.server_bell.ring(),
+            _ => Hints(HINT).encode(&mut message),
         }
         say(side, id, &message);
         if let Some(at) = said {
@@ -331,7 +335,17 @@ impl World {
                 return true;
             }
             let waker = Waker::from(asked.woken.clone());
-            match Pin::new(&mut asked.ticket).poll(&mut Context::from_waker(&waker)) {
+            let mut poll = || Pin::new(&mut asked.ticket).poll(&mut Context::from_waker(&waker));
+            let polled = loop {
+                match poll() {
+                    Poll::Ready(Outcome::Hints(hints)) => {
+                        assert!(was_woken, "{} has hints, and was not told", asked.number);
+                        assert_eq!(Hints::decode(&hints), Ok(Hints(HINT)));
+                    }
+                    polled => break polled,
+                }
+            };
+            match polled {
                 Poll::Pending => true,
                 Poll::Ready(outcome) => {
                     assert!(was_woken, "{} has its outcome, and was not told", asked.number);
@@ -340,6 +354,7 @@ impl World {
                         Outcome::Stream(_, reader) => streams.push(reader),
                         Outcome::Ending => panic!("the server does not end"),
                         Outcome::OfItself(_) => panic!("no request comes from a socket"),
+                        Outcome::Hints(_) => panic!("hints are no outcome"),
                         Outcome::Late(..) | Outcome::WorkerDied(_) | Outcome::Stale | Outcome::Full => {}
                     }
                     false

@@ -6,7 +6,7 @@
 use crate::input::Input;
 use wire::control::{WorkerNews, WorkerOrder, ZygoteNews, ZygoteOrder};
 use wire::stream::{Order, Part, LONGEST_PIECE};
-use wire::{stamp, BodyRef, ContentType, Reply, ReplyBody, ReplyHead, Request, RequestHead, WireError};
+use wire::{stamp, BodyRef, ContentType, Hints, Reply, ReplyBody, ReplyHead, Request, RequestHead, WireError};
 
 /// See the module.
 pub fn run(data: &[u8]) {
@@ -123,6 +123,12 @@ fn stream(bytes: &[u8]) {
         let mut out = Vec::new();
         part.encode(&mut out);
         assert_eq!(Part::decode(&out), Ok(part));
+    }
+    if let Ok(hints) = Hints::decode(bytes) {
+        assert!(Hints::is_one(bytes) && Reply::decode(bytes).is_err() && Part::decode(bytes).is_err());
+        let mut out = Vec::new();
+        hints.encode(&mut out);
+        assert_eq!(Hints::decode(&out), Ok(hints));
     }
     if let Some(order) = Order::decode(bytes) {
         assert!(Request::decode(bytes).is_err(), "an order is taken for a request");

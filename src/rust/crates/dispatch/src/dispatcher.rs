@@ -17,7 +17,7 @@ use crate::outcome::Outcome;
 use crate::pool::{PoolOrder, Shared};
 use crate::request::{Entries, Key, Waiter};
 use crate::runs::Of;
-use crate::submission::Post;
+use crate::submission::{Post, Word};
 use crate::tasks::Tasks;
 use crate::worker::Worker;
 use admission::{ms, ms_or_never, Limits};
@@ -132,7 +132,7 @@ impl Dispatcher {
                 if is_over && !self.make_place(&submission) {
                     self.shared.outstanding.fetch_sub(1, Relaxed);
                     // a client that has gone needs no answer
-                    let _ = client.send(Outcome::Full);
+                    let _ = client.send(Word::Outcome(Outcome::Full));
                     return;
                 }
                 (self.watch_closely)();

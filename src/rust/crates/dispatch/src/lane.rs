@@ -73,6 +73,8 @@ struct Held {
     /// when a handler that still runs counts as stuck, in ms; never while a stream goes on
     due: u64,
     stuck: bool,
+    /// how often it has said something for its client ahead of its answer
+    hints: u8,
     stream: Option<Stream>,
 }
 
@@ -96,6 +98,8 @@ pub(crate) enum Said {
     Head { request: Assigned, message: Bytes },
     /// the handler of this request has returned and answers later
     Later(Key),
+    /// the handler of this request has said something for its client, and goes on
+    Hints(Key, Bytes),
     /// a stream has ended, after `micros` microseconds
     End { request: Assigned, micros: u32 },
     /// nothing that matters to others
@@ -290,6 +294,7 @@ impl Lane {
             cancelled: false,
             left: false,
             stuck: false,
+            hints: 0,
             stream: None,
         };
         let slot = id.slot as usize;

@@ -3,8 +3,9 @@
 
 use crate::outcome::Outcome;
 use crate::runs::Of;
-use crate::submission::Submission;
+use crate::submission::{Submission, Word};
 use admission::{Late, Patience, NEVER};
+use bytes::Bytes;
 use shm::RequestId;
 use slab::Slab;
 use std::task::Waker;
@@ -29,6 +30,8 @@ pub(crate) struct Entry {
     pub handed: u64,
     pub place: Place,
     pub waiter: Waiter,
+    /// what its handler has said meanwhile for its client, which a task of this thread is to collect
+    pub hints: Vec<Bytes>,
     /// its handler has returned a promise: it neither waits for a worker nor runs
     pub promised: bool,
 }
@@ -66,7 +69,7 @@ pub(crate) enum Waiter {
     /// a task of this thread, which has polled if there is a waker
     Here(Option<Waker>),
     /// a task of another I/O thread, by the number that it gave
-    Elsewhere(u64, oneshot::Sender<Outcome>),
+    Elsewhere(u64, oneshot::Sender<Word>),
     /// a task of this thread that has not collected this yet
     Answered(Outcome),
     /// a worker, which has another one run a function
@@ -107,8 +110,8 @@ impl Entries {
     pub(crate) fn add(&mut self, submission: Submission, message: Vec<u8>, since: u64, waiter: Waiter) -> Key {
         self.serial = self.serial.wrapping_add(1);
         let serial = self.serial;
-        let entry =
-            Entry { serial, submission, message, since, handed: since, place: Place::Queue, waiter, promised: false };
+        let (place, hints) = (Place::Queue, Vec::new());
+        let entry = Entry { serial, submission, message, since, handed: since, place, waiter, hints, promised: false };
         Key { index: self.slab.insert(entry) as u32, serial }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::outcome::Outcome;
 use crate::runs::{Of, Runs};
+use bytes::Bytes;
 use shm::RequestId;
 use std::net::SocketAddr;
 use tokio::sync::oneshot;
@@ -34,6 +35,8 @@ pub struct Submission {
     pub times_handler: bool,
     /// whether its handler is interrupted when its client goes
     pub ends_with_client: bool,
+    /// whether its ticket tells of what its handler says for its client meanwhile: [`Outcome::Hints`]
+    pub takes_hints: bool,
     /// whether it takes a place in the queue, which may be full; what does not is bounded in another way
     pub counts: bool,
     /// the peer, if that is a process of this machine and no proxy for another client
@@ -55,7 +58,7 @@ pub(crate) enum Post {
         /// for the worker
         message: Vec<u8>,
         /// the way back to the waiting task
-        client: oneshot::Sender<Outcome>,
+        client: oneshot::Sender<Word>,
     },
     /// its client has gone
     Abandon(u64),
@@ -81,4 +84,12 @@ pub(crate) enum Post {
         /// which of its requests
         id: RequestId,
     },
+}
+
+/// What the task of a request is told by the dispatcher of another thread.
+pub(crate) enum Word {
+    /// the last word
+    Outcome(Outcome),
+    /// links for its client, and the way by which the next word comes
+    Hints(Bytes, oneshot::Receiver<Word>),
 }

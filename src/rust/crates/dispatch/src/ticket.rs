@@ -6,7 +6,7 @@ use crate::dispatcher::Dispatcher;
 use crate::home::with;
 use crate::outcome::Outcome;
 use crate::request::Key;
-use crate::submission::Post;
+use crate::submission::{Post, Word};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -22,7 +22,7 @@ enum Way {
     /// in another thread's, under this number
     Elsewhere {
         number: u64,
-        outcome: oneshot::Receiver<Outcome>,
+        outcome: oneshot::Receiver<Word>,
         post: UnboundedSender<Post>,
     },
     Done,
@@ -33,7 +33,7 @@ impl Ticket {
         Ticket(Way::Here(key))
     }
 
-    pub(crate) fn elsewhere(number: u64, outcome: oneshot::Receiver<Outcome>, post: UnboundedSender<Post>) -> Self {
+    pub(crate) fn elsewhere(number: u64, outcome: oneshot::Receiver<Word>, post: UnboundedSender<Post>) -> Self {
         Ticket(Way::Elsewhere { number, outcome, post })
     }
 
@@ -63,13 +63,19 @@ impl Future for Ticket {
         let outcome = match &mut self.0 {
             // without a dispatcher the thread is ending
             Way::Here(key) => with(|d| d.collect(*key, cx.waker())).unwrap_or(Some(Outcome::Ending)),
-            Way::Elsewhere { outcome, .. } => match Pin::new(outcome).poll(cx) {
-                Poll::Ready(outcome) => Some(outcome.unwrap_or(Outcome::Ending)),
+            Way::Elsewhere { outcome, .. } => match Pin::new(&mut *outcome).poll(cx) {
+                Poll::Ready(Ok(Word::Outcome(outcome))) => Some(outcome),
+                Poll::Ready(Ok(Word::Hints(hints, next))) => {
+                    *outcome = next;
+                    Some(Outcome::Hints(hints))
+                }
+                Poll::Ready(Err(_)) => Some(Outcome::Ending),
                 Poll::Pending => None,
             },
             Way::Done => None,
         };
         match outcome {
+            Some(hints @ Outcome::Hints(_)) => Poll::Ready(hints),
             Some(outcome) => {
                 self.0 = Way::Done;
                 Poll::Ready(outcome)

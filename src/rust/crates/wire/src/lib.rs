@@ -1,8 +1,8 @@
 //! The message format between the server and a worker.
 //!
 //! Two messages: a [`Request`] goes to the worker, a [`Reply`] comes back; [`stream`] has what follows when a body
-//! comes piece by piece, [`websocket`] what is said of WebSockets, [`task`] of what workers have others run, and
-//! [`control`] what is said beside requests.
+//! comes piece by piece, [`Hints`] what a client is told before its response, [`websocket`] what is said of WebSockets,
+//! [`task`] of what workers have others run, and [`control`] what is said beside requests.
 //!
 //! Each is one contiguous run of bytes: fixed words, then lengths, then the bytes that the lengths describe, in the
 //! order of the fields. Numbers are in the machine's own byte order, as both ends are on one machine. A reader trusts
@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod control;
+mod hints;
 mod reader;
 mod reply;
 mod request;
@@ -20,6 +21,7 @@ pub mod stream;
 pub mod task;
 pub mod websocket;
 
+pub use hints::{Hints, LONGEST_HINTS, MOST_HINTS};
 pub use reader::WireError;
 pub use reply::{stamp, ContentType, Reply, ReplyBody, ReplyHead, LONGEST_REPLY, LONGEST_SAID};
 pub use request::{tls_facts, BodyRef, Request, RequestHead, FLAG_HTTP2, FLAG_HTTPS, FLAG_NAMED, FLAG_WEBSOCKET};

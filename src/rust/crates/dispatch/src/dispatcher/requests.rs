@@ -8,11 +8,14 @@ use crate::outcome::Outcome;
 use crate::pool::NOBODY;
 use crate::request::{Key, Place, Waiter};
 use crate::runs::Runs;
-use crate::submission::Submission;
+use crate::submission::{Submission, Word};
 use crate::wakes::watch;
+use bytes::Bytes;
 use exchange::now;
+use std::mem;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::Waker;
+use tokio::sync::oneshot;
 
 /// Ring a worker's bell after this many requests, even in the middle of a turn, so that it works alongside.
 const RING_AFTER: u32 = 64;
@@ -148,7 +151,7 @@ impl Dispatcher {
     pub(crate) fn settle(&mut self, key: Key, outcome: Outcome) {
         let Some(entry) = self.entries.get(key) else { return };
         let (counts, promised) = (entry.submission.counts, entry.promised);
-        match std::mem::replace(&mut entry.waiter, Waiter::Here(None)) {
+        match mem::replace(&mut entry.waiter, Waiter::Here(None)) {
             Waiter::Here(waker) => {
                 entry.waiter = Waiter::Answered(outcome);
                 if let Some(waker) = waker {
@@ -157,7 +160,7 @@ impl Dispatcher {
             }
             Waiter::Elsewhere(number, client) => {
                 // a client that has gone has posted so, too
-                let _ = client.send(outcome);
+                let _ = client.send(Word::Outcome(outcome));
                 self.numbers.remove(&number);
                 self.entries.remove(key);
             }
@@ -175,9 +178,33 @@ impl Dispatcher {
         self.is_out_no_more(counts, promised);
     }
 
-    /// What came of a request of this thread, once.
+    /// Tells the client of a request what its handler, which goes on, has said for it. Where nobody waits for that, it
+    /// is dropped.
+    pub(super) fn hint(&mut self, key: Key, hints: Bytes) {
+        let Some(entry) = self.entries.get(key).filter(|entry| entry.submission.takes_hints) else { return };
+        match &mut entry.waiter {
+            Waiter::Here(waker) => {
+                entry.hints.push(hints);
+                if let Some(waker) = waker {
+                    waker.wake_by_ref();
+                }
+            }
+            Waiter::Elsewhere(_, client) => {
+                let (next, rest) = oneshot::channel();
+                // a client that has gone has posted so, too
+                let _ = mem::replace(client, next).send(Word::Hints(hints, rest));
+            }
+            // too late, as once the head of a stream was sent; or there is no client
+            Waiter::Answered(_) | Waiter::Worker(_) | Waiter::Nobody => {}
+        }
+    }
+
+    /// What came of a request of this thread, once; before it what was said for its client.
     pub(crate) fn collect(&mut self, key: Key, waker: &Waker) -> Option<Outcome> {
         let entry = self.entries.get(key)?;
+        if !entry.hints.is_empty() {
+            return Some(Outcome::Hints(entry.hints.remove(0)));
+        }
         match &mut entry.waiter {
             Waiter::Here(waiting) => {
                 if !waiting.as_ref().is_some_and(|w| w.will_wake(waker)) {

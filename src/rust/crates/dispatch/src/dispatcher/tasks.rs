@@ -81,6 +81,7 @@ impl Dispatcher {
             timeout: if task.timeout == 0 { left } else { task.timeout.min(left) },
             times_handler: false,
             ends_with_client: true,
+            takes_hints: false,
             counts: false,
             peer: None,
             process: None,
@@ -126,7 +127,7 @@ impl Dispatcher {
             }
             Outcome::Ending | Outcome::Stale => (Ended::Over, Vec::new()),
             // its handler answers with a value
-            Outcome::Stream(..) => (Ended::Failed, Vec::new()),
+            Outcome::Stream(..) | Outcome::Hints(_) => (Ended::Failed, Vec::new()),
         };
         self.notify_asker(*asker, asker.outcome(ended, &value));
     }
@@ -147,6 +148,7 @@ impl Dispatcher {
             timeout: NEVER,
             times_handler: false,
             ends_with_client: false,
+            takes_hints: false,
             counts: false,
             peer: None,
             process: None,

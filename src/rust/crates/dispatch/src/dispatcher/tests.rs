@@ -6,13 +6,17 @@ use crate::outcome::Outcome;
 use crate::pool::{Pool, PoolEvent, Runner, Seat};
 use crate::runs::Runs;
 use crate::submission::{Origin, Submission};
+use crate::ticket::Ticket;
 use bytes::Bytes;
 use exchange::PipeReader;
 use shm::{Assembler, RequestId, Sending};
+use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use tokio::sync::mpsc::{unbounded_channel, UnboundedReceiver};
+use tokio::sync::oneshot;
 use wire::stream::{affordable, Order, Part, FIRST, WINDOW};
 
 /// A dispatcher with one generation of the app and no worker.
@@ -46,6 +50,7 @@ fn of(client: u8, connection: u8) -> Submission {
         timeout: 60_000,
         times_handler: false,
         ends_with_client: true,
+        takes_hints: false,
         counts: true,
         peer: None,
         process: None,
@@ -226,6 +231,93 @@ fn reader(dispatcher: &mut Dispatcher, key: Key) -> PipeReader {
 
 fn read(reader: &PipeReader) -> Poll<Option<io::Result<Bytes>>> {
     reader.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// What a worker says for a client ahead of its answer.
+fn hints(link: &[u8]) -> Vec<u8> {
+    let mut message = Vec::new();
+    wire::Hints(link).encode(&mut message);
+    message
+}
+
+/// Has a worker begin with a request whose client is told of links, where `takes_hints`.
+fn ask_for_page(dispatcher: &mut Dispatcher, worker: &mut Fake, takes_hints: bool) -> (Key, RequestId) {
+    dispatcher.shared.outstanding.fetch_add(1, Relaxed);
+    let key = dispatcher.submit(Submission { takes_hints, ..of(0, 1) }, |message| message.push(1));
+    let (id, _) = worker.receive().unwrap();
+    assert!(worker.end.slots.start(id));
+    (key, id)
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_a_handler_says_for_its_client_is_told_in_order_and_before_its_answer() {
+    let (mut dispatcher, _pool) = dispatcher();
+    let mut worker = Fake::sit(&mut dispatcher, 1);
+    let (key, id) = ask_for_page(&mut dispatcher, &mut worker, true);
+    assert!(dispatcher.collect(key, Waker::noop()).is_none());
+    // a handler that returns a promise goes on
+    let said: Vec<_> = (0..wire::MOST_HINTS + 5).map(|n| hints(&[n])).collect();
+    worker.say(id, &said[0]);
+    worker.say(id, &[]);
+    said[1..].iter().for_each(|message| worker.say(id, message));
+    worker.answer(id, 1);
+    worker.say(id, &hints(b"late"));
+    dispatcher.drain();
+    let mut told = Vec::new();
+    while let Some(Outcome::Hints(message)) = dispatcher.collect(key, Waker::noop()) {
+        told.push(message);
+    }
+    assert_eq!(told, said[..usize::from(wire::MOST_HINTS)]);
+    // the loop has seen the answer
+    assert_eq!(dispatcher.entries.len(), 0);
+    // nobody asks for them, as of a WebSocket's event
+    let (key, id) = ask_for_page(&mut dispatcher, &mut worker, false);
+    worker.say(id, &hints(b"<a>"));
+    worker.answer(id, 1);
+    dispatcher.drain();
+    assert!(matches!(dispatcher.collect(key, Waker::noop()), Some(Outcome::Reply(..))));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn hints_after_the_head_of_a_stream_are_dropped_and_long_ones_are_no_message() {
+    let (mut dispatcher, _pool) = dispatcher();
+    let mut worker = Fake::sit(&mut dispatcher, 1);
+    let key = ask(&mut dispatcher, 1);
+    let id = worker.stream();
+    worker.say(id, &hints(b"<a>"));
+    worker.say_part(id, Part::Piece(b"a"));
+    dispatcher.drain();
+    assert!(matches!(read(&reader(&mut dispatcher, key)), Poll::Ready(Some(Ok(bytes))) if bytes == "a"));
+    assert!(!dispatcher.workers[0].retiring);
+    let (_, id) = ask_for_page(&mut dispatcher, &mut worker, true);
+    worker.say(id, &hints(&[b'a'; wire::LONGEST_HINTS + 1]));
+    dispatcher.drain();
+    assert!(dispatcher.workers[0].retiring, "it is broken");
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn tickets_of_other_threads_tell_of_hints_too() {
+    let (mut dispatcher, _pool, _posts) = posting_dispatcher();
+    let mut worker = Fake::sit(&mut dispatcher, 1);
+    let (client, outcome) = oneshot::channel();
+    let submission = Submission { takes_hints: true, ..of(0, 1) };
+    dispatcher.shared.outstanding.fetch_add(1, Relaxed);
+    dispatcher.receive(Post::Request { number: 1, is_over: false, submission, message: vec![1], client });
+    let mut ticket = Ticket::elsewhere(1, outcome, dispatcher.post.clone());
+    let mut poll = || Pin::new(&mut ticket).poll(&mut Context::from_waker(Waker::noop()));
+    let (id, _) = worker.receive().unwrap();
+    assert!(worker.end.slots.start(id));
+    for link in [b"<a>", b"<b>"] {
+        worker.say(id, &hints(link));
+    }
+    dispatcher.drain();
+    for link in [b"<a>", b"<b>"] {
+        assert!(matches!(poll(), Poll::Ready(Outcome::Hints(message)) if message == hints(link)));
+    }
+    assert!(poll().is_pending());
+    worker.answer(id, 1);
+    dispatcher.drain();
+    assert!(matches!(poll(), Poll::Ready(Outcome::Reply(..))));
 }
 
 #[tokio::test(flavor = "current_thread")]

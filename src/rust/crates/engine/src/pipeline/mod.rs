@@ -45,7 +45,7 @@ pub fn handle(mut head: Head, mut body: Incoming, connection: Arc<Connection>, c
             let context = context.clone();
             return Answering::Later(Box::pin(async move {
                 if let Rest::Waiting(Waiting::Worker(ticket)) = &mut rest {
-                    match run::said(&state, ticket.await, &context) {
+                    match run::said(&state, run::word(&state, ticket).await, &context) {
                         Some(answer) => return response::finish(&mut state, answer, body, &context),
                         None => rest = Rest::Again,
                     }

@@ -15,13 +15,14 @@ use crate::websockets::{self, Begun, Opening, WebSocketRoute, Whose};
 use ::http::StatusCode;
 use dispatch::{Origin, Outcome, Runs, Submission, Ticket};
 use exchange::{now, RequestView as _};
-use httpd::{watch_closely, Failure, Received};
+use httpd::{watch_closely, EarlyHints, Failure, Received};
 use identity::Who;
 use observe::metrics::Refusal;
 use observe::Level;
 use router::Params;
 use std::sync::Arc;
 use std::time::Instant;
+use wire::Hints;
 
 /// What came of a request so far.
 pub enum Step {
@@ -87,7 +88,7 @@ fn hand_over(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Recei
 pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Option<Responded> {
     let outcome = match waiting {
         Waiting::Native(pending, _place) => return Some(settled(state, pending.outcome().await, context)),
-        Waiting::Worker(ticket) => ticket.await,
+        Waiting::Worker(mut ticket) => word(state, &mut ticket).await,
         Waiting::Socket(opening) => match opening.outcome().await {
             Ok(made) => return Some(made.map_err(|why| internal(state, context, why))),
             Err(outcome) => outcome,
@@ -96,7 +97,23 @@ pub async fn outcome(state: &State, waiting: Waiting, context: &Context) -> Opti
     said(state, outcome, context)
 }
 
-/// What the queue, or a worker, says; `None` as for [`outcome`].
+/// The last word about a request. What its handler says for its client before that is passed on.
+pub async fn word(state: &State, ticket: &mut Ticket) -> Outcome {
+    loop {
+        match (&mut *ticket).await {
+            Outcome::Hints(message) => {
+                // R has judged the links, and a worker that is corrupted is not believed
+                let hints = Hints::decode(&message).ok().and_then(|hints| EarlyHints::new(hints.links()).ok());
+                if let Some(hints) = hints {
+                    state.hint(Arc::new(hints));
+                }
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// What the queue, or a worker, says in the end; `None` as for [`outcome`].
 pub fn said(state: &State, outcome: Outcome, context: &Context) -> Option<Responded> {
     Some(match outcome {
         Outcome::Reply(message, spooled) => {
@@ -119,7 +136,8 @@ pub fn said(state: &State, outcome: Outcome, context: &Context) -> Option<Respon
             let why = "the worker ended before it had answered";
             Err(in_worker(Failure::new(StatusCode::BAD_GATEWAY, why), pid))
         }
-        Outcome::Stale => return None,
+        // hints are never the last word
+        Outcome::Stale | Outcome::Hints(_) => return None,
     })
 }
 
@@ -201,6 +219,7 @@ fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &C
         timeout: route.target.timeout,
         times_handler: false,
         ends_with_client: route.target.ends_with_client(&state.head.method),
+        takes_hints: true,
         counts: true,
         peer: state.connection().local_peer().filter(|_| state.forwarded().is_none()),
         process: None,

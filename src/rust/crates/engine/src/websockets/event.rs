@@ -47,6 +47,7 @@ impl To {
             timeout,
             times_handler: !answers,
             ends_with_client: false,
+            takes_hints: false,
             // what is for one worker only waits there, and is refused when that has too much
             counts: process.is_none(),
             peer: None,

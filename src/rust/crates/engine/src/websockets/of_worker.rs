@@ -196,7 +196,7 @@ impl Open {
                 }
             }
             // it is not read: handlers send to the client by `dr_ws_send()`
-            Outcome::Stream(..) => {}
+            Outcome::Stream(..) | Outcome::Hints(_) => {}
             Outcome::Stale => {
                 // another app has taken over, of which the dispatcher of this thread may still have to hear
                 self.events.pause = Some(Box::pin(sleep(Duration::from_millis(1))));
