@@ -131,7 +131,8 @@ route_hints <- function(links) if (!is.null(links)) list(as.list(links))
 #' @param max_body Longest body of a request, in bytes, or a string such as `"200MB"`; a longer one gets 413. `NULL` for
 #'   the one that [dr_limits()] was given.
 #' @param early_hints Links that browsers fetch while the handler runs: a character vector of values of the field `Link`
-#'   (RFC 8288), such as `"</app.css>; rel=preload; as=style"`, or `NULL`. At most 32, of 4096 bytes together.
+#'   (RFC 8288), such as `"</app.css>; rel=preload; as=style"`, or `NULL`. At most 32, of 4096 bytes together. See
+#'   [dr_early_hints()].
 #' @param methods Methods out of GET, HEAD, POST, PUT, PATCH, DELETE and OPTIONS: a character vector. Case does not
 #'   matter.
 #' @returns `app`, invisibly; it is changed in place. Registering the same method and path again replaces the handler,

@@ -163,6 +163,7 @@ const uint8_t *drv_cell_body(drv_cell *, size_t *len, drv_error *error);
 const uint8_t *drv_cell_json(const drv_cell *, uint32_t field, size_t *len);
 int32_t drv_cell_asks_for(const drv_cell *, drv_str method, drv_str target);
 int32_t drv_cell_is_open(const drv_cell *);
+int32_t drv_cell_hint(drv_link *, const drv_cell *, drv_str links);
 void drv_cell_rest(drv_cell *);
 
 /* websockets.rs */

@@ -218,6 +218,14 @@ SEXP drv_request_body(SEXP req, SEXP as) {
   return slowly("body_slowly", req, as, R_NilValue);
 }
 
+SEXP drv_request_hint(SEXP req, SEXP links) {
+  SEXP pointer = cell_behind(req);
+  cell *c = pointer ? R_ExternalPtrAddr(pointer) : NULL;
+  /* what a fork has of the link is the worker's, too */
+  drv_link *link = drv_here.is_stray ? NULL : drv_here.link;
+  return Rf_ScalarLogical(c && link && drv_cell_hint(link, c->engine, drv_text(links)));
+}
+
 int drv_request_asks_for(SEXP req, SEXP method, SEXP target) {
   SEXP pointer = cell_behind(req);
   if (!pointer) return 0;

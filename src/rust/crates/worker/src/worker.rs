@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wire::stream::{Order, Part};
-use wire::Request;
+use wire::{Hints, Request};
 
 /// Names a request that was taken, for its reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -224,6 +224,16 @@ impl Worker {
         }
         wire::stamp(message, micros);
         self.send(job, message)
+    }
+
+    /// Has the client of a request that has no reply yet told of links ahead of it, at once: a text of them with line
+    /// feeds in between. `false` when the server has stopped reading.
+    pub fn hint(&mut self, job: Job, links: &[u8]) -> bool {
+        let mut message = Vec::new();
+        Hints(links).encode(&mut message);
+        let sent = self.send(job, &message);
+        self.notify();
+        sent
     }
 
     /// Begins a response with this head, a message of `wire`, whose body is a stream, packed by the terms of the

@@ -145,3 +145,15 @@ pub unsafe extern "C" fn drv_cell_is_open(cell: *const Cell) -> i32 {
     // SAFETY: the caller's.
     unsafe { i32::from((*cell).job.is_some()) }
 }
+
+/// Has the client of the request in `cell` told of links, a text with line feeds in between, ahead of its response. 1
+/// when the server is told so, 0 when the request has its reply, or the server has gone.
+///
+/// # Safety
+/// `link` and `cell` are live; the text is C's for the call.
+#[no_mangle]
+pub unsafe extern "C" fn drv_cell_hint(link: *mut Link, cell: *const Cell, links: Str) -> i32 {
+    // SAFETY: the caller's.
+    let (link, cell, links) = unsafe { (&mut *link, &*cell, links.as_bytes()) };
+    shield(0, || i32::from(cell.job().is_some_and(|job| link.worker.hint(job, links))))
+}
