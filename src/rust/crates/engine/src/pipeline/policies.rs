@@ -175,8 +175,8 @@ pub fn session(state: &State) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// Takes out of a response what a handler wants kept with its client, and seals it into a cookie; or renews the one that
-/// the client has.
+/// Takes out of a response what a handler wants kept with its client, and seals it into a cookie; or renews the one
+/// that the client has.
 ///
 /// # Errors
 /// A text for the log, when there is no session here, or it is too long.

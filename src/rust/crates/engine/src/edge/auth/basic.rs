@@ -1,6 +1,6 @@
 //! Names and passwords. A password that was right is remembered by a keyed hash, as finding out takes tens of
-//! milliseconds; a wrong one is found out each time, with a bound on how many at a time, see `question`, and on how many
-//! of one address, see `guesses`.
+//! milliseconds; a wrong one is found out each time, with a bound on how many at a time, see `question`, and on how
+//! many of one address, see `guesses`.
 
 use super::config::BasicConfig;
 use super::files::read_text;
