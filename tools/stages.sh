@@ -85,13 +85,13 @@ else
   package_stage package testthat 1100 env JOBS=2 Rscript tests/testthat-run.R
 fi
 full_package_stage package examples 260 Rscript tests/examples/run.R
-full_package_stage clients conformance 600 Rscript tests/conformance/run.R
+full_package_stage package conformance 600 Rscript tests/conformance/run.R
 # Messages and frames of WebSockets, as a client sends them that may break every rule.
-full_package_stage clients websocket 360 Rscript tests/websocket/run.R
-full_package_stage clients h2spec 120 tools/h2spec.sh
+full_package_stage process websocket 360 Rscript tests/websocket/run.R
+full_package_stage process h2spec 120 tools/h2spec.sh
 # The same requests to plumber or httpuv, and to drover.
 full_package_stage package plumber 240 Rscript tests/plumber/run.R
 # Public programs judge and use the descriptions of the examples.
-full_package_stage clients openapi 220 tools/python-tests.sh openapi
-full_package_stage clients browser 300 tools/python-tests.sh browser
+full_package_stage process openapi 220 tools/python-tests.sh openapi
+full_package_stage process browser 300 tools/python-tests.sh browser
 full_package_stage process fuzz-json 60 Rscript tests/fuzz/json.R
