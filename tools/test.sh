@@ -147,9 +147,10 @@ run_lane() {
   local i lane=$BASHPID left limit
   trap 'end_stage; exit 143' TERM
   trap - EXIT INT
-  # A test that has to wait for a compiler fails sooner than one that has to wait for another test. At 5 a compiler has
-  # a quarter of a core that something else wants whole; at 15, a thirtieth: beside other work it would never end.
-  if [ "$1" = engine ]; then renice -n 5 -p "$lane" > /dev/null; fi
+  # A test that has to wait for a compiler fails sooner than one that has to wait for another test. At 3 a compiler has
+  # a third of a core that something else wants whole; at 5, a quarter, and this lane ends last; at 15, a thirtieth:
+  # beside other work it would never end.
+  if [ "$1" = engine ]; then renice -n 3 -p "$lane" > /dev/null; fi
   # what is tested is this tree's package, and no other that is installed already
   if needs_package "$1" && [ -n "${sum[install]:-}" ] && is_selected install; then
     while [ ! -e "$work/install.counts" ]; do sleep 0.2; done

@@ -192,10 +192,16 @@ drains <- function(server) {
   within(function() !any(grepl(listening, readLines("/proc/net/tcp"))))
 }
 
-# Waits for the end of a server: its exit status, or NA when it has not ended.
-exit_status <- function(server, seconds = 30) {
+# Waits for the end of a server: TRUE when it has ended. wait() may come back early, and of a process that somebody else
+# has waited for there is no status.
+server_ended <- function(server, seconds = 30) {
   server$process$wait(patience(seconds) * 1000)
-  if (server$process$is_alive()) NA_integer_ else server$process$get_exit_status()
+  within(function() !server$process$is_alive(), seconds)
+}
+
+# Its exit status, or NA when it has not ended.
+exit_status <- function(server, seconds = 30) {
+  if (server_ended(server, seconds)) server$process$get_exit_status() else NA_integer_
 }
 
 # Ends what is still running. What is wrong with that, as text, or NULL.
@@ -208,7 +214,7 @@ end_servers <- function() {
   }
   wrong <- NULL
   for (server in ours) {
-    if (is.na(exit_status(server))) wrong <- c(wrong, paste("server", server$pid, "does not end on TERM"))
+    if (!server_ended(server)) wrong <- c(wrong, paste("server", server$pid, "does not end on TERM"))
     panics <- grep("panicked at", server$log(), value = TRUE)
     wrong <- c(wrong, panics)
     unlink(server$marks, recursive = TRUE)
