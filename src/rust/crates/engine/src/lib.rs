@@ -36,6 +36,7 @@ pub use edge::auth::config::{
     AuthConfig, BasicConfig, JwksConfig, JwtConfig, KeyConfig, NamedConfig, OidcConfig, SchemeConfig, TokensConfig,
 };
 pub use edge::compress::CompressConfig;
+pub use edge::cookie::SameSite;
 pub use edge::cors::CorsConfig;
 pub use edge::csrf::CsrfConfig;
 pub use edge::dashboard::Action;
@@ -43,7 +44,7 @@ pub use edge::decompress::DecompressConfig;
 pub use edge::limits::{Key, LimitConfig, Scope};
 pub use edge::policies::{PolicyConfig, RuleConfig};
 pub use edge::response_fields::HeaderConfig;
-pub use edge::session::{SameSite, SessionConfig};
+pub use edge::session::SessionConfig;
 
 pub use dispatch::{Commands, PoolEvent, Runner, Runs, Seat, WorkerStats};
 pub use exchange::now as now_ms;

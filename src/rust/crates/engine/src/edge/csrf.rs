@@ -23,7 +23,8 @@ pub struct Csrf {
     trusted: Origins,
 }
 
-const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// Where a request comes from: Fetch Metadata.
+pub(super) const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl Csrf {
     /// The guard of this configuration.

@@ -1,6 +1,5 @@
 //! Fetches a small document from an address, or sends one there, within a time and a size. Only for threads that may
-//! wait. Neighbours: `auth/jwks`, `auth/oidc` and `traces`,
-//! which do so.
+//! wait. Neighbours: `auth/jwks`, `auth/oidc` and `traces`, which do so.
 
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::CertificateDer;

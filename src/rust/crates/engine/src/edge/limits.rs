@@ -1,9 +1,10 @@
 //! Limits on requests in a time: which requests count for what, and what clients are told. The counting is
 //! `admission::rate`'s, the counts are in `counts`.
 
+use super::cookie;
 use super::counts::{Charge, Table};
 use admission::rate::{Algorithm, Rate, Standing};
-use http::header::{COOKIE, RETRY_AFTER};
+use http::header::RETRY_AFTER;
 use http::{HeaderName, HeaderValue, StatusCode};
 use httpd::{Client, Failure, Head, ResponseFields};
 use identity::Who;
@@ -158,7 +159,7 @@ impl Limit {
             Key::None => route,
             Key::Address => self.table.key((route, client.address.client())),
             Key::Header(name) => self.table.key((route, head.fields.named(name.as_bytes()).next())),
-            Key::Cookie(name) => self.table.key((route, cookie(head, name))),
+            Key::Cookie(name) => self.table.key((route, cookie::sent(head, name))),
             Key::Param(_) => {
                 let param = at.and_then(|at| self.params[at]).and_then(|at| params.get(at));
                 self.table.key((route, param))
@@ -188,14 +189,6 @@ fn name(number: usize) -> String {
 /// Whole seconds: a client that waits so long has waited long enough.
 fn seconds(ms: u64) -> u64 {
     ms.div_ceil(1000)
-}
-
-/// The first cookie of a name.
-pub fn cookie<'h>(head: &'h Head, name: &str) -> Option<&'h [u8]> {
-    head.fields
-        .all(&COOKIE)
-        .flat_map(|value| value.split(|&b| b == b';'))
-        .find_map(|pair| pair.trim_ascii().strip_prefix(name.as_bytes())?.strip_prefix(b"="))
 }
 
 /// Says in a response by which limits its request was counted, and how the client stands.

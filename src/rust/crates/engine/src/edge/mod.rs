@@ -9,6 +9,7 @@ pub mod access_log;
 pub mod auth;
 pub mod cache;
 pub mod compress;
+pub mod cookie;
 pub mod cors;
 pub mod counts;
 mod credentials;

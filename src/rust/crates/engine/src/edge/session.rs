@@ -6,7 +6,7 @@
 //! renewed with the response of a handler, until the session's own end.
 
 use super::auth::read_keys;
-use super::limits::cookie;
+use super::cookie::{Cookie, SameSite};
 use http::header::SET_COOKIE;
 use httpd::{Head, ResponseFields};
 use identity::{Sealer, LONGEST_COOKIE};
@@ -36,26 +36,13 @@ pub struct SessionConfig {
     pub file: Option<PathBuf>,
 }
 
-/// Which requests of other sites' pages carry a cookie.
-#[derive(Debug, Clone, Copy, Deserialize, Serialize, PartialEq, Eq)]
-pub enum SameSite {
-    /// none
-    Strict,
-    /// those that open a page
-    Lax,
-    /// all
-    None,
-}
-
 /// See the module.
 #[derive(Debug)]
 pub struct Session {
     sealer: Sealer,
-    name: String,
+    cookie: Cookie,
     max_age: u64,
     idle: Option<u64>,
-    /// what follows `Max-Age`
-    attributes: String,
 }
 
 /// What a client has sent back.
@@ -80,15 +67,13 @@ impl Session {
         // one without its times is none with them
         let sealed_as = if config.idle.is_some() { format!("idle:{}", config.name) } else { config.name.clone() };
         let sealer = Sealer::new(&sealed_as, &keys)?;
-        let secure = if config.secure { "; Secure" } else { "" };
-        let attributes = format!("; Path=/{secure}; HttpOnly; SameSite={:?}", config.same_site);
-        let (max_age, idle) = (config.max_age as u64, config.idle.map(|idle| idle as u64));
-        Ok(Session { sealer, name: config.name.clone(), max_age, idle, attributes })
+        let cookie = Cookie::new(config.name.clone(), config.secure, config.same_site);
+        Ok(Session { sealer, cookie, max_age: config.max_age as u64, idle: config.idle.map(|idle| idle as u64) })
     }
 
     /// What a client has sent back, if it is right and not over. `now` is in seconds since 1970.
     pub fn open(&self, head: &Head, now: u64) -> Option<Opened> {
-        self.open_cookie(cookie(head, &self.name)?, now)
+        self.open_cookie(self.cookie.sent(head)?, now)
     }
 
     fn open_cookie(&self, cookie: &[u8], now: u64) -> Option<Opened> {
@@ -106,9 +91,9 @@ impl Session {
     /// A text for the log, when it is too long.
     pub fn keep(&self, text: &[u8], now: u64, fields: &mut ResponseFields) -> Result<(), String> {
         let cookie = if text.is_empty() {
-            format!("{}=; Max-Age=0{}", self.name, self.attributes)
+            self.cookie.ended()
         } else {
-            let sealed = self.cookie(text, now.saturating_add(self.max_age), now);
+            let sealed = self.seal(text, now.saturating_add(self.max_age), now);
             sealed.ok_or("dr_session_set(): the system has no random bytes to give")?
         };
         if cookie.len() > LONGEST_COOKIE {
@@ -125,13 +110,13 @@ impl Session {
     /// Has the client go on keeping what it has, until then.
     pub fn renew(&self, text: &[u8], until: u64, now: u64, fields: &mut ResponseFields) {
         // without random bytes, it has the one from before
-        if let Some(cookie) = self.cookie(text, until, now) {
+        if let Some(cookie) = self.seal(text, until, now) {
             fields.add(&SET_COOKIE, cookie);
         }
     }
 
     /// The field of a session that ends then.
-    fn cookie(&self, text: &[u8], end: u64, now: u64) -> Option<String> {
+    fn seal(&self, text: &[u8], end: u64, now: u64) -> Option<String> {
         let sealed = match self.idle {
             None => self.sealer.seal(text, end)?,
             Some(idle) => {
@@ -139,7 +124,7 @@ impl Session {
                 self.sealer.seal(&[&times, text].concat(), end.min(now.saturating_add(idle)))?
             }
         };
-        Some(format!("{}={sealed}; Max-Age={}{}", self.name, end.saturating_sub(now), self.attributes))
+        Some(self.cookie.kept(&sealed, end.saturating_sub(now)))
     }
 }
 

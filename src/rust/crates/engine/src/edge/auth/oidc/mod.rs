@@ -12,10 +12,11 @@ use super::fetched::Fetching;
 use super::files::read_keys;
 use super::question::{Heard, Question, LOGINS};
 use super::{Said, Sent, Verdict};
-use crate::edge::limits::cookie;
+use crate::edge::cookie::{Cookie, SameSite};
+use crate::edge::csrf::SITE;
 use client::Client;
 use http::header::{ALLOW, CACHE_CONTROL, HOST, LOCATION, SET_COOKIE};
-use http::{HeaderName, StatusCode};
+use http::StatusCode;
 use httpd::{ascii, Body, Failure, Head, Response, ResponseFields};
 use identity::oidc::{Attempt, Attempts};
 use identity::{Sealer, Who, LONGEST_COOKIE};
@@ -32,14 +33,11 @@ pub struct Oidc {
     origin: Option<String>,
     logins: Sealer,
     attempts: Attempts,
-    /// of the cookie
-    name: String,
-    /// of that of a login that has begun
-    begun: String,
+    cookie: Cookie,
+    /// that of a login that has begun
+    begun: Cookie,
     /// in seconds
     max_age: u64,
-    /// what follows `Max-Age`
-    attributes: String,
 }
 
 #[derive(Debug)]
@@ -66,8 +64,6 @@ const MOST_PARAMS: usize = 32;
 /// Longest path and query that a login leads back to: it travels in the address of the provider.
 const LONGEST_TARGET: usize = 1024;
 
-const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-
 impl Oidc {
     /// Of this configuration.
     ///
@@ -77,8 +73,9 @@ impl Oidc {
         let secrets = read_keys(&config.secrets, config.file.as_deref())?;
         let of_secret = |e: String| format!("{e}: cookies are sealed with keys that are derived from the secret");
         let logins = Sealer::new(&format!("login:{}", config.name), &secrets).map_err(of_secret)?;
-        let secure = if config.secure { "; Secure" } else { "" };
         let begun = format!("{}-begun", config.name);
+        // Strict: the browser would come back from the provider without it
+        let cookie = |name: &str| Cookie::new(name.to_owned(), config.secure, SameSite::Lax);
         Ok(Oidc {
             client: Client::new(config, &secrets[0], fetching)?,
             paths: Paths {
@@ -90,11 +87,9 @@ impl Oidc {
             origin: config.origin.clone(),
             attempts: Attempts::new(&begun, &secrets)?,
             logins,
-            name: config.name.clone(),
-            begun,
+            cookie: cookie(&config.name),
+            begun: cookie(&begun),
             max_age: config.max_age as u64,
-            // Strict: the browser would come back from the provider without it
-            attributes: format!("; Path=/{secure}; HttpOnly; SameSite=Lax"),
         })
     }
 
@@ -111,7 +106,7 @@ impl Oidc {
     }
 
     pub(super) fn judge(&self, sent: &Sent<'_>, now: u64) -> Said {
-        let opened = cookie(sent.head, &self.name).and_then(|cookie| self.logins.open(cookie, now));
+        let opened = self.cookie.sent(sent.head).and_then(|cookie| self.logins.open(cookie, now));
         opened.and_then(|claims| Who::of_login(&claims)).map_or(Said::Nothing, |who| Said::Is(Arc::new(who)))
     }
 
@@ -121,9 +116,9 @@ impl Oidc {
     /// When that cannot be done.
     pub fn begin(&self, head: &Head, https: bool, target: &str, now: u64) -> Result<Response, Failure> {
         let callback = self.address(head, https, &self.paths.callback)?;
-        let attempt = self.attempts.begin(cookie(head, &self.begun), local(target), now);
+        let attempt = self.attempts.begin(self.begun.sent(head), local(target), now);
         let (attempt, cookie, lasts) = attempt.ok_or_else(no_random)?;
-        Ok(redirect(&self.client.login_url(&callback, &attempt), &[self.cookie(&self.begun, &cookie, lasts)]))
+        Ok(redirect(&self.client.login_url(&callback, &attempt), &[self.begun.kept(&cookie, lasts)]))
     }
 
     /// Answers a request for one of its own paths; `heard` is what a question about it has come to.
@@ -168,7 +163,7 @@ impl Oidc {
         param: impl Fn(&str) -> Option<&'p str>,
         now: u64,
     ) -> Result<Question, Failure> {
-        let attempt = param("state").and_then(|state| self.attempts.resume(cookie(head, &self.begun), state, now));
+        let attempt = param("state").and_then(|state| self.attempts.resume(self.begun.sent(head), state, now));
         let attempt = attempt.ok_or_else(|| {
             Failure::new(StatusCode::BAD_REQUEST, "this login has expired, or was begun elsewhere: open the page again")
                 .because("dr_auth_oidc()")
@@ -200,7 +195,7 @@ impl Oidc {
         let Some(sealed) = self.logins.seal(claims.as_bytes(), now.saturating_add(self.max_age)) else {
             return Heard::Failed(no_random());
         };
-        let cookie = self.cookie(&self.name, &sealed, self.max_age);
+        let cookie = self.cookie.kept(&sealed, self.max_age);
         if cookie.len() > LONGEST_COOKIE {
             return Heard::Failed(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "").because(format_args!(
                 "dr_auth_oidc(): the claims of a user have {} bytes and would be a cookie of {}, of which browsers \
@@ -222,7 +217,7 @@ impl Oidc {
         let back = self.address(head, https, &self.after_logout)?;
         let target = self.client.logout_url(&back).unwrap_or(back);
         // in this order: of two that are taken away, curl keeps the first in its file
-        Ok(redirect(&target, &[self.cookie(&self.begun, "", 0), self.cookie(&self.name, "", 0)]))
+        Ok(redirect(&target, &[self.begun.ended(), self.cookie.ended()]))
     }
 
     /// One of this server's paths, as the browser finds it.
@@ -233,10 +228,6 @@ impl Oidc {
         let host = head.fields.get(&HOST).and_then(ascii).filter(|host| !host.is_empty());
         let host = host.ok_or_else(|| Failure::new(StatusCode::BAD_REQUEST, "a login needs the field Host"))?;
         Ok(format!("{}://{host}{path}", if https { "https" } else { "http" }))
-    }
-
-    fn cookie(&self, name: &str, value: &str, lasts: u64) -> String {
-        format!("{name}={value}; Max-Age={lasts}{}", self.attributes)
     }
 }
 
