@@ -1,7 +1,6 @@
 //! The settings file, in TOML: `drover.toml` beside the app's file, or another that the program is told of. Its keys
 //! are the names of settings, at the top or in the table of their group; its values are read as those of flags are.
-//! `policies` reads the tables that are for R.
-//! Errors name file, line and key.
+//! `policies` reads the tables that are for R. Errors name file, line and key.
 
 use crate::nearest::nearest;
 use crate::policies::{self, in_order};
@@ -86,7 +85,7 @@ fn parse(text: &str, name: &str) -> Result<File, String> {
     let mut reader = Reader { at, file: File::default() };
     for (key, value) in in_order(document.get_ref()) {
         if key.get_ref() == policies::KEY {
-            reader.file.policies = policies::read(text, value, at)?;
+            reader.file.policies = policies::read(value, at)?;
             continue;
         }
         let group = GROUPS.iter().find(|(group, _)| *group == key.get_ref().as_ref());

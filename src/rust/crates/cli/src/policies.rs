@@ -2,9 +2,9 @@
 //! them for the app, by the functions of these names, and says what is wrong with them; here they are read, with their
 //! places.
 
-use serde::Serialize;
-use toml::de::{DeString, DeTable, DeValue};
-use toml::{Spanned, Table, Value};
+use serde::{Deserialize as _, Serialize};
+use toml::de::{DeString, DeTable, DeValue, ValueDeserializer};
+use toml::{Spanned, Table};
 
 /// The key of their table.
 pub(crate) const KEY: &str = "policies";
@@ -15,40 +15,32 @@ struct Policy<'t> {
     name: &'t str,
     /// "file:line"
     at: String,
-    arguments: &'t Table,
+    arguments: Table,
 }
 
-/// All of them as JSON, for R, in the order of the file. `value` is that of their key in this text, and `at` says the
-/// "file:line" of an offset.
+/// All of them as JSON, for R, in the order of the file. `value` is that of their key, and `at` says the "file:line" of
+/// an offset.
 ///
 /// # Errors
 /// With file, line, and what would be right.
-pub(crate) fn read(text: &str, value: &Spanned<DeValue<'_>>, at: impl Fn(usize) -> String) -> Result<String, String> {
-    let wrong = |offset: usize, name: &str| {
-        format!("{}: {KEY} must be tables, such as [{KEY}.cors]; {name} is none", at(offset))
-    };
-    let DeValue::Table(places) = value.get_ref() else { return Err(wrong(value.span().start, KEY)) };
-    let values: Table = toml::from_str(text).map_err(|e| e.message().to_owned())?;
-    let Some(Value::Table(values)) = values.get(KEY) else { return Ok(String::new()) };
-    let mut found: Vec<(usize, Policy<'_>)> = Vec::new();
-    for (key, place) in in_order(places) {
+pub(crate) fn read(value: &Spanned<DeValue<'_>>, at: impl Fn(usize) -> String) -> Result<String, String> {
+    let wrong =
+        |place, name: &str| format!("{}: {KEY} must be tables, such as [{KEY}.cors]; {name} is none", at(place));
+    let DeValue::Table(policies) = value.get_ref() else { return Err(wrong(value.span().start, KEY)) };
+    let mut found = Vec::new();
+    for (key, value) in in_order(policies) {
         let name: &str = key.get_ref();
-        let starts: Vec<usize> = match place.get_ref() {
-            DeValue::Array(several) => several.iter().map(|one| one.span().start).collect(),
-            _ => vec![key.span().start],
+        let places: Vec<(usize, &Spanned<DeValue<'_>>)> = match value.get_ref() {
+            DeValue::Array(several) => several.iter().map(|one| (one.span().start, one)).collect(),
+            _ => vec![(key.span().start, value)],
         };
-        let tables: Vec<&Value> = match values.get_key_value(name) {
-            Some((_, Value::Array(several))) => several.iter().collect(),
-            Some((_, one)) => vec![one],
-            None => Vec::new(),
-        };
-        let name = values.get_key_value(name).map_or("", |(name, _)| name.as_str());
-        for (start, table) in starts.into_iter().zip(tables) {
-            let Value::Table(arguments) = table else { return Err(wrong(start, name)) };
-            found.push((start, Policy { name, at: at(start), arguments }));
+        for (place, value) in places {
+            let arguments = Table::deserialize(ValueDeserializer::from(value.clone()));
+            let arguments = arguments.map_err(|_| wrong(place, name))?;
+            found.push((place, Policy { name, at: at(place), arguments }));
         }
     }
-    found.sort_by_key(|(start, _)| *start);
+    found.sort_by_key(|(place, _)| *place);
     let found: Vec<Policy<'_>> = found.into_iter().map(|(_, policy)| policy).collect();
     sonic_rs::to_string(&found).map_err(|e| e.to_string())
 }
@@ -67,7 +59,7 @@ mod tests {
     fn read_all(text: &str) -> Result<String, String> {
         let document = DeTable::parse(text).unwrap();
         let at = |offset: usize| format!("f:{}", text[..offset].matches('\n').count() + 1);
-        read(text, &document.get_ref()[KEY], at)
+        read(&document.get_ref()[KEY], at)
     }
 
     #[test]
