@@ -42,9 +42,7 @@ unknown_annotations <- function(lines, expressions = NULL) {
 }
 
 unknown_name <- function(name, problem, names, mark = "") {
-  near <- nearest(name, names)
-  hint <- if (!is.null(near)) sprintf(": did you mean `%s%s`?", mark, near)
-  paste0(sprintf("`%s%s` %s", mark, name, problem), hint)
+  paste0(sprintf("`%s%s` %s", mark, name, problem), did_you_mean(name, names, paste0("`", mark)))
 }
 
 # Warns of the annotations that a router of plumber has passed over, in its file and in those of routers below it.

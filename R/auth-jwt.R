@@ -54,9 +54,7 @@ dr_auth_jwt <- function(app, algorithms, issuer, audience, file = NULL, env = NU
                         routes = NULL) {
   check_registrar(app)
   call <- sys.call()
-  right <- paste0("one or more of ", paste0("\"", jwt_algorithms, "\"", collapse = ", "), ": a character vector")
-  if (!length(algorithms)) stop_argument("algorithms", right, algorithms, call)
-  algorithms <- check_strings(algorithms, "algorithms", right, function(x) x %in% jwt_algorithms, call)
+  algorithms <- check_algorithms(algorithms, jwt_algorithms, call)
   if (!is.null(file) && !length(file)) stop_argument("file", "NULL or paths of existing files", file, call)
   files <- lapply(file, check_secret_file, call = call)
   secret <- check_variables(env, "env", call, named = FALSE)
@@ -71,7 +69,7 @@ dr_auth_jwt <- function(app, algorithms, issuer, audience, file = NULL, env = NU
   leeway <- as_seconds(leeway)
   check_seconds_or_none(leeway, "leeway")
   by <- list(
-    algorithms = unique(algorithms), files = files, issuers = check_claim_texts(issuer, "issuer", call),
+    algorithms = algorithms, files = files, issuers = check_claim_texts(issuer, "issuer", call),
     audiences = check_claim_texts(audience, "audience", call),
     required = if (length(required)) check_claim_texts(required, "required", call) else list(),
     scopes = check_scopes(scope, call), leeway = leeway
@@ -84,6 +82,13 @@ dr_auth_jwt <- function(app, algorithms, issuer, audience, file = NULL, env = NU
 jwt_algorithms <- c(
   "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"
 )
+
+# Those of the `known` that are named, each once, as the engine reads them.
+check_algorithms <- function(algorithms, known, call) {
+  right <- paste0("one or more of ", paste0("\"", known, "\"", collapse = ", "), ": a character vector")
+  if (!length(algorithms)) stop_argument("algorithms", right, algorithms, call)
+  unique(check_strings(algorithms, "algorithms", right, function(x) x %in% known, call))
+}
 
 # An address of keys as the engine reads it, or NULL.
 check_jwks <- function(jwks, refresh, ca, call) {

@@ -88,9 +88,7 @@ dr_auth_oidc <- function(app, issuer, client_id, file = NULL, env = NULL, scope 
   of_env <- check_variables(env, "env", call, named = FALSE)
   check_cookie_keys(of_env, "env", call)
   check_some(list(file, of_env), c("file", "env"), call)
-  public <- setdiff(jwt_algorithms, c("HS256", "HS384", "HS512"))
-  right <- paste0("one or more of ", paste0("\"", public, "\"", collapse = ", "), ": a character vector")
-  if (!length(algorithms)) stop_argument("algorithms", right, algorithms, call)
+  algorithms <- check_algorithms(algorithms, setdiff(jwt_algorithms, c("HS256", "HS384", "HS512")), call)
   check_flag(userinfo, "userinfo", call = call)
   leeway <- as_seconds(leeway)
   check_seconds_or_none(leeway, "leeway")
@@ -102,8 +100,7 @@ dr_auth_oidc <- function(app, issuer, client_id, file = NULL, env = NULL, scope 
     list(
       issuer = issuer, client_id = enc2utf8(client_id), secrets = as.list(enc2utf8(as.character(unname(of_env)))),
       scopes = check_scopes(scope, call),
-      algorithms = unique(check_strings(algorithms, "algorithms", right, function(x) x %in% public, call)),
-      userinfo = userinfo, leeway = leeway
+      algorithms = algorithms, userinfo = userinfo, leeway = leeway
     ),
     cookie, check_fetched(refresh, ca, call), if (!is.null(file)) list(file = file),
     if (!is.null(claims)) list(claims = check_claim_texts(claims, "claims", call)),

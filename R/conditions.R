@@ -10,11 +10,10 @@ stop_drover <- function(what, message, ..., call = sys.call(-1L), class = NULL) 
 }
 
 stop_name <- function(name, known, call) {
-  near <- nearest(name, known)
   what <- called(call)
   problem <- sprintf(
     "`%s` is not an argument%s%s", name, if (nzchar(what)) paste0(" of ", what, "()") else "",
-    if (is.null(near)) "" else sprintf(": did you mean `%s`?", near)
+    did_you_mean(name, known)
   )
   stop_drover("argument", problem, call = call, argument = name)
 }
@@ -24,6 +23,12 @@ called <- function(call) {
   fun <- call[[1L]]
   if (is.call(fun) && length(fun) == 3L && is.symbol(fun[[3L]])) fun <- fun[[3L]]
   if (is.symbol(fun)) as.character(fun) else ""
+}
+
+# ": did you mean `workers`?", with the one of `known` that is near, or else `otherwise`.
+did_you_mean <- function(name, known, before = "`", after = "`", otherwise = "") {
+  near <- nearest(name, known)
+  if (is.null(near)) otherwise else paste0(": did you mean ", before, near, after, "?")
 }
 
 # The one of `known` that was most likely meant; NULL when nothing is near.

@@ -19,15 +19,13 @@ with_file_policies <- function(app) {
 register_file_policy <- function(app, policy) {
   table <- paste0("policies.", policy$name)
   if (!policy$name %in% policies_of_file) {
-    near <- nearest(policy$name, policies_of_file)
-    hint <- if (is.null(near)) "" else paste0(": did you mean policies.", near, "?")
+    hint <- did_you_mean(policy$name, policies_of_file, "policies.", "")
     stop_load(policy$at, ": ", table, " is not a policy", hint)
   }
   fun <- get(paste0("dr_", policy$name), mode = "function")
   known <- names(formals(fun))[-1L]
   for (name in setdiff(names(policy$arguments), known)) {
-    near <- nearest(name, known)
-    hint <- if (is.null(near)) paste0(": it has ", and_list(known)) else paste0(": did you mean ", near, "?")
+    hint <- did_you_mean(name, known, "", "", paste0(": it has ", and_list(known)))
     stop_load(policy$at, ": ", table, " has no ", name, hint)
   }
   arguments <- Map(argument_of_file, names(policy$arguments), policy$arguments)

@@ -232,10 +232,9 @@ stream_fields <- c("state", "done", "trailers")
 
 stop_stream_field <- function(value, by, fields) {
   wrong <- setdiff(names(value), fields)[[1L]]
-  near <- if (nzchar(wrong)) nearest(wrong, fields)
   stop(
     by, " returned a list with ", if (nzchar(wrong)) paste0("`", wrong, "`") else "an element without a name",
-    if (!is.null(near)) paste0(": did you mean `", near, "`?"), " (its fields are ",
+    if (nzchar(wrong)) did_you_mean(wrong, fields), " (its fields are ",
     and_list(paste0("`", fields, "`")), ")", call. = FALSE
   )
 }

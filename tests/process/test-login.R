@@ -34,7 +34,7 @@ browser_of <- function(server) {
 }
 
 # Fills in the form of the provider, which the browser is led to from this path.
-log_in <- function(server, visit, provider, path, name = "ada", password = "open-sesame", how = "in") {
+log_in <- function(visit, provider, path, name = "ada", password = "open-sesame", how = "in") {
   form <- visit(path)
   expect(grepl("<title>Provider", form$body, fixed = TRUE), "no form of the provider: ", form$body)
   fields <- regmatches(form$body, gregexpr("name=[a-z_]+ value=\"[^\"]*\"", form$body))[[1L]]
@@ -51,7 +51,7 @@ test_every_worker("a user logs in at a provider, and handlers read who it is", f
   server <- start(login_app(provider$url, "userinfo = TRUE"))
   visit <- browser_of(server)
   expect(visit("/")$body == "for all", "a path that is not covered is")
-  entered <- log_in(server, visit, provider, "/app/who?page=1")
+  entered <- log_in(visit, provider, "/app/who?page=1")
   who <- json(entered$body)
   expect(identical(c(who$scheme, who$user, who$claims$name), c("oidc", "ada", "User ada")), "who: ", entered$body)
   expect(identical(who$claims$groups, c("staff", "ada")), "userinfo: ", entered$body)
@@ -63,7 +63,7 @@ test_every_worker("a user logs in at a provider, and handlers read who it is", f
   expect(ask(server, "/app/who")$status == "401", "a script without a login gets an answer")
   # another browser is another user
   other <- browser_of(server)
-  expect(json(log_in(server, other, provider, "/app/who", "bob")$body)$user == "bob", "bob is not let in")
+  expect(json(log_in(other, provider, "/app/who", "bob")$body)$user == "bob", "bob is not let in")
   expect(json(visit("/app/who")$body)$user == "ada", "two browsers share a login")
   # step by step: curl reads its file of cookies again wherever it is led
   jar <- environment(visit)$jar
@@ -79,7 +79,7 @@ test("a login outlives its worker and a reload, and needs no provider then", fun
   provider <- provider()
   server <- serve(login_app(provider$url))
   visit <- browser_of(server)
-  first <- json(log_in(server, visit, provider, "/app/who")$body)
+  first <- json(log_in(visit, provider, "/app/who")$body)
   expect(first$user == "ada", "nobody is let in")
   provider$process$kill()
   tools::pskill(first$pid, tools::SIGKILL)
@@ -94,7 +94,7 @@ test("whoever is refused, or comes from elsewhere, is not let in", function() {
   server <- serve(login_app(provider$url), workers = 1L)
   visit <- browser_of(server)
   for (how in list(list("ada", "wrong", "in"), list("ada", "open-sesame", "not"))) {
-    refused <- log_in(server, visit, provider, "/app/who", how[[1L]], how[[2L]], how[[3L]])
+    refused <- log_in(visit, provider, "/app/who", how[[1L]], how[[2L]], how[[3L]])
     expect(refused$status == "403" && grepl("refused or cancelled", refused$body), toString(how), ": ", refused$body)
   }
   expect(logged(server, "the identity provider says \"access_denied\""), "the log does not say why")
