@@ -21,6 +21,10 @@
 #'   `Vary: Accept-Encoding` is in every response that is compressed for some clients. A strong `ETag` becomes a weak
 #'   one: compare `If-None-Match` without regard to `W/`.
 #'
+#'   A response that [dr_cache()] keeps is kept as it is, and compressed once for each encoding that clients accept,
+#'   beside the handlers and the requests of others. Brotli packs best, and takes too long for a response that is made
+#'   for one client: only what is kept is sent in it, from shortly after its second request on.
+#'
 #' @section Secrets: The length of a compressed response reveals its content to an attacker that can make a browser send
 #'   requests, and listen to the responses, if the response also repeats a part of the request (the BREACH attack).
 #'   Therefore nothing is compressed for requests with `Cookie`, `Authorization` or a client certificate, nor are
@@ -36,12 +40,13 @@
 #'   counts alone.
 #'
 #' @param app An app, see [dr_app()].
-#' @param encodings For `dr_compress()`: out of `"zstd"` and `"gzip"`, the one first that a client gets that likes both.
-#'   For `dr_decompress()`: out of `"gzip"`, `"zstd"` and `"deflate"` (the format of zlib). A character vector.
+#' @param encodings For `dr_compress()`: out of `"br"`, `"zstd"` and `"gzip"`, the one first that a client gets that
+#'   likes all of them; `"br"` (brotli) is for what [dr_cache()] keeps. For `dr_decompress()`: out of `"gzip"`, `"zstd"` and
+#'   `"deflate"` (the format of zlib). A character vector.
 #' @param types Media types that are compressed: a character vector of types such as `"text/csv"`, `"text/*"` or
 #'   `"*+json"`. `NULL` for text, JSON, XML, JavaScript, YAML, WebAssembly and streams of events.
 #' @param min_size Shorter bodies are sent as they are: a single number of bytes, or a size such as `"2kB"`.
-#' @param level How hard to try: a named numeric vector, `zstd` from 1 to 19 and `gzip` from 1 to 9.
+#' @param level How hard to try: a named numeric vector, `br` in 1 to 11, `zstd` in 1 to 19 and `gzip` in 1 to 9.
 #' @param credentials `TRUE` to compress also for clients with credentials, see Secrets.
 #' @param routes Paths below which it holds: a character vector, such as `"/api"`, with placeholders as in [dr_get()];
 #'   `NULL` for all paths of the app.
@@ -56,19 +61,19 @@
 #' dr_compress(app)
 #' dr_decompress(app, "gzip", routes = "/rows")
 #' @export
-dr_compress <- function(app, encodings = c("zstd", "gzip"), types = NULL, min_size = 1024,
-                        level = c(zstd = 3, gzip = 2), credentials = FALSE, routes = NULL) {
+dr_compress <- function(app, encodings = c("br", "zstd", "gzip"), types = NULL, min_size = 1024,
+                        level = c(br = 5, zstd = 3, gzip = 2), credentials = FALSE, routes = NULL) {
   check_registrar(app)
   call <- sys.call()
-  encodings <- check_encodings(encodings, c("zstd", "gzip"), call)
+  encodings <- check_encodings(encodings, c("br", "zstd", "gzip"), call)
   types <- check_types(types, call)
   min_size <- as_bytes(min_size)
   check_size(min_size, "min_size", max = 1e9, call = call)
   level <- check_levels(level, call)
   check_flag(credentials, "credentials")
   rule <- list(
-    encodings = encodings, types = types, min_size = min_size, zstd = level[["zstd"]], gzip = level[["gzip"]],
-    credentials = credentials
+    encodings = encodings, types = types, min_size = min_size, brotli = level[["br"]], zstd = level[["zstd"]],
+    gzip = level[["gzip"]], credentials = credentials
   )
   add_policy(app, list(compress = rule), routes, call)
 }
@@ -100,9 +105,9 @@ check_types <- function(x, call) {
 
 # Levels that are not given are the usual ones.
 check_levels <- function(x, call) {
-  usual <- c(zstd = 3, gzip = 2)
-  most <- c(zstd = 19, gzip = 9)
-  right <- "a named numeric vector such as c(zstd = 3, gzip = 2), of whole numbers, zstd in 1..19 and gzip in 1..9"
+  usual <- c(br = 5, zstd = 3, gzip = 2)
+  most <- c(br = 11, zstd = 19, gzip = 9)
+  right <- "a named numeric vector such as c(zstd = 3), of whole numbers, br in 1..11, zstd in 1..19, gzip in 1..9"
   fits <- is.numeric(x) && length(x) && !is.null(names(x)) && all(names(x) %in% names(usual)) &&
     !anyDuplicated(names(x)) && all(vapply(x, is_whole, NA)) && all(x >= 1 & x <= most[names(x)])
   if (!isTRUE(fits)) stop_argument("level", right, x, call)

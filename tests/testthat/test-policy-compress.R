@@ -8,20 +8,21 @@ test_that("what is registered is what the engine is given, with the prefixes of 
   expect_identical(lapply(policies, `[[`, "routes"), list(list(), list(), list("/api/v1"), list("/api")))
   rules <- lapply(policies, `[[`, "rule")
   expect_identical(rules[[1L]]$compress, list(
-    encodings = list("zstd", "gzip"), types = list(), min_size = 1024, zstd = 3, gzip = 2, credentials = FALSE
+    encodings = list("br", "zstd", "gzip"), types = list(), min_size = 1024, brotli = 5, zstd = 3, gzip = 2,
+    credentials = FALSE
   ))
   expect_identical(rules[[2L]]$decompress, list(encodings = list("gzip", "zstd", "deflate"), max_ratio = 100))
   expect_identical(rules[[3L]]$compress, list(
-    encodings = list("gzip"), types = list("text/*", "*+json"), min_size = 2000, zstd = 3, gzip = 9,
-    credentials = TRUE
+    encodings = list("gzip"), types = list("text/*", "*+json"), min_size = 2000, brotli = 5, zstd = 3,
+    gzip = 9, credentials = TRUE
   ))
   expect_identical(rules[[4L]]$decompress, list(encodings = list("zstd"), max_ratio = 10))
 })
 
 test_that("wrong arguments are named", {
   app <- dr_app()
-  for (wrong in list(NULL, character(), 1, NA_character_, "br", "GZIP", c("gzip", "gzip"))) {
-    expect_argument_error(dr_compress(app, wrong), "`encodings` must be out of \"zstd\", \"gzip\"")
+  for (wrong in list(NULL, character(), 1, NA_character_, "GZIP", "lzma", c("gzip", "gzip"))) {
+    expect_argument_error(dr_compress(app, wrong), "`encodings` must be out of \"br\", \"zstd\", \"gzip\"")
     expect_argument_error(dr_decompress(app, wrong), "`encodings` must be out of \"gzip\", \"zstd\", \"deflate\"")
   }
   for (wrong in list(character(), 1, NA_character_, "", "text", "*/*", "text/", "/x", "a/b;c=d", "*+", "a/b, c/d")) {
@@ -31,7 +32,7 @@ test_that("wrong arguments are named", {
     expect_argument_error(dr_compress(app, min_size = wrong), "`min_size` must be")
   }
   for (wrong in list(
-    NULL, 3, c(br = 1), c(gzip = 0), c(gzip = 10), c(zstd = 20), c(zstd = 1.5), c(gzip = NA), c(gzip = 1, gzip = 2),
+    NULL, 3, c(br = 12), c(deflate = 1), c(gzip = 0), c(gzip = 10), c(zstd = 20), c(zstd = 1.5), c(gzip = NA), c(gzip = 1, gzip = 2),
     list(gzip = 1), c(gzip = "1")
   )) {
     expect_argument_error(dr_compress(app, level = wrong), "`level` must be a named numeric vector")

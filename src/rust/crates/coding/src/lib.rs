@@ -20,5 +20,5 @@ pub use decoder::{unpack, Decoder, Undecodable, WINDOW};
 pub use name::Coding;
 pub use pieces::Pieces;
 pub use smallest::smallest;
-pub use terms::{Rules, Terms, TypePattern, LEVELS, TYPES};
+pub use terms::{Levels, Rules, Terms, TypePattern, TYPES};
 pub use whole::pack;

@@ -2,34 +2,21 @@
 
 use crate::whole::pack;
 use crate::Coding;
-use std::io::Write;
 
-/// Highest level of brotli, and its largest window that every client has (RFC 7932 section 9.1).
-const BROTLI: (i32, i32) = (11, 22);
-/// Levels of the others. Higher ones of zstd need windows that not every client has (RFC 9659).
+/// Highest levels. Higher ones of zstd need windows that not every client has (RFC 9659).
+const BROTLI: u8 = 11;
 const ZSTD: u8 = 19;
 const GZIP: u8 = 9;
 
 /// The bytes in this coding; `None` when they do not get shorter, or the coding is not for files.
 pub fn smallest(bytes: &[u8], coding: Coding) -> Option<Vec<u8>> {
-    match coding {
-        Coding::Brotli => brotli(bytes).filter(|packed| packed.len() < bytes.len()),
-        Coding::Zstd => pack(bytes, coding, ZSTD, <[u8]>::to_vec),
-        Coding::Gzip => pack(bytes, coding, GZIP, <[u8]>::to_vec),
-        Coding::Deflate => None,
-    }
-}
-
-fn brotli(bytes: &[u8]) -> Option<Vec<u8>> {
-    let params = brotli::enc::BrotliEncoderParams {
-        quality: BROTLI.0,
-        lgwin: BROTLI.1,
-        size_hint: bytes.len(),
-        ..brotli::enc::BrotliEncoderParams::default()
+    let level = match coding {
+        Coding::Brotli => BROTLI,
+        Coding::Zstd => ZSTD,
+        Coding::Gzip => GZIP,
+        Coding::Deflate => return None,
     };
-    let mut writer = brotli::CompressorWriter::with_params(Vec::new(), 64 << 10, &params);
-    writer.write_all(bytes).ok()?;
-    Some(writer.into_inner())
+    pack(bytes, coding, level, <[u8]>::to_vec)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Which responses of a route may be packed, and how: the rules of a policy, and what is made of them for one request.
 //!
 //! The server makes [`Terms`] from the head of a request and sends them along; the side with the response applies them.
-//! As bytes: coding for whole bodies, whether streams are packed, levels of zstd and gzip, whether cookies may be set
-//! (a byte each) · least size (u32) · patterns of types, a line each; none for the usual types.
+//! As bytes: coding for whole bodies, whether streams are packed, levels of brotli, zstd and gzip, whether cookies may
+//! be set (a byte each) · least size (u32) · patterns of types, a line each; none for the usual types.
 
 use crate::Coding;
 
@@ -21,12 +21,38 @@ pub const TYPES: [&str; 11] = [
     "image/bmp",
 ];
 
-/// Levels of zstd and gzip when a policy names none: a third of a millisecond each for 100 kB of JSON. The next levels
-/// of gzip take twice as long for a tenth less.
-pub const LEVELS: (u8, u8) = (3, 2);
+/// How hard to try, by coding: brotli from 1 to 11, zstd from 1 to 19, gzip from 1 to 9.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Levels {
+    /// for what is kept
+    pub brotli: u8,
+    /// for what is made for one client
+    pub zstd: u8,
+    /// the same
+    pub gzip: u8,
+}
+
+impl Default for Levels {
+    /// Of zstd and gzip a third of a millisecond each for 100 kB of JSON: the next levels of gzip take twice as long
+    /// for a tenth less. Of brotli ten times as long.
+    fn default() -> Self {
+        Levels { brotli: 5, zstd: 3, gzip: 2 }
+    }
+}
+
+impl Levels {
+    /// That of a coding.
+    pub fn of(self, coding: Coding) -> u8 {
+        match coding {
+            Coding::Brotli => self.brotli,
+            Coding::Zstd => self.zstd,
+            Coding::Gzip | Coding::Deflate => self.gzip,
+        }
+    }
+}
 
 /// The bytes before the patterns.
-const BEFORE: usize = 9;
+const BEFORE: usize = 10;
 
 /// A pattern of media types: `text/html`, `text/*`, `*+json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,10 +90,8 @@ impl<'a> TypePattern<'a> {
 /// What a policy says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
-    /// level of zstd, 1 to 19
-    pub zstd: u8,
-    /// level of gzip, 1 to 9
-    pub gzip: u8,
+    /// how hard to try
+    pub levels: Levels,
     /// shorter bodies are sent as they are, in bytes
     pub min_size: u32,
     /// whether what sets cookies may be packed
@@ -85,7 +109,8 @@ impl Rules {
             Some(Coding::Gzip) => 2,
             _ => 0,
         };
-        let mut out = vec![coding, u8::from(streams), self.zstd, self.gzip, u8::from(self.cookies)];
+        let Levels { brotli, zstd, gzip } = self.levels;
+        let mut out = vec![coding, u8::from(streams), brotli, zstd, gzip, u8::from(self.cookies)];
         out.extend_from_slice(&self.min_size.to_le_bytes());
         out.extend_from_slice(self.types.join("\n").as_bytes());
         out
@@ -99,6 +124,8 @@ pub struct Terms<'a> {
     pub whole: Option<(Coding, u8)>,
     /// whether streams are sent as gzip, and its level
     pub streams: Option<u8>,
+    /// for what is packed in another coding
+    pub levels: Levels,
     cookies: bool,
     min_size: usize,
     types: &'a str,
@@ -107,7 +134,8 @@ pub struct Terms<'a> {
 impl<'a> Terms<'a> {
     /// Reads what [`Rules::terms`] has written; `None` when it is something else, such as nothing.
     pub fn read(bytes: &'a [u8]) -> Option<Self> {
-        let (&[coding, streams, zstd, gzip, cookies, ref size @ ..], types) = bytes.split_first_chunk::<BEFORE>()?;
+        let (&[coding, streams, brotli, zstd, gzip, cookies, ref size @ ..], types) =
+            bytes.split_first_chunk::<BEFORE>()?;
         let whole = match coding {
             1 => Some((Coding::Zstd, zstd)),
             2 => Some((Coding::Gzip, gzip)),
@@ -116,6 +144,7 @@ impl<'a> Terms<'a> {
         Some(Terms {
             whole,
             streams: (streams != 0).then_some(gzip),
+            levels: Levels { brotli, zstd, gzip },
             cookies: cookies != 0,
             min_size: u32::from_le_bytes(*size) as usize,
             types: std::str::from_utf8(types).ok()?,
@@ -199,7 +228,7 @@ mod tests {
     use super::*;
 
     fn rules() -> Rules {
-        Rules { zstd: 3, gzip: 5, min_size: 1024, cookies: false, types: Vec::new() }
+        Rules { levels: Levels { brotli: 4, zstd: 3, gzip: 5 }, min_size: 1024, cookies: false, types: Vec::new() }
     }
 
     /// Fields of a response.

@@ -4,7 +4,11 @@
 use crate::Coding;
 use flate2::{Compress, Compression, FlushCompress};
 use std::cell::RefCell;
+use std::io::Write;
 use zstd::bulk::Compressor;
+
+/// The largest window of brotli that every client has, as a power of two (RFC 7932 section 9.1).
+const BROTLI_WINDOW: i32 = 22;
 
 /// Of gzip: magic, method, no flags, no time, no hint, no system (RFC 1952 section 2.3).
 pub(crate) const GZIP_HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
@@ -27,7 +31,8 @@ pub fn pack<T>(body: &[u8], coding: Coding, level: u8, use_it: impl FnOnce(&[u8]
         let packed = match coding {
             Coding::Zstd => tools.zstd(body, level, &mut out),
             Coding::Gzip => tools.gzip(body, level, &mut out),
-            Coding::Brotli | Coding::Deflate => None,
+            Coding::Brotli => brotli(body, level, &mut out),
+            Coding::Deflate => None,
         };
         (out, packed)
     });
@@ -71,6 +76,20 @@ impl Tools {
         let (_, compress) = self.deflate.as_mut().expect("it was just made");
         compress
     }
+}
+
+/// Without a compressor that is used again: what is packed so is packed once, and sent often.
+fn brotli(body: &[u8], level: u8, out: &mut Vec<u8>) -> Option<()> {
+    let params = brotli::enc::BrotliEncoderParams {
+        quality: level.into(),
+        lgwin: BROTLI_WINDOW,
+        size_hint: body.len(),
+        ..brotli::enc::BrotliEncoderParams::default()
+    };
+    let mut writer = brotli::CompressorWriter::with_params(out, 64 << 10, &params);
+    writer.write_all(body).ok()?;
+    writer.into_inner();
+    Some(())
 }
 
 /// Has this thread's compressor used, which begins anew and writes no header.

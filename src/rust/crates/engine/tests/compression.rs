@@ -264,13 +264,14 @@ fn what_an_app_cannot_have_is_named() {
         service.server.pool().add_generation(2, &app, None).unwrap_err()
     };
     let compress = |config| of(RuleConfig::Compress(config));
-    let br = compress(CompressConfig { encodings: vec!["br".into()], ..usual() });
-    assert_eq!(br, "compress: \"br\" is neither \"zstd\" nor \"gzip\"");
+    let deflate = compress(CompressConfig { encodings: vec!["deflate".into()], ..usual() });
+    assert_eq!(deflate, "compress: \"deflate\" is none of \"br\", \"zstd\" and \"gzip\"");
     assert_eq!(compress(CompressConfig { encodings: vec![], ..usual() }), "compress: no encodings");
     let types = compress(CompressConfig { types: vec!["text".into()], ..usual() });
     assert_eq!(types, "compress: \"text\" is no pattern of media types");
-    let level = compress(CompressConfig { gzip: 10, ..usual() });
-    assert_eq!(level, "compress: levels of zstd are 1 to 19, of gzip 1 to 9");
+    for wrong in [CompressConfig { gzip: 10, ..usual() }, CompressConfig { brotli: 12, ..usual() }] {
+        assert_eq!(compress(wrong), "compress: levels of br are 1 to 11, of zstd 1 to 19, of gzip 1 to 9");
+    }
     let br = DecompressConfig { encodings: vec!["br".into()], max_ratio: 1 };
     let br = of(RuleConfig::Decompress(br));
     assert_eq!(br, "decompress: \"br\" is not out of \"gzip\", \"zstd\" and \"deflate\"");

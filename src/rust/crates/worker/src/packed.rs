@@ -40,7 +40,7 @@ fn encode(reply: &Reply<'_>, coding: Coding, body: ReplyBody<'_>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use coding::Rules;
+    use coding::{Levels, Rules};
     use wire::ContentType;
 
     fn message(body: ReplyBody<'_>, headers: &[(&[u8], &[u8])]) -> Vec<u8> {
@@ -50,7 +50,8 @@ mod tests {
     }
 
     fn terms(whole: Option<Coding>, streams: bool) -> Vec<u8> {
-        Rules { zstd: 1, gzip: 1, min_size: 100, cookies: false, types: Vec::new() }.terms(whole, streams)
+        Rules { levels: Levels { brotli: 1, zstd: 1, gzip: 1 }, min_size: 100, cookies: false, types: Vec::new() }
+            .terms(whole, streams)
     }
 
     #[test]

@@ -184,7 +184,7 @@ fn answers_are_packed_by_the_terms_of_their_requests() {
     let long = "long ".repeat(1000);
     let answer = long.clone();
     let mut server = Server::new(Box::new(move |_, _| Some(text(&answer))));
-    let rules = coding::Rules { zstd: 1, gzip: 1, min_size: 1000, cookies: false, types: Vec::new() };
+    let rules = coding::Rules { levels: coding::Levels::default(), min_size: 1000, cookies: false, types: Vec::new() };
     let terms = rules.terms(Some(coding::Coding::Gzip), true);
     let packed = |message: &[u8]| {
         let reply = Reply::decode(message).unwrap();

@@ -68,6 +68,11 @@ impl Threads {
         self.submit(job).then_some(Asked(receiver))
     }
 
+    /// Has one of the threads do something. Whether it will: not when there is too much to do.
+    pub fn tell(&'static self, job: impl FnOnce() + Send + 'static) -> bool {
+        self.submit(Box::new(job))
+    }
+
     fn submit(&'static self, job: Job) -> bool {
         let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         if work.waiting.len() >= WAITING {

@@ -8,7 +8,7 @@
 
 use super::mailbox::{Mailbox, Message, Settled};
 use super::packed::{packed, packed_stream};
-use crate::edge::compress::Wanted;
+
 use admission::{Patience, NEVER};
 use bytes::Bytes;
 use coding::Pieces;
@@ -32,7 +32,7 @@ pub struct MailboxSink {
     since: u64,
     patience: Patience,
     /// by which the answer is packed, if it is to be
-    terms: Option<Wanted>,
+    terms: Option<Arc<[u8]>>,
     /// of a stream that is packed; the sender locks it before `state`
     pieces: Mutex<Option<Pieces>>,
 }
@@ -46,7 +46,7 @@ impl MailboxSink {
         begun: bool,
         since: u64,
         patience: Patience,
-        terms: Option<Wanted>,
+        terms: Option<Arc<[u8]>>,
     ) -> Arc<Self> {
         let state = Mutex::new(State { life: Life::new(begun), writer: None });
         Arc::new_cyclic(|me| MailboxSink {

@@ -15,7 +15,6 @@ pub use mailbox::Settled;
 pub use packed::{packed, INLINE};
 pub use pending::Pending;
 
-use crate::edge::compress::Wanted;
 use exchange::{Handlers, Sink};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -60,7 +59,7 @@ impl Natives {
 
 /// Both sides of a request that is to be answered within `in_all` ms by a handler of this process. It waits for a
 /// thread for at most `in_queue` ms; `None` when its handler has begun already. What it answers is packed by `terms`.
-pub fn pending(in_queue: Option<u64>, in_all: u64, terms: Option<Wanted>) -> (Pending, Arc<dyn Sink>) {
+pub fn pending(in_queue: Option<u64>, in_all: u64, terms: Option<Arc<[u8]>>) -> (Pending, Arc<dyn Sink>) {
     pending::pending(home::mailbox(), in_queue, in_all, terms)
 }
 

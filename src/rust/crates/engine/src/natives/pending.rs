@@ -6,7 +6,6 @@
 
 use super::mailbox::{Mailbox, Message, Settled};
 use super::mailbox_sink::MailboxSink;
-use crate::edge::compress::Wanted;
 use admission::Patience;
 use exchange::now;
 use exchange::Sink;
@@ -50,7 +49,7 @@ pub fn pending(
     mailbox: Arc<Mailbox>,
     in_queue: Option<u64>,
     in_all: u64,
-    terms: Option<Wanted>,
+    terms: Option<Arc<[u8]>>,
 ) -> (Pending, Arc<dyn Sink>) {
     let now = now();
     let patience = Patience { in_queue: in_queue.unwrap_or(in_all), in_all };

@@ -40,19 +40,28 @@ type Responded = Result<Response, Failure>;
 pub fn handle(mut head: Head, mut body: Incoming, connection: Arc<Connection>, context: &Arc<Context>) -> Answering {
     let admitted = admit(&mut head, &connection);
     let mut state = State::new(head, connection, context);
-    let answer = match admitted.and_then(|()| begin(&state, &body, context)) {
+    let begun = match admitted.and_then(|()| begin(&state, &body, context)) {
+        Ok(Begun::Answered(response)) if cached::packs(&state, &response) => {
+            Ok(Begun::Open(Rest::Answered(Box::new(response))))
+        }
+        begun => begun,
+    };
+    let answer = match begun {
         Ok(Begun::Open(mut rest)) => {
             let context = context.clone();
             return Answering::Later(Box::pin(async move {
                 if let Rest::Waiting(Waiting::Worker(ticket)) = &mut rest {
                     match run::said(&state, run::word(&state, ticket).await, &context) {
+                        Some(Ok(response)) if cached::packs(&state, &response) => {
+                            rest = Rest::Answered(Box::new(response));
+                        }
                         Some(answer) => return response::finish(&mut state, answer, body, &context),
                         None => rest = Rest::Again,
                     }
                 }
                 // in a box of its own: the one around it, which every request for a worker needs, costs little to
                 // allocate and to move, being small
-                let answer = Box::pin(go_on(&mut state, rest, &mut body, &context)).await;
+                let answer = Box::pin(answer(&mut state, rest, &mut body, &context)).await;
                 response::finish(&mut state, answer, body, &context)
             }));
         }
@@ -81,6 +90,8 @@ enum Rest {
     Asked(Question),
     /// the app that routed it is not served any more
     Again,
+    /// this is its answer, which is to be packed
+    Answered(Box<Response>),
 }
 
 fn begin(state: &State, body: &Incoming, context: &Arc<Context>) -> Result<Begun, Failure> {
@@ -140,9 +151,18 @@ fn refresh(
     let _ = state.making.set(making);
     tokio::spawn(async move {
         let mut body = Incoming::Here(Received::Empty);
-        let answer = Box::pin(go_on(&mut state, Rest::Routed(routed), &mut body, &context)).await;
+        let answer = Box::pin(answer(&mut state, Rest::Routed(routed), &mut body, &context)).await;
         drop(response::finish(&mut state, answer, body, &context));
     });
+}
+
+/// The rest of the way, and its answer packed where a cache is to do that.
+async fn answer(state: &mut State, rest: Rest, body: &mut Incoming, context: &Arc<Context>) -> Responded {
+    let mut response = go_on(state, rest, body, context).await?;
+    if cached::packs(state, &response) {
+        cached::pack_new(state, &mut response).await;
+    }
+    Ok(response)
 }
 
 /// The rest of the way, from where it has begun. A request is routed again when the app that routed it is not served
@@ -160,6 +180,7 @@ async fn go_on(state: &mut State, rest: Rest, body: &mut Incoming, context: &Arc
             }
         }
         Rest::Routed(routed) => (Some(routed), None),
+        Rest::Answered(response) => return Ok(*response),
         Rest::Again => (None, None),
         Rest::Asked(question) => {
             asked = Some(question);

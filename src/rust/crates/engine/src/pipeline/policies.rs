@@ -20,6 +20,7 @@ use crate::edge::{cors, counts::Charge};
 use crate::pool::Current;
 use admission::rate::{Refused, Standing};
 use exchange::now;
+use http::header::CONTENT_ENCODING;
 use httpd::{ws, Failure, Response};
 use router::{MethodSet, Params};
 use smallvec::SmallVec;
@@ -74,14 +75,14 @@ pub fn judge(
         None => {
             let (standings, refused) = charge(&app.policies, &limits, &asking, false);
             // a page that is worked on gets a script from the server, which has to find its place in it
-            let terms = compress.filter(|_| context.development.is_none());
-            let terms = terms.and_then(|compress| compress.terms(head, state.connection(), auth.is_some()));
+            let wanted = compress.filter(|_| context.development.is_none());
+            let wanted = wanted.and_then(|compress| compress.wanted(head, state.connection(), auth.is_some()));
             let decoding = decompress.map_or(Ok(None), |decompress| decompress.judge(head));
             let covered = Covered {
                 app: app.clone(),
                 route,
                 standings,
-                terms,
+                wanted,
                 decoding: decoding.as_ref().map_or(None, |decoding| *decoding),
                 passed: OnceLock::new(),
                 renewal: OnceLock::new(),
@@ -229,8 +230,12 @@ pub fn dress(state: &State, failed: bool, response: &mut Response, context: &Con
     }
 }
 
-/// The response, which says what of the request it depends on: before it is kept for others.
+/// The response, which says what of the request it depends on: before it is kept for others. One that is not packed yet
+/// does not depend on what clients accept.
 pub fn vary(state: &State, mut response: Response) -> Response {
+    if response.fields.get(&CONTENT_ENCODING).is_none() {
+        return response;
+    }
     if let Some(Covered { app, route, .. }) = state.covered.get() {
         let compress = app.policies.of(*route, state.head.path()).find_map(|policy| match policy {
             Policy::Compress(compress) => Some(compress),

@@ -29,7 +29,7 @@ pub fn finish(state: &mut State, mut answer: Responded, body: Incoming, context:
     }
     let answer = match state.making.take() {
         Some(making) => {
-            // a cache keeps a packed response for clients that accept its coding
+            // one that comes packed is kept for clients that accept its coding
             let answer = answer.map(|response| policies::vary(state, response));
             making.settle(&state.head, answer)
         }

@@ -46,8 +46,8 @@ pub struct Covered {
     pub route: Option<u32>,
     /// how the client stands by limits, by their numbers
     pub standings: Vec<(usize, Standing)>,
-    /// by which the answer is packed, if it is to be
-    pub terms: Option<Wanted>,
+    /// how the answer is packed, if it is to be
+    pub wanted: Option<Wanted>,
     /// how the body is to be unpacked, if it is packed
     pub decoding: Option<Decoding>,
     /// once all of them have been asked
@@ -87,13 +87,13 @@ impl State {
     pub fn unawaited(asked: &State) -> Self {
         let connection = asked.connection().clone();
         let covered = OnceLock::new();
-        if let Some(Covered { app, route, terms, passed, .. }) = asked.covered.get() {
+        if let Some(Covered { app, route, wanted, passed, .. }) = asked.covered.get() {
             // of the same client, and it counts for no limit
             let passed = passed.get().map(|passed| Passed { who: passed.who.clone(), standings: Vec::new() });
             let passed = passed.map_or_else(OnceLock::new, OnceLock::from);
-            let (app, route, terms) = (app.clone(), *route, terms.clone());
+            let (app, route, wanted) = (app.clone(), *route, wanted.clone());
             let renewal = OnceLock::new();
-            let _ = covered.set(Covered { app, route, standings: Vec::new(), terms, decoding: None, passed, renewal });
+            let _ = covered.set(Covered { app, route, standings: Vec::new(), wanted, decoding: None, passed, renewal });
         }
         State {
             id: connection.server().next_id(),
@@ -132,9 +132,16 @@ impl State {
         self.covered.get()?.passed.get()?.who.as_deref()
     }
 
-    /// By what its answer is packed, if it is to be.
-    pub fn terms(&self) -> Option<&Wanted> {
-        self.covered.get()?.terms.as_ref()
+    /// How its answer is packed, if it is to be.
+    pub fn wanted(&self) -> Option<&Wanted> {
+        self.covered.get()?.wanted.as_ref()
+    }
+
+    /// The terms by which the code that has its answer packs it.
+    pub fn terms(&self) -> Option<&Arc<[u8]>> {
+        let wanted = self.wanted()?;
+        let is_packed_later = self.making.get().is_some_and(|making| making.packs());
+        Some(if is_packed_later { wanted.terms_of_streams() } else { wanted.terms() })
     }
 
     /// How its body is to be unpacked, if it is packed.

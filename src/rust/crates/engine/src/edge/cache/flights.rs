@@ -79,6 +79,11 @@ impl Flights {
 }
 
 impl Flight {
+    /// Waits for it, too.
+    pub fn waiter(&self) -> Waiter {
+        Waiter(self.way.clone())
+    }
+
     /// Says what came of it.
     pub fn land(self, landed: Landed) {
         self.end(landed);

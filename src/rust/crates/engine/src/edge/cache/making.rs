@@ -2,9 +2,11 @@
 
 use super::flights::{Flight, Landed};
 use super::key::Key;
+use super::packed::{encode, Codings, Packed};
 use super::variant::{say, unless_known, Variant};
 use super::Cache;
 use cache::{keep, Directives, Lifetime, NotKept, Request, Standing};
+use coding::Coding;
 use exchange::now;
 use http::header::{AGE, CACHE_CONTROL, DATE, ETAG, EXPIRES, SET_COOKIE, VARY};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
@@ -28,6 +30,8 @@ pub struct Making {
     pub flight: Option<Flight>,
     /// what there is if there is an error
     pub stale: Option<Arc<Variant>>,
+    /// its response's body, as its client accepts it
+    pub packed: Option<(Coding, Packed)>,
 }
 
 impl Making {
@@ -49,12 +53,17 @@ impl Making {
         }
     }
 
+    /// Whether the body of its response is packed where that is kept, and not before.
+    pub fn packs(&self) -> bool {
+        self.flight.is_some()
+    }
+
     fn failed(self, head: &Head, answer: Result<Response, Failure>) -> Result<Response, Failure> {
         land(self.flight, Landed::Failed);
         let Some(stale) = self.stale else { return answer };
         let now = now();
         let Standing::IfError(ago) = stale.stands(&self.cache.rules, &self.request, now) else { return answer };
-        Ok(stale.give(head, now, &format!("hit; ttl=-{ago}; detail=error")))
+        Ok(stale.give(head, &[], now, &format!("hit; ttl=-{ago}; detail=error")))
     }
 
     fn made(self, head: &Head, answer: Result<Response, Failure>) -> Result<Response, Failure> {
@@ -83,6 +92,9 @@ impl Making {
             }
         };
         say(&mut response, status);
+        if let Some((coding, Packed::Is(body))) = self.packed {
+            encode(&mut response, coding, body);
+        }
         Ok(unless_known(response, head))
     }
 }
@@ -138,7 +150,11 @@ fn store(making: &Making, head: &Head, response: &mut Response, now: u64) -> Res
     let body = body.to_vec().into();
     let fields = response.fields.clone();
     let (names, asked) = (Arc::default(), Box::default());
-    let variant = Variant { names, asked, status: response.status, fields, body, lifetime, came: now, tags };
+    let mut codings = Codings::default();
+    if let Some((coding, packed)) = &making.packed {
+        codings.set(*coding, packed.clone());
+    }
+    let variant = Variant { names, asked, status: response.status, fields, body, codings, lifetime, came: now, tags };
     Ok(cache.store.keep(&making.key, &all, &head.fields, variant))
 }
 

@@ -1,12 +1,13 @@
 //! Responses that are kept and given again: what an app wants of its cache, and what is known of a request there. What
 //! may be kept and reused is decided by the crate `cache`; `key` says which requests are the same, `store` has the
-//! responses, each a `variant`; `flights` knows whose request is being answered, for all that want the same, `making`
-//! what becomes of that response, and `purge` what is to be forgotten. When a request is looked up is in
-//! `pipeline/cached.rs`.
+//! responses, each a `variant`, also `packed` in codings; `flights` knows whose request is being answered, for all that
+//! want the same, `making` what becomes of that response, and `purge` what is to be forgotten. When a request is looked
+//! up is in `pipeline/cached.rs`.
 
 mod flights;
 mod key;
 mod making;
+pub mod packed;
 pub mod purge;
 mod store;
 mod variant;

@@ -2,13 +2,15 @@
 //! by all threads. Of one key there may be several, for different values of header fields.
 
 use super::key::{values, Key};
+use super::packed::Packed;
 use super::variant::Variant;
+use coding::Coding;
 use http::HeaderName;
 use httpd::Fields;
 use quick_cache::sync::Cache;
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Most responses of one key: others leave for them. Clients choose the values of header fields.
 const VARIANTS: usize = 16;
@@ -31,6 +33,8 @@ const PARTS: u64 = 16;
 #[derive(Debug)]
 pub struct Store {
     kept: Cache<Key, Arc<Resource>, ByBytes>,
+    /// what is put in depends on what was there: one at a time
+    changes: Mutex<()>,
     /// longest body in bytes
     longest: usize,
 }
@@ -61,7 +65,8 @@ struct ByBytes;
 impl Weighter<Key, Arc<Resource>> for ByBytes {
     fn weight(&self, key: &Key, resource: &Arc<Resource>) -> u64 {
         let of = |variant: &Arc<Variant>| {
-            variant.body.len() + variant.fields.text().len() + variant.asked.len() + variant.tags.len() + OVERHEAD
+            let Variant { body, codings, fields, asked, tags, .. } = &**variant;
+            body.len() + codings.len() + fields.text().len() + asked.len() + tags.len() + OVERHEAD
         };
         let variants = match &**resource {
             Resource::Open { .. } => 0,
@@ -86,7 +91,7 @@ impl Store {
             Err(_) => Cache::with_weighter(16, max_bytes, ByBytes),
         };
         let longest = LONGEST.min(kept.shard_capacity() as usize / 2);
-        Store { kept, longest }
+        Store { kept, changes: Mutex::default(), longest }
     }
 
     /// Longest body that is kept, in bytes.
@@ -116,6 +121,7 @@ impl Store {
 
     /// Keeps a response to a request with these header fields, which differs by the fields of these `names`.
     pub fn keep(&self, key: &Key, names: &[HeaderName], fields: &Fields, variant: Variant) -> Arc<Variant> {
+        let _changes = self.changes();
         let before = self.kept.get(key);
         // one that differs by other fields than before does away with what was told apart by those
         let (names, others) = match before.as_deref() {
@@ -131,18 +137,43 @@ impl Store {
         variant
     }
 
+    /// Adds a coding to a response, where that is still kept.
+    pub fn add(&self, key: &Key, variant: &Arc<Variant>, coding: Coding, packed: Packed) -> Arc<Variant> {
+        let _changes = self.changes();
+        let before = self.kept.get(key);
+        let variants = if let Some(Resource::Kept(variants)) = before.as_deref() { &variants[..] } else { &[] };
+        // it may have got another coding meanwhile
+        let now = variants.iter().find(|other| other.is_same(variant));
+        let mut more = Variant::clone(now.unwrap_or(variant));
+        more.codings.set(coding, packed);
+        let more = Arc::new(more);
+        if now.is_some() {
+            let all = variants.iter().map(|other| if other.is_same(variant) { &more } else { other }.clone()).collect();
+            // what it weighs is counted anew
+            self.kept.insert(key.clone(), Arc::new(Resource::Kept(all)));
+        }
+        more
+    }
+
+    fn changes(&self) -> MutexGuard<'_, ()> {
+        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Responses of this key are not kept.
     pub fn open(&self, key: &Key, now: u64) {
+        let _changes = self.changes();
         self.kept.insert(key.clone(), Arc::new(Resource::Open { until: now + 1000 * REMEMBERED }));
     }
 
     /// Forgets a key.
     pub fn forget(&self, key: &Key) {
+        let _changes = self.changes();
         self.kept.remove(key);
     }
 
     /// Forgets all responses that `is_old` says so of: of their keys and what their tags are. How many that were.
     pub fn purge(&self, is_old: impl Fn(&Key, &[u8]) -> bool) -> usize {
+        let _changes = self.changes();
         let purged = AtomicUsize::new(0);
         self.kept.retain(|key, resource| {
             let Resource::Kept(variants) = &**resource else { return !is_old(key, b"") };
