@@ -41,7 +41,8 @@
 #'
 #' @param app An app, see [dr_app()].
 #' @param encodings For `dr_compress()`: out of `"br"`, `"zstd"` and `"gzip"`, the one first that a client gets that
-#'   likes all of them; `"br"` (brotli) is for what [dr_cache()] keeps. For `dr_decompress()`: out of `"gzip"`, `"zstd"` and
+#'   likes all of them; `"br"` (brotli) is for what [dr_cache()] keeps. For
+#'   `dr_decompress()`: out of `"gzip"`, `"zstd"` and
 #'   `"deflate"` (the format of zlib). A character vector.
 #' @param types Media types that are compressed: a character vector of types such as `"text/csv"`, `"text/*"` or
 #'   `"*+json"`. `NULL` for text, JSON, XML, JavaScript, YAML, WebAssembly and streams of events.
