@@ -5,9 +5,10 @@
 #'
 #' `dr_compress()` has responses below the paths that it covers compressed for clients that say in `Accept-Encoding`
 #' that they take it. That is done where the response is made: in the worker process, after its handler has returned, so
-#' that no other connection waits for it. `dr_decompress()` unpacks bodies of requests that clients have compressed
-#' (`Content-Encoding`): handlers see them as if they had been sent as they are. Both are off unless an app, or the
-#' settings `compress` and `decompress` of [dr_serve()], turn them on.
+#' that no other connection waits for it. Without it that is done as by `dr_compress(app)`, unless the server has
+#' `compress = FALSE`: see [dr_serve()]. `dr_decompress()` unpacks bodies of requests that clients have compressed
+#' (`Content-Encoding`): handlers see them as if they had been sent as they are. That is done only where an app says so,
+#' or the setting `decompress` of [dr_serve()].
 #'
 #' @section What is compressed: Bodies of the types in `types`, from `min_size` on, when that makes them smaller. Not:
 #'   responses with the status 204, 205, 206 or 304; what a handler has compressed itself (`Content-Encoding`); what

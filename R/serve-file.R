@@ -54,7 +54,7 @@ dr_run <- function(file, port = 8080L, threads = 1L, workers = c(1L, 3L), on_wor
                    health = FALSE, metrics = FALSE, docs = "auto", admin = NULL, admin_token = NULL, agent_check = NULL,
                    allowed_hosts = NULL, trusted_proxies = NULL,
                    forwarded_fields = c("x-forwarded", "forwarded"), underscores_in_headers = NULL,
-                   proxy_protocol = NULL, compress = FALSE, decompress = FALSE, response_headers = NULL,
+                   proxy_protocol = NULL, compress = TRUE, decompress = FALSE, response_headers = NULL,
                    plumber = c("fast", "full", "verify"), on_client_gone = NULL,
                    on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
                    tls = NULL,

@@ -118,8 +118,9 @@
 #' @param proxy_protocol Balancers that begin each connection with a header of PROXY protocol, version 1 or 2: networks
 #'   as for `trusted_proxies`. From them the header is required, and names the address of the client; from others it is
 #'   not read. `NULL`: there are none.
-#' @param compress `TRUE` to compress responses for clients that accept it, as `dr_compress(app)` does: see
-#'   [dr_compress()] for what is compressed, and for apps and paths that are to have it otherwise.
+#' @param compress Whether to compress responses for clients that accept it, as `dr_compress(app)` does: see
+#'   [dr_compress()] for what is compressed, and for apps and paths that are to have it otherwise. `FALSE` leaves that to
+#'   the app, or to a proxy.
 #' @param decompress `TRUE` to unpack compressed bodies of requests, as `dr_decompress(app)` does: see
 #'   [dr_decompress()].
 #' @param response_headers Header fields of all responses that have none of their name: a character vector such as
@@ -175,7 +176,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
                      health = FALSE, metrics = FALSE, docs = "auto", admin = NULL, admin_token = NULL,
                      agent_check = NULL, allowed_hosts = NULL, trusted_proxies = NULL,
                      forwarded_fields = c("x-forwarded", "forwarded"), underscores_in_headers = NULL,
-                     proxy_protocol = NULL, compress = FALSE, decompress = FALSE, response_headers = NULL,
+                     proxy_protocol = NULL, compress = TRUE, decompress = FALSE, response_headers = NULL,
                      plumber = c("fast", "full", "verify"), on_client_gone = NULL,
                      on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
                      tls = NULL) {

@@ -24,11 +24,13 @@ ORIGIN = 'wrk.headers["Origin"] = "https://app.example"\n'
 PREFLIGHT = ORIGIN + 'wrk.method = "OPTIONS"\nwrk.headers["Access-Control-Request-Method"] = "PUT"\n'
 POST = 'wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\nwrk.body = "%s"\n'
 TEN = "{" + ",".join('\\"%s\\":%d' % (name, i) for i, name in enumerate("abcdefghij")) + "}"
+PACKED = 'wrk.headers["Accept-Encoding"] = "%s"\n'
 KNOWN = 'wrk.headers["If-None-Match"] = "*"\n'
 CASES = [
     ("nginx, return 200", None, ""), ("404, none", "/none/x", ""), ("pre-flight", "/cors/r", PREFLIGHT),
     ("429", "/refused/f/a.txt", ""), ("from the cache", "/cached/r", ""),
-    ("304 from the cache", "/cached/r", KNOWN), ("static, none", "/none/f/a.txt", ""),
+    ("304 from the cache", "/cached/r", KNOWN), ("from the cache, zstd", "/kept/long", PACKED % "zstd"),
+    ("from the cache, br", "/kept/long", PACKED % "br"), ("static, none", "/none/f/a.txt", ""),
     ("static, none, Origin", "/none/f/a.txt", ORIGIN), ("static, csrf", "/csrf/f/a.txt", ""),
     ("static, limit by address", "/limit/f/a.txt", ""), ("static, cors, Origin", "/cors/f/a.txt", ORIGIN),
     ("static, headers", "/headers/f/a.txt", ""), ("static, all", "/all/f/a.txt", ""),
@@ -45,7 +47,10 @@ CASES = [
     ("static, none, X-Api-Key", "/none/f/a.txt", KEY % ("k" * 32)),
     ("static, key", "/key/f/a.txt", KEY % ("k" * 32)), ("static, none, Basic", "/none/f/a.txt", BASIC),
     ("static, password", "/basic/f/a.txt", BASIC), ("static, none, Bearer", "/none/f/a.txt", BEARER),
-    ("static, JWT", "/jwt/f/a.txt", BEARER), ("R, none", "/none/r", ""), ("R, no session", "/session/read", ""),
+    ("static, JWT", "/jwt/f/a.txt", BEARER), ("R, none", "/none/r", ""), ("R, compress", "/compress/r", ""),
+    ("R, compress, Accept-Encoding", "/compress/r", PACKED % "gzip, deflate, br, zstd"),
+    ("R, 100 kB", "/plain/long", ""), ("R, 100 kB, zstd", "/packed/long", PACKED % "zstd"),
+    ("R, 100 kB, gzip", "/packed/long", PACKED % "gzip"), ("R, no session", "/session/read", ""),
     ("R, session read", "/session/read", "SESSION"), ("R, session set", "/session/set", ""),
 ]
 
@@ -56,7 +61,8 @@ def main():
     drover = drover_program()
     servers = [
         subprocess.Popen(["nginx", "-c", path("nginx.conf", CONF.replace("FOLDER", folder))]),
-        subprocess.Popen([drover, "serve", POLICIES, "--workers", "1", "--port", str(DROVER), "--log=none"]),
+        subprocess.Popen([drover, "serve", POLICIES, "--workers", "1", "--port", str(DROVER), "--log=none",
+                          "--compress=false"]),
     ]
     try:
         wait_until_it_answers(f"http://127.0.0.1:{DROVER}/none/r")

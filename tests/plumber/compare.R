@@ -29,6 +29,9 @@ fields_of <- function(response) {
   # encrypted anew each time; and cookies say when they end
   headers <- sub("^(session=)[^;]*", "\\1...", headers)
   headers <- sub("Expires= [^;]*;", "Expires= ...;", headers)
+  # httpuv compresses, too, and does not say that its answers depend on what the client accepts
+  headers[] <- sub("(^|, )accept-encoding$", "", headers)
+  headers <- headers[!(names(headers) == "vary" & !nzchar(headers))]
   if (identical(unname(headers["content-length"]), "0")) headers <- headers[names(headers) != "content-length"]
   split(unname(headers), names(headers))
 }
@@ -46,10 +49,17 @@ differences <- function(ours, theirs) {
       found[[name]] <- paste(paste(b[[name]], collapse = " | "), "is now", paste(a[[name]], collapse = " | "))
     }
   }
-  if (!identical(stable(ours$body), stable(theirs$body))) {
-    found[["body"]] <- paste(brief(theirs$body), "is now", brief(ours$body))
+  bodies <- lapply(list(ours, theirs), unpacked)
+  if (!identical(stable(bodies[[1L]]), stable(bodies[[2L]]))) {
+    found[["body"]] <- paste(brief(bodies[[2L]]), "is now", brief(bodies[[1L]]))
   }
   found
+}
+
+# The body as it was before it was compressed: two libraries make other bytes of it.
+unpacked <- function(response) {
+  if (!identical(unname(response$headers["content-encoding"]), "gzip")) return(response$body)
+  memDecompress(response$body, "gzip")
 }
 
 # A picture of SVG has the number of cairo's surface, which is how many its process has had before; the response is as

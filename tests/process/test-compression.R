@@ -74,7 +74,7 @@ gzip_file <- function(text) {
 }
 
 test_every_worker("what R answers is compressed where its client takes that", function(start) {
-  server <- start(compressed_app())
+  server <- start(compressed_app(), compress = FALSE)
   cases <- expand.grid(path = paste0("/api/", c("data", "later", "own", "long")), stringsAsFactors = FALSE,
     version = c("--http1.1", "--http2-prior-knowledge"))
   for (i in seq_len(nrow(cases))) {
@@ -240,18 +240,20 @@ test_every_worker("what is kept is compressed once for each encoding", function(
     field(known, "content-encoding"))
 })
 
-test("a server compresses and unpacks when it is told to, whatever its app is", function() {
+test("a server compresses unless it is told not to, and unpacks when it is told to, whatever its app is", function() {
   app <- write_app(c(
     "list(call = function(req) {",
     "  body <- paste(rawToChar(req$rook.input$read()), strrep('x', 5000))",
     "  list(status = 200L, headers = list('Content-Type' = 'text/plain'), body = body)",
     "})"
   ))
-  server <- serve(app, workers = 1L, compress = TRUE, decompress = TRUE)
+  server <- serve(app, workers = 1L, decompress = TRUE)
   answer <- ask_raw(server, "/", accepts("gzip"), "--data-binary", paste0("@", gzip_file("sent")), "-H",
     "Content-Encoding: gzip")
   expect(identical(field(answer, "content-encoding"), "gzip"), "coding ", field(answer, "content-encoding"))
   expect(identical(gunzip(answer$raw), paste("sent", strrep("x", 5000))), "another body")
+  plain <- ask_raw(serve(app, workers = 1L, compress = FALSE), "/", accepts("gzip"))
+  expect(is.na(field(plain, "content-encoding")) && is.na(field(plain, "vary")), "it compresses all the same")
 })
 
 test("a thousand compressed streams need little more memory than others", function() {
