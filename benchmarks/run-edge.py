@@ -11,7 +11,9 @@ CONF = """
 worker_processes 1; daemon off; pid FOLDER/nginx.pid; error_log FOLDER/nginx.log;
 events { worker_connections 1024; }
 http { access_log off; keepalive_requests 100000000;
-  server { listen 127.0.0.1:%d; default_type text/plain; location / { return 200 "ok\\n"; } } }
+  server { listen 127.0.0.1:%d; default_type text/plain; location / { return 200 "ok\\n"; }
+    location /long.json { root FOLDER; types { application/json json; }
+      gzip on; gzip_comp_level 2; gzip_types application/json; } } }
 """ % NGINX
 b64 = lambda data: base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 JWT = b64(b'{"alg":"HS256"}') + "." + b64(b'{"iss":"me","aud":"app","sub":"ada","exp":9999999999}')
@@ -50,13 +52,15 @@ CASES = [
     ("static, JWT", "/jwt/f/a.txt", BEARER), ("R, none", "/none/r", ""), ("R, compress", "/compress/r", ""),
     ("R, compress, Accept-Encoding", "/compress/r", PACKED % "gzip, deflate, br, zstd"),
     ("R, 100 kB", "/plain/long", ""), ("R, 100 kB, zstd", "/packed/long", PACKED % "zstd"),
-    ("R, 100 kB, gzip", "/packed/long", PACKED % "gzip"), ("R, no session", "/session/read", ""),
+    ("R, 100 kB, gzip", "/packed/long", PACKED % "gzip"),
+    ("nginx, the same as a file", "nginx:/long.json", ""), ("nginx, gzip", "nginx:/long.json", PACKED % "gzip"), ("R, no session", "/session/read", ""),
     ("R, session read", "/session/read", "SESSION"), ("R, session set", "/session/set", ""),
 ]
 
 
 def main():
     folder = tempfile.mkdtemp()
+    os.chmod(folder, 0o755)  # for nginx, whose workers are another user
     path = lambda name, text: (open(os.path.join(folder, name), "w").write(text), os.path.join(folder, name))[1]
     drover = drover_program()
     servers = [
@@ -66,6 +70,8 @@ def main():
     ]
     try:
         wait_until_it_answers(f"http://127.0.0.1:{DROVER}/none/r")
+        long = ["curl", "-s", f"http://127.0.0.1:{DROVER}/plain/long"]
+        path("long.json", subprocess.run(long, capture_output=True, text=True).stdout)
         pattern = sys.argv[2] if len(sys.argv) > 2 else ""
         cases = [CASES[0]] + [case for case in CASES[1:] if re.search(pattern, case[0])]
         head = ["curl", "-s", "-D-", "-o/dev/null", f"http://127.0.0.1:{DROVER}/session/set"]
@@ -74,8 +80,9 @@ def main():
         for _ in range(int(sys.argv[1])):
             for name, target, script in cases:
                 script = script.replace("SESSION", f'wrk.headers["Cookie"] = "{cookie}"\n')
-                server, port = (servers[0], NGINX) if target is None else (servers[1], DROVER)
-                url = f"http://127.0.0.1:{port}{target or '/'}"
+                nginx = (target or "nginx:/").startswith("nginx:")
+                server, port = (servers[0], NGINX) if nginx else (servers[1], DROVER)
+                url = f"http://127.0.0.1:{port}{(target or '/').removeprefix('nginx:')}"
                 wrk = ["wrk", "-t1", "-c50", "-d1s"] + (["-s", path("script.lua", script)] if script else []) + [url]
                 before = cpu(server.pid)
                 out = subprocess.run(wrk, capture_output=True, text=True, check=True).stdout
