@@ -4,9 +4,10 @@
 
 # The routes of an app and of all apps mounted in it, in order: lists of method, path, handler, timeout (seconds or
 # NULL), on_client_gone (or NULL), max_body (bytes, or NULL), early_hints (a list of links, or NULL), usual (see
-# route-defaults.R), middleware (a list, the outermost first) and on_error. An app's own routes precede those of the
-# apps mounted in it. Further fields of `app`: further_routes (a function of the prefix that returns routes, tried after
-# its own), rest (a handler for requests that no other route matches) and usual (the defaults of all these routes).
+# route-defaults.R), middleware (a list, the outermost first), has_sessions and on_error. An app's own routes precede
+# those of the apps mounted in it. Further fields of `app`: further_routes (a function of the prefix that returns
+# routes, tried after its own), rest (a handler for requests that no other route matches) and usual (the defaults of
+# all these routes).
 app_routes <- function(app, prefix = "", outer = list()) {
   around <- around_handlers(app, outer)
   further <- if (!is.null(app$further_routes)) app$further_routes(prefix)
@@ -20,6 +21,7 @@ app_routes <- function(app, prefix = "", outer = list()) {
       handler = checked_handler(reading_lists(app, typed_handler(route)), route), types = engine_types(route),
       timeout = route$timeout, on_client_gone = route$on_client_gone, max_body = route$max_body,
       early_hints = route$early_hints, usual = route$usual, middleware = around$middleware,
+      has_sessions = around$has_sessions,
       on_error = error_answers(route$on_error, around$on_error),
       declared = route[c("params", "body")], about = route$about, offer = route$offer
     )
@@ -174,7 +176,9 @@ compile_app <- function(app, call = sys.call(-1L)) {
   # a prefix and a path that are fine alone may not be together: the same placeholder in both
   for (route in routes) parse_path(route$path, call)
   params <- lapply(cpp, function(route) parse_path(route$path, call)$names)
-  handlers <- lapply(routes, function(route) compose(route$middleware, route$handler, route$on_error))
+  handlers <- lapply(routes, function(route) {
+    compose(route$middleware, route$handler, route$on_error, route$has_sessions)
+  })
   on_error <- lapply(routes, `[[`, "on_error")
   fill_offers(routes, handlers, app_policies(app), call)
   natives <- Map(native_field, cpp, params)
@@ -199,7 +203,8 @@ compile_app <- function(app, call = sys.call(-1L)) {
     not_found <- length(handlers) + 1L
     on_error[not_found] <- list(reading_lists(app, app$on_error))
     handlers[[not_found]] <- compose(
-      app_middleware(app), not_found_handler(reading_lists(app, with_request(app$not_found))), on_error[[not_found]]
+      app_middleware(app), not_found_handler(reading_lists(app, with_request(app$not_found))), on_error[[not_found]],
+      has_sessions(app)
     )
   }
   warn_of_hidden(c(first, cpp), app_statics(app), call)

@@ -2,9 +2,9 @@
 # around which handler; worker-loop.R, whose guard() is around them all; error-answer.R, which makes a response of an
 # error.
 
-compose <- function(middleware, handler, on_error = NULL) {
+compose <- function(middleware, handler, on_error = NULL, has_sessions = FALSE) {
   for (one in rev(middleware)) handler <- wrap(one, handler, on_error)
-  handler
+  if (isTRUE(has_sessions)) keeping_session(handler) else handler
 }
 
 # A handler may have no argument: it is called with one all the same.
@@ -19,11 +19,13 @@ reading_lists <- function(app, fn) {
   function(...) read_list_response(fn(...))
 }
 
-# What goes around the handlers of an app: lists of middleware and on_error, of which `outer` goes around the app.
+# What goes around the handlers of an app: lists of middleware and on_error, of which `outer` goes around the app; and
+# whether there are sessions.
 around_handlers <- function(app, outer) {
   list(
     middleware = c(outer$middleware, app_middleware(app)),
-    on_error = if (is.null(app$on_error)) outer$on_error else reading_lists(app, app$on_error)
+    on_error = if (is.null(app$on_error)) outer$on_error else reading_lists(app, app$on_error),
+    has_sessions = isTRUE(outer$has_sessions) || has_sessions(app)
   )
 }
 

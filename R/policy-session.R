@@ -3,9 +3,14 @@
 
 #' Keep a session with each client
 #'
-#' `dr_session()` gives an app sessions: a list that a handler sets with `dr_session_set()`, and that all handlers read
-#' in `req$session` when the same client comes again, in whichever worker, also after a reload. It is kept with the
-#' client, in a cookie that is encrypted and signed (AES-256-GCM-SIV): clients can neither read nor change it.
+#' `dr_session()` gives an app sessions: a list that a handler assigns to `req$session`, and that all handlers read
+#' there when the same client comes again, in whichever worker, also after a reload. It is kept with the client, in a
+#' cookie that is encrypted and signed (AES-256-GCM-SIV): clients can neither read nor change it.
+#'
+#' `req$session$user <- "ada"` changes the session, `req$session <- NULL` ends it, in handlers, middleware and the
+#' handler of [dr_not_found()]: the client gets it with what the handler returns, as soon as a promise of it is kept. An
+#' error ([dr_abort()]) changes no session. `dr_session_set()` does the same with a response, and goes first where a
+#' handler does both.
 #'
 #' The engine opens and seals the cookie; the keys are the server's, and no worker has them when they come from a file
 #' or environment variable. A cookie that is forged, broken, sealed with another key, or older than `max_age` is no
@@ -41,14 +46,15 @@
 #' @returns `dr_session()`: `app`, invisibly; it is changed in place. `dr_session_set()`: the response, a `dr_response`
 #'   as [dr_response()] makes it, with which the client gets the session.
 #' @section Errors: `drover_error_argument` when an argument is not as described, and when `session` is too long. A
-#'   response with a session for a path that has none gets 500, and the log says why.
+#'   response with a session for a path that has none gets 500, and the log says why; so does an assignment of what is
+#'   not as described.
 #' @seealso [dr_set_cookie()] for cookies that clients may read, [dr_csrf()], which guards what cookies let in.
 #' @examples
 #' app <- dr_app()
 #' dr_session(app, keys = strrep("0123456789abcdef", 4), max_age = "12h")
 #' dr_get(app, "/count", function(req) {
-#'   n <- if (is.null(req$session)) 1 else req$session$n + 1
-#'   dr_session_set(list(visits = n), list(n = n))
+#'   req$session$n <- sum(req$session$n, 1)
+#'   list(visits = req$session$n)
 #' })
 #' dr_post(app, "/leave", function(req) dr_session_set(dr_redirect("/"), NULL))
 #' @export
@@ -74,6 +80,25 @@ dr_session <- function(app, keys = NULL, file = NULL, env = NULL, name = "__Host
   rule <- c(cookie, list(same_site = same_site, keys = as.list(enc2utf8(as.character(c(keys, unname(of_env)))))))
   rule <- c(rule, if (!is.null(file)) list(file = file))
   add_policy(app, list(session = rule), routes, call)
+}
+
+# Whether an app has sessions for some of its paths.
+has_sessions <- function(app) any(vapply(app$policies, function(policy) "session" %in% names(policy$rule), NA))
+
+# Puts around a handler what sends a session that it, or middleware around it, has assigned.
+keeping_session <- function(handler) {
+  force(handler)
+  function(req) {
+    value <- handler(req)
+    if (is_promise(value)) value$then(function(value) with_session(value, req)) else with_session(value, req)
+  }
+}
+
+with_session <- function(value, req) {
+  assigned <- .Call(C_request_assigned_session, req)
+  if (is.null(assigned)) return(value)
+  response <- as_response(value)
+  if (length(header_at(response$headers, session_field))) response else dr_session_set(response, assigned[[1L]])
 }
 
 # With the longest name and all attributes, sealed, this still is a cookie of less than 4096 bytes.

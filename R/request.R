@@ -48,8 +48,8 @@
 #'     `"bearer"`, `"key"` or `"jwt"`), `user` (the name of the user, token or key, or the claim `sub`: a string, or
 #'     `NULL`) and, of a JSON Web Token, `claims` (a list, as JSON is read). `NULL` for a client without credentials.
 #'     See [dr_auth_basic()].}
-#'   \item{`session`}{What the app keeps with this client: the list that was given to [dr_session_set()], as JSON reads
-#'     it again; `NULL` when there is none.}
+#'   \item{`session`}{What the app keeps with this client: the list that was assigned here before, or given to
+#'     [dr_session_set()], as JSON reads it again; `NULL` when there is none. See [dr_session()].}
 #'   \item{`trace`}{The trace that the request belongs to (W3C Trace Context): a list. `trace_id` and `span_id` (what
 #'     this server does for the request): strings of hexadecimal digits. `parent_id`, the span of the client: only where
 #'     the client sent a valid `traceparent`; otherwise the trace is a new one, which follows from `id`. `sampled`: a

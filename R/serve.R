@@ -119,7 +119,7 @@
 #'   as for `trusted_proxies`. From them the header is required, and names the address of the client; from others it is
 #'   not read. `NULL`: there are none.
 #' @param compress Whether to compress responses for clients that accept it, as `dr_compress(app)` does: see
-#'   [dr_compress()] for what is compressed, and for apps and paths that are to have it otherwise. `FALSE` leaves that to
+#'   [dr_compress()] for what is compressed, and for apps and paths that are to have it otherwise. `FALSE` leaves it to
 #'   the app, or to a proxy.
 #' @param decompress `TRUE` to unpack compressed bodies of requests, as `dr_decompress(app)` does: see
 #'   [dr_decompress()].

@@ -86,6 +86,7 @@ static const R_CallMethodDef calls[] = {
     CALL("process_state", drv_process_state, 0),
     CALL("request_bind", drv_request_bind, 3),
     CALL("request_body", drv_request_body, 2),
+    CALL("request_assigned_session", drv_request_assigned_session, 1),
     CALL("request_hint", drv_request_hint, 2),
     CALL("request_make_cell", drv_request_make_cell, 0),
     CALL("request_pick", drv_request_pick, 3),

@@ -23,7 +23,8 @@
 
 typedef struct {
   drv_cell *engine;
-  uint32_t known; /* bit i: field i has a value in the list */
+  uint32_t known;    /* bit i: field i has a value in the list */
+  uint32_t assigned; /* bit i: R has given it that */
 } cell;
 
 static cell *cell_of(SEXP pointer) {
@@ -61,7 +62,7 @@ void drv_request_reset(SEXP pointer) {
   for (int i = 0; i < DRV_FIELDS; i++) {
     if (c->known & (1u << i)) SET_VECTOR_ELT(values, i, R_NilValue);
   }
-  c->known = 0;
+  c->known = c->assigned = 0;
 }
 
 static SEXP keep(SEXP pointer, int i, SEXP value) {
@@ -154,6 +155,7 @@ SEXP drv_request_field(SEXP call, SEXP op, SEXP args, SEXP frame) {
   SEXP value = Rf_findVarInFrame(frame, value_symbol());
   if (value == R_MissingArg) return field(pointer, i);
   keep(pointer, i, Rf_eval(value, frame));
+  cell_of(pointer)->assigned |= 1u << i;
   return R_NilValue;
 }
 
@@ -194,6 +196,16 @@ SEXP drv_request_auth(SEXP req) {
   if (pointer) return field(pointer, AUTH_FIELD);
   SEXP auth = TYPEOF(req) == ENVSXP ? Rf_findVarInFrame(req, Rf_install("auth")) : R_UnboundValue;
   return auth == R_UnboundValue ? R_NilValue : auth;
+}
+
+/* In a list, as NULL ends a session; NULL when none was assigned. */
+SEXP drv_request_assigned_session(SEXP req) {
+  SEXP pointer = cell_behind(req);
+  if (!pointer || !(cell_of(pointer)->assigned & 1u << SESSION_FIELD)) return R_NilValue;
+  SEXP session = PROTECT(Rf_allocVector(VECSXP, 1));
+  SET_VECTOR_ELT(session, 0, VECTOR_ELT(R_ExternalPtrProtected(pointer), SESSION_FIELD));
+  UNPROTECT(1);
+  return session;
 }
 
 SEXP drv_request_pick(SEXP req, SEXP number, SEXP name) {

@@ -39,6 +39,7 @@ SEXP drv_request_body(SEXP req, SEXP as);
 /* Has the client told of links, one string with line feeds in between, ahead of the response. Whether the server was
  * told so. */
 SEXP drv_request_hint(SEXP req, SEXP links);
+SEXP drv_request_assigned_session(SEXP req);
 SEXP drv_request_make_cell(void);
 /* Whether it is, unchanged, a request with this method for this target, as sent, without a body. */
 int drv_request_asks_for(SEXP req, SEXP method, SEXP target);

@@ -484,3 +484,66 @@ test("a C handler in cleartext knows of no TLS", function() {
   seen <- json(ask(server, "/echo/1", "-H", "X-Forwarded-Proto: https")$body)
   expect(isTRUE(seen$https) && is.null(seen$tls_protocol), "behind a proxy: ", unlist(seen))
 }, ways = 1)
+
+test_every_worker("what is assigned to req$session is kept, whatever the handler returns", function(start) {
+  server <- start(write_app(c(
+    "api <- dr_app()",
+    "dr_get(api, '/count', function(req) {",
+    "  req$session$n <- sum(req$session$n, 1)",
+    "  req$session$text <- '\u00fc'",
+    "  list(n = req$session$n)",
+    "})",
+    "dr_get(api, '/read', function(req) list(session = req$session))",
+    "dr_get(api, '/whole', function(req) { req$session <- list(user = 'ada'); dr_redirect('/count') })",
+    "dr_get(api, '/later', function(req) promises::promise(function(resolve, reject) {",
+    "  later::later(function() { req$session$later <- TRUE; resolve('x') }, 0.05)",
+    "}))",
+    "dr_get(api, '/file', function(req) { req$session$file <- 'sent'; dr_file(file) })",
+    "file <- tempfile()",
+    "writeLines('a file', file)",
+    "dr_get(api, '/end', function(req) { req$session <- NULL; 'bye' })",
+    "dr_get(api, '/both', function(req) { req$session$n <- 1; dr_session_set('x', list(n = 2)) })",
+    "dr_get(api, '/fails', function(req) { req$session$n <- 100; dr_abort(409) })",
+    "dr_get(api, '/wrong', function(req) { req$session <- 1; 'x' })",
+    "dr_get(api, '/long', function(req) { req$session$x <- strrep('x', 3000); 'x' })",
+    "dr_use(api, function(req, nxt) {",
+    "  if (!is.null(req$query$seen)) req$session$seen <- req$query$seen",
+    "  nxt()",
+    "})",
+    "app <- dr_app()",
+    "dr_session(app, strrep('k', 32), name = 's', secure = FALSE)",
+    "dr_get(app, '/plain', function(req) 'x')",
+    "dr_mount(app, '/api', api)"
+  )))
+  cookie <- NULL
+  # of a client that keeps its cookies
+  visit <- function(path) {
+    answer <- ask(server, path, if (!is.null(cookie)) c("-H", paste0("Cookie: ", cookie)))
+    set <- field(answer, "set-cookie")
+    if (!is.na(set)) cookie <<- if (grepl("Max-Age=0", set)) NULL else sub(";.*", "", set)
+    answer
+  }
+  session <- function() json(visit("/api/read")$body)$session
+  for (n in 1:3) expect(identical(json(visit("/api/count")$body)$n, n), "visit ", n)
+  expect(identical(session(), list(n = 3L, text = "\u00fc")), "the session is ", session())
+  kept <- cookie
+  for (path in c("/api/read", "/plain")) {
+    expect(is.na(field(visit(path), "set-cookie")), path, " sets a session that it has only read")
+  }
+  expect(visit("/api/whole")$status == "302" && identical(session(), list(user = "ada")), "the session is ", session())
+  visit("/api/later")
+  expect(isTRUE(session()$later), "a promise keeps none")
+  expect(startsWith(visit("/api/file")$body, "a file") && identical(session()$file, "sent"), "a file keeps none")
+  visit("/api/read?seen=here")
+  expect(identical(session()$seen, "here") && identical(session()$user, "ada"), "middleware keeps none: ", session())
+  visit("/api/both")
+  expect(identical(session(), list(n = 2L)), "dr_session_set() does not go first: ", session())
+  expect(visit("/api/fails")$status == "409" && identical(session(), list(n = 2L)), "an error keeps ", session())
+  for (path in c("/api/wrong", "/api/long")) expect(visit(path)$status == "500", path, " is taken")
+  expect(logged(server, "session. must be a named list"), "the log does not say what is wrong")
+  visit("/api/end")
+  expect(is.null(cookie) && !length(session()), "it is not over: ", session())
+  # nothing of it is left for the next client of the same worker
+  cookie <- kept
+  expect(identical(session()$n, 3L), "the session is another client's: ", session())
+})

@@ -6,7 +6,7 @@ use crate::assets::{self, AssetBody};
 use bytes::{Buf, Bytes};
 use exchange::PipeReader;
 use http::header::TRAILER;
-use http::{HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use httpd::Fields;
 use httpd::{is_final, Body, Failure, Response, ResponseFields};
 use std::fs::File;
@@ -50,10 +50,10 @@ pub fn from_reply(mut message: Bytes, sent: Option<OwnedFd>, method: &Method, re
         }
         ReplyBody::Stream => Replied::Wrong("the worker streams where it cannot".to_owned()),
         ReplyBody::File(path) => {
-            from_file(path, |path| assets::file_response(path, status, fields.to_map(), method, request))
+            from_file(path, &fields, |path, fields| assets::file_response(path, status, fields, method, request))
         }
-        ReplyBody::Opened(path) => from_file(path, |path| {
-            assets::opened_response(path, expected(sent)?, status, fields.to_map(), method, request)
+        ReplyBody::Opened(path) => from_file(path, &fields, |path, fields| {
+            assets::opened_response(path, expected(sent)?, status, fields, method, request)
         }),
         ReplyBody::Spooled => match measured(sent) {
             Ok((file, len)) => Replied::Response(Response::new(status, fields, Body::spooled(file, len))),
@@ -109,11 +109,20 @@ fn expected(file: Option<OwnedFd>) -> io::Result<OwnedFd> {
     file.ok_or_else(|| io::Error::other("no regular file came with it"))
 }
 
-fn from_file(path: &[u8], response: impl FnOnce(&Path) -> io::Result<http::Response<AssetBody>>) -> Replied {
+fn from_file(
+    path: &[u8],
+    fields: &ResponseFields,
+    response: impl FnOnce(&Path, HeaderMap) -> io::Result<http::Response<AssetBody>>,
+) -> Replied {
     use std::os::unix::ffi::OsStrExt;
     let path = Path::new(std::ffi::OsStr::from_bytes(path));
-    match response(path) {
-        Ok(asset) => from_asset(asset).map_or_else(Replied::Failure, Replied::Response),
+    match response(path, fields.to_map()).map(from_asset) {
+        Ok(Ok(mut response)) => {
+            // no field, so the file's fields do not have it
+            response.fields.aside.clone_from(&fields.aside);
+            Replied::Response(response)
+        }
+        Ok(Err(failure)) => Replied::Failure(failure),
         Err(e) => Replied::Wrong(format!("dr_file: cannot send {}: {e}", path.display())),
     }
 }
