@@ -93,13 +93,14 @@ answer_mcp <- function(offer, req) {
   if (!identical(media_type(req$headers[["content-type"]]), "application/json")) {
     dr_abort(415L, "send a message of JSON-RPC as application/json")
   }
-  asked <- req$headers[["mcp-protocol-version"]]
-  if (!is.null(asked) && !asked %in% c(MCP_VERSIONS, MCP_OLDER_VERSIONS)) {
-    return(rpc_response(rpc_error(NULL, "version", "unsupported protocol version", wrong_version(asked)), 400L))
-  }
   message <- tryCatch(list(dr_from_json(req$raw, simplify = FALSE)), drover_error_json = function(error) NULL)
   if (is.null(message)) return(rpc_response(rpc_error(NULL, "parse", "the body is not JSON"), 400L))
   message <- message[[1L]]
+  asked <- req$headers[["mcp-protocol-version"]]
+  if (!is.null(asked) && !asked %in% c(MCP_VERSIONS, MCP_OLDER_VERSIONS)) {
+    wrong <- rpc_error(message_id(message), "version", "unsupported protocol version", wrong_version(asked))
+    return(rpc_response(wrong, 400L))
+  }
   if (is_batch(message)) return(answer_batch(offer, req, message, asked))
   problem <- message_problem(message)
   if (!is.null(problem)) return(rpc_response(rpc_error(message_id(message), "request", problem), 400L))

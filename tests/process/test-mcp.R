@@ -128,6 +128,7 @@ test("messages that are none, of the wrong kind, or for nobody", function() {
   expect(greeted("2025-06-18") == "2025-06-18" && greeted("1999-01-01") == "2025-11-25", "another version")
   old <- tell(server, request("ping"), "-H", "MCP-Protocol-Version: 1999-01-01")
   expect(old$status == "400" && identical(old$json$error$code, -32022L), "an unknown version: ", old$body)
+  expect(identical(old$json$id, 1L), "an error that is for no request: ", old$body)
   batch <- list(request("ping"), list(jsonrpc = "2.0", method = "notifications/initialized"), request("nothing", a = 1))
   answers <- tell(server, batch)$json
   expect(length(answers) == 2L && identical(answers[[2L]]$error$code, -32601L), "another batch")
