@@ -13,6 +13,10 @@
 #' with their limits, timeouts and log lines; when a model's client gives up and closes the connection, `on_client_gone`
 #' decides what becomes of the call. A client that asks for it is told of the progress that [dr_progress()] reports.
 #'
+#' Clients on the same machine may start the app themselves, by `drover mcp FILE`, and talk to it by standard input and
+#' output. Authentication does not apply there unless the client has credentials, and calls that are given up are
+#' interrupted.
+#'
 #' Arguments are checked against the tool's schema before the function is called. What is wrong with them, and what
 #' [dr_abort()] says, is told to the model, which may try again; of any other error it learns only that there was one.
 #'

@@ -19,7 +19,7 @@ config_fields <- function(config) {
 # What it expects of an app: lists even when they have one element.
 app_fields <- function(compiled, config) {
   tell_max_body(compiled$routes, config)
-  list(
+  fields <- list(
     routes = lapply(compiled$routes, function(route) {
       route$methods <- as.list(route$methods)
       with_usual(route, config)
@@ -30,4 +30,7 @@ app_fields <- function(compiled, config) {
     errors = own_errors(compiled$error_form),
     policies = compiled$policies, openapi = served_openapi(compiled$app, config$docs)
   )
+  # of `drover mcp`
+  fields$mcp <- compiled$mcp
+  fields
 }

@@ -49,8 +49,8 @@ run_zygote <- function(config, compiled, routes, hooks, held) {
 
 # What a fresh R process runs whose standard input is a control channel: R -e 'drover:::zygote_main()' --args FILE.
 # Instead of a file: --object FILE, what spawn_source() has written; further, --kind KIND, see load-kind.R, and --hooks
-# FILE: worker hooks, saved by serve-file.R; --trace: errors are told with the calls that led to them. What is behind --
-# are arguments of the app.
+# FILE: worker hooks, saved by serve-file.R; --trace: errors are told with the calls that led to them; --mcp, see
+# mcp-stdio.R. What is behind -- are arguments of the app.
 zygote_main <- function(arguments = commandArgs(trailingOnly = TRUE)) {
   settings <- .Call(C_zygote_variable, "DROVER_SETTINGS")
   secret <- .Call(C_zygote_variable, "DROVER_SECRET")
@@ -100,10 +100,12 @@ load_for_zygote <- function(arguments, secret) {
   if ("--trace" %in% arguments) trace_loading()
   loaded <- load_file(arguments[[1L]], after("--kind") %||% "auto", words$app)
   with_file_policies(loaded$app)
+  endpoint <- ready_for_stdio(loaded$app, arguments)
   given <- if (!is.null(after("--hooks"))) readRDS(after("--hooks"))
   compiled <- withCallingHandlers(compile_app(loaded$app), warning = function(warning) {
     tell_warning(conditionMessage(warning), warning)
   })
+  if (!is.null(endpoint)) compiled$mcp <- target_of(endpoint)
   apps <- app_tree(loaded$app)
   for (one in apps) {
     for (hook in one$on_start) {

@@ -14,6 +14,7 @@ use engine::Address;
 use std::time::{Duration, Instant};
 use supervisor::{Event, Failure, Parts, Service};
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
 
 /// Signals that come within this time are one: some programs send theirs to the process and to its group.
 const ONE_SIGNAL: Duration = Duration::from_millis(500);
@@ -30,6 +31,8 @@ pub(crate) enum Note {
     Command(Request, Reply),
     /// files of the app have changed
     Changed(Change),
+    /// the client that has started it sends no more, and either has all its answers or is not waited for any longer
+    HungUp { answered: bool },
 }
 
 /// How it ended.
@@ -48,6 +51,8 @@ pub(crate) struct Attendant {
     banner: Banner,
     ends_within: f64,
     dev: Option<Dev>,
+    /// where the endpoint is that a client at the standard streams talks to
+    endpoint: Option<watch::Sender<Option<String>>>,
     began: Instant,
     app: Parts,
     /// where it listens, once it does
@@ -70,6 +75,7 @@ impl Attendant {
             banner,
             ends_within,
             dev,
+            endpoint: None,
             began: Instant::now(),
             app: Parts::default(),
             url: None,
@@ -79,6 +85,11 @@ impl Attendant {
             ending: None,
             again: false,
         }
+    }
+
+    /// The same, for a client at the standard streams, which waits to be told where the app's endpoint is.
+    pub(crate) fn telling(self, endpoint: watch::Sender<Option<String>>) -> Self {
+        Self { endpoint: Some(endpoint), ..self }
     }
 
     /// Until the server has ended.
@@ -108,6 +119,7 @@ impl Attendant {
                     Some(_) => self.reload(None),
                     None => {}
                 },
+                Note::HungUp { answered } => self.stop(!answered),
                 Note::Event => {
                     while let Some(event) = self.service.next_event(Duration::ZERO) {
                         match event {
@@ -141,6 +153,7 @@ impl Attendant {
                 if let Some(dev) = &self.dev {
                     dev.has_loaded();
                 }
+                self.tell_endpoint();
                 self.reloaded(&Ok(generation));
             }
             Event::ReloadFailed { message } => {
@@ -155,7 +168,11 @@ impl Attendant {
     }
 
     fn listens(&mut self, addresses: &[Address]) {
-        write(&self.banner.listening(addresses, self.service.apart(), self.app));
+        let is_private = self.tell_endpoint();
+        write(&match is_private {
+            true => self.banner.answering(),
+            false => self.banner.listening(addresses, self.service.apart(), &self.app),
+        });
         // where there is room for one
         let url = addresses.first().map(|address| self.banner.url(address)).unwrap_or_default();
         if let Some(dev) = &mut self.dev {
@@ -165,6 +182,12 @@ impl Attendant {
         notify::tell(notify::READY);
         self.generation = 1;
         self.reload_next();
+    }
+
+    /// Tells a client at the standard streams where its messages go; whether there is one.
+    fn tell_endpoint(&self) -> bool {
+        let told = self.endpoint.as_ref().map(|endpoint| endpoint.send_replace(self.app.mcp.clone()));
+        told.is_some()
     }
 
     /// Loads the app anew, after what is being loaded now.

@@ -30,10 +30,10 @@ impl Banner {
         format!("drover {}: loading {file} (workers={workers}{unshared})", env!("CARGO_PKG_VERSION"))
     }
 
-    pub(crate) fn listening(&self, addresses: &[Address], apart: &[(&str, String)], app: Parts) -> String {
+    pub(crate) fn listening(&self, addresses: &[Address], apart: &[(&str, String)], app: &Parts) -> String {
         let Self { threads, workers, .. } = self;
-        let Parts { routes, cpp_routes, mounts, ws_routes } = app;
-        let sockets = if ws_routes > 0 { format!(", ws_routes={ws_routes}") } else { String::new() };
+        let Parts { routes, cpp_routes, mounts, ws_routes, mcp: _ } = app;
+        let sockets = if *ws_routes > 0 { format!(", ws_routes={ws_routes}") } else { String::new() };
         let apart: String = apart.iter().map(|(name, place)| format!("{name}={place}, ")).collect();
         let how = if io::stderr().is_terminal() { "; Ctrl-C stops" } else { "" };
         format!(
@@ -42,6 +42,13 @@ impl Banner {
             all(&addresses.iter().map(|address| self.url(address)).collect::<Vec<_>>()),
             bound(addresses),
         )
+    }
+
+    /// For a client that has started it.
+    pub(crate) fn answering(&self) -> String {
+        let Self { file, workers, .. } = self;
+        let how = if io::stdin().is_terminal() { "; Ctrl-D ends" } else { "" };
+        format!("drover answers for {file} at standard input and output (workers={workers}){how}")
     }
 
     /// Where the server is reached from this machine.

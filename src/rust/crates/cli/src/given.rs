@@ -26,10 +26,11 @@ pub(crate) enum Origin {
 }
 
 impl Given {
-    /// What the arguments and variables say, and what neither does and the file has.
-    pub(crate) fn collect(matches: &ArgMatches, mut file: File) -> Given {
+    /// What the arguments of a command and variables say, and what neither does and the file has.
+    pub(crate) fn collect(command: &str, matches: &ArgMatches, mut file: File) -> Given {
         let mut given = Given::default();
-        for name in settings().iter().map(|setting| setting.name).chain(["n_min", "n_max"]) {
+        let own = settings().iter().filter(|setting| setting.is_of(command)).map(|setting| setting.name);
+        for name in own.chain(["n_min", "n_max"]) {
             let origin = match matches.value_source(name) {
                 Some(ValueSource::CommandLine) => Origin::Flag,
                 Some(ValueSource::EnvVariable) => Origin::Variable,
@@ -95,6 +96,16 @@ impl Given {
         }
         if ["workers", "n_min", "n_max"].iter().all(|name| self.origin(name) == Origin::Default) {
             self.set("workers", Value::String("1".to_owned()), Origin::Default);
+        }
+    }
+
+    /// For a server whose only client is this program: the address is known when it starts, and what the client gives
+    /// up it does not want finished.
+    pub(crate) fn suit_one_client(&mut self) {
+        self.set("host", Value::Array(Vec::new()), Origin::Default);
+        self.set("port", Value::Integer(0), Origin::Default);
+        if self.origin("on_client_gone") == Origin::Default {
+            self.set("on_client_gone", Value::String("interrupt".to_owned()), Origin::Default);
         }
     }
 

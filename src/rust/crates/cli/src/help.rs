@@ -6,6 +6,7 @@ drover app.R is short for drover serve app.R; drover serve --help has all option
 
 Begin:    drover new shop && drover dev shop --open
 Serve:    drover app.R --port 8000 --workers 2-8
+Agents:   drover mcp app.R, drover mcp --list app.R
 Look:     drover status, drover profile, drover routes app.R, drover doctor
 Deploy:   drover check app.R, drover systemd app.R, drover docker app.R";
 

@@ -53,6 +53,23 @@ pub struct DevArgs {
     pub(crate) ignore: Vec<PathBuf>,
 }
 
+/// What `drover mcp` is told of its client, beside what `drover serve` is told.
+#[derive(Clone, Debug)]
+pub(crate) struct Client {
+    /// the path of the endpoint, if one was named
+    pub(crate) endpoint: Option<String>,
+    /// a header field of every request
+    pub(crate) credentials: Option<String>,
+}
+
+impl Client {
+    /// The same for R, as words behind the app's file.
+    pub(crate) fn words(&self) -> impl Iterator<Item = OsString> {
+        let words = ["--mcp".to_owned(), self.endpoint.clone().unwrap_or_default()];
+        words.into_iter().chain(self.credentials.as_ref().map(|_| "--with-credentials".to_owned())).map(Into::into)
+    }
+}
+
 /// What the program was told.
 #[derive(Debug)]
 pub struct Invocation {
@@ -74,6 +91,8 @@ pub struct Invocation {
     pub sockets: Option<PathBuf>,
     /// of `drover dev`, for the developer of the app
     pub(crate) dev: Option<DevArgs>,
+    /// of `drover mcp`, for the client that has started it
+    pub(crate) client: Option<Client>,
     pub(crate) given: Given,
     /// policies of the settings file, see [`crate::policies`]
     pub(crate) policies: String,

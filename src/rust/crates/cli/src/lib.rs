@@ -5,9 +5,10 @@
 //! `surroundings` tells what of it was taken for what, `blame` where a wrong value comes from; `r` finds R and the
 //! package; `serve` starts everything, on a socket that may be `inherited`, the `attendant` passes on what happens and
 //! what `signals` and `control` ask for, and the `banner` says where it serves; `dev`, `watch` and `written` are for
-//! the developer of an app; `exit` has the exit codes. `manage` asks servers that run, `profiling` looks into their
-//! workers, `bench` loads one, `unit` writes a service, `users` have names, `openapi` is a command of R, `install`
-//! makes a link and completions, `password` hashes one. What the processes do is the business of `supervisor`.
+//! the developer of an app; `exit` has the exit codes. `mcp` serves a client that has started it, by its standard
+//! streams. `manage` asks servers that run, `profiling` looks into their workers, `bench` loads one, `http` is what it
+//! and `mcp` speak, `unit` writes a service, `users` have names, `openapi` is a command of R, `install` makes a link
+//! and completions, `password` hashes one. What the processes do is the business of `supervisor`.
 #![forbid(unsafe_code)]
 
 mod attendant;
@@ -21,11 +22,12 @@ mod exit;
 mod file;
 mod given;
 mod help;
+mod http;
 mod inherited;
 mod install;
-mod manage;
-
 mod invocation;
+mod manage;
+mod mcp;
 mod monitor;
 mod nearest;
 mod notify;

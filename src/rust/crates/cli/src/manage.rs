@@ -43,7 +43,7 @@ pub(crate) struct Which {
     sockets: Sockets,
 }
 
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct Sockets {
     /// The folder where status, reload, stop and profile find servers [default: drover in XDG_RUNTIME_DIR, or
     /// /tmp/drover-UID]

@@ -11,6 +11,7 @@ use crate::help::{AFTER_HELP, DEV_EXAMPLES, NEW_EXAMPLES, UNITS};
 use crate::install::{CompletionsArgs, InstallArgs};
 use crate::invocation::{AppArgs, DevArgs, Invocation};
 use crate::manage::{ReloadArgs, StatusArgs, StopArgs};
+use crate::mcp::{self, McpArgs};
 use crate::openapi::OpenApiArgs;
 use crate::password::PasswordArgs;
 use crate::profiling::ProfileArgs;
@@ -22,9 +23,9 @@ use crate::values::{self, Kind};
 use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, Args, Command, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use supervisor::PoolOptions;
 use toml::Value;
 
@@ -56,6 +57,12 @@ enum What {
     /// while it loads are shown here and in the browser, with R's traceback; open pages reload themselves.
     #[command(after_help = DEV_EXAMPLES)]
     Dev(DevArgs),
+    /// Offer an app's tools to a local client of the Model Context Protocol, by standard input and output
+    ///
+    /// For assistants, editors and agents that start their servers themselves. Starts R processes as drover serve does,
+    /// on no address, and ends when the client closes standard input. The log goes to standard error. Settings that say
+    /// where a server listens are not used.
+    Mcp(McpArgs),
     /// Show the state of running servers
     Status(StatusArgs),
     /// Reload a server's app, and wait until it serves
@@ -141,7 +148,8 @@ pub(crate) fn command() -> Command {
 fn with_settings(mut serve: Command) -> Command {
     for (group, heading) in GROUPS {
         serve = serve.next_help_heading(heading);
-        for setting in settings().iter().filter(|setting| setting.group == group) {
+        let command = serve.get_name().to_owned();
+        for setting in settings().iter().filter(|setting| setting.group == group && setting.is_of(&command)) {
             serve = serve.arg(argument(setting));
             if setting.name == "workers" {
                 serve = serve.args([bound("n_min", "Fewest R processes [default: 1]"), most_workers()]);
@@ -251,9 +259,13 @@ fn read_with(
 ) -> Result<Asked, clap::Error> {
     let read = parser.clone().try_get_matches_from(&args);
     let matches = read.map_err(|e| blame::of_variable(e, &parser, &args))?;
-    let (app, dev) = match Options::from_arg_matches(&matches)?.command {
-        What::Serve(app) => (app, None),
-        What::Dev(dev) => (dev.app.clone(), Some(dev)),
+    let (app, dev, client) = match Options::from_arg_matches(&matches)?.command {
+        What::Serve(app) => (app, None, None),
+        What::Dev(dev) => (dev.app.clone(), Some(dev), None),
+        What::Mcp(args) => match args.asked() {
+            mcp::Asked::Serve(app, client) => (app, None, Some(client)),
+            mcp::Asked::List(tool, config) => return asked_of(tool, config.as_deref()),
+        },
         What::Status(args) => return Ok(Asked::Own(Own::Status(args))),
         What::Reload(args) => return Ok(Asked::Own(Own::Reload(args))),
         What::Stop(args) => return Ok(Asked::Own(Own::Stop(args))),
@@ -264,18 +276,21 @@ fn read_with(
         What::Install(args) => return Ok(Asked::Own(Own::Install(args))),
         What::HashPassword(args) => return Ok(Asked::Own(Own::HashPassword(args))),
         What::Docker(docker) => return Ok(Asked::Tool(docker.tool())),
-        What::Routes(app) => return asked_of(about("routes", app, Vec::new())),
-        What::Check(app) => return asked_of(about("check", app, Vec::new())),
-        What::Openapi(openapi) => return asked_of(openapi.tool()),
+        What::Routes(app) => return asked_of(about("routes", app, Vec::new()), None),
+        What::Check(app) => return asked_of(about("check", app, Vec::new()), None),
+        What::Openapi(openapi) => return asked_of(openapi.tool(), None),
         What::Doctor(program) => return Ok(Asked::Tool(tool("doctor", None, program))),
         What::New(project) => return Ok(Asked::Tool(project.tool())),
         What::Compress(files) => return Ok(Asked::Tool(tool("compress", Some(files.folder), files.program))),
         What::Version(program) => return Ok(Asked::Tool(tool("version", None, program))),
     };
     let mut notes = surroundings::unknown_variables(&command(), variables);
-    let serving = SERVING.iter().find_map(|name| matches.subcommand_matches(name));
-    let is_flag = serving.is_some_and(|matches| matches.value_source("named") == Some(ValueSource::CommandLine));
-    if app.file.is_some() && is_flag {
+    let serving = matches.subcommand();
+    // that of mcp has one name
+    let is_flag = |matches: &ArgMatches| {
+        matches.try_contains_id("named").is_ok() && matches.value_source("named") == Some(ValueSource::CommandLine)
+    };
+    if app.file.is_some() && serving.is_some_and(|(_, matches)| is_flag(matches)) {
         return Err(usage(ErrorKind::ArgumentConflict, "FILE cannot be used with --file"));
     }
     // clap sees to it that there is one; that of a flag goes before one of a variable
@@ -285,8 +300,12 @@ fn read_with(
         notes.push(format!("settings are those of {}", path.display()));
     }
     let policies = file.policies.clone();
-    let mut given = serving.map_or_else(Given::default, |matches| Given::collect(matches, file));
-    surroundings::port(&mut given, port)?;
+    let mut given = serving.map_or_else(Given::default, |(name, matches)| Given::collect(name, matches, file));
+    if client.is_some() {
+        given.suit_one_client();
+    } else {
+        surroundings::port(&mut given, port)?;
+    }
     notes.extend(surroundings::valve(&mut given)?);
     if dev.is_some() {
         given.suit_development();
@@ -294,7 +313,8 @@ fn read_with(
     let pool = pool(&given)?;
     let config = file::path_of(app.config.as_deref(), &path);
     let (kind, args, r, sockets) = (app.kind, app.args, app.program.r, app.sockets.folder);
-    let invocation = Invocation { file: path, kind, args, r, pool, notes, config, sockets, dev, given, policies };
+    let invocation =
+        Invocation { file: path, kind, args, r, pool, notes, config, sockets, dev, client, given, policies };
     // found out here, where it is an error and not a surprise
     invocation
         .read_settings(PathBuf::new())
@@ -303,8 +323,8 @@ fn read_with(
 }
 
 /// A command that loads its app.
-fn asked_of(tool: Tool) -> Result<Asked, clap::Error> {
-    loading(tool).map(Asked::Tool).map_err(|e| usage(ErrorKind::ValueValidation, &e))
+fn asked_of(tool: Tool, config: Option<&Path>) -> Result<Asked, clap::Error> {
+    loading(tool, config).map(Asked::Tool).map_err(|e| usage(ErrorKind::ValueValidation, &e))
 }
 
 /// Options of the pool.

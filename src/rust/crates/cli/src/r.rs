@@ -54,6 +54,7 @@ pub struct Recipe {
     args: Vec<OsString>,
     trace: bool,
     policies: String,
+    words: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
 }
 
@@ -74,6 +75,7 @@ impl Recipe {
             args: Vec::new(),
             trace: false,
             policies: String::new(),
+            words: Vec::new(),
             env,
         })
     }
@@ -93,6 +95,11 @@ impl Recipe {
         Recipe { policies: policies.to_owned(), ..self }
     }
 
+    /// The same, and R is told this besides.
+    pub fn with_words(self, words: impl Iterator<Item = OsString>) -> Recipe {
+        Recipe { words: words.collect(), ..self }
+    }
+
     /// The app: an absolute path, or a call.
     pub fn app(&self) -> &OsStr {
         &self.app
@@ -110,6 +117,7 @@ impl Recipe {
         if self.trace {
             args.push("--trace".into());
         }
+        args.extend(self.words.iter().cloned());
         args.extend(further(self.args.clone()));
         let mut env = self.env.clone();
         env.push((POLICIES.into(), self.policies.clone().into()));

@@ -1,4 +1,5 @@
-//! `drover serve`: starts everything, and leaves it to the `attendant` until the end.
+//! `drover serve`: starts everything, and leaves it to the `attendant` until the end. With a client at the standard
+//! streams it is `drover mcp`: `mcp` has the bridge to it.
 
 use crate::attendant::{Attendant, Ended, Note};
 use crate::banner::Banner;
@@ -6,7 +7,8 @@ use crate::control::Listener;
 use crate::dev::Dev;
 use crate::exit::{Code, Error};
 use crate::inherited;
-use crate::invocation::Invocation;
+use crate::invocation::{Client, Invocation};
+use crate::mcp::{Bridge, Streams};
 use crate::r::Recipe;
 use crate::signals;
 use crate::terminal::{self, say, write};
@@ -14,8 +16,10 @@ use crate::tls;
 use engine::{Format, Uploads};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use supervisor::{PoolOptions, Service};
 use tokio::sync::mpsc::{unbounded_channel, UnboundedSender};
+use tokio::sync::watch;
 
 /// Wakes the main thread.
 struct Doorbell(UnboundedSender<Note>);
@@ -32,9 +36,13 @@ impl Drop for Doorbell {
 /// # Errors
 /// When it cannot be started; nothing is then left running.
 pub fn serve(options: &Invocation, dev: Option<Dev>) -> Result<Ended, Error> {
+    // before anything is written, and before there are other processes
+    let streams = options.client.as_ref().map(|_| Streams::take().map_err(system)).transpose()?;
+    let client = options.client.clone().zip(streams);
     let pool = PoolOptions { stays: dev.is_some(), ..options.pool.clone() };
     let recipe = Recipe::new(&options.r, &options.file, options.kind.as_deref())?.with_args(&options.args);
     let recipe = recipe.with_policies(&options.policies);
+    let recipe = recipe.with_words(options.client.iter().flat_map(Client::words));
     let recipe = if dev.is_some() { recipe.with_trace() } else { recipe };
     let uploads = uploads(options.upload_path())?;
     let mut settings = options.settings(uploads.path().to_owned());
@@ -49,7 +57,12 @@ pub fn serve(options: &Invocation, dev: Option<Dev>) -> Result<Ended, Error> {
     engine::make_room(settings.limits.max_connections);
     settings.development = dev.as_ref().map(|dev| dev.state.clone());
     // a program that may become itself anew cannot keep one
-    settings.sockets = if dev.is_none() { inherited::take()? } else { Vec::new() };
+    settings.sockets = if dev.is_none() && client.is_none() { inherited::take()? } else { Vec::new() };
+    // in a folder that no other user may enter
+    let socket = uploads.path().join("mcp");
+    if client.is_some() {
+        settings.host = vec![format!("unix:{}", socket.display())];
+    }
     match settings.sockets.len() {
         0 => {}
         1 => say("it listens on the socket that it was started with: host and port are not used"),
@@ -63,26 +76,39 @@ pub fn serve(options: &Invocation, dev: Option<Dev>) -> Result<Ended, Error> {
         signals::listen(move |signal| asked.send(Note::Signal(signal)).is_ok()).map_err(system)?;
         let asked = notes.clone();
         let sockets = options.sockets.as_deref();
-        let listening =
-            Listener::open(sockets, move |request, reply| asked.send(Note::Command(request, reply)).is_ok());
-        if let Err(e) = &listening {
+        // the server of a client is that client's business
+        let listening = client
+            .is_none()
+            .then(|| Listener::open(sockets, move |request, reply| asked.send(Note::Command(request, reply)).is_ok()));
+        if let Some(Err(e)) = &listening {
             say(&format!("drover status, reload, stop and profile will not find this server: {e}"));
         }
         if let (Some(dev), Some(args)) = (&dev, &options.dev) {
             let changed = notes.clone();
             dev.watch(options, args, move |change| changed.send(Note::Changed(change)).is_ok()).map_err(system)?;
         }
+        let hung_up = notes.clone();
         let bell = Doorbell(notes);
         let wake = Arc::new(move || drop(bell.0.send(Note::Event)));
         let file = options.file.display().to_string();
         let banner = Banner::new(file, settings.threads, settings.tls.is_some(), &pool);
         let ends_within = pool.drain_delay + pool.graceful_timeout;
+        let longest = settings.limits.max_body;
         let service = Service::start(settings, pool, recipe.source(), wake).map_err(|e| {
             let e = Error::from(e);
             Error::new(e.code, options.with_places(&e.message))
         })?;
         write(&banner.loading());
-        Attendant::new(service, recipe, banner, ends_within, dev).attend(inbox).await
+        let attendant = Attendant::new(service, recipe, banner, ends_within, dev);
+        let Some((client, streams)) = client else { return attendant.attend(inbox).await };
+        let (endpoint, told) = watch::channel(None);
+        let patience = Duration::from_secs_f64(ends_within);
+        // a server that has ended knows
+        let hung_up = move |answered| drop(hung_up.send(Note::HungUp { answered }));
+        let bridge = Bridge::open(streams, client, socket, told, longest, patience, hung_up).map_err(system)?;
+        let ended = attendant.telling(endpoint).attend(inbox).await;
+        bridge.close().await;
+        ended
     })
 }
 

@@ -16,9 +16,8 @@ use toml::Value;
 
 /// Lines about variables that begin with `DROVER_` and are not known.
 pub(crate) fn unknown_variables(command: &Command, names: impl Iterator<Item = OsString>) -> Vec<String> {
-    let serve = command.get_subcommands().find(|command| command.get_name() == "serve");
-    let known: HashSet<_> =
-        serve.into_iter().flat_map(Command::get_arguments).filter_map(|arg| arg.get_env()).collect();
+    let serving = command.get_subcommands().filter(|command| SERVING.contains(&command.get_name()));
+    let known: HashSet<_> = serving.flat_map(Command::get_arguments).filter_map(|arg| arg.get_env()).collect();
     let mut unknown: Vec<String> = names
         .filter(|name| !known.contains(name.as_os_str()))
         .filter_map(|name| name.into_string().ok().filter(|name| name.starts_with("DROVER_")))
@@ -44,7 +43,8 @@ pub(crate) fn without_service(command: Command, port: Option<OsString>) -> (Comm
     let without = |command: Command, name| {
         command.mut_subcommand(name, |serve| serve.mut_arg("port", |port| port.env(Resettable::Reset)))
     };
-    let command = SERVING.into_iter().fold(command, without);
+    let listening = SERVING.into_iter().filter(|name| find("port").is_some_and(|port| port.is_of(name)));
+    let command = listening.fold(command, without);
     let why = "Kubernetes sets it to the address of a service named drover; `--port` or PORT says where to listen";
     (command, Some(format!("the variable DROVER_PORT is ignored, as {url} is no port: {why}")))
 }

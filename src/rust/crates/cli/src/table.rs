@@ -4,8 +4,30 @@
 use crate::values::Kind;
 use std::sync::OnceLock;
 
-/// The commands that serve, which take all settings.
-pub(crate) const SERVING: [&str; 2] = ["serve", "dev"];
+/// The commands that serve, which take settings.
+pub(crate) const SERVING: [&str; 3] = ["serve", "dev", "mcp"];
+
+/// Settings of the first group that `drover mcp` does not take, as those of TLS: they say where and how clients connect
+/// to a server, and its only one is itself.
+const OF_CONNECTIONS: [&str; 17] = [
+    "host",
+    "port",
+    "errors",
+    "health",
+    "metrics",
+    "docs",
+    "admin",
+    "admin_token",
+    "agent_check",
+    "allowed_hosts",
+    "trusted_proxies",
+    "forwarded_fields",
+    "underscores_in_headers",
+    "proxy_protocol",
+    "compress",
+    "decompress",
+    "response_headers",
+];
 
 /// A setting of the server.
 #[derive(Debug)]
@@ -28,6 +50,13 @@ pub(crate) struct Setting {
     pub(crate) flag: String,
     /// `DROVER_MAX_QUEUE`
     pub(crate) variable: String,
+}
+
+impl Setting {
+    /// Whether this command takes it.
+    pub(crate) fn is_of(&self, command: &str) -> bool {
+        command != "mcp" || (self.group != "tls" && !OF_CONNECTIONS.contains(&self.name))
+    }
 }
 
 /// Groups, in the order of the help, with the headings there. All but the first are tables of a settings file.
@@ -91,6 +120,13 @@ fn setting(record: &'static str) -> Setting {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_for_one_client_takes_what_there_is() {
+        assert!(OF_CONNECTIONS.iter().all(|name| find(name).is_some_and(|setting| setting.group == "serving")));
+        let is_of = |name: &str| find(name).is_some_and(|setting| setting.is_of("mcp"));
+        assert!(is_of("timeout") && is_of("workers") && !is_of("host") && !is_of("tls_cert"));
+    }
 
     #[test]
     fn the_table_is_sound() {

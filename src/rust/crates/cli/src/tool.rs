@@ -3,7 +3,7 @@
 use crate::file;
 use clap::Args;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A command that R carries out.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,15 +32,15 @@ pub(crate) struct Program {
 #[derive(Debug, Args)]
 pub(crate) struct AppOfTool {
     /// The app: as for serve
-    file: PathBuf,
+    pub(crate) file: PathBuf,
     /// What FILE is, where that cannot be detected
     #[arg(long, env = "DROVER_KIND", value_parser = KINDS)]
-    kind: Option<String>,
+    pub(crate) kind: Option<String>,
     #[command(flatten)]
-    program: Program,
+    pub(crate) program: Program,
     /// Arguments of the app: as for serve
     #[arg(last = true, value_name = "ARGUMENTS")]
-    args: Vec<OsString>,
+    pub(crate) args: Vec<OsString>,
 }
 
 /// A command about an app, with further options.
@@ -57,13 +57,13 @@ pub(crate) fn tool(command: &str, word: Option<PathBuf>, program: Program) -> To
     Tool { words, app: None, r: program.r, policies: String::new() }
 }
 
-/// A command that loads its app, with the policies of the settings file beside it.
+/// A command that loads its app, with the policies of this settings file, or of that beside it.
 ///
 /// # Errors
 /// What is wrong with that file.
-pub(crate) fn loading(mut tool: Tool) -> Result<Tool, String> {
+pub(crate) fn loading(mut tool: Tool, config: Option<&Path>) -> Result<Tool, String> {
     if let Some((app, _)) = &tool.app {
-        tool.policies = file::read(None, app)?.policies;
+        tool.policies = file::read(config, app)?.policies;
     }
     Ok(tool)
 }

@@ -4,9 +4,10 @@
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "serve",
     "dev",
+    "mcp",
     "status",
     "reload",
     "stop",

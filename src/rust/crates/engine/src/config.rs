@@ -206,6 +206,10 @@ pub struct AppConfig {
     /// what documents it
     #[serde(default)]
     pub openapi: OpenApiConfig,
+    /// where a client of the Model Context Protocol at the program's standard streams has its messages answered: the
+    /// target of a request
+    #[serde(default)]
+    pub mcp: Option<String>,
 }
 
 impl AppConfig {

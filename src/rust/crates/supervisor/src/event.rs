@@ -3,7 +3,7 @@
 use engine::{Address, AppConfig, Runs};
 
 /// What an app has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Parts {
     /// routes whose handlers are in R
     pub routes: usize,
@@ -13,6 +13,8 @@ pub struct Parts {
     pub mounts: usize,
     /// routes of WebSockets, whoever handles them
     pub ws_routes: usize,
+    /// see [`AppConfig::mcp`]
+    pub mcp: Option<String>,
 }
 
 impl Parts {
@@ -25,6 +27,7 @@ impl Parts {
             cpp_routes: count(|runs| *runs != Runs::R),
             mounts: app.mounts.len(),
             ws_routes: app.routes.iter().filter(|route| route.websocket.is_some()).count(),
+            mcp: app.mcp.clone(),
         }
     }
 }

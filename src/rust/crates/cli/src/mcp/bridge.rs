@@ -1,0 +1,228 @@
+//! Between the client's streams and the server: a request for each message, all at the same time. A client gives one up
+//! by `notifications/cancelled`, which closes its connection: then the server does what it does when any client goes.
+
+use super::answer::{self, Events, EVENTS, INTERNAL, INVALID};
+use super::message::{Id, Message};
+use super::streams::{Line, Lines, Streams};
+use crate::http::Connection;
+use crate::invocation::Client;
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+use tokio::net::UnixStream;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
+use tokio::time::timeout;
+
+/// Messages under way, beyond which further ones are refused: each has a connection, and its bytes in memory.
+const MOST_UNDER_WAY: usize = 256;
+
+/// How long the client may take to read what was written last, when the server has ended.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// What is the same for all messages.
+struct Way {
+    socket: PathBuf,
+    client: Client,
+    /// where the app has its endpoint, once it is loaded
+    endpoint: watch::Receiver<Option<String>>,
+    /// the longest message, in bytes
+    longest: u64,
+    out: mpsc::Sender<Vec<u8>>,
+    /// requests by their ids
+    under_way: Mutex<HashMap<Id, AbortHandle>>,
+    tasks: Mutex<JoinSet<()>>,
+    /// the version that a handshake has come to
+    agreed: Mutex<Option<String>>,
+}
+
+/// The bridge, as the server that it leads to has it.
+pub(crate) struct Bridge {
+    way: Arc<Way>,
+    reading: JoinHandle<()>,
+    written: oneshot::Receiver<()>,
+}
+
+impl Bridge {
+    /// Begins by tasks of this runtime: messages wait until `endpoint` says where they go. `ended` is called when the
+    /// client sends no more, with whether all was answered: for what takes longer than `patience` it does not wait.
+    ///
+    /// # Errors
+    /// When the system has no threads.
+    pub(crate) fn open(
+        streams: Streams,
+        client: Client,
+        socket: PathBuf,
+        endpoint: watch::Receiver<Option<String>>,
+        longest: u64,
+        patience: Duration,
+        ended: impl FnOnce(bool) + Send + 'static,
+    ) -> io::Result<Bridge> {
+        let Lines { come, go: out, written } = streams.open(longest)?;
+        let (under_way, tasks, agreed) = (Mutex::default(), Mutex::default(), Mutex::default());
+        let way = Arc::new(Way { socket, client, endpoint, longest, out, under_way, tasks, agreed });
+        let reading = way.clone();
+        let reading = tokio::spawn(async move {
+            reading.read(come).await;
+            ended(reading.is_done(patience).await);
+        });
+        Ok(Bridge { way, reading, written })
+    }
+
+    /// When the server has ended: what it has answered is written.
+    pub(crate) async fn close(self) {
+        let Bridge { way, reading, written } = self;
+        reading.abort();
+        let _ = reading.await;
+        way.is_done(LAST_WORDS).await;
+        // nothing else can write any more: the thread that does it ends
+        drop(way);
+        let _ = timeout(LAST_WORDS, written).await;
+    }
+}
+
+impl Way {
+    /// Passes on what the client sends, until it sends no more, or reads no more.
+    async fn read(self: &Arc<Self>, mut lines: mpsc::Receiver<Line>) {
+        // a client that goes before it has said anything is not made to wait for the app
+        let Some(mut line) = lines.recv().await else { return };
+        if self.endpoint.clone().wait_for(Option::is_some).await.is_err() {
+            return;
+        }
+        loop {
+            self.take(line).await;
+            match lines.recv().await {
+                Some(next) if !self.out.is_closed() => line = next,
+                _ => return,
+            }
+        }
+    }
+
+    async fn take(self: &Arc<Self>, line: Line) {
+        let Line::Whole(bytes) = line else {
+            let why = format!("the message is longer than max_body = {} bytes", self.longest);
+            return self.say(answer::error(None, INVALID, &why, None)).await;
+        };
+        let message = Message::read(&bytes);
+        if message.method.as_deref() == Some("notifications/cancelled") {
+            if let Some(task) = message.cancels.and_then(|id| lock(&self.under_way).remove(&id)) {
+                task.abort();
+            }
+            return;
+        }
+        if let Some(why) = self.refuses(&message) {
+            if message.is_notification() {
+                return;
+            }
+            return self.say(answer::error(message.id.as_ref(), INVALID, &why, None)).await;
+        }
+        let (way, id) = (self.clone(), message.id.clone());
+        let task = lock(&self.tasks).spawn(async move { way.carry(&message, &bytes).await });
+        // it has not run yet: there is one thread for all
+        if let Some(id) = id {
+            lock(&self.under_way).insert(id, task);
+        }
+    }
+
+    /// Why a message is not passed on.
+    fn refuses(&self, message: &Message) -> Option<String> {
+        let mut tasks = lock(&self.tasks);
+        while tasks.try_join_next().is_some() {}
+        if tasks.len() >= MOST_UNDER_WAY {
+            return Some(format!("{MOST_UNDER_WAY} messages are under way: wait for an answer"));
+        }
+        let is_twice = message.id.as_ref().is_some_and(|id| lock(&self.under_way).contains_key(id));
+        is_twice.then(|| "a request with this id is under way".to_owned())
+    }
+
+    /// Has one message answered.
+    async fn carry(&self, message: &Message, bytes: &[u8]) {
+        let outcome = self.ask(message, bytes).await;
+        if let Some(id) = &message.id {
+            lock(&self.under_way).remove(id);
+        }
+        match outcome {
+            Ok(None) => {}
+            Ok(Some(line)) => self.say(line).await,
+            // those get no answer, not even an error
+            Err(_) if message.is_notification() => {}
+            Err(Failed { message: why, status }) => {
+                self.say(answer::error(message.id.as_ref(), INTERNAL, &why, status)).await;
+            }
+        }
+    }
+
+    /// Posts a message, and writes the events that come. The line that ends it, if there is one that is not among them.
+    async fn ask(&self, message: &Message, bytes: &[u8]) -> Result<Option<Vec<u8>>, Failed> {
+        let mut connection = Connection::new(UnixStream::connect(&self.socket).await?);
+        let endpoint = self.endpoint.borrow().clone().unwrap_or_default();
+        let agreed = lock(&self.agreed).clone();
+        let credentials = self.client.credentials.as_deref();
+        let mut request = message.head(&endpoint, agreed.as_deref(), credentials, bytes.len()).into_bytes();
+        request.extend_from_slice(bytes);
+        let sent = connection.send(&request).await;
+        // a server that refuses may do so before it has read all
+        let head = connection.head().await.map_err(|e| sent.err().unwrap_or(e))?;
+        if head.status == 200 && head.content_type == EVENTS {
+            let (mut body, mut events, mut is_over) = (connection.body(&head, false), Events::default(), false);
+            while let Some(piece) = body.piece().await? {
+                for event in events.with(&piece) {
+                    is_over |= answer::is_final(&event);
+                    self.say(answer::line(event)).await;
+                }
+            }
+            let broken = || Failed { message: "the answer broke off".to_owned(), status: None };
+            return if is_over { Ok(None) } else { Err(broken()) };
+        }
+        let body = connection.body(&head, false).whole().await?;
+        if head.content_type == "application/json" && answer::is_message(&body) {
+            if message.method.as_deref() == Some("initialize") {
+                *lock(&self.agreed) = answer::agreed(&body);
+            }
+            return Ok(Some(answer::line(body)));
+        }
+        match head.status {
+            200..=299 => Ok(None),
+            401 if credentials.is_some() => {
+                let message = "Unauthorized: the app does not take these credentials".to_owned();
+                Err(Failed { message, status: Some(401) })
+            }
+            status => Err(Failed { message: answer::refusal(status, &body), status: Some(status) }),
+        }
+    }
+
+    /// Waits until all that is under way is answered; whether it was within the time.
+    async fn is_done(&self, patience: Duration) -> bool {
+        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
+        timeout(patience, async { while tasks.join_next().await.is_some() {} }).await.is_ok()
+    }
+
+    async fn say(&self, line: Vec<u8>) {
+        // a client that reads no more is noticed when it is read from
+        let _ = self.out.send(line).await;
+    }
+}
+
+/// Why a request has no answer of its own.
+struct Failed {
+    message: String,
+    /// of HTTP
+    status: Option<u16>,
+}
+
+impl From<io::Error> for Failed {
+    fn from(e: io::Error) -> Self {
+        let message = match e.kind() {
+            io::ErrorKind::UnexpectedEof => "the answer broke off".to_owned(),
+            _ => format!("the server cannot be reached: {e}"),
+        };
+        Failed { message, status: None }
+    }
+}
+
+/// Nothing that holds one of these locks can fail.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|e| e.into_inner())
+}
