@@ -14,25 +14,40 @@ call_of <- function(name, arguments = structure(list(), names = character()), ..
   list(jsonrpc = "2.0", id = 7L, method = "tools/call", params = list(name = name, arguments = arguments, ...))
 }
 
+# The example's client, told where its server is.
+use_example <- function(mode, ..., env = NULL) {
+  python <- file.path(root, ".cache/mcp/bin/python")
+  if (!file.exists(python)) skip("the package mcp could not be fetched")
+  client <- c(file.path(tools_example, "client.py"), "--mode", mode, ...)
+  libraries <- paste(.libPaths(), collapse = .Platform$path.sep)
+  ran <- processx::run(python, client, error_on_status = FALSE, timeout = patience(60),
+    env = c("current", LD_LIBRARY_PATH = "", R_LIBS = libraries, env))
+  told <- strsplit(ran$stdout, "\n")[[1L]]
+  wanted <- c(
+    paste("version:", if (mode == "auto") "2026-07-28" else "2025-11-25"),
+    "server: cars | Facts on cars of 1920 and 1974. Distances are in feet, speeds in mph.",
+    "tool: summarise_cars ['column']", "tool: histogram_cars ['bins', 'column']",
+    "tool: bootstrap_mean ['column', 'rounds']", "tool: stopping_distance ['speed']",
+    "distance: 65.0", "summary: 32 146.6875", "picture: image/png b'PNG'", "interval: True",
+    "progress: [(100.0, 300.0, 'resampling'), (200.0, 300.0, 'resampling'), (300.0, 300.0, 'resampling')]"
+  )
+  expect(identical(told[seq_along(wanted)], wanted), paste(c(told, ran$stderr), collapse = "\n"))
+  expect(grepl("^refused: True /column must be one of", told[length(wanted) + 1L]), told[length(wanted) + 1L])
+}
+
 for (mode in c("auto", "legacy")) local({
   mode <- mode
+  app <- file.path(tools_example, "app.R")
   test(paste("the package mcp uses the tools of the example, mode", mode), function() {
-    python <- file.path(root, ".cache/mcp/bin/python")
-    if (!file.exists(python)) skip("the package mcp could not be fetched")
-    server <- serve(file.path(tools_example, "app.R"), workers = 2)
-    ran <- processx::run(python, c(file.path(tools_example, "client.py"), paste0(server$url, "/mcp"), mode),
-      error_on_status = FALSE, timeout = patience(60), env = c("current", LD_LIBRARY_PATH = ""))
-    told <- strsplit(ran$stdout, "\n")[[1L]]
-    wanted <- c(
-      paste("version:", if (mode == "auto") "2026-07-28" else "2025-11-25"),
-      "server: cars | Facts on cars of 1920 and 1974. Distances are in feet, speeds in mph.",
-      "tool: summarise_cars ['column']", "tool: histogram_cars ['bins', 'column']",
-      "tool: bootstrap_mean ['column', 'rounds']", "tool: stopping_distance ['speed']",
-      "distance: 65.0", "summary: 32 146.6875", "picture: image/png b'PNG'", "interval: True",
-      "progress: [(100.0, 300.0, 'resampling'), (200.0, 300.0, 'resampling'), (300.0, 300.0, 'resampling')]"
-    )
-    expect(identical(told[seq_along(wanted)], wanted), paste(c(told, ran$stderr), collapse = "\n"))
-    expect(grepl("^refused: True /column must be one of", told[length(wanted) + 1L]), told[length(wanted) + 1L])
+    server <- serve(app, workers = 2)
+    use_example(mode, paste0(server$url, "/mcp"))
+  }, ways = 1L)
+  test(paste("the package mcp uses the tools of the example by TLS, mode", mode), function() {
+    server <- serve(app, workers = 2, tls_cert = pem("server.pem"), tls_key = pem("server.key"))
+    use_example(mode, sprintf("https://localhost:%d/mcp", server$port), env = c(SSL_CERT_FILE = pem("ca.pem")))
+  }, ways = 1L)
+  test(paste("the package mcp starts the example by itself, mode", mode), function() {
+    use_example(mode, drover_program(), "mcp", app)
   }, ways = 1L)
 })
 

@@ -3,6 +3,7 @@
 #
 #   drover serve app.R --workers 2
 #   python3 client.py http://127.0.0.1:8080/mcp    a client of the package `mcp`; or name that address in your assistant
+#   python3 client.py drover mcp app.R             the same with a server of the client's own; or name that command
 
 library(drover)
 

@@ -1,14 +1,20 @@
-"""Uses the tools with the package `mcp`: python3 client.py http://127.0.0.1:8080/mcp (pip install mcp)."""
+"""Uses the tools with the package `mcp` (pip install mcp), of a server that runs, or of one that it starts itself:
 
+python3 client.py http://127.0.0.1:8080/mcp
+python3 client.py drover mcp app.R
+"""
+
+import argparse
 import asyncio
 import base64
-import sys
+import os
 
 from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
 
 
-async def use(url, mode):
-    async with Client(url, mode=mode) as client:
+async def use(server, mode):
+    async with Client(server, mode=mode) as client:
         print("version:", client.protocol_version)
         print("server:", client.server_info.name, "|", client.instructions)
         for tool in (await client.list_tools()).tools:
@@ -36,4 +42,13 @@ async def use(url, mode):
         print("refused:", result.is_error, result.content[0].text)
 
 
-asyncio.run(use(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "auto"))
+parser = argparse.ArgumentParser()
+parser.add_argument("--mode", default="auto", help="legacy, for versions with a handshake")
+parser.add_argument("server", help="a URL, or a command")
+parser.add_argument("arguments", nargs=argparse.REMAINDER, help="of the command")
+given = parser.parse_args()
+if given.server.startswith("http"):
+    server = given.server
+else:
+    server = StdioServerParameters(command=given.server, args=given.arguments, env=dict(os.environ))
+asyncio.run(use(server, given.mode))
