@@ -165,7 +165,7 @@ test("version 2026-07-28 needs no handshake, and says by itself which it is", fu
   result <- answer_to(server, 2L)$result
   expect(result$resultType == "complete" && identical(result$structuredContent, 2L), server$lines()[[2L]])
   # what cannot stand in a header field arrives all the same
-  server$say(calling(3L, "r\u00f6ll", `_meta` = meta("2026-07-28")))
+  server$say(calling(3L, "r\u00f6\r\nll", `_meta` = meta("2026-07-28")))
   expect(identical(answer_to(server, 3L)$error$code, -32602L), server$lines()[[3L]])
   server$say(request_of(4L, "ping", `_meta` = meta("2026-07-28")))
   expect(identical(answer_to(server, 4L)$error$code, -32601L), "ping is of older versions")
@@ -323,6 +323,20 @@ test("an app without dr_mcp() offers its routes, before those that would answer 
   server$say(request_of(1L, "ping"))
   expect(identical(exit_status(server), 1L) && !length(server$lines()), paste(server$lines(), collapse = "\n"))
   expect(logged(server, "say by --endpoint which one is meant"), paste(server$log(), collapse = "\n"))
+}, ways = 1L)
+
+test("what middleware answers in place of the endpoint is an error of the call", function() {
+  said <- function(middleware) {
+    server <- converse(write_app(c(
+      sprintf("app <- dr_use(dr_app(), function(req, nxt) %s)", middleware), "dr_mcp(app)"
+    )), "--workers", "1")
+    server$say(request_of(1L, "ping"))
+    said_to(server, 1L)
+  }
+  closed <- said("dr_abort(403, 'closed today')")
+  expect(closed == "error -32603 Forbidden: closed today", closed)
+  other <- said("list(error = 'closed today')")
+  expect(other == "error -32603 the app's answer is no message", other)
 }, ways = 1L)
 
 test("authentication is for clients that come over a network, unless there are credentials", function() {

@@ -184,7 +184,11 @@ impl Way {
             return Ok(Some(answer::line(body)));
         }
         match head.status {
-            200..=299 => Ok(None),
+            200..=299 if message.id.is_none() => Ok(None),
+            // of middleware, or of a route in front of the endpoint
+            status @ 200..=299 => {
+                Err(Failed { message: "the app's answer is no message".to_owned(), status: Some(status) })
+            }
             401 if credentials.is_some() => {
                 let message = "Unauthorized: the app does not take these credentials".to_owned();
                 Err(Failed { message, status: Some(401) })

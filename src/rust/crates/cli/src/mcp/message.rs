@@ -21,7 +21,7 @@ pub(super) enum Id {
 /// See the module.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Message {
-    /// none of a notification, or of what is no message
+    /// none of a notification, of an answer, or of what is no message
     pub(super) id: Option<Id>,
     pub(super) method: Option<String>,
     /// of the protocol, where the message names it
@@ -62,7 +62,8 @@ impl Message {
             Some("notifications/cancelled") => (None, id(&["params", "requestId"])),
             _ => (None, None),
         };
-        Message { id: id(&["id"]), method, version: json.text(&VERSION), name, cancels }
+        let own = method.as_ref().and_then(|_| id(&["id"]));
+        Message { id: own, method, version: json.text(&VERSION), name, cancels }
     }
 
     /// Whether it wants no answer.
@@ -117,9 +118,18 @@ mod tests {
         let cancel = read(r#"{"method":"notifications/cancelled","params":{"requestId":7}}"#);
         assert_eq!((cancel.id, cancel.cancels), (None, Some(Id::Number("7".into()))));
         for id in ["null", "true", "[1]", "+1", "1.", "-"] {
-            assert_eq!(read(&format!("{{\"id\":{id}}}")).id, None, "{id}");
+            assert_eq!(read(&format!("{{\"method\":\"ping\",\"id\":{id}}}")).id, None, "{id}");
         }
-        for none in ["", "{", "[]", "7", "[{\"id\":1}]", "{\"id\":[1],\"method\":7,\"params\":[]}", "\u{0}"] {
+        for none in [
+            "",
+            r#"{"id":1,"result":{}}"#,
+            "{",
+            "[]",
+            "7",
+            "[{\"id\":1}]",
+            "{\"id\":[1],\"method\":7,\"params\":[]}",
+            "\u{0}",
+        ] {
             assert_eq!(read(none), Message::default(), "{none}");
         }
         // no nesting is too deep
