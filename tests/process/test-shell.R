@@ -57,7 +57,7 @@ test("drover bench measures answers, and says what was none", function() {
   posted <- bench(paste0(server$url, "/echo"), "-X", "post", json)
   shows(posted, 0L, "^statuses +200: [0-9]+$")
   shows(bench("https://localhost/"), 2L, NULL, "the URL must be http://HOST:PORT/PATH, not 'https://localhost/'")
-  shows(bench(server$url, "-H", "Content-Length: 3"), 2L, NULL, "which bench sets itself")
+  shows(bench(server$url, "-H", "Content-Length: 3"), 2L, NULL, "which drover sets itself")
   send_signal(server$pid, tools::SIGTERM)
   exit_status(server)
   shows(bench(server$url), 3L, NULL, "cannot connect to 127.0.0.1:[0-9]+: Connection refused")

@@ -231,7 +231,7 @@ pub(crate) fn field(text: &str) -> Result<String, String> {
     let right = !name.is_empty() && name.bytes().all(|b| b.is_ascii_graphic()) && !value.chars().any(char::is_control);
     let framing = ["content-length", "transfer-encoding", "connection"];
     if framing.contains(&&*name.to_ascii_lowercase()) {
-        return Err(format!("cannot be {name}, which this program sets itself"));
+        return Err(format!("cannot be {name}, which drover sets itself"));
     }
     right.then(|| format!("{name}: {}", value.trim())).ok_or_else(wrong)
 }
