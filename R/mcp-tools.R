@@ -191,7 +191,8 @@ content_of <- function(body, type) {
   if (kind == "text") return(list(type = "text", text = utf8_text(body)))
   data <- gsub("\n", "", jsonlite::base64_enc(as_raw(body)), fixed = TRUE)
   if (kind %in% c("image", "audio")) return(list(type = kind, data = data, mimeType = type))
-  list(type = "resource", resource = list(uri = "result:", mimeType = type, blob = data))
+  # a URI that names nothing to be had elsewhere; validators want more than a scheme
+  list(type = "resource", resource = list(uri = "result:content", mimeType = type, blob = data))
 }
 
 # Of a Content-Type, without its parameters: "application/json"; NULL of none.

@@ -109,6 +109,7 @@ test_every_worker("values of calls have their types, and errors tell no more tha
   expect(text("mounted", list(q = "x")) == "{\"query\":\"x\"}", text("mounted", list(q = "x")))
   blob <- tell(server, call_of("bytes"))$json$result$content[[1L]]
   expect(identical(blob$type, "resource") && identical(blob$resource$blob, "AAECAw=="), "other bytes")
+  expect(identical(blob$resource$uri, "result:content"), "a URI that validators refuse: ", blob$resource$uri)
   expect(identical(tell(server, call_of("nothing"))$json$result$content, list()), "NULL has content")
   # the middleware of the app is in front of the endpoint
   expect(ask(server, "/mcp", "--json", "{}", "-H", "X-Door: shut")$status == "403", "middleware was passed by")
