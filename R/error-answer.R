@@ -26,6 +26,8 @@ note_trace <- function(condition) {
   # the handler, with or without middleware around it
   shown[bottom[bottom <= top]] <- TRUE
   failure$trace <- trace_of(calls[shown])
+  # a request is played again: its user looks at the error before anything is unwound
+  if (is.function(failure$stop_at)) failure$stop_at(condition, top)
 }
 
 # A call such as fn(...), by which this package calls the app's function, tells the author of the app nothing.

@@ -71,6 +71,15 @@
 #'   JSON on each line, with times in seconds.
 #' @param otlp_endpoint The address of a collector of OpenTelemetry that spans of requests are sent to, as
 #'   `"http://127.0.0.1:4318"`. `NULL`: the variable `OTEL_EXPORTER_OTLP_ENDPOINT` says so; without it, none are sent.
+#' @param keep_failed How many requests that ended in a 500, a 502 or a timeout are kept in memory, for [dr_failed()]
+#'   and [dr_replay()], and for `drover failed` and `drover replay`. 0: none. Values of credentials are replaced before.
+#' @param keep_failed_size How much memory these may take, in bytes, or a string such as `"8MB"`; the oldest go first,
+#'   and bodies above a quarter of it are left out.
+#' @param keep_failed_age How long they are kept, in seconds, or a string such as `"1h"`.
+#' @param keep_failed_redact What else is replaced: a character vector of names, which are meant wherever they are names
+#'   of header fields, of fields of queries and forms, or of members of JSON; and of paths of JSON such as
+#'   `"$.card.number"` or `"$.cards[*].number"`. Always replaced are `Authorization`, `Cookie`, `password`, `token` and
+#'   the like.
 #' @param case_sensitive `TRUE` to tell upper and lower case in paths apart.
 #' @param errors What the bodies of errors are that the server makes, those of [dr_abort()] among them. `"json"`:
 #'   problem details (RFC 9457). `"text"`: a line of text. `"auto"`: JSON for clients whose `Accept` names JSON, text
@@ -172,6 +181,7 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
                      debug = FALSE, log = "stderr", log_format = c("text", "json"),
                      log_level = c("info", "debug", "warn", "error"),
                      access_log = "none", access_log_format = c("combined", "json"), otlp_endpoint = NULL,
+                     keep_failed = 0L, keep_failed_size = 8388608, keep_failed_age = 86400, keep_failed_redact = NULL,
                      case_sensitive = FALSE, errors = c("auto", "json", "text"),
                      health = FALSE, metrics = FALSE, docs = "auto", admin = NULL, admin_token = NULL,
                      agent_check = NULL, allowed_hosts = NULL, trusted_proxies = NULL,

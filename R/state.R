@@ -10,7 +10,7 @@ server <- new.env(parent = emptyenv())
 engine <- new.env(parent = emptyenv())
 
 # What is known of the failure under way: `trace`, the calls from the handler to the error; `ours`, the call that the
-# last condition names, if this package has made it.
+# last condition names, if this package has made it; `stop_at`, a function that is called below an error, if any.
 failure <- new.env(parent = emptyenv())
 
 # R fetches functions of packages, its own too, when they are first used. Two interrupts in a row, where clients come
@@ -20,7 +20,8 @@ damage <- list2env(list(possible = FALSE, found = FALSE), parent = emptyenv())
 # The folders of the routers that a worker process has, which is in the last of them.
 working <- new.env(parent = emptyenv())
 
-# The client of dr_test() whose server runs now, or NULL.
+# The client of dr_test() whose server runs now, or NULL; `replays`, what the engine is told of a request that is played
+# again, see replay.R.
 testing <- new.env(parent = emptyenv())
 
 # What src/worker.c is told to do, and why it came back.

@@ -140,12 +140,18 @@ test_request <- function(client, method, path, query, headers, body, json, form,
     test_pairs(query, "query", call)))
   lines <- c(paste(method, target, "HTTP/1.1"), paste0(names(fields), ": ", fields), "")
   head <- paste0(lines, "\r\n", collapse = "")
+  response <- ask_for_test(client, c(charToRaw(enc2utf8(head)), content$bytes), call)
+  keep_cookies(client, response)
+  response
+}
+
+# The response to a request as its bytes are. `prepare` is called when the server runs, just before.
+ask_for_test <- function(client, request, call, prepare = function() NULL) {
   begin_testing(client, call)
   before <- length(read_test_log())
-  answer <- exchange(c(charToRaw(enc2utf8(head)), content$bytes), client$timeout, call)
-  response <- read_answer(answer, call)
+  prepare()
+  response <- read_answer(exchange(request, client$timeout, call), call)
   response$log <- test_log(before, response$status)
-  keep_cookies(client, response)
   response
 }
 

@@ -15,6 +15,7 @@ engine_adopt <- function(compiled, config) {
   engine$plumber <- config$plumber %||% "fast"
   engine$max_body_given <- is_given("max_body", config)
   engine$json_limits <- config$limits[c("max_json_depth", "max_collisions")]
+  keep_seeds(isTRUE(config$keep_failed > 0))
   note_session()
   fetch_functions()
   .Call(C_serving_app, scope, names, engine$json_limits)

@@ -46,6 +46,13 @@ start_random_stream <- function(number) {
   }
 }
 
+# Whether the server is told of failed requests what the generator was at when their handlers began (src/seed.c).
+keep_seeds <- function(wanted) {
+  .Call(C_seed_want, wanted)
+  # without a seed, R makes one of the time when it draws first: in a session that has not drawn yet
+  if (wanted && !exists(".Random.seed", globalenv(), inherits = FALSE)) set.seed(NULL)
+}
+
 # 32 bits of the system's randomness, as a double.
 random_word <- function() {
   device <- file("/dev/urandom", "rb", raw = TRUE)

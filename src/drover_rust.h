@@ -128,8 +128,13 @@ void drv_link_log_printed(const drv_link *, const drv_cell *, int32_t to_stderr,
 int32_t drv_reply_value(struct SEXPREC *value); /* 2: the head of a stream */
 void drv_reply_failure(int32_t status, drv_str detail, struct SEXPREC *headers);
 int32_t drv_reply_send(drv_link *, drv_cell *);
+int32_t drv_reply_is_error(void); /* the one that was made last */
+void drv_link_seed(drv_link *, const drv_cell *, const int32_t *seed, size_t len);
 
 drv_str drv_status_phrase(int32_t status);
+
+/* failed.rs: either may be NULL, and an id empty; the text is valid until the next call, NA for none */
+drv_str drv_failed_requests(const drv_service *, const drv_session *, drv_str id);
 
 /* streams.rs: streams by their numbers, from 1; 0 is none */
 uint32_t drv_stream_open(drv_link *, drv_cell *, double min_interval, int32_t ends_on_drain);

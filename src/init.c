@@ -20,6 +20,7 @@
 #include "rook.h"
 #include "schema.h"
 #include "secrets.h"
+#include "seed.h"
 #include "service.h"
 #include "serving.h"
 #include "session.h"
@@ -103,6 +104,7 @@ static const R_CallMethodDef calls[] = {
     CALL("service_renew", drv_service_renew, 2),
     CALL("service_running", drv_service_running, 0),
     CALL("service_wait", drv_service_wait, 1),
+    CALL("service_failed", drv_service_failed, 1),
     CALL("service_workers", drv_service_workers, 0),
     CALL("session_close", drv_session_close, 0),
     CALL("session_leave", drv_session_begin_leave, 0),
@@ -142,6 +144,7 @@ static const R_CallMethodDef calls[] = {
     CALL("usable_cores", drv_cores, 0),
     CALL("worker_answer", drv_worker_answer, 1),
     CALL("worker_answer_in_frame", drv_worker_answer_in_frame, 2),
+    CALL("seed_want", drv_seed_want, 1),
     CALL("serving_app", drv_serving_app, 3),
     CALL("worker_guarded", drv_worker_guarded, 2),
     CALL("worker_log", drv_worker_log, 3),

@@ -108,6 +108,13 @@ SEXP drv_service_workers(void) {
   return node ? drv_build(node) : R_NilValue;
 }
 
+/* .Call: failed requests that the server of this session keeps, as JSON: that with this id, or for "" a line about
+ * each; NULL for none. */
+SEXP drv_service_failed(SEXP id) {
+  drv_str text = drv_failed_requests(service, drv_session_here(), drv_text(id));
+  return text.ptr ? Rf_ScalarString(drv_mkchar(text)) : R_NilValue;
+}
+
 /* .Call: the app is loaded anew from `source`, or `source` is a zygote of the present one. NULL, or a string: what is
  * wrong. */
 SEXP drv_service_renew(SEXP source, SEXP adopt) {

@@ -17,6 +17,7 @@ SEXP drv_service_running(void);
 SEXP drv_service_wait(SEXP timeout);
 SEXP drv_service_news(void);
 SEXP drv_service_workers(void);
+SEXP drv_service_failed(SEXP id);
 SEXP drv_service_renew(SEXP source, SEXP adopt);
 SEXP drv_service_end(SEXP graceful_timeout);
 SEXP drv_service_close(void);

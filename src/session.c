@@ -49,6 +49,8 @@ void drv_session_polled(void) {
   doze();
 }
 
+const drv_session *drv_session_here(void) { return session; }
+
 const drv_node *drv_session_worker(void) { return session ? drv_session_status(session) : NULL; }
 
 int drv_session_is_drained(void) {

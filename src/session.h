@@ -12,6 +12,8 @@ void drv_session_polled(void);
  * promise, stream or C handler is pending. */
 int drv_session_is_drained(void);
 
+/* The server of this session that has it as its worker, or NULL. */
+const drv_session *drv_session_here(void);
 /* The session as the worker of its own server, or NULL: a data frame of one row. */
 const drv_node *drv_session_worker(void);
 

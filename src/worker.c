@@ -28,6 +28,7 @@
 #include "r.h"
 #include "request.h"
 #include "rest.h"
+#include "seed.h"
 #include "serving.h"
 #include "session.h"
 #include "signals.h"
@@ -67,7 +68,11 @@ static int is_promise(SEXP value) { return Rf_inherits(value, "promise"); }
 
 /* A reply is made: sends it, unless the R code that ran meanwhile (ALTREP) has ended the server. 1 when a file went
  * with it. */
-static int send_reply(SEXP cell) { return drv_here.link ? drv_reply_send(drv_here.link, drv_request_cell(cell)) : 0; }
+static int send_reply(SEXP cell) {
+  if (!drv_here.link) return 0;
+  drv_seed_tell(cell);
+  return drv_reply_send(drv_here.link, drv_request_cell(cell));
+}
 
 /* An error in the words of the server: problem_response() in R, which middleware may have changed. */
 static int reply_problem(SEXP cell, SEXP problem) {
@@ -136,6 +141,7 @@ static void after_handler(void) {
 static void handle(uint32_t handler, int traits) {
   w.handler = handler;
   drv_before_call();
+  drv_seed_note();
   drv_here.in_handler = 1;
   SEXP cell = PROTECT(drv_app.cell);
   SEXP call = VECTOR_ELT(drv_app.calls, (R_xlen_t)handler - 1), value;

@@ -35,12 +35,12 @@ dr_get(app, "/wait/<name>", function(req) {
   "waited"
 })
 dr_serve(app, port = 0, workers = %(workers)d, admin = "127.0.0.1:0", admin_token = %(token)s,
-  timeouts = dr_timeouts(timeout = "5m"))
+  keep_failed = %(keep_failed)d, timeouts = dr_timeouts(timeout = "5m"))
 """
 
 
 @contextmanager
-def dashboard(workers=2, token=TOKEN):
+def dashboard(workers=2, token=TOKEN, keep_failed=0):
     """A server, with `admin`, the address of the dashboard, and `marks`, the folder that its handlers know."""
     if not AXE.exists():
         raise Skipped("npm, or the registry, could not be reached: there is no dashboard")
@@ -48,7 +48,8 @@ def dashboard(workers=2, token=TOKEN):
         secret = pathlib.Path(marks, "token")
         secret.write_text(f"{TOKEN}\n", encoding="utf-8")
         token = f'"{secret}"' if token else "NULL"
-        with Server("dashboard", SCRIPT % {"marks": marks, "workers": workers, "token": token}) as server:
+        values = {"marks": marks, "workers": workers, "token": token, "keep_failed": keep_failed}
+        with Server("dashboard", SCRIPT % values) as server:
             server.admin = server.logged(r"admin=(http://[^,)]+)")[0] + "/__drover__/"
             server.marks = pathlib.Path(marks)
             yield server
@@ -146,6 +147,26 @@ def test_what_is_shown_is_text_and_comes_from_the_server_alone(browser, picture)
             said = re.compile("requests and .* errors per second")
             expect(tab.page.locator("#rate")).to_have_attribute("aria-label", said)
             error.locator("summary").click()
+
+
+def test_an_error_whose_request_is_kept_has_the_command_that_plays_it_again(browser, picture):
+    with dashboard(keep_failed=1) as server, tabs(browser, server.admin) as (tab,):
+        live(tab)
+        for _ in range(2):
+            assert get(server, "/fail") == 500
+        errors = tab.page.locator("#errors details")
+        expect(errors).to_have_count(2)
+        for at in range(2):
+            errors.nth(at).locator("summary").click()
+        # the older one is not kept any more
+        expect(errors.last.locator(".replay")).to_be_hidden()
+        command = errors.first.locator(".replay code")
+        expect(command).to_have_text(re.compile("^drover replay [0-9a-f]{16}$"))
+        button = errors.first.locator(".replay button")
+        button.click()
+        # a browser may keep the clipboard from pages: then the command is selected
+        expect(button).to_have_text(re.compile("Copied|Selected"))
+        axe(tab)
 
 
 def test_a_picture_of_a_busy_server(browser, picture):

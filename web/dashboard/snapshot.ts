@@ -52,6 +52,8 @@ export interface Snapshot {
   workers: Worker[];
   figures: Figures;
   errors: LoggedError[];
+  /** ids of failed requests that can be played again; none when none are kept */
+  replayable?: string[];
 }
 
 export interface Message { version: string; pid: number; age: number; actions: boolean; snapshot: Snapshot }

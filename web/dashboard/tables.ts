@@ -2,6 +2,7 @@
 
 import { byId, Keyed, make, plain, say } from "./dom";
 import type { History, Point } from "./history";
+import { replay } from "./replay";
 import type { LoggedError } from "./snapshot";
 import { bytes, count, rate, time } from "./units";
 
@@ -10,6 +11,9 @@ const ROUTES = 10;
 
 const known = (figures: Record<string, number>): string =>
   Object.entries(figures).map(([name, n]) => `${name.replace(/_/g, " ")} ${count(n)}`).join(", ");
+
+/** An error, and whether its request can be played again. */
+interface ShownError extends LoggedError { replayable: boolean }
 
 /** A list of terms, whose values change. */
 function facts(point: Point): [string, string][] {
@@ -46,7 +50,7 @@ export class Tables {
     (row, cells) => cells.forEach((text, i) => say(row.children[i] as Element, text)),
   );
 
-  private readonly errors = new Keyed<LoggedError>(
+  private readonly errors = new Keyed<ShownError>(
     byId("errors"),
     (error) => error.number,
     (error) => {
@@ -58,9 +62,13 @@ export class Tables {
       const about = error.request === null ? "" : `request ${error.request}\n`;
       const whole = about + [...rest, ...error.calls.map((call, i) => `${i + 1}. ${plain(call)}`)].join("\n");
       const summary = make("summary", "", when, `${worker} ${first}`);
-      return make("li", "", make("details", "", summary, make("pre", "", whole)));
+      const again = error.request === null ? [] : [replay(error.request)];
+      return make("li", "", make("details", "", summary, ...again, make("pre", "", whole)));
     },
-    () => {},
+    (entry, error) => {
+      const again = entry.querySelector<HTMLElement>(".replay");
+      if (again) again.hidden = !error.replayable;
+    },
   );
 
   show(history: History, point: Point): void {
@@ -77,7 +85,9 @@ export class Tables {
       ]),
     );
     byId("no-routes").hidden = slowest.length > 0;
-    this.errors.show([...snapshot.errors].reverse());
+    const kept = new Set(snapshot.replayable ?? []);
+    const isKept = (request: string | null) => request !== null && kept.has(request);
+    this.errors.show([...snapshot.errors].reverse().map((error) => ({ ...error, replayable: isKept(error.request) })));
     byId("no-errors").hidden = snapshot.errors.length > 0;
     const { restarts, refusals } = snapshot.figures;
     const lines = [`Restarts since the start: ${known(restarts) || "none"}`];

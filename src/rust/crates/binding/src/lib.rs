@@ -11,6 +11,7 @@
 mod console;
 mod events;
 mod exchange;
+mod failed;
 mod fork_safety;
 pub mod json;
 mod link;

@@ -9,6 +9,7 @@ use crate::strings::with_guard;
 use engine::{AppConfig, Level, RouteConfig, NOT_FOUND_ROUTE};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::path::PathBuf;
+use wire::websocket::Command;
 use worker::Worker;
 
 /// Where lines for the log go.
@@ -201,6 +202,33 @@ pub unsafe extern "C" fn drv_reply_send(link: *mut Link, cell: *mut Cell) -> i32
         made_message(|message| link.send(cell, message, file));
         i32::from(file.is_some())
     })
+}
+
+/// Whether the reply that was made last is an error of the server's.
+#[no_mangle]
+pub extern "C" fn drv_reply_is_error() -> i32 {
+    let message = MESSAGE.take();
+    let is_error = wire::Reply::peek(&message).1 >= 500;
+    MESSAGE.set(message);
+    i32::from(is_error)
+}
+
+/// Says what the generator of random numbers was at when the handler of the request of `cell` began, for one that has
+/// failed.
+///
+/// # Safety
+/// `link` and `cell` are live; `seed` has `len` words.
+#[no_mangle]
+pub unsafe extern "C" fn drv_link_seed(link: *mut Link, cell: *const Cell, seed: *const i32, len: usize) {
+    // SAFETY: the caller's.
+    let (link, cell, seed) = unsafe { (&mut *link, &*cell, std::slice::from_raw_parts(seed, len)) };
+    shield((), || {
+        let Some(request) = cell.id() else { return };
+        let words: Vec<u8> = seed.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        let mut message = Vec::with_capacity(words.len() + 32);
+        Command::Seed { request, seed: &words }.encode(&mut message);
+        link.worker.say(&message, false);
+    });
 }
 
 /// Sends what has been replied so far on its way, without waiting for the end of the batch.

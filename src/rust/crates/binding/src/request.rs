@@ -159,6 +159,11 @@ impl Cell {
         }
     }
 
+    /// As the server names it.
+    pub(crate) fn id(&self) -> Option<u64> {
+        self.request().map(|request| request.head.id)
+    }
+
     fn request(&self) -> Option<Request<'_>> {
         Request::decode(&self.message).ok()
     }

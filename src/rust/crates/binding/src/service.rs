@@ -5,7 +5,7 @@
 use crate::console::console;
 use crate::node::{Kind, Node, Str};
 use crate::shield::{shield, Error};
-use engine::{Settings, StartError};
+use engine::{Gauge, Settings, StartError};
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -23,6 +23,10 @@ pub struct RunningService {
 }
 
 impl RunningService {
+    pub(crate) fn gauge(&self) -> &Gauge {
+        self.service.gauge()
+    }
+
     /// Has something done with its WebSockets.
     pub(crate) fn execute(&self, command: Vec<u8>) -> Option<Vec<u8>> {
         self.service.execute(command)

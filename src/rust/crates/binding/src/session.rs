@@ -7,7 +7,7 @@ use crate::natives::CNatives;
 use crate::node::{Node, Str};
 use crate::service::Answer;
 use crate::shield::{borrowed, shield, Error};
-use engine::{AppConfig, PoolEvent, Runner, Seat, Server, Settings, StartError, WorkerStats};
+use engine::{AppConfig, Gauge, PoolEvent, Runner, Seat, Server, Settings, StartError, WorkerStats};
 use exchange::Handlers;
 use native::Natives;
 use serde::Deserialize;
@@ -80,6 +80,10 @@ fn seat(
 }
 
 impl Session {
+    pub(crate) fn gauge(&self) -> Gauge {
+        self.server.gauge()
+    }
+
     /// Requests from now on are for another app, and wait until [`Session::take_over`].
     ///
     /// # Safety

@@ -66,7 +66,7 @@ fn texts_of<'a>(command: &Command<'a>) -> [&'a [u8]; 2] {
         Command::Leave { room, .. } | Command::Members { room } => [room, b""],
         Command::Purge { text, .. } => [text, b""],
         Command::Broadcast { room, binary, message, .. } => [room, if binary { b"" } else { message }],
-        Command::Send { .. } | Command::Rooms => [b"", b""],
+        Command::Send { .. } | Command::Rooms | Command::Seed { .. } => [b"", b""],
     }
 }
 

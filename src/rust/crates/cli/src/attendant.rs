@@ -2,7 +2,7 @@
 //! starts it.
 
 use crate::banner::Banner;
-use crate::control::{Ending, Inspected, Reloaded, Reply, Request, Status};
+use crate::control::{Ending, Inspected, Playable, Reloaded, ReplaySettings, Reply, Request, Status};
 use crate::dev::Dev;
 use crate::exit::{Code, Error};
 use crate::notify;
@@ -11,13 +11,17 @@ use crate::signals::Asked;
 use crate::terminal::{say, write};
 use crate::watch::{Change, Need};
 use engine::Address;
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use supervisor::{Event, Failure, Parts, Service};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
 
 /// Signals that come within this time are one: some programs send theirs to the process and to its group.
 const ONE_SIGNAL: Duration = Duration::from_millis(500);
+/// Generations of which it is known when they were loaded.
+const MOST_LOADED: usize = 100;
 
 /// What the main thread waits for.
 pub(crate) enum Note {
@@ -65,6 +69,10 @@ pub(crate) struct Attendant {
     /// since when it ends
     ending: Option<Instant>,
     again: bool,
+    /// when generations began to load, in ms since 1970
+    loaded: BTreeMap<u32, u64>,
+    /// for whoever plays a failed request again
+    settings: ReplaySettings,
 }
 
 impl Attendant {
@@ -84,12 +92,19 @@ impl Attendant {
             next: None,
             ending: None,
             again: false,
+            loaded: BTreeMap::new(),
+            settings: ReplaySettings::default(),
         }
     }
 
     /// The same, for a client at the standard streams, which waits to be told where the app's endpoint is.
     pub(crate) fn telling(self, endpoint: watch::Sender<Option<String>>) -> Self {
         Self { endpoint: Some(endpoint), ..self }
+    }
+
+    /// The same, and requests that are played again are to find these settings.
+    pub(crate) fn with(self, settings: ReplaySettings) -> Self {
+        Self { settings, ..self }
     }
 
     /// Until the server has ended.
@@ -111,6 +126,8 @@ impl Attendant {
                 Note::Command(Request::Inspect { worker, what }, reply) => {
                     self.service.inspect(worker, what, Box::new(move |outcome: Inspected| reply.say(&outcome)));
                 }
+                Note::Command(Request::Failed, reply) => reply.say(&self.service.gauge().failed()),
+                Note::Command(Request::Playable { id }, reply) => reply.say(&self.playable(id)),
                 Note::Changed(change) => match self.dev.as_ref().and_then(|dev| dev.is_told(&change)) {
                     Some(Need::Restart) => {
                         self.again = true;
@@ -137,7 +154,8 @@ impl Attendant {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::Loaded { seconds, parts, .. } => {
+            Event::Loaded { generation, seconds, parts } => {
+                self.note_load(generation, seconds);
                 self.app = parts;
                 if self.url.is_none() {
                     say(&format!("{} loaded in {seconds:.1} s", self.banner.file));
@@ -239,6 +257,27 @@ impl Attendant {
         if now {
             self.service.stop(None);
         }
+    }
+
+    fn note_load(&mut self, generation: u32, seconds: f64) {
+        let began = SystemTime::now() - Duration::from_secs_f64(seconds.max(0.0));
+        self.loaded.insert(generation, began.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64);
+        while self.loaded.len() > MOST_LOADED {
+            self.loaded.pop_first();
+        }
+    }
+
+    fn playable(&self, id: u64) -> Option<Playable> {
+        let request = self.service.gauge().failed_request(id)?;
+        let text = |text: &OsStr| text.to_string_lossy().into_owned();
+        Some(Playable {
+            loaded: self.loaded.get(&request.generation).copied().unwrap_or_default(),
+            request,
+            app: text(self.recipe.app()),
+            kind: self.recipe.kind().map(str::to_owned),
+            args: self.recipe.args().iter().map(|arg| text(arg)).collect(),
+            settings: self.settings.clone(),
+        })
     }
 
     fn status(&self) -> Status {

@@ -6,9 +6,10 @@
 //! package; `serve` starts everything, on a socket that may be `inherited`, the `attendant` passes on what happens and
 //! what `signals` and `control` ask for, and the `banner` says where it serves; `dev`, `watch` and `written` are for
 //! the developer of an app; `exit` has the exit codes. `mcp` serves a client that has started it, by its standard
-//! streams. `manage` asks servers that run, `profiling` looks into their workers, `bench` loads one, `http` is what it
-//! and `mcp` speak, `unit` writes a service, `users` have names, `openapi` is a command of R, `install` makes a link
-//! and completions, `password` hashes one. What the processes do is the business of `supervisor`.
+//! streams. `manage` asks servers that run, `profiling` looks into their workers, `failed` and `replay` have the
+//! requests that they have failed, `bench` loads one, `http` is what it and `mcp` speak, `unit` writes a service,
+//! `users` have names, `openapi` is a command of R, `install` makes a link and completions, `password` hashes one. What
+//! the processes do is the business of `supervisor`.
 #![forbid(unsafe_code)]
 
 mod attendant;
@@ -19,6 +20,7 @@ mod control;
 mod dev;
 mod docker;
 mod exit;
+mod failed;
 mod file;
 mod given;
 mod help;
@@ -41,6 +43,7 @@ mod password;
 mod policies;
 mod profiling;
 mod r;
+mod replay;
 mod restrict;
 mod serve;
 mod shown;
@@ -89,13 +92,15 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// Does what the program does without R and without a server of its own.
+/// Does what the program does without a server of its own.
 fn carry_out(own: &Own) -> Result<(), exit::Error> {
     match own {
         Own::Status(args) => manage::status(args),
         Own::Reload(args) => manage::reload(args),
         Own::Stop(args) => manage::stop(args),
         Own::Profile(args) => profiling::profile(args),
+        Own::Failed(args) => failed::failed(args),
+        Own::Replay(args) => replay::replay(args),
         Own::Systemd(args) => unit::print(args, options::read_serving),
         Own::Bench(args) => bench::run(args),
         Own::Completions(args) => install::completions(args, options::command()),

@@ -45,8 +45,8 @@ pub(crate) struct Which {
 
 #[derive(Clone, Debug, Default, Args)]
 pub struct Sockets {
-    /// The folder where status, reload, stop and profile find servers [default: drover in XDG_RUNTIME_DIR, or
-    /// /tmp/drover-UID]
+    /// The folder where status, reload, stop, profile, failed and replay find servers [default: drover in
+    /// XDG_RUNTIME_DIR, or /tmp/drover-UID]
     #[arg(long = "sockets", value_name = "FOLDER", env = "DROVER_SOCKETS")]
     pub(crate) folder: Option<PathBuf>,
 }
@@ -95,6 +95,11 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl Which {
+    /// The server with this name, if one is given, found in these folders.
+    pub(crate) fn new(server: Option<String>, sockets: Sockets) -> Self {
+        Which { server, sockets }
+    }
+
     /// The servers that are meant.
     fn all(&self) -> Result<Vec<Found>, Error> {
         let wanted = self.server.clone().map(Wanted);

@@ -5,6 +5,7 @@
 use crate::bench::BenchArgs;
 use crate::blame::{self, usage};
 use crate::docker::DockerArgs;
+use crate::failed::FailedArgs;
 use crate::file;
 use crate::given::Given;
 use crate::help::{AFTER_HELP, DEV_EXAMPLES, NEW_EXAMPLES, UNITS};
@@ -15,6 +16,7 @@ use crate::mcp::{self, McpArgs};
 use crate::openapi::OpenApiArgs;
 use crate::password::PasswordArgs;
 use crate::profiling::ProfileArgs;
+use crate::replay::ReplayArgs;
 use crate::surroundings;
 use crate::table::{settings, Setting, GROUPS, SERVING};
 use crate::tool::{about, loading, tool, AppOfTool, Program, Tool};
@@ -74,6 +76,15 @@ enum What {
     /// Samples R in a worker, which keeps serving, and prints where its CPU time goes: by route, function and line.
     /// Writes a flame graph to a file.
     Profile(ProfileArgs),
+    /// List the failed requests that a server keeps, or show one
+    ///
+    /// A server with --keep-failed keeps requests that ended in 500, 502 or a timeout.
+    Failed(FailedArgs),
+    /// Run a failed request again, in a fresh R process
+    ///
+    /// Loads the app, sets the seed that the generator of random numbers had, and calls the handler. At a terminal it
+    /// stops in browser() where the error is. The server that kept the request is not touched.
+    Replay(ReplayArgs),
     /// List the routes of an app
     Routes(AppOfTool),
     /// Load an app and report problems, without serving it
@@ -211,13 +222,15 @@ pub enum Asked {
     Own(Own),
 }
 
-/// A command that needs no R.
+/// A command that needs no R, or a server first.
 #[derive(Debug)]
 pub enum Own {
     Status(StatusArgs),
     Reload(ReloadArgs),
     Stop(StopArgs),
     Profile(ProfileArgs),
+    Failed(FailedArgs),
+    Replay(ReplayArgs),
     Systemd(UnitArgs),
     Bench(BenchArgs),
     Completions(CompletionsArgs),
@@ -270,6 +283,8 @@ fn read_with(
         What::Reload(args) => return Ok(Asked::Own(Own::Reload(args))),
         What::Stop(args) => return Ok(Asked::Own(Own::Stop(args))),
         What::Profile(args) => return Ok(Asked::Own(Own::Profile(args))),
+        What::Failed(args) => return Ok(Asked::Own(Own::Failed(args))),
+        What::Replay(args) => return Ok(Asked::Own(Own::Replay(args))),
         What::Systemd(args) => return Ok(Asked::Own(Own::Systemd(args))),
         What::Bench(args) => return Ok(Asked::Own(Own::Bench(args))),
         What::Completions(args) => return Ok(Asked::Own(Own::Completions(args))),

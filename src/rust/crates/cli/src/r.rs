@@ -105,6 +105,16 @@ impl Recipe {
         &self.app
     }
 
+    /// What the app is, if that was said.
+    pub fn kind(&self) -> Option<&str> {
+        self.kind.as_deref()
+    }
+
+    /// The arguments of the app.
+    pub fn args(&self) -> &[OsString] {
+        &self.args
+    }
+
     /// For the supervisor.
     pub fn source(&self) -> Source {
         let heap = needs_plumber(Path::new(&self.app), self.kind.as_deref()).then_some(HEAP_OF_PLUMBER);
@@ -127,22 +137,59 @@ impl Recipe {
 
 /// Becomes an R process that carries out a command. Returns when it cannot.
 pub fn become_tool(tool: &Tool) -> Error {
-    let program = match found(&tool.r) {
-        Ok(program) => program,
-        Err(e) => return e,
-    };
+    match command_of(tool) {
+        Ok(mut command) => cannot_start(&command.exec()),
+        Err(e) => e,
+    }
+}
+
+/// The same, in a process that is waited for. Its exit status, 1 for one that was killed.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn run_tool(tool: &Tool) -> Result<i32, Error> {
+    let status = command_of(tool)?.status().map_err(|e| cannot_start(&e))?;
+    Ok(status.code().unwrap_or(1))
+}
+
+fn command_of(tool: &Tool) -> Result<Command, Error> {
+    let library = library();
+    let told = [OPTIONS.map(OsString::from).to_vec(), vec!["-e".into(), expression(COMMAND, library.is_some())]];
+    prepared(tool, told.concat(), library.into_iter().collect())
+}
+
+/// The same, of an R with which its user can talk meanwhile, as in `browser()`: R takes a command of `-e` for all that
+/// it will ever read, so it finds this one in a profile. Of a program that was installed alone there is none: then the
+/// command is carried out without talking.
+pub fn become_console(tool: &Tool) -> Error {
+    let profile = package().map(|package| package.join("replay/profile.R")).filter(|profile| profile.is_file());
+    let Some(profile) = profile else { return become_tool(tool) };
+    let options = ["--quiet", "--no-restore", "--no-save"].map(OsString::from).to_vec();
+    let own = env::var_os(PROFILE).unwrap_or_default();
+    let env = [("DROVER_PROFILE".into(), own), (PROFILE.into(), profile.into_os_string())];
+    match prepared(tool, options, library().into_iter().chain(env).collect()) {
+        Ok(mut command) => cannot_start(&command.exec()),
+        Err(e) => e,
+    }
+}
+
+/// The variable that names the profile of R's user, and that by which ours finds it.
+const PROFILE: &str = "R_PROFILE_USER";
+
+fn prepared(tool: &Tool, options: Vec<OsString>, env: Vec<(OsString, OsString)>) -> Result<Command, Error> {
+    let program = found(&tool.r)?;
     if let Some((app, kind)) = &tool.app {
         if !is_call(app, kind.as_deref()) {
-            if let Err(e) = readable(app) {
-                return e;
-            }
+            readable(app)?;
         }
     }
-    let library = library();
     let mut command = Command::new(program);
-    command.args(OPTIONS).arg("-e").arg(expression(COMMAND, library.is_some())).arg("--args").args(&tool.words);
-    command.envs(library).env(POLICIES, &tool.policies);
-    Error::new(Code::System, format!("cannot start R: {}", command.exec()))
+    command.args(options).arg("--args").args(&tool.words).envs(env).env(POLICIES, &tool.policies);
+    Ok(command)
+}
+
+fn cannot_start(e: &std::io::Error) -> Error {
+    Error::new(Code::System, format!("cannot start R: {e}"))
 }
 
 fn found(r: &Path) -> Result<PathBuf, Error> {
@@ -160,7 +207,12 @@ fn library() -> Option<(OsString, OsString)> {
 
 /// The folder of the package of this program that has the pages of the server itself.
 pub(crate) fn web() -> Option<PathBuf> {
-    Some(library_of(&env::current_exe().ok()?)?.join("drover/web"))
+    Some(package()?.join("web"))
+}
+
+/// The folder of the package of this program.
+fn package() -> Option<PathBuf> {
+    Some(library_of(&env::current_exe().ok()?)?.join("drover"))
 }
 
 /// What R is to evaluate. The package that this program came with needs no check.

@@ -3,7 +3,7 @@
 
 use crate::attendant::{Attendant, Ended, Note};
 use crate::banner::Banner;
-use crate::control::Listener;
+use crate::control::{Listener, ReplaySettings};
 use crate::dev::Dev;
 use crate::exit::{Code, Error};
 use crate::inherited;
@@ -81,7 +81,7 @@ pub fn serve(options: &Invocation, dev: Option<Dev>) -> Result<Ended, Error> {
             .is_none()
             .then(|| Listener::open(sockets, move |request, reply| asked.send(Note::Command(request, reply)).is_ok()));
         if let Some(Err(e)) = &listening {
-            say(&format!("drover status, reload, stop and profile will not find this server: {e}"));
+            say(&format!("drover status, reload, stop, profile, failed and replay will not find this server: {e}"));
         }
         if let (Some(dev), Some(args)) = (&dev, &options.dev) {
             let changed = notes.clone();
@@ -92,6 +92,7 @@ pub fn serve(options: &Invocation, dev: Option<Dev>) -> Result<Ended, Error> {
         let wake = Arc::new(move || drop(bell.0.send(Note::Event)));
         let file = options.file.display().to_string();
         let banner = Banner::new(file, settings.threads, settings.tls.is_some(), &pool);
+        let replays = ReplaySettings { plumber: settings.plumber.clone(), case_sensitive: settings.case_sensitive };
         let ends_within = pool.drain_delay + pool.graceful_timeout;
         let longest = settings.limits.max_body;
         let service = Service::start(settings, pool, recipe.source(), wake).map_err(|e| {
@@ -99,7 +100,7 @@ pub fn serve(options: &Invocation, dev: Option<Dev>) -> Result<Ended, Error> {
             Error::new(e.code, options.with_places(&e.message))
         })?;
         write(&banner.loading());
-        let attendant = Attendant::new(service, recipe, banner, ends_within, dev);
+        let attendant = Attendant::new(service, recipe, banner, ends_within, dev).with(replays);
         let Some((client, streams)) = client else { return attendant.attend(inbox).await };
         let (endpoint, told) = watch::channel(None);
         let patience = Duration::from_secs_f64(ends_within);

@@ -149,7 +149,7 @@ fn errors(errors: &[RecentError]) -> String {
     }
     let mut text = "latest errors\n".to_owned();
     for error in errors.iter().rev().take(MOST) {
-        let at = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(error.at));
+        let at = when(error.at);
         let worker = error.worker.map_or_else(String::new, |pid| format!(" worker {pid}"));
         let message = error.message.lines().next().unwrap_or_default();
         let _ = writeln!(text, "  {at}{worker} {}", plain(message));
@@ -157,8 +157,13 @@ fn errors(errors: &[RecentError]) -> String {
     text
 }
 
+/// A time in ms since 1970.
+pub(crate) fn when(at: u64) -> String {
+    humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(at)).to_string()
+}
+
 /// Columns, whose last one is of texts.
-fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+pub(crate) fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
     let rows: Vec<[String; N]> = [head.map(str::to_owned)].into_iter().chain(rows).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let mut text = String::new();
@@ -181,10 +186,12 @@ fn list(words: impl Iterator<Item = String>) -> String {
 
 /// Text without what a terminal would take for an order, or for the end of the line, or would write backwards.
 pub(crate) fn plain(text: &str) -> String {
-    let is_order = |c: char| {
-        c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     text.chars().map(|c| if is_order(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
+/// Whether a terminal may take it for an order, for the end of the line, or to write backwards.
+pub(crate) fn is_order(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// In the largest unit of which there is one, as `dr_status()` has it.
@@ -202,7 +209,7 @@ fn age(seconds: f64) -> String {
 }
 
 /// The same, also of what took less than a second.
-fn time(seconds: f64) -> String {
+pub(crate) fn time(seconds: f64) -> String {
     match seconds {
         short if short < 0.000_95 => format!("{:.0} us", short * 1e6),
         short if short < 0.95 => format!("{:.0} ms", short * 1e3),

@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 23] = [
     "serve",
     "dev",
     "mcp",
@@ -12,6 +12,8 @@ const COMMANDS: [&str; 21] = [
     "reload",
     "stop",
     "profile",
+    "failed",
+    "replay",
     "routes",
     "check",
     "openapi",

@@ -1,7 +1,8 @@
 //! What workers, and whoever else has the server at hand, want done: with WebSockets and rooms, and with responses that
-//! are kept.
+//! are kept. And what a worker says of a request that it has failed.
 
 use crate::edge::cache::purge;
+use crate::failed::FailedRequests;
 use crate::pool::Caches;
 use crate::websockets::WebSockets;
 use bytes::Bytes;
@@ -14,12 +15,13 @@ pub struct Commander {
     websockets: Arc<WebSockets>,
     /// of the apps, which are made later
     caches: OnceLock<Caches>,
+    failed: Option<Arc<FailedRequests>>,
 }
 
 impl Commander {
-    /// One that knows of WebSockets only.
-    pub fn new(websockets: Arc<WebSockets>) -> Self {
-        Commander { websockets, caches: OnceLock::new() }
+    /// One that knows of WebSockets and failed requests only.
+    pub fn new(websockets: Arc<WebSockets>, failed: Option<Arc<FailedRequests>>) -> Self {
+        Commander { websockets, caches: OnceLock::new(), failed }
     }
 
     /// From now on it knows of what these apps keep.
@@ -40,6 +42,12 @@ impl Commands for Commander {
         let read = Command::decode(&command).ok()?;
         let answer = match read {
             Command::Purge { by, text } => Some(self.purge(by, text)),
+            Command::Seed { request, seed } => {
+                if let Some(failed) = &self.failed {
+                    failed.has_seed(request, seed);
+                }
+                None
+            }
             read => self.websockets.try_execute(read, |message| command.slice_ref(message)),
         };
         if !read.is_answered() {

@@ -8,6 +8,7 @@ use crate::edge::decompress::DecompressConfig;
 use crate::edge::policies::{PolicyConfig, RuleConfig};
 use crate::edge::response_fields::HeaderConfig;
 use crate::edge::types::TypesConfig;
+use crate::failed::{Bounds, FailedRequests, Redact};
 use admission::Limits;
 use dispatch::Runs;
 use httpd::{TlsSettings, Underscores};
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The server's settings.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -126,6 +128,21 @@ pub struct Settings {
     /// names of the limits that are set in any way: an app may change the defaults of the others, but not these
     #[serde(default)]
     pub given: Vec<String>,
+    /// most failed requests that are kept; 0 for none
+    #[serde(default)]
+    pub keep_failed: usize,
+    /// how many bytes they may take
+    #[serde(default = "keep_failed_size")]
+    pub keep_failed_size: f64,
+    /// for how long they are kept, in seconds
+    #[serde(default = "keep_failed_age")]
+    pub keep_failed_age: f64,
+    /// names, and paths of JSON, whose values are not kept
+    #[serde(default)]
+    pub keep_failed_redact: Vec<String>,
+    /// a request that is played again by the only client: what its server knew of the first one
+    #[serde(default)]
+    pub replays: Option<Replay>,
     /// where spooled bodies and uploads wait
     pub upload_path: PathBuf,
     /// what connections begin with; `None` for cleartext
@@ -142,6 +159,33 @@ impl Settings {
         let decompress = self.decompress.then(|| RuleConfig::Decompress(DecompressConfig::default()));
         [compress, decompress].into_iter().flatten().map(|rule| PolicyConfig { routes: Vec::new(), rule })
     }
+
+    /// The place for failed requests; `None` when they are not kept.
+    ///
+    /// # Errors
+    /// What is wrong with these settings.
+    pub(crate) fn failed_requests(&self) -> Result<Option<Arc<FailedRequests>>, String> {
+        let redact = Redact::new(&self.keep_failed_redact).map_err(|e| format!("keep_failed_redact: {e}"))?;
+        if self.keep_failed == 0 {
+            return Ok(None);
+        }
+        let age = Duration::try_from_secs_f64(self.keep_failed_age).map_err(|e| format!("keep_failed_age: {e}"))?;
+        let bounds = Bounds { most: self.keep_failed, bytes: self.keep_failed_size as u64, age };
+        Ok(Some(Arc::new(FailedRequests::new(bounds, redact))))
+    }
+}
+
+/// What a handler is told of a request that is played again, and cannot be found out: whoever plays it does not have
+/// the client's password.
+#[derive(Debug, Clone, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Replay {
+    /// the authenticated client, an object of JSON
+    #[serde(default)]
+    pub auth: Option<String>,
+    /// what the app kept with the client, a text of JSON
+    #[serde(default)]
+    pub session: Option<String>,
 }
 
 /// Which clients get the documentation of the app.
@@ -170,6 +214,16 @@ pub enum ErrorFormat {
     Json,
     /// a line of text
     Text,
+}
+
+/// 8 MiB: some hundreds of requests with the seeds of their handlers.
+fn keep_failed_size() -> f64 {
+    8_388_608.0
+}
+
+/// A day.
+fn keep_failed_age() -> f64 {
+    86_400.0
 }
 
 fn none() -> String {

@@ -1,6 +1,6 @@
 //! What answers requests: what the I/O threads of a server share beyond HTTP.
 
-use crate::config::Settings;
+use crate::config::{Replay, Settings};
 use crate::development::Development;
 use crate::edge::access_log::AccessLog;
 use crate::edge::dashboard::Dashboard;
@@ -9,6 +9,7 @@ use crate::edge::health::Health;
 use crate::edge::hosts::Hosts;
 use crate::edge::metrics::MetricsPage;
 use crate::edge::traces::Traces;
+use crate::failed::FailedRequests;
 use crate::pool::{Current, Pool};
 use crate::respond::ErrorBodies;
 use crate::websockets::WebSockets;
@@ -36,6 +37,10 @@ pub struct Context {
     pub(crate) docs: Docs,
     /// `None` without an admin address
     pub(crate) dashboard: Option<Dashboard>,
+    /// where failed requests are kept; `None` when they are not
+    pub(crate) failed: Option<Arc<FailedRequests>>,
+    /// the request that is played again here
+    pub(crate) replays: Option<Replay>,
 }
 
 /// Pages of the server itself that are built with npm.
@@ -78,6 +83,8 @@ impl Context {
             hosts: Hosts::default(),
             docs: pages.docs,
             dashboard: pages.dashboard,
+            failed: None,
+            replays: settings.replays.clone(),
         }
     }
 
@@ -89,6 +96,11 @@ impl Context {
     /// The same, with spans of requests.
     pub(crate) fn tracing(self, traces: Option<Traces>) -> Self {
         Context { traces: traces.map(Arc::new), ..self }
+    }
+
+    /// The same, with a place for failed requests.
+    pub(crate) fn keeping(self, failed: Option<Arc<FailedRequests>>) -> Self {
+        Context { failed, ..self }
     }
 
     /// The same, for requests of these hosts only.

@@ -1,6 +1,7 @@
 //! How much is going on in a server, for whoever asks from another thread. Neighbours: `server`, which has one;
 //! `snapshot`, which is what it takes.
 
+use crate::failed::{FailedLine, FailedRequest, FailedRequests};
 use crate::pool::Pool;
 use crate::snapshot::{Snapshot, MOST_ERRORS};
 use dispatch::Running;
@@ -17,14 +18,20 @@ pub struct Gauge {
     http: Arc<httpd::Shared>,
     pool: Pool,
     metrics: Option<Arc<Metrics>>,
+    failed: Option<Arc<FailedRequests>>,
 }
 
 /// How long the dispatcher may take to say what runs: its thread waits for nothing, but others may have it.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 impl Gauge {
-    pub(crate) fn new(http: Arc<httpd::Shared>, pool: Pool, metrics: Option<Arc<Metrics>>) -> Self {
-        Gauge { http, pool, metrics }
+    pub(crate) fn new(
+        http: Arc<httpd::Shared>,
+        pool: Pool,
+        metrics: Option<Arc<Metrics>>,
+        failed: Option<Arc<FailedRequests>>,
+    ) -> Self {
+        Gauge { http, pool, metrics, failed }
     }
 
     /// Connections that are open.
@@ -35,6 +42,16 @@ impl Gauge {
     /// Connections that were closed at once, as there was no place for their clients.
     pub fn refused(&self) -> u64 {
         self.http.refused()
+    }
+
+    /// A line about each failed request that is kept, the latest first; `None` when none are kept.
+    pub fn failed(&self) -> Option<Vec<FailedLine>> {
+        self.failed.as_ref().map(|failed| failed.lines())
+    }
+
+    /// The failed request with this id, if it is kept.
+    pub fn failed_request(&self, id: u64) -> Option<FailedRequest> {
+        self.failed.as_ref()?.get(id)
     }
 
     /// Requests that wait for a worker.
@@ -67,6 +84,7 @@ impl Gauge {
             workers,
             figures: self.metrics.as_ref().map(|metrics| metrics.figures()),
             errors: self.http.log.recent_errors(MOST_ERRORS),
+            replayable: self.failed.as_ref().map(|failed| failed.ids()).unwrap_or_default(),
         };
         snapshot.runs(running, |generation, route| self.pool.pattern(generation, route));
         snapshot

@@ -13,6 +13,7 @@ mod config;
 mod context;
 mod development;
 mod edge;
+mod failed;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -27,7 +28,7 @@ mod view;
 mod websockets;
 
 pub use config::{
-    AppConfig, ErrorFormat, MountConfig, OnClientGone, OwnErrorConfig, OwnErrorsConfig, RouteConfig, Settings,
+    AppConfig, ErrorFormat, MountConfig, OnClientGone, OwnErrorConfig, OwnErrorsConfig, Replay, RouteConfig, Settings,
     WebSocketConfig,
 };
 pub use development::Development;
@@ -48,6 +49,7 @@ pub use edge::session::SessionConfig;
 
 pub use dispatch::{Commands, PoolEvent, Runner, Runs, Seat, WorkerStats};
 pub use exchange::now as now_ms;
+pub use failed::{FailedLine, FailedRequest, MARK as REDACTED};
 pub use gauge::Gauge;
 pub use httpd::phrase_or_class as status_phrase;
 pub use httpd::{make_room, Address, Fields, Uploads};

@@ -50,6 +50,9 @@ impl Service for Answers {
         if let Some(log) = &self.context.access_log {
             log.flush();
         }
+        if let Some(failed) = &self.context.failed {
+            failed.forget_old();
+        }
         dispatch::expire() | natives::expire()
     }
 
@@ -173,7 +176,11 @@ impl Server {
             underscores: settings.underscores_in_headers,
         };
         let websockets = Arc::new(WebSockets::default());
-        let commander = Arc::new(Commander::new(websockets.clone()));
+        let failed = settings.failed_requests().map_err(StartError::Config)?;
+        if let Some(failed) = failed.clone() {
+            log.on_error(move |error| failed.has_error(error));
+        }
+        let commander = Arc::new(Commander::new(websockets.clone(), failed.clone()));
         let (queue, workers, home) = dispatch::create(
             &settings.limits,
             settings.cpp_workers,
@@ -189,7 +196,7 @@ impl Server {
         let traces = traces::of_server(otlp, &settings.otel, &log, metrics.as_ref())
             .map_err(|e| StartError::Config(format!("otlp_endpoint: {e}")))?;
         let routes = metrics.as_ref().map(|metrics| &metrics.routes).or(traces.as_ref().map(|traces| &traces.routes));
-        let routes = routes.cloned();
+        let routes = routes.cloned().or_else(|| failed.is_some().then(Arc::default));
         let pool = Pool::new(settings.clone(), workers, log.clone(), commands, routes);
         let pool = pool.map_err(StartError::Config)?;
         commander.knows(pool.caches());
@@ -207,7 +214,7 @@ impl Server {
         let common = CommonFields::new(&settings.response_headers);
         let common = common.map_err(|e| StartError::Config(format!("response_headers: {e}")))?;
         let context = Context::new(pages, pool.clone(), queue, websockets, access_log, metrics, &settings);
-        let context = Arc::new(context.tracing(traces).only_for(hosts));
+        let context = Arc::new(context.tracing(traces).keeping(failed).only_for(hosts));
         let service = Answers { context: context.clone(), queue: Mutex::new(Some(home)) };
         let Settings { threads, upload_path, limits, .. } = settings;
         let options = Options { threads: threads.max(1), upload_path, limits, tls, proxies, common, log };
@@ -304,7 +311,7 @@ impl Server {
 
     /// How much is going on in it.
     pub fn gauge(&self) -> Gauge {
-        Gauge::new(self.http.shared().clone(), self.pool.clone(), self.metrics())
+        Gauge::new(self.http.shared().clone(), self.pool.clone(), self.metrics(), self.context.failed.clone())
     }
 
     /// Connections that are open.

@@ -26,6 +26,9 @@ pub struct Snapshot {
     /// the latest errors of the log, the oldest of them first
     #[serde(default)]
     pub errors: Vec<RecentError>,
+    /// ids of the failed requests that are kept and can be played again
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replayable: Vec<String>,
 }
 
 /// Errors that are told of.

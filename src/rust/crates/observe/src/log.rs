@@ -12,13 +12,14 @@ use crate::look::{Format, Look};
 use crate::recent::{Recent, RecentError};
 use crate::record::{Level, Record};
 use exchange::now;
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender, TrySendError};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -66,6 +67,16 @@ struct Inner {
     clients: Arc<Allowance>,
     writer: Mutex<Option<JoinHandle<()>>>,
     recent: Recent,
+    on_error: OnceLock<OnError>,
+}
+
+/// Is told of errors, by the threads that log them.
+struct OnError(Box<dyn Fn(&RecentError) + Send + Sync>);
+
+impl fmt::Debug for OnError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnError")
+    }
 }
 
 /// What the writer is given.
@@ -230,6 +241,7 @@ impl Inner {
             clients,
             writer: Mutex::new(writer),
             recent: Recent::default(),
+            on_error: OnceLock::new(),
         }
     }
 }
@@ -289,9 +301,17 @@ impl Log {
         }
         let record = |dropped| Record { at: SystemTime::now(), level, dropped, worker, text: text.to_owned() };
         if level == Level::Error {
-            self.0.recent.add(&record(0));
+            let error = self.0.recent.add(&record(0));
+            if let Some(OnError(tell)) = self.0.on_error.get() {
+                tell(&error);
+            }
         }
         self.send(|inner| Item::Record(record(inner.dropped.swap(0, Ordering::Relaxed))));
+    }
+
+    /// Has each error told as well, at once, by the thread that logs it. The first to ask is told.
+    pub fn on_error(&self, tell: impl Fn(&RecentError) + Send + Sync + 'static) {
+        let _ = self.0.on_error.set(OnError(Box::new(tell)));
     }
 
     /// The latest errors, oldest first: at most `most`, and no more than are kept.

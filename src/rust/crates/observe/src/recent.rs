@@ -36,7 +36,7 @@ pub(crate) struct Recent(Mutex<(u64, VecDeque<RecentError>)>);
 
 impl Recent {
     /// One more.
-    pub fn add(&self, record: &Record) {
+    pub fn add(&self, record: &Record) -> RecentError {
         let parts = record.parts();
         let request = parts.request.map(|id| format!("{id:016x}"));
         let skipped = parts.calls.len().saturating_sub(MOST_CALLS);
@@ -49,7 +49,9 @@ impl Recent {
         if errors.len() == MOST {
             errors.pop_front();
         }
-        errors.push_back(RecentError { number: *number, at, worker, request, message, calls });
+        let error = RecentError { number: *number, at, worker, request, message, calls };
+        errors.push_back(error.clone());
+        error
     }
 
     /// The latest ones, the oldest of them first.

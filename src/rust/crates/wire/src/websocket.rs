@@ -134,6 +134,13 @@ pub enum Command<'a> {
     },
     /// which rooms there are. Answered.
     Rooms,
+    /// a request that this worker has failed began when the generator of random numbers was at this
+    Seed {
+        /// as the server names it
+        request: u64,
+        /// words of this machine
+        seed: &'a [u8],
+    },
     /// responses that are kept are to be forgotten. Answered: how many there were.
     Purge {
         /// which
@@ -179,6 +186,7 @@ impl<'a> Command<'a> {
             Command::Members { room } => (5, 0, 0, room, &[]),
             Command::Rooms => (6, 0, 0, &[], &[]),
             Command::Purge { by, text } => (7, by as u32, 0, text, &[]),
+            Command::Seed { request, seed } => (8, 0, request, &[], seed),
         };
         let [low, high] = halves(connection);
         put_words(out, [kind, small, low, high, len_word(text.len())]);
@@ -206,6 +214,7 @@ impl<'a> Command<'a> {
             5 => Command::Members { room: text },
             6 => Command::Rooms,
             7 => Command::Purge { by: PurgeBy::of(small).ok_or(WireError("unknown way to purge"))?, text },
+            8 => Command::Seed { request: connection, seed: bytes },
             _ => return Err(WireError("unknown command for WebSockets")),
         })
     }
@@ -289,6 +298,7 @@ mod tests {
             Command::Members { room },
             Command::Rooms,
             Command::Purge { by: PurgeBy::Tag, text: b"prices" },
+            Command::Seed { request: u64::MAX, seed: &[1, 2, 3, 4] },
         ];
         for command in commands {
             let bytes = encoded(|out| command.encode(out));

@@ -1,5 +1,6 @@
-//! How the commands `status`, `reload`, `stop` and `profile` reach a server of the program that runs: a socket for
-//! each, in a folder that belongs to the user. If nothing listens on a socket, its server has ended or was killed.
+//! How the commands `status`, `reload`, `stop`, `profile`, `failed` and `replay` reach a server of the program that
+//! runs: a socket for each, in a folder that belongs to the user. If nothing listens on a socket, its server has ended
+//! or was killed.
 //!
 //! One line asks and one line of JSON answers. In reading order: `place` (the folder), `listener` (the server's side),
 //! `client` (the commands' side). What a server says, `serve` knows.
@@ -11,7 +12,7 @@ mod place;
 pub(crate) use client::{find, Found, Wanted};
 pub(crate) use listener::{Listener, Reply};
 
-use engine::Snapshot;
+use engine::{FailedLine, FailedRequest, Snapshot};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use supervisor::Inspection;
@@ -27,14 +28,19 @@ pub(crate) enum Request {
     Stop { now: bool },
     /// to have a worker, by its process id, look at itself: an [`Inspected`] when it has
     Inspect { worker: i32, what: Inspection },
+    /// which failed requests it keeps: a [`Failed`]
+    Failed,
+    /// one of them, by its id: a [`Playable`], or none
+    Playable { id: u64 },
 }
 
 impl Request {
-    const ALL: [(Request, &'static str); 4] = [
+    const ALL: [(Request, &'static str); 5] = [
         (Request::Status, "status"),
         (Request::Reload, "reload"),
         (Request::Stop { now: false }, "stop"),
         (Request::Stop { now: true }, "stop now"),
+        (Request::Failed, "failed"),
     ];
 
     fn words(self) -> Cow<'static, str> {
@@ -45,6 +51,7 @@ impl Request {
             Request::Inspect { worker, what: Inspection::Objects { millis } } => {
                 format!("objects {worker} {millis}").into()
             }
+            Request::Playable { id } => format!("failed {id:016x}").into(),
             _ => Request::ALL.iter().find(|(request, _)| *request == self).map_or("", |(_, word)| word).into(),
         }
     }
@@ -54,6 +61,9 @@ impl Request {
             return Some(*request);
         }
         let (word, numbers) = line.split_once(' ')?;
+        if word == "failed" {
+            return Some(Request::Playable { id: u64::from_str_radix(numbers, 16).ok()? });
+        }
         let numbers = numbers.split(' ').map(|number| number.parse().ok()).collect::<Option<Vec<u32>>>()?;
         let (worker, what) = match (word, &numbers[..]) {
             ("stacks", &[worker, millis, interval_us]) => (worker, Inspection::Stacks { millis, interval_us }),
@@ -93,6 +103,33 @@ pub(crate) type Reloaded = Result<u32, String>;
 /// The report of the worker, or why there is none.
 pub(crate) type Inspected = Result<String, String>;
 
+/// A line about each failed request that is kept, the latest first; `None` when none are.
+pub(crate) type Failed = Option<Vec<FailedLine>>;
+
+/// A failed request, and what it takes to play it again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Playable {
+    /// the request
+    pub(crate) request: FailedRequest,
+    /// the app: an absolute path, or a call
+    pub(crate) app: String,
+    /// what that is, if it was said
+    pub(crate) kind: Option<String>,
+    /// arguments of the app
+    pub(crate) args: Vec<String>,
+    /// when the generation that failed it had been loaded, in ms since 1970; 0 when that is not known any more
+    pub(crate) loaded: u64,
+    /// settings of the server on which depends which handler runs, as arguments of `dr_serve()`
+    pub(crate) settings: ReplaySettings,
+}
+
+/// See [`Playable`].
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ReplaySettings {
+    pub(crate) plumber: Option<String>,
+    pub(crate) case_sensitive: bool,
+}
+
 /// The server is shutting down.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Ending {
@@ -108,11 +145,20 @@ mod tests {
     fn requests_are_lines() {
         let what = [Inspection::Stacks { millis: 10_000, interval_us: 5 }, Inspection::Objects { millis: u32::MAX }];
         let inspections = what.map(|what| Request::Inspect { worker: 4711, what });
-        for request in Request::ALL.map(|(request, _)| request).into_iter().chain(inspections) {
+        let failed = [0, u64::MAX].map(|id| Request::Playable { id });
+        for request in Request::ALL.map(|(request, _)| request).into_iter().chain(inspections).chain(failed) {
             assert_eq!(Request::read(&request.words()), Some(request));
         }
-        for line in ["", "stop later", "stacks", "stacks 1 2", "stacks 1 2 x", "objects 1 2 3", "objects 3000000000 1"]
-        {
+        for line in [
+            "",
+            "stop later",
+            "stacks",
+            "stacks 1 2",
+            "stacks 1 2 x",
+            "objects 1 2 3",
+            "failed x",
+            "objects 3000000000 1",
+        ] {
             assert_eq!(Request::read(line), None, "{line}");
         }
     }

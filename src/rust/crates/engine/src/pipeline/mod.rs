@@ -9,6 +9,7 @@
 mod body;
 mod cached;
 mod end;
+mod failed;
 mod head;
 mod internal;
 mod policies;

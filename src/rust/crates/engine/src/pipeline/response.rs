@@ -1,9 +1,11 @@
 //! Phase 7: what every response has in common, and how what handlers and workers say becomes one.
 //!
 //! Runs: links of the route · sessions are sealed · the cache keeps it · a place for an open file · failures become
-//! responses, and lines of the log · fields of policies · bodies of `HEAD`, 204, 205 and 304 are left out.
+//! responses, and lines of the log · failed requests are kept · fields of policies · bodies of `HEAD`, 204, 205 and 304
+//! are left out.
 
 use super::end::{refuses, Answered};
+use super::failed;
 use super::policies;
 use super::state::State;
 use super::Responded;
@@ -42,6 +44,7 @@ pub fn finish(state: &mut State, mut answer: Responded, body: Incoming, context:
         if state.watch.is_some() {
             reason = f.for_log();
         }
+        failed::keep(state, f.status, Some(&f), context);
         fail(state, &f, context)
     };
     // a response is large, and moved as seldom as can be
@@ -52,6 +55,7 @@ pub fn finish(state: &mut State, mut answer: Responded, body: Incoming, context:
         },
         Err(f) => failed(f),
     };
+    failed::keep(state, response.status, None, context);
     policies::dress(state, is_failure, &mut response, context);
     if let Some(development) = &context.development {
         development.keep_new(&state.head.method, &state.head.fields, &mut response);

@@ -4,8 +4,8 @@
 
 use super::policies;
 use super::response::{answered, internal, of_itself, replied, settled, too_late};
-use super::route::Route;
-use super::state::State;
+use super::route::{Route, NOT_FOUND_ROUTE};
+use super::state::{Asked, State};
 use super::Responded;
 use crate::context::Context;
 use crate::natives::{gave, packed, pending, Natives, Pending, Place, Settled, INLINE};
@@ -13,6 +13,7 @@ use crate::respond::{from_head, from_reply};
 use crate::view::View;
 use crate::websockets::{self, Begun, Opening, WebSocketRoute, Whose};
 use ::http::StatusCode;
+use bytes::Bytes;
 use dispatch::{Origin, Outcome, Runs, Submission, Ticket};
 use exchange::{now, RequestView as _};
 use httpd::{watch_closely, EarlyHints, Failure, Received};
@@ -21,7 +22,7 @@ use observe::metrics::Refusal;
 use observe::Level;
 use router::Params;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 use wire::Hints;
 
 /// What came of a request so far.
@@ -59,6 +60,8 @@ pub fn begin(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Recei
 /// To a C handler of this process, or a worker.
 fn hand_over(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Received, context: &Arc<Context>) -> Step {
     let session = policies::session(state);
+    let replays = context.replays.as_ref();
+    let session = replays.map_or(session, |replay| replay.session.clone().map(String::into_bytes));
     let view = View {
         id: state.id,
         route: route.number,
@@ -71,16 +74,40 @@ fn hand_over(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Recei
         params,
         terms: state.terms().map_or(&[], |terms| terms),
         body,
-        auth: state.who().map_or(&[], Who::json),
+        auth: match replays {
+            Some(replay) => replay.auth.as_deref().unwrap_or_default().as_bytes(),
+            None => state.who().map_or(&[], Who::json),
+        },
         session: session.as_deref().unwrap_or_default(),
     };
     if let Some(websocket) = &route.websocket {
         return open(state, websocket, route, &view, context);
     }
+    if context.failed.is_some() {
+        state.asked(asked(route, body, session.as_deref()));
+    }
     match (route.target.runs, &route.app.natives) {
         (Runs::Inline, Some(natives)) => call(state, natives, route, &view, context),
         (Runs::Pool, Some(natives)) => submit(state, natives, route, &view),
         _ => ask_worker(state, route, &view, context),
+    }
+}
+
+/// What is to be kept of a request, should it fail.
+fn asked(route: &Route<'_>, body: &Received, session: Option<&[u8]>) -> Asked {
+    let here = match body {
+        Received::Empty => Some(Bytes::new()),
+        Received::Memory(bytes) => Some(bytes.clone()),
+        Received::Spooled(..) => None,
+    };
+    Asked {
+        body: here,
+        body_size: body.len(),
+        session: session.map(<[u8]>::to_vec),
+        route: Some(route.number).filter(|number| *number != NOT_FOUND_ROUTE),
+        generation: route.app.generation,
+        since: Instant::now(),
+        at: SystemTime::now(),
     }
 }
 

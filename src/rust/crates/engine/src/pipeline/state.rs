@@ -8,6 +8,7 @@ use crate::edge::compress::Wanted;
 use crate::edge::early_hints;
 use crate::pool::Current;
 use admission::rate::Standing;
+use bytes::Bytes;
 use exchange::Trace;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::StatusCode;
@@ -15,7 +16,8 @@ use httpd::{Client, Connection, Decoding, EarlyHints, Forwarded, Head, OpenReque
 use identity::Who;
 use observe::metrics as counted;
 use observe::{with_names, Level};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Instant, SystemTime};
 
 /// See the module. One that is dropped before it was answered belongs to a client that has left.
 pub struct State {
@@ -37,6 +39,21 @@ pub struct State {
     pub heard: OnceLock<Heard>,
     /// the links that its route tells clients of, once it was handed to its handler: its response has them, too
     pub links: OnceLock<Arc<EarlyHints>>,
+    /// where failed requests are kept: what is to be kept of it. Locked only because the runtime asks for `Sync`.
+    asked: Mutex<Option<Box<Asked>>>,
+}
+
+/// What is not known of a request any more when it is answered, and is kept of one that has failed.
+pub struct Asked {
+    /// `None` when it is in a file
+    pub body: Option<Bytes>,
+    pub body_size: u64,
+    pub session: Option<Vec<u8>>,
+    /// `None` when none has taken it
+    pub route: Option<u32>,
+    pub generation: u32,
+    pub since: Instant,
+    pub at: SystemTime,
 }
 
 /// The policies that a request was judged by: its response is dressed by the same, though another generation of the app
@@ -80,6 +97,7 @@ impl State {
             making: OnceLock::new(),
             heard: OnceLock::new(),
             links: OnceLock::new(),
+            asked: Mutex::default(),
         }
     }
 
@@ -106,6 +124,7 @@ impl State {
             making: OnceLock::new(),
             heard: OnceLock::new(),
             links: OnceLock::new(),
+            asked: Mutex::default(),
         }
     }
 
@@ -216,6 +235,16 @@ impl State {
         if let Some(watch) = &self.watch {
             watch.streams();
         }
+    }
+
+    /// Keeps what is to be kept of it if it fails.
+    pub fn asked(&self, asked: Asked) {
+        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(asked));
+    }
+
+    /// The same, once; `None` when no handler has been given it.
+    pub fn take_asked(&self) -> Option<Asked> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).take().map(|asked| *asked)
     }
 
     /// It is answered: how it ends is for others to say.

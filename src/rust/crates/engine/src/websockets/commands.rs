@@ -58,7 +58,7 @@ impl WebSockets {
                 return Some(Answer(rooms.collect()));
             }
             // nothing of it is here
-            Command::Purge { .. } => {}
+            Command::Purge { .. } | Command::Seed { .. } => {}
         }
         None
     }

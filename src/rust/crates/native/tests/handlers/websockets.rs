@@ -26,7 +26,9 @@ impl WebSocketCommands for Server {
             Command::Broadcast { room, message, except, .. } => {
                 format!("to {} but {except}: {}", text(room), text(message))
             }
-            Command::Members { .. } | Command::Rooms | Command::Purge { .. } => panic!("nobody answers"),
+            Command::Members { .. } | Command::Rooms | Command::Purge { .. } | Command::Seed { .. } => {
+                panic!("nobody answers")
+            }
         };
         self.0.lock().unwrap().push(said);
         true
