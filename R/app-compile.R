@@ -6,8 +6,9 @@
 # NULL), on_client_gone (or NULL), max_body (bytes, or NULL), early_hints (a list of links, or NULL), usual (see
 # route-defaults.R), middleware (a list, the outermost first), has_sessions and on_error. An app's own routes precede
 # those of the apps mounted in it. Further fields of `app`: further_routes (a function of the prefix that returns
-# routes, tried after its own), rest (a handler for requests that no other route matches) and usual (the defaults of
-# all these routes).
+# routes, tried after its own), rest (a handler for requests that no other route matches), rest_websocket (the same for
+# WebSockets), leave_websockets (a function without arguments, after which it has none any more) and usual (the
+# defaults of all these routes).
 app_routes <- function(app, prefix = "", outer = list()) {
   around <- around_handlers(app, outer)
   further <- if (!is.null(app$further_routes)) app$further_routes(prefix)

@@ -39,7 +39,8 @@ dr_app <- function(list_responses = FALSE) {
     on_start = list(), on_stop = list(), on_worker_start = list(), on_worker_stop = list(), policies = list(),
     about = list(), list_responses = list_responses, port = NULL, serving = FALSE,
     # of apps that were not written for this package: what they are made of, and what else answers, see app-compile.R
-    source = NULL, further_routes = NULL, further_statics = NULL, rest = NULL, usual = NULL,
+    source = NULL, further_routes = NULL, further_statics = NULL, rest = NULL, rest_websocket = NULL,
+    leave_websockets = NULL, usual = NULL,
     # of routers of plumber: what run() was given, and whether their own page of documentation is there
     run = NULL, has_docs = FALSE,
     # of a plumber.R that is read without that package, see annotation-app.R

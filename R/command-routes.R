@@ -62,6 +62,7 @@ route_table <- function(app, prefix = "") {
     lapply(unname(app$ws_routes), function(route) {
       route_row("WebSocket", join_path(prefix, route$path), websocket_note(route))
     }),
+    if (!is.null(app$rest_websocket)) list(route_row("WebSocket", paste0(prefix, "/*"), kind_of_app(app))),
     lapply(app$static_mounts, function(static) route_row("files", paste0(prefix, static$mount), static$dir)),
     endpoints
   )

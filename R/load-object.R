@@ -15,10 +15,11 @@ as_app <- function(x, arg = "app", call = sys.call(-1L)) {
     catch_all(rserve_handler(x))
   } else if (is_request_function(x)) {
     catch_all(rook_handler(list(call = x)))
-  } else if (is.function(member(x, "call"))) {
+  } else if (is_httpuv_app(x)) {
     catch_all(rook_handler(x))
   }
   if (is.null(app)) stop_argument(arg, servable, x, call, call_it(x))
+  app <- with_websockets(app, x)
   app$source <- x
   app
 }
@@ -44,14 +45,23 @@ as_app <- function(x, arg = "app", call = sys.call(-1L)) {
 #' `query`, `body` and `headers` are those of Rserve: `list(payload, content_type, header_lines, status)`.
 #'
 #' An error is answered with 500 and without its message, which is in the log: httpuv and Rserve would send it.
-#' `onHeaders` is called when the body has come: what is too large is refused before, see [dr_limits()]. `onWSOpen` is
-#' not called yet. Header fields about the connection and the length of a body are the server's own.
+#' `onHeaders` is called when the body has come: what is too large is refused before, see [dr_limits()]. Header fields
+#' about the connection and the length of a body are the server's own.
+#'
+#' `onWSOpen(ws)` is called for a WebSocket at any path that has no other route for them, once `onHeaders` has let it
+#' pass. `ws` has what httpuv's has: `ws$request`, the request as above; `ws$onMessage(function(binary, message))` and
+#' `ws$onClose(function())`, which add a function each; `ws$send(message)`, a string or a raw vector; and
+#' `ws$close(code = 1000L, reason = "")`. A message is a string, or a raw vector where `binary` is `TRUE`, or where the
+#' text has a NUL in it. The connection belongs to the worker that took it: all its functions are
+#' called there, and when that worker ends it is closed with code 1012, for its client to connect again. An error closes
+#' it with code 1011. A message may be as long as a body, `max_body` of [dr_limits()], up to 64 MB; other limits, and
+#' origins, are those of [dr_ws()] without arguments.
 #'
 #' @param app One of: a function of one argument, the request; a list, environment or object with such a function as
-#'   `call`, and maybe `onHeaders` (called before; what it answers, if that is not `NULL`, is the answer), `staticPaths`
-#'   and `staticPathOptions` as for httpuv; a function of `url`, `query`, `body` and `headers`, as Rserve calls
-#'   `.http.request`; a router of the package 'plumber'; an `Rhttpd` of the package 'Rook'; an app of this
-#'   package, which is returned as it is.
+#'   `call`, and maybe `onHeaders` (called before; what it answers, if that is not `NULL`, is the answer), `onWSOpen`
+#'   (which needs no `call` beside it), `staticPaths` and `staticPathOptions` as for httpuv; a function of `url`,
+#'   `query`, `body` and `headers`, as Rserve calls `.http.request`; a router of the package 'plumber'; an `Rhttpd` of
+#'   the package 'Rook'; an app of this package, which is returned as it is.
 #' @returns An app, see [dr_app()]: add routes, C handlers, static folders, middleware and hooks to it as to any other.
 #'   What is added so goes before what `app` answers.
 #' @section Errors: `drover_error_argument` when `app` is none of these.

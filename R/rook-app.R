@@ -1,6 +1,6 @@
 # Apps written for httpuv or Rook, served as they are: one route for all paths and methods. Neighbours: rook-request.R
 # and rook-response.R, what such an app is given and answers; rook-static.R, its folders; rook-rhttpd.R, several apps of
-# Rook; rook-rserve.R; plumber-app.R; load-object.R, which tells what an object is.
+# Rook; rook-rserve.R; rook-websocket.R; plumber-app.R; load-object.R, which tells what an object is.
 
 # One handler for all requests, unless the app is given other routes and static mounts.
 catch_all <- function(handler) {
@@ -11,8 +11,9 @@ catch_all <- function(handler) {
   app
 }
 
-# `app` has `call`, and maybe `onHeaders` and `staticPaths`. Its functions are looked up for each request, as by httpuv:
-# an object may change them. `adapt`: what else is done to the environment of a request, with that and the depth.
+# `app` has `call`, and maybe `onHeaders` and `staticPaths`; one for WebSockets alone has no `call`. Its functions are
+# looked up for each request, as by httpuv: an object may change them. `adapt`: what else is done to the environment of
+# a request, with that and the depth.
 rook_handler <- function(app, adapt = NULL) {
   force(app)
   force(adapt)
@@ -20,6 +21,7 @@ rook_handler <- function(app, adapt = NULL) {
   static <- rook_static(app)
   for_rook <- is_for_rook(app)
   has_head <- !is.null(member(app, "onHeaders"))
+  has_call <- !is.null(member(app, "call"))
   of_plumber <- is_plumber(app)
   function(req, depth = mount_depth(req$route)) {
     env <- rook_request(req, depth, constants)
@@ -34,6 +36,7 @@ rook_handler <- function(app, adapt = NULL) {
       answer <- app$onHeaders(env)
       if (length(answer)) return(rook_response(answer))
     }
+    if (!has_call) return(plain_answer(404L, "Not Found"))
     body <- req$raw
     if (length(body)) {
       guard_body(req, body, strict = of_plumber && is_json_to_plumber(req$headers[["content-type"]], body))

@@ -10,8 +10,10 @@ servable <- "an app (see dr_app()), a router of 'plumber', or an app of httpuv, 
 
 is_servable <- function(x) {
   inherits(x, "dr_app") || is_plumber(x) || is_rhttpd(x) || is_rserve_function(x) || is_request_function(x) ||
-    is.function(member(x, "call"))
+    is_httpuv_app(x)
 }
+
+is_httpuv_app <- function(x) is.function(member(x, "call")) || is.function(member(x, "onWSOpen"))
 
 is_plumber <- function(x) inherits(x, "Plumber")
 

@@ -36,6 +36,8 @@ replace_app <- function(app, given, compiled, on_worker_start, on_worker_stop, c
       server$worker_stop <- rev(hooks$stop)
     }
     engine_renew(compiled, config)
+    # the server has closed those of the app before
+    for (one in before) if (!is.null(one$leave_websockets)) one$leave_websockets()
     for (hook in stop) run_stop_hook(hook, "on_worker_stop")
   }
   server$app <- app

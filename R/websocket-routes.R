@@ -146,42 +146,65 @@ check_origins <- function(x, call = sys.call(-1L)) {
   stop_argument("origins", "NULL, \"*\" or origins such as \"https://app.example.com\", without a path", x, call)
 }
 
-# The WebSockets of an app and of all that is mounted in it, as app_routes().
-app_websockets <- function(app, prefix = "", outer = list()) {
+# The WebSockets of an app and of all that is mounted in it, in the order in which they are tried.
+app_websockets <- function(app) c(first_websockets(app), rest_websockets(app))
+
+# Those of paths of their own, as app_routes().
+first_websockets <- function(app, prefix = "", outer = list()) {
   around <- around_handlers(app, outer)
   own <- lapply(unname(app$ws_routes), function(route) {
     route$path <- join_path(prefix, route$path)
     c(route, around)
   })
-  mounted <- lapply(app$mounts, function(mount) app_websockets(mount$app, paste0(prefix, mount$prefix), around))
+  mounted <- lapply(app$mounts, function(mount) first_websockets(mount$app, paste0(prefix, mount$prefix), around))
   c(own, unlist(mounted, recursive = FALSE))
+}
+
+# Those that take any path that is left, as rest_routes().
+rest_websockets <- function(app, prefix = "", outer = list()) {
+  around <- around_handlers(app, outer)
+  mounted <- lapply(app$mounts, function(mount) rest_websockets(mount$app, paste0(prefix, mount$prefix), around))
+  own <- if (!is.null(app$rest_websocket)) {
+    lapply(c("/", "/*path"), function(path) {
+      route <- app$rest_websocket
+      route$path <- join_path(prefix, path)
+      c(route, around)
+    })
+  }
+  c(unlist(mounted, recursive = FALSE), own)
 }
 
 # The handler that is called before a client is connected; NULL without `on_connect` and middleware.
 connecting_handler <- function(route) {
   if (is.null(route$on_connect) && !length(route$middleware)) return()
-  compose(route$middleware, asking(route$on_connect), route$on_error)
+  compose(route$middleware, asking(route$on_connect, isTRUE(route$is_kept)), route$on_error)
 }
 
 # A handler for the request that is to become a WebSocket.
-asking <- function(on_connect) {
+asking <- function(on_connect, is_kept) {
   force(on_connect)
+  force(is_kept)
   takes <- if (is.null(on_connect)) 0L else arguments_for(on_connect, 1L)
   function(req) {
     conn <- .Call(C_ws_connection, attr(req, "cell"))
     conn$params <- req$params
     conn$request <- req
     value <- if (!is.null(on_connect)) if (takes) on_connect(conn) else on_connect()
-    if (is_promise(value)) value$then(function(value) connected(conn, value)) else connected(conn, value)
+    answer <- function(value) connected(conn, value, is_kept)
+    if (is_promise(value)) value$then(answer) else answer(value)
   }
 }
 
-# The response that makes a WebSocket of the request, unless the app has refused that.
-connected <- function(conn, value) {
+# The response that makes a WebSocket of the request, unless the app has refused that: with what the server is to keep,
+# or with whose it is, if it is a worker's.
+connected <- function(conn, value, is_kept) {
   if (is_response(value)) return(value)
-  kept <- if (is.null(conn$state)) NULL else serialized_state(conn$state)
+  kept <- if (is_kept) this_worker() else if (!is.null(conn$state)) serialized_state(conn$state)
   structure(list(status = 101L, body = kept, headers = list()), class = "dr_response")
 }
+
+# How the engine knows this worker: a process by its number, a session by none.
+this_worker <- function() if (in_process()) writeBin(Sys.getpid(), raw(), endian = "little")
 
 # For src/websockets.c, in place of a handler: list(scope, the call for a message, the call for a close or NULL).
 event_handlers <- function(route) {
@@ -200,9 +223,9 @@ event_handlers <- function(route) {
 websocket_field <- function(route, asks, events) {
   in_c <- !is.null(route$package)
   websocket <- list(
-    events = events, on_close = in_c || !is.null(route$on_close), protocols = as.list(route$protocols),
-    origins = if (!is.null(route$origins)) as.list(route$origins), deflate = route$deflate,
-    max_message = route$max_message, max_conns = route$max_conns,
+    events = events, on_close = in_c || !is.null(route$on_close), is_kept = isTRUE(route$is_kept),
+    protocols = as.list(route$protocols), origins = if (!is.null(route$origins)) as.list(route$origins),
+    deflate = route$deflate, max_message = route$max_message, max_conns = route$max_conns,
     ping_interval = route$ping_interval, idle_timeout = route$idle_timeout, max_lifetime = route$max_lifetime
   )
   c(

@@ -33,10 +33,15 @@ dr_ws_close <- function(conn, code = 1000L, reason = "") {
   invisible(.Call(C_ws_close, conn, code, reason))
 }
 
-# RFC 6455, section 7.4.
+# Whether it may be sent. RFC 6455, section 7.4.
+is_close_code <- function(code) {
+  is_whole(code) && (code %in% c(1000:1003, 1007:1014) || (code >= 3000 && code <= 4999))
+}
+
 check_close <- function(code, reason, call) {
-  may_be_sent <- is_whole(code) && (code %in% c(1000:1003, 1007:1014) || (code >= 3000 && code <= 4999))
-  if (!may_be_sent) stop_argument("code", "1000, 1001, 1003, one of 1007..1014, or one in 3000..4999", code, call)
+  if (!is_close_code(code)) {
+    stop_argument("code", "1000, 1001, 1003, one of 1007..1014, or one in 3000..4999", code, call)
+  }
   if (!is_string(reason) || nchar(enc2utf8(reason), "bytes") > 123L) {
     stop_argument("reason", "a single string of at most 123 bytes", reason, call)
   }

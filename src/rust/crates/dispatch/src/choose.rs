@@ -10,11 +10,14 @@
 //!    is not long is handed ahead to each thread, so that it finds its next request when it has replied.
 //! 4. Otherwise it waits, for whichever thread is free first.
 //!
+//! A request for a connection that stays with its worker goes to a lane with a thread to spare, of those that are not
+//! away to the one whose worker has the fewest of these; with all threads busy it is as any other that is not quick.
+//!
 //! A worker that has as many promises under way as it may have is given no requests: they wait for it, or go to others.
 //! What was handed ahead is taken back when the request before it turns out slow: see `check`.
 
 use crate::lane::Lane;
-use crate::runs::Runs;
+use crate::runs::{Of, Runs};
 use crate::worker::Worker;
 use slab::Slab;
 use std::cell::OnceCell;
@@ -34,12 +37,20 @@ const LONG: u32 = 10_000;
 /// A request that has run this long is slow, even if expected to be quick: nothing is added behind it.
 pub(crate) const SLOW: Duration = Duration::from_micros(500);
 
-/// Of lanes with a thread to spare the greatest: one that is not away; with the fewest requests; that begins what it is
-/// given; with least under way; used last.
-type Rank = (bool, usize, u32, usize, u64);
+/// Of lanes with a thread to spare the greatest: one that is not away; whose worker has the fewest connections that
+/// stay with it, where that counts; with the fewest requests; that begins what it is given; with least under way; used
+/// last.
+type Rank = (bool, usize, usize, u32, usize, u64);
 
-/// The worker for a request of `generation` that should take `expected` microseconds, if one is to have it now.
-pub(crate) fn choose(workers: &Slab<Worker>, generation: u32, runs: Runs, expected: Option<u32>) -> Option<usize> {
+/// The worker for a request of `generation` that should take `expected` microseconds, if one is to have it now. `kept`:
+/// how many connections a worker has that stay with it, or 0 where that does not count.
+pub(crate) fn choose(
+    workers: &Slab<Worker>,
+    generation: u32,
+    runs: Runs,
+    expected: Option<u32>,
+    kept: impl Fn(&Worker) -> usize,
+) -> Option<usize> {
     // the clock is read only when a worker that is busy may get it
     let clock = OnceCell::new();
     let now = || *clock.get_or_init(Instant::now);
@@ -59,7 +70,8 @@ pub(crate) fn choose(workers: &Slab<Worker>, generation: u32, runs: Runs, expect
         }
         if load.n < width {
             let (running, under_way) = (usize::MAX - lane.running(), usize::MAX - lane.len());
-            let rank = (!lane.is_away(), running, u32::MAX - lane.missed(), under_way, worker.last_turn);
+            let few = usize::MAX - kept(worker);
+            let rank = (!lane.is_away(), few, running, u32::MAX - lane.missed(), under_way, worker.last_turn);
             if spare.is_none_or(|(best, _)| rank > best) {
                 spare = Some((rank, at));
             }
@@ -79,4 +91,13 @@ pub(crate) fn choose(workers: &Slab<Worker>, generation: u32, runs: Runs, expect
         Some((_, spare)) => Some(together.unwrap_or(spare)),
         None => ahead.map(|(_, at)| at),
     }
+}
+
+/// Whether R of this worker is to have a request now that should take `expected` microseconds and that no other worker
+/// may have: it is free, or at quick ones, and this is one, too.
+pub(crate) fn has_time(worker: &Worker, expected: Option<u32>) -> bool {
+    let Some(lane) = worker.lane(Of::R).filter(|lane| lane.room() > 0 && lane.link.has_room()) else { return false };
+    let load = lane.load(Runs::R);
+    let is_quick = || expected.is_some_and(|e| e <= QUICK) && load.micros <= AHEAD && load.n < MOST.min(lane.room());
+    worker.interrupted.is_none() && (load.n == 0 || (is_quick() && load.quiet_for(Instant::now()) < SLOW))
 }

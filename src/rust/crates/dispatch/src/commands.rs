@@ -1,6 +1,7 @@
 //! What workers say beside requests, at any time, of no request, and what carries it out. Nothing here knows what it
 //! means.
 
+use crate::owner::Owner;
 use bytes::Bytes;
 
 /// See the module. Called in the thread of the dispatcher, in the order in which a worker speaks: what it says before
@@ -9,8 +10,13 @@ pub trait Commands: Send + Sync {
     /// Carries out a command. The answer, if there is one.
     fn execute(&self, command: Bytes) -> Option<Vec<u8>>;
 
-    /// This worker process is given nothing any more: it has died, or is to end.
-    fn has_left(&self, _process: i32) {}
+    /// This worker is given nothing any more: it has died, or is to end.
+    fn has_left(&self, _owner: Owner) {}
+
+    /// How many connections this worker has, of those that stay with one.
+    fn kept_by(&self, _owner: Owner) -> usize {
+        0
+    }
 }
 
 /// Carries nothing out.

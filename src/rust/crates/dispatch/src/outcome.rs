@@ -24,6 +24,6 @@ pub enum Outcome {
     Ending,
     /// its worker, the process of this number, died
     WorkerDied(Option<i32>),
-    /// the app that routed it is not served any more: route it again
+    /// the app that routed it is not served any more: route it again; or the one worker that may have it is not there
     Stale,
 }

@@ -1,6 +1,7 @@
 //! What the dispatcher is given by I/O threads: requests, and news of their clients.
 
 use crate::outcome::Outcome;
+use crate::owner::Owner;
 use crate::runs::{Of, Runs};
 use bytes::Bytes;
 use shm::RequestId;
@@ -41,8 +42,10 @@ pub struct Submission {
     pub counts: bool,
     /// the peer, if that is a process of this machine and no proxy for another client
     pub peer: Option<SocketAddr>,
-    /// the one worker process that it may go to: without it, its outcome is [`Outcome::WorkerDied`]
-    pub process: Option<i32>,
+    /// whether what it opens stays with the worker that it goes to: one that has few of these goes before others
+    pub is_kept: bool,
+    /// the one worker that it may go to: without it, its outcome is [`Outcome::Stale`]
+    pub owner: Option<Owner>,
 }
 
 /// From an I/O thread to the dispatcher of another.

@@ -3,11 +3,14 @@
 
 use crate::assigned::Assigned;
 use crate::lane::Lane;
+use crate::owner::Owner;
 use crate::pool::{Runner, Seat, WorkerStats};
+use crate::request::Key;
 use crate::runs::{Of, Runs};
 use exchange::now;
 use rustix::process::{pidfd_send_signal, Signal};
 use shm::{Bell, RequestId};
+use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::Arc;
@@ -31,6 +34,10 @@ pub(crate) struct Worker {
     r: Lane,
     /// where its C handlers are reached, if it has some
     c: Option<Lane>,
+    /// requests that no other worker may have, and that wait for R
+    pub bound: VecDeque<Key>,
+    /// whether these go first when R is free
+    pub bound_is_next: bool,
     runner: Option<Runner>,
     stats: Arc<WorkerStats>,
     pub retiring: bool,
@@ -52,6 +59,8 @@ impl Worker {
             generation: seat.generation,
             r: Lane::of_r(seat.end, max_async)?,
             c: seat.c_end.map(|end| Lane::new(end, threads)).transpose()?,
+            bound: VecDeque::new(),
+            bound_is_next: false,
             runner: seat.runner,
             stats: seat.stats,
             retiring: false,
@@ -123,7 +132,7 @@ impl Worker {
 
     /// Whether it has no request in any way.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lanes().all(Lane::is_empty)
+        self.lanes().all(Lane::is_empty) && self.bound.is_empty()
     }
 
     /// Whether any request that it has can become late: a body that is being streamed cannot.
@@ -133,7 +142,7 @@ impl Worker {
 
     /// Whether all that it still has are C handlers that do not end.
     pub(crate) fn is_only_stuck(&self) -> bool {
-        self.r.is_empty() && self.c.as_ref().is_some_and(Lane::is_only_stuck)
+        self.r.is_empty() && self.bound.is_empty() && self.c.as_ref().is_some_and(Lane::is_only_stuck)
     }
 
     /// The lane for what runs so, if it may be given requests.
@@ -214,6 +223,11 @@ impl Worker {
             Some(Runner::Process { pid, .. }) => Some(pid),
             _ => None,
         }
+    }
+
+    /// How connections name it that are its own.
+    pub(crate) fn owner(&self) -> Owner {
+        self.pid().map_or(Owner::Session(self.generation), Owner::Process)
     }
 
     /// Sends an interrupt for what it runs.

@@ -6,7 +6,7 @@ use crate::failed::FailedRequests;
 use crate::pool::Caches;
 use crate::websockets::WebSockets;
 use bytes::Bytes;
-use dispatch::Commands;
+use dispatch::{Commands, Owner};
 use std::sync::{Arc, OnceLock};
 use wire::websocket::{Answer, Command, PurgeBy};
 
@@ -58,7 +58,11 @@ impl Commands for Commander {
         Some(out)
     }
 
-    fn has_left(&self, process: i32) {
-        self.websockets.has_left(process);
+    fn has_left(&self, owner: Owner) {
+        self.websockets.has_left(owner);
+    }
+
+    fn kept_by(&self, owner: Owner) -> usize {
+        self.websockets.kept_by(owner)
     }
 }

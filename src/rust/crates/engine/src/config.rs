@@ -375,6 +375,9 @@ pub struct WebSocketConfig {
     /// whether it wants to know that one is closed
     #[serde(default)]
     pub on_close: bool,
+    /// whether a connection belongs to the worker in R that takes it: its handler says which that is
+    #[serde(default)]
+    pub is_kept: bool,
     /// sub-protocols, the preferred one first
     #[serde(default)]
     pub protocols: Vec<String>,
@@ -384,8 +387,9 @@ pub struct WebSocketConfig {
     /// whether messages may be compressed
     #[serde(default)]
     pub deflate: bool,
-    /// longest message in bytes
-    pub max_message: f64,
+    /// longest message in bytes; `None` for that of a body
+    #[serde(default)]
+    pub max_message: Option<f64>,
     /// most that may be open; 0 for no limit
     #[serde(default)]
     pub max_conns: f64,

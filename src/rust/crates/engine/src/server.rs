@@ -250,6 +250,11 @@ impl Server {
         Ok(())
     }
 
+    /// Whether WebSockets are open that would end with this worker process.
+    pub fn has_websockets_of(&self, pid: i32) -> bool {
+        self.context.websockets.kept_by(dispatch::Owner::Process(pid)) > 0
+    }
+
     /// Its workers.
     pub fn pool(&self) -> &Pool {
         &self.pool

@@ -20,7 +20,7 @@ use wire::websocket::{Answer, Command};
 /// `/ws`, which everybody may use: R is not asked.
 fn serve(limits: Limits) -> Service {
     let service = Service::new(1, limits);
-    let socket = WebSocketConfig { events: 1, max_message: 1000.0, ..WebSocketConfig::default() };
+    let socket = WebSocketConfig { events: 1, max_message: Some(1000.0), ..WebSocketConfig::default() };
     let route = RouteConfig { websocket: Some(socket), ..settings::route("GET", "/ws", 0, Runs::R) };
     service.server.pool().add_generation(2, &AppConfig { routes: vec![route], ..AppConfig::default() }, None).unwrap();
     service.server.pool().switch_to(2);

@@ -32,8 +32,9 @@ impl Supervisor {
         let clock = engine::now_ms();
         let idle = |(id, worker): (u32, &WorkerHandle)| {
             let stats = &worker.stats;
-            // the app's timers are not interrupted for want of requests
-            let free = worker.phase == Phase::Serving && !worker.timers;
+            // the app's timers are not interrupted for want of requests, nor are clients that say nothing now
+            let has_clients = worker.pid.is_some_and(|pid| self.server.has_websockets_of(pid));
+            let free = worker.phase == Phase::Serving && !worker.timers && !has_clients;
             let idle = free && stats.in_flight.load(Ordering::Relaxed) == 0;
             let since = stats.last_used_ms.load(Ordering::Relaxed);
             // the engine may not have come to note that it is there

@@ -1,31 +1,72 @@
-//! Requests that one worker process only may have: what is kept of their connection is there.
+//! Requests that one worker only may have: what is kept of their connection is there.
+//!
+//! C handlers have theirs at once, as they are quick. R's wait here until R is free for them, and take turns with the
+//! requests that any worker may have: so their time begins when they do, and neither keeps the others waiting.
 
 use super::requests::Choice;
 use super::Dispatcher;
+use crate::choose::has_time;
 use crate::outcome::Outcome;
-use crate::request::Key;
+use crate::owner::Owner;
+use crate::request::{Key, Waiter};
+use crate::runs::Runs;
 use crate::submission::Submission;
+use crate::wakes::watch;
 
 impl Dispatcher {
-    /// Hands a request to the one worker that may have it, which waits for no turn: it is bounded in another way.
-    pub(super) fn hand_to(&mut self, key: Key, submission: Submission, process: i32) {
-        let at = self.workers.iter().find(|(_, worker)| worker.pid() == Some(process)).map(|(at, _)| at);
+    /// Hands a request to the one worker that may have it, which is bounded in another way than by places in the queue.
+    pub(super) fn hand_to(&mut self, key: Key, submission: Submission, owner: Owner) {
+        let at = self.workers.iter().find(|(_, worker)| worker.owner() == owner).map(|(at, _)| at);
         let lane = at.and_then(|at| self.workers[at].lane(submission.runs.into()).map(|lane| (at, lane)));
         match lane {
+            Some((at, _)) if submission.runs == Runs::R => {
+                self.workers[at].bound.push_back(key);
+                self.pump_bound(at);
+                watch();
+            }
             Some((at, lane)) if lane.link.has_room() => {
-                let expected = self.index(submission.generation);
-                let expected = expected.and_then(|g| self.generations[g].expected(submission.route));
+                let expected = self.expected(submission);
                 self.hand_and_ring(key, Choice { at, expected });
             }
             Some(_) => self.settle(key, Outcome::Full),
-            None => self.settle(key, Outcome::WorkerDied(Some(process))),
+            None => self.settle(key, Outcome::Stale),
         }
     }
 
-    /// Whoever sends such requests is told that this process gets none any more.
-    pub(super) fn report_left(&self, process: Option<i32>) {
-        if let Some(process) = process {
-            self.commands.has_left(process);
+    fn expected(&self, submission: Submission) -> Option<u32> {
+        self.index(submission.generation).and_then(|g| self.generations[g].expected(submission.route))
+    }
+
+    /// Hands R of this worker what waits for it alone, as long as it has time for that.
+    pub(super) fn pump_bound(&mut self, at: usize) {
+        while let Some(key) = self.workers.get(at).and_then(|worker| worker.bound.front().copied()) {
+            let live = self.entries.get(key).filter(|entry| !matches!(entry.waiter, Waiter::Answered(_)));
+            if let Some(submission) = live.map(|entry| entry.submission) {
+                let expected = self.expected(submission);
+                if !has_time(&self.workers[at], expected) {
+                    return;
+                }
+                self.hand(key, Choice { at, expected });
+            }
+            self.workers[at].bound.pop_front();
         }
+    }
+
+    /// R of this worker may be free: what waits for it alone, and what waits for any worker, in turn.
+    pub(super) fn pump_in_turn(&mut self, at: usize, g: usize) {
+        let worker = &mut self.workers[at];
+        worker.bound_is_next = !worker.bound_is_next;
+        if !worker.bound_is_next {
+            self.pump(g, Runs::R);
+        }
+        self.pump_bound(at);
+        if self.workers[at].bound_is_next {
+            self.pump(g, Runs::R);
+        }
+    }
+
+    /// What waits for a worker that has left.
+    pub(super) fn settle_bound(&mut self, keys: impl IntoIterator<Item = Key>) {
+        keys.into_iter().for_each(|key| self.settle(key, Outcome::Stale));
     }
 }

@@ -67,6 +67,10 @@ impl Dispatcher {
 
     /// A request waits no more. What is behind it may have a place at a worker, though this one had none.
     pub(super) fn forget(&mut self, key: Key, submission: Submission) {
+        if submission.owner.is_some() {
+            self.workers.iter_mut().for_each(|(_, worker)| worker.bound.retain(|&bound| bound != key));
+            return;
+        }
         self.generations.iter_mut().for_each(|g| g.forget(submission.from, key));
         self.count_waiting();
         if let Some(g) = self.index(submission.generation) {

@@ -10,6 +10,7 @@ use crate::request::{Key, Place, Waiter};
 use crate::runs::Runs;
 use crate::submission::{Submission, Word};
 use crate::wakes::watch;
+use crate::worker::Worker;
 use bytes::Bytes;
 use exchange::now;
 use std::mem;
@@ -37,8 +38,8 @@ impl Dispatcher {
 
     pub(super) fn enter(&mut self, submission: Submission, message: Vec<u8>, waiter: Waiter) -> Key {
         let key = self.entries.add(submission, message, now(), waiter);
-        if let Some(process) = submission.process {
-            self.hand_to(key, submission, process);
+        if let Some(owner) = submission.owner {
+            self.hand_to(key, submission, owner);
             return key;
         }
         let Some(g) = self.index(submission.generation).filter(|&g| !self.generations[g].closing) else {
@@ -73,7 +74,8 @@ impl Dispatcher {
     pub(super) fn worker_for(&self, g: usize, submission: Submission) -> Option<Choice> {
         let generation = &self.generations[g];
         let expected = generation.expected(submission.route);
-        let at = choose(&self.workers, generation.id, submission.runs, expected)?;
+        let kept = |worker: &Worker| if submission.is_kept { self.commands.kept_by(worker.owner()) } else { 0 };
+        let at = choose(&self.workers, generation.id, submission.runs, expected.filter(|_| !submission.is_kept), kept)?;
         Some(Choice { at, expected })
     }
 
@@ -88,7 +90,7 @@ impl Dispatcher {
         worker.last_turn = self.turn;
         let (route, runs, deadline) = (entry.submission.route, entry.submission.runs, entry.deadline());
         let name = entry.submission.request;
-        let is_bound = entry.submission.process.is_some() || matches!(entry.waiter, Waiter::Nobody);
+        let is_bound = entry.submission.owner.is_some() || matches!(entry.waiter, Waiter::Nobody);
         let request = |id| Assigned { id, request: name, key, route, expected, deadline, is_bound };
         // only workers that have one are chosen
         let Some(lane) = worker.lane_mut(runs.into()) else { return };
@@ -123,6 +125,9 @@ impl Dispatcher {
         for runs in [Runs::R, Runs::Inline, Runs::Pool] {
             self.pump(g, runs);
         }
+        let generation = self.generations[g].id;
+        let of_it = self.workers.iter().filter(|(_, worker)| worker.generation == generation).map(|(at, _)| at);
+        of_it.collect::<Vec<_>>().into_iter().for_each(|at| self.pump_bound(at));
     }
 
     pub(super) fn count_waiting(&self) {

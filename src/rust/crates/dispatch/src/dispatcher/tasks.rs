@@ -84,7 +84,8 @@ impl Dispatcher {
             takes_hints: false,
             counts: false,
             peer: None,
-            process: None,
+            is_kept: false,
+            owner: None,
         };
         let mut message = self.entries.buffer();
         head(submission.request, task.route, task.call).encode(&[] as &[&[u8]], std::iter::empty, &mut message);
@@ -151,7 +152,8 @@ impl Dispatcher {
             takes_hints: false,
             counts: false,
             peer: None,
-            process: None,
+            is_kept: false,
+            owner: None,
         };
         let mut encoded = self.entries.buffer();
         head(0, asker.route + 1, &message).encode(&[] as &[&[u8]], std::iter::empty, &mut encoded);

@@ -53,7 +53,8 @@ fn of(client: u8, connection: u8) -> Submission {
         takes_hints: false,
         counts: true,
         peer: None,
-        process: None,
+        is_kept: false,
+        owner: None,
     }
 }
 
@@ -595,58 +596,7 @@ async fn what_is_withdrawn_has_no_place_unless_it_has_begun() {
     assert!(matches!(dispatcher.collect(keys[0], Waker::noop()), Some(Outcome::Reply(..))));
 }
 
-/// Records which processes have left.
-#[derive(Default)]
-struct Left(std::sync::Mutex<Vec<i32>>);
-
-impl Commands for Left {
-    fn execute(&self, _: Bytes) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn has_left(&self, process: i32) {
-        self.0.lock().unwrap().push(process);
-    }
-}
-
-#[tokio::test(flavor = "current_thread")]
-async fn what_only_one_worker_may_have_goes_to_no_other() {
-    let (mut dispatcher, _pool) = dispatcher();
-    let left = Arc::<Left>::default();
-    dispatcher.commands = left.clone();
-    let mut workers = Vec::new();
-    for pid in [101, 102] {
-        let ((end, r), (c_end, c)) = (shm::pair(None).unwrap(), shm::pair(None).unwrap());
-        // nothing is sent to it: it is this process
-        let fd = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).unwrap();
-        let runner = Some(Runner::Process { fd: Arc::new(fd), pid });
-        let seat = Seat { worker: pid as u32, generation: 1, end, c_end: Some(c_end), runner, stats: Arc::default() };
-        dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
-        workers.push((r, c));
-    }
-    let bound = |pid| Submission { runs: Runs::Inline, counts: false, process: Some(pid), ..of(0, 1) };
-    let submit = |dispatcher: &mut Dispatcher, pid| dispatcher.submit(bound(pid), |message| message.push(7));
-    let died = |dispatcher: &mut Dispatcher, key, pid| matches!(dispatcher.collect(key, Waker::noop()), Some(Outcome::WorkerDied(died)) if died == Some(pid));
-    let nobody = submit(&mut dispatcher, 103);
-    assert!(died(&mut dispatcher, nobody, 103));
-    let keys: Vec<Key> = (0..3).map(|_| submit(&mut dispatcher, 102)).collect();
-    // one is at it for long: what is behind it stays, as it does when its worker is to end
-    let id = workers[1].1.requests.receive(&mut Assembler::default(), |word, _| RequestId::from_word(word)).unwrap();
-    assert!(workers[1].1.slots.start(id));
-    std::thread::sleep(std::time::Duration::from_millis(2));
-    dispatcher.take_back(Instant::now());
-    dispatcher.apply(PoolOrder::Retire(102));
-    assert!(workers[0].1.requests.is_empty(), "another worker has it");
-    let late = submit(&mut dispatcher, 102);
-    assert!(left.0.lock().unwrap().is_empty(), "it has something to do");
-    dispatcher.apply(PoolOrder::Gone(102));
-    assert_eq!(*left.0.lock().unwrap(), [102]);
-    for key in keys.into_iter().chain([late]) {
-        assert!(died(&mut dispatcher, key, 102));
-    }
-    assert!(workers[0].1.requests.is_empty());
-}
-
+mod bound;
 mod clock;
 mod progress;
 mod tasks;

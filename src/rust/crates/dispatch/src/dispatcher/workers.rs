@@ -12,6 +12,7 @@ use crate::wakes::read_on;
 use crate::worker::Worker;
 use bytes::Bytes;
 use observe::Level;
+use std::mem;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 use wire::task::Task;
@@ -124,7 +125,7 @@ impl Dispatcher {
         if let Some(g) = self.index(generation) {
             match of {
                 Of::R => {
-                    self.pump(g, Runs::R);
+                    self.pump_in_turn(at, g);
                     if self.workers[at].is_idle() && self.generations[g].waiting(Runs::R).is_empty() {
                         self.take_back(Instant::now());
                     }
@@ -140,7 +141,7 @@ impl Dispatcher {
 
     fn report_worn(&mut self, at: usize) {
         let worker = &mut self.workers[at];
-        if std::mem::take(&mut worker.worn) {
+        if mem::take(&mut worker.worn) {
             let _ = self.shared.events.send(PoolEvent::Worn(worker.worker));
         }
     }
@@ -162,7 +163,7 @@ impl Dispatcher {
             self.workers.iter().filter(|(_, s)| s.retiring && s.is_empty()).map(|(at, _)| at).collect();
         for at in free {
             let worker = self.workers.remove(at);
-            self.report_left(worker.pid());
+            self.commands.has_left(worker.owner());
             let _ = self.shared.events.send(PoolEvent::Retired(worker.worker));
         }
         let (workers, events) = (&self.workers, &self.shared.events);
@@ -240,9 +241,10 @@ impl Dispatcher {
                 break;
             }
         }
-        let worker = self.workers.remove(at);
+        let mut worker = self.workers.remove(at);
         let (generation, pid) = (worker.generation, worker.pid());
-        self.report_left(pid);
+        self.commands.has_left(worker.owner());
+        self.settle_bound(mem::take(&mut worker.bound));
         self.tasks.end_with_worker(worker.worker);
         let (unbegun, lost) = worker.into_requests();
         self.requeue(&unbegun);

@@ -249,7 +249,8 @@ fn ask_worker(state: &State, route: &Route<'_>, view: &View<'_, '_>, context: &C
         takes_hints: true,
         counts: true,
         peer: state.connection().local_peer().filter(|_| state.forwarded().is_none()),
-        process: None,
+        is_kept: false,
+        owner: None,
     };
     match context.queue.submit(submission, |out| view.encode(out)) {
         Some(ticket) => {

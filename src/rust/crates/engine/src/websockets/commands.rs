@@ -2,12 +2,16 @@
 
 use super::WebSockets;
 use bytes::Bytes;
+use dispatch::Owner;
 use exchange::{Packet, WebSocketCommands};
 use httpd::ws::Close;
 use rooms::Store as _;
 use std::str::from_utf8;
 use std::sync::Arc;
 use wire::websocket::{Answer, Command};
+
+/// For clients: the worker that their connection belongs to is not there any more.
+pub(super) const OWNER_ENDS: &str = "the process that handles it ends";
 
 /// What handlers in C say that run in this process.
 impl WebSocketCommands for WebSockets {
@@ -18,11 +22,16 @@ impl WebSocketCommands for WebSockets {
 }
 
 impl WebSockets {
-    /// This worker process is given nothing any more.
-    pub fn has_left(&self, process: i32) {
-        self.homes.has_left(process).into_iter().for_each(|connection| {
-            self.store.close(connection, Close::SERVICE_RESTART, "the process that handles it ends");
+    /// This worker is given nothing any more.
+    pub fn has_left(&self, owner: Owner) {
+        self.homes.has_left(owner).into_iter().for_each(|connection| {
+            self.store.close(connection, Close::SERVICE_RESTART, OWNER_ENDS);
         });
+    }
+
+    /// How many connections this worker has of its own.
+    pub fn kept_by(&self, owner: Owner) -> usize {
+        self.homes.count(owner)
     }
 
     /// `own` makes a message the server's.

@@ -1,6 +1,7 @@
 //! What every open WebSocket has: a name in the store, by which handlers know it, and a mailbox, into which they send.
 
 use super::WebSockets;
+use dispatch::Owner;
 use httpd::ws::{Close, ToSend};
 use httpd::Connection;
 use rooms::{Mailbox, Outgoing, Store as _};
@@ -53,22 +54,22 @@ impl Drop for Entered {
     }
 }
 
-/// That a connection is a worker process's, until dropped.
+/// That a connection is a worker's, until dropped.
 pub struct AtHome {
     websockets: Arc<WebSockets>,
-    process: i32,
+    owner: Owner,
     connection: u64,
 }
 
 impl AtHome {
-    /// `None` when that process has left.
-    pub fn new(websockets: Arc<WebSockets>, process: i32, connection: u64) -> Option<Self> {
-        websockets.homes.enter(process, connection).then_some(AtHome { websockets, process, connection })
+    /// `None` when that worker has left.
+    pub fn new(websockets: Arc<WebSockets>, owner: Owner, connection: u64) -> Option<Self> {
+        websockets.homes.enter(owner, connection).then_some(AtHome { websockets, owner, connection })
     }
 }
 
 impl Drop for AtHome {
     fn drop(&mut self) {
-        self.websockets.homes.leave(self.process, self.connection);
+        self.websockets.homes.leave(self.owner, self.connection);
     }
 }

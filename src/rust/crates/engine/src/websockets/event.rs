@@ -2,7 +2,7 @@
 
 use super::route::WebSocketRoute;
 use crate::context::Context;
-use dispatch::{Origin, Runs, Submission, Ticket};
+use dispatch::{Origin, Owner, Runs, Submission, Ticket};
 use httpd::{watch_closely, Client, Connection, Forwarded};
 use std::sync::Arc;
 use wire::websocket::{Event, What};
@@ -16,24 +16,34 @@ pub struct To {
     generation: u32,
     runs: Runs,
     timeout: u64,
-    /// the worker process that it belongs to, if it belongs to one
-    process: Option<i32>,
+    /// whether it belongs to one worker, and to which, once that is known
+    is_kept: bool,
+    owner: Option<Owner>,
 }
 
 impl To {
     /// To any worker of this generation.
     pub fn any(route: &WebSocketRoute, generation: u32) -> Self {
-        To { route: route.number, generation, runs: route.runs, timeout: route.timeout, process: None }
+        let is_kept = route.is_kept();
+        To { route: route.number, generation, runs: route.runs, timeout: route.timeout, is_kept, owner: None }
     }
 
     /// To this one only.
-    pub fn only(self, process: i32) -> Self {
-        To { process: Some(process), ..self }
+    pub fn only(self, owner: Owner) -> Self {
+        To { owner: Some(owner), ..self }
+    }
+
+    /// The worker that has answered: a process gives its number, as it has to be known by it, the session nothing.
+    pub fn owner_of(&self, said: &[u8]) -> Option<Owner> {
+        match said {
+            [] => Some(Owner::Session(self.generation)),
+            said => Some(Owner::Process(i32::from_le_bytes(said.try_into().ok()?))),
+        }
     }
 
     /// For the queue. `answers`: it is a request, for whose answer the client waits.
     pub fn submission(self, request: u64, whose: &Whose, answers: bool) -> Submission {
-        let To { route, generation, runs, timeout, process } = self;
+        let To { route, generation, runs, timeout, is_kept, owner } = self;
         let from = Origin {
             client: whose.client().address.client(),
             connection: Arc::as_ptr(&whose.connection).addr() as u64,
@@ -49,9 +59,10 @@ impl To {
             ends_with_client: false,
             takes_hints: false,
             // what is for one worker only waits there, and is refused when that has too much
-            counts: process.is_none(),
+            counts: owner.is_none(),
             peer: None,
-            process,
+            is_kept,
+            owner,
         }
     }
 }

@@ -3,7 +3,8 @@
 //! connection: so they stay in order whichever worker has them, and a connection belongs to none.
 //!
 //! Handlers in C are called here, on the thread of the connection, when they run in this process. In worker processes
-//! they have connections of their own.
+//! they have connections of their own, and so have apps of httpuv in R: what happens on one goes to the worker that
+//! took it.
 //!
 //! `route` is what the app says of them; `opening` the way from the handshake to an open connection; `entered` what
 //! every open connection has; `of_worker` one whose events go to workers, by `event`; `native` one whose events are

@@ -3,6 +3,7 @@
 //! One thing is with a worker at a time. When that has been answered comes the next, with the state that the handler
 //! left: so a worker that dies takes no more with it than the message that it had, and a reload is not even noticed.
 
+use super::commands::OWNER_ENDS;
 use super::entered::{AtHome, Entered};
 use super::event::{Identity, To};
 use super::Place;
@@ -38,7 +39,7 @@ pub struct Open {
     pub identity: Identity,
     /// `None` once it is over
     pub entered: Option<Entered>,
-    /// the worker that it belongs to, if its handlers are in C
+    /// the worker that it belongs to, if it belongs to one
     pub home: Option<(To, AtHome)>,
     /// of its route, which another app may have, too
     pub pattern: Arc<str>,
@@ -197,6 +198,8 @@ impl Open {
             }
             // it is not read: handlers send to the client by `dr_ws_send()`
             Outcome::Stream(..) | Outcome::Hints(_) => {}
+            // the worker that it belongs to has left
+            Outcome::Stale if self.home.is_some() => self.give_up(Close::new(Close::SERVICE_RESTART, OWNER_ENDS)),
             Outcome::Stale => {
                 // another app has taken over, of which the dispatcher of this thread may still have to hear
                 self.events.pause = Some(Box::pin(sleep(Duration::from_millis(1))));

@@ -161,20 +161,20 @@ impl Waiting {
         let Waiting { handshake, mut open, route, to, .. } = self;
         let Outcome::Reply(message, file) = outcome else { return Err(outcome) };
         let Some(said) = consent(&message) else { return Err(Outcome::Reply(message, file)) };
-        if route.runs == Runs::R {
-            open.state = said;
-        } else {
+        if route.is_kept() {
             open.home = Some(home(&said, to, &open).ok_or(Outcome::WorkerDied(None))?);
+        } else {
+            open.state = said;
         }
         Ok(accept(handshake, open, &route, Some(&message)))
     }
 }
 
-/// The worker process that a connection with a handler in C belongs to: it says so itself. `None` when it has left.
+/// The worker that a connection belongs to: it says so itself. `None` when it has left.
 fn home(said: &Bytes, to: To, open: &Open) -> Option<(To, AtHome)> {
-    let process = i32::from_le_bytes((&said[..]).try_into().ok()?);
-    let home = AtHome::new(open.context.websockets.clone(), process, open.identity.connection)?;
-    Some((to.only(process), home))
+    let owner = to.owner_of(said)?;
+    let home = AtHome::new(open.context.websockets.clone(), owner, open.identity.connection)?;
+    Some((to.only(owner), home))
 }
 
 /// What the handler says of a client that it takes: the state of the connection.

@@ -26,18 +26,26 @@ pub struct WebSocketRoute {
 }
 
 impl WebSocketRoute {
-    /// Of a route that has one.
-    pub fn new(number: u32, route: &RouteConfig, timeout: u64) -> Option<Self> {
+    /// Of a route that has one. `max_body`: longest body of a request there.
+    pub fn new(number: u32, route: &RouteConfig, timeout: u64, max_body: u64) -> Option<Self> {
         let config = route.websocket.clone()?;
         let ms = |seconds: f64| if seconds > 0.0 { ms_or_never(seconds) } else { u64::MAX };
+        let longest = config.max_message.map_or(max_body as usize, |bytes| bytes as usize);
         let bounds = Bounds {
-            max_message: (config.max_message as usize).min(wire::websocket::LONGEST_MESSAGE),
+            max_message: longest.min(wire::websocket::LONGEST_MESSAGE),
             ping_interval: ms(config.ping_interval),
             idle_timeout: ms(config.idle_timeout),
             max_lifetime: ms(config.max_lifetime),
         };
         let (pattern, runs, asks) = (route.pattern.as_str().into(), route.runs, route.handler);
         Some(WebSocketRoute { number, pattern, config, bounds, timeout, runs, asks })
+    }
+}
+
+impl WebSocketRoute {
+    /// Whether a connection stays with the worker that takes it.
+    pub fn is_kept(&self) -> bool {
+        self.runs != Runs::R || self.config.is_kept
     }
 }
 

@@ -1,0 +1,127 @@
+//! Requests that one worker only may have, and connections that stay with one.
+
+use super::*;
+use crate::commands::Commands;
+use crate::owner::Owner;
+
+/// Records which workers have left.
+#[derive(Default)]
+struct Left(std::sync::Mutex<Vec<Owner>>);
+
+impl Commands for Left {
+    fn execute(&self, _: Bytes) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn has_left(&self, owner: Owner) {
+        self.0.lock().unwrap().push(owner);
+    }
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_only_one_worker_may_have_goes_to_no_other() {
+    let (mut dispatcher, _pool) = dispatcher();
+    let left = Arc::<Left>::default();
+    dispatcher.commands = left.clone();
+    let mut workers = Vec::new();
+    for pid in [101, 102] {
+        let ((end, r), (c_end, c)) = (shm::pair(None).unwrap(), shm::pair(None).unwrap());
+        // nothing is sent to it: it is this process
+        let fd = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).unwrap();
+        let runner = Some(Runner::Process { fd: Arc::new(fd), pid });
+        let seat = Seat { worker: pid as u32, generation: 1, end, c_end: Some(c_end), runner, stats: Arc::default() };
+        dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
+        workers.push((r, c));
+    }
+    let bound = |pid| Submission { runs: Runs::Inline, counts: false, owner: Some(Owner::Process(pid)), ..of(0, 1) };
+    let submit = |dispatcher: &mut Dispatcher, pid| dispatcher.submit(bound(pid), |message| message.push(7));
+    let died = |dispatcher: &mut Dispatcher, key, pid| matches!(dispatcher.collect(key, Waker::noop()), Some(Outcome::WorkerDied(died)) if died == Some(pid));
+    let nobody = submit(&mut dispatcher, 103);
+    assert!(matches!(dispatcher.collect(nobody, Waker::noop()), Some(Outcome::Stale)));
+    let keys: Vec<Key> = (0..3).map(|_| submit(&mut dispatcher, 102)).collect();
+    // one is at it for long: what is behind it stays, as it does when its worker is to end
+    let id = workers[1].1.requests.receive(&mut Assembler::default(), |word, _| RequestId::from_word(word)).unwrap();
+    assert!(workers[1].1.slots.start(id));
+    std::thread::sleep(std::time::Duration::from_millis(2));
+    dispatcher.take_back(Instant::now());
+    dispatcher.apply(PoolOrder::Retire(102));
+    assert!(workers[0].1.requests.is_empty(), "another worker has it");
+    let late = submit(&mut dispatcher, 102);
+    assert!(left.0.lock().unwrap().is_empty(), "it has something to do");
+    dispatcher.apply(PoolOrder::Gone(102));
+    assert_eq!(*left.0.lock().unwrap(), [Owner::Process(102)]);
+    for key in keys.into_iter().chain([late]) {
+        assert!(died(&mut dispatcher, key, 102));
+    }
+    assert!(workers[0].1.requests.is_empty());
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn what_only_one_worker_may_have_waits_until_its_r_is_free_in_turn_with_others() {
+    let (mut dispatcher, _pool) = dispatcher();
+    let mut worker = Fake::sit(&mut dispatcher, 1);
+    let bound = Submission { counts: false, owner: Some(Owner::Session(1)), ..of(0, 1) };
+    let bound: Vec<Key> = (0..4).map(|n| dispatcher.submit(bound, |message| message.push(n))).collect();
+    dispatcher.shared.outstanding.fetch_add(4, Relaxed);
+    for n in 10..14 {
+        dispatcher.submit(of(1, n), |message| message.push(n));
+    }
+    // one that is not wanted any more is not handed out
+    dispatcher.withdraw(bound[1]);
+    assert!(matches!(dispatcher.collect(bound[1], Waker::noop()), Some(Outcome::Full)));
+    let mut order = Vec::new();
+    while let Some((id, message)) = worker.receive() {
+        order.push(message[0]);
+        assert!(worker.end.slots.start(id));
+        assert!(worker.end.requests.is_empty(), "it was given another one while it had one");
+        // not quick
+        worker.answer(id, 1_000_000);
+        dispatcher.drain();
+    }
+    assert_eq!(order.len(), 7);
+    assert!(order.iter().position(|&n| n >= 10) < Some(3), "others wait for all of it: {order:?}");
+    assert!(order.iter().rposition(|&n| n < 10) < Some(6), "it waits for all others: {order:?}");
+    let of_it: Vec<u8> = order.into_iter().filter(|&n| n < 10).collect();
+    assert_eq!(of_it, [0, 2, 3], "in order");
+    // what waits when the worker leaves is not for another
+    let submit = |dispatcher: &mut Dispatcher| {
+        let owner = Some(Owner::Session(1));
+        dispatcher.submit(Submission { counts: false, owner, ..of(0, 1) }, |message| message.push(0))
+    };
+    let [has, waits] = [submit(&mut dispatcher), submit(&mut dispatcher)];
+    dispatcher.apply(PoolOrder::Gone(1));
+    assert!(matches!(dispatcher.collect(has, Waker::noop()), Some(Outcome::WorkerDied(None))));
+    assert!(matches!(dispatcher.collect(waits, Waker::noop()), Some(Outcome::Stale)));
+}
+
+#[tokio::test(flavor = "current_thread")]
+async fn connections_that_stay_with_a_worker_are_spread() {
+    struct Kept;
+    impl Commands for Kept {
+        fn execute(&self, _: Bytes) -> Option<Vec<u8>> {
+            None
+        }
+        fn kept_by(&self, owner: Owner) -> usize {
+            if owner == Owner::Process(101) {
+                5
+            } else {
+                2
+            }
+        }
+    }
+    let (mut dispatcher, _pool) = dispatcher();
+    dispatcher.commands = Arc::new(Kept);
+    let mut workers = Vec::new();
+    for pid in [102, 101] {
+        let (end, worker) = shm::pair(None).unwrap();
+        let fd = rustix::process::pidfd_open(rustix::process::getpid(), rustix::process::PidfdFlags::empty()).unwrap();
+        let runner = Some(Runner::Process { fd: Arc::new(fd), pid });
+        let seat = Seat { worker: pid as u32, generation: 1, end, c_end: None, runner, stats: Arc::default() };
+        dispatcher.apply(PoolOrder::Attach(Box::new(seat)));
+        workers.push(worker);
+    }
+    // the one used last, where nothing stays
+    dispatcher.workers[1].last_turn = 9;
+    assert_eq!(dispatcher.worker_for(0, of(0, 1)).map(|choice| choice.at), Some(1));
+    assert_eq!(dispatcher.worker_for(0, Submission { is_kept: true, ..of(0, 1) }).map(|choice| choice.at), Some(0));
+}
