@@ -6,7 +6,7 @@
 use crate::input::Input;
 use admission::Limits;
 use dispatch::fuzzing::{Left, Thread};
-use dispatch::{Origin, Outcome, PoolEvent, Runner, Runs, Seat, Submission, Ticket, WorkerStats};
+use dispatch::{Origin, Outcome, Owner, PoolEvent, Runner, Runs, Seat, Submission, Ticket, WorkerStats};
 use exchange::{set_now, PipeReader};
 use rustix::process::{pidfd_open, Pid, PidfdFlags};
 use shm::{pair, Assembler, RequestId, Sending, WorkerEnd};
@@ -218,7 +218,12 @@ impl World {
             takes_hints: kind & 4 != 0,
             counts: true,
             peer: None,
-            process: (kind & 192 == 64).then_some(1),
+            is_kept: kind & 32 != 0,
+            owner: match kind >> 6 {
+                1 => Some(Owner::Process(1)),
+                2 => Some(Owner::Session(self.generation)),
+                _ => None,
+            },
         };
         let (outstanding, most) = (self.thread.left().outstanding, self.thread.most());
         let elsewhere = kind & 32 != 0;
