@@ -23,7 +23,9 @@ test_that("an app for WebSockets alone is one, which has no pages", {
   alone <- list(onWSOpen = echo)
   expect_true(drover:::is_servable(alone))
   app <- dr_rook(alone)
-  expect_identical(dr_test(app)$get("/x")$status, 404L)
+  client <- dr_test(app)
+  withr::defer(client$stop())
+  expect_identical(client$get("/x")$status, 404L)
 })
 
 test_that("routers of plumber have WebSockets where somebody has given them a function for these", {
