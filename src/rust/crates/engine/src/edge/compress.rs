@@ -85,6 +85,11 @@ impl Wanted {
         &self.all[usize::from(if matches!(self.at, ZSTD_GZIP | GZIP) { STREAMS } else { NEITHER })]
     }
 
+    /// The coding of a whole body that its client waits for, and its level.
+    pub fn whole(&self) -> Option<(Coding, u8)> {
+        Terms::read(self.terms())?.whole
+    }
+
     /// How hard to try.
     pub fn level(&self, coding: Coding) -> u8 {
         Terms::read(self.terms()).map_or(0, |terms| terms.levels.of(coding))

@@ -144,9 +144,8 @@ pub fn packs(state: &State, response: &Response) -> bool {
 /// Packs the answer to a request that others wait for, or that may be given later: it is kept as it is, and packed.
 pub async fn pack_new(state: &mut State, response: &mut Response) {
     let Some(wanted) = state.wanted() else { return };
-    let Some(coding) = packed::at_once(wanted) else { return };
+    let Some((coding, level)) = wanted.whole() else { return };
     let len = response.body.len().unwrap_or(u64::MAX);
-    let level = wanted.level(coding);
     if !wanted.allows(response.status, &response.fields, len) {
         return;
     }

@@ -5,7 +5,6 @@
 //! another coding until it is there.
 
 use super::{Cache, Joined, Key, Landed, Variant, Waiter};
-use crate::edge::compress::Wanted;
 use crate::edge::threads::{Asked, Threads};
 use bytes::Bytes;
 use coding::{pack, Coding};
@@ -29,12 +28,6 @@ pub enum Packed {
     Is(Bytes),
 }
 
-impl From<Option<Bytes>> for Packed {
-    fn from(packed: Option<Bytes>) -> Self {
-        packed.map_or(Packed::Useless, Packed::Is)
-    }
-}
-
 /// A body in each coding.
 #[derive(Debug, Clone, Default)]
 pub struct Codings([Packed; Coding::ALL.len()]);
@@ -54,14 +47,13 @@ impl Codings {
     }
 }
 
-/// The coding that a new response is packed in for a client that waits.
-pub fn at_once(wanted: &Wanted) -> Option<Coding> {
-    wanted.accepted.iter().copied().find(|coding| *coding != Coding::Brotli)
-}
-
 /// Packs a body for the client of its request. `None` when there is too much to do.
 pub fn ask(body: Bytes, coding: Coding, level: u8) -> Option<Asked<Packed>> {
-    QUICK.ask(move || pack(&body, coding, level, Bytes::copy_from_slice).into())
+    QUICK.ask(move || packed(&body, coding, level))
+}
+
+fn packed(body: &[u8], coding: Coding, level: u8) -> Packed {
+    pack(body, coding, level, Bytes::copy_from_slice).map_or(Packed::Useless, Packed::Is)
 }
 
 /// Has a response sent in this coding.
@@ -91,8 +83,8 @@ impl Cache {
         let threads = if coding == Coding::Brotli { &SLOW } else { &QUICK };
         let (cache, key, variant) = (self.clone(), key.clone(), variant.clone());
         let is_told = threads.tell(move || {
-            let packed = pack(&variant.body, coding, level, Bytes::copy_from_slice);
-            flight.land(Landed::Kept(cache.store.add(&key, &variant, coding, packed.into())));
+            let packed = packed(&variant.body, coding, level);
+            flight.land(Landed::Kept(cache.store.add(&key, &variant, coding, packed)));
         });
         is_told.then_some(waiter)
     }
