@@ -10,8 +10,8 @@ command_replay <- function(arguments) {
   own <- split_arguments(arguments)$own
   fields <- own[which(own == "--field") + 1L]
   headers <- stats::setNames(as.list(sub("^[^:]*:[ \t]*", "", fields)), sub(":.*", "", fields))
-  at <- format(as.POSIXct(request$at / 1000, origin = "1970-01-01"))
-  what <- sprintf("drover: %s %s, which got %d at %s", request$method, request$target, request$status, at)
+  what <- sprintf("drover: %s %s, which got %d at %s", request$method, request$target, request$status,
+    format(time_of(request$at)))
   message(encodeString(what))
   if (is.null(request$seed)) message("drover: where random numbers were is not known: they are others")
   redacted <- Filter(function(field) identical(field[[2L]], redaction_mark), request$fields)

@@ -47,12 +47,15 @@ failed_rows <- function(text) {
   rows <- if (is.null(text)) list() else from_own_json(text)
   column <- function(name, as) vapply(rows, function(row) as(row[[name]]), as(NA))
   data.frame(
-    id = column("id", as.character), at = as.POSIXct(column("at", as.numeric) / 1000, origin = "1970-01-01"),
+    id = column("id", as.character), at = time_of(column("at", as.numeric)),
     method = column("method", as.character), target = column("target", as.character),
     status = column("status", as.integer), route = column("route", as.character),
     error = column("error", as.character), replayable = column("replayable", as.logical)
   )
 }
+
+# Of milliseconds since 1970.
+time_of <- function(at) as.POSIXct(at / 1000, origin = "1970-01-01")
 
 # Texts of clients are among these, whose number and length the server has bounded.
 from_own_json <- function(text) dr_from_json(text, simplify = FALSE, max_collisions = .Machine$integer.max)
@@ -69,10 +72,9 @@ read_failed_request <- function(text) {
 
 #' @export
 format.dr_failed_request <- function(x, ...) {
-  at <- as.POSIXct(x$at / 1000, origin = "1970-01-01")
   fields <- vapply(x$fields, function(field) paste0("  ", field[[1L]], ": ", field[[2L]]), "")
   lines <- c(
-    paste0("<dr_failed_request> ", x$id), paste0("  ", x$method, " ", x$target, ", at ", format(at)),
+    paste0("<dr_failed_request> ", x$id), paste0("  ", x$method, " ", x$target, ", at ", format(time_of(x$at))),
     paste0("  ", x$status, " ", x$error), paste0("    ", x$calls, recycle0 = TRUE), fields,
     if (isTRUE(x$body_size > 0)) paste0("  a body of ", x$body_size, " bytes")
   )

@@ -100,12 +100,8 @@ replayed_bytes <- function(request, own) {
   stays <- !tolower(names) %in% c(of_connection, tolower(names(own)))
   fields <- c(paste0(names, ": ", values)[stays], paste0(names(own), ": ", own, recycle0 = TRUE))
   if (!"host" %in% tolower(c(names[stays], names(own)))) fields <- c("Host: localhost", fields)
-  needs_length <- length(body) || request$method %in% c("POST", "PUT", "PATCH")
-  lines <- c(
-    paste(request$method, request$target, "HTTP/1.1"), fields,
-    if (needs_length) paste0("Content-Length: ", length(body)), "Connection: close", ""
-  )
-  c(charToRaw(enc2utf8(paste0(lines, "\r\n", collapse = ""))), body)
+  length <- if (says_length(request$method, body)) paste0("Content-Length: ", length(body))
+  request_bytes(request$method, request$target, c(fields, length, "Connection: close"), body)
 }
 
 # Seconds of CPU time between two samples: few requests take longer than a second.

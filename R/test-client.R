@@ -131,19 +131,27 @@ test_request <- function(client, method, path, query, headers, body, json, form,
   fields <- c(
     test_fields(headers, call), Host = "localhost", "Content-Type" = content$type,
     if (length(client$cookies)) c(Cookie = paste0(names(client$cookies), "=", client$cookies, collapse = "; ")),
-    if (length(content$bytes) || method %in% c("POST", "PUT", "PATCH")) c("Content-Length" = length(content$bytes)),
+    if (says_length(method, content$bytes)) c("Content-Length" = length(content$bytes)),
     Connection = "close"
   )
   # what the test says goes before what would be said
   fields <- fields[!duplicated(tolower(names(fields))) | tolower(names(fields)) == "cookie"]
   target <- paste0(path, if (length(query)) paste0(if (grepl("?", path, fixed = TRUE)) "&" else "?",
     test_pairs(query, "query", call)))
-  lines <- c(paste(method, target, "HTTP/1.1"), paste0(names(fields), ": ", fields), "")
-  head <- paste0(lines, "\r\n", collapse = "")
-  response <- ask_for_test(client, c(charToRaw(enc2utf8(head)), content$bytes), call)
+  request <- request_bytes(method, target, paste0(names(fields), ": ", fields), content$bytes)
+  response <- ask_for_test(client, request, call)
   keep_cookies(client, response)
   response
 }
+
+# A request in HTTP/1.1, of lines of its header section and the bytes of its body.
+request_bytes <- function(method, target, fields, body) {
+  lines <- c(paste(method, target, "HTTP/1.1"), fields, "")
+  c(charToRaw(enc2utf8(paste0(lines, "\r\n", collapse = ""))), body)
+}
+
+# Whether a request says how long its body is: of some methods also where there is none (RFC 9110, section 8.6).
+says_length <- function(method, body) length(body) > 0L || method %in% c("POST", "PUT", "PATCH")
 
 # The response to a request as its bytes are. `prepare` is called when the server runs, just before.
 ask_for_test <- function(client, request, call, prepare = function() NULL) {
