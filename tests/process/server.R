@@ -32,12 +32,17 @@ c_app <- function() {
   file.path(here, "c-app.R")
 }
 
+# R starts in two thirds of the time without the packages that it attaches by itself, so apps here say stats::runif().
+# The `env` of a test whose packages do not say it:
+with_usual_packages <- c(R_DEFAULT_PACKAGES = "datasets,utils,grDevices,graphics,stats,methods")
+
 # Starts a command and remembers it. Gives list(process, pid, port, url, log(), marks): port and url are NULL when it
 # does not come to listen. `marks` is a folder for the app's handlers to leave files in.
 launch <- function(command, env = NULL, ready = listens) {
   marks <- new_marks()
   env <- c(MARKS = marks, FAULTS = compile(file.path(here, "faults.c"), library = TRUE),
     R_APP = file.path(here, "app.R"), env)
+  if (!"R_DEFAULT_PACKAGES" %in% names(env)) env <- c(env, R_DEFAULT_PACKAGES = "NULL")
   server <- c(start_program(command, env, ready = ready, stdin = NULL, cleanup_tree = FALSE), marks = marks)
   servers[[length(servers) + 1L]] <<- server
   server

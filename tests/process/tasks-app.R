@@ -111,8 +111,8 @@ dr_get(app, "/arguments", function(req) {
 })
 # fitted where the data are only symbols of the call
 dr_get(app, "/model", function(req) {
-  dr_async(function(data) lm(dist ~ speed, data), data = cars)$then(function(model) {
-    list(call = paste(deparse(model$call), collapse = ""), slope = unname(coef(model)[[2]]))
+  dr_async(function(data) stats::lm(dist ~ speed, data), data = datasets::cars)$then(function(model) {
+    list(call = paste(deparse(model$call), collapse = ""), slope = unname(stats::coef(model)[[2]]))
   })
 })
 

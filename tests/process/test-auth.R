@@ -356,10 +356,10 @@ test("sessions hold in all workers, and outlive a reload and a change of keys", 
 test_every_worker("a cache keeps nothing of somebody known for others", function(start) {
   server <- start(write_app(c(
     "app <- dr_app()",
-    "said <- function(req) list(user = req$auth$user, n = runif(1))",
+    "said <- function(req) list(user = req$auth$user, n = stats::runif(1))",
     "dr_get(app, '/who', said)",
     "dr_get(app, '/free/who', said)",
-    "dr_get(app, '/set', function(req) dr_session_set('x', list(n = runif(1))))",
+    "dr_get(app, '/set', function(req) dr_session_set('x', list(n = stats::runif(1))))",
     "dr_cache(app, '1h')",
     "dr_auth_key(app, c(one = strrep('1', 16), two = strrep('2', 16)), routes = '/who')",
     "dr_auth_key(app, c(one = strrep('1', 16)), routes = '/free', optional = TRUE)",

@@ -5,9 +5,9 @@
 chancy_app <- function(...) {
   write_app(c(
     "check <- function(x) {", "  if (x < 2) stop('drew ', format(x, digits = 15))", "  'fine'", "}", "app <- dr_app()",
-    "dr_get(app, '/good', function(req) list(x = runif(1)))",
-    "dr_get(app, '/chance', function(req) check(runif(1)))",
-    "dr_get(app, '/slow', function(req) { runif(1); repeat Sys.sleep(0.01) }, timeout = 0.5)",
+    "dr_get(app, '/good', function(req) list(x = stats::runif(1)))",
+    "dr_get(app, '/chance', function(req) check(stats::runif(1)))",
+    "dr_get(app, '/slow', function(req) { stats::runif(1); repeat Sys.sleep(0.01) }, timeout = 0.5)",
     "dr_get(app, '/quits', function(req) tools::pskill(Sys.getpid(), 9))",
     "dr_post(app, '/orders/<id:int>', function(req) stop(sum(req$json$n), ' of ', req$params$id, ' ', req$query$q))",
     "dr_post(app, '/any', function(req) stop('any'))", ..., "app"
@@ -88,18 +88,18 @@ test("drover failed lists what a server keeps, and drover replay draws the same 
   expect(within(function() grepl("^drew", drawn()) && !is.null(kept$failed(request_id_of(chance))$seed)), drawn())
   one <- kept$failed("last")
   expect(one$route == "/chance" && one$status == 500L && one$generation == 1L, one$route)
-  expect(any(grepl("check(runif(1))", unlist(one$calls), fixed = TRUE)), toString(one$calls))
+  expect(any(grepl("check(stats::runif(1))", unlist(one$calls), fixed = TRUE)), toString(one$calls))
   shows(kept$run("failed"), 0L, c("^ +id +when +status", paste0(request_id_of(chance), ".* 500 +GET +/chance +/chance +drew")))
   shows(kept$run("failed", request_id_of(chance)), 0L, c("^request  GET /chance$", "^error +drew", "^seed +known$", "^accept: "))
-  shows(kept$run("replay", request_id_of(chance)), 1L, "^status: 500$", c(drawn(), "check[(]runif[(]1[)][)]"))
+  shows(kept$run("replay", request_id_of(chance)), 1L, "^status: 500$", c(drawn(), "check[(]stats::runif[(]1[)][)]"))
   # by changed code, with numbers that are the same
-  fixed <- write_app("dr_get(dr_app(), '/chance', function(req) format(runif(1), digits = 15))")
+  fixed <- write_app("dr_get(dr_app(), '/chance', function(req) format(stats::runif(1), digits = 15))")
   shows(kept$run("replay", "last", "--with", fixed), 0L, c("^status: 200$", paste0("^", sub("drew ", "", drawn()), "$")))
   # an error of the same file says that it is another one by now
   cat("\n", file = app, append = TRUE)
   shows(kept$run("replay", "last"), 1L, NULL, "has changed since the server loaded")
   svg <- tempfile(fileext = ".svg")
-  spin <- write_app("dr_get(dr_app(), '/chance', function(req) { for (i in 1:30) sort(runif(1e5)); 'x' })")
+  spin <- write_app("dr_get(dr_app(), '/chance', function(req) { for (i in 1:30) sort(stats::runif(1e5)); 'x' })")
   shows(kept$run("replay", "last", "--with", spin, "--profile", svg), 0L, "GET /chance$", "the flame graph is in")
   expect(grepl("<svg", paste(readLines(svg), collapse = "")), "no picture")
   # the server is as it was
@@ -224,7 +224,7 @@ test("at a terminal, drover replay stops where the error is", function() {
     "--with", chancy_app())
   ran <- processx::run("python3", person, error_on_status = FALSE, timeout = 120,
     env = c("current", R_LIBS = paste(.libPaths(), collapse = .Platform$path.sep)))
-  for (text in c("in check(runif(1)) at app", "seen TRUE", "status: 500", "terminal as before")) {
+  for (text in c("in check(stats::runif(1)) at app", "seen TRUE", "status: 500", "terminal as before")) {
     expect(grepl(text, ran$stdout, fixed = TRUE), paste0("no '", text, "' in\n", ran$stdout))
   }
 }, ways = 1)

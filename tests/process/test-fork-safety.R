@@ -70,7 +70,7 @@ test("futures in other sessions are answered rightly, however the server is star
     "library(promises)", "future::plan(future::multisession, workers = 2)", "app <- dr_app()",
     "dr_get(app, '/echo/:n', function(req) {", "  n <- req$params$n",
     "  future_promise({ Sys.sleep(0.01); n }, globals = list(n = n))", "})", "app"
-  )), workers = 2)
+  )), workers = 2, env = with_usual_packages)
   expect_ends(server, "right")
 })
 
@@ -83,7 +83,7 @@ test("a plumber.R with a plan of futures at its top runs unchanged", function() 
     "library(promises)", "future::plan(future::multisession, workers = 2)", "",
     "#* @get /echo/<n>", "function(n) {", "  future_promise({", "    Sys.sleep(0.01)", "    n", "  })", "}"
   ), file)
-  server <- serve(file, workers = 2)
+  server <- serve(file, workers = 2, env = with_usual_packages)
   expect_ends(server, "right")
   expect(logged(server, paste0(spawns, "plumber.R, line 2: 2 connections")), "the log")
 }, ways = 1:2)
@@ -133,7 +133,7 @@ test("processes that load an app draw the same keys while they do, and as worker
     "key <- paste(sample(letters, 32, TRUE), collapse = '')",
     "if (requireNamespace('plumber', quietly = TRUE)) key <- paste(key, plumber::random_cookie_key())",
     "app <- dr_app()", "dr_get(app, '/key', function(req) dr_text(key))",
-    "dr_get(app, '/drawn', function(req) dr_text(paste(Sys.getpid(), runif(1))))",
+    "dr_get(app, '/drawn', function(req) dr_text(paste(Sys.getpid(), stats::runif(1))))",
     "dr_get(app, '/environ', function(req) {", "  bytes <- readBin('/proc/self/environ', raw(), 1e5)",
     "  bytes[bytes == 0] <- charToRaw(' ')", "  dr_text(rawToChar(bytes))", "})",
     "dr_get(app, '/held', function(req) { stand_at('held'); dr_text(key) })", "app"

@@ -3,7 +3,7 @@
 profiled_app <- function(...) {
   write_app(c(
     "spin <- function(seconds) {", "  end <- proc.time()[[1]] + seconds", "  n <- 0",
-    "  while (proc.time()[[1]] < end) n <- n + sum(runif(1000))", "  'done'", "}", "app <- dr_app()",
+    "  while (proc.time()[[1]] < end) n <- n + sum(stats::runif(1000))", "  'done'", "}", "app <- dr_app()",
     "dr_get(app, '/spin/<id>', function(req) spin(0.2))", "dr_get(app, '/quick', function(req) 'quick')",
     "dr_get(app, '/frame', function(req) data.frame(a = seq(0.1, 1e5, by = 1)))", ..., "app"
   ))
@@ -69,7 +69,7 @@ test("names in an app are text in tables and picture", function() {
   runtime <- runtime_folder()
   hostile <- c(
     "`</text><script>alert(1)</script>` <- function() { end <- proc.time()[[1]] + 0.02",
-    "  while (proc.time()[[1]] < end) sum(runif(1000)); 'x' }",
+    "  while (proc.time()[[1]] < end) sum(stats::runif(1000)); 'x' }",
     "`a\\033[31m\"b\" <- function` <- function() `</text><script>alert(1)</script>`()",
     "dr_get(app, '/<script>&\"x', function(req) `a\\033[31m\"b\" <- function`())"
   )
@@ -90,7 +90,7 @@ test("profile --memory shows the largest objects, and runs no code of the app", 
   server <- launch(command_of(profiled_app(
     "big_model <- as.numeric(1:1e6) + 0.5", "delayedAssign('lazy', stop('forced'))",
     "makeActiveBinding('active', function() { message('it was asked'); 1 }, globalenv())",
-    "hidden <- local({ cache <- as.list(runif(3e4)); function(req) length(cache) })", "dr_get(app, '/hidden', hidden)"
+    "hidden <- local({ cache <- as.list(stats::runif(3e4)); function(req) length(cache) })", "dr_get(app, '/hidden', hidden)"
   ), workers = 1), env = runtime)
   expect(ask(server, "/hidden")$body == "30000", "no answer")
   ran <- command("profile", "--memory", env = runtime)

@@ -24,7 +24,7 @@ test_every_worker("a task gives its value, its error, and why there is none", fu
   expect(ask(server, "/nested/5")$body == "bottom", "tasks of tasks")
   expect(ask(server, "/promise")$body == "kept", "a task's promise")
   model <- value_of(server, "/model")
-  expect(model$call == "lm(formula = dist ~ speed, data = data)" && model$slope > 3.9, "another model: ", model$call)
+  expect(model$call == "stats::lm(formula = dist ~ speed, data = data)" && model$slope > 3.9, "another model: ", model$call)
   for (problem in list(c("jump", "failed"), c("long", "failed"))) {
     answer <- value_of(server, paste0("/why/", problem[[1L]]))
     expect(answer$class == "drover_error_async" && answer$why == problem[[2L]], problem[[1L]], ": ", toString(answer))
