@@ -83,12 +83,15 @@ check_arguments <- function(x, arg, call = sys.call(-1L)) {
   if (!is.character(x) || anyNA(x)) stop_argument(arg, "a character vector without NA", x, call)
 }
 
-# The two bounds of a pool of workers: one number for both, or c(min, max). At most 1024: each is a process.
-check_workers <- function(x, call = sys.call(-1L)) {
+# The two bounds of a pool of workers: one number for both, or c(min, max). At most 1024: each is a process. Value: the
+# same, with the number of cores for "auto".
+as_workers <- function(x, call = sys.call(-1L)) {
+  if (identical(x, "auto")) x <- .Call(C_usable_cores)
   right <- "a single integer in 1..1024, or two, c(min, max) with min <= max, or \"auto\""
   fits <- is.numeric(x) && !is.object(x) && length(x) %in% 1:2 && all(is.finite(x)) && all(x == trunc(x)) &&
     all(x >= 1 & x <= 1024) && !is.unsorted(x)
   if (!fits) stop_argument("workers", right, x, call)
+  x
 }
 
 # A year is longer than any sensible setting, and far within what the engine's clock can hold.

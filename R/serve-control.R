@@ -89,6 +89,44 @@ dr_reload <- function() {
   invisible()
 }
 
+#' Change how many workers there are
+#'
+#' Starts worker processes of the server of this session, or ends some: those first that are not busy, each once it has
+#' answered what it has. No request fails. A [dr_reload()] keeps the number. Returns at once: [dr_status()] shows who
+#' has come and gone.
+#'
+#' For a server of the program there is `drover scale 2-8`, and for one without a terminal SIGTTIN and SIGTTOU, which
+#' make it one worker more, and one fewer.
+#'
+#' @param workers How many: an integer of 1 to 1024 for always as many, two integers, `c(min, max)`, for as many as are
+#'   needed within these, or `"auto"` for as many as there are cores.
+#' @returns `NULL`, invisibly.
+#' @section Errors: `drover_error_argument` when `workers` is not as described; `drover_error_not_running` when no
+#'   server runs in this session, or one whose handlers run in the session itself (`workers = 1` of [dr_serve()]).
+#' @seealso [dr_pool()] for how long workers live.
+#' @examples
+#' dr_serve(dr_get(dr_app(), "/", function(req) "Hello"), port = 0, workers = 2, block = FALSE)
+#' dr_scale(c(1, 3))
+#' nrow(dr_status())
+#' dr_stop()
+#' @export
+dr_scale <- function(workers) {
+  call <- sys.call()
+  check_not_process(call)
+  workers <- as_workers(workers, call)
+  if (!service_running()) {
+    why <- if (!engine_running()) {
+      "no server runs in this session: see dr_serve()"
+    } else {
+      "handlers run in this session, which has no workers: serve with `workers = c(1, 1)` or more"
+    }
+    stop_drover("not_running", why, call = call)
+  }
+  problem <- .Call(C_service_scale, workers[[1L]], workers[[length(workers)]])
+  if (!is.null(problem)) stop_drover("not_running", problem, call = call)
+  invisible()
+}
+
 # With workers = 1: the app as it is now.
 reload_session <- function(call = NULL) {
   tryCatch(

@@ -55,10 +55,7 @@ check_setting <- function(name, value, call) {
     target = value <- check_log(value, name, call),
     list = ,
     lines = check_texts(value, name, null = is.na(row$Default), call = call),
-    workers = {
-      if (identical(value, "auto")) value <- .Call(C_usable_cores)
-      check_workers(value, call)
-    }
+    workers = value <- as_workers(value, call)
   )
   value
 }

@@ -125,6 +125,14 @@ SEXP drv_service_renew(SEXP source, SEXP adopt) {
   return Rf_ScalarString(drv_mkchar(error.message));
 }
 
+/* .Call: other bounds for the number of workers. NULL, or a string: what is wrong. */
+SEXP drv_service_scale(SEXP n_min, SEXP n_max) {
+  drv_error error;
+  if (!service) return Rf_mkString("no server runs");
+  if (drv_service_rescale(service, Rf_asInteger(n_min), Rf_asInteger(n_max), &error)) return R_NilValue;
+  return Rf_ScalarString(drv_mkchar(error.message));
+}
+
 /* .Call: begins the end; the event "stopped" tells of it. */
 SEXP drv_service_end(SEXP graceful_timeout) {
   if (service) drv_service_stop(service, Rf_asReal(graceful_timeout));

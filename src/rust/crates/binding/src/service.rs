@@ -195,11 +195,41 @@ pub unsafe extern "C" fn drv_service_source(
         }
         Ok(())
     });
-    if let Err(e) = &done {
+    // SAFETY: the caller's.
+    unsafe { told(done, error) }
+}
+
+/// 1, or 0 and an error.
+///
+/// # Safety
+/// `error` is valid for writing.
+unsafe fn told(done: Result<(), String>, error: *mut Error) -> i32 {
+    let is_done = i32::from(done.is_ok());
+    if let Err(e) = done {
         // SAFETY: the caller's.
-        unsafe { Error::put(error, 0, e.clone()) };
+        unsafe { Error::put(error, 0, e) };
     }
-    i32::from(done.is_ok())
+    is_done
+}
+
+/// Other bounds for the number of workers. 0, and an error, when they are wrong.
+///
+/// # Safety
+/// `running` is live; `error` is valid for writing.
+#[no_mangle]
+pub unsafe extern "C" fn drv_service_rescale(
+    running: *const RunningService,
+    n_min: i32,
+    n_max: i32,
+    error: *mut Error,
+) -> i32 {
+    let count = |n| usize::try_from(n).unwrap_or(0);
+    // SAFETY: the caller's.
+    let done = shield(Err("the engine failed".to_owned()), || unsafe {
+        (*running).service.rescale(count(n_min), count(n_max))
+    });
+    // SAFETY: the caller's.
+    unsafe { told(done, error) }
 }
 
 /// Has the log file opened again, after it was moved.

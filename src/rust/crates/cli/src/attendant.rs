@@ -2,7 +2,7 @@
 //! starts it.
 
 use crate::banner::Banner;
-use crate::control::{Ending, Inspected, Playable, Reloaded, ReplaySettings, Reply, Request, Status};
+use crate::control::{Ending, Inspected, Playable, Reloaded, ReplaySettings, Reply, Request, Rescaled, Status};
 use crate::dev::Dev;
 use crate::exit::{Code, Error};
 use crate::notify;
@@ -117,7 +117,10 @@ impl Attendant {
                 Note::Signal(Asked::Reload) => self.reload(None),
                 Note::Signal(Asked::ReopenLog) => self.service.reopen_log(),
                 Note::Signal(Asked::End) => self.end(),
+                Note::Signal(Asked::More) => self.rescale_by(1),
+                Note::Signal(Asked::Fewer) => self.rescale_by(-1),
                 Note::Command(Request::Reload, reply) => self.reload(Some(reply)),
+                Note::Command(Request::Scale { min, max }, reply) => reply.say(&self.rescale(min, max)),
                 Note::Command(Request::Status, reply) => reply.say(&self.status()),
                 Note::Command(Request::Stop { now }, reply) => {
                     reply.say(&Ending { within: if now { 0.0 } else { self.ends_within } });
@@ -232,6 +235,21 @@ impl Attendant {
         }
     }
 
+    /// Other bounds for the number of workers; what they were.
+    fn rescale(&self, min: usize, max: usize) -> Rescaled {
+        let before = self.service.scale();
+        self.service.rescale(min, max).map(|()| before)
+    }
+
+    /// By a signal: as many more, or fewer, at least and at most. One stays.
+    fn rescale_by(&self, more: isize) {
+        let (min, max) = self.service.scale();
+        let [min, max] = [min, max].map(|count| count.saturating_add_signed(more).max(1));
+        if let Err(why) = self.rescale(min, max) {
+            say(&format!("as many workers as before: {why}"));
+        }
+    }
+
     /// By a signal.
     fn end(&mut self) {
         match self.ending {
@@ -289,6 +307,7 @@ impl Attendant {
             url: self.url.clone(),
             generation: self.generation,
             age: self.began.elapsed().as_secs_f64(),
+            scale: self.service.scale(),
             snapshot: self.service.snapshot(),
         }
     }

@@ -97,6 +97,7 @@ fn carry_out(own: &Own) -> Result<(), exit::Error> {
     match own {
         Own::Status(args) => manage::status(args),
         Own::Reload(args) => manage::reload(args),
+        Own::Scale(args) => manage::scale(args),
         Own::Stop(args) => manage::stop(args),
         Own::Profile(args) => profiling::profile(args),
         Own::Failed(args) => failed::failed(args),

@@ -1,11 +1,12 @@
-//! `drover status`, `drover reload` and `drover stop`: about servers of the program that run. Neighbours: `shown` (how
-//! a server looks), `monitor` (`--watch`).
+//! `drover status`, `drover reload`, `drover scale` and `drover stop`: about servers of the program that run.
+//! Neighbours: `shown` (how a server looks), `monitor` (`--watch`).
 
-use crate::control::{find, Ending, Found, Reloaded, Request, Status, Wanted};
+use crate::control::{find, Ending, Found, Reloaded, Request, Rescaled, Status, Wanted};
 use crate::exit::{Code, Error};
 use crate::monitor;
 use crate::shown;
 use crate::terminal::print;
+use crate::values::{workers, Workers};
 use clap::Args;
 use rustix::process::geteuid;
 use std::fmt::Write as _;
@@ -27,6 +28,12 @@ Examples:
   drover reload app.R      the one that serves this file
   git pull && drover reload 8080";
 
+const EXAMPLES_OF_SCALE: &str = "\
+Examples:
+  drover scale 6           six workers, of the one server that runs
+  drover scale 2-8 8080    as many as are needed, two to eight, of the one on this port
+  drover scale auto app.R  as many as this machine has cores";
+
 const EXAMPLES_OF_STOP: &str = "\
 Examples:
   drover stop              the one server that runs, when requests in flight are answered
@@ -45,7 +52,7 @@ pub(crate) struct Which {
 
 #[derive(Clone, Debug, Default, Args)]
 pub struct Sockets {
-    /// The folder where status, reload, stop, profile, failed and replay find servers [default: drover in
+    /// The folder where status, reload, scale, stop, profile, failed and replay find servers [default: drover in
     /// XDG_RUNTIME_DIR, or /tmp/drover-UID]
     #[arg(long = "sockets", value_name = "FOLDER", env = "DROVER_SOCKETS")]
     pub(crate) folder: Option<PathBuf>,
@@ -67,6 +74,16 @@ pub struct StatusArgs {
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES_OF_RELOAD)]
 pub struct ReloadArgs {
+    #[command(flatten)]
+    which: Which,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES_OF_SCALE)]
+pub struct ScaleArgs {
+    /// How many: 4, 1-4 or auto
+    #[arg(value_parser = workers)]
+    workers: Workers,
     #[command(flatten)]
     which: Which,
 }
@@ -178,6 +195,21 @@ pub(crate) fn reload(args: &ReloadArgs) -> Result<(), Error> {
         }
         Err(why) => Err(Error::new(Code::App, format!("not reloaded, the workers from before go on: {why}"))),
     }
+}
+
+/// Has a server run another number of workers, without waiting for them.
+///
+/// # Errors
+/// Why it does not.
+pub(crate) fn scale(args: &ScaleArgs) -> Result<(), Error> {
+    let server = args.which.one()?;
+    let (min, max) = args.workers.bounds();
+    let request = Request::Scale { min, max };
+    let patience = Duration::from_secs_f64(BEYOND);
+    let (answer, _) = server.ask::<Rescaled>(request, Some(patience)).map_err(|e| gone(&server, &e))?;
+    let before = answer.map_err(|why| Error::new(Code::Usage, why))?;
+    let (now, before) = (shown::scale((min, max)), shown::scale(before));
+    print(&format!("scaled {}: {now} instead of {before}\n", shown::name(&server.status)))
 }
 
 /// Ends a server, and waits for its end.

@@ -11,7 +11,7 @@ use crate::given::Given;
 use crate::help::{AFTER_HELP, DEV_EXAMPLES, NEW_EXAMPLES, UNITS};
 use crate::install::{CompletionsArgs, InstallArgs};
 use crate::invocation::{AppArgs, DevArgs, Invocation};
-use crate::manage::{ReloadArgs, StatusArgs, StopArgs};
+use crate::manage::{ReloadArgs, ScaleArgs, StatusArgs, StopArgs};
 use crate::mcp::{self, McpArgs};
 use crate::openapi::OpenApiArgs;
 use crate::password::PasswordArgs;
@@ -69,6 +69,11 @@ enum What {
     Status(StatusArgs),
     /// Reload a server's app, and wait until it serves
     Reload(ReloadArgs),
+    /// Change how many workers a server has
+    ///
+    /// Starts workers, or ends some once they have answered what they have. No request fails, and a reload keeps the
+    /// number. A server that is started again has what its settings say.
+    Scale(ScaleArgs),
     /// Stop a server, and wait until it has stopped
     Stop(StopArgs),
     /// Show where a running server spends its time, or what its memory holds
@@ -227,6 +232,7 @@ pub enum Asked {
 pub enum Own {
     Status(StatusArgs),
     Reload(ReloadArgs),
+    Scale(ScaleArgs),
     Stop(StopArgs),
     Profile(ProfileArgs),
     Failed(FailedArgs),
@@ -281,6 +287,7 @@ fn read_with(
         },
         What::Status(args) => return Ok(Asked::Own(Own::Status(args))),
         What::Reload(args) => return Ok(Asked::Own(Own::Reload(args))),
+        What::Scale(args) => return Ok(Asked::Own(Own::Scale(args))),
         What::Stop(args) => return Ok(Asked::Own(Own::Stop(args))),
         What::Profile(args) => return Ok(Asked::Own(Own::Profile(args))),
         What::Failed(args) => return Ok(Asked::Own(Own::Failed(args))),

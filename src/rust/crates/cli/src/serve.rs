@@ -81,7 +81,9 @@ pub fn serve(options: &Invocation, dev: Option<Dev>) -> Result<Ended, Error> {
             .is_none()
             .then(|| Listener::open(sockets, move |request, reply| asked.send(Note::Command(request, reply)).is_ok()));
         if let Some(Err(e)) = &listening {
-            say(&format!("drover status, reload, stop, profile, failed and replay will not find this server: {e}"));
+            say(&format!(
+                "drover status, reload, scale, stop, profile, failed and replay will not find this server: {e}"
+            ));
         }
         if let (Some(dev), Some(args)) = (&dev, &options.dev) {
             let changed = notes.clone();

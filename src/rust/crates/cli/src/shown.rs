@@ -19,6 +19,16 @@ pub(crate) fn name(status: &Status) -> String {
     format!("{} ({}, process {}{user})", plain(url), plain(&status.file), status.pid)
 }
 
+/// `4 workers`, or `2 to 8 workers`
+pub(crate) fn scale((min, max): (usize, usize)) -> String {
+    let most = count(max as u64, "worker");
+    if min == max {
+        most
+    } else {
+        format!("{min} to {most}")
+    }
+}
+
 /// A server as it is.
 pub(crate) fn server(status: &Status) -> String {
     let snapshot = &status.snapshot;
@@ -28,7 +38,7 @@ pub(crate) fn server(status: &Status) -> String {
     let _ = writeln!(
         text,
         "{}, {} answered by these workers, {errors} of them with errors, {} waiting, {}",
-        count(snapshot.workers.len() as u64, "worker"),
+        scaled(status),
         count(requests, "request"),
         snapshot.waiting,
         count(snapshot.connections as u64, "open connection"),
@@ -74,6 +84,16 @@ pub(crate) fn server_since(status: &Status, before: Option<(&Status, f64)>) -> S
         }
     }
     text + &errors(&snapshot.errors)
+}
+
+/// `4 workers`, and of how many where that may change: `4 workers of 2 to 8`
+fn scaled(Status { snapshot, scale: (min, max), .. }: &Status) -> String {
+    let text = count(snapshot.workers.len() as u64, "worker");
+    if min == max {
+        text
+    } else {
+        format!("{text} of {min} to {max}")
+    }
 }
 
 fn head(status: &Status) -> String {
@@ -267,6 +287,7 @@ mod tests {
             file: "a\u{1b}[2J.R".into(),
             url: None,
             generation: 1,
+            scale: (2, 2),
             age: 1.0,
             snapshot: Snapshot { workers: vec![worker], errors: vec![error], ..Snapshot::default() },
         };
@@ -286,6 +307,7 @@ mod tests {
             file: "app.R".into(),
             url: None,
             generation: 1,
+            scale: (2, 2),
             age: 1.0,
             snapshot: Snapshot::default(),
         };

@@ -1,6 +1,7 @@
 //! What signals say to the program: `docs/processes-and-signals.md` has the table. Neighbour: `serve`, which acts on
 //! it.
 
+use rustix::process::Signal;
 use std::fs::File;
 use std::io;
 use tokio::signal::unix::{signal, SignalKind};
@@ -14,6 +15,10 @@ pub enum Asked {
     Reload,
     /// SIGUSR1: log files are opened again
     ReopenLog,
+    /// SIGTTIN: one worker more
+    More,
+    /// SIGTTOU: one worker fewer
+    Fewer,
 }
 
 /// Has `notify` called for each signal from now on, by tasks of this runtime, until it answers `false`. SIGHUP stays
@@ -32,6 +37,11 @@ pub fn listen(notify: impl Fn(Asked) -> bool + Clone + Send + 'static) -> io::Re
         handled.push((SignalKind::hangup(), hang_up));
     }
     let had_terminal = has_terminal();
+    if !had_terminal {
+        // of a terminal these are orders to stop for as long as another process has it
+        handled.push((SignalKind::from_raw(Signal::TTIN.as_raw()), |_| Asked::More));
+        handled.push((SignalKind::from_raw(Signal::TTOU.as_raw()), |_| Asked::Fewer));
+    }
     for (kind, asked) in handled {
         let mut signals = signal(kind)?;
         let notify = notify.clone();

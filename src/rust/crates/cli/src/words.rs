@@ -4,12 +4,13 @@
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "serve",
     "dev",
     "mcp",
     "status",
     "reload",
+    "scale",
     "stop",
     "profile",
     "failed",

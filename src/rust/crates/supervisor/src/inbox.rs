@@ -19,6 +19,8 @@ pub enum Command {
     Reload(Source),
     /// here is a zygote for the present generation
     Adopt(Source),
+    /// at least and at most this many workers from now on
+    Scale(usize, usize),
     /// have the worker with this process id look at itself
     Inspect(i32, Inspection, Asker),
     /// shut down gracefully, within this many seconds; `None` for `graceful_timeout` of the options

@@ -53,6 +53,15 @@ impl Default for PoolOptions {
 }
 
 impl PoolOptions {
+    /// The same, with other bounds of how many workers there are.
+    ///
+    /// # Errors
+    /// As for [`PoolOptions::check`].
+    pub(crate) fn scaled(&self, n_min: usize, n_max: usize) -> Result<Self, String> {
+        let scaled = PoolOptions { n_min, n_max, ..self.clone() };
+        scaled.check().map(|()| scaled)
+    }
+
     /// Whether they make sense together.
     ///
     /// # Errors

@@ -46,6 +46,15 @@ impl Recycling {
         self.size.target()
     }
 
+    /// Other bounds for the number of workers.
+    pub fn resize(&mut self, n_min: usize, n_max: usize, now: Instant) {
+        if !self.size.can_shrink() {
+            // the clock for unused workers stood still
+            self.unused_due = now + self.check_unused;
+        }
+        self.size.resize(n_min, n_max);
+    }
+
     /// A new generation starts with as many workers as the one before has in use.
     pub fn for_takeover(&self, serving: usize) -> usize {
         self.size.for_takeover(serving)

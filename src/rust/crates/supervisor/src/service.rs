@@ -31,6 +31,8 @@ pub struct Service {
     gauge: Gauge,
     commander: Arc<dyn Commands>,
     logs: Vec<Log>,
+    /// as they were last set; the supervisor has them, too
+    options: Mutex<PoolOptions>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -81,7 +83,7 @@ impl Service {
         let last_words = outlet.clone();
         let inbox = Inbox::new(&server, inbox, alarm.clone())?;
         let reports = Reports::new(&server, board.clone(), outlet);
-        let supervisor = Supervisor::new(server, options, variables, inbox, reports);
+        let supervisor = Supervisor::new(server, options.clone(), variables, inbox, reports);
         // processes that are started ask the system to be killed with the thread that starts them: it lasts as long as
         // they
         let thread = std::thread::Builder::new().name("drover-supervisor".into()).spawn(move || {
@@ -103,6 +105,7 @@ impl Service {
             gauge,
             commander,
             logs,
+            options: Mutex::new(options),
             thread: Some(thread),
         })
     }
@@ -152,6 +155,25 @@ impl Service {
     /// last counts.
     pub fn reload(&self, source: Source) {
         self.command(Command::Reload(source));
+    }
+
+    /// How many workers there are at least and at most.
+    pub fn scale(&self) -> (usize, usize) {
+        let options = self.options.lock().unwrap_or_else(|e| e.into_inner());
+        (options.n_min, options.n_max)
+    }
+
+    /// The same, other bounds from now on, for this generation and those to come. Returns at once: workers start, or
+    /// end when they have answered what they have.
+    ///
+    /// # Errors
+    /// A text that names what is wrong with the bounds. Nothing changes then.
+    pub fn rescale(&self, n_min: usize, n_max: usize) -> Result<(), String> {
+        let mut options = self.options.lock().unwrap_or_else(|e| e.into_inner());
+        *options = options.scaled(n_min, n_max)?;
+        // with the options held: of two calls the supervisor hears in the order in which they were made
+        self.command(Command::Scale(n_min, n_max));
+        Ok(())
     }
 
     /// Gives the present generation a new zygote, after [`Event::ZygoteLost`].

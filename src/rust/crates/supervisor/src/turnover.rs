@@ -52,6 +52,34 @@ impl Supervisor {
         }
     }
 
+    /// Other bounds for the number of workers.
+    pub(crate) fn scale(&mut self, n_min: usize, n_max: usize, now: Instant) {
+        let before = (self.options.n_min, self.options.n_max);
+        (self.options.n_min, self.options.n_max) = (n_min, n_max);
+        self.recycling.resize(n_min, n_max, now);
+        let shown = |(min, max)| if min == max { format!("{min}") } else { format!("{min}-{max}") };
+        self.reports.info(&format!("workers={}, it was {}", shown((n_min, n_max)), shown(before)));
+    }
+
+    /// Retires workers that are more than there should be, since fewer were asked for: those whose end costs least.
+    pub(crate) fn reduce(&mut self) {
+        let serving = self.staff_of_current().filter(|(_, worker)| worker.phase == Phase::Serving);
+        let cost = |(id, worker): (u32, &WorkerHandle)| {
+            let has_clients = worker.pid.is_some_and(|pid| self.server.has_websockets_of(pid));
+            let in_flight = worker.stats.in_flight.load(Ordering::Relaxed);
+            (worker.timers, has_clients, in_flight, worker.stats.last_used_ms.load(Ordering::Relaxed), id)
+        };
+        let mut serving: Vec<_> = serving.map(cost).collect();
+        let surplus = serving.len().saturating_sub(self.recycling.target());
+        serving.sort_unstable();
+        for &(.., id) in &serving[..surplus] {
+            if let Some(worker) = self.staff.get(id) {
+                self.reports.info(&format!("{} is retired: there are to be fewer", worker.name()));
+            }
+            self.retire(id);
+        }
+    }
+
     /// Gives a worker no more requests; it is told to end when it has none left.
     fn retire(&mut self, id: u32) {
         self.recycling.forget(id);

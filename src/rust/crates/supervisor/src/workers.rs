@@ -32,6 +32,7 @@ impl Supervisor {
             return self.server.pool().set_growable(false);
         }
         self.relieve();
+        self.reduce();
         for number in self.generations.numbers() {
             let Some(generation) = self.generations.get(number) else { continue };
             let wanted = match generation.stage {

@@ -136,6 +136,7 @@ mod tests {
             file: file.display().to_string(),
             url: Some(url.to_owned()),
             generation: 1,
+            scale: (2, 2),
             age: 0.0,
             snapshot: Default::default(),
         }

@@ -1,6 +1,6 @@
-//! How the commands `status`, `reload`, `stop`, `profile`, `failed` and `replay` reach a server of the program that
-//! runs: a socket for each, in a folder that belongs to the user. If nothing listens on a socket, its server has ended
-//! or was killed.
+//! How the commands `status`, `reload`, `scale`, `stop`, `profile`, `failed` and `replay` reach a server of the program
+//! that runs: a socket for each, in a folder that belongs to the user. If nothing listens on a socket, its server has
+//! ended or was killed.
 //!
 //! One line asks and one line of JSON answers. In reading order: `place` (the folder), `listener` (the server's side),
 //! `client` (the commands' side). What a server says, `serve` knows.
@@ -24,6 +24,8 @@ pub(crate) enum Request {
     Status,
     /// to load its app anew: a [`Reloaded`] when that has happened
     Reload,
+    /// to have at least and at most this many workers: a [`Rescaled`]
+    Scale { min: usize, max: usize },
     /// to end as SIGTERM ends it, or at once: an [`Ending`]; then the connection stays open until the process has ended
     Stop { now: bool },
     /// to have a worker, by its process id, look at itself: an [`Inspected`] when it has
@@ -52,6 +54,7 @@ impl Request {
                 format!("objects {worker} {millis}").into()
             }
             Request::Playable { id } => format!("failed {id:016x}").into(),
+            Request::Scale { min, max } => format!("scale {min} {max}").into(),
             _ => Request::ALL.iter().find(|(request, _)| *request == self).map_or("", |(_, word)| word).into(),
         }
     }
@@ -66,6 +69,7 @@ impl Request {
         }
         let numbers = numbers.split(' ').map(|number| number.parse().ok()).collect::<Option<Vec<u32>>>()?;
         let (worker, what) = match (word, &numbers[..]) {
+            ("scale", &[min, max]) => return Some(Request::Scale { min: min as usize, max: max as usize }),
             ("stacks", &[worker, millis, interval_us]) => (worker, Inspection::Stacks { millis, interval_us }),
             ("objects", &[worker, millis]) => (worker, Inspection::Objects { millis }),
             _ => return None,
@@ -90,6 +94,8 @@ pub(crate) struct Status {
     pub(crate) url: Option<String>,
     /// loadings of the app that came to serve
     pub(crate) generation: u32,
+    /// how many workers it has at least and at most
+    pub(crate) scale: (usize, usize),
     /// seconds since it was started
     pub(crate) age: f64,
     /// the rest, as the dashboard has it
@@ -99,6 +105,9 @@ pub(crate) struct Status {
 
 /// The app was loaded anew; or the text says why it was not.
 pub(crate) type Reloaded = Result<u32, String>;
+
+/// How many workers there were at least and at most before; or the text says why that has not changed.
+pub(crate) type Rescaled = Result<(usize, usize), String>;
 
 /// The report of the worker, or why there is none.
 pub(crate) type Inspected = Result<String, String>;
@@ -146,7 +155,9 @@ mod tests {
         let what = [Inspection::Stacks { millis: 10_000, interval_us: 5 }, Inspection::Objects { millis: u32::MAX }];
         let inspections = what.map(|what| Request::Inspect { worker: 4711, what });
         let failed = [0, u64::MAX].map(|id| Request::Playable { id });
-        for request in Request::ALL.map(|(request, _)| request).into_iter().chain(inspections).chain(failed) {
+        let scale = [Request::Scale { min: 2, max: 1024 }];
+        let others = inspections.into_iter().chain(failed).chain(scale);
+        for request in Request::ALL.map(|(request, _)| request).into_iter().chain(others) {
             assert_eq!(Request::read(&request.words()), Some(request));
         }
         for line in [
@@ -158,6 +169,8 @@ mod tests {
             "objects 1 2 3",
             "failed x",
             "objects 3000000000 1",
+            "scale 1",
+            "scale -1 2",
         ] {
             assert_eq!(Request::read(line), None, "{line}");
         }

@@ -30,6 +30,12 @@ impl PoolSize {
         self.target
     }
 
+    /// Other bounds from now on.
+    pub fn resize(&mut self, n_min: usize, n_max: usize) {
+        (self.n_min, self.n_max) = (n_min, n_max);
+        self.set(self.target);
+    }
+
     /// A new generation starts with as many workers as the one before has in use.
     pub fn for_takeover(&self, serving: usize) -> usize {
         serving.clamp(self.n_min, self.n_max)
@@ -117,6 +123,22 @@ mod tests {
         let mut size = PoolSize::new(3, 5);
         assert!(size.shrink(1, vec![unused(1, 900)], MAX_AGE).is_empty());
         assert_eq!(size.target(), 3);
+    }
+
+    #[test]
+    fn other_bounds_move_the_target_no_further_than_they_must() {
+        let mut size = PoolSize::new(1, 4);
+        size.set(3);
+        let mut resized = |n_min, n_max| {
+            size.resize(n_min, n_max);
+            (size.target(), size.can_shrink())
+        };
+        assert_eq!(resized(2, 8), (3, true));
+        assert_eq!(resized(6, 6), (6, false));
+        assert_eq!(resized(1, 6), (6, true));
+        assert_eq!(resized(1, 2), (2, true));
+        size.grow(9, 2, 0);
+        assert_eq!(size.target(), 2);
     }
 
     #[test]
