@@ -14,7 +14,7 @@ test_that("a handler sees all parts of a request", {
       body = dr_body(req), bytes = length(dr_body(req, "raw")),
       classed = inherits(req, "dr_request"), encoding = Encoding(dr_query(req, "q"))
     )))
-    dr_get(app, "/print", function(req) paste(c(format(req), capture.output(print(req))), collapse = "\n"))
+    dr_get(app, "/print", function(req) paste(c(format(req), utils::capture.output(print(req))), collapse = "\n"))
     dr_get(app, "/none", function(req) list(
       params = length(req$params), named = !is.null(names(req$params)), query = length(req$query),
       named_query = !is.null(names(req$query)), body = identical(req$body, ""), raw = identical(req$raw, raw()),

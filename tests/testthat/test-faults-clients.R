@@ -8,7 +8,7 @@ test_that("clients that leave in the middle cost neither descriptors, memory nor
     dr_get(app, "/", function(req) "ok")
     dr_get(app, "/big", function(req) raw(1e6))
     # some milliseconds
-    dr_get(app, "/slow", function(req) length(sort(runif(2e4))))
+    dr_get(app, "/slow", function(req) length(sort(stats::runif(2e4))))
     dr_post(app, "/body", function(req) as.character(length(req$raw)))
     dr_get(app, "/promise", function(req) {
       promises::promise(function(resolve, reject) later::later(function() resolve("kept"), 0.05))

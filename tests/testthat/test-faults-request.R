@@ -52,7 +52,7 @@ server <- local_server({
       print(req)
       utils::str(req)
       format(req)
-      capture.output(print.default(req))
+      utils::capture.output(print.default(req))
     },
     evaluate = function(req) evalq({
       path

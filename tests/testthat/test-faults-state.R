@@ -9,7 +9,7 @@ server <- local_server({
     list(
       cwd = getwd(), collate = Sys.getlocale("LC_COLLATE"), numeric = Sys.getlocale("LC_NUMERIC"),
       warn = getOption("warn"), expressions = getOption("expressions"), error = is.null(getOption("error")),
-      sink = sink.number(), message_sink = sink.number(type = "message"), devices = length(dev.list()),
+      sink = sink.number(), message_sink = sink.number(type = "message"), devices = length(grDevices::dev.list()),
       comma = sprintf("%.1f", 1.5), deep = f(300)
     )
   })
@@ -26,7 +26,7 @@ server <- local_server({
       connection <- file(file.path(folder, "messages"), "w")
       sink(connection, type = "message")
     },
-    pdf = function() pdf(file.path(folder, "plot.pdf")),
+    pdf = function() grDevices::pdf(file.path(folder, "plot.pdf")),
     removed_directory = function() {
       gone <- tempfile("gone")
       dir.create(gone)

@@ -3,7 +3,7 @@
 
 server <- local_server({
   app <- dr_app()
-  methods::setClass("S4Point", representation(x = "numeric"))
+  methods::setClass("S4Point", methods::representation(x = "numeric"))
   Account <- methods::setRefClass("Account", fields = list(n = "numeric"))
   closure <- function(x) "secret_source"
   bytes <- rawToChar(as.raw(c(0x61, 0xff)))

@@ -67,7 +67,7 @@ test_that("what a client names reaches a handler through $, in every kind of fie
       part = is.null(req$query$lon), host = nzchar(req$headers$host), twice = req$headers[["x-twice"]],
       upper = is.null(req$headers$Host), cookie = req$cookies$sid, form = req$form$title,
       vector = unname(req$query["q"]), all = as.list(req)$form$title, names = "json" %in% names(req),
-      shown = any(grepl("title", capture.output(str(req))))
+      shown = any(grepl("title", utils::capture.output(utils::str(req))))
     ))
     dr_post(app, "/broken", function(req) list(fields = length(as.list(req)), json = is.null(as.list(req)$json)))
     dr_get(app, "/query", function(req) req$query)

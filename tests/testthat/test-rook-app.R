@@ -84,8 +84,8 @@ test_that("a function of url, query, body and headers is called as by Rserve", {
       switch(url,
         "/html" = list("<p>"), "/typed" = list(as.raw(65:67), "a/b", c("X-A: 1", "X-B: two: 3"), 201L),
         "/file" = list(file = Sys.getenv("THE_FILE"), "text/plain"), "/wrong" = "a secret",
-        list(paste(capture.output({
-          str(url); str(query); str(body); cat(rawToChar(headers))
+        list(paste(utils::capture.output({
+          utils::str(url); utils::str(query); utils::str(body); cat(rawToChar(headers))
         }), collapse = "\n"), "text/plain")
       )
     })
