@@ -43,6 +43,10 @@
 #'   refused all the same.
 #' @param routes Paths below which it holds: a character vector, such as `"/admin"`, with placeholders as in [dr_get()];
 #'   `NULL` for all paths of the app.
+#' @param scopes What users may do: a list with their names, a character vector for each, such as
+#'   `list(ada = c("read", "write"))`, or `NULL`. Handlers read them in `req$auth$scopes`.
+#' @param scope Scopes that are needed, all of them: a character vector, or `NULL`. Right credentials without them get
+#'   403.
 #' @param max_failures How many wrong passwords one address may send within a minute: a single integer in 1..100000000,
 #'   or `Inf` for any number.
 #' @returns `app`, invisibly; it is changed in place.
@@ -55,7 +59,7 @@
 #' dr_auth_basic(app, c(ada = dr_password_hash("correct horse")), routes = "/admin")
 #' @export
 dr_auth_basic <- function(app, users = NULL, file = NULL, realm = "restricted", optional = FALSE, routes = NULL,
-                          max_failures = 10) {
+                          max_failures = 10, scopes = NULL, scope = NULL) {
   check_registrar(app)
   call <- sys.call()
   right <- "hashes of passwords, as dr_password_hash() makes them, by names without \":\""
@@ -66,6 +70,6 @@ dr_auth_basic <- function(app, users = NULL, file = NULL, realm = "restricted", 
   is_bounded <- !identical(max_failures, Inf)
   if (is_bounded) check_count(max_failures, "max_failures", max = 1e8, call = call, or = ", or Inf")
   bound <- if (is_bounded) list(max_failures = max_failures)
-  by <- c(list(users = users), if (!is.null(file)) list(file = file), bound)
-  add_auth(app, list(basic = by), realm, optional, routes, call)
+  by <- c(list(users = users), if (!is.null(file)) list(file = file), scopes_of(scopes, call), bound)
+  add_auth(app, list(basic = by), realm, optional, routes, call, check_scopes(scope, call))
 }

@@ -72,11 +72,11 @@ dr_auth_jwt <- function(app, algorithms, issuer, audience, file = NULL, env = NU
     algorithms = algorithms, files = files, issuers = check_claim_texts(issuer, "issuer", call),
     audiences = check_claim_texts(audience, "audience", call),
     required = if (length(required)) check_claim_texts(required, "required", call) else list(),
-    scopes = check_scopes(scope, call), leeway = leeway
+    leeway = leeway
   )
   secret <- if (!is.null(secret)) list(secret = enc2utf8(secret[[1L]]))
   by <- c(by, secret, if (!is.null(jwks)) list(jwks = jwks))
-  add_auth(app, list(jwt = by), realm, optional, routes, call)
+  add_auth(app, list(jwt = by), realm, optional, routes, call, check_scopes(scope, call))
 }
 
 jwt_algorithms <- c(
@@ -113,19 +113,4 @@ check_address <- function(x, arg, call, or = "") {
   if (is_string(x) && grepl(paste0("^https://[^/?#@ ]+([/?]|$)|", this_machine), x)) return(invisible())
   right <- paste0(or, "an address that begins with \"https://\", or \"http://\" and a host of this machine")
   stop_argument(arg, right, x, call)
-}
-
-check_scopes <- function(scope, call) {
-  scopes <- check_claim_texts(scope, "scope", call)
-  if (any(grepl("[^!#-[^-~]|\\]", unlist(scopes)))) {
-    stop_argument("scope", "NULL or scopes without spaces, quotes or backslashes: a character vector", scope, call)
-  }
-  scopes
-}
-
-check_claim_texts <- function(x, arg, call) {
-  if (is.null(x)) return(list())
-  right <- "NULL or one or more strings: a character vector"
-  if (!length(x)) stop_argument(arg, right, x, call)
-  check_strings(x, arg, right, nzchar, call)
 }

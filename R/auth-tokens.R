@@ -16,6 +16,8 @@
 #' @param file A file of them, or `NULL`: `name:secret` or `name:sha256:hash` in each line; `#` begins a comment.
 #' @param env Names of environment variables with the secrets: a character vector with the names of their holders, or
 #'   `NULL`.
+#' @param scopes What those that have them may do: a list with the names of holders, a character vector for each, such
+#'   as `list(ci = c("read", "write"))`, or `NULL`. Handlers read them in `req$auth$scopes`.
 #' @param header The name of the header field: a single string.
 #' @inherit dr_auth_basic return
 #' @inheritSection dr_auth_basic Several ways
@@ -27,27 +29,29 @@
 #' dr_post(app, "/builds", function(req) list(by = req$auth$user))
 #' dr_auth_bearer(app, c(ci = "d54f1a8f3c0e4c7b9a0d"), routes = "/builds")
 #' hash <- "sha256:fcf730b6d95236ecd3c9fc2d92d7b6b2bb061514961aec041d6c7a7192f592e4"
-#' dr_auth_key(app, c(partner = hash), routes = "/partners")
+#' dr_auth_key(app, c(partner = hash), routes = "/partners", scopes = list(partner = "read"), scope = "read")
 #' @export
 dr_auth_bearer <- function(app, tokens = NULL, file = NULL, env = NULL, realm = "api", optional = FALSE,
-                           routes = NULL) {
+                           routes = NULL, scopes = NULL, scope = NULL) {
   check_registrar(app)
-  by <- check_tokens(tokens, "tokens", file, env, sys.call())
-  add_auth(app, list(bearer = by), realm, optional, routes, sys.call())
+  call <- sys.call()
+  by <- c(check_tokens(tokens, "tokens", file, env, call), scopes_of(scopes, call))
+  add_auth(app, list(bearer = by), realm, optional, routes, call, check_scopes(scope, call))
 }
 
 #' @rdname dr_auth_bearer
 #' @export
 dr_auth_key <- function(app, keys = NULL, file = NULL, env = NULL, header = "X-Api-Key", realm = "api",
-                        optional = FALSE, routes = NULL) {
+                        optional = FALSE, routes = NULL, scopes = NULL, scope = NULL) {
   check_registrar(app)
   call <- sys.call()
   taken <- c("authorization", "cookie", "host")
   if (!is_string(header) || !is_token(header) || tolower(header) %in% taken) {
     stop_argument("header", "the name of a header field of its own, such as \"X-Api-Key\"", header, call)
   }
-  by <- list(header = tolower(header), keys = check_tokens(keys, "keys", file, env, call))
-  add_auth(app, list(key = by), realm, optional, routes, call)
+  keys <- c(check_tokens(keys, "keys", file, env, call), scopes_of(scopes, call))
+  by <- list(header = tolower(header), keys = keys)
+  add_auth(app, list(key = by), realm, optional, routes, call, check_scopes(scope, call))
 }
 
 check_tokens <- function(tokens, arg, file, env, call) {

@@ -2,10 +2,10 @@
 # auth-oidc.R. Neighbours: policy.R; the engine's src/rust/crates/engine/src/edge/auth, which checks credentials.
 
 # Registers one. `by`: a named list with one element, as the engine reads it, or a function as that of add_policy().
-add_auth <- function(app, by, realm, optional, routes, call) {
+add_auth <- function(app, by, realm, optional, routes, call, scope = list()) {
   check_realm(realm, call)
   check_flag(optional, "optional", call = call)
-  rule <- function(by) list(auth = list(realm = realm, optional = optional, by = by))
+  rule <- function(by) list(auth = list(realm = realm, optional = optional, scope = scope, by = by))
   add_policy(app, if (is.function(by)) function(prefix) rule(by(prefix)) else rule(by), routes, call)
 }
 
@@ -32,6 +32,31 @@ check_named <- function(x, arg, right, fits, call) {
     stop_drover("argument", problem, call = call, argument = arg)
   }
   unname(Map(function(name, value) list(name = name, value = value), enc2utf8(names(x)), enc2utf8(unname(x))))
+}
+
+# What those with these names may do, as the engine reads it: list(scopes = ), or NULL.
+scopes_of <- function(scopes, call) {
+  if (is.null(scopes)) return(NULL)
+  right <- "NULL or a named list: the scopes of each user, token or key, such as list(ci = c(\"read\", \"write\"))"
+  has_names <- is.vector(scopes) && length(scopes) && !is.null(names(scopes)) && !anyDuplicated(names(scopes)) &&
+    all(nzchar(names(scopes)) & !is.na(names(scopes)))
+  if (!has_names) stop_argument("scopes", right, scopes, call)
+  list(scopes = lapply(as.list(scopes), function(scope) check_scopes(unlist(scope), call, "scopes")))
+}
+
+check_scopes <- function(scope, call, arg = "scope") {
+  scopes <- check_claim_texts(scope, arg, call)
+  if (any(grepl("[^!#-[^-~]|\\]", unlist(scopes)))) {
+    stop_argument(arg, "NULL or scopes without spaces, quotes or backslashes: a character vector", scope, call)
+  }
+  scopes
+}
+
+check_claim_texts <- function(x, arg, call) {
+  if (is.null(x)) return(list())
+  right <- "NULL or one or more strings: a character vector"
+  if (!length(x)) stop_argument(arg, right, x, call)
+  check_strings(x, arg, right, nzchar, call)
 }
 
 # What is in environment variables, which are named as in a shell, by the names of `x`. They are read here: whoever runs

@@ -26,7 +26,7 @@ guards_of <- function(policies, operations) {
     open <- open & !here
     security[here] <- list(auth_alternatives(auth[group], schemes$names[group]))
     add(here, "Unauthorized")
-    if (any(vapply(auth[group], function(policy) length(policy$rule$auth$by$jwt$scopes) > 0L, NA))) {
+    if (any(vapply(auth[group], function(policy) length(policy$rule$auth$scope) > 0L, NA))) {
       add(here, "Forbidden")
     }
     if (any(vapply(auth[group], function(policy) !is.null(policy$rule$auth$by$basic$max_failures), NA))) {
@@ -52,7 +52,7 @@ auth_groups <- function(auth) {
 
 auth_alternatives <- function(policies, names) {
   ways <- unique(Map(function(policy, name) {
-    one_named(name, as.list(unlist(policy$rule$auth$by$jwt$scopes)))
+    one_named(name, as.list(unlist(policy$rule$auth$scope)))
   }, policies, names))
   if (any(vapply(policies, function(policy) isTRUE(policy$rule$auth$optional), NA))) ways <- c(ways, list(no_members))
   unname(ways)

@@ -29,7 +29,8 @@ auth_app <- function(folder, version = "1", max_failures = 10) {
     "dr_ws(app, '/basic/ws', function(conn, msg) NULL, on_connect = told)",
     sprintf("dr_auth_basic(app, file = %s, routes = '/basic', max_failures = %s)", file("users"), max_failures),
     sprintf("dr_auth_bearer(app, file = %s, routes = '/bearer')", file("tokens")),
-    "dr_auth_key(app, c(partner = 'key-of-the-partner-0123'), routes = '/key')",
+    "partners <- c(partner = 'key-of-the-partner-0123', other = 'key-of-the-other-4567')",
+    "dr_auth_key(app, partners, routes = '/key', scopes = list(partner = c('read', 'all')), scope = 'all')",
     "dr_auth_key(app, c(partner = 'key-of-the-partner-0123'), routes = '/free', optional = TRUE)",
     "dr_auth_jwt(app, 'HS256', issuer = 'me', audience = 'app', scope = 'read', routes = '/jwt',",
     sprintf("  file = %s)", file("jwt")),
@@ -98,6 +99,12 @@ test_every_worker("only those who may get to a handler, which reads who it is", 
       expect(passed$status == "200" && said$scheme == scheme && said$user == case[[4L]], scheme, ": ", passed$body)
     }
   }
+  expect(identical(json(passed$body)$scopes, "read"), "scopes of a token: ", passed$body)
+  passed <- ask(server, "/app/key/who", "-H", "X-Api-Key: key-of-the-partner-0123")
+  expect(identical(json(passed$body)$scopes, c("read", "all")), "scopes of a key: ", passed$body)
+  unlink(ran)
+  refused <- ask(server, "/app/key/who", "-H", "X-Api-Key: key-of-the-other-4567")
+  expect(refused$status == "403" && !file.exists(ran), "without the scope: ", refused$status)
   claims <- json(ask(server, "/app/jwt/who", bearer(hs256(right_claims)))$body)$claims
   expect(identical(claims$n, 1:2) && claims$sub == "ann", "claims: ", claims)
   nobody <- ask(server, "/app/free/who")

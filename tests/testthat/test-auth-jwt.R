@@ -11,9 +11,10 @@ test_that("what is registered is what the engine is given", {
   )
   expect_identical(jwt_of(app), list(
     algorithms = list("RS256", "ES256"), files = list(normalizePath(file)), issuers = list("me"),
-    audiences = list("a", "b"), required = list("exp", "sub"), scopes = list("read"), leeway = 60,
+    audiences = list("a", "b"), required = list("exp", "sub"), leeway = 60,
     secret = "a secret"
   ))
+  expect_identical(drover:::compile_app(app)$policies[[1L]]$rule$auth$scope, list("read"))
   app <- dr_auth_jwt(dr_app(), "RS256", NULL, NULL, jwks = "https://example.org/keys", refresh = "5m", ca = file)
   expect_identical(jwt_of(app)$jwks, list(url = "https://example.org/keys", refresh = 300, ca = normalizePath(file)))
   app <- dr_auth_jwt(dr_app(), "HS256", NULL, NULL, file, required = character())

@@ -17,6 +17,27 @@ test_that("apps keep hashes of secrets, and names of files", {
   expect_identical(by_of(app)$key, list(header = "x-key", keys = keys))
 })
 
+test_that("scopes are those of names, and a path asks for some", {
+  scopes <- list(a = c("read", "write"), b = "read")
+  key <- c(a = strrep("a", 16), b = strrep("b", 16))
+  expect_scopes <- function(app, of) {
+    auth <- drover:::compile_app(app)$policies[[1L]]$rule$auth
+    expect_identical(auth$scope, list("write"))
+    expect_identical(of(auth$by), list(a = list("read", "write"), b = list("read")))
+  }
+  expect_scopes(dr_auth_bearer(dr_app(), key, scopes = scopes, scope = "write"), function(by) by$bearer$scopes)
+  expect_scopes(dr_auth_key(dr_app(), key, scopes = scopes, scope = "write"), function(by) by$key$keys$scopes)
+  users <- c(a = dr_password_hash("secret"))
+  expect_scopes(dr_auth_basic(dr_app(), users, scopes = scopes, scope = "write"), function(by) by$basic$scopes)
+  for (wrong in list(list("read"), list(), "read", 7, list(a = "x", a = "y"), list(a = "x", "y"))) {
+    expect_argument_error(dr_auth_key(dr_app(), key, scopes = wrong), "`scopes` must be NULL or a named list")
+  }
+  for (wrong in list(list(a = "two words"), list(a = ""), list(a = 7))) {
+    expect_argument_error(dr_auth_key(dr_app(), key, scopes = wrong), "`scopes` must be NULL or ")
+  }
+  expect_argument_error(dr_auth_key(dr_app(), key, scope = "two words"), "`scope` must be NULL or scopes without")
+})
+
 test_that("wrong secrets are refused, and not shown", {
   app <- dr_app()
   for (wrong in list("0123456789abcdef", c(a = "hunter2"), c(a = "sha256:123"), c(a = NA), list(a = strrep("x", 16)))) {

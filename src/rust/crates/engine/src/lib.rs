@@ -34,7 +34,8 @@ pub use config::{
 pub use development::Development;
 pub use edge::access_log::AccessLogFormat;
 pub use edge::auth::config::{
-    AuthConfig, BasicConfig, JwksConfig, JwtConfig, KeyConfig, NamedConfig, OidcConfig, SchemeConfig, TokensConfig,
+    AuthConfig, BasicConfig, JwksConfig, JwtConfig, KeyConfig, NamedConfig, OidcConfig, SchemeConfig, Scopes,
+    TokensConfig,
 };
 pub use edge::compress::CompressConfig;
 pub use edge::cookie::SameSite;

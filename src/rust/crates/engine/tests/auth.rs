@@ -12,7 +12,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use base64::Engine as _;
 use engine::{
     AppConfig, AuthConfig, BasicConfig, CorsConfig, JwksConfig, JwtConfig, Key, KeyConfig, LimitConfig, MountConfig,
-    NamedConfig, PolicyConfig, RuleConfig, Runs, SameSite, SchemeConfig, Scope, SessionConfig, TokensConfig,
+    NamedConfig, PolicyConfig, RuleConfig, Runs, SameSite, SchemeConfig, Scope, Scopes, SessionConfig, TokensConfig,
 };
 use exchange::{Answer, Handlers, Head, RequestView, Response, Sink};
 use patience::{until, until_some};
@@ -49,13 +49,20 @@ fn named(name: &str, value: &str) -> NamedConfig {
 }
 
 fn auth(routes: &str, by: SchemeConfig) -> PolicyConfig {
-    let rule = RuleConfig::Auth(AuthConfig { realm: "here".into(), optional: false, by });
+    let rule = RuleConfig::Auth(AuthConfig { realm: "here".into(), optional: false, scope: Vec::new(), by });
     PolicyConfig { routes: routes.split_whitespace().map(String::from).collect(), rule }
 }
 
 fn optional(policy: PolicyConfig) -> PolicyConfig {
     let RuleConfig::Auth(auth) = policy.rule else { unreachable!() };
     PolicyConfig { rule: RuleConfig::Auth(AuthConfig { optional: true, ..auth }), ..policy }
+}
+
+/// The same, for clients with these scopes.
+fn asking_for(scopes: &[&str], policy: PolicyConfig) -> PolicyConfig {
+    let RuleConfig::Auth(auth) = policy.rule else { unreachable!() };
+    let scope = scopes.iter().map(|scope| (*scope).to_owned()).collect();
+    PolicyConfig { rule: RuleConfig::Auth(AuthConfig { scope, ..auth }), ..policy }
 }
 
 fn basic() -> SchemeConfig {
@@ -241,14 +248,54 @@ fn the_closest_paths_count_and_of_the_same_all() {
 
 #[test]
 fn a_token_without_the_scope_is_forbidden() {
-    let scoped = |folder: &Path| jwt(folder, |jwt| jwt.scopes = vec!["read".into(), "write".into()]);
-    let service = serve(|folder| vec![auth("", scoped(folder))]);
+    let service = serve(|folder| vec![asking_for(&["read", "write"], auth("", jwt(folder, |_| {})))]);
     let of = |scope: &str| token(&format!("{{\"exp\":9999999999,\"scope\":\"{scope}\"}}"));
     assert_eq!(status(&service, "GET /hello", &of("write read")), "200");
     let refused = ask(&service, "GET /hello", &of("read"));
     assert_eq!(status_of(&refused), "403");
     let told = "Bearer realm=\"here\", error=\"insufficient_scope\", scope=\"read write\"";
     assert_eq!(value(&refused, "www-authenticate"), Some(told));
+}
+
+#[test]
+fn users_tokens_and_keys_have_scopes_of_their_own() {
+    let names = ["ann", "bob", "cat"];
+    let token = |name: &str| name.repeat(6);
+    let scopes =
+        Scopes::from([("ann".into(), vec!["read".into(), "write".into()]), ("bob".into(), vec!["read".into()])]);
+    let tokens = names.map(|name| named(name, &token(name))).to_vec();
+    let tokens = TokensConfig { tokens, scopes: scopes.clone(), ..TokensConfig::default() };
+    let keys = KeyConfig { header: "x-api-key".into(), keys: tokens.clone() };
+    let users = names.map(|name| named(name, QUICK)).to_vec();
+    let basic = BasicConfig { users, scopes, ..BasicConfig::default() };
+    let service = serve(|_| {
+        let by = [
+            ("/hello", SchemeConfig::Bearer(tokens)),
+            ("/files", SchemeConfig::Key(keys)),
+            ("/users", SchemeConfig::Basic(basic)),
+        ];
+        by.map(|(routes, by)| asking_for(&["write"], auth(routes, by))).to_vec()
+    });
+    let sent = |name: &str| {
+        [
+            ("GET /hello", format!("Authorization: Bearer {}\r\n", token(name)), "200"),
+            ("GET /files/a.txt", format!("X-Api-Key: {}\r\n", token(name)), "200"),
+            ("GET /users", password(name, "password"), "404"),
+        ]
+    };
+    for (name, refused) in [("ann", None), ("bob", Some("403")), ("cat", Some("403")), ("dan", Some("401"))] {
+        for (line, fields, passes) in sent(name) {
+            // a password is remembered the second time
+            for _ in 0..2 {
+                assert_eq!(status(&service, line, &fields), refused.unwrap_or(passes), "{line} by {name}");
+            }
+        }
+    }
+    // no other scheme of HTTP's has scopes than that of tokens
+    let told = sent("bob").map(|(line, fields, _)| {
+        value(&ask(&service, line, &fields), "www-authenticate").map(|value| value.contains("scope=\"write\""))
+    });
+    assert_eq!(told, [Some(true), None, None]);
 }
 
 #[test]
@@ -525,6 +572,13 @@ fn what_is_wrong_is_told_when_the_app_is_loaded() {
         path
     };
     let users = |text: &str| SchemeConfig::Basic(BasicConfig { file: Some(file(text)), ..BasicConfig::default() });
+    let scopes = Scopes::from([("z".into(), vec!["read".into()])]);
+    assert_eq!(
+        tell(auth("", SchemeConfig::Bearer(TokensConfig { scopes: scopes.clone(), ..tokens() }))),
+        "dr_auth_bearer(): `scopes` has \"z\", which has no secret"
+    );
+    let basic = BasicConfig { users: vec![named("ann", QUICK)], scopes, ..BasicConfig::default() };
+    assert_eq!(tell(auth("", SchemeConfig::Basic(basic))), "dr_auth_basic(): `scopes` has \"z\", which has no secret");
     let bearers = |text: &str| SchemeConfig::Bearer(TokensConfig { file: Some(file(text)), ..TokensConfig::default() });
     let keys = |text: &str| jwt(folder, |jwt| jwt.files = vec![file(text)]);
     for (by, why) in [

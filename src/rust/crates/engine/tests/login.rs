@@ -169,7 +169,8 @@ fn login(provider: &Provider, change: impl FnOnce(&mut OidcConfig)) -> PolicyCon
         ..OidcConfig::default()
     };
     change(&mut oidc);
-    let auth = AuthConfig { realm: "here".into(), optional: false, by: SchemeConfig::Oidc(Box::new(oidc)) };
+    let auth =
+        AuthConfig { realm: "here".into(), optional: false, scope: Vec::new(), by: SchemeConfig::Oidc(Box::new(oidc)) };
     PolicyConfig { routes: vec![], rule: RuleConfig::Auth(auth) }
 }
 
@@ -475,7 +476,7 @@ fn a_key_lets_programs_in_beside_a_login() {
     let tokens = vec![NamedConfig { name: "ci".into(), value: "0123456789abcdef0123".into() }];
     let keys = TokensConfig { tokens, ..TokensConfig::default() };
     let by = SchemeConfig::Key(KeyConfig { header: "x-api-key".into(), keys });
-    let rule = RuleConfig::Auth(AuthConfig { realm: "here".into(), optional: false, by });
+    let rule = RuleConfig::Auth(AuthConfig { realm: "here".into(), optional: false, scope: Vec::new(), by });
     let service = serve(vec![PolicyConfig { routes: vec![], rule }, login(&provider, |_| {})]);
     let key = "X-Api-Key: 0123456789abcdef0123\r\n";
     assert_eq!(status(&ask(&service, "GET /hello", key)), "200");

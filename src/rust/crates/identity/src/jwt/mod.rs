@@ -26,8 +26,6 @@ pub enum Refused {
     Invalid(&'static str),
     /// a key that is not known, which may have been added meanwhile
     UnknownKey,
-    /// the token is a right one, and does not have these scopes
-    Scope,
 }
 
 /// The algorithm of this name, such as `ES256`.

@@ -184,18 +184,6 @@ fn what_is_not_asked_is_free_but_for_an_audience() {
     assert_eq!(check(json!({"aud": "x"})), Err(Refused::Invalid("the token is meant for others")));
 }
 
-#[test]
-fn scopes_are_asked_for_when_all_else_is_right() {
-    let keys = Keys::of_secret(SECRET, &[Algorithm::HS256]).unwrap();
-    let scopes = Rules { scopes: vec!["read".into(), "a:b".into()], ..rules(&[Algorithm::HS256]) };
-    let check = |others| verify(hs256(&with(others)).as_bytes(), &keys, &scopes, NOW);
-    assert!(check(json!({"scope": "write a:b read"})).is_ok());
-    for scope in [json!({"scope": "read"}), json!({"scope": "readable a:b"}), json!({})] {
-        assert_eq!(check(scope), Err(Refused::Scope));
-    }
-    assert!(matches!(check(json!({"exp": 1})), Err(Refused::Invalid(_))));
-}
-
 fn armour(what: &str, der: &[u8]) -> Vec<u8> {
     format!("-----BEGIN {what}-----\n{}\n-----END {what}-----\n", STANDARD.encode(der)).into_bytes()
 }

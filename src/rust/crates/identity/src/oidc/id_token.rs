@@ -23,7 +23,6 @@ impl IdTokens {
             issuers: vec![issuer.to_owned()],
             audiences: vec![client_id.to_owned()],
             required: ["sub", "exp", "iat", "nonce"].map(String::from).to_vec(),
-            scopes: Vec::new(),
             leeway,
         };
         IdTokens { rules, client_id: client_id.to_owned() }

@@ -2,10 +2,11 @@
 //! milliseconds; a wrong one is found out each time, with a bound on how many at a time, see `question`, and on how
 //! many of one address, see `guesses`.
 
-use super::config::BasicConfig;
+use super::config::{BasicConfig, Scopes};
 use super::files::read_text;
 use super::guesses::Guesses;
 use super::question::{Heard, Question, HASHING};
+use super::scopes::check;
 use super::{Said, Sent};
 use crate::edge::counts::Table;
 use http::StatusCode;
@@ -26,6 +27,7 @@ thread_local! {
 #[derive(Debug)]
 pub struct Basic {
     users: Users,
+    scopes: Scopes,
     known: Arc<Remembered<Arc<Who>>>,
     /// `None` where any number may be wrong
     guesses: Option<Guesses>,
@@ -44,8 +46,9 @@ impl Basic {
         };
         let own = config.users.iter().map(|user| (user.name.as_str(), user.value.as_str()));
         let users = Users::new(own.chain(Users::read_lines(&text).map_err(of_file)?))?;
+        check(&config.scopes, |name| users.hash_of(name).1)?;
         let guesses = config.max_failures.map(|most| Guesses::new(most, table())).transpose()?;
-        Ok(Basic { users, known: Arc::new(Remembered::new(REMEMBERED)), guesses })
+        Ok(Basic { users, scopes: config.scopes.clone(), known: Arc::new(Remembered::new(REMEMBERED)), guesses })
     }
 
     pub(super) fn judge(&self, sent: &Sent<'_>) -> Said {
@@ -65,6 +68,7 @@ impl Basic {
             Err(refusal) => return Said::Refused(refusal),
         };
         let (known, hash) = (self.known.clone(), hash.to_owned());
+        let scopes = self.scopes.get(&*name).cloned().unwrap_or_default();
         let question = Question::ask(&HASHING, move || {
             // for unknown names, too: the time it takes must not tell a client which names exist
             if !VERIFIER.with_borrow_mut(|verifier| verifier.verify(&password, &hash)) || !exists {
@@ -73,7 +77,7 @@ impl Basic {
                 }
                 return Heard::Nothing;
             }
-            let who = Arc::new(Who::named(Scheme::Basic, &name));
+            let who = Arc::new(Who::named(Scheme::Basic, &name, scopes));
             known.put(trace, who.clone(), |_| false);
             Heard::Is(who)
         });

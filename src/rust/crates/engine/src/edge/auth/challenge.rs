@@ -60,11 +60,22 @@ impl Challenge {
     }
 }
 
-/// A token with the right signature that has not all of these scopes (RFC 6750 section 3.1).
-pub fn lacks_scope(realm: &str, scopes: &[String]) -> Result<Failure, String> {
-    let (realm, scopes) = (quoted(realm)?, quoted(&scopes.join(" "))?);
+/// For a client that is known, and has not all scopes that this asks for (RFC 6750 section 3.1).
+///
+/// # Errors
+/// When the realm or a scope cannot be in a header field.
+pub fn lacks_scope(AuthConfig { realm, scope, by, .. }: &AuthConfig) -> Result<Failure, String> {
+    let (what, is_bearer) = match by {
+        SchemeConfig::Bearer(_) | SchemeConfig::Jwt(_) => ("the token has not the scope that is needed", true),
+        SchemeConfig::Key(_) => ("the key has not the scope that is needed", false),
+        SchemeConfig::Basic(_) | SchemeConfig::Oidc(_) => ("the user has not the scope that is needed", false),
+    };
+    let (realm, scopes) = (quoted(realm)?, quoted(&scope.join(" "))?);
+    let failure = Failure::new(StatusCode::FORBIDDEN, what);
+    if !is_bearer {
+        return Ok(failure);
+    }
     let value = HeaderValue::from_str(&format!("Bearer realm={realm}, error=\"insufficient_scope\", scope={scopes}"));
-    let failure = Failure::new(StatusCode::FORBIDDEN, "the token has not the scope that is needed");
     value.map(|value| failure.with(&WWW_AUTHENTICATE, value)).map_err(|_| "a scope cannot be sent".to_owned())
 }
 

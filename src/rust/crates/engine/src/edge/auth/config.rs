@@ -2,6 +2,7 @@
 //! server reads: what comes from R is what R knows.
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Which clients may pass.
@@ -13,6 +14,9 @@ pub struct AuthConfig {
     /// whether clients without credentials pass, too
     #[serde(default)]
     pub optional: bool,
+    /// scopes that a client must have, all of them
+    #[serde(default)]
+    pub scope: Vec<String>,
     /// how they authenticate
     pub by: SchemeConfig,
 }
@@ -46,6 +50,9 @@ impl SchemeConfig {
     }
 }
 
+/// What some may do, by their names.
+pub type Scopes = BTreeMap<String, Vec<String>>;
+
 /// Something that has a name.
 #[derive(Debug, Clone, Deserialize, Serialize, PartialEq)]
 #[serde(deny_unknown_fields)]
@@ -66,6 +73,9 @@ pub struct BasicConfig {
     /// and in a file
     #[serde(default)]
     pub file: Option<PathBuf>,
+    /// scopes of users, by their names
+    #[serde(default)]
+    pub scopes: Scopes,
     /// wrong passwords that one address may send within a minute; `None` for any number
     #[serde(default)]
     pub max_failures: Option<f64>,
@@ -81,6 +91,9 @@ pub struct TokensConfig {
     /// in a file
     #[serde(default)]
     pub file: Option<PathBuf>,
+    /// scopes of those that have them, by their names
+    #[serde(default)]
+    pub scopes: Scopes,
 }
 
 /// Keys in a header field.
@@ -130,9 +143,6 @@ pub struct JwtConfig {
     /// claims that it must have
     #[serde(default)]
     pub required: Vec<String>,
-    /// scopes that it must have
-    #[serde(default)]
-    pub scopes: Vec<String>,
     /// seconds that clocks may differ by
     #[serde(default)]
     pub leeway: f64,

@@ -1,13 +1,11 @@
 //! JSON Web Tokens. One that was found to be right is remembered by a keyed hash, and its times are looked at again
 //! with each request.
 
-use super::challenge::lacks_scope;
-use super::config::{AuthConfig, JwtConfig};
+use super::config::JwtConfig;
 use super::fetched::Fetching;
 use super::files::read_secrets;
 use super::jwks::{is_public, KeySet, Versioned};
 use super::{Said, Sent};
-use httpd::Failure;
 use identity::jwt::{algorithm, verify, Algorithm, Claims, Keys, Refused, Rules};
 use identity::Remembered;
 use std::sync::Arc;
@@ -25,15 +23,14 @@ pub struct Jwt {
     rules: Rules,
     /// by which version of the set they were found to be right
     known: Remembered<(u64, Claims)>,
-    lacks_scope: Failure,
 }
 
 impl Jwt {
-    /// Of this configuration; all of it is what the client is told the realm of.
+    /// Of this configuration.
     ///
     /// # Errors
     /// A text that says what is wrong with it, or with a file.
-    pub fn new(config: &JwtConfig, whole: &AuthConfig, fetching: &mut Fetching<'_>) -> Result<Self, String> {
+    pub fn new(config: &JwtConfig, fetching: &mut Fetching<'_>) -> Result<Self, String> {
         let algorithms = config.algorithms.iter().map(|name| algorithm(name)).collect::<Result<Vec<Algorithm>, _>>()?;
         let mut keys = Keys::default();
         for file in &config.files {
@@ -51,11 +48,9 @@ impl Jwt {
             issuers: config.issuers.clone(),
             audiences: config.audiences.clone(),
             required: config.required.clone(),
-            scopes: config.scopes.clone(),
             leeway: config.leeway as u64,
         };
-        let lacks_scope = lacks_scope(&whole.realm, &config.scopes)?;
-        Ok(Jwt { keys, set, rules, known: Remembered::new(REMEMBERED), lacks_scope })
+        Ok(Jwt { keys, set, rules, known: Remembered::new(REMEMBERED) })
     }
 
     pub(super) fn judge(&self, sent: &Sent<'_>, now: u64) -> Said {
@@ -80,7 +75,6 @@ impl Jwt {
                 }
                 Said::Wrong("no key is known that it could be signed with")
             }
-            Err(Refused::Scope) => Said::Refused(self.lacks_scope.clone()),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Authentication: the policies that let in only clients that say and prove their identity. `config` is what an app has
 //! registered; `basic`, `tokens`, `jwt` and `oidc` are the ways to authenticate, `question` what takes long to find
-//! out, `guesses` the bound on wrong passwords, `challenge` the response to refused clients, `files` the source of
-//! secrets, `jwks` sets of keys at an address, which `edge/fetch.rs` fetches, and `fetched` all that was. The crate
-//! `identity` decides which credentials are right.
+//! out, `guesses` the bound on wrong passwords, `scopes` what those that are known may do, `challenge` the response to
+//! refused clients, `files` the source of secrets, `jwks` sets of keys at an address, which `edge/fetch.rs` fetches,
+//! and `fetched` all that was. The crate `identity` decides which credentials are right.
 //!
 //! Policies that cover the same paths are alternatives: a request has to satisfy one of them.
 
@@ -16,6 +16,7 @@ mod jwks;
 mod jwt;
 mod oidc;
 mod question;
+mod scopes;
 mod tokens;
 
 pub use fetched::{Fetched, Fetching};
@@ -33,13 +34,14 @@ use http::StatusCode;
 use httpd::{Client, Failure, Head, Response, ResponseFields};
 use identity::Who;
 use jwt::Jwt;
+use scopes::Needs;
 use std::sync::Arc;
 use tokens::Tokens;
 
 /// See the module.
 #[derive(Debug)]
 pub struct Auth {
-    ways: Vec<Way>,
+    ways: Vec<(Way, Needs)>,
     /// whether requests without credentials pass
     optional: bool,
     challenge: Challenge,
@@ -121,16 +123,17 @@ impl Auth {
                 SchemeConfig::Basic(basic) => Basic::new(basic, || table(config)).map(Way::Basic).map_err(named),
                 SchemeConfig::Bearer(tokens) => Tokens::of_bearers(tokens).map(Way::Tokens).map_err(named),
                 SchemeConfig::Key(keys) => Tokens::of_keys(keys).map(Way::Tokens).map_err(named),
-                SchemeConfig::Jwt(jwt) => {
-                    Jwt::new(jwt, config, fetching).map(|jwt| Way::Jwt(Box::new(jwt))).map_err(named)
-                }
+                SchemeConfig::Jwt(jwt) => Jwt::new(jwt, fetching).map(|jwt| Way::Jwt(Box::new(jwt))).map_err(named),
                 SchemeConfig::Oidc(oidc) => {
                     Oidc::new(oidc, fetching).map(|oidc| Way::Oidc(Arc::new(oidc))).map_err(named)
                 }
             }
         };
         Ok(Auth {
-            ways: configs.iter().map(&mut way).collect::<Result<_, _>>()?,
+            ways: configs
+                .iter()
+                .map(|config| Ok((way(config)?, Needs::new(config)?)))
+                .collect::<Result<_, String>>()?,
             optional: configs.iter().any(|config| config.optional),
             challenge: Challenge::new(configs)?,
         })
@@ -138,7 +141,7 @@ impl Auth {
 
     /// The logins among the ways.
     pub fn logins(&self) -> impl Iterator<Item = &Arc<Oidc>> {
-        self.ways.iter().filter_map(|way| match way {
+        self.ways.iter().filter_map(|(way, _)| match way {
             Way::Oidc(oidc) => Some(oidc),
             _ => None,
         })
@@ -151,7 +154,7 @@ impl Auth {
     pub fn judge(&self, head: &Head, client: &Client, https: bool, now: u64) -> Result<Verdict, Failure> {
         let sent = Sent::of(head, client)?;
         let mut wrong = None;
-        for way in &self.ways {
+        for (way, needs) in &self.ways {
             let said = match way {
                 Way::Basic(basic) => basic.judge(&sent),
                 Way::Tokens(tokens) => tokens.judge(&sent),
@@ -160,7 +163,7 @@ impl Auth {
             };
             match said {
                 Said::Nothing => {}
-                Said::Is(who) => return Ok(Verdict::Passes(Some(who))),
+                Said::Is(who) => return needs.judge(who).map(|who| Verdict::Passes(Some(who))),
                 Said::Ask(question) => return Ok(Verdict::Ask(question)),
                 Said::Wrong(why) => wrong = Some(why),
                 Said::Refused(failure) => return Err(failure),
@@ -183,14 +186,18 @@ impl Auth {
     /// When the request may not pass.
     pub fn decide(&self, heard: &Heard) -> Result<Arc<Who>, Failure> {
         match heard {
-            Heard::Is(who) => Ok(who.clone()),
+            // the first of names and passwords has asked
+            Heard::Is(who) => match self.ways.iter().find(|(way, _)| matches!(way, Way::Basic(_))) {
+                Some((_, needs)) => needs.judge(who.clone()),
+                None => Ok(who.clone()),
+            },
             _ => Err(self.challenge.wrong("wrong name or password")),
         }
     }
 
     /// Caches keep what one client may see from others. For `Authorization` they know that (RFC 9111 section 3.5).
     pub fn dress(&self, fields: &mut ResponseFields) {
-        for way in &self.ways {
+        for (way, _) in &self.ways {
             match way {
                 Way::Tokens(tokens) => {
                     if let Some(field) = tokens.field() {

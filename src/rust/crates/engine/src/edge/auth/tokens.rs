@@ -2,6 +2,7 @@
 
 use super::config::{KeyConfig, TokensConfig};
 use super::files::read_text;
+use super::scopes::check;
 use super::{Said, Sent};
 use identity::{Named, Scheme, Who};
 use std::sync::Arc;
@@ -41,7 +42,9 @@ impl Tokens {
         };
         let own = config.tokens.iter().map(|token| (token.name.as_str(), token.value.as_str()));
         let tokens = Named::new(own.chain(Named::read_lines(&text).map_err(of_file)?))?;
-        let whose: Vec<_> = tokens.names().map(|name| Arc::new(Who::named(scheme, name))).collect();
+        check(&config.scopes, |name| tokens.names().any(|one| one == name))?;
+        let scopes_of = |name| config.scopes.get(name).cloned().unwrap_or_default();
+        let whose: Vec<_> = tokens.names().map(|name| Arc::new(Who::named(scheme, name, scopes_of(name)))).collect();
         if whose.is_empty() {
             return Err("there must be at least one token".to_owned());
         }

@@ -140,7 +140,7 @@ impl Client {
         }
         user.map_err(|refused| match refused {
             Refused::Invalid(why) => why.to_owned(),
-            Refused::UnknownKey | Refused::Scope => "no key is known that the token could be signed with".to_owned(),
+            Refused::UnknownKey => "no key is known that the token could be signed with".to_owned(),
         })
     }
 
