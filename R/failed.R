@@ -16,9 +16,9 @@
 #'   body was too long to be kept, or could not be redacted). Without rows when none is kept.
 #'
 #'   With `id`, a list of class `dr_failed_request` for [dr_replay()]: `id`, `at` (milliseconds since 1970), `seconds`
-#'   (to its answer), `method`, `target`, `fields` (names and values), `body_size`, `body` (text) or `body_base64`,
-#'   `route`, `status`, `error`, `calls` (the traceback), `worker`, `generation`, `auth`, `session` and `seed`
-#'   (`.Random.seed` when the handler began), as far as they are known.
+#'   (to its answer), `method`, `target` (below `base_path`), `base_path`, `fields` (names and values), `body_size`,
+#'   `body` (text) or `body_base64`, `route`, `status`, `error`, `calls` (the traceback), `worker`, `generation`,
+#'   `auth`, `session` and `seed` (`.Random.seed` when the handler began), as far as they are known.
 #' @section Errors: `drover_error_argument` when `id` is none, or no request with it is kept. `drover_error_not_running`
 #'   in a worker process.
 #' @seealso [dr_replay()]

@@ -19,7 +19,7 @@ find_app <- function(given, kind = "auto") {
   if (!file.exists(given)) {
     stop_load("it cannot be read: there is no such file, and it is no call such as pkg::make_app()")
   }
-  if (grepl("^_server[.]ya?ml$", basename(given), ignore.case = TRUE)) given <- file_of_settings(given)
+  if (is_settings_file(given)) given <- file_of_settings(given)
   list(kind = if (kind == "auto") kind_of_file(given) else kind, path = normalizePath(given))
 }
 
@@ -34,6 +34,8 @@ file_in_folder <- function(folder) {
   }
   file.path(folder, there[[found[!is.na(found)][[1L]]]])
 }
+
+is_settings_file <- function(file) grepl("^_server[.]ya?ml$", basename(file), ignore.case = TRUE)
 
 # The file that a _server.yml means. Its `engine` says for which server it is written.
 file_of_settings <- function(settings) {

@@ -43,7 +43,10 @@ dr_openapi <- function(app, format = c("list", "json", "yaml")) {
 # setting.
 served_openapi <- function(app, docs) {
   if (docs == "false" || !is_describable(app, docs)) return(no_members)
-  tryCatch(list(json = openapi_json(openapi(app))), error = function(error) {
+  tryCatch({
+    spec <- openapi(app)
+    list(json = openapi_json(spec), has_servers = length(spec$servers) > 0L)
+  }, error = function(error) {
     list(problem = paste0("there is no description of the app at /openapi.json: ", valid_text(conditionMessage(error))))
   })
 }

@@ -46,7 +46,7 @@ play <- function(request, app, settings, own, browser, timeout, report, call) {
   # R's clock is the only one: by it, the handler ends with an error that has a traceback
   client <- do.call(dr_test, c(list(app, timeouts = dr_timeouts(timeout = 0)), settings))
   client$timeout <- Inf
-  testing$replays <- Filter(Negate(is.null), request[c("auth", "session")])
+  testing$replays <- Filter(Negate(is.null), request[c("auth", "session", "base_path")])
   if (browser) failure$stop_at <- browse_error
   on.exit({
     setTimeLimit()

@@ -19,6 +19,9 @@
 #'   \item{`method`}{`"GET"`, `"POST"`, ...: a string.}
 #'   \item{`path`}{The path, percent-decoded, without the query: a string.}
 #'   \item{`url`}{Path and query as they were sent: a string.}
+#'   \item{`base_path`}{What stands before `path` and `url` for clients, such as `"/app"`: a string without a slash at
+#'     its end, `""` when that is nothing. Links to the app's own paths begin with it:
+#'     `paste0(req$base_path, "/notes")`. See `base_path` of [dr_serve()].}
 #'   \item{`query`}{The fields of the query, decoded, then those of an `application/x-www-form-urlencoded` body: a named
 #'     list of strings. Repeated names are kept: `dr_query(req, name, all = TRUE)`.}
 #'   \item{`params`}{The values of the placeholders in the route's path: a named list, of strings or what the types of

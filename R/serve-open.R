@@ -13,6 +13,9 @@ stop_start <- function(problem) {
   stop_drover(what, problem[[2L]], call = quote(dr_serve()))
 }
 
+# The port of URLs that name one; behind it there may be a base path.
+port_of_url <- function(urls) as.integer(sub("^[a-z]+://.*:([0-9]+)(/.*)?$", "\\1", urls))
+
 # Where a server listens, of lines from the engine: list(urls; url, the first; port, of that, 0 for a unix socket;
 # apart, those for others than clients, by the names of the settings).
 places <- function(lines) {
@@ -20,6 +23,6 @@ places <- function(lines) {
   is_apart <- grepl("^[a-z_]+ ", urls)
   apart <- stats::setNames(sub("^[a-z_]+ ", "", urls[is_apart]), sub(" .*", "", urls[is_apart]))
   urls <- urls[!is_apart]
-  port <- if (startsWith(urls[[1L]], "unix:")) 0L else as.integer(sub(".*:", "", urls[[1L]]))
+  port <- if (startsWith(urls[[1L]], "unix:")) 0L else port_of_url(urls[[1L]])
   list(urls = urls, url = urls[[1L]], port = port, apart = apart)
 }

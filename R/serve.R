@@ -118,6 +118,13 @@
 #'   from the right: for handlers, logs and limits. `NULL`: no proxy is trusted.
 #' @param forwarded_fields What these proxies write: `"x-forwarded"` for those fields, `"forwarded"` for `Forwarded`
 #'   (RFC 7239). The other kind is not read, as clients can send it through a proxy that does not know it.
+#' @param base_path The path that the app is below for its clients, such as `"/app"`, where a proxy passes it on: a
+#'   single string of letters, digits, `-`, `.`, `_`, `~` and slashes. Routes, policies and `req$path` are without it;
+#'   `req$base_path`, redirects and cookies of the server, the description by OpenAPI and `SCRIPT_NAME` have it.
+#'   Requests for other paths get 404, but for `/livez`, `/readyz` and `/metrics` where clients get them. `NULL`: none.
+#' @param base_path_field The header field in which `trusted_proxies` say what they have taken off the path, such as
+#'   `"X-Forwarded-Prefix"` or `"X-Script-Name"`: a single string. It has a path, or a URL whose path counts, and stands
+#'   before `base_path`. `NULL`: no field is read.
 #' @param underscores_in_headers What becomes of header fields with `_` in their names, such as `api_key`, which
 #'   programs that name fields as `HTTP_API_KEY` take for `api-key`. `"refuse"`: the request gets 400. `"drop"`:
 #'   handlers do not get them. `"allow"`: they do, but for those whose name with `-` is there as well, or is one of
@@ -185,7 +192,8 @@ dr_serve <- function(app, port = 8080L, threads = 1L, workers = 1L, on_worker_st
                      case_sensitive = FALSE, errors = c("auto", "json", "text"),
                      health = FALSE, metrics = FALSE, docs = "auto", admin = NULL, admin_token = NULL,
                      agent_check = NULL, allowed_hosts = NULL, trusted_proxies = NULL,
-                     forwarded_fields = c("x-forwarded", "forwarded"), underscores_in_headers = NULL,
+                     forwarded_fields = c("x-forwarded", "forwarded"), base_path = NULL, base_path_field = NULL,
+                     underscores_in_headers = NULL,
                      proxy_protocol = NULL, compress = TRUE, decompress = FALSE, response_headers = NULL,
                      plumber = c("fast", "full", "verify"), on_client_gone = NULL,
                      on_worker_stop = NULL, limits = dr_limits(), timeouts = dr_timeouts(), pool = dr_pool(),
@@ -277,6 +285,6 @@ announce <- function(settings, threads, workers, counts, block) {
 bound_to <- function(host) {
   all <- grepl("^(0[.]0[.]0[.]0|::|\\[::\\])(:[0-9]+)?$", host)
   if (!any(all)) return(NULL)
-  ports <- sub(".*:", "", server$places$urls[all])
+  ports <- port_of_url(server$places$urls[all])
   paste0(ifelse(grepl("::", host[all], fixed = TRUE), "[::]", "0.0.0.0"), ":", ports, collapse = ", ")
 }

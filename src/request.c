@@ -17,6 +17,7 @@
 #define PARAMS_FIELD 4
 #define AUTH_FIELD 19
 #define SESSION_FIELD 20
+#define BASE_PATH_FIELD 22
 #define JSON_FIELD (DRV_FIELDS - 1)
 /* method, url, body and raw, by their bits */
 #define ASKED_FIELDS (1u << 0 | 1u << 2 | 1u << 7 | 1u << 8)
@@ -196,6 +197,13 @@ SEXP drv_request_auth(SEXP req) {
   if (pointer) return field(pointer, AUTH_FIELD);
   SEXP auth = TYPEOF(req) == ENVSXP ? Rf_findVarInFrame(req, Rf_install("auth")) : R_UnboundValue;
   return auth == R_UnboundValue ? R_NilValue : auth;
+}
+
+SEXP drv_request_base_path(SEXP req) {
+  SEXP pointer = cell_behind(req);
+  if (pointer) return field(pointer, BASE_PATH_FIELD);
+  SEXP base_path = TYPEOF(req) == ENVSXP ? Rf_findVarInFrame(req, Rf_install("base_path")) : R_UnboundValue;
+  return base_path == R_UnboundValue ? R_BlankScalarString : base_path;
 }
 
 /* In a list, as NULL ends a session; NULL when none was assigned. */

@@ -5,7 +5,7 @@
 #include <Rinternals.h>
 
 /* Fields of a `req` object: those of rust/crates/binding/src/request.rs, and `json`. */
-#define DRV_FIELDS 23
+#define DRV_FIELDS 24
 
 /* A new `req` object. Not protected. */
 SEXP drv_request_new(void);
@@ -33,6 +33,8 @@ SEXP drv_request_value(SEXP req, const char *name);
 
 /* `req$auth`; NULL of a request that a test made without it */
 SEXP drv_request_auth(SEXP req);
+/* `req$base_path`; "" of a request that a test made without it */
+SEXP drv_request_base_path(SEXP req);
 /* .Call: the value of one name in field `number`; the body, read as `as` says. */
 SEXP drv_request_pick(SEXP req, SEXP number, SEXP name);
 SEXP drv_request_body(SEXP req, SEXP as);

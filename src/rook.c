@@ -211,6 +211,24 @@ static void define_user(SEXP env, SEXP req) {
   UNPROTECT(1);
 }
 
+/* Where the app is for its clients: below the base path, where it is mounted. */
+static SEXP script_name(SEXP req, piece before, SEXP url) {
+  piece base = piece_of(PROTECT(drv_request_base_path(req)));
+  SEXP name;
+  if (base.len) {
+    const void *top = vmaxget();
+    char *joined = R_alloc(base.len + before.len, 1);
+    memcpy(joined, base.start, base.len);
+    memcpy(joined + base.len, before.start, before.len);
+    name = as_string((piece){joined, base.len + before.len}, url);
+    vmaxset(top);
+  } else {
+    name = as_string(before, url);
+  }
+  UNPROTECT(1);
+  return name;
+}
+
 /* All is read now: the app may keep it, and a promise of its answer needs it when other requests have come. */
 SEXP drv_rook_request(SEXP req, SEXP depth, SEXP constants, SEXP no_input) {
   /* few names, so a hash table would only cost */
@@ -224,7 +242,7 @@ SEXP drv_rook_request(SEXP req, SEXP depth, SEXP constants, SEXP no_input) {
   target t = target_of(piece_of(url), Rf_asInteger(depth));
   piece asked = piece_of(host);
   size_t name = length_of_name(asked);
-  define(env, "SCRIPT_NAME", as_string(t.before, url));
+  define(env, "SCRIPT_NAME", script_name(req, t.before, url));
   define_headers(env, headers);
   define(env, "REQUEST_METHOD", drv_request_value(req, "method"));
   define(env, "PATH_INFO", as_string(t.rest, url));

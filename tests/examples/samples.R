@@ -24,13 +24,13 @@ parse_samples <- function(lines) {
 # What a command prints, as lines. Errors are told, time is bounded.
 sample_output <- function(sample, server, folder) {
   curl <- sprintf("curl() { command curl --silent --show-error --max-time %.0f \"$@\"; }", patience())
-  command <- gsub("http://127.0.0.1:8080", server$url, sample$command, fixed = TRUE)
+  command <- gsub("http://127.0.0.1:8080", server$origin, sample$command, fixed = TRUE)
   ran <- processx::run(
     "bash", c("-c", paste(curl, command, sep = "\n")), error_on_status = FALSE, wd = folder,
     encoding = "UTF-8"
   )
   lines <- strsplit(gsub("\r", "", paste0(ran$stdout, ran$stderr), fixed = TRUE), "\n", fixed = TRUE)[[1L]]
-  lines <- gsub(server$url, "http://127.0.0.1:8080", lines, fixed = TRUE)
+  lines <- gsub(server$origin, "http://127.0.0.1:8080", lines, fixed = TRUE)
   while (length(lines) && !nzchar(lines[[length(lines)]])) lines <- lines[-length(lines)]
   lines
 }

@@ -6,7 +6,7 @@
 # is one more library for R to find packages in; further arguments are those of processx.
 #
 # Value: list(process, which ends when nobody has this object any more; pid; log(), the lines so far; log_file, where
-# they are; url, port, those that the log names, or NULL).
+# they are; url, origin (the same without a path), port, those that the log names, or NULL).
 start_program <- function(command, env = character(), library = NULL, out = NULL, ready = listens, ...) {
   file <- tempfile("server-", fileext = ".log")
   libraries <- c(R_LIBS = paste(c(library, .libPaths()), collapse = .Platform$path.sep))
@@ -18,7 +18,8 @@ start_program <- function(command, env = character(), library = NULL, out = NULL
   if (!is.null(ready)) within(function() ready(log()) || !process$is_alive(), 60)
   url <- url_of(log())
   list(process = process, pid = process$get_pid(), log = log, log_file = file, url = url,
-    port = if (!is.null(url)) as.integer(sub(".*:", "", url)))
+    origin = if (!is.null(url)) sub("^([a-z]+://[^/]+).*", "\\1", url),
+    port = if (!is.null(url)) as.integer(sub("^[a-z]+://.*:([0-9]+)(/.*)?$", "\\1", url)))
 }
 
 listening <- "drover listening on (https?://[^ ,]+)"

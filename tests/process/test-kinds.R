@@ -52,6 +52,15 @@ test("a platform finds launch_server() by what _server.yml says, and gives it ad
   expect(answer$body == paste("launched,", basename(folder)), answer$body)
   ended <- run_to_end(c(rscript, script(settings, "port = 'eighty'")))
   expect(ended$status != 0L && any(grepl("`port` must be", ended$log)), paste(ended$log, collapse = "\n"))
+  lines <- c("workers: [2, 2] # both", "health: true", "base_path: /hub", "trusted_proxies: [127.0.0.1, unix]", "port: 1", "no: 1")
+  write(lines, settings, append = TRUE)
+  server <- launch(c(rscript, script(settings, "port = '0'")))
+  expect(ask(server, "/")$body == answer$body, "it is not served")
+  expect(endsWith(server$url, "/hub") && any(grepl("workers=2,", server$log())), paste(server$log(), collapse = "\n"))
+  expect(ask(server, "/livez")$status == "200", "a setting that is no text counts for nothing")
+  writeLines(c("engine: drover", "file: api.R", "workers: many"), settings)
+  ended <- run_to_end(c(rscript, script(settings, "port = '0'")))
+  expect(ended$status != 0L && any(grepl("`workers` must be", ended$log)), paste(ended$log, collapse = "\n"))
 }, ways = 1)
 
 test("which endpoints of plumber are fast, and what --plumber does", function() {

@@ -75,6 +75,18 @@ test_every_worker("a user logs in at a provider, and handlers read who it is", f
   expect(json(other("/app/who")$body)$user == "bob", "a logout is for others as well")
 })
 
+test("a login leads back below the base path", function() {
+  provider <- provider()
+  server <- serve(login_app(provider$url), workers = 1L, base_path = "/hub")
+  visit <- browser_of(server)
+  entered <- log_in(visit, provider, "/app/who?page=1")
+  expect(json(entered$body)$user == "ada", "who: ", entered$body)
+  jar <- readLines(environment(visit)$jar)
+  expect(any(grepl("\t/hub\t.*\tlogin\t", jar)), "cookies: ", toString(jar))
+  back <- field(ask(server, "/app/login?to=/app/who", "-H", "Accept: text/html"), "location")
+  expect(grepl("%2Fhub%2Fapp%2Flogin%2Fcallback", back, ignore.case = TRUE), "the provider is told another way back: ", back)
+})
+
 test("a login outlives its worker and a reload, and needs no provider then", function() {
   provider <- provider()
   server <- serve(login_app(provider$url))

@@ -14,16 +14,17 @@ test_that("a handler gets what it got, through middleware, whatever guards it", 
   dr_auth_bearer(app, tokens = c(ci = paste0("sha256:", strrep("0", 64))))
   dr_use(app, function(req, forward) dr_set_header(forward(), "X-Seen", req$method))
   dr_post(app, "/orders/<id:int>", function(req) {
-    list(id = req$params$id, q = req$query$q, n = req$json$n, user = req$auth$user, kept = req$headers$`x-kept`)
+    list(id = req$params$id, q = req$query$q, n = req$json$n, user = req$auth$user, kept = req$headers$`x-kept`,
+      base_path = req$base_path)
   })
   file <- failed_file("POST", "/orders/7?q=a%20b", list(
     list("Host", "shop.example"), list("Content-Type", "application/json"), list("X-Kept", "yes"),
     list("Transfer-Encoding", "chunked"), list("Content-Length", "99"), list("Authorization", "REDACTED")
-  ), body = "{\"n\":[1,2]}", body_size = 11L, auth = "{\"scheme\":\"key\",\"user\":\"ada\"}")
+  ), body = "{\"n\":[1,2]}", body_size = 11L, auth = "{\"scheme\":\"key\",\"user\":\"ada\"}", base_path = "/hub")
   answer <- dr_replay(file, app, browser = FALSE)
   expect_identical(answer$status, 200L)
   expect_identical(answer$headers$`x-seen`, "POST")
-  expect_identical(answer$json, list(id = 7L, q = "a b", n = 1:2, user = "ada", kept = "yes"))
+  expect_identical(answer$json, list(id = 7L, q = "a b", n = 1:2, user = "ada", kept = "yes", base_path = "/hub"))
   expect_identical(dr_replay(file, app, browser = FALSE, headers = list("x-kept" = "no"))$json$kept, "no")
   expect_false(dr_running())
 })

@@ -59,11 +59,12 @@ enum Field {
     Auth = 19,
     Session = 20,
     Trace = 21,
+    BasePath = 22,
     /// of a WebSocket; where C has `json`, for which it does not ask here
-    Message = 22,
+    Message = 23,
 }
 
-const FIELDS: [Field; 23] = [
+const FIELDS: [Field; 24] = [
     Field::Method,
     Field::Path,
     Field::Url,
@@ -86,6 +87,7 @@ const FIELDS: [Field; 23] = [
     Field::Auth,
     Field::Session,
     Field::Trace,
+    Field::BasePath,
     Field::Message,
 ];
 
@@ -172,9 +174,9 @@ impl Cell {
     pub(crate) fn describe(&self) -> String {
         let mut text = String::new();
         if let Some(r) = self.request() {
-            let (addr, method, path) = (r.head.remote_addr, r.head.method, r.head.path);
-            let [addr, method, path] = [addr, method, path].map(String::from_utf8_lossy);
-            let _ = write!(text, "id={:016x} {addr} {method} {path} ", r.head.id);
+            let told = [r.head.remote_addr, r.head.method, r.head.base_path, r.head.path];
+            let [addr, method, base, path] = told.map(String::from_utf8_lossy);
+            let _ = write!(text, "id={:016x} {addr} {method} {base}{path} ", r.head.id);
         }
         text
     }
@@ -305,6 +307,7 @@ impl Cell {
             Field::Method => answer.string(head.method),
             Field::Path => answer.string(head.path),
             Field::Url => answer.string(head.target),
+            Field::BasePath => answer.string(head.base_path),
             Field::RemoteAddr => answer.string(head.remote_addr),
             Field::RemotePort => answer.int(i32::from(head.remote_port)),
             Field::Protocol => answer.string(if head.flags & FLAG_HTTP2 != 0 { b"HTTP/2" } else { b"HTTP/1.1" }),

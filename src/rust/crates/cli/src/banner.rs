@@ -1,6 +1,6 @@
 //! The lines at the start of a server: what it loads, and where it listens.
 
-use engine::Address;
+use engine::{Address, Settings};
 use std::io::{self, IsTerminal};
 use supervisor::{Parts, PoolOptions};
 
@@ -10,6 +10,8 @@ pub(crate) struct Banner {
     pub(crate) file: String,
     threads: usize,
     has_tls: bool,
+    /// below which the app is
+    base_path: String,
     /// `4`, or `1-3`
     workers: String,
     /// whether there may be more than one
@@ -17,11 +19,13 @@ pub(crate) struct Banner {
 }
 
 impl Banner {
-    pub(crate) fn new(file: String, threads: usize, has_tls: bool, pool: &PoolOptions) -> Self {
+    pub(crate) fn new(file: String, settings: &Settings, pool: &PoolOptions) -> Self {
         let several = pool.n_max > 1;
         let workers =
             if pool.n_min == pool.n_max { pool.n_min.to_string() } else { format!("{}-{}", pool.n_min, pool.n_max) };
-        Self { file, threads, has_tls, workers, several }
+        // a wrong one is told when the server is opened
+        let base_path = settings.base_path().unwrap_or_default().to_owned();
+        Self { file, threads: settings.threads, has_tls: settings.tls.is_some(), base_path, workers, several }
     }
 
     pub(crate) fn loading(&self) -> String {
@@ -53,7 +57,7 @@ impl Banner {
 
     /// Where the server is reached from this machine.
     pub(crate) fn url(&self, address: &Address) -> String {
-        address.url(self.has_tls)
+        address.url(self.has_tls, &self.base_path)
     }
 }
 

@@ -252,7 +252,8 @@ pub fn read(args: Vec<OsString>) -> Result<Asked, clap::Error> {
     let (command, kubernetes) = surroundings::without_service(command(), std::env::var_os("DROVER_PORT"));
     let names = std::env::vars_os().map(|(name, _)| name);
     let names = names.filter(|name| kubernetes.is_none() || !surroundings::is_of_service(name));
-    let mut asked = read_with(command, args, names, std::env::var_os("PORT"))?;
+    let mut asked =
+        read_with(command, args, names, Platform { port: std::env::var_os("PORT"), host: std::env::var_os("HOST") })?;
     if let Asked::Serve(invocation) = &mut asked {
         invocation.notes.extend(kubernetes);
     }
@@ -270,11 +271,18 @@ pub(crate) fn read_serving(args: Vec<OsString>) -> Result<Option<Box<Invocation>
     })
 }
 
+/// Variables by which platforms that run programs say where to listen.
+#[derive(Debug, Default)]
+struct Platform {
+    port: Option<OsString>,
+    host: Option<OsString>,
+}
+
 fn read_with(
     parser: Command,
     args: Vec<OsString>,
     variables: impl Iterator<Item = OsString>,
-    port: Option<OsString>,
+    platform: Platform,
 ) -> Result<Asked, clap::Error> {
     let read = parser.clone().try_get_matches_from(&args);
     let matches = read.map_err(|e| blame::of_variable(e, &parser, &args))?;
@@ -326,7 +334,8 @@ fn read_with(
     if client.is_some() {
         given.suit_one_client();
     } else {
-        surroundings::port(&mut given, port)?;
+        surroundings::port(&mut given, platform.port)?;
+        surroundings::host(&mut given, platform.host);
     }
     notes.extend(surroundings::valve(&mut given)?);
     if dev.is_some() {
@@ -379,7 +388,7 @@ mod tests {
 
     fn ask(args: &[&str]) -> Result<Asked, clap::Error> {
         let args = ["drover"].iter().chain(args).map(OsString::from).collect();
-        read_with(command(), args, std::iter::empty(), None)
+        read_with(command(), args, std::iter::empty(), Platform::default())
     }
 
     fn parse(args: &[&str]) -> Result<Invocation, clap::Error> {

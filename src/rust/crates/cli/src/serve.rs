@@ -93,7 +93,7 @@ pub fn serve(options: &Invocation, dev: Option<Dev>) -> Result<Ended, Error> {
         let bell = Doorbell(notes);
         let wake = Arc::new(move || drop(bell.0.send(Note::Event)));
         let file = options.file.display().to_string();
-        let banner = Banner::new(file, settings.threads, settings.tls.is_some(), &pool);
+        let banner = Banner::new(file, &settings, &pool);
         let replays = ReplaySettings { plumber: settings.plumber.clone(), case_sensitive: settings.case_sensitive };
         let ends_within = pool.drain_delay + pool.graceful_timeout;
         let longest = settings.limits.max_body;

@@ -12,6 +12,7 @@ use clap::Command;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{OsStr, OsString};
+use std::net::IpAddr;
 use toml::Value;
 
 /// Lines about variables that begin with `DROVER_` and are not known.
@@ -77,6 +78,15 @@ pub(crate) fn port(given: &mut Given, port: Option<OsString>) -> Result<(), clap
     };
     given.set("port", value, Origin::Variable);
     Ok(())
+}
+
+/// Where neither a flag nor `DROVER_HOST` gives the addresses, `HOST` does, if it is an IP address: some platforms tell
+/// it so, while shells and compilers have names of machines and systems there.
+pub(crate) fn host(given: &mut Given, host: Option<OsString>) {
+    let address = host.and_then(|host| host.into_string().ok()).filter(|host| host.parse::<IpAddr>().is_ok());
+    if let Some(address) = address.filter(|_| given.origin("host") < Origin::Variable) {
+        given.set("host", Value::Array(vec![Value::String(address)]), Origin::Variable);
+    }
 }
 
 /// `--workers` beside the bounds `--n-min` and `--n-max`: to valve they are threads of the server. Where one was given

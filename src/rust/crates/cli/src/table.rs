@@ -9,7 +9,7 @@ pub(crate) const SERVING: [&str; 3] = ["serve", "dev", "mcp"];
 
 /// Settings of the first group that `drover mcp` does not take, as those of TLS: they say where and how clients connect
 /// to a server, and its only one is itself.
-const OF_CONNECTIONS: [&str; 17] = [
+const OF_CONNECTIONS: [&str; 19] = [
     "host",
     "port",
     "errors",
@@ -20,6 +20,8 @@ const OF_CONNECTIONS: [&str; 17] = [
     "admin_token",
     "agent_check",
     "allowed_hosts",
+    "base_path",
+    "base_path_field",
     "trusted_proxies",
     "forwarded_fields",
     "underscores_in_headers",

@@ -147,7 +147,7 @@ impl App {
                 before.map(|before| &before.policies),
                 log,
             )?,
-            description: config.openapi.json.as_deref().map(Description::new),
+            description: config.openapi.json.as_deref().map(|json| Description::new(json, config.openapi.has_servers)),
             natives: natives.map(|handlers| Natives::new(handlers, limits.max_queue)),
             queue_timeout: ms_or_never(limits.queue_timeout),
             websockets: WebSocketRoutes::new(of_websockets.build(), websockets.collect()),

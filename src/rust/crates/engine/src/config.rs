@@ -3,6 +3,7 @@
 
 use crate::development::Development;
 use crate::edge::access_log::AccessLogFormat;
+use crate::edge::base_path::{self, BasePath};
 use crate::edge::compress::CompressConfig;
 use crate::edge::decompress::DecompressConfig;
 use crate::edge::policies::{PolicyConfig, RuleConfig};
@@ -84,6 +85,12 @@ pub struct Settings {
     /// hosts that requests may be for; none: all, in development those of this machine
     #[serde(default)]
     pub allowed_hosts: Vec<String>,
+    /// what stands before the paths of the app in those of requests, see [`Settings::base_path`]
+    #[serde(default)]
+    pub base_path: Option<String>,
+    /// the field by which trusted proxies say what they have taken off the path
+    #[serde(default)]
+    pub base_path_field: Option<String>,
     /// header fields of responses that have none of their name, as `name: value`
     #[serde(default)]
     pub response_headers: Vec<String>,
@@ -160,6 +167,33 @@ impl Settings {
         [compress, decompress].into_iter().flatten().map(|rule| PolicyConfig { routes: Vec::new(), rule })
     }
 
+    /// What stands before the paths of the app in those of requests, without a slash at its end; empty when that is
+    /// nothing.
+    ///
+    /// # Errors
+    /// What would be right.
+    pub fn base_path(&self) -> Result<&str, String> {
+        let given = self.base_path.as_deref().unwrap_or_default();
+        base_path::read(given).ok_or_else(|| {
+            format!(
+                "base_path: must be a path such as /app, of letters, digits and -._~ and of 255 bytes at most, not '{}'",
+                given.escape_debug()
+            )
+        })
+    }
+
+    /// The path that the app is below, as the settings have it.
+    ///
+    /// # Errors
+    /// A text that says which of them is wrong, and what would be right.
+    pub(crate) fn below(&self) -> Result<BasePath, String> {
+        let field = self.base_path_field.as_deref();
+        if field.is_some() && self.trusted_proxies.is_empty() {
+            return Err("base_path_field: is believed of trusted_proxies only, and there are none".to_owned());
+        }
+        BasePath::new(self.base_path()?, field, self.case_sensitive).map_err(|e| format!("base_path_field: {e}"))
+    }
+
     /// The place for failed requests; `None` when they are not kept.
     ///
     /// # Errors
@@ -186,6 +220,9 @@ pub struct Replay {
     /// what the app kept with the client, a text of JSON
     #[serde(default)]
     pub session: Option<String>,
+    /// what stood before its path for clients
+    #[serde(default)]
+    pub base_path: String,
 }
 
 /// Which clients get the documentation of the app.
@@ -290,6 +327,9 @@ pub struct OpenApiConfig {
     /// a document of OpenAPI
     #[serde(default)]
     pub json: Option<String>,
+    /// whether it says where the app is, see `edge/docs`
+    #[serde(default)]
+    pub has_servers: bool,
     /// for the log: why there is none
     #[serde(default)]
     pub problem: Option<String>,

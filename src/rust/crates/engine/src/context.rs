@@ -3,6 +3,7 @@
 use crate::config::{Replay, Settings};
 use crate::development::Development;
 use crate::edge::access_log::AccessLog;
+use crate::edge::base_path::BasePath;
 use crate::edge::dashboard::Dashboard;
 use crate::edge::docs::Docs;
 use crate::edge::health::Health;
@@ -34,6 +35,8 @@ pub struct Context {
     pub(crate) development: Option<Arc<Development>>,
     /// which may be asked for
     pub(crate) hosts: Hosts,
+    /// below which the app is
+    pub(crate) base_path: BasePath,
     pub(crate) docs: Docs,
     /// `None` without an admin address
     pub(crate) dashboard: Option<Dashboard>,
@@ -81,6 +84,7 @@ impl Context {
             traces: None,
             development: settings.development.clone(),
             hosts: Hosts::default(),
+            base_path: BasePath::default(),
             docs: pages.docs,
             dashboard: pages.dashboard,
             failed: None,
@@ -106,6 +110,11 @@ impl Context {
     /// The same, for requests of these hosts only.
     pub(crate) fn only_for(self, hosts: Hosts) -> Self {
         Context { hosts, ..self }
+    }
+
+    /// The same, for requests below this path only.
+    pub(crate) fn below(self, base_path: BasePath) -> Self {
+        Context { base_path, ..self }
     }
 
     /// The app that a request of this I/O thread is routed by.

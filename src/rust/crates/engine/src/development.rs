@@ -23,9 +23,10 @@ const SCRIPT: &str = "/__drover_dev__/refresh.js";
 /// Runs in each page. A server that does not answer is one that is being started again.
 const REFRESH: &str = r#"(() => {
   const shown = document.currentScript.dataset.generation;
+  const generation = new URL("generation", document.currentScript.src);
   const ask = async () => {
     try {
-      const answer = await fetch("/__drover_dev__/generation", { cache: "no-store" });
+      const answer = await fetch(generation, { cache: "no-store" });
       if (answer.ok && (await answer.text()) !== shown) return location.reload();
     } catch { }
     setTimeout(ask, 1000);
@@ -117,18 +118,18 @@ impl Development {
     }
 
     /// Makes browsers reload this page after a change, whether it is a page of the app or the text of an error.
-    pub(crate) fn keep_new(&self, method: &Method, request: &Fields, response: &mut Response) {
+    pub(crate) fn keep_new(&self, method: &Method, request: &Fields, base_path: &str, response: &mut Response) {
         let is_part =
             response.status == StatusCode::PARTIAL_CONTENT || response.fields.get(&CONTENT_ENCODING).is_some();
         if is_part || *method == Method::HEAD {
             return;
         }
         if media_type(response).is_some_and(|kind| kind.eq_ignore_ascii_case("text/html")) {
-            self.add_script(response, |bytes| bytes);
+            self.add_script(response, base_path, |bytes| bytes);
         } else if is_text_of_error(response) && wants_html(request) {
             let status = response.status;
             let title = format!("{} {}", status.as_u16(), phrase_or_class(status.as_u16()));
-            self.add_script(response, |bytes| {
+            self.add_script(response, base_path, |bytes| {
                 page(&Problem { title, text: String::from_utf8_lossy(&bytes).into_owned() }).into()
             });
         }
@@ -136,9 +137,10 @@ impl Development {
 
     /// Makes a page of the body, with the script. It is not to be kept by the browser: without the script of another
     /// time.
-    fn add_script(&self, response: &mut Response, page_of: impl FnOnce(Bytes) -> Bytes) {
+    fn add_script(&self, response: &mut Response, base_path: &str, page_of: impl FnOnce(Bytes) -> Bytes) {
         let Some(bytes) = response.body.read(LONGEST) else { return };
-        let script = format!("<script src=\"{SCRIPT}\" data-generation=\"{}\"></script>", self.generation());
+        let generation = self.generation();
+        let script = format!("<script src=\"{base_path}{SCRIPT}\" data-generation=\"{generation}\"></script>");
         response.body = Body::bytes(with_script(page_of(bytes), &script));
         response.fields.set(&CONTENT_TYPE, HeaderValue::from_static(HTML));
         response.fields.length = None;
@@ -216,7 +218,7 @@ mod tests {
     }
 
     fn sent(development: &Development, mut response: Response, method: &Method, accept: &'static str) -> String {
-        development.keep_new(method, &asked(accept), &mut response);
+        development.keep_new(method, &asked(accept), "", &mut response);
         String::from_utf8(response.body.take_bytes().unwrap().to_vec()).unwrap()
     }
 
@@ -253,7 +255,7 @@ mod tests {
         assert_eq!(get(error(421, "text/plain")), "why: a<b");
         assert_eq!(get(error(500, "image/png")), "why: a<b");
         let mut response = error(500, "text/plain");
-        development.keep_new(&Method::GET, &asked(BROWSER), &mut response);
+        development.keep_new(&Method::GET, &asked(BROWSER), "", &mut response);
         assert_eq!(response.fields.get(&CONTENT_TYPE), Some(HTML.as_bytes()));
     }
 
@@ -263,7 +265,7 @@ mod tests {
         response.fields.set(&ETAG, HeaderValue::from_static("\"1\""));
         response.fields.set(&CACHE_CONTROL, HeaderValue::from_static("max-age=60"));
         response.fields.length = Some(1);
-        Development::new().keep_new(&Method::GET, &asked(BROWSER), &mut response);
+        Development::new().keep_new(&Method::GET, &asked(BROWSER), "", &mut response);
         assert_eq!((response.fields.get(&ETAG), response.fields.length), (None, None));
         assert_eq!(response.fields.get(&CACHE_CONTROL), Some(&b"no-store"[..]));
     }

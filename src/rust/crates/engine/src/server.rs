@@ -211,10 +211,11 @@ impl Server {
         let pages = Pages { docs: Docs::new(&settings, is_local), dashboard };
         let hosts = Hosts::new(&settings.allowed_hosts, settings.development.is_some());
         let hosts = hosts.map_err(|e| StartError::Config(format!("allowed_hosts: {e}")))?;
+        let base_path = settings.below().map_err(StartError::Config)?;
         let common = CommonFields::new(&settings.response_headers);
         let common = common.map_err(|e| StartError::Config(format!("response_headers: {e}")))?;
         let context = Context::new(pages, pool.clone(), queue, websockets, access_log, metrics, &settings);
-        let context = Arc::new(context.tracing(traces).keeping(failed).only_for(hosts));
+        let context = Arc::new(context.tracing(traces).keeping(failed).only_for(hosts).below(base_path));
         let service = Answers { context: context.clone(), queue: Mutex::new(Some(home)) };
         let Settings { threads, upload_path, limits, .. } = settings;
         let options = Options { threads: threads.max(1), upload_path, limits, tls, proxies, common, log };
@@ -274,7 +275,7 @@ impl Server {
     pub fn apart(&self) -> Vec<(&'static str, String)> {
         let shown = |(role, address): &(Role, Address)| match role {
             Role::Agent => ("agent_check", address.to_string()),
-            Role::Admin | Role::App => ("admin", address.url(false)),
+            Role::Admin | Role::App => ("admin", address.url(false, "")),
         };
         self.http.apart().iter().map(shown).collect()
     }
@@ -282,7 +283,8 @@ impl Server {
     /// Where it listens for clients of the app, as it is reached from this machine.
     pub fn urls(&self) -> Vec<String> {
         let tls = self.http.shared().tls().is_some();
-        self.addresses().iter().map(|address| address.url(tls)).collect()
+        let base_path = self.context.base_path.kept();
+        self.addresses().iter().map(|address| address.url(tls, base_path)).collect()
     }
 
     /// The log, for the worker's side of the same process.

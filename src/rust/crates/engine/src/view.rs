@@ -23,6 +23,8 @@ pub struct View<'a, 'p> {
     pub tls: &'a [u8],
     /// decoded
     pub path: &'a str,
+    /// what stands before it for clients
+    pub base_path: &'a str,
     pub params: &'a Params<'p>,
     /// by which the answer is packed, if it is to be
     pub terms: &'a [u8],
@@ -125,6 +127,7 @@ impl View<'_, '_> {
             method: self.method(),
             target: self.target(),
             path: self.path(),
+            base_path: self.base_path.as_bytes(),
             remote_addr: self.remote_addr(),
             tls: self.tls(),
             auth: self.auth(),

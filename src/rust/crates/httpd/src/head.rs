@@ -51,6 +51,10 @@ pub struct Content {
     target: String,
     /// how much of the target is the path
     path: usize,
+    /// what stands before the paths of the app for its clients
+    base_path: String,
+    /// how much of the target is of the base path
+    before: usize,
 }
 
 impl Head {
@@ -73,6 +77,8 @@ impl Head {
                 room: None,
                 target: String::new(),
                 path: 0,
+                base_path: String::new(),
+                before: 0,
             })
         })))
     }
@@ -91,6 +97,8 @@ impl Head {
         head.underscores = self.underscores;
         head.target.clone_from(&self.target);
         head.path = self.path;
+        head.base_path.clone_from(&self.base_path);
+        head.before = self.before;
         head.fields.text.clone_from(&self.fields.text);
         head.fields.spans.clone_from(&self.fields.spans);
         head
@@ -189,6 +197,8 @@ impl Content {
     /// Sets the target: path, and what follows a `?`.
     pub fn set_target(&mut self, path: &str, query: Option<&str>) {
         self.target.clear();
+        self.base_path.clear();
+        self.before = 0;
         self.target.push_str(path);
         self.path = path.len();
         if let Some(query) = query {
@@ -197,18 +207,47 @@ impl Content {
         }
     }
 
-    /// The path as it was sent; empty when the client named only an authority, `*` for the server as a whole.
-    pub fn path(&self) -> &str {
-        &self.target[..self.path]
+    /// Sets what stands before the paths of the app for its clients, without a slash at its end. The first `len` bytes
+    /// of the path, no more than it has, are of it.
+    pub fn set_base_path(&mut self, base_path: &str, len: usize) {
+        self.base_path.clear();
+        self.base_path.push_str(base_path);
+        self.before = len;
     }
 
-    /// Path and query as they were sent.
+    /// What stands before [`Content::path`] for clients; empty when that is nothing.
+    pub fn base_path(&self) -> &str {
+        &self.base_path
+    }
+
+    /// The path below the base path, as it was sent; empty when the client named only an authority, or the base path,
+    /// `*` for the server as a whole.
+    pub fn path(&self) -> &str {
+        &self.target[self.before..self.path]
+    }
+
+    /// Path and query below the base path, as they were sent.
     pub fn target(&self) -> &str {
-        if self.target.is_empty() {
-            "/"
-        } else {
-            &self.target
-        }
+        not_empty(&self.target[self.before..])
+    }
+
+    /// The path as clients have it, in two parts: for logs.
+    pub fn whole_path(&self) -> [&str; 2] {
+        [&self.base_path, self.path()]
+    }
+
+    /// The same with the query.
+    pub fn whole_target(&self) -> [&str; 2] {
+        let target = &self.target[self.before..];
+        [&self.base_path, if self.base_path.is_empty() { not_empty(target) } else { target }]
+    }
+}
+
+fn not_empty(target: &str) -> &str {
+    if target.is_empty() {
+        "/"
+    } else {
+        target
     }
 }
 
@@ -371,9 +410,15 @@ mod tests {
         first.set_target("/a", Some("b"));
         first.fields.push(b"host", b"a");
         assert_eq!((first.path(), first.target()), ("/a", "/a?b"));
+        first.set_target("/app/a", Some("b"));
+        first.set_base_path("/outer/app", 4);
+        for head in [&first, &first.copy()] {
+            assert_eq!((head.base_path(), head.path(), head.target()), ("/outer/app", "/a", "/a?b"));
+            assert_eq!((head.whole_path(), head.whole_target()), (["/outer/app", "/a"], ["/outer/app", "/a?b"]));
+        }
         drop(first);
         let second = Head::new();
         assert!(second.fields.is_empty());
-        assert_eq!((second.path(), second.target()), ("", "/"));
+        assert_eq!((second.base_path(), second.path(), second.target()), ("", "", "/"));
     }
 }

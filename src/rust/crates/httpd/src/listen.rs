@@ -46,16 +46,16 @@ impl Address {
         }
     }
 
-    /// Its URL for clients on this machine, also when it is bound to all interfaces. `tls`: whether connections use
-    /// TLS; those through a socket in the file system never do.
-    pub fn url(&self, tls: bool) -> String {
+    /// The URL of what is at `base_path` there, for clients on this machine, also when it is bound to all interfaces.
+    /// `tls`: whether connections use TLS; those through a socket in the file system, which has no URL, never do.
+    pub fn url(&self, tls: bool, base_path: &str) -> String {
         let Address::Inet(mut address) = *self else { return self.to_string() };
         match address.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
             IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
             _ => {}
         }
-        format!("{}://{address}", if tls { "https" } else { "http" })
+        format!("{}://{address}{base_path}", if tls { "https" } else { "http" })
     }
 
     /// Whether only clients on this machine can reach it.
@@ -373,11 +373,11 @@ mod tests {
 
     #[test]
     fn a_url_is_to_click() {
-        let url = |text: &str| Address::Inet(text.parse().unwrap()).url(false);
+        let url = |text: &str| Address::Inet(text.parse().unwrap()).url(false, "/app");
         assert_eq!((&*url("0.0.0.0:80"), &*url("[::]:80")), ("http://127.0.0.1:80", "http://[::1]:80"));
         assert_eq!(url("127.0.0.1:80"), "http://127.0.0.1:80");
-        assert_eq!(Address::Unix("/run/a".into()).url(true), "unix:/run/a");
-        assert_eq!(Address::Inet("[::]:443".parse().unwrap()).url(true), "https://[::1]:443");
+        assert_eq!(Address::Unix("/run/a".into()).url(true, "/app"), "unix:/run/a");
+        assert_eq!(Address::Inet("[::]:443".parse().unwrap()).url(true, ""), "https://[::1]:443");
         let is_local = |text: &str| Address::Inet(text.parse().unwrap()).is_local();
         assert!(is_local("127.3.0.1:1") && is_local("[::1]:1") && !is_local("0.0.0.0:1") && !is_local("[::]:1"));
     }

@@ -1,8 +1,9 @@
 //! Server to worker: one HTTP request.
 //!
 //! Layout: id (u64), route, flags, remote port, body kind · lengths of method, target, path, remote address, spooled
-//! file, TLS, auth, session, terms · counts of params and headers · body length (u64) · lengths of params · lengths
-//! of header names and values, in turn · the bytes of all of these in the same order · the body, when it is inline.
+//! file, TLS, auth, session, terms, base path · counts of params and headers · body length (u64) · lengths of params ·
+//! lengths of header names and values, in turn · the bytes of all of these in the same order · the body, when it is
+//! inline.
 
 use crate::reader::{len_word, put_pair_lengths, put_pairs, put_u32, put_words, Lengths, Reader};
 use crate::WireError;
@@ -52,6 +53,8 @@ pub struct RequestHead<'a> {
     pub target: &'a [u8],
     /// percent-decoded once, UTF-8
     pub path: &'a [u8],
+    /// what stands before target and path for clients; empty when that is nothing
+    pub base_path: &'a [u8],
     /// the client's address, text
     pub remote_addr: &'a [u8],
     /// what was agreed on in TLS, names and values in turn, each ended by NUL; empty in cleartext
@@ -76,7 +79,7 @@ impl RequestHead<'_> {
             BodyRef::Inline(b) => (INLINE, &[], b.len() as u64, b),
             BodyRef::Spooled { path, len } => (SPOOLED, path, len, &[]),
         };
-        let count_at = out.len() + 16 * 4;
+        let count_at = out.len() + 17 * 4;
         put_words(
             out,
             [
@@ -95,6 +98,7 @@ impl RequestHead<'_> {
                 len_word(self.auth.len()),
                 len_word(self.session.len()),
                 len_word(self.terms.len()),
+                len_word(self.base_path.len()),
                 len_word(params.len()),
                 0,
                 len as u32,
@@ -106,7 +110,7 @@ impl RequestHead<'_> {
         }
         put_pair_lengths(out, count_at, headers());
         let texts = [self.method, self.target, self.path, self.remote_addr, path, self.tls];
-        for part in texts.into_iter().chain([self.auth, self.session, self.terms]) {
+        for part in texts.into_iter().chain([self.auth, self.session, self.terms, self.base_path]) {
             out.extend_from_slice(part);
         }
         for p in params {
@@ -166,7 +170,7 @@ impl<'a> Request<'a> {
         let mut r = Reader::new(bytes);
         let id = r.u64()?;
         let (route, flags, port, kind) = (r.u32()?, r.u32()?, r.u32()?, r.u32()?);
-        let sizes = r.lengths(9)?;
+        let sizes = r.lengths(10)?;
         let (n_params, n_headers) = (r.u32()?, r.u32()?);
         let body_len = r.u64()?;
         let param_lengths = r.lengths(n_params)?;
@@ -180,6 +184,7 @@ impl<'a> Request<'a> {
         let auth = r.bytes(sizes.get(6))?;
         let session = r.bytes(sizes.get(7))?;
         let terms = r.bytes(sizes.get(8))?;
+        let base_path = r.bytes(sizes.get(9))?;
         let params = Run { lengths: param_lengths, bytes: r.bytes(param_lengths.total())? };
         let headers = Run { lengths: header_lengths, bytes: r.bytes(header_lengths.total())? };
         let body = match kind {
@@ -197,6 +202,7 @@ impl<'a> Request<'a> {
             method,
             target,
             path,
+            base_path,
             remote_addr,
             tls,
             auth,
@@ -250,6 +256,7 @@ mod tests {
             method: b"POST",
             target: b"/a%20b?x=1",
             path: b"/a b",
+            base_path: b"/app",
             remote_addr: b"127.0.0.1",
             tls: b"protocol\0TLSv1.3\0",
             auth: b"{\"user\":\"a\"}",
@@ -270,7 +277,7 @@ mod tests {
         assert_eq!((Request::peek(&bytes), Request::peek(&bytes[..11])), (3, u32::MAX));
         assert_eq!(r.head.id, 1 << 63 | 5);
         assert_eq!((r.head.route, r.head.flags, r.head.remote_port), (3, FLAG_HTTP2, 4711));
-        assert_eq!(r.head.path, b"/a b");
+        assert_eq!((r.head.path, r.head.base_path), (&b"/a b"[..], &b"/app"[..]));
         assert_eq!(r.tls().collect::<Vec<_>>(), [(&b"protocol"[..], &b"TLSv1.3"[..])]);
         assert_eq!((r.head.auth, r.head.session), (&b"{\"user\":\"a\"}"[..], &b"[1]"[..]));
         assert_eq!((r.query(), r.head.terms), (&b"x=1"[..], &b"packed"[..]));

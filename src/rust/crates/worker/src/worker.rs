@@ -446,6 +446,7 @@ mod tests {
             method: b"GET",
             target: b"/",
             path: b"/",
+            base_path: b"",
             remote_addr: b"",
             tls: b"",
             auth: b"",

@@ -93,6 +93,7 @@ impl Server {
             method: b"GET",
             target: path.as_bytes(),
             path: path.as_bytes(),
+            base_path: b"",
             remote_addr: b"::1",
             tls: b"",
             auth: b"",

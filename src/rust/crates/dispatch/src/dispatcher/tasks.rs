@@ -171,6 +171,7 @@ fn head(id: u64, route: u32, body: &[u8]) -> RequestHead<'_> {
         method: b"TASK",
         target: b"/",
         path: b"/",
+        base_path: b"",
         remote_addr: b"",
         tls: b"",
         auth: b"",

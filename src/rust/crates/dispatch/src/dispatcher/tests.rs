@@ -615,6 +615,7 @@ async fn what_runs_is_told_with_what_its_client_asked_for() {
         method: b"POST",
         target: b"/a<b>?token=secret",
         path: b"/a<b>",
+        base_path: b"",
         remote_addr: b"127.0.0.1",
         tls: b"",
         auth: b"",

@@ -141,7 +141,7 @@ fn combined(entry: &Entry<'_>, out: &mut String) {
         Some(head) => {
             escape(head.method.as_str().as_bytes(), out);
             out.push(' ');
-            escape(head.target().as_bytes(), out);
+            head.whole_target().into_iter().for_each(|part| escape(part.as_bytes(), out));
             out.extend([" ", protocol(head.version)]);
         }
         None => out.push('-'),
@@ -186,7 +186,7 @@ fn json(entry: &Entry<'_>, out: &mut String) {
     text("remote_addr", entry.remote_addr.as_bytes(), out);
     if let Some(head) = entry.head {
         text("method", head.method.as_str().as_bytes(), out);
-        text("target", head.target().as_bytes(), out);
+        text("target", head.whole_target().concat().as_bytes(), out);
         text("protocol", protocol(head.version).as_bytes(), out);
     }
     let _ = write!(out, ",\"status\":{},\"bytes\":{},\"whole\":{}", entry.status, entry.bytes, entry.whole);

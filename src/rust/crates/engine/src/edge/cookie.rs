@@ -28,15 +28,21 @@ pub enum SameSite {
 #[derive(Debug)]
 pub struct Cookie {
     name: String,
-    /// what follows `Max-Age`
+    /// whether clients keep it for the whole host only
+    is_of_host: bool,
+    /// what follows `Path`
     attributes: String,
 }
+
+/// What names of cookies begin with that clients keep with `Path=/` only (RFC 6265bis section 4.1.3.2).
+const OF_HOST: &[u8] = b"__Host-";
 
 impl Cookie {
     /// Of this name; sent over TLS only if it is `secure`.
     pub fn new(name: String, secure: bool, same_site: SameSite) -> Self {
         let secure = if secure { "; Secure" } else { "" };
-        Cookie { name, attributes: format!("; Path=/{secure}; HttpOnly; SameSite={same_site:?}") }
+        let is_of_host = name.as_bytes().get(..OF_HOST.len()).is_some_and(|start| start.eq_ignore_ascii_case(OF_HOST));
+        Cookie { name, is_of_host, attributes: format!("{secure}; HttpOnly; SameSite={same_site:?}") }
     }
 
     /// What a client has sent back.
@@ -44,13 +50,14 @@ impl Cookie {
         sent(head, &self.name)
     }
 
-    /// The field that has a client keep this value for so many seconds.
-    pub fn kept(&self, value: &str, lasts: u64) -> String {
-        format!("{}={value}; Max-Age={lasts}{}", self.name, self.attributes)
+    /// The field that has a client keep this value for so many seconds, for what is below a base path.
+    pub fn kept(&self, value: &str, lasts: u64, base_path: &str) -> String {
+        let path = if base_path.is_empty() || self.is_of_host { "/" } else { base_path };
+        format!("{}={value}; Max-Age={lasts}; Path={path}{}", self.name, self.attributes)
     }
 
     /// The field that takes it away.
-    pub fn ended(&self) -> String {
-        self.kept("", 0)
+    pub fn ended(&self, base_path: &str) -> String {
+        self.kept("", 0, base_path)
     }
 }

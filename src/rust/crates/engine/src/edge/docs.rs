@@ -36,13 +36,42 @@ pub fn has(path: &str) -> bool {
 #[derive(Debug)]
 pub struct Description {
     json: Bytes,
+    /// whether it says where the app is
+    has_servers: bool,
     /// made at the first request for it
     yaml: OnceLock<Bytes>,
 }
 
 impl Description {
-    pub fn new(json: &str) -> Self {
-        Description { json: Bytes::copy_from_slice(json.as_bytes()), yaml: OnceLock::new() }
+    pub fn new(json: &str, has_servers: bool) -> Self {
+        Description { json: Bytes::copy_from_slice(json.as_bytes()), has_servers, yaml: OnceLock::new() }
+    }
+
+    /// With the base path as the server that is to be called, where the app has not named one.
+    fn json_below(&self, base_path: &str) -> Bytes {
+        match self.json.strip_prefix(b"{") {
+            Some(members) if self.says(base_path) => {
+                [format!("{{\"servers\":[{{\"url\":\"{base_path}\"}}],").as_bytes(), members].concat().into()
+            }
+            _ => self.json.clone(),
+        }
+    }
+
+    /// The same as YAML.
+    fn yaml_below(&self, base_path: &str) -> Bytes {
+        let yaml = self.yaml();
+        if yaml.starts_with(b"{") {
+            self.json_below(base_path)
+        } else if self.says(base_path) {
+            [format!("servers:\n  - url: \"{base_path}\"\n").as_bytes(), &yaml].concat().into()
+        } else {
+            yaml
+        }
+    }
+
+    /// Whether the base path is to be said.
+    fn says(&self, base_path: &str) -> bool {
+        !base_path.is_empty() && !self.has_servers
     }
 
     fn yaml(&self) -> Bytes {
@@ -96,8 +125,8 @@ impl Docs {
     pub fn answer(&self, description: &Description, head: &Head, for_admin: bool) -> Response {
         let path = head.path();
         let response = match path {
-            JSON => unstored(StatusCode::OK, "application/json", description.json.clone()),
-            YAML => unstored(StatusCode::OK, "application/yaml", description.yaml()),
+            JSON => unstored(StatusCode::OK, "application/json", description.json_below(head.base_path())),
+            YAML => unstored(StatusCode::OK, "application/yaml", description.yaml_below(head.base_path())),
             _ => match path.strip_prefix(PAGE) {
                 Some(file) => self.page(file, head, for_admin),
                 None => return moved(),

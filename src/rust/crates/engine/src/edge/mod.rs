@@ -7,6 +7,7 @@
 
 pub mod access_log;
 pub mod auth;
+pub mod base_path;
 pub mod cache;
 pub mod compress;
 pub mod cookie;

@@ -85,15 +85,15 @@ impl Session {
         Some(Opened { text: text.to_vec(), renewed_until: is_due.then(|| u64::from_be_bytes(*end)) })
     }
 
-    /// Has a client keep a text; an empty one takes its cookie away.
+    /// Has a client keep a text, for what is below a base path; an empty one takes its cookie away.
     ///
     /// # Errors
     /// A text for the log, when it is too long.
-    pub fn keep(&self, text: &[u8], now: u64, fields: &mut ResponseFields) -> Result<(), String> {
+    pub fn keep(&self, text: &[u8], now: u64, base_path: &str, fields: &mut ResponseFields) -> Result<(), String> {
         let cookie = if text.is_empty() {
-            self.cookie.ended()
+            self.cookie.ended(base_path)
         } else {
-            let sealed = self.seal(text, now.saturating_add(self.max_age), now);
+            let sealed = self.seal(text, now.saturating_add(self.max_age), now, base_path);
             sealed.ok_or("dr_session_set(): the system has no random bytes to give")?
         };
         if cookie.len() > LONGEST_COOKIE {
@@ -108,15 +108,15 @@ impl Session {
     }
 
     /// Has the client go on keeping what it has, until then.
-    pub fn renew(&self, text: &[u8], until: u64, now: u64, fields: &mut ResponseFields) {
+    pub fn renew(&self, text: &[u8], until: u64, now: u64, base_path: &str, fields: &mut ResponseFields) {
         // without random bytes, it has the one from before
-        if let Some(cookie) = self.seal(text, until, now) {
+        if let Some(cookie) = self.seal(text, until, now, base_path) {
             fields.add(&SET_COOKIE, cookie);
         }
     }
 
     /// The field of a session that ends then.
-    fn seal(&self, text: &[u8], end: u64, now: u64) -> Option<String> {
+    fn seal(&self, text: &[u8], end: u64, now: u64, base_path: &str) -> Option<String> {
         let sealed = match self.idle {
             None => self.sealer.seal(text, end)?,
             Some(idle) => {
@@ -124,7 +124,7 @@ impl Session {
                 self.sealer.seal(&[&times, text].concat(), end.min(now.saturating_add(idle)))?
             }
         };
-        Some(self.cookie.kept(&sealed, end.saturating_sub(now)))
+        Some(self.cookie.kept(&sealed, end.saturating_sub(now), base_path))
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
 
     fn kept(session: &Session, now: u64) -> (Vec<u8>, u64) {
         let mut fields = ResponseFields::default();
-        session.keep(b"{}", now, &mut fields).unwrap();
+        session.keep(b"{}", now, "", &mut fields).unwrap();
         set(&fields)
     }
 
@@ -173,7 +173,7 @@ mod tests {
         for now in (5050..6000).step_by(50) {
             assert_eq!(session.open_cookie(&cookie, now), opened(Some(6000)));
             let mut fields = ResponseFields::default();
-            session.renew(b"{}", 6000, now, &mut fields);
+            session.renew(b"{}", 6000, now, "", &mut fields);
             let (renewed, lasts) = set(&fields);
             assert_eq!(lasts, 6000 - now);
             cookie = renewed;

@@ -28,8 +28,11 @@ pub struct FailedRequest {
     pub seconds: f64,
     /// as the client sent it
     pub method: String,
-    /// path and query
+    /// path and query below the base path
     pub target: String,
+    /// what stood before its path for clients
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub base_path: String,
     /// header fields, in the order in which they came
     pub fields: Vec<(String, String)>,
     /// bytes of the body

@@ -147,7 +147,7 @@ impl Ending {
             trace,
             method: self.head.method.as_str().to_owned(),
             route: traces.routes.pattern(route),
-            path: self.head.path().to_owned(),
+            path: self.head.whole_path().concat(),
             https: forwarded.and_then(|forwarded| forwarded.https).unwrap_or_else(|| connection.tls().is_some()),
             version: if self.head.version == Version::Http2 { "2" } else { "1.1" },
             client: Forwarded::client_of(forwarded, connection).address.to_string(),

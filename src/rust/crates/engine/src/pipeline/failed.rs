@@ -53,6 +53,7 @@ fn request(
         seconds: asked.since.elapsed().as_secs_f64(),
         method: head.method.as_str().to_owned(),
         target: redact.target(head.target()),
+        base_path: head.base_path().to_owned(),
         fields: head.fields.iter().map(|(name, value)| (text(name), redact.field(&text(name), value))).collect(),
         body_size: asked.body_size,
         body_missing: body.as_ref().err().cloned(),

@@ -25,6 +25,7 @@ pub use route::NOT_FOUND_ROUTE;
 use crate::context::Context;
 use crate::edge::auth::Question;
 use crate::edge::cache::Making;
+use ::http::StatusCode;
 use cached::Looked;
 use httpd::{admit, too_large, Answering, Connection, Failure, Head, Incoming, Received, Response};
 use observe::metrics as counted;
@@ -105,6 +106,12 @@ fn begin(state: &State, body: &Incoming, context: &Arc<Context>) -> Result<Begun
     }
     if let Some(response) = context.development.as_ref().and_then(|development| development.answer(&state.head)) {
         return Ok(Begun::Answered(response));
+    }
+    if !state.is_inside {
+        return Err(Failure::new(StatusCode::NOT_FOUND, ""));
+    }
+    if let Some(redirect) = context.base_path.redirect(&state.head) {
+        return Ok(Begun::Answered(redirect));
     }
     let mut params = Params::new();
     let route = match route::find(state, &mut params, context)? {

@@ -186,12 +186,12 @@ pub fn keep_session(state: &State, response: &mut Response) -> Result<(), String
         let renewal = state.covered.get().and_then(|covered| covered.renewal.get());
         if let (Some(renewal), Some(session)) = (renewal, session_of(state)) {
             let (text, until) = &**renewal;
-            session.renew(text, *until, seconds(), &mut response.fields);
+            session.renew(text, *until, seconds(), state.head.base_path(), &mut response.fields);
         }
         return Ok(());
     };
     let session = session_of(state).ok_or("dr_session_set(): no dr_session() covers this path")?;
-    session.keep(&text, seconds(), &mut response.fields)
+    session.keep(&text, seconds(), state.head.base_path(), &mut response.fields)
 }
 
 fn session_of(state: &State) -> Option<&Session> {

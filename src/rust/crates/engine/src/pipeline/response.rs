@@ -58,7 +58,7 @@ pub fn finish(state: &mut State, mut answer: Responded, body: Incoming, context:
     failed::keep(state, response.status, None, context);
     policies::dress(state, is_failure, &mut response, context);
     if let Some(development) = &context.development {
-        development.keep_new(&state.head.method, &state.head.fields, &mut response);
+        development.keep_new(&state.head.method, &state.head.fields, state.head.base_path(), &mut response);
     }
     if !may_have_content(response.status) && !response.body.is_websocket() {
         response.body = Body::empty();

@@ -71,6 +71,7 @@ fn hand_over(state: &State, route: &Route<'_>, params: &Params<'_>, body: &Recei
         is_named: state.given_id().is_some(),
         tls: state.connection().tls().map_or(&[], |agreed| &agreed.text),
         path: &route.path,
+        base_path: replays.map_or(state.head.base_path(), |replay| &replay.base_path),
         params,
         terms: state.terms().map_or(&[], |terms| terms),
         body,

@@ -25,6 +25,8 @@ pub struct State {
     pub id: u64,
     /// what it asks for
     pub head: Head,
+    /// whether it is for something below the base path
+    pub is_inside: bool,
     /// what a trusted proxy says of it
     forwarded: Option<Arc<Forwarded>>,
     /// `None` once it is answered
@@ -85,11 +87,13 @@ impl State {
     pub fn new(mut head: Head, connection: Arc<Connection>, context: &Context) -> Self {
         let id = connection.server().next_id();
         let forwarded = Forwarded::read(&mut head, &connection);
+        let is_inside = context.base_path.take(&mut head, &connection);
         // probes come every second, and from no client of the app
         let watch = if connection.role() == Role::Admin { None } else { Watch::begin(context) };
         State {
             id,
             head,
+            is_inside,
             forwarded,
             open: Some(OpenRequest::new(connection)),
             watch,
@@ -116,6 +120,7 @@ impl State {
         State {
             id: connection.server().next_id(),
             head: asked.head.copy(),
+            is_inside: asked.is_inside,
             forwarded: asked.forwarded.clone(),
             open: Some(OpenRequest::unawaited(connection)),
             // no client has asked for it
@@ -210,7 +215,7 @@ impl State {
 
     /// What the log says of it.
     pub fn line(&self, status: StatusCode, text: &str) -> String {
-        let (method, path) = (&self.head.method, self.head.path());
+        let (method, path) = (&self.head.method, self.head.whole_path().concat());
         let (id, client) = (self.id, &self.client().address);
         let line = format!("id={id:016x} {client} {method} {path} {} {text}", status.as_u16());
         with_names(line, &Trace::new(id, self.head.trace_parent()), self.given_id())

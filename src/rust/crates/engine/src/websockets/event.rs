@@ -107,6 +107,7 @@ impl Identity {
             method: name(&what).as_bytes(),
             target: self.path.as_bytes(),
             path: self.path.as_bytes(),
+            base_path: b"",
             remote_addr: self.from.client().address.as_bytes(),
             tls: b"",
             auth: b"",

@@ -30,6 +30,8 @@ pub fn local(folder: &Path, threads: usize, limits: Limits) -> Settings {
         trusted_proxies: Vec::new(),
         proxy_protocol: Vec::new(),
         allowed_hosts: Vec::new(),
+        base_path: None,
+        base_path_field: None,
         response_headers: Vec::new(),
         forwarded_fields: Default::default(),
         log: "none".into(),

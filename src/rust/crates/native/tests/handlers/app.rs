@@ -52,6 +52,7 @@ impl Ask<'_> {
             method: self.method.as_bytes(),
             target: self.target.as_bytes(),
             path: self.target.split('?').next().unwrap().as_bytes(),
+            base_path: b"",
             remote_addr: b"127.0.0.1",
             tls: self.tls,
             auth: self.auth,

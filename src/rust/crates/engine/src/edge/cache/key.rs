@@ -1,5 +1,5 @@
-//! Which requests want the same response: those for the same scheme, host, path and query, or the named fields of the
-//! query, in any order. Of header fields, those that the app names or that a response names in `Vary`.
+//! Which requests want the same response: those for the same scheme, host, base path, path and query, or the named
+//! fields of the query, in any order. Of header fields, those that the app names or that a response names in `Vary`.
 
 use coding::{accepted, Coding};
 use grammar::percent::decode;
@@ -22,7 +22,7 @@ pub enum KeyConfig {
     Fields(Vec<String>),
 }
 
-/// Names a response. Scheme and host, a line break, and what the request asks for there.
+/// Names a response. Scheme, host and base path, a line break, and what the request asks for there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key(SmallVec<[u8; 128]>);
 
@@ -31,7 +31,8 @@ impl Key {
         let mut key = SmallVec::new();
         key.extend_from_slice(if https { b"https " } else { b"http " });
         key.extend(head.fields.get(&HOST).unwrap_or_default().iter().map(u8::to_ascii_lowercase));
-        // in no host, nor in a target
+        key.extend_from_slice(head.base_path().as_bytes());
+        // in no host, nor in a path or a query
         key.push(b'\n');
         match config {
             KeyConfig::Query => key.extend_from_slice(head.target().as_bytes()),

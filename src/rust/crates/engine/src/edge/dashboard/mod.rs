@@ -60,7 +60,8 @@ impl Dashboard {
     pub fn answer(&self, head: &Head, is_from_here: bool) -> Response {
         let Some(rest) = head.path().strip_prefix(PATH) else {
             let mut response = text(StatusCode::PERMANENT_REDIRECT, "");
-            response.fields.set(&LOCATION, PATH);
+            // wherever a proxy has put the address
+            response.fields.set(&LOCATION, PATH.trim_start_matches('/'));
             return response;
         };
         if is_from_here && !is_of_this_machine(head.fields.get(&HOST).unwrap_or_default()) {

@@ -118,7 +118,7 @@ impl Oidc {
         let callback = self.address(head, https, &self.paths.callback)?;
         let attempt = self.attempts.begin(self.begun.sent(head), local(target), now);
         let (attempt, cookie, lasts) = attempt.ok_or_else(no_random)?;
-        Ok(redirect(&self.client.login_url(&callback, &attempt), &[self.begun.kept(&cookie, lasts)]))
+        Ok(redirect(&self.client.login_url(&callback, &attempt), &[self.begun.kept(&cookie, lasts, head.base_path())]))
     }
 
     /// Answers a request for one of its own paths; `heard` is what a question about it has come to.
@@ -147,7 +147,8 @@ impl Oidc {
             Place::Callback => match heard {
                 None => self.come_back(head, https, param, now).map(Verdict::Ask),
                 Some(Heard::LoggedIn { target, cookie }) => {
-                    Ok(Verdict::Answer(redirect(target, std::slice::from_ref(cookie))))
+                    let target = format!("{}{target}", head.base_path());
+                    Ok(Verdict::Answer(redirect(&target, std::slice::from_ref(cookie))))
                 }
                 Some(Heard::Failed(failure)) => Err(failure.clone()),
                 Some(Heard::Nothing | Heard::Is(_)) => Err(unconfirmed()),
@@ -179,15 +180,15 @@ impl Oidc {
             return Err(Failure::new(StatusCode::BAD_REQUEST, "there is no code of the identity provider"));
         };
         let callback = self.address(head, https, &self.paths.callback)?;
-        let (this, code) = (self.clone(), code.to_owned());
-        Question::ask(&LOGINS, move || this.log_in(&code, &callback, attempt, now)).ok_or_else(|| {
+        let (this, code, base_path) = (self.clone(), code.to_owned(), head.base_path().to_owned());
+        Question::ask(&LOGINS, move || this.log_in(&code, &callback, attempt, &base_path, now)).ok_or_else(|| {
             Failure::new(StatusCode::SERVICE_UNAVAILABLE, "too many logins wait for the identity provider")
                 .because("dr_auth_oidc()")
         })
     }
 
     /// Asks the provider who has logged in, and seals what it says.
-    fn log_in(&self, code: &str, callback: &str, attempt: Attempt, now: u64) -> Heard {
+    fn log_in(&self, code: &str, callback: &str, attempt: Attempt, base_path: &str, now: u64) -> Heard {
         let claims = match self.client.find_user(code, callback, &attempt, now) {
             Ok(claims) => claims,
             Err(why) => return Heard::Failed(unconfirmed().because(format_args!("dr_auth_oidc(): {}", for_log(&why)))),
@@ -195,7 +196,7 @@ impl Oidc {
         let Some(sealed) = self.logins.seal(claims.as_bytes(), now.saturating_add(self.max_age)) else {
             return Heard::Failed(no_random());
         };
-        let cookie = self.cookie.kept(&sealed, self.max_age);
+        let cookie = self.cookie.kept(&sealed, self.max_age, base_path);
         if cookie.len() > LONGEST_COOKIE {
             return Heard::Failed(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, "").because(format_args!(
                 "dr_auth_oidc(): the claims of a user have {} bytes and would be a cookie of {}, of which browsers \
@@ -217,17 +218,18 @@ impl Oidc {
         let back = self.address(head, https, &self.after_logout)?;
         let target = self.client.logout_url(&back).unwrap_or(back);
         // in this order: of two that are taken away, curl keeps the first in its file
-        Ok(redirect(&target, &[self.begun.ended(), self.cookie.ended()]))
+        Ok(redirect(&target, &[&self.begun, &self.cookie].map(|cookie| cookie.ended(head.base_path()))))
     }
 
     /// One of this server's paths, as the browser finds it.
     fn address(&self, head: &Head, https: bool, path: &str) -> Result<String, Failure> {
+        let base_path = head.base_path();
         if let Some(origin) = &self.origin {
-            return Ok(format!("{origin}{path}"));
+            return Ok(format!("{origin}{base_path}{path}"));
         }
         let host = head.fields.get(&HOST).and_then(ascii).filter(|host| !host.is_empty());
         let host = host.ok_or_else(|| Failure::new(StatusCode::BAD_REQUEST, "a login needs the field Host"))?;
-        Ok(format!("{}://{host}{path}", if https { "https" } else { "http" }))
+        Ok(format!("{}://{host}{base_path}{path}", if https { "https" } else { "http" }))
     }
 }
 
