@@ -39,7 +39,7 @@ extern "C" {
 /* The version of the table `drover_api`. Versions only ever add members at its end: code that was compiled against this
  * one works with all later ones. Code that wants to use what a later version has, and run with earlier ones, asks
  * DROVER_HAS(). */
-#define DROVER_API_VERSION 3
+#define DROVER_API_VERSION 4
 
 /* Whether the table that was given has this member: if (DROVER_HAS(api, mark)) api->mark(req, "db", 1000); */
 #define DROVER_HAS(api, member) ((api)->size >= offsetof(drover_api, member) + sizeof((api)->member))
@@ -281,6 +281,11 @@ struct drover_api {
   /* The client's identity, if a policy of the app has established it, as a JSON object: {"scheme":"jwt","user":"ada",
    * "claims":{...}}, as req$auth in R. Otherwise ptr is NULL. */
   drover_bytes (*auth)(drover_request *req);
+
+  /* --- Since version 4. --- */
+
+  /* What stands before path and target for clients, such as "/app", as req$base_path in R; empty when that is nothing */
+  drover_bytes (*base_path)(drover_request *req);
 
   /* Later versions add members here. */
 };

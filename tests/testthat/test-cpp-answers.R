@@ -31,6 +31,14 @@ for (place in cpp_places) {
     }
   })
 
+  test_that(paste0(place, ": below a path it sees the app's own, and what stands before it"), {
+    server <- local_cpp_server(place, base_path = "/hub")
+    for (path in c("/echo/a/1", "/inline-echo/a/1")) {
+      seen <- http_json(server, path, "-d", "text")
+      expect_identical(seen[c("base_path", "path", "target")], list(base_path = "/hub", path = path, target = path))
+    }
+  })
+
   test_that(paste0(place, ": over HTTP/2 it sees the same"), {
     seen <- http_json(server, "/echo/x/1", "--http2-prior-knowledge", "-d", "text")
     expect_true(seen$http2)

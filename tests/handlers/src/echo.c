@@ -31,6 +31,7 @@ int h_echo(drover_request *req, const drover_api *api, void *data) {
     drover_bytes auth = api->auth(req);
     text_printf(&t, ",\"auth\":%.*s", auth.ptr ? (int)auth.len : 4, auth.ptr ? auth.ptr : "null");
   }
+  if (DROVER_HAS(api, base_path)) field(&t, "base_path", api->base_path(req));
   text_printf(&t, ",\"remote_port\":%u,\"http2\":%s,\"id\":\"%016llx\",\"params\":[", (unsigned)api->remote_port(req),
               api->is_http2(req) ? "true" : "false", (unsigned long long)api->id(req));
   for (size_t i = 0; i < api->param_count(req); i++) {

@@ -52,6 +52,10 @@ impl RequestView for View<'_, '_> {
         self.path.as_bytes()
     }
 
+    fn base_path(&self) -> &[u8] {
+        self.base_path.as_bytes()
+    }
+
     fn remote_addr(&self) -> &[u8] {
         self.client.address.as_bytes()
     }
@@ -127,7 +131,7 @@ impl View<'_, '_> {
             method: self.method(),
             target: self.target(),
             path: self.path(),
-            base_path: self.base_path.as_bytes(),
+            base_path: RequestView::base_path(self),
             remote_addr: self.remote_addr(),
             tls: self.tls(),
             auth: self.auth(),

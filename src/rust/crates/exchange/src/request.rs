@@ -12,6 +12,8 @@ pub trait RequestView {
     fn target(&self) -> &[u8];
     /// percent-decoded once, UTF-8
     fn path(&self) -> &[u8];
+    /// what stands before target and path for clients; empty when that is nothing
+    fn base_path(&self) -> &[u8];
     /// the client's address, text
     fn remote_addr(&self) -> &[u8];
     /// the client's port
@@ -68,6 +70,10 @@ impl RequestView for Request<'_> {
 
     fn path(&self) -> &[u8] {
         self.head.path
+    }
+
+    fn base_path(&self) -> &[u8] {
+        self.head.base_path
     }
 
     fn remote_addr(&self) -> &[u8] {

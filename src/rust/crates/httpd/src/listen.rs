@@ -374,8 +374,8 @@ mod tests {
     #[test]
     fn a_url_is_to_click() {
         let url = |text: &str| Address::Inet(text.parse().unwrap()).url(false, "/app");
-        assert_eq!((&*url("0.0.0.0:80"), &*url("[::]:80")), ("http://127.0.0.1:80", "http://[::1]:80"));
-        assert_eq!(url("127.0.0.1:80"), "http://127.0.0.1:80");
+        assert_eq!((&*url("0.0.0.0:80"), &*url("[::]:80")), ("http://127.0.0.1:80/app", "http://[::1]:80/app"));
+        assert_eq!(url("127.0.0.1:80"), "http://127.0.0.1:80/app");
         assert_eq!(Address::Unix("/run/a".into()).url(true, "/app"), "unix:/run/a");
         assert_eq!(Address::Inet("[::]:443".parse().unwrap()).url(true, ""), "https://[::1]:443");
         let is_local = |text: &str| Address::Inet(text.parse().unwrap()).is_local();

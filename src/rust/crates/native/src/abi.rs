@@ -191,6 +191,7 @@ pub struct Api {
     pub is_https: unsafe extern "C" fn(*mut Request) -> c_int,
     pub tls: ReadByName,
     pub auth: Read,
+    pub base_path: Read,
 }
 
 #[cfg(test)]
@@ -221,7 +222,7 @@ mod tests {
                 param_at cookie body remote_addr remote_port id is_http2
                 respond respond_static respond_owned add_header fail begin send try_send end defer release is_cancelled on_cancel now_ns times mark log
                 socket_send socket_close socket_is_open socket_id socket_set_data socket_data socket_join socket_leave
-                broadcast is_https tls auth;
+                broadcast is_https tls auth base_path;
         };
         for (code, value) in [("OK", Code::Ok), ("GONE", Code::Gone), ("FULL", Code::Full), ("DONE", Code::Done)] {
             layout.push((format!("DROVER_{code}"), value as usize));

@@ -14,7 +14,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::Arc;
 
 /// `DROVER_API_VERSION`
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// What handlers are given.
 pub static TABLE: Api = Api {
@@ -65,6 +65,7 @@ pub static TABLE: Api = Api {
     is_https,
     tls,
     auth,
+    base_path,
 };
 
 /// Calls `f` with the handle behind `req`, or returns `otherwise` when there is none. The handle is kept meanwhile,
@@ -216,6 +217,11 @@ unsafe extern "C" fn tls(req: *mut Request, name: *const c_char) -> Span {
 unsafe extern "C" fn auth(req: *mut Request) -> Span {
     // SAFETY: by the header.
     unsafe { read(req, Span::NONE, |handle| Some(handle.request().auth()).filter(|auth| !auth.is_empty()).into()) }
+}
+
+unsafe extern "C" fn base_path(req: *mut Request) -> Span {
+    // SAFETY: by the header.
+    unsafe { read(req, Span::NONE, |handle| handle.request().base_path().into()) }
 }
 
 unsafe extern "C" fn respond(

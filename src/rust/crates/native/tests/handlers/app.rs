@@ -20,6 +20,7 @@ pub struct Ask<'a> {
     pub flags: u32,
     pub tls: &'a [u8],
     pub auth: &'a [u8],
+    pub base_path: &'a [u8],
 }
 
 impl Default for Ask<'_> {
@@ -33,6 +34,7 @@ impl Default for Ask<'_> {
             flags: 0,
             tls: b"",
             auth: b"",
+            base_path: b"",
         }
     }
 }
@@ -52,7 +54,7 @@ impl Ask<'_> {
             method: self.method.as_bytes(),
             target: self.target.as_bytes(),
             path: self.target.split('?').next().unwrap().as_bytes(),
-            base_path: b"",
+            base_path: self.base_path,
             remote_addr: b"127.0.0.1",
             tls: self.tls,
             auth: self.auth,

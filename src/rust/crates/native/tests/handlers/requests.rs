@@ -18,11 +18,12 @@ fn everything_that_drovers_interface_tells() {
         flags: FLAG_HTTP2 | FLAG_HTTPS,
         tls: b"protocol\0TLSv1.3\0client_subject\0CN=Alice\0",
         auth: br#"{"scheme":"key","user":"ci"}"#,
+        base_path: b"/hub",
     };
     both("h_echo", &ask, |_, client, _| {
         let (status, content_type, json) = response(client);
         assert_eq!((status, content_type.as_str()), (200, "application/json"));
-        let expected = r#"{"method":"POST","path":"/items/7","target":"/items/7?x=1&y=%20","query":"x=1&y=%20","body":"a\u0000b","remote_addr":"127.0.0.1","param_id":"7","cookie_session":"s 1","header_x_test":"yes","header_missing":null,"tls_protocol":"TLSv1.3","tls_client_subject":"CN=Alice","tls_missing":null,"https":true,"auth":{"scheme":"key","user":"ci"},"remote_port":4711,"http2":true,"id":"0000000000000abc","params":["items","7"],"headers":[["host","here"],["x-test","yes"],["cookie","a=1; session=\"s 1\""],["cookie","b=2"]],"header_count":4}"#;
+        let expected = r#"{"method":"POST","path":"/items/7","target":"/items/7?x=1&y=%20","query":"x=1&y=%20","body":"a\u0000b","remote_addr":"127.0.0.1","param_id":"7","cookie_session":"s 1","header_x_test":"yes","header_missing":null,"tls_protocol":"TLSv1.3","tls_client_subject":"CN=Alice","tls_missing":null,"https":true,"auth":{"scheme":"key","user":"ci"},"base_path":"/hub","remote_port":4711,"http2":true,"id":"0000000000000abc","params":["items","7"],"headers":[["host","here"],["x-test","yes"],["cookie","a=1; session=\"s 1\""],["cookie","b=2"]],"header_count":4}"#;
         assert_eq!(json, expected);
     });
 }
@@ -34,7 +35,7 @@ fn what_is_not_there_is_not_empty() {
         assert!(json.contains(r#""query":null,"body":"","#), "{json}");
         assert!(json.contains(r#""param_id":null,"cookie_session":null,"#), "{json}");
         assert!(json.contains(
-            r#""tls_protocol":null,"tls_client_subject":null,"tls_missing":null,"https":false,"auth":null,"#
+            r#""tls_protocol":null,"tls_client_subject":null,"tls_missing":null,"https":false,"auth":null,"base_path":"","#
         ));
         assert!(json.contains(r#""http2":false"#) && json.ends_with(r#""params":[],"headers":[],"header_count":0}"#));
     });
